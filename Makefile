@@ -45,7 +45,7 @@ soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps,
 	HOSTILE_CORPUS=all $(CARGO) test --locked --workspace --test hostile -- --nocapture
 	MALLOC_ARENA_MAX=1 SOAK_SWAPS=1000 $(CARGO) test --locked --workspace --test plugin-host -- swaps_under_a_hundred --nocapture
 
-flakes: setup ## Run the cases of `make test` ROUNDS=20 times, LANES=4 rounds at once, beside LOAD busy loops (one on each processor), and list what failed
+flakes: setup ## Run the cases of `make test` ROUNDS=20 times, LANES=4 rounds at once, next to LOAD busy loops (one on each processor), and list what failed
 	tests/flakes.sh $(ROUNDS)
 
 bench: setup languages ## Run the benchmarks; one JSON object a line. Rewrites the table of docs/src/authors/measured.md

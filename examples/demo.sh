@@ -42,7 +42,7 @@ finish() {
 trap 'finish 1' EXIT
 trap 'finish 0' INT TERM HUP PIPE
 
-# Manifests and plugin file, with the components beside them.
+# Manifests and plugin file, with the components next to them.
 mkdir -p "$home/pods" "$home/images" "$home/logs"
 cp "$components"/*.wasm "$home/images/"
 cp "$components/no_latest_tag.wasm" "$components/not_before.wasm" "$home/"

@@ -15,7 +15,7 @@ if ! command -v valgrind >/dev/null; then
   echo "bench: valgrind isn't installed, so instructions were NOT counted" >&2
 fi
 
-# Plugin calls beside their floor.
+# Plugin calls compared with their floor.
 "$cargo" bench --locked -q -p witlet-wasm --bench plugins
 
 # The example plugins of every language, which also rewrites a page of the book: needs `make languages`.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Counts flaky tests: runs the cases of `make test` ROUNDS times beside LOAD busy loops, LANES rounds at once, and lists what failed
+# Counts flaky tests: runs the cases of `make test` ROUNDS times next to LOAD busy loops, LANES rounds at once, and lists what failed
 # how often. SUITES is a regular expression that chooses packages. Cases with containerd and with languages' toolchains run in every
 # fourth round. MACHINE is a command that runs each test program on a poorer machine, such as `taskset -c 0`. Exits with 1 if
 # anything failed.

@@ -1,4 +1,4 @@
-//! The gRPC interfaces that witlet speaks: messages, clients and servers, generated from the definitions beside
+//! The gRPC interfaces that witlet speaks: messages, clients and servers, generated from the definitions next to
 //! this crate. `UPSTREAM.md` says which release they follow and how to check.
 #![forbid(unsafe_code)]
 

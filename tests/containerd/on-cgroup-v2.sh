@@ -77,7 +77,7 @@ StandardError=file:/dev/ttyS1
 UNIT
 {
     echo "export PATH=$(printf %q "$PATH") HOME=/root"
-    # What the suites on containerd are told by.
+    # What the suites on containerd are recognised by.
     export -p | grep -E ' (WITLET_[A-Z_]*|RUST_[A-Z_]*)=' || true
     echo "ip link set lo up; cd $(printf %q "$PWD") && { $(printf '%q ' "$@"); }"
     echo 'echo $? > /run/out/code'

@@ -376,7 +376,7 @@ fn keep_cgroups(cgroups: Arc<CgroupManager>, tasks: &mut JoinSet<()>, serves: &L
     let keeping = async move {
         if let Err(error) = cgroups.run(stop).await {
             // The first report ends the agent; there is room for one.
-            let _told = ended.try_send(AgentError::Cgroups(error));
+            let _reported = ended.try_send(AgentError::Cgroups(error));
         }
     };
     serves.spawn(tasks, "the container manager", keeping);
@@ -439,7 +439,7 @@ fn run_sources(
             let panicked = running.await.is_err();
             if !stop.is_cancelled() {
                 // The first report ends the agent; there is room for one.
-                let _told = ended.try_send(AgentError::SourceEnded { source_name, panicked });
+                let _reported = ended.try_send(AgentError::SourceEnded { source_name, panicked });
             }
         });
     }

@@ -23,7 +23,7 @@ use witlet_core::node::conditions::Pressures;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::stats::{PodUsages, combine};
 use witlet_ports::{
-    Clock, EventSink, MemoryNotifier, NodeGauge, PodView, RuntimeError, RuntimeStats, StorageMeter,
+    Clock, EventSink, MemoryNotifier, NodeReader, PodView, RuntimeError, RuntimeStats, StorageMeter,
 };
 
 use crate::event_log::EventLog;
@@ -45,7 +45,7 @@ const REQUESTS_MAX: usize = 4;
 #[derive(Clone)]
 pub struct EvictionPorts {
     /// What the node has left.
-    pub gauge: Arc<dyn NodeGauge>,
+    pub node_reader: Arc<dyn NodeReader>,
     /// What containers use.
     pub stats: Arc<dyn RuntimeStats>,
     /// What pods' folders take.
@@ -247,7 +247,7 @@ impl Evictor {
     }
 
     async fn observe(&self) -> (Observations, Option<Filesystems>) {
-        let readings = self.ports.gauge.read().await;
+        let readings = self.ports.node_reader.read().await;
         (observations(&readings, self.clock.now()), readings.filesystems)
     }
 
@@ -307,7 +307,7 @@ impl Evictor {
             let there = self.candidates().await?;
             evicted.retain(|pod| there.iter().any(|candidate| candidate.uid == pod.uid));
             for pod in &mut evicted {
-                if begun.elapsed() >= pod.timeout && !std::mem::replace(&mut pod.is_told, true) {
+                if begun.elapsed() >= pod.timeout && !std::mem::replace(&mut pod.is_reported, true) {
                     PodEvents::new(&*self.events, &pod.full_name, &pod.uid)
                         .warning(EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE);
                 }
@@ -362,7 +362,7 @@ struct Waited {
     full_name: PodFullName,
     /// When its end is late.
     timeout: Duration,
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl Waited {
@@ -374,12 +374,12 @@ impl Waited {
             uid: eviction.uid.clone(),
             full_name: PodFullName::of(&eviction.pod),
             timeout: timeout.max(KILL_TIMEOUT_MIN),
-            is_told: false,
+            is_reported: false,
         }
     }
 
     fn since_before(candidate: &Candidate) -> Self {
         let full_name = PodFullName::of(&candidate.pod);
-        Self { uid: candidate.uid.clone(), full_name, timeout: KILL_TIMEOUT_MIN, is_told: true }
+        Self { uid: candidate.uid.clone(), full_name, timeout: KILL_TIMEOUT_MIN, is_reported: true }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
-use witlet_ports::{NotTold, PodFare, PodSourceSet};
+use witlet_ports::{PodSourceSet, PodStatusUpdate, SourceNotifyError};
 
 use crate::pod_status_store::{PodStatusStore, PodSummary};
 use crate::tasks::ticker;
@@ -36,7 +36,7 @@ struct Knowledge {
 
 impl Knowledge {
     /// What to tell, if anything changed since the last try.
-    fn news(&mut self, shown: &[PodSummary]) -> Option<(Vec<PodFare>, Versions)> {
+    fn news(&mut self, shown: &[PodSummary]) -> Option<(Vec<PodStatusUpdate>, Versions)> {
         let now: Versions =
             shown.iter().map(|pod| (pod.uid.clone(), (pod.full_name.clone(), pod.version))).collect();
         if self.busy || now == self.tried {
@@ -44,7 +44,7 @@ impl Knowledge {
         }
         self.tried.clone_from(&now);
         let gone = self.reported.iter().filter(|(uid, _)| !now.contains_key(*uid));
-        let gone = gone.map(|(uid, (full_name, _))| PodFare {
+        let gone = gone.map(|(uid, (full_name, _))| PodStatusUpdate {
             full_name: full_name.clone(),
             uid: uid.clone(),
             status: None,
@@ -53,20 +53,20 @@ impl Knowledge {
             self.reported.get(&pod.uid).is_none_or(|(_, version)| *version != pod.version)
                 && pod.status.is_some()
         };
-        let changed = shown.iter().filter(is_news).map(|pod| PodFare {
+        let changed = shown.iter().filter(is_news).map(|pod| PodStatusUpdate {
             full_name: pod.full_name.clone(),
             uid: pod.uid.clone(),
             status: pod.status.clone(),
         });
-        let fares: Vec<PodFare> = gone.chain(changed).collect();
-        if fares.is_empty() {
+        let updates: Vec<PodStatusUpdate> = gone.chain(changed).collect();
+        if updates.is_empty() {
             return None;
         }
         self.busy = true;
-        Some((fares, now))
+        Some((updates, now))
     }
 
-    fn ended(&mut self, versions: Versions, result: &Result<(), NotTold>) {
+    fn ended(&mut self, versions: Versions, result: &Result<(), SourceNotifyError>) {
         self.busy = false;
         if result.is_ok() {
             self.reported = versions;
@@ -78,7 +78,7 @@ impl Knowledge {
 pub(crate) async fn run(set: Arc<dyn PodSourceSet>, statuses: Arc<PodStatusStore>, stop: CancellationToken) {
     let mut known: BTreeMap<SourceName, Knowledge> = BTreeMap::new();
     let mut ticks = ticker(TELL_EVERY);
-    let mut calls: JoinSet<(SourceName, Versions, Result<(), NotTold>)> = JoinSet::new();
+    let mut calls: JoinSet<(SourceName, Versions, Result<(), SourceNotifyError>)> = JoinSet::new();
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
@@ -108,10 +108,10 @@ pub(crate) async fn run(set: Arc<dyn PodSourceSet>, statuses: Arc<PodStatusStore
         }
         for (source, shown) in by_source(statuses.of_sources(&listeners), &listeners) {
             let knowledge = known.entry(source.clone()).or_default();
-            if let Some((fares, versions)) = knowledge.news(&shown) {
+            if let Some((updates, versions)) = knowledge.news(&shown) {
                 let set = set.clone();
                 calls.spawn(async move {
-                    let result = set.tell(&source, fares).await;
+                    let result = set.tell(&source, updates).await;
                     (source, versions, result)
                 });
             }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
 use witlet_core::eviction::ThresholdState;
-use witlet_core::pod::lifecycle::Standing;
+use witlet_core::pod::lifecycle::PodState;
 use witlet_core::pod::{PodFullName, PodUid, SourceName, static_pod};
 use witlet_core::status::{Phase, is_ended_by_node};
 use witlet_ports::{AgentStats, AgentView, PodReport, RecordedEvent, StatusSink};
@@ -38,12 +38,12 @@ struct Entry {
     status: Option<Arc<PodStatus>>,
     /// One more with each change of the status.
     version: u64,
-    standing: Standing,
+    state: PodState,
 }
 
 impl Entry {
     fn report(&self) -> PodReport {
-        let Standing { may_run, is_finished, is_ending } = self.standing;
+        let PodState { may_run, is_finished, is_ending } = self.state;
         PodReport { pod: self.pod.clone(), status: self.status.clone(), may_run, is_finished, is_ending }
     }
 }
@@ -66,17 +66,17 @@ impl PodStatusStore {
     /// Shows the pod as its source has it now; its status stays.
     pub(crate) fn put_pod(&self, uid: &PodUid, pod: Arc<Pod>) {
         let mut inner = self.lock();
-        let new = || Entry { pod: pod.clone(), status: None, version: 0, standing: Standing::NEW };
+        let new = || Entry { pod: pod.clone(), status: None, version: 0, state: PodState::NEW };
         let entry = inner.pods.entry(uid.clone()).or_insert_with(new);
         entry.pod = pod.clone();
         self.sink.report(entry.report());
     }
 
     /// Shows how far the pod has come, if it is shown at all.
-    pub(crate) fn put_standing(&self, uid: &PodUid, standing: Standing) {
+    pub(crate) fn put_state(&self, uid: &PodUid, state: PodState) {
         let mut inner = self.lock();
-        if let Some(entry) = inner.pods.get_mut(uid).filter(|entry| entry.standing != standing) {
-            entry.standing = standing;
+        if let Some(entry) = inner.pods.get_mut(uid).filter(|entry| entry.state != state) {
+            entry.state = state;
             self.sink.report(entry.report());
         }
     }

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodUid;
-use witlet_core::probe::wanted::wanted;
+use witlet_core::probe::desired::desired_probes;
 use witlet_core::probe::{ProbeKind, ProbeResults};
 use witlet_ports::ProbeTotals;
 
@@ -76,8 +76,8 @@ impl ProberHandle {
         let has_changed = self.shared.lock().revive_pod(pod);
         // Annotations are read without the lock.
         let has_changed = has_changed.unwrap_or_else(|| {
-            let wanted = wanted(pod);
-            self.shared.lock().take_pod(pod, wanted)
+            let desired = desired_probes(pod);
+            self.shared.lock().take_pod(pod, desired)
         });
         if has_changed {
             self.shared.wake.notify_one();

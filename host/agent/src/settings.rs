@@ -98,7 +98,7 @@ pub struct AgentSettings {
     /// pods that ran before the start are counted first, and a dead source doesn't hold up the others for good.
     pub sources_wait_max: Duration,
     /// A pod that the admission handlers take longer for than this no longer holds up those behind it.
-    pub admission_patience: Duration,
+    pub admission_timeout: Duration,
     /// How images are fetched.
     pub image_pulls: ImagePullLimits,
     /// For which images that are there already a pod has to show credentials (`imagePullCredentialsVerificationPolicy`).
@@ -136,7 +136,7 @@ impl Default for AgentSettings {
             runtime_check: Duration::from_secs(5),
             requeue: RequeueIntervals::default(),
             sources_wait_max: Duration::from_secs(10),
-            admission_patience: Duration::from_millis(20),
+            admission_timeout: Duration::from_millis(20),
             image_pulls: ImagePullLimits::default(),
             image_verification: VerificationPolicy::default(),
             image_gc: ImageGcPolicy::default(),

@@ -153,7 +153,7 @@ impl Order<'_> {
 
 /// What the request's status says by now.
 #[derive(Debug, PartialEq, Eq)]
-enum Answer {
+enum CsrState {
     Waiting,
     Signed(Vec<u8>),
     Denied { reason: String, message: String },
@@ -161,22 +161,22 @@ enum Answer {
 }
 
 /// Denied and failed go before everything else; a certificate counts once it is approved.
-fn read_answer(status: Option<&CertificateSigningRequestStatus>) -> Answer {
-    let Some(status) = status else { return Answer::Waiting };
+fn csr_state(status: Option<&CertificateSigningRequestStatus>) -> CsrState {
+    let Some(status) = status else { return CsrState::Waiting };
     let mut approved = false;
     for condition in status.conditions.iter().flatten() {
         let reason = condition.reason.clone().unwrap_or_default();
         let message = condition.message.clone().unwrap_or_default();
         match condition.type_.as_str() {
-            "Denied" => return Answer::Denied { reason, message },
-            "Failed" => return Answer::Failed { reason, message },
+            "Denied" => return CsrState::Denied { reason, message },
+            "Failed" => return CsrState::Failed { reason, message },
             "Approved" => approved = true,
             _ => {}
         }
     }
     match &status.certificate {
-        Some(certificate) if approved && !certificate.0.is_empty() => Answer::Signed(certificate.0.clone()),
-        _ => Answer::Waiting,
+        Some(certificate) if approved && !certificate.0.is_empty() => CsrState::Signed(certificate.0.clone()),
+        _ => CsrState::Waiting,
     }
 }
 
@@ -215,11 +215,11 @@ async fn wait(api: Api<CertificateSigningRequest>, name: &str) -> Result<Vec<u8>
                 continue;
             }
         };
-        match read_answer(status.as_ref()) {
-            Answer::Waiting => {}
-            Answer::Signed(chain) => return Ok(chain),
-            Answer::Denied { reason, message } => return Err(CsrError::Denied { name, reason, message }),
-            Answer::Failed { reason, message } => return Err(CsrError::Failed { name, reason, message }),
+        match csr_state(status.as_ref()) {
+            CsrState::Waiting => {}
+            CsrState::Signed(chain) => return Ok(chain),
+            CsrState::Denied { reason, message } => return Err(CsrError::Denied { name, reason, message }),
+            CsrState::Failed { reason, message } => return Err(CsrError::Failed { name, reason, message }),
         }
     }
     Err(CsrError::Deleted { name })

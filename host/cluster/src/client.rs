@@ -130,7 +130,7 @@ struct Link {
     transport: Arc<Transport>,
     credentials: Arc<Credentials>,
     identities: Arc<Identities>,
-    /// Whom the server is trusted by, if not everybody.
+    /// What the server is trusted by, if not by the system's authorities.
     authorities: Option<Arc<Authorities>>,
 }
 

@@ -165,12 +165,12 @@ fn select(path: &Path, config: &Kubeconfig) -> Result<Target, KubeconfigError> {
     let cluster = config.clusters.iter().find(|named| named.name == context.cluster);
     let cluster = cluster.and_then(|named| named.cluster.as_ref());
     let cluster = cluster.ok_or_else(|| missing("cluster", &context.cluster))?;
-    let nobody = AuthInfo::default();
+    let anonymous = AuthInfo::default();
     let (user_name, user) = match context.user.as_deref().filter(|name| !name.is_empty()) {
-        None => ("", &nobody),
+        None => ("", &anonymous),
         Some(name) => {
             let user = config.auth_infos.iter().find(|named| named.name == name);
-            (name, user.ok_or_else(|| missing("user", name))?.auth_info.as_ref().unwrap_or(&nobody))
+            (name, user.ok_or_else(|| missing("user", name))?.auth_info.as_ref().unwrap_or(&anonymous))
         }
     };
     let cluster_fields = Fields { path, owner: format!("cluster {:?}", context.cluster) };

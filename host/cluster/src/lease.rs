@@ -77,8 +77,8 @@ impl Lease {
         for _ in 0..lease::RENEWALS_MAX {
             let node = self.node.borrow().clone();
             let (duration, now) = (self.duration_seconds, self.clock.now());
-            let wanted = lease::renewed(&base, &self.node_name, node.as_deref(), duration, now);
-            match within(self.api.replace(&self.node_name, &PostParams::default(), &wanted)).await {
+            let desired = lease::renewed(&base, &self.node_name, node.as_deref(), duration, now);
+            match within(self.api.replace(&self.node_name, &PostParams::default(), &desired)).await {
                 Ok(lease) => {
                     self.latest = Some(lease);
                     return true;
@@ -103,8 +103,8 @@ impl Lease {
             match within(self.api.get(&self.node_name)).await {
                 Ok(lease) => return (lease, false),
                 Err(ApiError::Missing) => {
-                    let wanted = self.fresh().await;
-                    match within(self.api.create(&PostParams::default(), &wanted)).await {
+                    let desired = self.fresh().await;
+                    match within(self.api.create(&PostParams::default(), &desired)).await {
                         Ok(lease) => return (lease, true),
                         Err(error) => tracing::warn!(error = %error, "Failed to create lease"),
                     }

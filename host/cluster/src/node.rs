@@ -1,8 +1,8 @@
 //! The node object: registration and status.
 
 pub(crate) mod api;
-mod known;
-mod overlaid;
+mod node_cache;
+mod overlay;
 #[cfg(test)]
 mod tests;
 
@@ -18,15 +18,15 @@ use witlet_core::container::backoff::ExponentialBackoff;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::conditions::{self, Pressures};
 use witlet_core::node::registration::{self, Registration};
-use witlet_core::node::status::{self, NodeNews, STATUS_IMAGES_MAX, Seen};
+use witlet_core::node::status::{self, NodeNews, NodeSnapshot, STATUS_IMAGES_MAX};
 use witlet_core::node::update::{self, ReportSchedule, STATUS_REPORT_FREQUENCY, STATUS_UPDATE_FREQUENCY};
 use witlet_core::node::{NodeFacts, whole_seconds};
-use witlet_ports::{AgentView, Clock, EventSink, Jitter, NodeGauge, NodeWatch};
+use witlet_ports::{AgentView, Clock, EventSink, Jitter, NodeReader, NodeWatch};
 
 use api::{ApiError, NodeApi};
-use known::Known;
+use node_cache::NodeCache;
 
-pub use overlaid::ClusterNode;
+pub use overlay::ClusterNode;
 
 /// Tries to send one status (upstream: `nodeStatusUpdateRetry`).
 const STATUS_TRIES_MAX: u32 = 5;
@@ -79,7 +79,7 @@ pub struct NodePorts {
     /// The machine itself, without what the API server has of the node.
     pub node: Arc<dyn NodeWatch>,
     /// What it has and uses.
-    pub gauge: Arc<dyn NodeGauge>,
+    pub node_reader: Arc<dyn NodeReader>,
     /// Where events go.
     pub events: Arc<dyn EventSink>,
     /// Wall time.
@@ -94,39 +94,39 @@ pub struct NodeManager {
     api: NodeApi,
     options: NodeOptions,
     ports: NodePorts,
-    known: Arc<Known>,
+    cache: Arc<NodeCache>,
 }
 
 impl NodeManager {
     /// Nothing is asked or reported before [`NodeManager::run`].
     pub fn new(client: kube::Client, node_name: &str, options: NodeOptions, ports: NodePorts) -> Self {
         let api = NodeApi::new(&client, node_name);
-        Self { client, api, options, ports, known: Arc::default() }
+        Self { client, api, options, ports, cache: Arc::default() }
     }
 
     /// The node's object as the API server has it; none while it isn't known or doesn't exist.
     pub fn node(&self) -> watch::Receiver<Option<Arc<Node>>> {
-        self.known.watch()
+        self.cache.watch()
     }
 
     /// Runs until `stop` is cancelled. `view` says whether the agent is ready.
     pub async fn run(self, view: Arc<dyn AgentView>, stop: CancellationToken) {
-        let Self { client, api, options, ports, known } = self;
+        let Self { client, api, options, ports, cache } = self;
         let (jitter, name) = (ports.jitter.clone(), api.name().to_owned());
-        let watching = known.follow(&client, &name, &*jitter, &stop);
+        let watching = cache.follow(&client, &name, &*jitter, &stop);
         let mut teller = Teller {
             schedule: ReportSchedule::new(options.report_every),
             retry: ExponentialBackoff::new(registration::RETRY),
             api,
             options,
             ports,
-            known: known.clone(),
+            cache: cache.clone(),
             view,
             began: Instant::now(),
             is_registered: false,
             was_ready: false,
-            told_ready: false,
-            told_pressures: Pressures::default(),
+            reported_ready: false,
+            reported_pressures: Pressures::default(),
             unschedulable: false,
             next_status: Instant::now(),
             images: None,
@@ -140,7 +140,7 @@ struct Teller {
     api: NodeApi,
     options: NodeOptions,
     ports: NodePorts,
-    known: Arc<Known>,
+    cache: Arc<NodeCache>,
     view: Arc<dyn AgentView>,
     began: Instant,
     schedule: ReportSchedule,
@@ -149,8 +149,8 @@ struct Teller {
     /// Whether the agent was ready at any time since the start.
     was_ready: bool,
     /// What was said last of Ready, whether or not it arrived.
-    told_ready: bool,
-    told_pressures: Pressures,
+    reported_ready: bool,
+    reported_pressures: Pressures,
     unschedulable: bool,
     next_status: Instant,
     /// The images, and when they were listed.
@@ -167,10 +167,10 @@ struct Look {
 
 impl Teller {
     async fn run(&mut self) {
-        let mut known = self.known.watch();
+        let mut cache = self.cache.watch();
         loop {
             let wait = self.step().await;
-            let gone = known.wait_for(Option::is_none);
+            let gone = cache.wait_for(Option::is_none);
             tokio::select! {
                 () = sleep(wait) => {}
                 // Someone deleted it.
@@ -181,7 +181,7 @@ impl Teller {
 
     /// Does what is due, and says when to come again.
     async fn step(&mut self) -> Duration {
-        if !self.is_registered || self.known.current().is_none() {
+        if !self.is_registered || self.cache.current().is_none() {
             self.is_registered = false;
             match self.register().await {
                 Ok(()) => self.registered(),
@@ -195,12 +195,12 @@ impl Teller {
         let is_ready = conditions::is_ready(&self.view.node());
         self.was_ready |= is_ready;
         let pressures = conditions::pressures_of(&self.view.node());
-        let has_news = is_ready != self.told_ready || pressures != self.told_pressures;
+        let has_news = is_ready != self.reported_ready || pressures != self.reported_pressures;
         if Instant::now() >= self.next_status || has_news {
-            (self.told_ready, self.told_pressures) = (is_ready, pressures);
+            (self.reported_ready, self.reported_pressures) = (is_ready, pressures);
             self.next_status = Instant::now() + self.options.update_every;
             self.update().await;
-            if self.known.current().is_none() {
+            if self.cache.current().is_none() {
                 return Duration::ZERO;
             }
         }
@@ -219,29 +219,29 @@ impl Teller {
     async fn register(&mut self) -> Result<(), ApiError> {
         if !self.options.register {
             let node = self.api.get().await?;
-            self.known.put(node);
+            self.cache.put(node);
             return Ok(());
         }
         let look = self.look().await;
         // There may be one, and it may be ready; who makes a new one finds out.
-        let ready = self.ready(&look, self.known.current().as_deref());
+        let ready = self.ready(&look, self.cache.current().as_deref());
         let seen = self.seen(&look, ready.as_ref());
-        let (wanted, news) = registration::initial(&seen, &self.options.registration);
-        let node = match self.api.create(&wanted).await {
+        let (desired, news) = registration::initial(&seen, &self.options.registration);
+        let node = match self.api.create(&desired).await {
             Ok(node) => {
                 tracing::info!(node = self.api.name(), "Successfully registered node");
                 node
             }
             Err(error) if error.is_conflict() => {
                 let existing = self.api.get().await?;
-                match update::patch(&existing, &registration::reconciled(&existing, &wanted)) {
+                match update::patch(&existing, &registration::reconciled(&existing, &desired)) {
                     Some(patch) => self.api.patch_status(&patch).await?,
                     None => existing,
                 }
             }
             Err(error) => return Err(error),
         };
-        self.known.put(node);
+        self.cache.put(node);
         self.tell(news);
         Ok(())
     }
@@ -249,7 +249,7 @@ impl Teller {
     /// Sends the status, if it is time.
     async fn update(&mut self) {
         let look = self.look().await;
-        let mut base = self.known.current();
+        let mut base = self.cache.current();
         for _ in 0..STATUS_TRIES_MAX {
             let result = match &base {
                 Some(existing) => self.update_from(existing, &look).await,
@@ -257,7 +257,7 @@ impl Teller {
             };
             match result {
                 Ok(()) => return,
-                Err(ApiError::Missing) => return self.known.gone(),
+                Err(ApiError::Missing) => return self.cache.gone(),
                 Err(error) => {
                     tracing::warn!(error = %error, "Error updating node status");
                     if !error.is_refusal() {
@@ -277,12 +277,12 @@ impl Teller {
     async fn update_from(&mut self, existing: &Node, look: &Look) -> Result<(), ApiError> {
         let ready = self.ready(look, Some(existing));
         let seen = self.seen(look, ready.as_ref());
-        let (wanted, news) = registration::current(existing, &seen, &self.options.registration);
-        let changed = update::has_changed(existing, &wanted);
+        let (desired, news) = registration::current(existing, &seen, &self.options.registration);
+        let changed = update::has_changed(existing, &desired);
         if self.schedule.is_due(changed, look.now)
-            && let Some(patch) = update::patch(existing, &wanted)
+            && let Some(patch) = update::patch(existing, &desired)
         {
-            self.known.put(self.api.patch_status(&patch).await?);
+            self.cache.put(self.api.patch_status(&patch).await?);
             self.schedule.sent(changed, look.now, self.ports.jitter.unit());
             self.tell(news);
         }
@@ -292,7 +292,7 @@ impl Teller {
 
     async fn look(&mut self) -> Look {
         let is_old = self.images.as_ref().is_none_or(|(at, _)| at.elapsed() >= IMAGES_REFRESH);
-        if is_old && let Some(found) = self.ports.gauge.images().await {
+        if is_old && let Some(found) = self.ports.node_reader.images().await {
             self.images = Some((Instant::now(), status::images(found, self.options.images_max)));
         }
         let now = whole_seconds(self.ports.clock.now());
@@ -306,8 +306,8 @@ impl Teller {
         conditions::ready_to_tell(conditions::ready(&look.shown), existing, has_looked)
     }
 
-    fn seen<'a>(&'a self, look: &'a Look, ready: Option<&'a NodeCondition>) -> Seen<'a> {
-        Seen {
+    fn seen<'a>(&'a self, look: &'a Look, ready: Option<&'a NodeCondition>) -> NodeSnapshot<'a> {
+        NodeSnapshot {
             machine: &look.facts.node,
             ready,
             source: conditions::of_type(&look.shown, conditions::SOURCE_UNREADABLE),

@@ -31,7 +31,7 @@ mod tests;
 
 /// The first answer about an object is there within this time, or the object counts as unavailable until it is (upstream: 1 s).
 const FIRST_ANSWER_MAX: Duration = Duration::from_secs(5);
-/// While objects aren't used by anybody, it is looked this often which of them to give up.
+/// How often it is checked which unused objects to give up.
 const IDLE_CHECK: Duration = Duration::from_secs(10);
 /// While tokens are kept, it is looked this often at least which of them are due: wall time may be set.
 const TOKEN_CHECK_MAX: Duration = Duration::from_secs(60);
@@ -45,7 +45,7 @@ pub struct Objects {
     jitter: Arc<dyn Jitter>,
     store: Mutex<Store>,
     /// Other objects are to be watched.
-    wanted: Notify,
+    demand: Notify,
     /// Pods are to learn of a change.
     changed: Notify,
     /// A token was given, and will be due.
@@ -63,7 +63,7 @@ impl Objects {
             clock,
             jitter,
             store: Mutex::default(),
-            wanted: Notify::new(),
+            demand: Notify::new(),
             changed: Notify::new(),
             tokens_given: Notify::new(),
             services: Services::default(),
@@ -89,11 +89,11 @@ impl Objects {
 
     /// Takes in what the watch of one object says.
     fn hear(&self, name: &ObjectName, object: Option<Object>) {
-        let told = self.store().read(name, object);
-        if told.is_settled {
-            self.wanted.notify_one();
+        let outcome = self.store().read(name, object);
+        if outcome.is_settled {
+            self.demand.notify_one();
         }
-        if told.has_changed {
+        if outcome.has_changed {
             self.changed.notify_one();
         }
     }
@@ -103,7 +103,7 @@ impl Objects {
         loop {
             let Some(news) = self.store().news(&name) else { return Err(not_registered(&name)) };
             // What comes between the look and the wait wakes up, too.
-            let told = news.notified();
+            let changed = news.notified();
             match self.store().look(&name) {
                 None => return Err(not_registered(&name)),
                 Some(Look::Read(object)) => return Ok(object),
@@ -114,7 +114,7 @@ impl Objects {
                 Some(Look::Failed(_) | Look::Unread) => {}
             }
             tokio::select! {
-                () = told => {}
+                () = changed => {}
                 () = sleep_until(until) => {}
             }
         }
@@ -170,14 +170,14 @@ fn not_synced(name: &ObjectName) -> ObjectError {
 impl ClusterObjects for Objects {
     fn register(&self, pod: &Arc<Pod>) {
         if self.store().register(pod, Instant::now()) {
-            self.wanted.notify_one();
+            self.demand.notify_one();
         }
     }
 
     fn unregister(&self, uid: &PodUid) {
         self.tokens.forget(uid);
         if self.store().unregister(uid, Instant::now()) {
-            self.wanted.notify_one();
+            self.demand.notify_one();
         }
     }
 
@@ -240,7 +240,7 @@ impl Watches {
             let has_idle = self.adjust();
             tokio::select! {
                 () = self.stop.cancelled() => break,
-                () = self.of.wanted.notified() => {}
+                () = self.of.demand.notified() => {}
                 Some(_) = self.tasks.join_next() => {}
                 () = sleep(IDLE_CHECK), if has_idle => {}
             }
@@ -250,21 +250,21 @@ impl Watches {
 
     /// Begins and ends watches, so that those run which are to. Gives whether some are only waited with.
     fn adjust(&mut self) -> bool {
-        let (wanted, has_idle) = {
+        let (demand, has_idle) = {
             let mut store = self.of.store();
             let has_idle = store.drop_idle(Instant::now());
-            let wanted: Vec<ObjectName> = store.watched().cloned().collect();
-            (wanted, has_idle)
+            let demand: Vec<ObjectName> = store.watched().cloned().collect();
+            (demand, has_idle)
         };
         // Both are in the same order.
         self.running.retain(|name, stop| {
-            let stays = wanted.binary_search(name).is_ok();
+            let stays = demand.binary_search(name).is_ok();
             if !stays {
                 stop.cancel();
             }
             stays
         });
-        for name in wanted {
+        for name in demand {
             if !self.running.contains_key(&name) {
                 let stop = self.stop.child_token();
                 self.running.insert(name.clone(), stop.clone());

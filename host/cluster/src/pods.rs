@@ -99,7 +99,7 @@ impl ApiPods {
         self.mirrors.subscribe()
     }
 
-    /// The newest objects of this node's pods. It knows of a change before anybody else is notified of it.
+    /// The newest objects of this node's pods. It knows of a change before others are notified of it.
     pub fn known(&self) -> Arc<KnownPods> {
         self.known.clone()
     }

@@ -178,8 +178,8 @@ impl Rotation {
             (Through::Bootstrap, Some(bootstrap)) => self.begin(bootstrap).await?,
             _ => {
                 let key = new_key()?;
-                let wanted = Order { node_name: &self.node_name, key: &key, resumable: false };
-                let chain = order(&self.own, &wanted).await?;
+                let request = Order { node_name: &self.node_name, key: &key, resumable: false };
+                let chain = order(&self.own, &request).await?;
                 self.store.update(&chain, key.serialize_pem().as_bytes(), self.clock.now())?
             }
         };
@@ -197,8 +197,8 @@ impl Rotation {
     /// By the bootstrap: the key is kept until the request is answered, so that a restart finds its request again.
     async fn begin(&self, bootstrap: &Client) -> Result<Identity, RenewError> {
         let key = self.store.begun_key()?;
-        let wanted = Order { node_name: &self.node_name, key: &key, resumable: true };
-        let chain = match order(bootstrap, &wanted).await {
+        let request = Order { node_name: &self.node_name, key: &key, resumable: true };
+        let chain = match order(bootstrap, &request).await {
             Ok(chain) => chain,
             Err(error) => {
                 if is_final(&error) {

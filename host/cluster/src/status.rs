@@ -23,11 +23,11 @@ use witlet_core::pod::mirror::{StaticPod, is_mirror_of};
 use witlet_core::pod::static_pod::is_static;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status::patch;
-use witlet_core::status::write::{AtServer, Next, Told, Write, backoff, can_be_deleted, next_write};
+use witlet_core::status::write::{AtNode, AtServer, Next, Write, backoff, can_be_deleted, next_write};
 use witlet_ports::{Clock, Jitter, PodReport, StatusSink};
 
 use self::queue::{Done, End, InFlightWrite, Memory, NEWS_WAIT_MAX, Object, PATCH_GAP, StatusQueue};
-use self::wire::{Answer, Failure};
+use self::wire::{Failure, ServerPod};
 use crate::mirror::Mirrors;
 use crate::pods::KnownPods;
 use crate::pods::MirrorPods;
@@ -41,7 +41,7 @@ const RECONCILE_PERIOD: Duration = Duration::from_secs(10);
 /// What is left to tell when the manager ends may take this long.
 const FLUSH_MAX: Duration = Duration::from_secs(2);
 
-/// Reports the API server how pods fare, deletes the objects of those that are gone from the node, and keeps the mirrors of static
+/// Reports pods' statuses to the API server, deletes the objects of those that are gone from the node, and keeps the mirrors of static
 /// pods. Made before the agent, which reports to it; nothing is sent until [`StatusManager::run`].
 pub struct StatusManager {
     client: Client,
@@ -142,12 +142,12 @@ impl StatusManager {
             return self.queue().end(&done, End::Idle(None), now);
         };
         let from_watch = AtServer::of(&object);
-        let from_answer = memory.answer.as_deref().map(Answer::at_server);
+        let from_answer = memory.answer.as_deref().map(ServerPod::at_server);
         let at = from_answer.filter(|answer| answer.is_newer_than(&from_watch)).unwrap_or(from_watch);
         if memory.answer.is_some() && at == from_watch {
             self.queue().drop_answer(&done.uid);
         }
-        let told = Told {
+        let at_node = AtNode {
             status: report.status.as_deref(),
             may_run: report.may_run,
             is_finished: report.is_finished,
@@ -155,20 +155,20 @@ impl StatusManager {
         };
         let name = PodFullName::of(&report.pod);
         let seen = Object::of(at);
-        let write = match next_write(at, told, self.clock.now()) {
+        let write = match next_write(at, at_node, self.clock.now()) {
             // The server doesn't take that over. A pod that is over isn't held up by it.
             Write::Patch { body, .. } if memory.leftover.as_deref() == Some(&body) => {
-                if can_be_deleted(at, told) { Write::Delete } else { Write::Nothing }
+                if can_be_deleted(at, at_node) { Write::Delete } else { Write::Nothing }
             }
             write => write,
         };
         let end = match write {
-            Write::Patch { body, wanted } => {
+            Write::Patch { body, desired } => {
                 let client = self.client.clone();
                 return begin_write(writes, done, name.clone(), seen, async move {
                     let answer = wire::patch_status(&client, &name, &body).await?;
                     let at = answer.at_server();
-                    let leftover = patch(at.uid, at.status, &wanted).map(Arc::new);
+                    let leftover = patch(at.uid, at.status, &desired).map(Arc::new);
                     let object = Object::of(at);
                     Ok(End::Patched(object, Memory { answer: Some(Arc::new(answer)), leftover }))
                 });

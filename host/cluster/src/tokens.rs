@@ -63,7 +63,7 @@ struct Kept {
     token: Token,
     refresh_at: Timestamp,
     /// Its pod knows that it is due.
-    is_told: bool,
+    is_reported: bool,
 }
 
 /// Tokens that pods have, by pod and wish.
@@ -103,7 +103,7 @@ impl Tokens {
                 let refresh_at = refresh_at(token.expires_at, lifetime_seconds, self.jitter.unit());
                 // A clock that is ahead of the server's by most of a token's life would have each new one replaced at once.
                 let refresh_at = refresh_at.max(later(self.clock.now(), RETRY_AFTER));
-                let kept = Kept { token: token.clone(), refresh_at, is_told: false };
+                let kept = Kept { token: token.clone(), refresh_at, is_reported: false };
                 self.kept().entry(uid).or_default().insert(wish.clone(), kept);
                 return Ok(token);
             }
@@ -157,7 +157,7 @@ impl Tokens {
     fn put_off(&self, uid: &PodUid, wish: &TokenWish, now: Timestamp) {
         if let Some(kept) = self.kept().get_mut(uid).and_then(|of_pod| of_pod.get_mut(wish)) {
             kept.refresh_at = later(now, RETRY_AFTER);
-            kept.is_told = false;
+            kept.is_reported = false;
         }
     }
 
@@ -171,8 +171,8 @@ impl Tokens {
         let mut due = Vec::new();
         for (uid, of_pod) in self.kept().iter_mut() {
             let mut is_due = false;
-            for kept in of_pod.values_mut().filter(|kept| !kept.is_told && kept.refresh_at <= now) {
-                kept.is_told = true;
+            for kept in of_pod.values_mut().filter(|kept| !kept.is_reported && kept.refresh_at <= now) {
+                kept.is_reported = true;
                 is_due = true;
             }
             if is_due {
@@ -185,8 +185,8 @@ impl Tokens {
     /// When the next token is due; none if no pod is to be reported any more.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         let kept = self.kept();
-        let untold = kept.values().flat_map(BTreeMap::values).filter(|kept| !kept.is_told);
-        untold.map(|kept| kept.refresh_at).min()
+        let unreported = kept.values().flat_map(BTreeMap::values).filter(|kept| !kept.is_reported);
+        unreported.map(|kept| kept.refresh_at).min()
     }
 }
 

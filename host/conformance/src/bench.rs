@@ -10,11 +10,11 @@ use witlet_wasm::plugin::CallError;
 use witlet_wasm::plugin::config::Warm;
 use witlet_wasm::role::Role;
 
-use crate::answer::{Answer, AnswerKind};
 use crate::ctx::Ctx;
 use crate::kit::Kit;
 use crate::plan::{Plan, Subject};
-use crate::question::Question;
+use crate::plugin_request::PluginRequest;
+use crate::plugin_response::{PluginResponse, ResponseKind};
 use crate::scenario::{Scenario, Stage, StageError, plain};
 
 /// How long an answer may take at least, whatever the limits say: a busy machine mustn't end a benchmark.
@@ -78,12 +78,12 @@ impl Rehearsal {
     /// When the plugin has no answer, or answers with an error. Any verdict and any outcome is an answer.
     pub async fn ask(&self) -> Result<usize, AskError> {
         let asked = self.stage.plugin.ask_here(&self.stage.question).await;
-        let Answer { kind, reason, text, .. } = asked.result.map_err(AskError::Call)?;
+        let PluginResponse { kind, reason, text, .. } = asked.result.map_err(AskError::Call)?;
         match kind {
-            AnswerKind::SourceError => {
+            ResponseKind::SourceError => {
                 Err(AskError::Fault(SourceFault { reason, message: text, retry_after: None }))
             }
-            AnswerKind::Error | AnswerKind::ParametersRefused => {
+            ResponseKind::Error | ResponseKind::ParametersRefused => {
                 Err(AskError::Call(CallError::Refused { words: text }))
             }
             _ => Ok(asked.memory_bytes_peak),
@@ -114,7 +114,7 @@ impl Kit {
         }
         scenario.setup.timeout = scenario.setup.timeout.max(TIMEOUT_MIN);
         scenario.setup.warm = warm;
-        if let Question::Probe { request, .. } = &mut scenario.question {
+        if let PluginRequest::Probe { request, .. } = &mut scenario.question {
             request.timeout = request.timeout.max(TIMEOUT_MIN);
         }
         let started = Instant::now();
@@ -128,7 +128,7 @@ impl Kit {
 
 /// The case of this name, or the first one that expects an answer; of a source after the steps up to the first that brings pods.
 fn scenario(ctx: &Ctx<'_>, role: Role, name: Option<&str>) -> Result<Scenario, RehearsalError> {
-    let error = AnswerKind::Error;
+    let error = ResponseKind::Error;
     for (file, case) in ctx.cases(role) {
         let answers = || case.steps.first().is_some_and(|step| step.expect.kind != Some(error));
         if !name.map_or_else(answers, |name| case.name == name) {

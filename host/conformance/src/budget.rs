@@ -5,16 +5,16 @@ pub(crate) mod trend;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use witlet_wasm::direct::Asked;
+use witlet_wasm::direct::CallReport;
 use witlet_wasm::plugin::CallError;
 use witlet_wasm::role::Role;
 
 use self::trend::{CALLS_MIN, growth, quantile};
-use crate::answer::{Answer, in_words};
 use crate::check::{CheckResult, Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
+use crate::environment::servers::Behaviour;
+use crate::plugin_response::{PluginResponse, in_words};
 use crate::scenario::{Stage, good, plain, with_servers};
-use crate::scene::servers::Behaviour;
 
 const REPEAT: &str = "--only budget";
 /// Finds `slow-to-start`, `slow-to-answer`.
@@ -154,7 +154,7 @@ impl Measured {
     }
 
     /// Notes the `call`th call (from 0), which took `took`. That the host had no turn for it says nothing.
-    fn note(&mut self, call: usize, took: Duration, asked: &Asked<Answer>) {
+    fn note(&mut self, call: usize, took: Duration, asked: &CallReport<PluginResponse>) {
         match &asked.result {
             Ok(_) => {
                 self.seconds.push(took.as_secs_f64());

@@ -10,7 +10,7 @@ pub(crate) mod model;
 pub(crate) mod parse;
 mod request;
 
-pub use find::{beside, find};
+pub use find::{find, next_to};
 pub use model::{API_VERSION, CASES_MAX, CaseFile, CasesError, FILE_BYTES_MAX, KIND};
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use serde::Serialize;
 use tokio::time::Instant;
 use witlet_wasm::role::Role;
 
-use crate::answer::Fault;
 use crate::plan::Layer;
+use crate::plugin_response::Fault;
 
 /// How many bytes of a text a finding has at most: enough to see what it is, too little to fill a terminal.
 pub const TEXT_BYTES_MAX: usize = 4 << 10;

@@ -11,11 +11,11 @@ use witlet_wasm::inspect::Inspection;
 use witlet_wasm::plugin::LoadError;
 use witlet_wasm::role::Role;
 
-use crate::answer::AnswerKind;
 use crate::cases::model::{Case, CaseFile};
 use crate::plan::{Plan, Subject};
 use crate::plugin::Plugin;
-use crate::question::Question;
+use crate::plugin_request::PluginRequest;
+use crate::plugin_response::ResponseKind;
 use crate::setup::{Setup, SetupError};
 
 pub(crate) struct Engines {
@@ -33,7 +33,7 @@ pub(crate) struct Ctx<'a> {
 }
 
 impl<'a> Ctx<'a> {
-    /// The component's roles that this host can use and the plan examines, in the order in which they are told.
+    /// The component's roles that this host can use and the plan examines, in the order in which they are shown.
     pub(crate) fn roles(&self) -> Vec<Role> {
         let planned = |role: &Role| self.plan.roles.as_ref().is_none_or(|roles| roles.contains(role));
         self.inspection.roles.iter().map(|served| served.role).filter(planned).collect()
@@ -67,8 +67,8 @@ impl<'a> Ctx<'a> {
     pub(crate) fn parameters(&self) -> Vec<Arc<str>> {
         let mut known: Vec<(bool, Arc<str>)> = Vec::new();
         for step in self.cases(Role::Probe).flat_map(|(_, case)| &case.steps) {
-            let Question::Probe { request, .. } = &step.question else { continue };
-            let succeeds = matches!(step.expect.kind, Some(AnswerKind::Success | AnswerKind::Warning));
+            let PluginRequest::Probe { request, .. } = &step.question else { continue };
+            let succeeds = matches!(step.expect.kind, Some(ResponseKind::Success | ResponseKind::Warning));
             match known.iter_mut().find(|(_, parameters)| *parameters == request.parameters) {
                 Some((known, _)) => *known |= succeeds,
                 None => known.push((succeeds, request.parameters.clone())),

@@ -8,11 +8,11 @@ use k8s_openapi::api::core::v1::Pod;
 use witlet_core::admission::AdmissionRequest;
 use witlet_wasm::role::Role;
 
-use crate::answer::comparable;
 use crate::check::{Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
 use crate::plugin::validated;
-use crate::question::Question;
+use crate::plugin_request::PluginRequest;
+use crate::plugin_response::comparable;
 use crate::scenario::{Scenario, scenarios};
 use crate::setup::Setup;
 
@@ -110,7 +110,7 @@ async fn examine_one(ctx: &Ctx<'_>, same: &Same) -> Tried {
 struct Try {
     place: String,
     setup: Setup,
-    before: Option<Question>,
+    before: Option<PluginRequest>,
     calls: usize,
 }
 
@@ -156,14 +156,14 @@ impl Try {
 
 /// Asks an instance before: another question, one about a pod that has only the name in common, and one of yesterday.
 fn after_others(ctx: &Ctx<'_>, scenario: &Scenario, next: &Scenario) -> Vec<Try> {
-    let Question::Admit(request, _) = &scenario.question else { return Vec::new() };
+    let PluginRequest::Admit(request, _) = &scenario.question else { return Vec::new() };
     let yesterday = request.now.checked_sub(DAY).unwrap_or(request.now);
     let yesterday = AdmissionRequest { now: yesterday, ..*request.clone() };
     let others = [
         (format!("after {}", next.name), next.question.clone()),
-        ("after a pod of the same name and other labels".to_owned(), Question::admit(namesake(request))),
-        ("after a pod of another namespace".to_owned(), Question::admit(elsewhere(request))),
-        ("after a question of yesterday".to_owned(), Question::admit(yesterday)),
+        ("after a pod of the same name and other labels".to_owned(), PluginRequest::admit(namesake(request))),
+        ("after a pod of another namespace".to_owned(), PluginRequest::admit(elsewhere(request))),
+        ("after a question of yesterday".to_owned(), PluginRequest::admit(yesterday)),
     ];
     others.map(|(place, before)| Try { before: Some(before), ..Try::warm(ctx, scenario, &place) }).into()
 }
@@ -190,9 +190,9 @@ fn elsewhere(request: &AdmissionRequest) -> AdmissionRequest {
 async fn validate(ctx: &Ctx<'_>, role: Role) -> Tried {
     let setup = ctx.setup(role).map_err(|error| error.to_string())?;
     let mut answers = Vec::new();
-    for (told, days) in DAYS_AHEAD {
+    for (condition, days) in DAYS_AHEAD {
         let ahead = Setup { clock_ahead: DAY * days, ..setup.clone() };
-        answers.push((told.to_owned(), judged(ctx, &ahead).await));
+        answers.push((condition.to_owned(), judged(ctx, &ahead).await));
     }
     Ok(differing(&answers).map(|seen| {
         let input = format!("configuration {}", setup.config);
@@ -208,9 +208,9 @@ async fn judged(ctx: &Ctx<'_>, setup: &Setup) -> Option<String> {
 
 /// The first two answers that differ, with where each came from. What has no answer says nothing.
 fn differing(answers: &[(String, Option<String>)]) -> Option<String> {
-    let mut told = answers.iter().filter_map(|(place, answer)| Some((place, answer.as_ref()?)));
-    let first = told.next()?;
-    let other = told.find(|(_, answer)| *answer != first.1)?;
+    let mut given = answers.iter().filter_map(|(place, answer)| Some((place, answer.as_ref()?)));
+    let first = given.next()?;
+    let other = given.find(|(_, answer)| *answer != first.1)?;
     Some(format!("{}: {}; {}: {}", first.0, first.1, other.0, other.1))
 }
 

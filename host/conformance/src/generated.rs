@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::check::Finding;
-use crate::question::pod;
+use crate::plugin_request::pod;
 
 /// How many steps are made from a pod that fails to a smaller one.
 const SHRINK_STEPS_MAX: usize = 96;

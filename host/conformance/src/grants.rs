@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use witlet_wasm::plugin::{CallError, LoadError};
 use witlet_wasm::role::Role;
 
-use crate::answer::{AnswerKind, failure, in_words, is, passes};
 use crate::cases::matching::line_text;
 use crate::check::{Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
+use crate::environment::commands::ExecAnswer;
+use crate::plugin_response::{ResponseKind, failure, in_words, is, passes};
 use crate::scenario::{Scenario, StageError, good, scenarios};
-use crate::scene::commands::ExecAnswer;
 use crate::setup::Setup;
 
 const REPEAT: &str = "--only grants";
@@ -18,7 +18,7 @@ const REPEAT: &str = "--only grants";
 const NOBODYS: &str = "withheld-by-the-kit";
 /// How many scenarios are tried without each of the grants.
 const CASES_MAX: usize = 6;
-/// A shorter secret can't be told from other words.
+/// A shorter secret can't be distinguished from other words.
 const SECRET_BYTES_MIN: usize = 4;
 
 const UNTOLD: Named = ("grants/secrets-untold", "no answer and no line of the log holds a secret");
@@ -36,7 +36,7 @@ struct Withheld {
     grant: &'static str,
     roles: &'static [Role],
     /// What stands in the plugin's way, for findings.
-    told: &'static str,
+    condition: &'static str,
     contract: &'static str,
     withhold: fn(&mut Setup),
     /// Whether a probe can't pass without it, by what the scenario's servers and commands answer.
@@ -49,7 +49,7 @@ const WITHHELD: [Withheld; 5] = [
         check: ("grants/network", "without the network it says what it couldn't do"),
         grant: "network",
         roles: &[Role::Probe, Role::PodSource],
-        told: "the grant `network` withheld",
+        condition: "the grant `network` withheld",
         contract: "without the grant `network` connections fail with access-denied; a plugin answers with a failure or an error",
         withhold: |setup| {
             remove(&mut setup.grants, "network");
@@ -63,7 +63,7 @@ const WITHHELD: [Withheld; 5] = [
         check: ("grants/secret-not-granted", "without a grant of its secrets it says what it couldn't do"),
         grant: "secrets",
         roles: &Role::ALL,
-        told: "the grant of its secrets withheld (secret-error.not-granted)",
+        condition: "the grant of its secrets withheld (secret-error.not-granted)",
         contract: RESULT,
         // A component that imports them isn't loaded without any.
         withhold: |setup| setup.grants["secrets"] = json!([NOBODYS]),
@@ -74,7 +74,7 @@ const WITHHELD: [Withheld; 5] = [
         check: ("grants/secret-not-found", "without values of its secrets it says what it couldn't do"),
         grant: "secrets",
         roles: &Role::ALL,
-        told: "the values of its secrets withheld (secret-error.not-found)",
+        condition: "the values of its secrets withheld (secret-error.not-found)",
         contract: RESULT,
         withhold: |setup| setup.secrets.clear(),
         is_needed: wants_a_secret,
@@ -84,7 +84,7 @@ const WITHHELD: [Withheld; 5] = [
         check: ("grants/exec", "without commands it says what it couldn't do"),
         grant: "exec",
         roles: &[Role::Probe],
-        told: "commands that can't be run (exec-error.failed)",
+        condition: "commands that can't be run (exec-error.failed)",
         contract: "exec.run is a result: where a command couldn't be run, a probe answers with a failure or an error",
         withhold: |setup| setup.execs.clear(),
         is_needed: |scenario| scenario.setup.execs.iter().any(ExecAnswer::succeeds),
@@ -94,7 +94,7 @@ const WITHHELD: [Withheld; 5] = [
         check: ("grants/files", "without its folders it says what it couldn't do"),
         grant: "files",
         roles: &[Role::PodSource],
-        told: "the grant `files` withheld",
+        condition: "the grant `files` withheld",
         contract: FOLDERS,
         withhold: |setup| {
             remove(&mut setup.grants, "files");
@@ -143,7 +143,7 @@ async fn without(ctx: &Ctx<'_>, role: Role, withheld: &Withheld) -> Tried {
         return Err(format!("it isn't granted `{}`, so that there is nothing to withhold", withheld.grant));
     }
     for scenario in granted {
-        let input = format!("{}, with {}", scenario.shown(), withheld.told);
+        let input = format!("{}, with {}", scenario.shown(), withheld.condition);
         let finding = |seen| Ok(Some(Finding::new(input, seen, withheld.contract).repeated_by(REPEAT)));
         let staged = scenario.with(|scenario| (withheld.withhold)(&mut scenario.setup)).stage(ctx).await;
         let mut stage = match staged {
@@ -153,21 +153,21 @@ async fn without(ctx: &Ctx<'_>, role: Role, withheld: &Withheld) -> Tried {
                 LoadError::Configuration { .. } | LoadError::Validate(CallError::Refused { .. }),
             )) => continue,
             Err(StageError::Load(error)) => return finding(error.sentence()),
-            Err(error @ StageError::Scene(_)) => return Err(error.into()),
+            Err(error @ StageError::Environment(_)) => return Err(error.into()),
         };
         let answered = stage.ask().await.result;
         if let Some(fault) = failure(&answered, withheld.contract) {
             return finding(fault.seen);
         }
         let from_nothing = passes(&answered) && (withheld.is_needed)(&scenario);
-        if from_nothing || is(&answered, AnswerKind::Empty) {
+        if from_nothing || is(&answered, ResponseKind::Empty) {
             return finding(in_words(&answered));
         }
     }
     Ok(None)
 }
 
-/// Whether a server or a command wants to hear one of the plugin's secrets.
+/// Whether a server or a command expects one of the plugin's secrets.
 fn wants_a_secret(scenario: &Scenario) -> bool {
     let holds = |bytes: &[u8]| {
         let secrets = scenario.setup.secrets.values().filter(|secret| !secret.is_empty());

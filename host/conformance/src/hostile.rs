@@ -17,13 +17,13 @@ use witlet_wasm::role::Role;
 
 use self::found::{Found, short};
 use self::inputs::{changed, pods, values};
-use crate::answer::{Answer, AnswerKind, Fault, failure};
 use crate::check::{CheckResult, Checks, Named};
 use crate::ctx::Ctx;
+use crate::environment::address::address;
 use crate::plugin::validated;
-use crate::question::{Question, admission_request, plain_pod, target};
+use crate::plugin_request::{PluginRequest, admission_request, plain_pod, target};
+use crate::plugin_response::{Fault, PluginResponse, ResponseKind, failure};
 use crate::scenario::{Scenario, Stage, StageError, plain};
-use crate::scene::address::address;
 
 /// Finds `validate-unwraps`, `validate-spins`.
 const CONFIG: Named =
@@ -49,7 +49,7 @@ const VALUES_MAX: usize = 160;
 /// Of how many known parameters each field is changed.
 const KNOWN_MAX: usize = 2;
 
-type Hostile = (String, Question);
+type Hostile = (String, PluginRequest);
 
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     for role in ctx.roles() {
@@ -83,7 +83,7 @@ async fn ask_all(
 ) {
     let result = match scenario.stage(ctx).await {
         Ok(mut stage) => {
-            let judge = async |question: &Question| (question.shown(), ask(&mut stage, question).await);
+            let judge = async |question: &PluginRequest| (question.shown(), ask(&mut stage, question).await);
             judge_all(questions, judge).await
         }
         Err(error) => CheckResult::Skipped { why: error.into() },
@@ -108,11 +108,11 @@ async fn judge_all<T>(
 }
 
 /// Of parameters alone: what the plugin has nothing against it must be able to probe with.
-async fn ask(stage: &mut Stage, question: &Question) -> Option<Fault> {
+async fn ask(stage: &mut Stage, question: &PluginRequest) -> Option<Fault> {
     let answered = stage.ask_this(question).await.result;
     match (&answered, question) {
-        (Ok(Answer { kind: AnswerKind::Done, .. }), Question::Check(parameters)) => {
-            let probe = Question::probe(target(plain_pod(), parameters));
+        (Ok(PluginResponse { kind: ResponseKind::Done, .. }), PluginRequest::Check(parameters)) => {
+            let probe = PluginRequest::probe(target(plain_pod(), parameters));
             let probed = stage.ask_this(&probe).await.result;
             Some(failure(&probed, ACCEPTED)?.after("check-parameters is content, and the probe"))
         }
@@ -125,7 +125,7 @@ async fn configs(ctx: &Ctx<'_>, plain: &Scenario) -> CheckResult {
     let plain = plain.with(|plain| {
         plain.setup.timeout = plain.setup.timeout.max(TIME);
         if plain.setup.role == Role::Probe {
-            plain.question = Question::about(Role::Probe, plain_pod(), "{}");
+            plain.question = PluginRequest::about(Role::Probe, plain_pod(), "{}");
         }
     });
     let values = hostile_values("its configuration", [&plain.setup.config]);
@@ -148,7 +148,7 @@ async fn judge(ctx: &Ctx<'_>, scenario: &Scenario) -> Option<Fault> {
             Err(seen) => Some(Fault::new(seen, VALIDATES)),
         },
         // The machine has no room for it.
-        Err(StageError::Scene(_)) => None,
+        Err(StageError::Environment(_)) => None,
     }
 }
 
@@ -165,19 +165,19 @@ fn parameters(known: &[Arc<str>]) -> Vec<Hostile> {
     let known = known.iter().take(KNOWN_MAX).filter_map(|text| serde_json::from_str(text).ok());
     let known: Vec<Value> = known.collect();
     let all = hostile_values("parameters", &known).into_iter();
-    all.map(|(name, value)| (name, Question::Check(value.to_string().into()))).collect()
+    all.map(|(name, value)| (name, PluginRequest::Check(value.to_string().into()))).collect()
 }
 
 fn hostile_pods() -> Vec<Hostile> {
     let both = pods().into_iter().flat_map(|(name, pod)| {
         [Operation::Add, Operation::Resize]
-            .map(|operation| (name.clone(), Question::admit(admission_request(operation, pod.clone()))))
+            .map(|operation| (name.clone(), PluginRequest::admit(admission_request(operation, pod.clone()))))
     });
     both.collect()
 }
 
 fn targets(parameters: &str) -> Vec<Hostile> {
-    let of_pods = pods().into_iter().map(|(name, pod)| (name, Question::probe(target(pod, parameters))));
+    let of_pods = pods().into_iter().map(|(name, pod)| (name, PluginRequest::probe(target(pod, parameters))));
     let plain = || target(plain_pod(), parameters);
     let at = |pod_ips| ProbeRequest { pod_ips, ..plain() };
     let elsewhere = [
@@ -186,7 +186,7 @@ fn targets(parameters: &str) -> Vec<Hostile> {
         ("a pod with very many addresses", at(vec![address(); 1000])),
     ]
     .map(|(name, request)| {
-        (name.to_owned(), Question::Probe { request: Box::new(request), own_address: false })
+        (name.to_owned(), PluginRequest::Probe { request: Box::new(request), own_address: false })
     });
     let others = [
         ("a node without an address", ProbeRequest { host_ips: Vec::new(), ..plain() }),
@@ -197,7 +197,7 @@ fn targets(parameters: &str) -> Vec<Hostile> {
         ("a container without a name", ProbeRequest { container: String::new(), ..plain() }),
         ("a container that was restarted for years", ProbeRequest { restarts: u32::MAX, ..plain() }),
     ]
-    .map(|(name, request)| (name.to_owned(), Question::probe(request)));
+    .map(|(name, request)| (name.to_owned(), PluginRequest::probe(request)));
     of_pods.chain(elsewhere).chain(others).collect()
 }
 

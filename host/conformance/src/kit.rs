@@ -14,7 +14,7 @@ use witlet_wasm::inspect::{InspectError, inspect};
 use crate::check::{CheckResult, Checks, Progress};
 use crate::ctx::{Ctx, Engines};
 use crate::plan::{Layer, Plan, Subject};
-use crate::question::now_default;
+use crate::plugin_request::now_default;
 use crate::report::{Examined, Report, ReportRole};
 use crate::{budget, determinism, grants, hostile, load, properties, replay, vectors};
 
@@ -29,10 +29,10 @@ pub enum KitError {
 /// What plugins are examined with. One for many components: the engines and the cache of compiled code are shared.
 pub struct Kit(pub(crate) Engines);
 
-/// The time that `validate` is told: always the same, for a run is to be repeatable.
-struct StandingClock(Timestamp);
+/// The time that `validate` gets: always the same, for a run is to be repeatable.
+struct StoppedClock(Timestamp);
 
-impl Clock for StandingClock {
+impl Clock for StoppedClock {
     fn now(&self) -> Timestamp {
         self.0
     }
@@ -46,7 +46,7 @@ impl Kit {
     ///
     /// When the engines or the cache of compiled code can't be had.
     pub fn start(compiler: CompilerConfig) -> Result<Self, KitError> {
-        let clock: Arc<dyn Clock> = Arc::new(StandingClock(now_default()));
+        let clock: Arc<dyn Clock> = Arc::new(StoppedClock(now_default()));
         let host = Arc::new(DirectHost::start(compiler.clone(), clock.clone())?);
         Ok(Self(Engines { host, compiler, clock }))
     }

@@ -35,7 +35,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod answer;
 pub mod attest;
 pub mod bench;
 mod budget;
@@ -43,6 +42,7 @@ pub mod cases;
 mod check;
 mod ctx;
 mod determinism;
+mod environment;
 mod generated;
 mod grants;
 mod hostile;
@@ -50,13 +50,13 @@ mod kit;
 mod load;
 mod plan;
 mod plugin;
+mod plugin_request;
+mod plugin_response;
 mod properties;
 mod quantities;
-mod question;
 mod replay;
 pub mod report;
 mod scenario;
-mod scene;
 mod setup;
 mod unchanged;
 mod vectors;

@@ -7,11 +7,11 @@ use witlet_wasm::inspect::InspectError;
 use witlet_wasm::limits::Limits;
 use witlet_wasm::role::Role;
 
-use crate::answer::{AnswerKind, failure};
 use crate::check::{CheckResult, Checks, Finding, Named};
 use crate::ctx::Ctx;
+use crate::environment::address::address;
 use crate::plugin::validated;
-use crate::scene::address::address;
+use crate::plugin_response::{ResponseKind, failure};
 use crate::setup::Setup;
 
 const SIZE: Named = ("load/size", "it is no larger than a component may be");
@@ -108,9 +108,9 @@ fn grants(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) -> bool {
     let missing: Vec<&str> =
         needed.iter().copied().filter(|name| !granted.iter().any(|granted| granted == name)).collect();
     let finding = (!missing.is_empty()).then(|| {
-        let told = if setup.grants.is_null() { "no grants".to_owned() } else { format!("grants: {}", setup.grants) };
+        let shown = if setup.grants.is_null() { "no grants".to_owned() } else { format!("grants: {}", setup.grants) };
         Finding::new(
-            told,
+            shown,
             format!("it imports what needs the grants {}", missing.join(" and ")),
             "witlet:host/secret needs the grant `secrets`, witlet:probe/exec the grant `exec`: add them with `--grants`, \
              or with `grants:` of a case file",
@@ -136,7 +136,7 @@ async fn validate(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) {
     };
     checks.named(setup.role, LINK, CheckResult::Passed);
     let finding = match &answered {
-        Ok(answer) if answer.kind == AnswerKind::Error => {
+        Ok(answer) if answer.kind == ResponseKind::Error => {
             let out = way_out(ctx, setup.role, &setup.config);
             let contract =
                 format!("{interface}.validate takes the configuration that the plugin is used with: {out}");

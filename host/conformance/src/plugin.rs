@@ -7,16 +7,16 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 use witlet_core::error::one_line;
 use witlet_wasm::direct::{
-    self, Asked, DirectHost, DirectOptions, DirectPlugin, DirectWaiting, HeardLine, LogTap,
+    self, CallReport, CapturedLine, DirectHost, DirectOptions, DirectPlugin, DirectWaiting, LogTap,
 };
 use witlet_wasm::plugin::config::Grants;
 use witlet_wasm::plugin::{CallError, LoadError};
 use witlet_wasm::role::Role;
 
-use crate::answer::{Answer, AnswerKind, Answered, answered};
-use crate::question::Question;
-use crate::scene::commands::Commands;
-use crate::scene::folders::Folders;
+use crate::environment::commands::Commands;
+use crate::environment::folders::Folders;
+use crate::plugin_request::PluginRequest;
+use crate::plugin_response::{CallResult, PluginResponse, ResponseKind, answered};
 use crate::setup::Setup;
 
 /// How often a call is made for which the host had no thread or processor in time, by the processor time that it measures. Such an answer
@@ -83,11 +83,13 @@ impl Plugin {
 
     /// Asks, on the plugins' threads. A late answer is the plugin's, unless the machine had no turn for the call, or gave a handler, which
     /// waits for nothing, less than nearly all of the time in which it has to answer.
-    pub(crate) async fn ask(&self, question: &Question) -> Asked<Answer> {
-        let no_turn = |asked: &Asked<Answer>| matches!(asked.result, Err(CallError::Busy | CallError::Host));
+    pub(crate) async fn ask(&self, question: &PluginRequest) -> CallReport<PluginResponse> {
+        let no_turn = |asked: &CallReport<PluginResponse>| {
+            matches!(asked.result, Err(CallError::Busy | CallError::Host))
+        };
         let asked = until_its_turn(async || self.ask_once(question).await, no_turn).await;
         match (question, &asked.result) {
-            (Question::Admit(_, question), Err(CallError::Timeout { limit }))
+            (PluginRequest::Admit(_, question), Err(CallError::Timeout { limit }))
                 if asked.cpu.is_some_and(|cpu| cpu < *limit * 19 / 20) =>
             {
                 self.ask_unhurried(question, *limit).await.unwrap_or(asked)
@@ -97,7 +99,11 @@ impl Plugin {
     }
 
     /// Asks a handler that has more time, and judges it by what it computes. None if it can't be loaded so.
-    async fn ask_unhurried(&self, question: &direct::Question, limit: Duration) -> Option<Asked<Answer>> {
+    async fn ask_unhurried(
+        &self,
+        question: &direct::PreparedRequest,
+        limit: Duration,
+    ) -> Option<CallReport<PluginResponse>> {
         let options = DirectOptions { timeout: UNHURRIED.max(limit), ..self.options.clone() };
         let load = async || self.host.admission(self.wasm.clone(), options.clone()).await;
         let plugin = self.unhurried.get_or_try_init(|| until_its_turn(load, found_busy)).await.ok()?;
@@ -108,39 +114,41 @@ impl Plugin {
         Some(asked)
     }
 
-    async fn ask_once(&self, question: &Question) -> Asked<Answer> {
+    async fn ask_once(&self, question: &PluginRequest) -> CallReport<PluginResponse> {
         match (&self.instances, question) {
-            (Instances::Synchronous(plugin), Question::Admit(_, question)) => {
+            (Instances::Synchronous(plugin), PluginRequest::Admit(_, question)) => {
                 plain(plugin.admit(question).await)
             }
-            (Instances::Asynchronous(plugin), Question::Probe { request, .. }) => {
+            (Instances::Asynchronous(plugin), PluginRequest::Probe { request, .. }) => {
                 let checked = checked(plugin.check_parameters(&request.parameters).await);
                 match &checked.result {
-                    Ok(Answer { kind: AnswerKind::Done, .. }) => plain(plugin.probe(request).await),
+                    Ok(PluginResponse { kind: ResponseKind::Done, .. }) => plain(plugin.probe(request).await),
                     Ok(_) | Err(_) => checked,
                 }
             }
-            (Instances::Asynchronous(plugin), Question::Check(parameters)) => {
+            (Instances::Asynchronous(plugin), PluginRequest::Check(parameters)) => {
                 checked(plugin.check_parameters(parameters).await)
             }
-            (Instances::Asynchronous(plugin), Question::Poll(cursor)) => {
+            (Instances::Asynchronous(plugin), PluginRequest::Poll(cursor)) => {
                 plain(plugin.poll(cursor.as_deref()).await)
             }
-            (Instances::Asynchronous(plugin), Question::Statuses(changed)) => {
+            (Instances::Asynchronous(plugin), PluginRequest::Statuses(changed)) => {
                 plain(plugin.statuses(changed.as_slice().into()).await)
             }
             // A scenario's question is of the role that its setup has.
-            (Instances::Synchronous(_), _) | (Instances::Asynchronous(_), Question::Admit(..)) => {
-                Asked::unmeasured(Err(CallError::Host))
+            (Instances::Synchronous(_), _) | (Instances::Asynchronous(_), PluginRequest::Admit(..)) => {
+                CallReport::unmeasured(Err(CallError::Host))
             }
         }
     }
 
     /// Asks once, without a question about parameters before a probe; a handler on this thread, which it blocks. For measurements.
-    pub(crate) async fn ask_here(&self, question: &Question) -> Asked<Answer> {
+    pub(crate) async fn ask_here(&self, question: &PluginRequest) -> CallReport<PluginResponse> {
         match (&self.instances, question) {
-            (Instances::Synchronous(plugin), Question::Admit(_, question)) => plain(plugin.ask(question)),
-            (Instances::Asynchronous(plugin), Question::Probe { request, .. }) => {
+            (Instances::Synchronous(plugin), PluginRequest::Admit(_, question)) => {
+                plain(plugin.ask(question))
+            }
+            (Instances::Asynchronous(plugin), PluginRequest::Probe { request, .. }) => {
                 plain(plugin.probe(request).await)
             }
             (_, question) => self.ask_once(question).await,
@@ -148,7 +156,7 @@ impl Plugin {
     }
 
     /// What it has logged since this was last asked.
-    pub(crate) fn lines(&self) -> Vec<HeardLine> {
+    pub(crate) fn lines(&self) -> Vec<CapturedLine> {
         self.log.take()
     }
 
@@ -160,26 +168,28 @@ impl Plugin {
 
 /// What a load came to as an answer: nothing against the configuration, an error in the plugin's own words, or why it has none. The
 /// error says why it couldn't be asked.
-pub(crate) fn validated<T>(loaded: &Result<T, LoadError>) -> Result<Answered, String> {
+pub(crate) fn validated<T>(loaded: &Result<T, LoadError>) -> Result<CallResult, String> {
     match loaded {
         Ok(_) => Ok(answered(Ok(()))),
-        Err(LoadError::Configuration { words }) => Ok(Ok(Answer::new(AnswerKind::Error, words.as_str()))),
+        Err(LoadError::Configuration { words }) => {
+            Ok(Ok(PluginResponse::new(ResponseKind::Error, words.as_str())))
+        }
         Err(LoadError::Validate(error)) => Ok(answered::<()>(Err(error.clone()))),
         Err(other) => Err(one_line(other)),
     }
 }
 
-fn plain<T: Into<Answer>>(asked: Asked<T>) -> Asked<Answer> {
-    let Asked { result, memory_bytes_peak, cpu, runnable } = asked;
-    Asked { result: answered(result), memory_bytes_peak, cpu, runnable }
+fn plain<T: Into<PluginResponse>>(asked: CallReport<T>) -> CallReport<PluginResponse> {
+    let CallReport { result, memory_bytes_peak, cpu, runnable } = asked;
+    CallReport { result: answered(result), memory_bytes_peak, cpu, runnable }
 }
 
-fn checked(asked: Asked<()>) -> Asked<Answer> {
+fn checked(asked: CallReport<()>) -> CallReport<PluginResponse> {
     let mut asked = plain(asked);
     if let Ok(answer) = &mut asked.result
-        && answer.kind == AnswerKind::Error
+        && answer.kind == ResponseKind::Error
     {
-        answer.kind = AnswerKind::ParametersRefused;
+        answer.kind = ResponseKind::ParametersRefused;
     }
     asked
 }
@@ -202,7 +212,7 @@ async fn until_its_turn<T>(again: impl AsyncFn() -> T, is_the_machines: impl Fn(
 }
 
 /// Whether a handler with more time shows that its own time isn't enough.
-fn is_late<T>(asked: &Asked<T>, limit: Duration) -> bool {
+fn is_late<T>(asked: &CallReport<T>, limit: Duration) -> bool {
     matches!(asked.result, Err(CallError::Timeout { .. })) || asked.cpu.is_some_and(|cpu| cpu > limit)
 }
 

@@ -8,12 +8,12 @@ use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation};
 use witlet_core::node::NodeFacts;
 use witlet_wasm::role::Role;
 
-use crate::answer::{decision, fault};
 use crate::check::{Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
 use crate::generated::{Draft, search};
+use crate::plugin_request::{PluginRequest, admission_request, target};
+use crate::plugin_response::{decision, fault};
 use crate::quantities;
-use crate::question::{Question, admission_request, target};
 use crate::scenario::{Stage, plain, scenarios};
 use crate::unchanged;
 
@@ -31,7 +31,7 @@ const UNKNOWN_FACTS: [&str; 2] = ["a.unknown.example.com", "z.unknown.example.co
 struct Otherwise {
     check: Named,
     contract: &'static str,
-    others: fn(&Question) -> Vec<Question>,
+    others: fn(&PluginRequest) -> Vec<PluginRequest>,
 }
 
 const OTHERWISE: [Otherwise; 2] = [
@@ -74,13 +74,13 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
 }
 
 /// Questions about a generated pod: with all parameters that are known, or added and resized.
-fn questions(ctx: &Ctx<'_>, role: Role, draft: &Draft) -> Vec<Question> {
+fn questions(ctx: &Ctx<'_>, role: Role, draft: &Draft) -> Vec<PluginRequest> {
     match role {
         Role::Admission => [Operation::Add, Operation::Resize]
-            .map(|operation| Question::admit(admission_request(operation, draft.pod())))
+            .map(|operation| PluginRequest::admit(admission_request(operation, draft.pod())))
             .into(),
         Role::Probe | Role::PodSource => {
-            let of = |parameters: &Arc<str>| Question::probe(target(draft.pod(), parameters));
+            let of = |parameters: &Arc<str>| PluginRequest::probe(target(draft.pod(), parameters));
             ctx.parameters().iter().map(of).collect()
         }
     }
@@ -111,7 +111,7 @@ async fn same_decisions(ctx: &Ctx<'_>, otherwise: &Otherwise) -> Tried {
     }
     let mut stage = plain(ctx, Role::Admission)?.stage(ctx).await?;
     let judge = async |draft: &Draft| {
-        let question = Question::admit(admission_request(Operation::Add, draft.pod()));
+        let question = PluginRequest::admit(admission_request(Operation::Add, draft.pod()));
         differs(&mut stage, "a generated pod", &question, otherwise).await
     };
     Ok(search(ctx.plan.seed, ctx.plan.property_cases, judge).await)
@@ -120,7 +120,7 @@ async fn same_decisions(ctx: &Ctx<'_>, otherwise: &Otherwise) -> Tried {
 async fn differs(
     stage: &mut Stage,
     name: &str,
-    question: &Question,
+    question: &PluginRequest,
     otherwise: &Otherwise,
 ) -> Option<Finding> {
     let first = decision(&stage.ask_this(question).await.result)?;
@@ -136,8 +136,8 @@ async fn differs(
 }
 
 /// With all quantities of pods and node written in other ways.
-fn other_quantities(question: &Question) -> Vec<Question> {
-    let Question::Admit(request, _) = question else { return Vec::new() };
+fn other_quantities(question: &PluginRequest) -> Vec<PluginRequest> {
+    let PluginRequest::Admit(request, _) = question else { return Vec::new() };
     let ways = (0..WAYS).filter_map(|way| {
         let pod: Pod = rewritten(&*request.pod, way)?;
         let others = request.other_pods.iter().map(|other| AdmittedPod {
@@ -146,7 +146,7 @@ fn other_quantities(question: &Question) -> Vec<Question> {
         });
         let node: Option<Node> = rewritten(&request.node.node, way);
         let node = node.map(|node| Arc::new(NodeFacts { node, ..NodeFacts::clone(&request.node) }));
-        Some(Question::admit(AdmissionRequest {
+        Some(PluginRequest::admit(AdmissionRequest {
             pod: Arc::new(pod),
             other_pods: others.collect(),
             node: node.unwrap_or_else(|| request.node.clone()),
@@ -161,11 +161,11 @@ fn rewritten<T: serde::Serialize + DeserializeOwned>(object: &T, way: usize) -> 
     serde_json::from_value(rewritten).ok()
 }
 
-fn more_facts(question: &Question) -> Vec<Question> {
-    let Question::Admit(request, _) = question else { return Vec::new() };
+fn more_facts(question: &PluginRequest) -> Vec<PluginRequest> {
+    let PluginRequest::Admit(request, _) = question else { return Vec::new() };
     let mut node = NodeFacts::clone(&request.node);
     node.facts.extend(UNKNOWN_FACTS.map(|key| (key.to_owned(), "unknown".to_owned())));
-    vec![Question::admit(AdmissionRequest { node: Arc::new(node), ..*request.clone() })]
+    vec![PluginRequest::admit(AdmissionRequest { node: Arc::new(node), ..*request.clone() })]
 }
 
 #[cfg(test)]

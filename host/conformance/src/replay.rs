@@ -1,7 +1,7 @@
 //! The layer `replay`: calls that a node recorded are asked again.
 
 use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, replay};
-use witlet_wasm::record::{Answer, RecordedCall};
+use witlet_wasm::record::{RecordedCall, RecordedResponse};
 
 use crate::check::{CheckResult, Checks, Finding};
 use crate::ctx::Ctx;
@@ -54,13 +54,13 @@ fn judge(call: &RecordedCall, again: Result<Replayed, ReplayError>) -> CheckResu
             error @ (ReplayError::Digest { .. }
             | ReplayError::Source
             | ReplayError::NotRecorded { .. }
-            | ReplayError::Question(_)
+            | ReplayError::RecordedRequest(_)
             | ReplayError::Start(_)),
         ) => CheckResult::Skipped { why: error.to_string() },
     }
 }
 
 /// An answer as its file has it.
-fn in_words(answer: &Answer) -> String {
+fn in_words(answer: &RecordedResponse) -> String {
     serde_json::to_string(answer).unwrap_or_default()
 }

@@ -7,18 +7,18 @@ use std::io;
 use serde_json::{Value, json};
 use thiserror::Error;
 use witlet_core::error::one_line;
-use witlet_wasm::direct::Asked;
+use witlet_wasm::direct::CallReport;
 use witlet_wasm::plugin::LoadError;
 use witlet_wasm::plugin::config::Warm;
 use witlet_wasm::role::Role;
 
-use crate::answer::{Answer, AnswerKind, Answered, in_words};
 use crate::cases::model::{Case, CaseFile, Step};
 use crate::ctx::Ctx;
+use crate::environment::folders::{Content, FolderContent};
+use crate::environment::servers::{ServerScript, Servers};
 use crate::plugin::Plugin;
-use crate::question::{Question, plain_pod};
-use crate::scene::folders::{Content, FolderContent};
-use crate::scene::servers::{ServerScript, Servers};
+use crate::plugin_request::{PluginRequest, plain_pod};
+use crate::plugin_response::{CallResult, PluginResponse, ResponseKind, in_words};
 use crate::setup::Setup;
 
 /// How many questions of a role are asked again in each layer: enough for every branch of a policy, and soon done.
@@ -37,7 +37,7 @@ pub(crate) struct Scenario {
     pub(crate) setup: Setup,
     pub(crate) servers: Vec<ServerScript>,
     pub(crate) folders: BTreeMap<String, FolderContent>,
-    pub(crate) question: Question,
+    pub(crate) question: PluginRequest,
     /// Whether all is well in it: the probe passes, the source brings pods.
     pub(crate) is_good: bool,
 }
@@ -49,8 +49,8 @@ pub enum StageError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A port that can't be listened on, a folder that can't be written.
-    #[error("the scene can't be set")]
-    Scene(#[source] io::Error),
+    #[error("cannot set up the environment of the case")]
+    Environment(#[source] io::Error),
 }
 
 impl From<StageError> for String {
@@ -64,14 +64,14 @@ pub(crate) struct Stage {
     pub(crate) plugin: Plugin,
     /// They end with the value.
     pub(crate) servers: Servers,
-    pub(crate) question: Question,
+    pub(crate) question: PluginRequest,
     /// What the last answer of a source gave.
     pub(crate) cursor: Option<String>,
 }
 
 impl Scenario {
     /// Of a plugin that is loaded so.
-    pub(crate) fn new(name: impl Into<String>, setup: Setup, question: Question) -> Self {
+    pub(crate) fn new(name: impl Into<String>, setup: Setup, question: PluginRequest) -> Self {
         let (servers, folders) = (Vec::new(), BTreeMap::new());
         Self { name: name.into(), setup, servers, folders, question, is_good: true }
     }
@@ -80,12 +80,15 @@ impl Scenario {
     /// of a case that asks nothing.
     pub(crate) fn of_case(ctx: &Ctx<'_>, file: &CaseFile, case: &Case) -> Result<Option<Self>, String> {
         let asks = |step: &&Step| {
-            matches!(step.question, Question::Admit(..) | Question::Probe { .. } | Question::Poll(_))
+            matches!(
+                step.question,
+                PluginRequest::Admit(..) | PluginRequest::Probe { .. } | PluginRequest::Poll(_)
+            )
         };
-        let good = |kind: Option<AnswerKind>| match (file.role, kind) {
-            (Role::PodSource, kind) => kind == Some(AnswerKind::Pods),
+        let good = |kind: Option<ResponseKind>| match (file.role, kind) {
+            (Role::PodSource, kind) => kind == Some(ResponseKind::Pods),
             (Role::Probe, kind) => {
-                matches!(kind, None | Some(AnswerKind::Success | AnswerKind::Warning))
+                matches!(kind, None | Some(ResponseKind::Success | ResponseKind::Warning))
             }
             (Role::Admission, _) => true,
         };
@@ -123,21 +126,21 @@ impl Scenario {
     /// With its question, as a finding shows it.
     pub(crate) fn shown(&self) -> String {
         match self.question {
-            Question::Admit(..) => format!("{}: {}", self.name, self.question.shown()),
+            PluginRequest::Admit(..) => format!("{}: {}", self.name, self.question.shown()),
             _ => self.name.clone(),
         }
     }
 
-    /// Sets the scene and loads the plugin.
+    /// Sets up the environment and loads the plugin.
     pub(crate) async fn stage(&self, ctx: &Ctx<'_>) -> Result<Stage, StageError> {
-        let servers = Servers::start(&self.servers).await.map_err(StageError::Scene)?;
+        let servers = Servers::start(&self.servers).await.map_err(StageError::Environment)?;
         let plugin = ctx.load(&self.setup.at(servers.address)).await?;
         let question = self.question.placed(servers.address);
         let stage = Stage { plugin, servers, question, cursor: None };
         for (path, content) in &self.folders {
             // A setup may have fewer folders than the scenario.
             if stage.plugin.folders.path(path).is_some() {
-                stage.plugin.folders.fill(path, content).map_err(StageError::Scene)?;
+                stage.plugin.folders.fill(path, content).map_err(StageError::Environment)?;
             }
         }
         Ok(stage)
@@ -145,24 +148,24 @@ impl Scenario {
 }
 
 impl Stage {
-    pub(crate) async fn ask(&mut self) -> Asked<Answer> {
+    pub(crate) async fn ask(&mut self) -> CallReport<PluginResponse> {
         let question = self.question.clone();
         self.ask_this(&question).await
     }
 
     /// Asks something else in the same place. A source gets the cursor of its last answer where the question names none; one that it names
     /// takes its place, also if the answer is an error.
-    pub(crate) async fn ask_this(&mut self, question: &Question) -> Asked<Answer> {
-        if let Question::Poll(Some(cursor)) = question {
+    pub(crate) async fn ask_this(&mut self, question: &PluginRequest) -> CallReport<PluginResponse> {
+        if let PluginRequest::Poll(Some(cursor)) = question {
             self.cursor = Some(cursor.clone());
         }
         let asked = match question {
-            Question::Poll(_) => self.plugin.ask(&Question::Poll(self.cursor.clone())).await,
+            PluginRequest::Poll(_) => self.plugin.ask(&PluginRequest::Poll(self.cursor.clone())).await,
             other => self.plugin.ask(&other.placed(self.servers.address)).await,
         };
         match (&asked.result, question) {
-            (Ok(Answer { kind: AnswerKind::SourceError, .. }), _) | (Err(_), _) => {}
-            (Ok(answer), Question::Poll(_)) => self.cursor.clone_from(&answer.cursor),
+            (Ok(PluginResponse { kind: ResponseKind::SourceError, .. }), _) | (Err(_), _) => {}
+            (Ok(answer), PluginRequest::Poll(_)) => self.cursor.clone_from(&answer.cursor),
             (Ok(_), _) => {}
         }
         asked
@@ -248,7 +251,7 @@ pub(crate) fn plain(ctx: &Ctx<'_>, role: Role) -> Result<Scenario, String> {
     let setup = ctx.setup(role).map_err(|error| error.to_string())?;
     // Those of cases in which it passes come first.
     let parameters = ctx.parameters().swap_remove(0);
-    Ok(Scenario::new("a plain pod", setup, Question::about(role, plain_pod(), &parameters)))
+    Ok(Scenario::new("a plain pod", setup, PluginRequest::about(role, plain_pod(), &parameters)))
 }
 
 /// About a plain pod, one with much of everything, and one that is resized.
@@ -268,7 +271,7 @@ fn own_folders(ctx: &Ctx<'_>) -> Result<Scenario, String> {
     }
     let folders = setup.guest_paths.iter().map(|path| (path.clone(), manifests(PODS))).collect();
     let name = format!("{PODS} manifests in each folder that the configuration names");
-    Ok(Scenario { folders, ..Scenario::new(name, setup, Question::Poll(None)) })
+    Ok(Scenario { folders, ..Scenario::new(name, setup, PluginRequest::Poll(None)) })
 }
 
 /// Folders that a configuration names.
@@ -298,10 +301,10 @@ pub(crate) fn manifests(count: usize) -> FolderContent {
 }
 
 /// Why nothing can be said of a source that brings no pods.
-pub(crate) fn nothing_to_say(scenario: &Scenario, answered: &Answered) -> String {
-    let (name, told) = (&scenario.name, in_words(answered));
+pub(crate) fn nothing_to_say(scenario: &Scenario, answered: &CallResult) -> String {
+    let (name, said) = (&scenario.name, in_words(answered));
     format!(
-        "it brings no pods where it could ({name}): it says {told}. Add a case in which it brings some (--cases)"
+        "it brings no pods where it could ({name}): it says {said}. Add a case in which it brings some (--cases)"
     )
 }
 

@@ -13,10 +13,10 @@ use witlet_wasm::plugin::config::{
 use witlet_wasm::role::Role;
 
 use crate::cases::model::CaseFile;
+use crate::environment::address::placed;
+use crate::environment::commands::ExecAnswer;
+use crate::environment::folders::Made;
 use crate::plan::Plan;
-use crate::scene::address::placed;
-use crate::scene::commands::ExecAnswer;
-use crate::scene::folders::Made;
 
 /// How a plugin is loaded in one role. Change what is to be different, and load it.
 #[derive(Clone, Debug)]

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use witlet_wasm::role::Role;
 
-use crate::answer::{AnswerKind, Answered, Fault, fault, in_words, is, names, set};
 use crate::check::{Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
-use crate::question::Question;
+use crate::environment::folders::{Content, FolderContent, Made, ORDERED};
+use crate::plugin_request::PluginRequest;
+use crate::plugin_response::{CallResult, Fault, ResponseKind, fault, in_words, is, names, set};
 use crate::scenario::{Scenario, Stage, manifests, nothing_to_say, plain};
-use crate::scene::folders::{Content, FolderContent, Made, ORDERED};
 
 const ROLE: Role = Role::PodSource;
 /// What repeats a finding: no input is generated.
 const REPEAT: &str = "--only properties";
 /// Finds `pods-twice`, `no-pod-at-all`.
-const SNAPSHOTS: Named = ("properties/snapshots", "what it has is told as the contract has it");
+const SNAPSHOTS: Named = ("properties/snapshots", "what it has is reported as the contract has it");
 /// Finds `unchanged-at-first`.
 const FIRST: Named = ("properties/first-poll", "the first poll says what there is");
 /// Finds `time-in-manifests`, `counts-polls`.
@@ -43,9 +43,9 @@ async fn polls(ctx: &Ctx<'_>, checks: &mut Checks<'_>) -> Result<(), String> {
     let mut stage = world.stage(ctx).await?;
     let first = stage.ask().await.result;
     let finding = |fault| Finding::of(world.name.as_str(), fault).repeated_by(REPEAT);
-    let found = fault(&first, Question::Poll(None).contract());
+    let found = fault(&first, PluginRequest::Poll(None).contract());
     checks.named(ROLE, SNAPSHOTS, found.map(finding));
-    let unchanged = is(&first, AnswerKind::Unchanged);
+    let unchanged = is(&first, ResponseKind::Unchanged);
     checks.named(
         ROLE,
         FIRST,
@@ -67,9 +67,9 @@ async fn polls(ctx: &Ctx<'_>, checks: &mut Checks<'_>) -> Result<(), String> {
 
 /// Polls repeatedly, with the cursor and without, the same source and one that was loaded again.
 async fn still(ctx: &Ctx<'_>, world: &Scenario, mut stage: Stage, brought: &[String]) -> Tried {
-    let found = |told: String, answered: &Answered| {
+    let found = |condition: String, answered: &CallResult| {
         let seen = other_pods(answered, brought)?;
-        let input = format!("{}, {told}", world.name);
+        let input = format!("{}, {condition}", world.name);
         Some(Finding::new(input, seen, SAME).repeated_by(REPEAT))
     };
     for number in 2..=POLLS {
@@ -80,9 +80,10 @@ async fn still(ctx: &Ctx<'_>, world: &Scenario, mut stage: Stage, brought: &[Str
     }
     let last = stage.cursor.clone();
     let mut stage = stage.reload(ctx, &world.setup).await?;
-    for (told, cursor) in [("with the last cursor", last), ("without a cursor", None)] {
+    for (condition, cursor) in [("with the last cursor", last), ("without a cursor", None)] {
         stage.cursor = cursor;
-        if let Some(found) = found(format!("loaded again and polled {told}"), &stage.ask().await.result) {
+        if let Some(found) = found(format!("loaded again and polled {condition}"), &stage.ask().await.result)
+        {
             return Ok(Some(found));
         }
     }
@@ -98,8 +99,8 @@ async fn still(ctx: &Ctx<'_>, world: &Scenario, mut stage: Stage, brought: &[Str
 }
 
 /// What is different from the pods that were brought, if that is something.
-fn other_pods(answered: &Answered, brought: &[String]) -> Option<String> {
-    if is(answered, AnswerKind::Unchanged) {
+fn other_pods(answered: &CallResult, brought: &[String]) -> Option<String> {
+    if is(answered, ResponseKind::Unchanged) {
         return None;
     }
     let (had, now) = (names(brought), set(answered));

@@ -2,16 +2,16 @@
 
 use witlet_wasm::role::Role;
 
-use crate::answer::{AnswerKind, is};
 use crate::cases::matching::{differs, log_text, said};
 use crate::cases::model::{Case, CaseFile};
 use crate::check::{CheckResult, Checks, Finding, cut};
 use crate::ctx::Ctx;
+use crate::environment::address::address;
 use crate::load::interface;
 use crate::plugin::validated;
-use crate::question::Question;
+use crate::plugin_request::PluginRequest;
+use crate::plugin_response::{ResponseKind, is};
 use crate::scenario::{Scenario, Stage, StageError};
-use crate::scene::address::address;
 use crate::setup::Setup;
 
 const REPEAT: &str = "--only vectors";
@@ -50,7 +50,7 @@ enum Whose<'a> {
 
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     for file in ctx.plan.cases.iter().filter(|file| ctx.has(file.role)) {
-        // Of each file alike, so that it is told once.
+        // Of each file alike, so that it is reported once.
         if let Err(error) = ctx.setup_of(file, None) {
             let contract = "limits and grants of a case file are as in a PluginConfiguration";
             let finding = Finding::new(file.name.as_str(), error.to_string(), contract);
@@ -73,7 +73,7 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     }
     // All of them are case files: a test reads them.
     for file in EVERY.iter().filter_map(|(name, text)| CaseFile::parse(name, text).ok()) {
-        // A setup that can't be taken was told by the layer before.
+        // A setup that can't be taken was reported by the layer before.
         if ctx.has(file.role)
             && let Ok(setup) = ctx.setup(file.role)
         {
@@ -105,7 +105,7 @@ async fn every(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup, file: &Cas
             (..) => None,
         };
         for step in &mut case.steps {
-            if let (Question::Probe { request, .. }, Some(parameters)) = (&mut step.question, &taken) {
+            if let (PluginRequest::Probe { request, .. }, Some(parameters)) = (&mut step.question, &taken) {
                 request.parameters = parameters.clone();
             }
         }
@@ -121,8 +121,8 @@ async fn every(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup, file: &Cas
 async fn taken(ctx: &Ctx<'_>, setup: &Setup) -> Option<std::sync::Arc<str>> {
     let plugin = ctx.load(setup).await.ok()?;
     for parameters in ctx.parameters() {
-        let asked = plugin.ask(&Question::Check(parameters.clone())).await;
-        if !is(&asked.result, AnswerKind::ParametersRefused) {
+        let asked = plugin.ask(&PluginRequest::Check(parameters.clone())).await;
+        if !is(&asked.result, ResponseKind::ParametersRefused) {
             return Some(parameters);
         }
     }
@@ -171,10 +171,10 @@ fn not_run(whose: Whose<'_>, error: &StageError) -> Option<&'static str> {
         (StageError::Load(_), _) => {
             Some("the plugin is loaded with the case's configuration, limits and grants")
         }
-        (StageError::Scene(_), Whose::Author(_)) => {
+        (StageError::Environment(_), Whose::Author(_)) => {
             Some("the case's servers and folders can be had on this machine")
         }
-        (StageError::Scene(_), Whose::Every) => None,
+        (StageError::Environment(_), Whose::Every) => None,
     }
 }
 
@@ -186,7 +186,7 @@ async fn steps(
 ) -> Result<Option<(String, String)>, StageError> {
     let mut stage = scenario.stage(ctx).await?;
     for (index, step) in case.steps.iter().enumerate() {
-        stage.set(&step.folders, step.servers.as_ref()).await.map_err(StageError::Scene)?;
+        stage.set(&step.folders, step.servers.as_ref()).await.map_err(StageError::Environment)?;
         let asked = stage.ask_this(&step.question).await;
         let lines = stage.plugin.lines();
         let differs = differs(&step.expect, &asked.result, &lines, step.question.contract());

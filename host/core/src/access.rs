@@ -9,7 +9,7 @@ mod tests;
 pub const ANONYMOUS: &str = "system:anonymous";
 /// The group of such requests.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The group of everybody who is known.
+/// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
 
 /// The answer to a request whose sender isn't known.
@@ -63,7 +63,7 @@ pub fn bearer_token(authorization: &str) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// The groups of someone who proved who they are: their own and the one of everybody known (upstream:
+/// The groups of someone who proved who they are: their own and the one of all authenticated users (upstream:
 /// `AuthenticatedGroupAdder`).
 pub fn with_authenticated(mut groups: Vec<String>) -> Vec<String> {
     if !groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED) {

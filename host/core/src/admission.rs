@@ -1,8 +1,8 @@
 //! Admission: what a handler is asked, what it may answer, and what the host makes of the answers.
 
+pub mod capacity;
 pub mod chain;
 pub mod preemption;
-pub mod room;
 
 use std::sync::Arc;
 use std::time::Duration;

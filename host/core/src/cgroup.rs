@@ -3,27 +3,27 @@
 //! Rules of the kubelet's container manager (`pkg/kubelet/cm`): `kubepods` holds all pods, `burstable` and `besteffort` below
 //! it hold the pods of these classes, Guaranteed pods are directly in `kubepods`.
 
-mod config;
 mod convert;
 mod layout;
 mod memory;
 mod name;
 mod ownership;
+mod resources;
 mod systemd;
 mod tier;
 mod values;
 mod writes;
 
-pub use config::{CpuQuotaPolicy, ResourceConfig, existing_config, node_config, pod_config};
 pub use convert::{
     CPU_PERIOD_US, cpu_quota, cpu_shares, cpu_weight, hugepage_limits, hugepage_unit_size, quota_to_milli,
     shares_of_weight, shares_to_milli,
 };
-pub use layout::{CgroupLayout, KUBEPODS, first_tier_config, tier_configs};
+pub use layout::{CgroupLayout, KUBEPODS, first_tier_resources, tier_configs};
 pub(crate) use memory::MEMORY_LOW;
 pub use memory::{MEMORY_MIN, MemoryQos, MemoryReservation, QosReserved, TierMemory, percentage};
 pub use name::{CgroupName, InvalidPart};
 pub use ownership::{PodCgroupAction, pod_cgroup_action};
+pub use resources::{CpuQuotaPolicy, ResourceConfig, existing_resources, node_resources, pod_resources};
 pub use systemd::{
     SliceUnit, UnitProperty, UnitValue, quota_of_driver, set_properties, start_properties, systemd_quota,
     systemd_release,

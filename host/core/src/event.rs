@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn containers_are_told_by_their_place_in_the_spec() {
+    fn containers_are_reported_by_their_place_in_the_spec() {
         let pod: Pod = serde_json::from_value(json!({"spec": {
             "initContainers": [{"name": "first"}, {"name": "beside", "restartPolicy": "Always"}],
             "containers": [{"name": "app"}],

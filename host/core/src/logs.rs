@@ -16,7 +16,7 @@ mod which;
 
 pub use entry::{LogEntry, LogStream};
 pub use lines::{LINE_BYTES_MAX, LogLines};
-pub use reading::{LogFilter, Taken};
+pub use reading::{FilterProgress, LogFilter};
 pub use request::{LogRequest, LogRequestError};
 pub use which::container_with_log;
 

@@ -1,10 +1,10 @@
 //! Probes: what is checked, and what was found out about running containers.
 
 pub mod custom;
+pub mod desired;
 pub mod facts;
 pub mod handler;
 pub(crate) mod target;
-pub mod wanted;
 pub mod worker;
 
 use std::collections::BTreeMap;

@@ -150,7 +150,7 @@ pub struct Reflector {
 impl Reflector {
     /// One that has seen nothing.
     pub fn new(initial: Initial) -> Self {
-        let back_off = BackOff { next: BACK_OFF_MIN, last: None, anew: None };
+        let back_off = BackOff { next: BACK_OFF_MIN, last: None, restarted_at: None };
         Self {
             initial,
             version: String::new(),
@@ -258,7 +258,7 @@ impl Reflector {
     pub fn failed(&mut self, failure: Failure, now: Duration, unit: f64) -> Duration {
         if !failure.is_answer() {
             self.was_away = true;
-        } else if self.was_away && self.back_off.begin_anew(now) {
+        } else if self.was_away && self.back_off.start_over(now) {
             self.was_away = false;
         }
         let watched = self.stage == Stage::Watch;
@@ -326,16 +326,16 @@ struct BackOff {
     next: Duration,
     last: Option<Duration>,
     /// When an answer last made it starts over.
-    anew: Option<Duration>,
+    restarted_at: Option<Duration>,
 }
 
 impl BackOff {
     /// Counts the next failure as the first, if that wasn't done lately. Gives whether it did.
-    fn begin_anew(&mut self, now: Duration) -> bool {
-        if self.anew.is_some_and(|anew| now.saturating_sub(anew) <= BACK_OFF_RESET) {
+    fn start_over(&mut self, now: Duration) -> bool {
+        if self.restarted_at.is_some_and(|restarted_at| now.saturating_sub(restarted_at) <= BACK_OFF_RESET) {
             return false;
         }
-        self.anew = Some(now);
+        self.restarted_at = Some(now);
         self.next = BACK_OFF_MIN;
         true
     }

@@ -85,11 +85,11 @@ pub fn generate(input: StatusInput<'_>) -> PodStatus {
         ends: input.ends,
         has_initialized: has_initialized(pod, observed),
     });
-    let told = Told::of(input, generated);
+    let reported = ReportedPhase::of(input, generated);
     let has_network = matches!(need(pod, observed), SandboxNeed::Keep(_));
     let conditions = conditions::generate(conditions::ConditionInput {
         pod,
-        phase: told.phase,
+        phase: reported.phase,
         statuses: Some(&deciding),
         has_network,
         restarting_all: restart_all::is_under_way(pod, observed),
@@ -98,9 +98,9 @@ pub fn generate(input: StatusInput<'_>) -> PodStatus {
         now,
     });
     let mut status = PodStatus {
-        phase: Some(told.phase.as_str().to_owned()),
-        reason: told.reason,
-        message: told.message,
+        phase: Some(reported.phase.as_str().to_owned()),
+        reason: reported.reason,
+        message: reported.message,
         conditions: Some(conditions),
         init_container_statuses: some(statuses.init),
         container_statuses: Some(statuses.app),
@@ -116,19 +116,19 @@ pub fn generate(input: StatusInput<'_>) -> PodStatus {
 /// Since when the pod is on the node: as it was reported, which is before it has a sandbox. An agent that has been restarted and
 /// that no one says goes by the oldest sandbox that is left.
 fn started_at(input: StatusInput<'_>) -> Timestamp {
-    let told = input.previous.and_then(|previous| previous.start_time.as_ref()).map(|time| time.0);
+    let reported = input.previous.and_then(|previous| previous.start_time.as_ref()).map(|time| time.0);
     let oldest = input.observed.sandboxes.iter().map(|sandbox| sandbox.created_at).min();
-    told.unwrap_or_else(|| oldest.map_or(input.now, |oldest| oldest.min(input.now)))
+    reported.unwrap_or_else(|| oldest.map_or(input.now, |oldest| oldest.min(input.now)))
 }
 
 /// The phase with the reason and the message that belong to it.
-struct Told {
+struct ReportedPhase {
     phase: Phase,
     reason: Option<String>,
     message: Option<String>,
 }
 
-impl Told {
+impl ReportedPhase {
     /// What was reported to have ended stays ended, whatever the runtime says of it since; and a pod whose time is over has
     /// failed.
     fn of(input: StatusInput<'_>, generated: Phase) -> Self {
@@ -149,9 +149,9 @@ impl Told {
         // Reason and message belong to the phase, and go with it; those of a deferral go with the admission.
         let stays = phase_of(previous) == Some(phase);
         let text = |get: fn(&PodStatus) -> &Option<String>| {
-            let told = [previous, at_source].into_iter().flatten();
-            let told = told.filter(|status| stays && !special::is_blocked(status));
-            told.filter_map(|status| get(status).clone()).next()
+            let reported = [previous, at_source].into_iter().flatten();
+            let reported = reported.filter(|status| stays && !special::is_blocked(status));
+            reported.filter_map(|status| get(status).clone()).next()
         };
         Self { phase, reason: text(|status| &status.reason), message: text(|status| &status.message) }
     }

@@ -2,26 +2,26 @@
 //!
 //! Rules of the kubelet's volume manager, its plugins for volumes that need no API server, and `makeMounts`.
 
-mod drawn;
 mod empty_dir;
 mod error;
 mod expand;
 mod files;
 mod fingerprint;
 mod mounts;
+mod referenced;
 mod set_up;
 pub mod token;
 
 use std::path::PathBuf;
 
-pub use drawn::{Drawn, Fetched, InsteadOf, TokenWish, instead};
 pub use error::VolumeSpecError;
 pub use files::ROOT_CA;
 pub(crate) use files::wish_of;
 pub use fingerprint::Fingerprint;
 pub use mounts::{MountInput, MountSource, PlannedMount, mounts};
+pub use referenced::{Fetched, InsteadOf, ReferencedObjects, TokenWish, instead};
 pub(crate) use set_up::mounted_volumes;
-pub use set_up::{WantedVolume, mounted_names, set_ups};
+pub use set_up::{DesiredVolume, mounted_names, set_ups};
 
 /// One volume as it should be on the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

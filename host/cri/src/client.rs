@@ -242,7 +242,7 @@ impl PodView for CriClient {
             // A quiet runtime sends nothing, and maybe not even the beginning of its answer, so nothing else would
             // show that no one listens any more.
             () = events.closed() => Ok(()),
-            told = self.tell_events(&events) => told,
+            reported = self.tell_events(&events) => reported,
         }
     }
 }
@@ -254,8 +254,8 @@ impl CriClient {
         let mut client = self.runtime.runtime_service();
         let begun = client.get_container_events(cri::GetEventsRequest {}).await;
         let mut stream = begun.map_err(refused)?.into_inner();
-        while let Some(told) = stream.message().await.map_err(refused)? {
-            if events.send(convert::runtime_event(told)).await.is_err() {
+        while let Some(reported) = stream.message().await.map_err(refused)? {
+            if events.send(convert::runtime_event(reported)).await.is_err() {
                 return Ok(());
             }
         }

@@ -75,8 +75,8 @@ impl SystemResolver {
     }
 
     /// Looks a name up next to the async threads, once there is room. The room is taken until the lookup has really
-    /// ended, whether anybody still waits for it or not.
-    async fn beside<T: Send + 'static>(
+    /// ended, whether a caller still waits for it or not.
+    async fn on_own_thread<T: Send + 'static>(
         &self,
         look_up: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
@@ -100,7 +100,7 @@ impl SystemResolver {
     where
         A: Iterator<Item = SocketAddr> + Send + 'static,
     {
-        match tokio::time::timeout(LOOKUP_TIME_MAX, self.beside(look_up)).await {
+        match tokio::time::timeout(LOOKUP_TIME_MAX, self.on_own_thread(look_up)).await {
             Ok(Ok(found)) => {
                 let mut addresses = Vec::new();
                 for ip in found.map(|found| found.ip()) {

@@ -19,7 +19,7 @@ use crate::name::HostName;
 use crate::resolve::{Resolve, ResolveError};
 
 use witlet_test_servers::answer_http;
-pub(crate) use witlet_test_servers::{ClosedPort, Seen, Server, answer, read_head};
+pub(crate) use witlet_test_servers::{ClosedPort, RequestLog, Server, answer, read_head};
 
 /// Bound of a wait for something that has to happen: only a hang reaches it.
 pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -48,7 +48,7 @@ pub(crate) async fn outlasts<T>(work: impl Future<Output = T>, reached: &Notify)
 /// More kinds of servers.
 pub(crate) trait ServerKinds: Sized {
     /// Takes connections and says nothing, ever. Notified when a client has said something.
-    async fn hears_and_says_nothing() -> (Self, Arc<Notify>);
+    async fn receives_and_says_nothing() -> (Self, Arc<Notify>);
 
     /// Answers over TLS, with a certificate that isn't one.
     async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self;
@@ -58,23 +58,23 @@ pub(crate) trait ServerKinds: Sized {
 }
 
 impl ServerKinds for Server {
-    async fn hears_and_says_nothing() -> (Self, Arc<Notify>) {
-        let heard = Arc::new(Notify::new());
-        let notified = heard.clone();
+    async fn receives_and_says_nothing() -> (Self, Arc<Notify>) {
+        let requested = Arc::new(Notify::new());
+        let notified = requested.clone();
         let server = Self::new(move |mut stream| {
-            let heard = notified.clone();
+            let requested = notified.clone();
             async move {
                 let _ = stream.read(&mut [0; 1]).await;
-                heard.notify_one();
+                requested.notify_one();
                 std::future::pending().await
             }
         })
         .await;
-        (server, heard)
+        (server, requested)
     }
 
     async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
-        Self::tls(&Identity::of_nobody(), answer).await
+        Self::tls(&Identity::untrusted(), answer).await
     }
 
     async fn tls(identity: &Identity, answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
@@ -96,12 +96,12 @@ impl ServerKinds for Server {
 pub(crate) struct Identity {
     config: Arc<ServerConfig>,
     /// The names that clients asked for, empty where they named none.
-    pub(crate) asked: Seen,
+    pub(crate) asked: RequestLog,
 }
 
 impl Identity {
     /// A certificate that isn't one.
-    pub(crate) fn of_nobody() -> Self {
+    pub(crate) fn untrusted() -> Self {
         let key = KeyPair::generate().expect("there is randomness");
         Self::new(CertificateDer::from(b"not a certificate".to_vec()), &key, ALL_VERSIONS)
     }
@@ -111,7 +111,7 @@ impl Identity {
         key: &KeyPair,
         versions: &[&'static SupportedProtocolVersion],
     ) -> Self {
-        let asked = Seen::default();
+        let asked = RequestLog::default();
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let key = any_ecdsa_type(&key).expect("it is such a key");
         let resolver =
@@ -128,7 +128,7 @@ impl Identity {
 #[derive(Debug)]
 struct OneKey {
     key: Arc<CertifiedKey>,
-    asked: Seen,
+    asked: RequestLog,
 }
 
 impl ResolvesServerCert for OneKey {

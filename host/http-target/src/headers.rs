@@ -10,7 +10,7 @@
 /// assert_eq!(sent, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
 /// ```
 pub fn headers(given: &[(&str, &str)], user_agent: &str) -> Vec<(String, String)> {
-    let first = |wanted: &str| given.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    let first = |header_name: &str| given.iter().find(|(name, _)| name.eq_ignore_ascii_case(header_name));
     let mut headers: Vec<(String, String)> = Vec::with_capacity(given.len() + 2);
     for (name, value) in given {
         let of_default = ["User-Agent", "Accept"].iter().any(|known| name.eq_ignore_ascii_case(known));

@@ -70,7 +70,7 @@ impl std::error::Error for TargetError {}
 /// ```
 /// # use witlet_http_target::port_number;
 /// assert_eq!(port_number(65_535), Ok(65_535));
-/// assert_eq!(port_number(0).expect_err("nobody's").to_string(), "invalid port number: 0");
+/// assert_eq!(port_number(0).expect_err("no one's").to_string(), "invalid port number: 0");
 /// ```
 pub fn port_number(number: i64) -> Result<u16, TargetError> {
     match u16::try_from(number) {

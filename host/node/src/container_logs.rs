@@ -126,12 +126,13 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
 fn pack(logs: &Path, path: &Path) -> io::Result<()> {
     let names = names_below(path, logs).ok_or(io::ErrorKind::InvalidInput)?;
     let mut log = open_regular(logs, &names)?.ok_or(io::ErrorKind::NotFound)?;
-    let beside = with_end(path, PACKING);
-    remove_entry(&beside)?;
-    let packed = pack_into(&mut log, &beside).and_then(|()| fs::rename(&beside, with_end(path, PACKED)));
+    let temporary = with_end(path, PACKING);
+    remove_entry(&temporary)?;
+    let packed =
+        pack_into(&mut log, &temporary).and_then(|()| fs::rename(&temporary, with_end(path, PACKED)));
     if let Err(error) = packed {
         // The first problem is the one to report; what is left is removed at the next rotation.
-        let _ = remove_entry(&beside);
+        let _ = remove_entry(&temporary);
         return Err(error);
     }
     fs::remove_file(path)

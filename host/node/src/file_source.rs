@@ -119,7 +119,7 @@ impl FileSource {
         });
     }
 
-    /// Looks until nothing is being written or patience ends. None: the runtime shuts down.
+    /// Looks until nothing is being written or its time is over. None: the runtime shuts down.
     async fn look(&self, mut state: Box<(Scanner, Folder)>) -> Option<(Box<(Scanner, Folder)>, Outcome)> {
         for attempt in 0..=PATIENT_LOOKS_MAX {
             let now = self.clock.now();

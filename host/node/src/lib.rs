@@ -8,7 +8,6 @@ mod credentials;
 mod disk_usage;
 pub mod file_source;
 mod file_systems;
-mod gauge;
 pub mod heap;
 mod host_files;
 mod http_source;
@@ -16,6 +15,7 @@ mod logs;
 mod memory_notifier;
 mod mounts;
 mod node_info;
+mod node_readings;
 mod node_system;
 mod pod_files;
 mod pull_records;
@@ -35,8 +35,6 @@ pub use credentials::{
 pub use disk_usage::DiskUsage;
 pub use file_source::{FileSource, INHERITED_UIDS, Outcome, Report, ReportReason, check_path};
 pub use file_systems::NodeFileSystems;
-pub use gauge::Gauge;
-pub use gauge::memory::PodsCgroup;
 pub use host_files::NodeHostFiles;
 pub use http_source::{HttpSource, ManifestUrl, ManifestUrlError, REMEMBERED_MANIFEST};
 pub use memory_notifier::KernelMemoryNotifier;
@@ -45,6 +43,8 @@ pub use node_info::{
     GIVEN_FACT_BYTES_MAX, GIVEN_FACTS_MAX, NODE_REFRESH_INTERVAL, NodeError, NodeInfo, NodeOptions,
     PODS_MAX_DEFAULT, has_swap_controller,
 };
+pub use node_readings::SystemNodeReader;
+pub use node_readings::memory::PodsCgroup;
 pub use node_system::MachineSystem;
 pub use pod_files::NodePodFiles;
 pub use pull_records::FilePullRecords;

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use witlet_core::eviction::{MemoryScope, MemoryWatch};
 use witlet_ports::{MemoryNotifier, MemoryNotifierError};
 
-use crate::gauge::memory::{self, PodsCgroup};
+use crate::node_readings::memory::{self, PodsCgroup};
 
 #[cfg(test)]
 mod tests;

@@ -104,15 +104,15 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 pub(crate) fn write(folder: &Path, path: &Path, value: &[u8]) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = folder.join(format!(".{name}.new"));
+    let temporary = folder.join(format!(".{name}.new"));
     // A link left there by someone must not be written through.
-    match fs::remove_file(&beside) {
+    match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
     file.write_all(value)?;
     file.sync_all()?;
-    fs::rename(&beside, path)?;
+    fs::rename(&temporary, path)?;
     File::open(folder)?.sync_all()
 }

@@ -271,7 +271,7 @@ fn failed<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(
     move |cause| VolumeError::Io { action, path: path.to_owned(), cause: cause.into() }
 }
 
-/// The permit is over when the work is, whether anybody still waits for it or not.
+/// The permit is over when the work is, whether a caller still waits for it or not.
 async fn blocking<T: Send + 'static>(
     permit: VolumePermit,
     path: &Path,

@@ -195,11 +195,11 @@ pub fn encode(parameters: &[(&str, String)]) -> String {
 /// The token in the answer to a request for one. Says nothing of what is wrong with it, for it is secret.
 pub fn token(answer: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct TokenResponse {
         token: Option<String>,
         access_token: Option<String>,
     }
-    let answer: Answer = serde_json::from_slice(answer).ok()?;
+    let answer: TokenResponse = serde_json::from_slice(answer).ok()?;
     let token = answer.token.filter(|token| !token.is_empty()).or(answer.access_token)?;
     // What can't stand in a header is no token.
     let fits = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());

@@ -23,7 +23,7 @@ use crate::session::{BytesSink, Repository, Session};
 #[derive(Clone)]
 pub enum Login {
     /// No credentials.
-    Nobody,
+    Anonymous,
     /// Those of a docker configuration, which must be there.
     File(PathBuf),
     /// Those of a docker configuration, if it is there.
@@ -108,7 +108,7 @@ impl Client {
 
     async fn session<'a>(&'a self, target: &'a Target, action: Action) -> Result<Session<'a>, TransferError> {
         let credentials = match &self.login {
-            Login::Nobody => Vec::new(),
+            Login::Anonymous => Vec::new(),
             Login::File(path) => credentials(path, true, target.name()).await?,
             Login::FileIfThere(path) => credentials(path, false, target.name()).await?,
             Login::User { username, password } => {
@@ -158,13 +158,13 @@ impl Client {
         let mut session = self.session(from, Action::Pull).await?;
         let manifest = match (from.digest(), from.tag()) {
             (Some(digest), _) => {
-                let wanted = ContentRequest {
+                let request = ContentRequest {
                     what: TransferItem::Manifest,
                     digest,
                     size: None,
                     bytes_max: MANIFEST_LIMIT,
                 };
-                session.get(&wanted, &|_bytes| {}).await?
+                session.get(&request, &|_bytes| {}).await?
             }
             (None, tag) => {
                 let tagged = session.tagged(TransferItem::Manifest, tag.unwrap_or(DEFAULT_TAG)).await?;
@@ -175,13 +175,13 @@ impl Client {
         };
         let digest = digest_of(&manifest);
         let Layer { digest: layer, size } = component_layer(&manifest)?;
-        let wanted = ContentRequest {
+        let request = ContentRequest {
             what: TransferItem::Component,
             digest: &layer,
             size: Some(size),
             bytes_max: COMPONENT_BYTES_MAX,
         };
-        let wasm = session.get(&wanted, &|bytes| progress(bytes, size)).await?;
+        let wasm = session.get(&request, &|bytes| progress(bytes, size)).await?;
         let reports = session.reports(&digest).await?;
         Ok(Pulled { digest, wasm, reports })
     }

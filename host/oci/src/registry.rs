@@ -32,13 +32,13 @@ impl Session<'_> {
     /// The bytes with this digest. `progress` receives every further [`PROGRESS_BYTES`].
     pub(crate) async fn get(
         &mut self,
-        wanted: &ContentRequest<'_>,
+        request: &ContentRequest<'_>,
         progress: &(dyn Fn(u64) + Send + Sync),
     ) -> Result<Vec<u8>, TransferError> {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            match self.attempt(wanted, progress).await {
+            match self.attempt(request, progress).await {
                 Ok(bytes) => return Ok(bytes),
                 Err(failed) => self.pause(attempts, failed).await?,
             }
@@ -47,10 +47,10 @@ impl Session<'_> {
 
     async fn attempt(
         &mut self,
-        wanted: &ContentRequest<'_>,
+        request: &ContentRequest<'_>,
         progress: &(dyn Fn(u64) + Send + Sync),
     ) -> Result<Vec<u8>, AttemptError> {
-        let (kind, accept) = match wanted.what {
+        let (kind, accept) = match request.what {
             TransferItem::Manifest => ("manifests", MANIFEST_TYPE),
             TransferItem::Component
             | TransferItem::Token
@@ -58,27 +58,27 @@ impl Session<'_> {
             | TransferItem::Referrers
             | TransferItem::Report => ("blobs", "*/*"),
         };
-        let uri = self.place.uri(&format!("{kind}/{}", wanted.digest))?;
+        let uri = self.place.uri(&format!("{kind}/{}", request.digest))?;
         let (response, host) =
-            self.ask(&RegistryRequest::bare(wanted.what, Method::GET, uri, accept)).await?;
+            self.ask(&RegistryRequest::bare(request.what, Method::GET, uri, accept)).await?;
         match response.status().as_u16() {
             200 => {}
             404 => {
-                return Err(TransferError::NotFound { registry: self.registry(), what: wanted.what }.into());
+                return Err(TransferError::NotFound { registry: self.registry(), what: request.what }.into());
             }
-            _ => return Err(self.unexpected(&response, host, wanted.what)),
+            _ => return Err(self.unexpected(&response, host, request.what)),
         }
         let mut body = response.into_body();
-        let limit = wanted.size.unwrap_or(wanted.bytes_max).min(wanted.bytes_max);
+        let limit = request.size.unwrap_or(request.bytes_max).min(request.bytes_max);
         let (mut bytes, mut hash, mut reported) = (Vec::new(), Sha256::new(), 0);
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|cause| AttemptError {
-                error: TransferError::Body { registry: host.clone(), what: wanted.what, cause },
+                error: TransferError::Body { registry: host.clone(), what: request.what, cause },
                 attempt: Some(Attempt::Broken),
             })?;
             let Some(part) = frame.data_ref() else { continue };
             if bytes.len() as u64 + part.len() as u64 > limit {
-                return Err(TransferError::TooLarge { registry: host, what: wanted.what, limit }.into());
+                return Err(TransferError::TooLarge { registry: host, what: request.what, limit }.into());
             }
             hash.update(part);
             bytes.extend_from_slice(part);
@@ -89,13 +89,13 @@ impl Session<'_> {
             }
         }
         let found = bytes.len() as u64;
-        if let Some(expected) = wanted.size.filter(|expected| *expected != found) {
-            return Err(TransferError::Size { registry: host, what: wanted.what, expected, found }.into());
+        if let Some(expected) = request.size.filter(|expected| *expected != found) {
+            return Err(TransferError::Size { registry: host, what: request.what, expected, found }.into());
         }
         let found = text_of(&hash.finalize());
-        if found != wanted.digest {
-            let expected = wanted.digest.to_owned();
-            return Err(TransferError::Digest { registry: host, what: wanted.what, expected, found }.into());
+        if found != request.digest {
+            let expected = request.digest.to_owned();
+            return Err(TransferError::Digest { registry: host, what: request.what, expected, found }.into());
         }
         Ok(bytes)
     }
@@ -179,21 +179,21 @@ impl Session<'_> {
     }
 
     async fn report(&mut self, manifest: &str) -> Result<Vec<u8>, TransferError> {
-        let wanted = ContentRequest {
+        let request = ContentRequest {
             what: TransferItem::Manifest,
             digest: manifest,
             size: None,
             bytes_max: MANIFEST_LIMIT,
         };
-        let manifest = self.get(&wanted, &|_bytes| {}).await?;
+        let manifest = self.get(&request, &|_bytes| {}).await?;
         let layer = referrers::report_layer(&manifest)?;
         let bytes_max = REPORT_BYTES_MAX as u64;
-        let wanted = ContentRequest {
+        let request = ContentRequest {
             what: TransferItem::Report,
             digest: &layer.digest,
             size: Some(layer.size),
             bytes_max,
         };
-        self.get(&wanted, &|_bytes| {}).await
+        self.get(&request, &|_bytes| {}).await
     }
 }

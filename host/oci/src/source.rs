@@ -96,18 +96,18 @@ impl Registries {
         }
         let mut session = self.session(reference, credentials).await?;
         let digest = reference.digest();
-        let wanted =
+        let request =
             ContentRequest { what: TransferItem::Manifest, digest, size: None, bytes_max: MANIFEST_LIMIT };
-        let manifest = session.get(&wanted, &|_bytes| {}).await?;
+        let manifest = session.get(&request, &|_bytes| {}).await?;
         let Layer { digest: layer, size } = component_layer(&manifest)?;
-        let wanted = ContentRequest {
+        let request = ContentRequest {
             what: TransferItem::Component,
             digest: &layer,
             size: Some(size),
             bytes_max: COMPONENT_BYTES_MAX,
         };
         let report = |bytes| (self.progress)(Progress { reference, bytes, total: size });
-        let component = session.get(&wanted, &report).await?;
+        let component = session.get(&request, &report).await?;
         self.keep(digest, manifest).await;
         Ok(self.keep(&layer, component).await)
     }

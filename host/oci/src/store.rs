@@ -194,14 +194,14 @@ impl Store {
             files.push((if half { SystemTime::UNIX_EPOCH } else { used }, path, metadata.len()));
         }
         files.sort();
-        let mut room = files.iter().map(|(_, _, size)| size).sum::<u64>() + bytes;
+        let mut total = files.iter().map(|(_, _, size)| size).sum::<u64>() + bytes;
         let mut count = files.len() + 1;
         for (_, path, size) in files {
-            if room <= self.bytes_max && count <= self.files_max {
+            if total <= self.bytes_max && count <= self.files_max {
                 break;
             }
             std::fs::remove_file(&path).map_err(failed("remove", &path))?;
-            room -= size;
+            total -= size;
             count -= 1;
         }
         Ok(())

@@ -16,11 +16,11 @@ pub(crate) fn at_once(attempts: u32, last: Attempt) -> Option<Duration> {
 }
 
 /// Answers by what was asked.
-type Script = Arc<dyn Fn(&Asked) -> Answer + Send + Sync>;
+type Script = Arc<dyn Fn(&ReceivedRequest) -> ScriptedResponse + Send + Sync>;
 
 /// One request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) query: String,
@@ -28,7 +28,7 @@ pub(crate) struct Asked {
     pub(crate) body: String,
 }
 
-pub(crate) enum Answer {
+pub(crate) enum ScriptedResponse {
     Whole(u16, Vec<(&'static str, String)>, Vec<u8>),
     /// Headers and a part of the body, then nothing more.
     Stuck(u64, Vec<u8>),
@@ -36,25 +36,27 @@ pub(crate) enum Answer {
     Cut(u64, Vec<u8>),
 }
 
-pub(crate) fn ok(body: impl Into<Vec<u8>>) -> Answer {
-    Answer::Whole(200, Vec::new(), body.into())
+pub(crate) fn ok(body: impl Into<Vec<u8>>) -> ScriptedResponse {
+    ScriptedResponse::Whole(200, Vec::new(), body.into())
 }
 
-pub(crate) fn status(code: u16) -> Answer {
-    Answer::Whole(code, Vec::new(), Vec::new())
+pub(crate) fn status(code: u16) -> ScriptedResponse {
+    ScriptedResponse::Whole(code, Vec::new(), Vec::new())
 }
 
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
     _tasks: JoinSet<()>,
 }
 
 impl Server {
-    pub(crate) async fn start(script: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        script: impl Fn(&ReceivedRequest) -> ScriptedResponse + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
-        let (script, asked): (Script, Arc<Mutex<Vec<Asked>>>) = (Arc::new(script), Arc::default());
+        let (script, asked): (Script, Arc<Mutex<Vec<ReceivedRequest>>>) = (Arc::new(script), Arc::default());
         let mut tasks = JoinSet::new();
         let log = asked.clone();
         tasks.spawn(async move {
@@ -66,12 +68,12 @@ impl Server {
         Self { address, asked, _tasks: tasks }
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<ReceivedRequest> {
         self.asked.lock().expect("not poisoned").clone()
     }
 }
 
-async fn serve(mut stream: TcpStream, script: Script, log: Arc<Mutex<Vec<Asked>>>) {
+async fn serve(mut stream: TcpStream, script: Script, log: Arc<Mutex<Vec<ReceivedRequest>>>) {
     let mut text = Vec::new();
     let mut part = [0; 4096];
     let whole = |text: &[u8]| {
@@ -87,7 +89,7 @@ async fn serve(mut stream: TcpStream, script: Script, log: Arc<Mutex<Vec<Asked>>
         (body.len() >= length).then(|| {
             let target = head.split(' ').nth(1).expect("a target");
             let (path, query) = target.split_once('?').unwrap_or((target, ""));
-            Asked {
+            ReceivedRequest {
                 method: head.split(' ').next().unwrap_or_default().to_owned(),
                 path: path.to_owned(),
                 query: query.to_owned(),
@@ -107,15 +109,15 @@ async fn serve(mut stream: TcpStream, script: Script, log: Arc<Mutex<Vec<Asked>>
     };
     log.lock().expect("not poisoned").push(asked.clone());
     let (head, body, stuck) = match script(&asked) {
-        Answer::Whole(status, headers, body) => {
+        ScriptedResponse::Whole(status, headers, body) => {
             let headers: String =
                 headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
             (format!("HTTP/1.1 {status} x\r\n{headers}content-length: {}\r\n\r\n", body.len()), body, false)
         }
-        Answer::Stuck(length, body) => {
+        ScriptedResponse::Stuck(length, body) => {
             (format!("HTTP/1.1 200 x\r\ncontent-length: {length}\r\n\r\n"), body, true)
         }
-        Answer::Cut(length, body) => {
+        ScriptedResponse::Cut(length, body) => {
             (format!("HTTP/1.1 200 x\r\ncontent-length: {length}\r\n\r\n"), body, false)
         }
     };

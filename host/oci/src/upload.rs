@@ -138,7 +138,7 @@ impl Session<'_> {
 /// What a registry says of why (OCI distribution specification 1.1, error codes), with a colon before it.
 fn words(answer: &[u8]) -> String {
     #[derive(Deserialize)]
-    struct Answer {
+    struct ErrorResponse {
         errors: Vec<Problem>,
     }
     #[derive(Deserialize)]
@@ -148,7 +148,7 @@ fn words(answer: &[u8]) -> String {
         #[serde(default)]
         message: String,
     }
-    let Ok(Answer { errors }) = serde_json::from_slice(answer) else { return String::new() };
+    let Ok(ErrorResponse { errors }) = serde_json::from_slice(answer) else { return String::new() };
     let words =
         errors.iter().map(|problem| format!("{} {}", problem.code, problem.message).trim().to_owned());
     let words = words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ");
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_registrys_words_are_told_and_bounded() {
+    fn a_registrys_words_are_reported_and_bounded() {
         let cases = [
             (
                 r#"{"errors":[{"code":"DENIED","message":"not yours"}]}"#.to_owned(),

@@ -30,7 +30,7 @@ pub struct NodeAction {
     pub path: String,
 }
 
-/// Nobody could be asked, so that the answer is no.
+/// No authorizer could be asked, so that the answer is no.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct AccessError {
@@ -41,7 +41,7 @@ pub struct AccessError {
 /// Whose word counts on who may use this node's endpoints. Answers are remembered as long as upstream remembers them.
 #[async_trait]
 pub trait NodeAccess: Send + Sync {
-    /// Whose bearer token that is; none if it is nobody's.
+    /// Whose bearer token that is; none if it is unknown.
     async fn review_token(&self, token: &str) -> Result<Option<Identity>, AccessError>;
 
     /// Whether this user may do that with this node; the reason if not.

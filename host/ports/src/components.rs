@@ -102,7 +102,7 @@ impl FromStr for ComponentReference {
     }
 }
 
-/// A component couldn't be brought. Whoever brings it has its own words for why.
+/// A component couldn't be brought. Its source has its own words for why.
 #[derive(Debug, Error)]
 #[error("fetch {reference}")]
 pub struct FetchError {
@@ -134,7 +134,7 @@ pub trait ComponentFetcher: Send + Sync {
         credentials: Option<&Path>,
     ) -> Result<Arc<[u8]>, FetchError>;
 
-    /// Signed conformance reports that somebody has put beside the component: envelopes that nobody has verified, a bounded
+    /// Signed conformance reports that lie next to the component: unverified envelopes, a bounded
     /// number of bounded size, none if there are none. Credentials and time as for [`fetch`](Self::fetch).
     async fn reports(
         &self,
@@ -151,7 +151,7 @@ mod tests {
     const DIGEST: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
     #[test]
-    fn a_pinned_component_is_taken_apart_and_told_as_it_was_written() {
+    fn a_pinned_component_is_taken_apart_and_reported_as_it_was_written() {
         for (named, registry, repository, tag) in [
             ("registry.example.com/probes/redis", "registry.example.com", "probes/redis", None),
             ("127.0.0.1:5000/redis:1.2", "127.0.0.1:5000", "redis", Some("1.2")),

@@ -53,12 +53,12 @@ pub trait PullRecords: Send + Sync {
     /// # Errors
     /// If the disk fails.
     async fn intend(&self, image: &str) -> Result<(), FilesError>;
-    /// Whether a pull was begun of which nobody noted the end.
+    /// Whether a pull was begun whose end wasn't recorded.
     ///
     /// # Errors
     /// If the disk fails.
     async fn is_intended(&self, image: &str) -> Result<bool, FilesError>;
-    /// The images whose pulls were begun, of which nobody noted the end.
+    /// The images whose pulls were begun, whose end wasn't recorded.
     ///
     /// # Errors
     /// If their folder can't be read.

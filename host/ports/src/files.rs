@@ -28,7 +28,7 @@ pub struct FilesError {
 /// The folders of pods: `<root>/pods/<uid>` and `/var/log/pods/<namespace>_<name>_<uid>`.
 #[async_trait]
 pub trait PodFiles: Send + Sync {
-    /// The pod's log folder, which the sandbox is told. Doesn't touch the disk.
+    /// The pod's log folder, which the sandbox gets. Doesn't touch the disk.
     fn log_directory(&self, full_name: &PodFullName, uid: &PodUid) -> PathBuf;
 
     /// Makes the pod's data folder, its log folder and a log folder for each named container.
@@ -131,7 +131,7 @@ pub trait ContainerFiles: Send + Sync {
     ) -> Result<(), FilesError>;
 
     /// Removes links to logs of pods that lead nowhere, except those of running containers, whose logs may just be
-    /// rotated. Links of strangers stay.
+    /// rotated. Other links stay.
     async fn remove_dead_links(&self, running: &[ContainerId]) -> Result<(), FilesError>;
 }
 
@@ -160,7 +160,7 @@ pub enum RotateError {
     /// The disk said no.
     #[error(transparent)]
     Files(#[from] FilesError),
-    /// The runtime didn't open the log anew.
+    /// The runtime didn't open the log again.
     #[error("reopen the log")]
     Reopen(#[source] RuntimeError),
 }

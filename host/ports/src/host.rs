@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::FilesError;
 
-/// What the machine knows of the network. Read anew whenever a pod is made: it changes with the machine's network.
+/// What the machine knows of the network. Read again whenever a pod is made: it changes with the machine's network.
 #[async_trait]
 pub trait HostFiles: Send + Sync {
     /// Where the machine's resolv.conf is, for messages.

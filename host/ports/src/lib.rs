@@ -46,10 +46,12 @@ pub use node::NodeWatch;
 pub use node_system::NodeSystem;
 pub use objects::{ClusterObjects, NoObjects, ObjectError, Token, TokenWish};
 pub use probes::{HookError, HookRequests, ProbeError, ProbeTypes};
-pub use readings::{Left, MemoryNotifier, MemoryNotifierError, NodeGauge, NodeImage, NodeReadings};
+pub use readings::{Left, MemoryNotifier, MemoryNotifierError, NodeImage, NodeReader, NodeReadings};
 pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes, UNKNOWN};
 pub use source_health::{SourceHealth, SourceOutage};
-pub use sources::{NotTold, PodFare, PodSource, PodSourceSet, SOURCE_EVENTS_MAX, SourceEvent};
+pub use sources::{
+    PodSource, PodSourceSet, PodStatusUpdate, SOURCE_EVENTS_MAX, SourceEvent, SourceNotifyError,
+};
 pub use stats::{ContainerStats, RuntimeStats, StorageMeter};
 pub use statuses::{NoStatuses, PodReport, StatusSink};
 pub use streaming::{StreamOptions, Streaming};

@@ -1,4 +1,4 @@
-//! The port to the files of containers' logs, for whoever shows them.
+//! The port to the files of containers' logs, for those that show them.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::FilesError;
 /// Opens logs.
 #[async_trait]
 pub trait LogFiles: Send + Sync {
-    /// The log at this path, which the runtime told, for reading; none if there is none at the moment. Refuses what isn't a
+    /// The log at this path, which the runtime reported, for reading; none if there is none at the moment. Refuses what isn't a
     /// container's log in the log folder of a pod.
     async fn open(&self, log: &Path) -> Result<Option<File>, FilesError>;
 }

@@ -69,23 +69,23 @@ pub trait ClusterObjects: Send + Sync {
     async fn token(&self, pod: &Pod, wish: &TokenWish) -> Result<Token, ObjectError>;
 
     /// Services whose addresses a container's environment tells of: those of the namespace, and the ones that the cluster tells
-    /// everybody (upstream: `getServiceEnvVarMap`). None while the list wasn't read yet; upstream lets no container start then.
+    /// all namespaces (upstream: `getServiceEnvVarMap`). None while the list wasn't read yet; upstream lets no container start then.
     fn services(&self, namespace: &str) -> Option<Vec<Arc<ServiceAddress>>>;
 
     /// Waits until an object that registered pods use has changed, or a token of theirs is due to be refreshed; gives the pods. A
-    /// change that nobody waited for is told to the next who does. Without an API server it waits for good.
+    /// change that no one waited for is reported to the next caller who does. Without an API server it waits for good.
     async fn changed(&self) -> Vec<PodUid>;
 
     /// Handlers of the container runtime by the names of the cluster's runtime classes; none while they weren't read yet.
     fn runtime_classes(&self) -> Option<Arc<BTreeMap<String, String>>>;
 }
 
-/// For a node without an API server: there are no objects, and nobody can be asked.
+/// For a node without an API server: there are no objects, and no server can be asked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObjects;
 
 impl NoObjects {
-    fn nobody(object: String) -> ObjectError {
+    fn no_api_server(object: String) -> ObjectError {
         ObjectError::Unavailable { object, message: "this node has no API server".to_owned() }
     }
 }
@@ -97,15 +97,15 @@ impl ClusterObjects for NoObjects {
     fn unregister(&self, _: &PodUid) {}
 
     async fn config_map(&self, namespace: &str, name: &str) -> Result<Option<Arc<ConfigMap>>, ObjectError> {
-        Err(Self::nobody(format!("configmap \"{namespace}/{name}\"")))
+        Err(Self::no_api_server(format!("configmap \"{namespace}/{name}\"")))
     }
 
     async fn secret(&self, namespace: &str, name: &str) -> Result<Option<Arc<Secret>>, ObjectError> {
-        Err(Self::nobody(format!("secret \"{namespace}/{name}\"")))
+        Err(Self::no_api_server(format!("secret \"{namespace}/{name}\"")))
     }
 
     async fn token(&self, _: &Pod, _: &TokenWish) -> Result<Token, ObjectError> {
-        Err(Self::nobody("service account token".to_owned()))
+        Err(Self::no_api_server("service account token".to_owned()))
     }
 
     fn services(&self, _: &str) -> Option<Vec<Arc<ServiceAddress>>> {

@@ -10,7 +10,7 @@ use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 /// A probe that gave no outcome.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ProbeError {
-    /// Nobody here has this type. The probe fails: a check that can't be made isn't passed.
+    /// No plugin has this type. The probe fails: a check that can't be made isn't passed.
     #[error("unknown probe type {probe_type:?}")]
     UnknownType {
         /// As the pod names it.

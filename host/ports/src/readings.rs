@@ -8,7 +8,7 @@ pub use witlet_core::node::readings::{Left, NodeImage, NodeReadings};
 
 /// Looks at the machine.
 #[async_trait]
-pub trait NodeGauge: Send + Sync {
+pub trait NodeReader: Send + Sync {
     /// Reads all figures now. Takes at most a few seconds.
     async fn read(&self) -> NodeReadings;
 

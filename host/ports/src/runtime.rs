@@ -17,7 +17,7 @@ use crate::ImageStore;
 /// Why a call to the runtime failed. `call` is the CRI's name of it, such as `RunPodSandbox`.
 #[derive(Clone, Debug, Error)]
 pub enum RuntimeError {
-    /// Nobody answers at the endpoint: not there, refused, or gone in the middle of the call.
+    /// Nothing answers at the endpoint: not there, refused, or gone in the middle of the call.
     #[error("{call}: the runtime at {endpoint} can't be reached: {message}")]
     Unavailable {
         /// The call.
@@ -163,7 +163,7 @@ pub trait PodView: Send + Sync {
     /// One pod looked at closely; one that the runtime doesn't have is `ObservedPod::absent`. `observed_at` is
     /// from before the first call.
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError>;
-    /// What happens from now on, as the runtime tells by itself, sent until the runtime ends the stream or nobody
+    /// What happens from now on, as the runtime tells by itself, sent until the runtime ends the stream or no one
     /// listens. `Unimplemented` by runtimes that don't tell. What was missed is found by the next relist.
     async fn events(&self, events: mpsc::Sender<RuntimeEvent>) -> Result<(), RuntimeError>;
 }
@@ -217,7 +217,7 @@ pub trait Containers: Send + Sync {
         command: &[String],
         timeout: Option<Duration>,
     ) -> Result<ExecOutput, RuntimeError>;
-    /// Has the runtime open the container's log anew, after the file was moved away.
+    /// Has the runtime open the container's log again, after the file was moved away.
     async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError>;
 }
 

@@ -16,7 +16,7 @@ use crate::{Clock, EventSink};
 #[cfg(test)]
 mod tests;
 
-/// Sources that can't be read now. A source that was never heard of counts as readable.
+/// Sources that can't be read now. A source that never reported counts as readable.
 #[derive(Debug, Default)]
 pub struct SourceHealth(Mutex<BTreeMap<String, UnreadSource>>);
 

@@ -23,13 +23,13 @@ pub struct SourceEvent {
     pub update: SourceUpdate,
 }
 
-/// Brings pods until it is told to stop.
+/// Brings pods until it is stopped.
 #[async_trait]
 pub trait PodSource: Send {
     /// The name that its pods carry in `kubernetes.io/config.source`.
     fn name(&self) -> SourceName;
 
-    /// Says what it has, and what changes. Returns when `stop` is cancelled or nobody listens.
+    /// Says what it has, and what changes. Returns when `stop` is cancelled or the receiver is gone.
     async fn run(self: Box<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken);
 }
 
@@ -40,20 +40,21 @@ pub trait PodSourceSet: Send + Sync {
     /// end as if it had said that there are none.
     fn names(&self) -> watch::Receiver<Arc<BTreeSet<SourceName>>>;
 
-    /// Says for all of them, under the name of each, what they have, until `stop` is cancelled or nobody listens.
+    /// Says for all of them, under the name of each, what they have, until `stop` is cancelled or the receiver is gone.
     async fn run(self: Arc<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken);
 
-    /// Those of them that want to know how their pods fare, now.
+    /// Those of them that want the statuses of their pods, now.
     fn listeners(&self) -> BTreeSet<SourceName>;
 
     /// Tells a source about pods whose status changed, each with its newest. Takes as long as the source does, within its
     /// deadline.
-    async fn tell(&self, source: &SourceName, changed: Vec<PodFare>) -> Result<(), NotTold>;
+    async fn tell(&self, source: &SourceName, changed: Vec<PodStatusUpdate>)
+    -> Result<(), SourceNotifyError>;
 }
 
-/// How one pod of a source fares.
+/// The status of one pod of a source.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PodFare {
+pub struct PodStatusUpdate {
     /// With the node's name.
     pub full_name: PodFullName,
     /// As the agent knows it.
@@ -62,10 +63,10 @@ pub struct PodFare {
     pub status: Option<Arc<PodStatus>>,
 }
 
-/// A source couldn't be told; it is told again with the next change.
+/// A source couldn't be notified; it is notified again with the next change.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
-pub struct NotTold {
+pub struct SourceNotifyError {
     /// One sentence.
     pub message: String,
 }

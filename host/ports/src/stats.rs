@@ -1,4 +1,4 @@
-//! The ports to what pods use now, and to what the node can give back: for evictions, and for whoever shows usage.
+//! The ports to what pods use now, and to what the node can give back: for evictions, and for those that show usage.
 
 use std::collections::BTreeMap;
 

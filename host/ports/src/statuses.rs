@@ -1,4 +1,4 @@
-//! The port that the agent's knowledge of pods leaves through: to the API server, or to nobody.
+//! The port that the agent's knowledge of pods leaves through: to the API server, or nowhere.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub struct PodReport {
     pub pod: Arc<Pod>,
     /// The newest status that the agent made; none before the first.
     pub status: Option<Arc<PodStatus>>,
-    /// Whether containers of it may run, now or later: a phase that ends the pod isn't told before they don't (upstream:
+    /// Whether containers of it may run, now or later: a phase that ends the pod isn't reported before they don't (upstream:
     /// `PodCouldHaveRunningContainers`).
     pub may_run: bool,
     /// Whether all that the pod had on the node is gone, so that its object may go (upstream: `SyncTerminatedPod` is done).
@@ -29,7 +29,7 @@ pub trait StatusSink: Send + Sync {
     /// The agent has nothing to do with the pod any more: no source has it, and nothing of it is left.
     fn forget(&self, uid: &PodUid);
 
-    /// Whether every source of pods has been seen as a whole: before, one that nobody reported may only not have been read yet.
+    /// Whether every source of pods has been seen as a whole: before, one that wasn't reported may only not have been read yet.
     fn sources_seen(&self, _all: bool) {}
 }
 

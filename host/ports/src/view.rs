@@ -1,4 +1,4 @@
-//! The port that shows the agent to people: the local API, and whoever embeds the agent.
+//! The port that shows the agent to people: the local API, and programs that embed the agent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -70,13 +70,13 @@ pub trait Volumes: Send + Sync {
     /// [`witlet_core::volume::VolumeKind::Files`].
     async fn written(&self, uid: &PodUid, plugin: &str, name: &str) -> Result<Option<PathBuf>, VolumeError>;
 
-    /// The path on the host of a place below a volume, made as a folder if it isn't there, which nobody in the pod can
+    /// The path on the host of a place below a volume, made as a folder if it isn't there, which no process in the pod can
     /// turn into a way out of the volume. `volume` is what `set_up` gave. Asked for again (another instance of the
     /// container), it gives the same path, which then leads to what is there now.
     async fn sub_path(&self, uid: &PodUid, volume: &Path, sub_path: &SubPath)
     -> Result<PathBuf, VolumeError>;
 
-    /// What a regular file below a volume says, none if there is no file. `volume` is what `set_up` gave. Nobody in the pod
+    /// What a regular file below a volume says, none if there is no file. `volume` is what `set_up` gave. No process in the pod
     /// can make it a file outside of the volume; one of more than `bytes_max` is an error.
     async fn read_file(
         &self,
@@ -86,7 +86,7 @@ pub trait Volumes: Send + Sync {
     ) -> Result<Option<Vec<u8>>, VolumeError>;
 
     /// Gives the volumes of a pod up whose containers have ended: unmounts all that is mounted below the pod's data
-    /// folder, whoever mounted it, and removes what the volumes held, as upstream does when a pod has ended. A pod
+    /// folder, regardless of who mounted it, and removes what the volumes held, as upstream does when a pod has ended. A pod
     /// without volumes is no error. Remembers nothing, so that it also serves pods of an earlier life of the agent. An
     /// error leaves what could not be unmounted as it was; the call may be repeated.
     async fn tear_down(&self, uid: &PodUid) -> Result<(), VolumeError>;

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 /// How often the socket is tried while the runtime starts.
 const RETRY_PERIOD: Duration = Duration::from_millis(20);
 /// How long a process that ended may leave the socket to another one that started at the same time.
-const RIVAL_PATIENCE: Duration = Duration::from_secs(2);
+const RIVAL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Access to the runtime's log.
 const LOG_MODE: u32 = 0o640;
 
@@ -127,7 +127,7 @@ pub async fn spawn_detached(detached: &Detached) -> Result<Spawned, SpawnError> 
         if status.is_none() {
             status = child.try_wait().ok().flatten();
             if status.is_some() {
-                deadline = deadline.min(Instant::now() + RIVAL_PATIENCE);
+                deadline = deadline.min(Instant::now() + RIVAL_TIMEOUT);
             }
         }
         if answers(socket).await {

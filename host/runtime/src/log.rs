@@ -46,18 +46,18 @@ impl Lines {
     /// Takes output that was written at `now`, and appends the log lines that it completes to `out`.
     pub(crate) fn push(&mut self, mut output: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         while !output.is_empty() {
-            let room = LINE_BYTES_MAX - self.pending.len();
-            let end = output.iter().take(room + 1).position(|byte| *byte == b'\n');
+            let remaining = LINE_BYTES_MAX - self.pending.len();
+            let end = output.iter().take(remaining + 1).position(|byte| *byte == b'\n');
             match end {
                 Some(end) => {
                     self.pending.extend_from_slice(&output[..end]);
                     self.write(b'F', now, out);
                     output = &output[end + 1..];
                 }
-                None if output.len() > room => {
-                    self.pending.extend_from_slice(&output[..room]);
+                None if output.len() > remaining => {
+                    self.pending.extend_from_slice(&output[..remaining]);
                     self.write(b'P', now, out);
-                    output = &output[room..];
+                    output = &output[remaining..];
                 }
                 None => {
                     self.pending.extend_from_slice(output);

@@ -27,25 +27,27 @@ pub(crate) enum Refusal {
 }
 
 impl Network {
-    /// Where a bind to `wanted` binds: to the pod's address if every address is meant. The pod's loopback isn't
+    /// Where a bind to `requested` binds: to the pod's address if every address is meant. The pod's loopback isn't
     /// apart from its address, so that binding to it alone can't be had.
-    pub(crate) fn bind(self, wanted: SocketAddr) -> Result<SocketAddr, Refusal> {
-        match (self, wanted.ip()) {
-            (Self::Host, _) => Ok(wanted),
+    pub(crate) fn bind(self, requested: SocketAddr) -> Result<SocketAddr, Refusal> {
+        match (self, requested.ip()) {
+            (Self::Host, _) => Ok(requested),
             (Self::Pod(own), IpAddr::V4(ip)) if ip.is_unspecified() || ip == own => {
-                Ok(SocketAddr::from((own, wanted.port())))
+                Ok(SocketAddr::from((own, requested.port())))
             }
             (Self::Pod(_), IpAddr::V4(_)) => Err(Refusal::NotThePods),
             (Self::Pod(_), IpAddr::V6(_)) => Err(Refusal::NoIpv6),
         }
     }
 
-    /// Where traffic to `wanted` goes: to pods of this node; `localhost` is the pod itself.
-    pub(crate) fn reach(self, wanted: SocketAddr) -> Result<SocketAddr, Refusal> {
-        match (self, wanted.ip()) {
-            (Self::Host, _) => Ok(wanted),
-            (Self::Pod(_), IpAddr::V4(ip)) if is_pod_address(ip) => Ok(wanted),
-            (Self::Pod(own), IpAddr::V4(Ipv4Addr::LOCALHOST)) => Ok(SocketAddr::from((own, wanted.port()))),
+    /// Where traffic to `requested` goes: to pods of this node; `localhost` is the pod itself.
+    pub(crate) fn reach(self, requested: SocketAddr) -> Result<SocketAddr, Refusal> {
+        match (self, requested.ip()) {
+            (Self::Host, _) => Ok(requested),
+            (Self::Pod(_), IpAddr::V4(ip)) if is_pod_address(ip) => Ok(requested),
+            (Self::Pod(own), IpAddr::V4(Ipv4Addr::LOCALHOST)) => {
+                Ok(SocketAddr::from((own, requested.port())))
+            }
             (Self::Pod(_), IpAddr::V4(_)) => Err(Refusal::OutOfReach),
             (Self::Pod(_), IpAddr::V6(_)) => Err(Refusal::NoIpv6),
         }

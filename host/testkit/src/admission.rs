@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Node;
 use tokio::sync::watch;
-use witlet_core::admission::chain::{Answer, Chain, Next};
+use witlet_core::admission::chain::{Chain, HandlerResponse, Next};
 use witlet_core::admission::{AdmissionRequest, Decision, Operation, Shortage, Verdict};
 use witlet_core::pod::resources::{host_ports, requests};
 use witlet_ports::Admission;
@@ -103,7 +103,7 @@ impl Admission for FakeAdmission {
             Operation::Add => name,
             Operation::Resize => format!("{name} resized"),
         };
-        self.lock().push(format!("{asked} beside {}", request.other_pods.len()));
+        self.lock().push(format!("{asked} with {}", request.other_pods.len()));
         *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(request.node.node.clone()));
         let is_refused =
             meta.name.is_some() && *self.refuses.lock().unwrap_or_else(PoisonError::into_inner) == meta.name;
@@ -167,7 +167,7 @@ fn out_of_cpu(request: &AdmissionRequest) -> Option<Decision> {
         return None;
     }
     let shortage = Shortage { resource: "cpu".to_owned(), requested, used, capacity };
-    let answer = Answer::Verdict(Verdict::Shortage(vec![shortage]));
+    let answer = HandlerResponse::Verdict(Verdict::Shortage(vec![shortage]));
     Some(match Chain::new(request).answer("cpu", answer) {
         Next::Continue(chain) => chain.finish(),
         Next::Decided(decision) => decision,
@@ -177,9 +177,10 @@ fn out_of_cpu(request: &AdmissionRequest) -> Option<Decision> {
 /// Host ports on one address only are as good as taken on all: pods of tests name no addresses.
 fn node_ports(request: &AdmissionRequest) -> Option<Decision> {
     let taken: Vec<_> = request.other_pods.iter().flat_map(|other| host_ports(&other.pod)).collect();
-    let wanted = host_ports(&request.pod);
-    let clash =
-        wanted.iter().any(|port| taken.iter().any(|t| (t.protocol, t.port) == (port.protocol, port.port)));
+    let requested_ports = host_ports(&request.pod);
+    let clash = requested_ports
+        .iter()
+        .any(|port| taken.iter().any(|t| (t.protocol, t.port) == (port.protocol, port.port)));
     clash.then(|| Decision::Reject {
         reason: "NodePorts".to_owned(),
         message: "node(s) didn't have free ports for the requested pod ports".to_owned(),

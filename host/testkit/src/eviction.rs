@@ -10,7 +10,7 @@ use witlet_core::eviction::{Filesystems, MemoryWatch};
 use witlet_core::pod::PodUid;
 use witlet_core::stats::{ContainerUsage, LocalStorage};
 use witlet_ports::{
-    ContainerStats, Left, MemoryNotifier, MemoryNotifierError, NodeGauge, NodeImage, NodeReadings,
+    ContainerStats, Left, MemoryNotifier, MemoryNotifierError, NodeImage, NodeReader, NodeReadings,
     RuntimeError, RuntimeStats, StorageMeter,
 };
 
@@ -137,7 +137,7 @@ impl FakeUsage {
 }
 
 #[async_trait]
-impl NodeGauge for FakeUsage {
+impl NodeReader for FakeUsage {
     async fn read(&self) -> NodeReadings {
         let mut figures = self.lock();
         figures.looks += 1;

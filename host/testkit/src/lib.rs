@@ -26,7 +26,7 @@ pub use node::{ClusterEdge, ConnectCluster, FakeNode, NODE_NAME, fixed_node};
 pub use node_system::FakeNodeSystem;
 pub use probes::{Endpoint, FakeEndpoints, FixedCredentials};
 pub use pull_records::MemoryPullRecords;
-pub use runtime::{Behaviour, Beside, ExecScript, FakeImage, FakeRuntime, Start};
+pub use runtime::{Behaviour, ExecScript, FakeImage, FakeRuntime, OtherContainer, Start};
 pub use sources::{FakeSource, FakeSourceSet, SourceHandle};
 pub use time::{FixedJitter, ManualClock};
 pub use volumes::MemoryMachine;

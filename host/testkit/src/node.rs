@@ -68,7 +68,7 @@ pub fn fixed_node() -> NodeFacts {
 pub struct ClusterEdge {
     /// Where its pods come from.
     pub sources: Vec<Box<dyn PodSource>>,
-    /// Who hears how pods fare.
+    /// Receives the status of each pod.
     pub statuses: Arc<dyn StatusSink>,
     /// What pods draw from it.
     pub objects: Arc<dyn ClusterObjects>,
@@ -76,11 +76,11 @@ pub struct ClusterEdge {
     pub events: Arc<dyn EventSink>,
     /// The node with what the cluster has of it; none is the machine itself.
     pub node: Option<Arc<dyn NodeWatch>>,
-    /// What goes on beside the agent, as long as it runs; it may show the agent.
+    /// What goes on next to the agent, as long as it runs; it may show the agent.
     pub work: Box<dyn FnOnce(AgentHandle) -> BoxFuture<'static, ()> + Send>,
 }
 
-/// Makes the edge anew for each run of the agent.
+/// Makes the edge again for each run of the agent.
 pub type ConnectCluster = Box<dyn Fn(&FakeNode) -> ClusterEdge + Send + Sync>;
 
 /// A node on fakes. What a real node would have on disk or in the runtime survives restarts of the agent here, too.
@@ -111,7 +111,7 @@ pub struct FakeNode {
     pub pull_records: Arc<MemoryPullRecords>,
     /// The machine's own files.
     pub host_files: Arc<FixedHostFiles>,
-    /// What configurations draw from beside the pod and the node; for the next agent.
+    /// What configurations draw from in addition to the pod and the node; for the next agent.
     pub host: HostSettings,
     /// The source named `file`.
     pub source: SourceHandle,
@@ -234,7 +234,7 @@ impl FakeNode {
             statuses,
             objects,
             eviction: EvictionPorts {
-                gauge: self.usage.clone(),
+                node_reader: self.usage.clone(),
                 stats: self.usage.clone(),
                 storage: self.usage.clone(),
                 notifier: self.usage.clone(),

@@ -37,7 +37,7 @@ pub struct FakeEndpoints {
     runtime: Arc<FakeRuntime>,
     clock: ManualClock,
     endpoints: Mutex<BTreeMap<String, Endpoint>>,
-    /// Types beside the four that a spec can name.
+    /// Types other than the four that a spec can name.
     types: Mutex<BTreeSet<String>>,
     log: Mutex<Vec<String>>,
 }

@@ -1,4 +1,4 @@
-//! A container runtime without containers: it keeps books, follows scripts, and records what it is told to do.
+//! A container runtime without containers: it keeps books, follows scripts, and records what it is asked to do.
 
 mod cut;
 mod ending;
@@ -73,7 +73,7 @@ struct Inner {
     cuts: CallCuts,
 }
 
-/// A container's start, with what there was beside it.
+/// A container's start, with what else there was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
     /// UID of its pod.
@@ -82,15 +82,15 @@ pub struct Start {
     pub pod: String,
     /// Its name in the pod.
     pub container: String,
-    /// Which instance it is, as the runtime was told.
+    /// Which instance it is, as the runtime was asked.
     pub attempt: u32,
     /// The other containers in its sandbox, and what runs of its pod elsewhere, the oldest first.
-    pub beside: Vec<Beside>,
+    pub others: Vec<OtherContainer>,
 }
 
 /// A container that was there when another one started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beside {
+pub struct OtherContainer {
     /// Its name in the pod.
     pub container: String,
     /// Its state then.
@@ -152,12 +152,12 @@ impl FakeRuntime {
         self.lock().images.insert(name.to_owned(), image);
     }
 
-    /// While it is down nobody answers. What runs goes on running.
+    /// While it is down it doesn't answer. What runs goes on running.
     pub fn set_down(&self, down: bool) {
         self.lock().down = down;
     }
 
-    /// While the network is down the runtime says so, and still does what it is told.
+    /// While the network is down the runtime says so, and still does what it is asked.
     pub fn set_network_down(&self, down: bool) {
         self.lock().network_down = down;
     }
@@ -222,7 +222,7 @@ impl FakeRuntime {
         self.lock().hung_removals.insert(pod.to_owned(), times);
     }
 
-    /// The runtime loses track of the newest instance of a container, until it is told to stop it.
+    /// The runtime loses track of the newest instance of a container, until it is asked to stop it.
     ///
     /// # Panics
     /// If there is no such container: the test is wrong.
@@ -272,12 +272,12 @@ impl FakeRuntime {
         }
     }
 
-    /// What it was told to do so far, one line each: seconds since the beginning, action, object.
+    /// What it was asked to do so far, one line each: seconds since the beginning, action, object.
     pub fn log(&self) -> Vec<String> {
         self.lock().log.clone()
     }
 
-    /// Forgets what it was told.
+    /// Forgets what it was asked.
     pub fn clear_log(&self) {
         self.lock().log.clear();
     }
@@ -333,7 +333,7 @@ impl Inner {
         found.map_or_else(|| id.to_string(), Sandbox::name)
     }
 
-    /// Remembers what there is beside a container that has just started.
+    /// Records what else there is when a container has just started.
     fn note_start(&mut self, id: &ContainerId) {
         let Some(started) = self.containers.values().find(|container| container.id == *id) else { return };
         let counts = |other: &&FakeContainer| {
@@ -346,7 +346,7 @@ impl Inner {
             pod: started.config.labels.get(labels::POD_NAME).cloned().unwrap_or_default(),
             container: started.config.name.clone(),
             attempt: started.config.attempt,
-            beside: self.containers.values().filter(counts).map(FakeContainer::beside).collect(),
+            others: self.containers.values().filter(counts).map(FakeContainer::as_other).collect(),
         };
         self.starts.push(start);
     }
@@ -408,9 +408,9 @@ impl FakeContainer {
         }
     }
 
-    fn beside(&self) -> Beside {
+    fn as_other(&self) -> OtherContainer {
         let exit_code = self.ended.map(|(_, code)| code);
-        Beside { container: self.config.name.clone(), state: self.state(), exit_code }
+        OtherContainer { container: self.config.name.clone(), state: self.state(), exit_code }
     }
 
     fn pass_time(&mut self) {

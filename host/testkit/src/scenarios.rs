@@ -78,7 +78,7 @@ scenarios! {
     restarts needs_programs = false {
         an_agent_that_was_killed_takes_its_pods_up_again,
         a_pod_removed_while_the_agent_was_away_is_ended,
-        a_runtime_that_was_away_is_told_and_nothing_is_lost,
+        a_runtime_that_was_away_is_reported_and_nothing_is_lost,
     }
     programs needs_programs = true {
         init_containers_run_in_order_before_the_app,

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::pod::static_pod::{Origin, adopt};
 use witlet_core::pod::{SourceName, defaults};
 use witlet_core::sources::SourceUpdate;
-use witlet_ports::{NotTold, PodFare, PodSource, PodSourceSet, SourceEvent};
+use witlet_ports::{PodSource, PodSourceSet, PodStatusUpdate, SourceEvent, SourceNotifyError};
 
 /// The manifests that a source shows, by place. None while it can't tell.
 type Manifests = Option<BTreeMap<String, Vec<Arc<Pod>>>>;
@@ -125,7 +125,7 @@ impl PodSource for FakeSource {
                 biased;
                 () = stop.cancelled() => return,
                 changed = self.manifests.changed() => if changed.is_err() {
-                    // Nobody holds the other end any more.
+                    // The other end is gone.
                     return stop.cancelled().await;
                 },
             }
@@ -153,8 +153,8 @@ impl PodSource for FakeSource {
     }
 }
 
-/// What a fake set of sources was told: source, then `name: phase` of each pod; `name: gone` for one that is.
-type Told = Vec<(SourceName, Vec<String>)>;
+/// Statuses that a fake set of sources got: source, then `name: phase` of each pod; `name: gone` for one that is.
+type ReportedStatuses = Vec<(SourceName, Vec<String>)>;
 
 /// Sources of plugins, which a test adds and removes while the agent runs.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ pub struct FakeSourceSet {
     names: watch::Sender<Arc<BTreeSet<SourceName>>>,
     handles: Mutex<BTreeMap<SourceName, SourceHandle>>,
     listeners: Mutex<BTreeSet<SourceName>>,
-    told: Mutex<Told>,
+    reported: Mutex<ReportedStatuses>,
     ends: AtomicBool,
 }
 
@@ -175,7 +175,7 @@ impl FakeSourceSet {
             names: watch::Sender::default(),
             handles: Mutex::default(),
             listeners: Mutex::default(),
-            told: Mutex::default(),
+            reported: Mutex::default(),
             ends: AtomicBool::default(),
         }
     }
@@ -205,14 +205,14 @@ impl FakeSourceSet {
         self.names.send_modify(|_| {});
     }
 
-    /// The source wants to know how its pods fare.
+    /// The source wants the statuses of its pods.
     pub fn listen(&self, name: &str) {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).insert(name.into());
     }
 
-    /// What the sources were told so far; then forgets it.
-    pub fn take_told(&self) -> Told {
-        std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    /// What the sources got so far; then forgets it.
+    pub fn take_reported(&self) -> ReportedStatuses {
+        std::mem::take(&mut *self.reported.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -253,13 +253,17 @@ impl PodSourceSet for FakeSourceSet {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn tell(&self, source: &SourceName, changed: Vec<PodFare>) -> Result<(), NotTold> {
-        let words = |fare: &PodFare| {
+    async fn tell(
+        &self,
+        source: &SourceName,
+        changed: Vec<PodStatusUpdate>,
+    ) -> Result<(), SourceNotifyError> {
+        let words = |fare: &PodStatusUpdate| {
             let phase = fare.status.as_ref().and_then(|status| status.phase.clone());
             format!("{}: {}", fare.full_name.name, phase.unwrap_or_else(|| "gone".to_owned()))
         };
-        let told = (source.clone(), changed.iter().map(words).collect());
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+        let reported = (source.clone(), changed.iter().map(words).collect());
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner).push(reported);
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ impl ManualClock {
         Self { begun: Instant::now(), shift: Arc::default() }
     }
 
-    /// Somebody sets the clock, by so many seconds, back if they are negative.
+    /// Sets the clock, by so many seconds, back if they are negative.
     pub fn jump(&self, seconds: i64) {
         self.shift.fetch_add(seconds, Ordering::Relaxed);
     }

@@ -49,7 +49,7 @@ impl MemoryMachine {
         self.lock().failing.insert(name.to_owned(), times);
     }
 
-    /// Setting up a volume of this name never ends, until it is told to.
+    /// Setting up a volume of this name never ends, until a case says so.
     pub fn hang_volume(&self, name: &str, hang: bool) {
         let mut inner = self.lock();
         if hang {
@@ -205,7 +205,7 @@ impl ContainerFiles for MemoryMachine {
 #[async_trait]
 impl ContainerLogs for MemoryMachine {
     async fn size(&self, log: &Path) -> Result<Option<u64>, FilesError> {
-        // A log that nobody wrote to is there, and empty.
+        // A log without lines is there, and empty.
         Ok(Some(self.lock().files.get(log).map_or(0, |content| content.len() as u64)))
     }
 

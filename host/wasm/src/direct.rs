@@ -15,13 +15,13 @@ use wasmtime::Engine;
 use witlet_core::admission::{AdmissionRequest, Verdict};
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_core::sources::allow::Allowance;
-use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
 use witlet_core::sources::pod_security::SecurityLevel;
 use witlet_ports::{Clock, Containers};
 
 use crate::compile::CompilerConfig;
+pub use crate::guest::{CAPTURED_LINES_MAX, CapturedLine, LogTap};
 use crate::guest::{GuestServices, Secrets};
-pub use crate::guest::{HEARD_MAX, HeardLine, LogTap};
 use crate::host::{Machinery, StartError, Surroundings};
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::config::{
@@ -81,9 +81,9 @@ impl Default for DirectOptions {
 
 /// A question with everything that is derived from it, so that it can be asked again at no cost.
 #[derive(Clone, Debug)]
-pub struct Question(Arc<RequestFacts>);
+pub struct PreparedRequest(Arc<RequestFacts>);
 
-impl Question {
+impl PreparedRequest {
     /// Of a request, with everything made that a guest can ask for: a plugin is judged by its own time.
     pub fn new(request: AdmissionRequest) -> Self {
         let facts = RequestFacts::new(request);
@@ -94,7 +94,7 @@ impl Question {
 
 /// What a call came to, and what it took.
 #[derive(Debug)]
-pub struct Asked<T> {
+pub struct CallReport<T> {
     /// The answer, or why there is none.
     pub result: Result<T, CallError>,
     /// The most linear memory that the instance had.
@@ -106,14 +106,14 @@ pub struct Asked<T> {
     pub runnable: Option<Duration>,
 }
 
-impl<T> Asked<T> {
+impl<T> CallReport<T> {
     /// A result of which nothing was measured.
     pub fn unmeasured(result: Result<T, CallError>) -> Self {
         Self { result, memory_bytes_peak: 0, cpu: None, runnable: None }
     }
 }
 
-impl<T> From<AsyncCalled<T>> for Asked<T> {
+impl<T> From<AsyncCalled<T>> for CallReport<T> {
     fn from(called: AsyncCalled<T>) -> Self {
         let AsyncCalled { result, memory_bytes_peak, cpu, runnable } = called;
         Self { result, memory_bytes_peak, cpu: Some(cpu), runnable: Some(runnable) }
@@ -208,18 +208,18 @@ pub struct DirectPlugin {
 
 impl DirectPlugin {
     /// Asks on this thread, within the plugin's limits.
-    pub fn ask(&self, question: &Question) -> Asked<Verdict> {
-        let Called { result, memory_bytes_peak, cpu: _ } = self.caller.admit_here(&self.guests, &question.0);
-        Asked { memory_bytes_peak, ..Asked::unmeasured(result) }
+    pub fn ask(&self, request: &PreparedRequest) -> CallReport<Verdict> {
+        let Called { result, memory_bytes_peak, cpu: _ } = self.caller.admit_here(&self.guests, &request.0);
+        CallReport { memory_bytes_peak, ..CallReport::unmeasured(result) }
     }
 
     /// Asks on a thread of the runtime's, within the plugin's limits, as the daemon does.
-    pub async fn admit(&self, question: &Question) -> Asked<Verdict> {
-        match self.caller.admit(&self.guests, &question.0).await {
+    pub async fn admit(&self, request: &PreparedRequest) -> CallReport<Verdict> {
+        match self.caller.admit(&self.guests, &request.0).await {
             Ok(Called { result, memory_bytes_peak, cpu }) => {
-                Asked { memory_bytes_peak, cpu: Some(cpu), ..Asked::unmeasured(result) }
+                CallReport { memory_bytes_peak, cpu: Some(cpu), ..CallReport::unmeasured(result) }
             }
-            Err(error) => Asked::unmeasured(Err(error)),
+            Err(error) => CallReport::unmeasured(Err(error)),
         }
     }
 
@@ -243,17 +243,17 @@ impl DirectWaiting {
     }
 
     /// Asks a probe type whether a probe with these parameters makes sense; a refusal is [`CallError::Refused`].
-    pub async fn check_parameters(&self, parameters: &Arc<str>) -> Asked<()> {
+    pub async fn check_parameters(&self, parameters: &Arc<str>) -> CallReport<()> {
         self.guests.check_parameters(parameters).await.into()
     }
 
     /// Probes, on the plugins' threads.
-    pub async fn probe(&self, request: &ProbeRequest) -> Asked<ProbeOutcome> {
+    pub async fn probe(&self, request: &ProbeRequest) -> CallReport<ProbeOutcome> {
         self.guests.probe(Arc::new(ProbeFacts::new(request.clone(), false))).await.into()
     }
 
     /// Asks a pod source what it has, on the plugins' threads.
-    pub async fn poll(&self, cursor: Option<&str>) -> Asked<Result<PollAnswer, SourceFault>> {
+    pub async fn poll(&self, cursor: Option<&str>) -> CallReport<Result<PollResponse, SourceFault>> {
         self.guests.poll(cursor).await.into()
     }
 
@@ -263,7 +263,7 @@ impl DirectWaiting {
     }
 
     /// Passes statuses of its pods to a pod source. One without the export takes them as passed.
-    pub async fn statuses(&self, changed: Arc<[PodStatusChange]>) -> Asked<()> {
+    pub async fn statuses(&self, changed: Arc<[PodStatusChange]>) -> CallReport<()> {
         self.guests.statuses(changed).await.into()
     }
 }

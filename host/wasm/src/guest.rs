@@ -4,8 +4,8 @@ pub(crate) mod async_guest;
 pub(crate) mod log;
 pub(crate) mod secrets;
 
+pub use log::{CAPTURED_LINES_MAX, CapturedLine, LogTap};
 pub(crate) use log::{GuestLog, misleads, printable};
-pub use log::{HEARD_MAX, HeardLine, LogTap};
 pub(crate) use secrets::{GrantedSecrets, Secrets};
 
 use std::path::PathBuf;

@@ -238,8 +238,8 @@ impl PluginHost {
     pub async fn ready(&self) {
         let mut tried = self.tried.clone();
         // Only a host that ends forgets to tell, and then there is nothing to wait for.
-        let told = tried.wait_for(|tried| *tried).await.is_ok();
-        tracing::debug!(told, "Loaded plugins");
+        let all_tried = tried.wait_for(|tried| *tried).await.is_ok();
+        tracing::debug!(all_tried, "Loaded plugins");
     }
 
     /// Has the files looked at now, not only with the next second. Returns before that.

@@ -152,7 +152,7 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
     let may_use_grants =
         [("network", detected.waits() && detected.network), ("files", files), ("state", files)];
     let names = |grants: &[(&'static str, bool)]| {
-        grants.iter().filter(|(_, wanted)| *wanted).map(|(name, _)| *name).collect()
+        grants.iter().filter(|(_, expected)| *expected).map(|(name, _)| *name).collect()
     };
     // What the engine of its roles has; that of admission has less.
     let denied = if detected.waits() { detected.denied_async } else { detected.denied };

@@ -47,7 +47,7 @@ pub enum CallOutcome {
     /// Source: no pods.
     Empty,
     /// Source: it took the news about its pods.
-    Told,
+    Notified,
     /// An error in the plugin's own words.
     Error,
     /// It trapped.
@@ -79,7 +79,7 @@ impl CallOutcome {
         Self::Unchanged,
         Self::Pods,
         Self::Empty,
-        Self::Told,
+        Self::Notified,
         Self::Error,
         Self::Trapped,
         Self::TimedOut,
@@ -103,7 +103,7 @@ impl CallOutcome {
             Self::Unchanged => "unchanged",
             Self::Pods => "pods",
             Self::Empty => "empty",
-            Self::Told => "told",
+            Self::Notified => "told",
             Self::Error => "error",
             Self::Trapped => "trapped",
             Self::TimedOut => "timed_out",
@@ -128,7 +128,7 @@ impl CallOutcome {
             | Self::Unchanged
             | Self::Pods
             | Self::Empty
-            | Self::Told => false,
+            | Self::Notified => false,
             Self::Error
             | Self::Trapped
             | Self::TimedOut

@@ -208,7 +208,7 @@ impl Plugin {
         PluginStatus {
             name: self.spec.name.to_string(),
             builtin: self.spec.builtin,
-            component: self.spec.origin_told(),
+            component: self.spec.origin_reported(),
             digest: loaded.map(|loaded| loaded.digest.clone()),
             size_bytes: loaded.map(|loaded| loaded.size_bytes),
             conformance: loaded.and_then(|loaded| loaded.vouched.as_ref()).map(ConformanceStatus::of),

@@ -15,8 +15,8 @@ mod writer;
 mod tests;
 
 pub use format::{
-    API_VERSION, Answer, ExecRecord, KIND, Limits, PodRecord, ProbeQuestion, Question, QuestionError,
-    RecordedCall, RequestRecord, SourceQuestion,
+    API_VERSION, ExecRecord, KIND, Limits, PodRecord, RecordedCall, RecordedPollRequest,
+    RecordedProbeRequest, RecordedRequest, RecordedRequestError, RecordedResponse, RequestRecord,
 };
 pub(crate) use writer::{About, PluginRecorder};
 pub use writer::{

@@ -40,9 +40,9 @@ pub(crate) struct WouldBlock {
 }
 
 /// Clocks that show one moment.
-struct StandingClock(Duration);
+struct StoppedClock(Duration);
 
-impl HostWallClock for StandingClock {
+impl HostWallClock for StoppedClock {
     fn resolution(&self) -> Duration {
         Duration::from_nanos(1)
     }
@@ -52,7 +52,7 @@ impl HostWallClock for StandingClock {
     }
 }
 
-impl HostMonotonicClock for StandingClock {
+impl HostMonotonicClock for StoppedClock {
     fn resolution(&self) -> u64 {
         1
     }
@@ -68,8 +68,8 @@ pub(crate) fn nothing_granted(now: Timestamp, seed: &str, log: &GuestLog) -> Was
     WasiCtxBuilder::new()
         .stdout(LogStream::new(log.clone(), Level::INFO))
         .stderr(LogStream::new(log.clone(), Level::WARN))
-        .wall_clock(StandingClock(since_epoch))
-        .monotonic_clock(StandingClock(since_epoch))
+        .wall_clock(StoppedClock(since_epoch))
+        .monotonic_clock(StoppedClock(since_epoch))
         .secure_random(Deterministic::new(random_bytes(seed, "secure")))
         .insecure_random(Deterministic::new(random_bytes(seed, "insecure")))
         .insecure_random_seed(random_seed(seed))

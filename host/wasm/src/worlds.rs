@@ -15,11 +15,11 @@ pub(crate) use unfit::{Unfit, unfit};
 
 use crate::guest::{misleads, printable};
 
-/// Whether a contract of the version `served` serves who was built against `wanted`: the same or an older one of its track,
+/// Whether a contract of the version `served` serves who was built against `expected`: the same or an older one of its track,
 /// which is a major version, or below 1.0.0 a minor one (semver.org, section 4). In a track functions are only added.
-pub(crate) fn serves(served: &str, wanted: &str) -> bool {
-    match (numbers(served), numbers(wanted)) {
-        (Some(served), Some(wanted)) => track(served) == track(wanted) && wanted <= served,
+pub(crate) fn serves(served: &str, expected: &str) -> bool {
+    match (numbers(served), numbers(expected)) {
+        (Some(served), Some(expected)) => track(served) == track(expected) && expected <= served,
         _ => false,
     }
 }

@@ -35,7 +35,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// When each pod was seen ready, and gone, in seconds since the measured moment.
 #[derive(Default)]
-struct Seen {
+struct WatchProgress {
     begun: Option<Instant>,
     ready: BTreeMap<String, f64>,
     gone: BTreeMap<String, f64>,
@@ -49,7 +49,7 @@ struct Rate {
 
 impl Rate {
     /// `DENSITY_QPS`: a number, or `default`. The figures are of what the daemon can do, so that it is no limit unless asked for.
-    fn wanted() -> Self {
+    fn from_arguments() -> Self {
         let per_second = match std::env::var("DENSITY_QPS") {
             Ok(text) if text == "default" => None,
             Ok(text) => Some(text.parse().expect("DENSITY_QPS is a number or `default`")),
@@ -72,7 +72,7 @@ struct Bench {
     api: Arc<ApiServer>,
     cri: FakeCri,
     daemon: Daemon,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<WatchProgress>>,
     rate: Rate,
     stop: CancellationToken,
     servers: JoinSet<()>,
@@ -115,7 +115,7 @@ impl Bench {
             async move { runtime.serve(&socket, until).await.expect("it serves until it is stopped") },
         );
         std::fs::create_dir_all(home.path().join("pods")).expect("the manifest folder");
-        let rate = Rate::wanted();
+        let rate = Rate::from_arguments();
         let mut arguments = vec![
             format!("--kubeconfig={}", kubeconfig.display()),
             "--port=0".to_owned(),
@@ -130,7 +130,7 @@ impl Bench {
         let daemon = Daemon::start_with(home.path(), &arguments).await;
         let is_ready = || api.get::<Node>("", NODE).is_some_and(|node| is_ready_node(&node));
         until_true("the node is ready", is_ready).await;
-        let seen = Arc::<Mutex<Seen>>::default();
+        let seen = Arc::<Mutex<WatchProgress>>::default();
         servers.spawn(follow(api.client(&Identity::admin()), seen.clone(), stop.clone()));
         tokio::time::sleep(SETTLE).await;
         Self { api, cri, daemon, seen, rate, stop, servers, _home: home }
@@ -143,7 +143,7 @@ impl Bench {
     }
 
     /// Waits until the events of what happened are sent, which the daemon does at its own leisure.
-    async fn events_are_told(&self) {
+    async fn events_are_reported(&self) {
         let events = || self.api.count("create events") + self.api.count("patch events");
         let (mut before, mut since, begun) = (events(), Instant::now(), Instant::now());
         while since.elapsed() < EVENTS_QUIET && begun.elapsed() < START_DEADLINE {
@@ -175,7 +175,7 @@ impl Bench {
         let starts = self.look(|seen| sorted(&seen.ready));
         let counts = self.api.counts();
         say(&format!("{pods} pods were ready after {:.2} s", starts.last().copied().unwrap_or_default()));
-        self.events_are_told().await;
+        self.events_are_reported().await;
         tokio::time::sleep(SETTLE).await;
         let (rss, threads) = (daemon.resident_mb("VmRSS"), daemon.threads());
         let (rss_heap, idle) = (daemon.resident_mb("RssAnon"), self.idle().await);
@@ -228,16 +228,16 @@ impl Bench {
     fn begin(&self) {
         self.api.clear_requests();
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) =
-            Seen { begun: Some(Instant::now()), ..Seen::default() };
+            WatchProgress { begun: Some(Instant::now()), ..WatchProgress::default() };
     }
 
-    fn look<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
+    fn look<T>(&self, look: impl FnOnce(&WatchProgress) -> T) -> T {
         look(&self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// Notes when pods become ready, and when they go.
-async fn follow(client: kube::Client, seen: Arc<Mutex<Seen>>, stop: CancellationToken) {
+async fn follow(client: kube::Client, seen: Arc<Mutex<WatchProgress>>, stop: CancellationToken) {
     let api: Api<Pod> = Api::namespaced(client, "default");
     let following = async {
         loop {

@@ -30,7 +30,8 @@ pub(crate) async fn run(get: Get, clock: &dyn Clock) -> Result<(), GetError> {
 async fn pods(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
     let mut list: List<Pod> = LocalClient::new(&args.api_socket).get("/pods").await?;
     list.items.retain(|pod| {
-        let matches = |wanted: &Option<String>, have: &Option<String>| wanted.is_none() || wanted == have;
+        let matches =
+            |requested: &Option<String>, have: &Option<String>| requested.is_none() || requested == have;
         matches(&args.namespace, &pod.metadata.namespace) && matches(&args.name, &pod.metadata.name)
     });
     if let (Some(name), true) = (&args.name, list.items.is_empty()) {
@@ -55,8 +56,8 @@ async fn events(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
     if let Some(items) = answer["items"].as_array_mut() {
         items.retain(|event| {
             let object = &event["involvedObject"];
-            let matches = |wanted: &Option<String>, key: &str| {
-                wanted.as_ref().is_none_or(|wanted| object[key].as_str() == Some(wanted))
+            let matches = |requested: &Option<String>, key: &str| {
+                requested.as_ref().is_none_or(|requested| object[key].as_str() == Some(requested))
             };
             matches(&args.namespace, "namespace") && matches(&args.name, "name")
         });

@@ -69,9 +69,12 @@ fn for_people(file: &str, inspection: &Inspection) -> String {
     } = inspection;
     let mut text = format!("{file}\n");
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<10} {value}\n"));
-    let told = roles.iter().map(|served| format!("{} {}", served.role, served.version));
-    let told = told.collect::<Vec<_>>().join(", ");
-    line("roles", if told.is_empty() { "none that this release supports".to_owned() } else { told });
+    let supported = roles.iter().map(|served| format!("{} {}", served.role, served.version));
+    let supported = supported.collect::<Vec<_>>().join(", ");
+    line(
+        "roles",
+        if supported.is_empty() { "none that this release supports".to_owned() } else { supported },
+    );
     for (name, grants) in [("needs", needs_grants), ("may use", may_use_grants)] {
         if !grants.is_empty() {
             line(name, format!("grants: {}", grants.join(", ")));

@@ -2,11 +2,11 @@
 //! `witlet run`.
 
 mod configuration;
+mod effective_config;
 mod flags;
 mod gates;
 mod help;
 mod settings;
-mod wanted;
 
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
@@ -88,7 +88,7 @@ pub(crate) enum KubeletError {
 
 /// What a command line asks for.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum Invocation {
     /// The text to print.
     Text(String),
     /// To run.
@@ -121,7 +121,7 @@ pub(crate) fn arguments(all: &[OsString], is_command: impl Fn(&str) -> bool) -> 
 }
 
 /// Reads the command line, and the files that it names.
-pub(crate) fn read(arguments: &[OsString]) -> Result<Asked, KubeletError> {
+pub(crate) fn read(arguments: &[OsString]) -> Result<Invocation, KubeletError> {
     let mut texts = Vec::new();
     for argument in arguments {
         let text = argument.to_str().ok_or_else(|| KubeletError::Encoding { argument: argument.clone() })?;
@@ -129,10 +129,10 @@ pub(crate) fn read(arguments: &[OsString]) -> Result<Asked, KubeletError> {
     }
     let flags = flags::parse(&texts).map_err(KubeletError::Flags)?;
     if flags.is_on(Own::Help) {
-        return Ok(Asked::Text(help::text()));
+        return Ok(Invocation::Text(help::text()));
     }
     if let Some(version) = flags.text(Own::Version).filter(|version| *version != "false") {
-        return Ok(Asked::Text(version_text(version)));
+        return Ok(Invocation::Text(version_text(version)));
     }
     let mut found = Configuration::default();
     if let Some(path) = flags.text(Own::Config) {
@@ -149,7 +149,7 @@ pub(crate) fn read(arguments: &[OsString]) -> Result<Asked, KubeletError> {
     }
     let mut start = start(&flags, found, machine())?;
     start.settings.folders.component_cache = std::env::var_os(COMPONENT_CACHE_VARIABLE).map(PathBuf::from);
-    Ok(Asked::Run(Box::new(start)))
+    Ok(Invocation::Run(Box::new(start)))
 }
 
 /// The pure part: flags over files, and what they come to.

@@ -64,8 +64,8 @@ fn on_threads(work: impl Future<Output = ExitCode>) -> ExitCode {
 /// The kubelet's command line.
 fn run_kubelet(arguments: &[OsString]) -> ExitCode {
     match kubelet::read(arguments) {
-        Ok(kubelet::Asked::Text(text)) => done(output::print(&text)),
-        Ok(kubelet::Asked::Run(start)) => {
+        Ok(kubelet::Invocation::Text(text)) => done(output::print(&text)),
+        Ok(kubelet::Invocation::Run(start)) => {
             witlet_node::heap::share_one_arena();
             logging::start(start.log_format, start.verbosity);
             for warning in &start.warnings {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// What is smaller is there before anybody has read a line.
+/// What is smaller is there before a line is read.
 const LINES_BYTES_MIN: u64 = 4 << 20;
 /// How many lines a transfer has at most.
 const LINES_MAX: u64 = 4;

@@ -184,7 +184,7 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
         .with_collector(metrics)
         .with_usage(UsagePorts {
             stats: Arc::new(base.cri.clone()),
-            gauge: base.gauge.clone(),
+            node_reader: base.node_reader.clone(),
             reservations: settings.node.reserved.clone(),
             clock: base.clock.clone(),
         });
@@ -264,7 +264,7 @@ fn ports(
         statuses,
         objects,
         eviction: EvictionPorts {
-            gauge: base.gauge.clone(),
+            node_reader: base.node_reader.clone(),
             stats: Arc::new(base.cri.clone()),
             storage: Arc::new(DiskUsage::new(root, pod_logs)),
             notifier: Arc::new(KernelMemoryNotifier::new(PodsCgroup::below(&settings.cgroups.root))),
@@ -304,8 +304,8 @@ fn cgroup_drivers(settings: &Settings) -> CgroupDrivers {
 fn cgroup_settings(settings: &Settings) -> Result<CgroupSettings, RunError> {
     let CgroupResources { pids, cpus, page_bytes } = CgroupResources::read();
     if let Some(reserved) = &settings.reserved_cpus {
-        let (wanted, online) = (cpu_set(reserved), cpu_set(&cpus));
-        if !wanted.zip(online).is_some_and(|(wanted, online)| wanted.is_subset(&online)) {
+        let (reserved_set, online) = (cpu_set(reserved), cpu_set(&cpus));
+        if !reserved_set.zip(online).is_some_and(|(reserved_set, online)| reserved_set.is_subset(&online)) {
             return Err(RunError::ReservedCpus { reserved: reserved.clone(), online: cpus });
         }
     }
@@ -387,13 +387,13 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
     // The endpoints answer until the agent has ended: a pod that takes its grace is worth looking at. The API server receives
     // how pods ended.
     let ended = CancellationToken::new();
-    let mut beside = Parts::default();
-    beside.spawn_whole("the node's endpoints", endpoints.serve(answers, ended.clone()));
+    let mut background = Parts::default();
+    background.spawn_whole("the node's endpoints", endpoints.serve(answers, ended.clone()));
     if let Some(cluster) = cluster {
-        beside.spawn_whole("the edge to the API server", cluster.run(view, ended.clone()));
+        background.spawn_whole("the edge to the API server", cluster.run(view, ended.clone()));
     }
     let until = ended.clone();
-    beside.spawn("the watch of the state files", async move { state.run(&*events, &until).await });
+    background.spawn("the watch of the state files", async move { state.run(&*events, &until).await });
     let work = async {
         let agent = async {
             let outcome = agent.run(stop.clone()).await;
@@ -407,9 +407,9 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
             outcome?;
             served.map_err(RunError::Api)
         };
-        let beside = async { beside.run(&ended).await.map_err(RunError::Part) };
+        let background = async { background.run(&ended).await.map_err(RunError::Part) };
         // The first error ends the process: the next life of the agent has all its parts.
-        tokio::try_join!(own, beside).map(|((), ())| ())
+        tokio::try_join!(own, background).map(|((), ())| ())
     };
     signals::stopping(work, stop.clone()).await
 }

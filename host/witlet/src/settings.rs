@@ -53,7 +53,7 @@ pub(crate) struct Settings {
     pub(crate) server: Option<ServerSettings>,
     /// Where `/healthz` answers without TLS, if anywhere.
     pub(crate) healthz: Option<SocketAddr>,
-    /// Where what may be read is answered without TLS to everybody, if anywhere.
+    /// Where what may be read is answered without TLS to all clients, if anywhere.
     pub(crate) read_only: Option<SocketAddr>,
     /// The score that the kernel's out-of-memory killer gives this process; as it is, if none.
     pub(crate) oom_score: Option<i32>,

@@ -61,7 +61,7 @@ fn profile(kind: &str) -> Value {
 }
 
 #[test]
-fn whoever_asks_for_a_profile_needs_a_host_that_enforces_it() {
+fn a_profile_needs_a_host_that_enforces_it() {
     type Case<'a> = (&'a str, fn(&mut Value), &'a [(&'a str, &'a str)], &'a str);
     let cases: [Case<'_>; 14] = [
         ("nothing", |_| {}, &[], ""),

@@ -35,7 +35,7 @@ use witlet_plugin_sdk::{Error, export_pod_source};
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// Files of one source.
 const FILES_MAX: usize = 100;
-/// Problems that are told at once; the rest is counted.
+/// Problems that are reported at once; the rest is counted.
 const PROBLEMS_MAX: usize = 20;
 
 /// The pod source.

@@ -59,7 +59,7 @@ impl<'a> Service<'a> {
             problems.push("must be a map".to_owned());
             return None;
         };
-        // Compose restarts nothing unless it is told to.
+        // Compose restarts nothing unless asked to.
         self.pod.insert("restartPolicy".to_owned(), json!("Never"));
         self.pod.insert("terminationGracePeriodSeconds".to_owned(), json!(STOP_GRACE_SECONDS));
         self.pod.insert("automountServiceAccountToken".to_owned(), json!(false));

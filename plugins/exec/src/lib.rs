@@ -26,7 +26,7 @@ impl ProbeType for Exec {
     type Parameters = Parameters;
 
     /// Exit code 0 is a success, any other a failure, and so is a command that takes longer than the probe may; a runtime
-    /// that can't run it is an error. What the command wrote is told.
+    /// that can't run it is an error. What the command wrote is reported.
     fn probe(target: &Target<'_>, parameters: &Parameters, (): &()) -> Result<Outcome, Error> {
         let timeout = target.remaining();
         match target.exec(&parameters.command) {

@@ -22,7 +22,7 @@ fn output(exit_code: i32, output: &[u8]) -> Output {
 }
 
 #[test]
-fn the_exit_code_decides_and_the_output_is_told() {
+fn the_exit_code_decides_and_the_output_is_reported() {
     let cases = [
         (output(0, b""), Outcome::Success(String::new())),
         (output(0, b"outerr"), Outcome::Success("outerr".to_owned())),

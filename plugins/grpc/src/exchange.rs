@@ -31,7 +31,7 @@ const RECEIVED_BYTES_MAX: usize = 256 * 1024;
 /// In so many parts it comes: a server can't have the component compute for longer than it may.
 const PARTS_MAX: usize = 1_000;
 
-/// So much is told of what a server says when it goes away.
+/// So much is reported of what a server says when it goes away.
 const DEBUG_CHARS_MAX: usize = 100;
 
 /// One call.

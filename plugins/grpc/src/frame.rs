@@ -3,7 +3,7 @@
 /// Bytes before a frame's payload.
 pub(crate) const HEAD_BYTES: usize = 9;
 
-/// What a peer may send in one frame unless it is told otherwise, which it isn't.
+/// What a peer may send in one frame unless configured otherwise, which it isn't.
 pub(crate) const PAYLOAD_BYTES_MAX: usize = 16 * 1024;
 
 pub(crate) const DATA: u8 = 0;

@@ -50,7 +50,7 @@ impl Decoder {
     /// The headers of a whole block, in their order.
     pub(crate) fn decode(&mut self, mut block: &[u8]) -> Result<Vec<Header>, Malformed> {
         let mut headers: Vec<Header> = Vec::new();
-        let mut room = DECODED_BYTES_MAX;
+        let mut left = DECODED_BYTES_MAX;
         while let Some(first) = block.first().copied() {
             let header = match first {
                 0x80.. => {
@@ -72,7 +72,7 @@ impl Decoder {
                 }
                 _ => self.literal(&mut block, 4)?,
             };
-            room = room.checked_sub(table::size(&header)).ok_or(Malformed)?;
+            left = left.checked_sub(table::size(&header)).ok_or(Malformed)?;
             headers.push(header);
         }
         Ok(headers)

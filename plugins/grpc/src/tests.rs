@@ -27,7 +27,7 @@ fn failure(text: &str) -> Outcome {
 }
 
 /// How the server answers a service.
-enum Answer {
+enum ServerReply {
     Message(Vec<u8>),
     /// Headers with a status, and nothing else.
     Status(&'static str, &'static str),
@@ -38,29 +38,29 @@ enum Answer {
 }
 
 /// The framed message with this status.
-fn message(status: u8) -> Answer {
-    Answer::Message(vec![0, 0, 0, 0, 2, 0x08, status])
+fn message(status: u8) -> ServerReply {
+    ServerReply::Message(vec![0, 0, 0, 0, 2, 0x08, status])
 }
 
-fn by_service(service: &[u8]) -> Answer {
+fn by_service(service: &[u8]) -> ServerReply {
     match service {
         [] | b"good" => message(1),
         b"bad" => message(2),
         b"unknown" => message(3),
         b"strange" => message(9),
-        b"default" => Answer::Message(vec![0, 0, 0, 0, 0]),
-        b"more" => Answer::Message(vec![0, 0, 0, 0, 9, 0x12, 1, b'x', 0x18, 5, 0x08, 1, 0x20, 0]),
-        b"nonsense" => Answer::Message(vec![0, 0, 0, 0, 200, 0xff]),
-        b"large" => Answer::Message(vec![0; 60_000]),
-        b"unimplemented" => Answer::Status("12", "no%20such%20method"),
-        b"missing" => Answer::Status("5", "unknown service"),
-        b"late" => Answer::Status("4", ""),
-        b"odd" => Answer::Status("x", ""),
-        b"trailers" => Answer::Trailers("14", "shutting down"),
-        b"http" => Answer::Http(503),
-        b"elsewhere" => Answer::Http(404),
-        b"reset" => Answer::Reset,
-        _ => Answer::Silence,
+        b"default" => ServerReply::Message(vec![0, 0, 0, 0, 0]),
+        b"more" => ServerReply::Message(vec![0, 0, 0, 0, 9, 0x12, 1, b'x', 0x18, 5, 0x08, 1, 0x20, 0]),
+        b"nonsense" => ServerReply::Message(vec![0, 0, 0, 0, 200, 0xff]),
+        b"large" => ServerReply::Message(vec![0; 60_000]),
+        b"unimplemented" => ServerReply::Status("12", "no%20such%20method"),
+        b"missing" => ServerReply::Status("5", "unknown service"),
+        b"late" => ServerReply::Status("4", ""),
+        b"odd" => ServerReply::Status("x", ""),
+        b"trailers" => ServerReply::Trailers("14", "shutting down"),
+        b"http" => ServerReply::Http(503),
+        b"elsewhere" => ServerReply::Http(404),
+        b"reset" => ServerReply::Reset,
+        _ => ServerReply::Silence,
     }
 }
 
@@ -96,25 +96,25 @@ async fn serve(stream: tokio::net::TcpStream) {
         let mut response = Response::new(());
         response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
         match by_service(framed.get(7..).unwrap_or_default()) {
-            Answer::Message(bytes) => {
+            ServerReply::Message(bytes) => {
                 let Ok(mut stream) = respond.send_response(response, false) else { return };
                 let _ = stream.send_data(bytes.into(), false);
                 let _ = stream.send_trailers(status_headers("0", ""));
             }
-            Answer::Status(code, message) => {
+            ServerReply::Status(code, message) => {
                 response.headers_mut().extend(status_headers(code, message));
                 let _ = respond.send_response(response, true);
             }
-            Answer::Trailers(code, message) => {
+            ServerReply::Trailers(code, message) => {
                 let Ok(mut stream) = respond.send_response(response, false) else { return };
                 let _ = stream.send_trailers(status_headers(code, message));
             }
-            Answer::Http(status) => {
+            ServerReply::Http(status) => {
                 *response.status_mut() = StatusCode::from_u16(status).expect("it is one");
                 let _ = respond.send_response(response, true);
             }
-            Answer::Reset => respond.send_reset(h2::Reason::REFUSED_STREAM),
-            Answer::Silence => std::future::pending().await,
+            ServerReply::Reset => respond.send_reset(h2::Reason::REFUSED_STREAM),
+            ServerReply::Silence => std::future::pending().await,
         }
     }
 }
@@ -205,7 +205,7 @@ fn a_server_that_doesnt_speak_http2_or_hangs_up_is_a_failure() {
 }
 
 #[test]
-fn nobody_at_the_port_is_a_failure() {
+fn no_one_at_the_port_is_a_failure() {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
     let expected = format!(
         "error: failed to connect service at \"127.0.0.1:{port}\": dial tcp 127.0.0.1:{port}: connect: connection refused"

@@ -10,8 +10,8 @@ const DEFAULT_PROTOCOL: &str = "TCP";
 
 /// Whether any of the wanted ports is taken. Ports that the same pod wants twice aren't a conflict here: the pod's
 /// validation speaks about those.
-pub(crate) fn conflicts(wanted: &[HostPort], used: &[HostPort]) -> bool {
-    wanted.iter().any(|port| used.iter().any(|taken| excludes(port, taken)))
+pub(crate) fn conflicts(requested: &[HostPort], used: &[HostPort]) -> bool {
+    requested.iter().any(|port| used.iter().any(|taken| excludes(port, taken)))
 }
 
 fn excludes(one: &HostPort, other: &HostPort) -> bool {

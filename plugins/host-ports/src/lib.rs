@@ -24,8 +24,8 @@ impl AdmissionHandler for HostPorts {
     type Config = ();
 
     fn admit(request: &Request<'_>, (): &()) -> Result<Verdict, Error> {
-        let wanted = request.pod().host_ports();
-        if wanted.is_empty() || !conflicts(&wanted, &request.node().used_host_ports()) {
+        let requested = request.pod().host_ports();
+        if requested.is_empty() || !conflicts(&requested, &request.node().used_host_ports()) {
             return Ok(Verdict::Admit);
         }
         Ok(Verdict::reject(REASON, MESSAGE))

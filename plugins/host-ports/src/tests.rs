@@ -5,14 +5,14 @@ use witlet_plugin_sdk::{AdmissionHandler, HostPort, Verdict};
 
 use super::{HostPorts, MESSAGE, REASON};
 
-fn verdict(wanted: &[u16], used: &[u16]) -> Verdict {
+fn verdict(requested: &[u16], used: &[u16]) -> Verdict {
     let ports = |numbers: &[u16]| -> Vec<HostPort> {
         let port =
             |port: &u16| HostPort { ip: "0.0.0.0".to_owned(), protocol: "TCP".to_owned(), port: *port };
         numbers.iter().map(port).collect()
     };
     let facts = RequestFacts {
-        pod: PodFacts { host_ports: ports(wanted), ..PodFacts::default() },
+        pod: PodFacts { host_ports: ports(requested), ..PodFacts::default() },
         node: NodeFacts { used_host_ports: ports(used), ..NodeFacts::default() },
         ..RequestFacts::default()
     };

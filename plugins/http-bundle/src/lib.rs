@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use witlet_plugin_sdk::http::{Answer, Request, send};
+use witlet_plugin_sdk::http::{Request, Response, send};
 use witlet_plugin_sdk::source::{PodSource, Poll, SourceError};
 use witlet_plugin_sdk::time::Deadline;
 use witlet_plugin_sdk::{Error, export_pod_source};
@@ -61,7 +61,7 @@ pub struct Config {
     #[serde(default)]
     headers: BTreeMap<String, String>,
     /// Headers whose values are files, read at each poll: header → path in a granted folder. (The host's secrets would need
-    /// their grant from everybody, for a component imports them or doesn't.)
+    /// their grant from all, because a component imports them or doesn't.)
     #[serde(default)]
     header_files: BTreeMap<String, PathBuf>,
     /// Ed25519 keys in base64, 32 bytes each. With keys, only a bundle that one of them signed is taken.
@@ -177,7 +177,7 @@ fn read_value(path: &Path) -> std::io::Result<String> {
     Ok(value)
 }
 
-fn ask(request: &Request, deadline: Deadline) -> Result<Answer, SourceError> {
+fn ask(request: &Request, deadline: Deadline) -> Result<Response, SourceError> {
     Ok(send(request, deadline).map_err(Error::from)?)
 }
 
@@ -195,7 +195,7 @@ fn detached(config: &Config, deadline: Deadline) -> Result<String, SourceError> 
 }
 
 /// An answer that isn't the file.
-fn refused(answer: &Answer, url: &str) -> SourceError {
+fn refused(answer: &Response, url: &str) -> SourceError {
     let status = answer.status();
     let reason = if [401, 403].contains(&status) { "Denied" } else { "Unavailable" };
     let error = SourceError::new(reason, format!("{url} answers with status {status}"));

@@ -10,7 +10,7 @@ mod redirect;
 mod target;
 
 use serde::Deserialize;
-use witlet_plugin_sdk::http::{self, Answer};
+use witlet_plugin_sdk::http::{self, Response};
 use witlet_plugin_sdk::probe::{Outcome, ProbeType};
 use witlet_plugin_sdk::time::Deadline;
 use witlet_plugin_sdk::{Error, export_probe, probe};
@@ -21,7 +21,7 @@ use target::Target;
 /// So many redirects are followed (upstream: Go's default).
 const REDIRECTS_MAX: usize = 10;
 
-/// So much of a body is told (upstream: `maxRespBodyLength`).
+/// So much of a body is shown (upstream: `maxRespBodyLength`).
 const BODY_BYTES_MAX: usize = 10 * 1024;
 
 /// The probe type.
@@ -88,12 +88,12 @@ fn judge(status: u16, body: String) -> Outcome {
     }
 }
 
-/// Asks, and asks again where a redirect to the same host leads. A failure is told in Go's words.
+/// Asks, and asks again where a redirect to the same host leads. A failure is reported in Go's words.
 fn fetch(
     mut target: Target,
     mut headers: Vec<(String, String)>,
     deadline: Deadline,
-) -> Result<Answer, String> {
+) -> Result<Response, String> {
     for _ in 0..REDIRECTS_MAX {
         let request = target.request(headers.clone());
         let answer = http::send(&request, deadline).map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use witlet_plugin_sdk::Error;
 
 use crate::Parameters;
 
-/// So much of a value is told.
+/// So much of a value is shown.
 const SHOWN_CHARS_MAX: usize = 200;
 
 /// Refuses expectations that say nothing or contradict each other.
@@ -46,17 +46,17 @@ pub(crate) fn check(parameters: &Parameters) -> Result<(), Error> {
 pub(crate) fn judge(parameters: &Parameters, answer: &Value) -> Result<String, String> {
     let Some(pointer) = &parameters.pointer else { return Ok(String::new()) };
     let value = answer.pointer(pointer).ok_or_else(|| format!("the answer has no {pointer}"))?;
-    let is = |wanted: String| format!("{pointer} is {}, not {wanted}", shown(value));
-    if let Some(wanted) = &parameters.equals
-        && !same(value, wanted)
+    let is = |expected: String| format!("{pointer} is {}, not {expected}", shown(value));
+    if let Some(expected) = &parameters.equals
+        && !same(value, expected)
     {
-        return Err(is(shown(wanted)));
+        return Err(is(shown(expected)));
     }
-    if let Some(wanted) = &parameters.one_of
-        && !wanted.iter().any(|wanted| same(value, wanted))
+    if let Some(expected) = &parameters.one_of
+        && !expected.iter().any(|expected| same(value, expected))
     {
-        let wanted: Vec<String> = wanted.iter().map(shown).collect();
-        return Err(is(format!("one of {}", wanted.join(", "))));
+        let expected: Vec<String> = expected.iter().map(shown).collect();
+        return Err(is(format!("one of {}", expected.join(", "))));
     }
     for (bound, wrong, word) in
         [(&parameters.min, Ordering::Less, "at least"), (&parameters.max, Ordering::Greater, "at most")]

@@ -25,7 +25,7 @@ use witlet_plugin_sdk::{
 use glob::matches;
 use reference::Reference;
 
-/// Reason where an image comes from elsewhere, or can't be told.
+/// Reason where an image comes from elsewhere, or from an unknown place.
 pub const NOT_ALLOWED: &str = "ImageNotAllowed";
 
 /// Reason where an image has no digest.

@@ -19,8 +19,8 @@ impl AdmissionHandler for NodeName {
     type Config = ();
 
     fn admit(request: &Request<'_>, (): &()) -> Result<Verdict, Error> {
-        let wanted: String = request.pod().at("/spec/nodeName")?.unwrap_or_default();
-        if wanted.is_empty() || wanted == request.node().name() {
+        let expected: String = request.pod().at("/spec/nodeName")?.unwrap_or_default();
+        if expected.is_empty() || expected == request.node().name() {
             return Ok(Verdict::Admit);
         }
         Ok(Verdict::reject(REASON, MESSAGE))

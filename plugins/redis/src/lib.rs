@@ -25,7 +25,7 @@ use witlet_plugin_sdk::{Error, export_probe, secret};
 
 use reply::{Reply, reply};
 
-/// Where Redis listens unless it is told otherwise.
+/// Where Redis listens unless configured otherwise.
 const PORT: u16 = 6379;
 
 /// How much is read at a time.
@@ -186,14 +186,14 @@ fn converse(
     let mut stream = TcpStream::connect(host, port, deadline).map_err(words)?;
     let mut ask = |command: &[u8]| -> Result<Reply, String> {
         stream.write_all(command, deadline).map_err(words)?;
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         loop {
             let part = stream.read(READ_BYTES, deadline).map_err(words)?;
             if part.is_empty() {
                 return Err("the server closed the connection".to_owned());
             }
-            heard.extend_from_slice(&part);
-            if let Some(reply) = reply(&heard).map_err(|_| "the answer isn't Redis's".to_owned())? {
+            received.extend_from_slice(&part);
+            if let Some(reply) = reply(&received).map_err(|_| "the answer isn't Redis's".to_owned())? {
                 return Ok(reply);
             }
         }
@@ -202,8 +202,8 @@ fn converse(
         expect("AUTH", "OK", ask(login)?)?;
     }
     expect("PING", "PONG", ask(&command(&[b"PING"]))?)?;
-    if let Some(wanted) = role {
-        return has_role(wanted, ask(&command(&[b"ROLE"]))?);
+    if let Some(expected) = role {
+        return has_role(expected, ask(&command(&[b"ROLE"]))?);
     }
     Ok(())
 }
@@ -219,20 +219,20 @@ fn command(words: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-fn expect(command: &str, wanted: &str, reply: Reply) -> Result<(), String> {
+fn expect(command: &str, expected: &str, reply: Reply) -> Result<(), String> {
     match reply {
-        Reply::Text(text) if text == wanted => Ok(()),
+        Reply::Text(text) if text == expected => Ok(()),
         Reply::Error(words) => Err(format!("{command}: {words}")),
         Reply::Text(text) => Err(format!("{command} is answered with {text:?}")),
         Reply::Array(_) => Err(format!("{command} is answered with a list")),
     }
 }
 
-fn has_role(wanted: Role, reply: Reply) -> Result<(), String> {
+fn has_role(expected: Role, reply: Reply) -> Result<(), String> {
     match reply {
-        Reply::Array(Some(word)) | Reply::Text(word) if Role::of(&word) == Some(wanted) => Ok(()),
+        Reply::Array(Some(word)) | Reply::Text(word) if Role::of(&word) == Some(expected) => Ok(()),
         Reply::Array(Some(word)) | Reply::Text(word) => {
-            Err(format!("the server's role is {word:?}, not {:?}", wanted.as_str()))
+            Err(format!("the server's role is {word:?}, not {:?}", expected.as_str()))
         }
         Reply::Error(words) => Err(format!("ROLE: {words}")),
         Reply::Array(None) => Err("ROLE is answered with an empty list".to_owned()),

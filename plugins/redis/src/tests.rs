@@ -11,16 +11,16 @@ use witlet_plugin_sdk::secret::SecretError;
 
 use super::{Config, Credentials, Parameters, Redis, Role};
 
-/// A server that hears so much and answers this, again and again, and then closes.
+/// A server that reads so much and answers this, again and again, and then closes.
 fn server(script: &'static [(&'static str, &'static str)]) -> (u16, JoinHandle<()>) {
     let server = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
     let port = server.local_addr().expect("it is bound").port();
     let serving = std::thread::spawn(move || {
         let (mut stream, _) = server.accept().expect("a client connects");
-        for (heard, answer) in script {
-            let mut bytes = vec![0; heard.len()];
+        for (received, answer) in script {
+            let mut bytes = vec![0; received.len()];
             stream.read_exact(&mut bytes).expect("the whole command");
-            assert_eq!(String::from_utf8_lossy(&bytes), *heard);
+            assert_eq!(String::from_utf8_lossy(&bytes), *received);
             // In two parts: answers come as the network likes.
             let (first, second) = answer.split_at(answer.len() / 2);
             stream.write_all(first.as_bytes()).expect("it listens");
@@ -121,7 +121,7 @@ fn a_server_is_asked_what_the_parameters_say_and_fails_in_its_own_words() {
             Err(words) => Outcome::Failure(words.to_owned()),
         };
         assert_eq!(outcome, expected, "{script:?}");
-        serving.join().expect("it heard what it should");
+        serving.join().expect("it received what it should");
     }
 }
 
@@ -146,7 +146,7 @@ fn without_its_secret_nothing_is_found_out() {
 }
 
 #[test]
-fn nobody_at_the_port_is_a_failure() {
+fn no_one_at_the_port_is_a_failure() {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
     let expected = format!("dial tcp 127.0.0.1:{port}: connect: connection refused");
     let parameters = Parameters { port: Some(port), ..Parameters::default() };

@@ -6,7 +6,7 @@ use crate::name::{Namespace, is_pattern, with_dots};
 pub(crate) type Kernel = (u32, u32);
 
 /// Safe sysctls, with the kernel from which on each belongs to a namespace where older ones are still about (upstream:
-/// `safe_sysctls.go`, `pkg/util/kernel/constants.go`). A kernel whose version can't be told is an old one.
+/// `safe_sysctls.go`, `pkg/util/kernel/constants.go`). A kernel whose version is unknown is an old one.
 const SAFE: [(&str, Option<Kernel>); 12] = [
     ("kernel.shm_rmid_forced", None),
     ("net.ipv4.ip_local_port_range", None),

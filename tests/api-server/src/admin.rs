@@ -39,7 +39,7 @@ fn typed<T: DeserializeOwned>(object: &Value) -> Result<T, ApiError> {
 
 impl ApiServer {
     pub(crate) fn me(&self) -> Arc<Self> {
-        self.weak().upgrade().expect("whoever calls holds the server")
+        self.weak().upgrade().expect("the caller holds the server")
     }
 
     /// Makes a namespace, if it isn't there.
@@ -90,7 +90,7 @@ impl ApiServer {
     }
 
     /// Puts an object there as it is, unchecked and without defaults, in the place of the one of its name: with a UID that was
-    /// there before, or with fields that nobody can decode.
+    /// there before, or with fields that can't be decoded.
     pub fn put_as_is<T: Object>(&self, object: Value) -> Result<(), ApiError> {
         let resource = resource_of::<T>()?;
         let key = key_of(resource, &namespace_of(resource, &object), text(&object, "/metadata/name"));

@@ -124,17 +124,17 @@ fn check_preconditions(
     options: &Options,
 ) -> Result<(), ApiError> {
     let uid = text(current, "/metadata/uid");
-    if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid) {
+    if let Some(expected) = options.uid.as_deref().filter(|expected| *expected != uid) {
         let why = format!(
-            "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might have \
+            "the UID in the precondition ({expected}) does not match the UID in record ({uid}). The object might have \
              been deleted and then recreated"
         );
         return Err(ApiError::conflict(resource, &key.name, &why));
     }
     let version = text(current, "/metadata/resourceVersion");
-    if let Some(wanted) = options.version.as_deref().filter(|wanted| *wanted != version) {
+    if let Some(expected) = options.version.as_deref().filter(|expected| *expected != version) {
         let why = format!(
-            "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
+            "the ResourceVersion in the precondition ({expected}) does not match the ResourceVersion in record \
              ({version}). The object might have been modified"
         );
         return Err(ApiError::conflict(resource, &key.name, &why));

@@ -21,14 +21,14 @@ use crate::{canonical, discovery, events, node_authorizer, signing, subresources
 const BODY_MAX: usize = 3 << 20;
 
 /// What is answered.
-pub(crate) enum Answer {
+pub(crate) enum ApiResponse {
     /// A code and JSON.
     Whole(u16, Vec<u8>),
     /// A watch is to be started.
     Watch(&'static Resource, Box<ListOptions>),
 }
 
-impl Answer {
+impl ApiResponse {
     /// An object with this code.
     pub(crate) fn object(code: u16, object: &Value) -> Self {
         Self::Whole(code, object.to_string().into_bytes())
@@ -36,14 +36,14 @@ impl Answer {
 }
 
 /// Paths that are about no object.
-pub(crate) fn other(request: &HttpRequest<Bytes>) -> Result<Answer, ApiError> {
+pub(crate) fn other(request: &HttpRequest<Bytes>) -> Result<ApiResponse, ApiError> {
     if request.method() != Method::GET {
         return Err(ApiError::method_not_allowed());
     }
     match request.uri().path() {
-        "/healthz" | "/livez" | "/readyz" => Ok(Answer::Whole(200, b"ok".to_vec())),
+        "/healthz" | "/livez" | "/readyz" => Ok(ApiResponse::Whole(200, b"ok".to_vec())),
         path => discovery::document(path)
-            .map(|document| Answer::object(200, &document))
+            .map(|document| ApiResponse::object(200, &document))
             .ok_or_else(ApiError::no_such_path),
     }
 }
@@ -56,7 +56,7 @@ pub(crate) fn objects(
     verb: &str,
     query: &[(String, String)],
     request: &HttpRequest<Bytes>,
-) -> Result<Answer, ApiError> {
+) -> Result<ApiResponse, ApiError> {
     if request.body().len() > BODY_MAX {
         let message = format!("Request entity too large: limit is {BODY_MAX}");
         return Err(ApiError::new(413, "RequestEntityTooLarge", message));
@@ -77,13 +77,13 @@ pub(crate) fn objects(
         "list" | "watch" => {
             let options = ListOptions::read(target.resource, &target.namespace, &target.name, query)?;
             if verb == "watch" {
-                return Ok(Answer::Watch(target.resource, Box::new(options)));
+                return Ok(ApiResponse::Watch(target.resource, Box::new(options)));
             }
             let state = server.store.lock();
             let bytes = lists::list(&state, target.resource, &options, |object| {
                 events::shown(target.resource, object)
             })?;
-            Ok(Answer::Whole(200, bytes))
+            Ok(ApiResponse::Whole(200, bytes))
         }
         "deletecollection" => delete_collection(server, who, target, query, request),
         "create" if target.name.is_empty() => {
@@ -96,7 +96,7 @@ pub(crate) fn objects(
                 "certificatesigningrequests" => signing::attend(server, text(&made, "/metadata/name"))?,
                 _ => {}
             }
-            Ok(Answer::object(201, &events::shown(target.resource, &made)))
+            Ok(ApiResponse::object(201, &events::shown(target.resource, &made)))
         }
         _ if target.name.is_empty() => Err(ApiError::method_not_allowed()),
         _ => one(server, who, target, verb, query, request),
@@ -110,7 +110,7 @@ fn one(
     verb: &str,
     query: &[(String, String)],
     request: &HttpRequest<Bytes>,
-) -> Result<Answer, ApiError> {
+) -> Result<ApiResponse, ApiError> {
     let resource = kept_as(target.resource);
     let key = Key::new(&target.namespace, &target.name);
     let mut change = Change { key: &key, subresource: &target.subresource, is_whole: true };
@@ -118,7 +118,7 @@ fn one(
         "get" => {
             let found = server.store.lock().get(resource, &key).cloned();
             let found = found.ok_or_else(|| ApiError::not_found(target.resource, &key.name))?;
-            Ok(Answer::object(200, &events::shown(target.resource, &found)))
+            Ok(ApiResponse::object(200, &events::shown(target.resource, &found)))
         }
         "update" => {
             let object = as_kept(target.resource, body(request)?)?;
@@ -126,7 +126,7 @@ fn one(
             if target.subresource == "approval" {
                 signing::attend(server, &key.name)?;
             }
-            Ok(Answer::object(if is_new { 201 } else { 200 }, &events::shown(target.resource, &written)))
+            Ok(ApiResponse::object(if is_new { 201 } else { 200 }, &events::shown(target.resource, &written)))
         }
         "patch" => {
             let content_type = request.headers().get(http::header::CONTENT_TYPE);
@@ -138,12 +138,12 @@ fn one(
                 as_kept(target.resource, patch::apply(kind, &shown, patch)?)
             };
             let written = server.write(who, |cx| write::update(cx, resource, &change, patched))?;
-            Ok(Answer::object(200, &events::shown(target.resource, &written)))
+            Ok(ApiResponse::object(200, &events::shown(target.resource, &written)))
         }
         "delete" if target.subresource.is_empty() => {
             let options = delete::Options::read(request.body(), query)?;
             let deleted = server.write(who, |cx| delete::delete(cx, resource, &key, &options))?;
-            Ok(Answer::object(200, &deletion_answer(target.resource, &key, deleted)))
+            Ok(ApiResponse::object(200, &deletion_answer(target.resource, &key, deleted)))
         }
         _ => Err(ApiError::method_not_allowed()),
     }
@@ -165,7 +165,7 @@ fn delete_collection(
     target: &Target,
     query: &[(String, String)],
     request: &HttpRequest<Bytes>,
-) -> Result<Answer, ApiError> {
+) -> Result<ApiResponse, ApiError> {
     let options = ListOptions::read(target.resource, &target.namespace, "", query)?;
     let how = delete::Options::read(request.body(), query)?;
     let resource = kept_as(target.resource);
@@ -175,7 +175,7 @@ fn delete_collection(
         let keys: Vec<Key> = chosen.map(|(key, _)| key.clone()).collect();
         keys.iter().try_for_each(|key| delete::delete(cx, resource, key, &how).map(|_| ()))
     })?;
-    Ok(Answer::object(200, &success(json!({}))))
+    Ok(ApiResponse::object(200, &success(json!({}))))
 }
 
 /// The body as JSON; 400 if it isn't.

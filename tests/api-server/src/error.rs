@@ -180,8 +180,8 @@ impl ApiError {
     }
 
     /// 504 for a version that lies ahead.
-    pub(crate) fn too_large_version(wanted: u64, current: u64) -> Self {
-        let message = format!("Timeout: Too large resource version: {wanted}, current: {current}");
+    pub(crate) fn too_large_version(expected: u64, current: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {expected}, current: {current}");
         let mut error = Self::new(504, "Timeout", message);
         error.details = json!({
             "retryAfterSeconds": 1,

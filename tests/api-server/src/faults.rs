@@ -13,7 +13,7 @@ pub enum Effect {
     /// The connection breaks after the request did what it asks for.
     DropAfter,
     /// This error is the answer, and nothing is done.
-    Answer(ApiError),
+    Respond(ApiError),
     /// The request waits so long, and then does what it asks for.
     Slow(Duration),
     /// Nothing is done and nothing is answered, ever: a half-open connection.
@@ -49,7 +49,7 @@ impl Effect {
             504 => ("Timeout", "request did not complete within the allotted timeout"),
             _ => ("InternalError", "Internal error occurred: a fault"),
         };
-        Self::Answer(ApiError::new(code, reason, message))
+        Self::Respond(ApiError::new(code, reason, message))
     }
 
     /// A proxy's page with this code.
@@ -64,7 +64,7 @@ impl Effect {
 
     /// 429 with `Retry-After` in seconds.
     pub fn too_many(seconds: u64) -> Self {
-        Self::Answer(ApiError::too_many_requests("too many requests, please try again later", seconds))
+        Self::Respond(ApiError::too_many_requests("too many requests, please try again later", seconds))
     }
 }
 
@@ -144,7 +144,9 @@ impl Fault {
     }
 
     fn matches(&self, request: &Request) -> bool {
-        let is = |wanted: &Option<String>, given: &str| wanted.as_ref().is_none_or(|wanted| wanted == given);
+        let is = |expected: &Option<String>, given: &str| {
+            expected.as_ref().is_none_or(|expected| expected == given)
+        };
         is(&self.verb, &request.verb)
             && is(&self.resource, &request.resource)
             && is(&self.subresource, &request.subresource)

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 /// A user, as authentication found it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// Name, such as `system:node:worker1`; empty for nobody.
+    /// Name, such as `system:node:worker1`; empty for anonymous.
     pub user: String,
     /// UID; empty if it has none.
     pub uid: String,
-    /// Groups, without `system:authenticated`, which every user but nobody is in.
+    /// Groups, without `system:authenticated`, which every authenticated user is in.
     pub groups: Vec<String>,
     /// What else is known.
     pub extra: BTreeMap<String, Vec<String>>,
@@ -42,12 +42,12 @@ impl Identity {
         }
     }
 
-    /// Nobody: answered 401.
+    /// Unauthenticated: answered 401.
     pub fn anonymous() -> Self {
         Self::default()
     }
 
-    /// Whether this is nobody.
+    /// Whether this is unauthenticated.
     pub fn is_anonymous(&self) -> bool {
         self.user.is_empty()
     }

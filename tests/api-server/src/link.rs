@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// The state of the connection to everybody.
+/// The state of the connection to all clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Link {
     /// Nothing can be reached.

@@ -28,7 +28,7 @@ struct Arguments {
     #[arg(long)]
     print_address: bool,
     /// Use TLS, and write the authority (ca.crt) and kubeconfigs (admin.kubeconfig, and NODE.kubeconfig for each --node) into this
-    /// folder. Without TLS everybody may do everything.
+    /// folder. Without TLS all clients may do everything.
     #[arg(long)]
     credentials: Option<PathBuf>,
     /// A node to write a kubeconfig for; may be repeated.

@@ -1,4 +1,4 @@
-//! The Node authorizer: what a node may reach. A node is told by its user name and group; other users aren't limited here.
+//! The Node authorizer: what a node may reach. A node is recognised by its user name and group; other users aren't limited here.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::server::ApiServer;
 use crate::store::{Key, State};
 use crate::value::text;
 
-/// Groups of whoever joins begin so.
+/// Groups of joining nodes begin so.
 const BOOTSTRAPPERS: &str = "system:bootstrappers";
 const READ: [&str; 3] = ["get", "list", "watch"];
 

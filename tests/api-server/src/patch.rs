@@ -158,7 +158,7 @@ fn strategic_map(
     Ok(())
 }
 
-/// What a patch sets where nothing was: the directives apply to nothing, nulls delete nothing, and nobody asks for keys.
+/// What a patch sets where nothing was: the directives apply to nothing, nulls delete nothing, and keys aren't required.
 fn without_directives(value: Value, field: &str) -> Result<Value, ApiError> {
     match value {
         Value::Object(patch) => {

@@ -28,7 +28,7 @@ use crate::path::Target;
 use crate::resources;
 use crate::server::{ApiServer, Body, BoxError, lock};
 use crate::store::Key;
-use crate::translate::{self, Wanted, Wish};
+use crate::translate::{self, StreamOptions, Wish};
 use crate::value::{list, number, text};
 
 /// How long a node may take to take a connection.
@@ -42,7 +42,7 @@ type Sender = http1::SendRequest<Full<Bytes>>;
 
 /// Codes of a node's answer that pass as they are, for logs.
 const LOG_CODES: std::ops::RangeInclusive<u16> = 200..=206;
-/// How much of a node's refusal is told on.
+/// How much of a node's refusal is passed on.
 const REFUSAL_BYTES_MAX: usize = 50_000;
 
 fn is_log(target: &Target) -> bool {
@@ -140,7 +140,7 @@ impl Ask {
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|cause| failed(&cause))?;
         keep(server, async move {
-            // How it ends is told to the client by what it carries.
+            // The client learns how it ends from what it carries.
             let _ = connection.with_upgrades().await;
         })?;
         let mut forwarded = HttpRequest::new(Full::new(self.body));
@@ -166,17 +166,17 @@ async fn translated(
     let accepted = accepted.ok_or_else(|| ApiError::bad_request("the WebSocket has no key"))?;
     let ask = Ask { method: Method::POST, headers: wish.for_node(), body: Bytes::new(), node, path };
     let client = hyper::upgrade::on(&mut *request);
-    // How streams end is told in them; either side may go away at any time.
+    // How streams end is said in them; either side may go away at any time.
     match wish {
         Wish::Streams => {
-            let (server, wanted) = (server.me(), Wanted::of(query));
+            let (server, expected) = (server.me(), StreamOptions::of(query));
             keep(&server.me(), async move {
                 let (answer, _sender) = ask
                     .send(&server)
                     .await
                     .map(|(answer, sender)| (Ok(answer), Some(sender)))
                     .unwrap_or_else(|error| (Err(error), None));
-                let _ = translate::streams(client, answer, wanted).await;
+                let _ = translate::streams(client, answer, expected).await;
             })?;
         }
         Wish::Tunnel(_) => {
@@ -288,9 +288,9 @@ fn container(pod: &Value, query: &[(String, String)]) -> Result<String, ApiError
     let names: Vec<&str> =
         all.iter().flat_map(|kind| list(pod, &format!("/spec/{kind}"))).map(|c| text(c, "/name")).collect();
     match query.iter().find(|(key, value)| key == "container" && !value.is_empty()) {
-        Some((_, wanted)) if names.contains(&wanted.as_str()) => Ok(wanted.clone()),
-        Some((_, wanted)) => {
-            Err(ApiError::bad_request(format!("container {wanted} is not valid for pod {name}")))
+        Some((_, expected)) if names.contains(&expected.as_str()) => Ok(expected.clone()),
+        Some((_, expected)) => {
+            Err(ApiError::bad_request(format!("container {expected} is not valid for pod {name}")))
         }
         None if list(pod, "/spec/containers").len() == 1 => {
             Ok(names.first().copied().unwrap_or_default().to_owned())
@@ -359,7 +359,7 @@ fn headers(given: &HeaderMap, host: &str, port: u16) -> HeaderMap {
     headers
 }
 
-/// Takes any certificate: an API server that isn't told the nodes' authority doesn't look, upstream's neither.
+/// Takes any certificate: an API server without the nodes' authority doesn't check, upstream's neither.
 #[derive(Debug)]
 struct AnyNode(Arc<CryptoProvider>);
 

@@ -26,7 +26,7 @@ pub struct Request {
     pub name: String,
     /// Path and query.
     pub uri: String,
-    /// Who sent it; empty for nobody.
+    /// Who sent it; empty for anonymous.
     pub user: String,
     /// What was answered; 0 while nothing was, or never.
     pub code: u16,

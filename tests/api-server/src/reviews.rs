@@ -71,8 +71,8 @@ pub(crate) fn review(server: &ApiServer, who: &Identity, kind: &str, mut asked: 
 }
 
 fn token_review(server: &ApiServer, asked: &Value) -> Value {
-    let wanted = texts(asked, "/spec/audiences");
-    let owner = lock(&server.tokens).owner(text(asked, "/spec/token"), &wanted, server.now());
+    let expected = texts(asked, "/spec/audiences");
+    let owner = lock(&server.tokens).owner(text(asked, "/spec/token"), &expected, server.now());
     match owner {
         Some((owner, audiences)) => {
             json!({ "authenticated": true, "user": user_info(&owner), "audiences": audiences })
@@ -190,10 +190,10 @@ fn bound_pod(
         );
         return Err(ApiError::bad_request(message));
     }
-    let (wanted, uid) = (text(bound, "/uid"), text(&pod, "/metadata/uid"));
-    if !wanted.is_empty() && wanted != uid {
+    let (expected, uid) = (text(bound, "/uid"), text(&pod, "/metadata/uid"));
+    if !expected.is_empty() && expected != uid {
         let why = format!(
-            "the UID in the bound object reference ({wanted}) does not match the UID in record. The object might have \
+            "the UID in the bound object reference ({expected}) does not match the UID in record. The object might have \
              been deleted and then recreated"
         );
         return Err(ApiError::conflict(pods, name, &why));
@@ -201,7 +201,7 @@ fn bound_pod(
     Ok(Some(pod))
 }
 
-/// In the form of a JSON web token; the signature is a digest that nobody checks, for this server remembers its tokens.
+/// In the form of a JSON web token; the signature is a digest that isn't checked, for this server remembers its tokens.
 fn signed(claims: &Value) -> String {
     let header = URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256","kid":"witlet"}"#);
     let claims = URL_SAFE_NO_PAD.encode(claims.to_string());

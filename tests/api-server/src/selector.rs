@@ -71,10 +71,10 @@ impl Selector {
 
 fn holds(requirement: &Requirement, value: impl Fn(&str) -> Option<String>) -> bool {
     match requirement {
-        Requirement::Is(key, wanted) => value(key).as_ref() == Some(wanted),
-        Requirement::IsNot(key, wanted) => value(key).as_ref() != Some(wanted),
-        Requirement::In(key, wanted) => value(key).is_some_and(|v| wanted.contains(&v)),
-        Requirement::NotIn(key, wanted) => value(key).is_none_or(|v| !wanted.contains(&v)),
+        Requirement::Is(key, expected) => value(key).as_ref() == Some(expected),
+        Requirement::IsNot(key, expected) => value(key).as_ref() != Some(expected),
+        Requirement::In(key, expected) => value(key).is_some_and(|v| expected.contains(&v)),
+        Requirement::NotIn(key, expected) => value(key).is_none_or(|v| !expected.contains(&v)),
         Requirement::Exists(key) => value(key).is_some(),
         Requirement::Absent(key) => value(key).is_none(),
     }

@@ -33,14 +33,14 @@ const BODY_MAX: usize = 4 << 20;
 /// How connections are made, and who they are of.
 #[derive(Clone, Debug)]
 pub enum Security {
-    /// Without TLS; everybody is this user.
+    /// Without TLS; all clients are this user.
     Plain(Identity),
-    /// With the cluster's certificates; everybody is whom their certificate or token names.
+    /// With the cluster's certificates; each client is whom its certificate or token names.
     Tls,
 }
 
 impl ApiServer {
-    /// Serves until told to stop, and then breaks every connection.
+    /// Serves until stopped, and then breaks every connection.
     pub async fn serve(
         self: Arc<Self>,
         listener: TcpListener,

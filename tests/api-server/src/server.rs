@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::authority::Authority;
-use crate::dispatch::{self, Answer};
+use crate::dispatch::{self, ApiResponse};
 use crate::error::ApiError;
 use crate::faults::{Effect, Fault, Faults};
 use crate::identity::Identity;
@@ -93,7 +93,7 @@ pub struct ApiServer {
     me: Weak<Self>,
 }
 
-/// The lock of a mutex that nobody poisons for others.
+/// The lock of a mutex, poisoned or not.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -200,7 +200,7 @@ impl ApiServer {
         lock(&self.faults).clear();
     }
 
-    /// Nobody reaches the server: streams break, and no request connects.
+    /// The server is unreachable: streams break, and no request connects.
     pub fn down(&self) {
         self.link.send_modify(|link| link.is_down = true);
     }
@@ -220,7 +220,7 @@ impl ApiServer {
         self.link.send_modify(|link| link.round += 1);
     }
 
-    /// Forgets the past: watches that resume are told 410. Running watches are told too.
+    /// Forgets the past: watches that resume get 410. Running watches do too.
     pub fn expire_history(&self) {
         self.store.lock().forget_history();
     }
@@ -242,7 +242,7 @@ impl ApiServer {
         self.link.borrow().is_held
     }
 
-    /// Ends the hold: new requests are answered. Those that hung hang on; whoever sent them is dead.
+    /// Ends the hold: new requests are answered. Those that hung hang on; their clients are dead.
     pub fn release(&self) {
         *lock(&self.hold) = None;
         self.link.send_modify(|link| link.is_held = false);
@@ -292,7 +292,7 @@ impl ApiServer {
         let effect = lock(&self.faults).strike(&entry);
         match &effect {
             Some(Effect::DropBefore) => return Err(broken("the connection was reset by a fault")),
-            Some(Effect::Answer(error)) => return Ok(self.refuse(n, error)),
+            Some(Effect::Respond(error)) => return Ok(self.refuse(n, error)),
             Some(Effect::Says { code, content_type, body }) => {
                 lock(&self.log).answered(n, *code, body.len());
                 return Ok(typed_response(*code, content_type, full(body.as_bytes().to_vec())));
@@ -323,13 +323,13 @@ impl ApiServer {
         }
         let is_half = matches!(effect, Some(Effect::Half));
         match answer {
-            Ok(Answer::Whole(code, mut bytes)) if is_half => {
+            Ok(ApiResponse::Whole(code, mut bytes)) if is_half => {
                 bytes.truncate(bytes.len() / 2);
                 Ok(self.whole(n, code, bytes))
             }
-            Ok(Answer::Watch(..)) if is_half => Ok(self.whole(n, 200, HALF_EVENT.to_vec())),
-            Ok(Answer::Whole(code, bytes)) => Ok(self.whole(n, code, bytes)),
-            Ok(Answer::Watch(resource, options)) => {
+            Ok(ApiResponse::Watch(..)) if is_half => Ok(self.whole(n, 200, HALF_EVENT.to_vec())),
+            Ok(ApiResponse::Whole(code, bytes)) => Ok(self.whole(n, code, bytes)),
+            Ok(ApiResponse::Watch(resource, options)) => {
                 let server = self.me.upgrade().ok_or_else(|| broken("the server is gone"))?;
                 let mut watch = match Watch::start(server, resource, *options) {
                     Ok(watch) => watch,

@@ -25,7 +25,7 @@ pub enum Frame {
         ends: bool,
     },
     /// A stream that the server has taken, and goes on.
-    Taken(u32),
+    Accepted(u32),
     /// A stream that is over, with nothing more in it.
     Ended(u32),
     /// To be sent back.
@@ -108,7 +108,7 @@ pub async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Frame> {
     let id = bytes.first_chunk().map_or(0, |id| u32::from_be_bytes(*id));
     Ok(match (first & 0xffff) as u16 {
         SYN_REPLY if ends => Frame::Ended(id),
-        SYN_REPLY => Frame::Taken(id),
+        SYN_REPLY => Frame::Accepted(id),
         RST_STREAM => Frame::Ended(id),
         // Those of the server have even numbers.
         PING if id % 2 == 0 => Frame::Ping(bytes),

@@ -25,7 +25,7 @@ impl Key {
     }
 }
 
-/// One write, as watches are told of it.
+/// One write, as watches receive it.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     /// Version that the write made.
@@ -75,7 +75,7 @@ impl Table {
         Some(objects)
     }
 
-    /// Told of each change.
+    /// Notified of each change.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -210,7 +210,7 @@ impl Store {
         Self { state: Mutex::new(State { revision: 1, tables, history_max, seed }) }
     }
 
-    /// The lock. Nobody waits inside it.
+    /// The lock. Nothing waits inside it.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::Request as HttpRequest;
 use serde_json::{Value, json};
 
-use crate::dispatch::{Answer, body};
+use crate::dispatch::{ApiResponse, body};
 use crate::error::ApiError;
 use crate::identity::Identity;
 use crate::path::Target;
@@ -22,27 +22,27 @@ pub(crate) fn answer(
     target: &Target,
     verb: &str,
     request: &HttpRequest<Bytes>,
-) -> Result<Option<Answer>, ApiError> {
+) -> Result<Option<ApiResponse>, ApiError> {
     let key = Key::new(&target.namespace, &target.name);
     let answer = match (target.resource.name, target.subresource.as_str(), verb) {
         ("pods", "binding", "create") => {
             let binding = body(request)?;
             server.write(who, |cx| bind(cx, &key, text(&binding, "/target/name")))?;
-            Answer::object(201, &success(Value::Null))
+            ApiResponse::object(201, &success(Value::Null))
         }
         ("pods", "eviction", "create") => {
             let eviction = body(request)?;
             let options = eviction.get("deleteOptions").map(|options| options.to_string().into_bytes());
             let options = delete::Options::read(&options.unwrap_or_default(), &[])?;
             server.write(who, |cx| evict(cx, &key, &options))?;
-            Answer::object(201, &success(Value::Null))
+            ApiResponse::object(201, &success(Value::Null))
         }
         ("serviceaccounts", "token", "create") => {
-            Answer::object(201, &reviews::token(server, who, &key, body(request)?)?)
+            ApiResponse::object(201, &reviews::token(server, who, &key, body(request)?)?)
         }
         (_, "", "create") if target.resource.is_review => {
             let asked = canonical::decode(target.resource, body(request)?)?;
-            Answer::object(201, &reviews::review(server, who, target.resource.kind, asked))
+            ApiResponse::object(201, &reviews::review(server, who, target.resource.kind, asked))
         }
         _ if target.resource.is_review => return Err(ApiError::method_not_allowed()),
         _ => return Ok(None),
@@ -107,10 +107,12 @@ pub(crate) fn evict(cx: &mut Cx<'_>, key: &Key, options: &delete::Options) -> Re
 fn use_budget(cx: &mut Cx<'_>, key: &Key, pod: &Value) -> Result<(), ApiError> {
     let budgets = resources::named("poddisruptionbudgets");
     let found = cx.state.table(budgets).objects.iter().find(|(budget_key, budget)| {
-        let wanted = budget.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
+        let expected = budget.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
         budget_key.namespace == key.namespace
-            && wanted.is_some_and(|wanted| {
-                wanted.iter().all(|(k, v)| pod.pointer("/metadata/labels").and_then(|l| l.get(k)) == Some(v))
+            && expected.is_some_and(|expected| {
+                expected
+                    .iter()
+                    .all(|(k, v)| pod.pointer("/metadata/labels").and_then(|l| l.get(k)) == Some(v))
             })
     });
     let Some((budget_key, budget)) = found.map(|(k, b)| (k.clone(), b.as_ref().clone())) else {

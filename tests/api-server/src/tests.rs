@@ -89,10 +89,10 @@ async fn an_informer_sees_every_change_and_survives_forgotten_history() {
         let mut seen = Box::pin(watcher(configs.clone(), options).default_backoff().applied_objects());
         let name = format!("one-{streaming}");
         server.create(&config(&name, "1")).expect("created");
-        let mut wait_for = async |wanted: &str| loop {
+        let mut wait_for = async |expected: &str| loop {
             if let Ok(config) = seen.next().await.expect("a stream without end")
                 && config.metadata.name.as_ref() == Some(&name)
-                && config.data.as_ref().and_then(|d| d.get("k")).map(String::as_str) == Some(wanted)
+                && config.data.as_ref().and_then(|d| d.get("k")).map(String::as_str) == Some(expected)
             {
                 break;
             }
@@ -372,8 +372,8 @@ async fn a_bootstrap_token_becomes_a_certificate_that_is_known_until_it_ends() {
     assert_eq!(server.requests().last().expect("a request").user, "system:node:n1");
     *now.lock().expect("no panic") = Timestamp::from_second(601).expect("a time");
     assert_eq!(code(nodes.get("n1").await), 401);
-    let nobody: Api<Node> = Api::all(connect(json!({})).await);
-    assert_eq!(code(nobody.get("n1").await), 401);
+    let anonymous: Api<Node> = Api::all(connect(json!({})).await);
+    assert_eq!(code(anonymous.get("n1").await), 401);
     stop.cancel();
     while tasks.join_next().await.is_some() {}
 }

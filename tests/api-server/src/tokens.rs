@@ -8,7 +8,7 @@ use crate::identity::Identity;
 
 /// Tokens that are remembered; the oldest are forgotten first.
 const TOKENS_MAX: usize = 100_000;
-/// Whom tokens are for that name nobody.
+/// The audience of tokens that name none.
 pub(crate) const DEFAULT_AUDIENCE: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// A token that is known.
@@ -50,7 +50,7 @@ impl Tokens {
     pub(crate) fn owner(
         &self,
         token: &str,
-        wanted: &[String],
+        expected: &[String],
         now: Timestamp,
     ) -> Option<(Identity, Vec<String>)> {
         let found = self.known.get(token)?;
@@ -59,8 +59,8 @@ impl Tokens {
         }
         let own = [DEFAULT_AUDIENCE.to_owned()];
         let has = if found.audiences.is_empty() { &own[..] } else { &found.audiences[..] };
-        let wanted = if wanted.is_empty() { &own[..] } else { wanted };
-        let both: Vec<String> = wanted.iter().filter(|audience| has.contains(audience)).cloned().collect();
+        let expected = if expected.is_empty() { &own[..] } else { expected };
+        let both: Vec<String> = expected.iter().filter(|audience| has.contains(audience)).cloned().collect();
         (!both.is_empty()).then(|| (found.owner.clone(), both))
     }
 

@@ -34,7 +34,7 @@ const CLOSE: u8 = 255;
 /// Protocols of streams that a node is offered, the best first.
 const OFFERED: [&str; 5] =
     ["v5.channel.k8s.io", "v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"];
-/// How much of a node's refusal is told on.
+/// How much of a node's refusal is passed on.
 const REFUSAL_BYTES_MAX: usize = 50_000;
 /// Bytes that are on their way in one direction of a tunnel.
 const COPY_BYTES: usize = 32 * 1024;
@@ -106,14 +106,14 @@ impl Wish {
 
 /// Which streams a process has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct StreamOptions {
     stdin: bool,
     stdout: bool,
     stderr: bool,
     tty: bool,
 }
 
-impl Wanted {
+impl StreamOptions {
     /// As the query of the API has it. A terminal has one way out.
     pub(crate) fn of(query: &[(String, String)]) -> Self {
         let is =
@@ -145,23 +145,23 @@ struct Stream {
     has_ended: bool,
 }
 
-/// Carries a process's streams until the node has ended them, or the client has gone. What the node refuses is told as the
+/// Carries a process's streams until the node has ended them, or the client has gone. What the node refuses is reported as the
 /// process's end, for the client's connection was upgraded before the node was asked.
 pub(crate) async fn streams(
     client: OnUpgrade,
     node: Result<Response<Incoming>, ApiError>,
-    wanted: Wanted,
+    expected: StreamOptions,
 ) -> io::Result<()> {
     let client = TokioIo::new(client.await.map_err(io::Error::other)?);
     let (from_client, to_client) = io::split(client);
     let to_client = Mutex::new(to_client);
-    let told = match upgraded(node).await {
-        Ok(node) => carry(from_client, &to_client, TokioIo::new(node), wanted).await?,
+    let reported = match upgraded(node).await {
+        Ok(node) => carry(from_client, &to_client, TokioIo::new(node), expected).await?,
         Err(status) => Some(status.to_string().into_bytes()),
     };
     let mut to_client = to_client.into_inner();
-    if let Some(told) = told {
-        websocket::write(&mut to_client, &[&[ERROR], &*told].concat()).await?;
+    if let Some(reported) = reported {
+        websocket::write(&mut to_client, &[&[ERROR], &*reported].concat()).await?;
         websocket::close(&mut to_client).await?;
     }
     to_client.shutdown().await
@@ -188,16 +188,16 @@ fn failed(why: &str) -> Value {
     error.status()
 }
 
-/// Carries streams both ways; what the node told of the process's end, none if the client went first.
+/// Carries streams both ways; what the node reported of the process's end, none if the client went first.
 async fn carry(
     from_client: impl AsyncRead + Unpin,
     to_client: &Mutex<impl AsyncWrite + Unpin>,
     node: impl AsyncRead + AsyncWrite,
-    wanted: Wanted,
+    expected: StreamOptions,
 ) -> io::Result<Option<Vec<u8>>> {
     let (mut from_node, mut to_node) = io::split(node);
     let mut streams = Vec::new();
-    for (number, (name, channel)) in (0_u32..).zip(wanted.streams()) {
+    for (number, (name, channel)) in (0_u32..).zip(expected.streams()) {
         let id = number * 2 + 1;
         spdy::open(&mut to_node, id, &[("streamtype", name)]).await?;
         streams.push(Stream { id, channel, has_ended: false });
@@ -205,8 +205,8 @@ async fn carry(
     let ids: Vec<(u8, u32)> = streams.iter().map(|stream| (stream.channel, stream.id)).collect();
     let to_node = Mutex::new(to_node);
     tokio::select! {
-        told = back(&mut from_node, &to_node, to_client, streams) => {
-            Ok(Some(told.unwrap_or_else(|cause| failed(&cause.to_string()).to_string().into_bytes())))
+        reported = back(&mut from_node, &to_node, to_client, streams) => {
+            Ok(Some(reported.unwrap_or_else(|cause| failed(&cause.to_string()).to_string().into_bytes())))
         }
         gone = there(from_client, to_client, &to_node, &ids) => gone.map(|()| None),
     }
@@ -242,25 +242,25 @@ async fn there(
     }
 }
 
-/// What the node sends, to the client, until all its streams have ended; what it told of the process's end.
+/// What the node sends, to the client, until all its streams have ended; what it reported of the process's end.
 async fn back(
     from_node: &mut (impl AsyncRead + Unpin),
     to_node: &Mutex<impl AsyncWrite + Unpin>,
     to_client: &Mutex<impl AsyncWrite + Unpin>,
     mut streams: Vec<Stream>,
 ) -> io::Result<Vec<u8>> {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     loop {
         let is_over = |stream: &Stream| stream.has_ended || matches!(stream.channel, STDIN | RESIZE);
         if streams.iter().all(is_over) {
-            return Ok(told);
+            return Ok(reported);
         }
         match spdy::read(from_node).await? {
             Frame::Data { id, bytes, ends } => {
                 let Some(stream) = streams.iter_mut().find(|stream| stream.id == id) else { continue };
                 stream.has_ended |= ends;
                 match stream.channel {
-                    ERROR => told.extend(bytes),
+                    ERROR => reported.extend(bytes),
                     channel if !bytes.is_empty() => {
                         websocket::write(&mut *to_client.lock().await, &[&[channel], &*bytes].concat())
                             .await?;
@@ -274,7 +274,7 @@ async fn back(
                 }
             }
             Frame::Ping(payload) => spdy::pong(&mut *to_node.lock().await, &payload).await?,
-            Frame::Taken(_) | Frame::Other => {}
+            Frame::Accepted(_) | Frame::Other => {}
         }
     }
 }

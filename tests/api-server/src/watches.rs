@@ -49,7 +49,7 @@ impl Watch {
         resource: &'static Resource,
         options: ListOptions,
     ) -> Result<Self, ApiError> {
-        let wanted = options.revision()?;
+        let expected = options.revision()?;
         let now = Instant::now();
         let lifetime = options.timeout.map_or(LIFETIME, Duration::from_secs);
         let link = server.link();
@@ -59,11 +59,11 @@ impl Watch {
         let state = server.store.lock();
         let changes = state.table(resource).changes();
         let cursor = match options.initial_events {
-            Some(true) if wanted > state.revision => {
-                let error = ApiError::too_large_version(wanted, state.revision);
+            Some(true) if expected > state.revision => {
+                let error = ApiError::too_large_version(expected, state.revision);
                 queue.push_back(line("ERROR", &error.status()));
                 is_over = true;
-                wanted
+                expected
             }
             Some(true) => {
                 initial(&state, resource, &options, &mut queue);
@@ -72,12 +72,12 @@ impl Watch {
                 }
                 state.revision
             }
-            _ if wanted == 0 && options.initial_events != Some(false) => {
+            _ if expected == 0 && options.initial_events != Some(false) => {
                 initial(&state, resource, &options, &mut queue);
                 state.revision
             }
-            _ if wanted == 0 => state.revision,
-            _ => wanted,
+            _ if expected == 0 => state.revision,
+            _ => expected,
         };
         if state.table(resource).since(cursor).is_none() {
             queue.push_back(expired(cursor, state.table(resource).oldest()));

@@ -95,7 +95,7 @@ fn options_that_cannot_be_used_are_refused() {
 }
 
 #[tokio::test]
-async fn in_the_clear_everybody_may_do_everything() {
+async fn in_the_clear_everyone_may_do_everything() {
     let running = Running::start(&[]);
     assert!(running.address.starts_with("http://127.0.0.1:"), "{}", running.address);
     let client = client(Config::new(running.address.parse().expect("a URL")));

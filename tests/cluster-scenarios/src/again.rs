@@ -73,12 +73,12 @@ async fn a_pod_that_takes_the_name_of_one_that_still_ends_isnt_harmed_by_it() {
     assert_eq!(world.server.count("delete pods"), 0);
     assert_eq!((world.starts("db-0"), world.node.agent().pods().len()), (2, 1));
     let requests = world.server.requests();
-    let told: Vec<String> = requests
+    let reported: Vec<String> = requests
         .iter()
         .filter(|request| request.action() == "patch pods/status")
         .filter_map(|request| request.json()["metadata"]["uid"].as_str().map(str::to_owned))
         .collect();
-    assert!(told.iter().all(|uid| Some(uid) == new.as_ref()), "nobody tells of a pod without an object");
+    assert!(reported.iter().all(|uid| Some(uid) == new.as_ref()), "no one tells of a pod without an object");
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,7 +94,7 @@ async fn a_uid_that_comes_again_starts_over_when_nothing_is_left_of_the_first() 
         put(&world, &again);
         pass(20.0).await;
         let early = world.starts("db-0");
-        assert!(between > 30.0 || early == 1, "{between} s: not beside the old one");
+        assert!(between > 30.0 || early == 1, "{between} s: not next to the old one");
         pass(60.0).await;
         // Logs that are left of the first count as restarts, as upstream.
         let shown = world.on_server("db-0");
@@ -119,7 +119,7 @@ async fn a_uid_that_was_deleted_with_grace_may_come_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_uid_that_came_again_while_nobody_watched_is_the_same_pod() {
+async fn a_uid_that_came_again_while_no_one_watched_is_the_same_pod() {
     let world = with_stubborn_pod().await;
     let again = as_created(&world, "db-0");
     world.server.down();
@@ -134,7 +134,7 @@ async fn a_uid_that_came_again_while_nobody_watched_is_the_same_pod() {
         (world.on_server("db-0").as_str(), world.starts("db-0")),
         ("Running, 0 restarts, ready True", 1)
     );
-    // One that had ended stays ended: its worker has, and that is told of its new object, too.
+    // One that had ended stays ended: its worker has, and that is reported of its new object, too.
     world.delete("db-0", 10);
     pass(1.0).await;
     world.server.down();

@@ -248,7 +248,7 @@ async fn of_a_pod_that_ended_well() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_pod_that_ended_at_somebodys_word() {
+async fn of_a_pod_that_ended_at_someones_word() {
     let world = World::started();
     world.create("web", "sleeper:1", "Always");
     pass(10.0).await;

@@ -18,7 +18,7 @@ use crate::world::{World, pass};
 /// No story has more requests than that.
 const REQUESTS_MAX: u64 = 200;
 
-/// What somebody does, how long it takes to come true, and how that is told.
+/// What is done, how long it takes to come true, and how that is reported.
 type Act = (fn(&World), f64, fn(&World) -> String, &'static str);
 
 struct Story {
@@ -55,7 +55,7 @@ async fn killed_at(story: &Story, k: u64, moment: Moment) -> bool {
     died
 }
 
-async fn told(story: Story) {
+async fn reported(story: Story) {
     for moment in [Moment::Before, Moment::After] {
         let mut k = 1;
         while killed_at(&story, k, moment).await {
@@ -82,7 +82,7 @@ fn web(world: &World) -> String {
     world.on_server("web")
 }
 
-fn nobody_left(world: &World) -> String {
+fn no_one_left(world: &World) -> String {
     format!("{}, {} here", web(world), world.node.agent().pods().len())
 }
 
@@ -114,13 +114,13 @@ async fn a_resize_in_place() {
         let resizes = status.conditions.iter().flatten().filter(|c| c.type_.starts_with("PodResize")).count();
         format!("limit {limit}, allocated {allocated}, {resizes} under way, {}", web(world))
     }
-    told(Story {
+    reported(Story {
         before: |_| {},
         from_start: false,
         acts: &[
             (create, 15.0, sizes, "limit 200m, allocated 100m, 0 under way, Running, 0 restarts, ready True"),
             (resize, 30.0, sizes, "limit 300m, allocated 150m, 0 under way, Running, 0 restarts, ready True"),
-            (|world| world.delete("web", 5), 40.0, nobody_left, GONE),
+            (|world| world.delete("web", 5), 40.0, no_one_left, GONE),
         ],
         starts: &[("web", 1)],
     })
@@ -139,7 +139,7 @@ async fn static_pods_and_their_mirrors() {
     fn left(world: &World) -> String {
         format!("{}, {} here", mirror(world), world.node.agent().pods().len())
     }
-    told(Story {
+    reported(Story {
         before: |_| {},
         from_start: false,
         acts: &[
@@ -196,13 +196,13 @@ async fn a_pod_that_draws_from_the_cluster() {
         let map: ConfigMap = of(json!({"metadata": meta, "data": {"k": "two"}}));
         world.server.update(&map).expect("changed");
     }
-    told(Story {
+    reported(Story {
         before: objects,
         from_start: false,
         acts: &[
             (create, 30.0, files, "k: one s: x, 1 token, Running, 0 restarts, ready True"),
             (edit, 30.0, files, "k: two s: x, 1 token, Running, 0 restarts, ready True"),
-            (|world| world.delete("web", 5), 60.0, nobody_left, GONE),
+            (|world| world.delete("web", 5), 60.0, no_one_left, GONE),
         ],
         starts: &[("web", 1)],
     })
@@ -213,16 +213,16 @@ async fn a_pod_that_draws_from_the_cluster() {
 async fn a_pod_with_a_sidecar_and_a_hook_that_is_deleted_with_grace() {
     fn create(world: &World) {
         let hook = json!({"preStop": {"exec": {"command": ["drain"]}}});
-        let beside = json!({"name": "beside", "restartPolicy": "Always"});
+        let sidecar = json!({"name": "beside", "restartPolicy": "Always"});
         world.create_from(
             "web",
-            json!({"initContainers": [app(beside)], "containers": [app(json!({"lifecycle": hook}))]}),
+            json!({"initContainers": [app(sidecar)], "containers": [app(json!({"lifecycle": hook}))]}),
         );
     }
-    told(Story {
+    reported(Story {
         before: |_| {},
         from_start: false,
-        acts: &[(create, 20.0, web, RUNNING), (|world| world.delete("web", 20), 60.0, nobody_left, GONE)],
+        acts: &[(create, 20.0, web, RUNNING), (|world| world.delete("web", 20), 60.0, no_one_left, GONE)],
         starts: &[("web", 2)],
     })
     .await;
@@ -239,7 +239,7 @@ async fn a_nodes_first_registration() {
         let cpu = status.allocatable.as_ref().and_then(|all| all.get("cpu")).map(|cpu| cpu.0.clone());
         format!("ready {ready}, {leases} lease, {} CPUs, {}", cpu.unwrap_or_default(), web(world))
     }
-    told(Story {
+    reported(Story {
         before: |world| world.create("web", "sleeper:1", "Always"),
         from_start: true,
         acts: &[(|_| {}, 30.0, node, "ready True, 1 lease, 4 CPUs, Running, 0 restarts, ready True")],

@@ -1,4 +1,4 @@
-//! The node's own object, its lease and its events beside the pods: registration, outages, what others write on it, a runtime
+//! The node's own object, its lease and its events in addition to the pods: registration, outages, what others write on it, a runtime
 //! that goes and comes back.
 
 use expect_test::expect;
@@ -33,7 +33,7 @@ fn ready(world: &World) -> String {
     conditions(world).into_iter().find(|line| line.starts_with("Ready")).unwrap_or_default()
 }
 
-/// Whether somebody who looks at the lease now takes the node for alive.
+/// Whether a reader of the lease now takes the node for alive.
 fn is_leased(world: &World) -> bool {
     let lease: Option<Lease> = world.server.get("kube-node-lease", NODE_NAME);
     let renewed = lease.and_then(|lease| lease.spec).and_then(|spec| spec.renew_time);
@@ -136,7 +136,7 @@ async fn a_lease_outlives_a_short_outage_and_ends_in_a_long_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_runtime_that_is_gone_makes_the_node_unready_and_nobody_restarts() {
+async fn a_runtime_that_is_gone_makes_the_node_unready_and_no_one_restarts() {
     let world = World::started();
     world.create("web", "sleeper:1", "Always");
     pass(20.0).await;
@@ -152,13 +152,13 @@ async fn a_runtime_that_is_gone_makes_the_node_unready_and_nobody_restarts() {
     assert_eq!(ready(&world), "Ready=True KubeletReady");
     assert_eq!(world.on_server("later"), "Running, 0 restarts, ready True");
     assert_eq!((world.starts("web"), world.starts("later")), (1, 1));
-    let told = events(&world, "Node");
-    assert!(told.iter().any(|line| line.starts_with("NodeNotReady ×1")), "{told:?}");
-    assert!(told.iter().any(|line| line.starts_with("NodeReady ×")), "{told:?}");
+    let reported = events(&world, "Node");
+    assert!(reported.iter().any(|line| line.starts_with("NodeNotReady ×1")), "{reported:?}");
+    assert!(reported.iter().any(|line| line.starts_with("NodeReady ×")), "{reported:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_short_memory_evicts_a_pod_and_is_told_for_five_minutes_after_it_is_over() {
+async fn a_short_memory_evicts_a_pod_and_is_reported_for_five_minutes_after_it_is_over() {
     let mut world = World::new();
     let hard = [("memory.available".to_owned(), "100Mi".to_owned())].into();
     let config = ThresholdConfig { hard: Some(hard), ..ThresholdConfig::default() };
@@ -197,7 +197,7 @@ async fn a_node_that_was_deleted_is_registered_again_and_its_pods_go_on() {
     pass(20.0).await;
     assert!(uid(&world).is_some() && uid(&world) != before);
     assert_eq!(ready(&world), "Ready=True KubeletReady");
-    // Somebody makes it by hand, with another UID and with less than a node has.
+    // A user makes it by hand, with another UID and with less than a node has.
     let by_hand = json!({"metadata": {"name": NODE_NAME, "labels": {"by": "hand"}}});
     world.server.delete::<Node>("", NODE_NAME, None).expect("deleted");
     let made: Node = serde_json::from_value(by_hand).expect("a node");
@@ -217,7 +217,7 @@ async fn a_node_that_was_deleted_is_registered_again_and_its_pods_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_the_server_is_away_a_node_that_was_made_anew_is_found_again() {
+async fn while_the_server_is_away_a_node_that_was_made_again_is_found_again() {
     let world = World::started();
     world.create("web", "sleeper:1", "Always");
     pass(20.0).await;
@@ -247,7 +247,7 @@ async fn what_others_write_on_the_node_is_what_the_next_pod_is_judged_by() {
     pass(1.0).await;
     world.create("web", "sleeper:1", "Always");
     pass(2.0).await;
-    let judged = world.node.admission.last_node().expect("somebody was asked for");
+    let judged = world.node.admission.last_node().expect("someone was asked for");
     let labels = judged.metadata.labels.clone().unwrap_or_default();
     assert_eq!(labels.get("disk").map(String::as_str), Some("ssd"));
     let taints = judged.spec.as_ref().and_then(|spec| spec.taints.clone()).unwrap_or_default();
@@ -268,15 +268,15 @@ async fn what_others_write_on_the_node_is_what_the_next_pod_is_judged_by() {
     let node = node(&world);
     let spec = node.spec.unwrap_or_default();
     assert_eq!((spec.unschedulable, spec.taints.map(|taints| taints.len())), (Some(true), Some(2)));
-    let told = node.status.and_then(|status| status.allocatable).unwrap_or_default();
-    let amount = |name: &str| told.get(name).map(|amount| amount.0.clone()).unwrap_or_default();
-    // Upstream zeroes extended resources that it registers anew only.
+    let reported = node.status.and_then(|status| status.allocatable).unwrap_or_default();
+    let amount = |name: &str| reported.get(name).map(|amount| amount.0.clone()).unwrap_or_default();
+    // Upstream zeroes extended resources that it registers again only.
     assert_eq!((amount("example.com/gpu").as_str(), amount("cpu").as_str()), ("2", "4"));
     assert!(events(&world, "Node").iter().any(|line| line.starts_with("NodeNotSchedulable ×1")));
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_of_an_outage_are_told_once_and_of_a_flood_few() {
+async fn events_of_an_outage_are_reported_once_and_of_a_flood_few() {
     let world = World::started();
     world.ends_after("crash:1", 1, 2);
     pass(10.0).await;
@@ -296,7 +296,7 @@ async fn events_of_an_outage_are_told_once_and_of_a_flood_few() {
     let counts = world.server.counts();
     let of = |action: &str| counts.get(action).copied().unwrap_or(0);
     let (made, repeated) = (of("create events"), of("patch events"));
-    println!("an hour of five pods that crash: {made} events made, {repeated} told again");
+    println!("an hour of five pods that crash: {made} events made, {repeated} reported again");
     // Upstream lets 25 of an object through, and one more each five minutes.
     assert!(made + repeated <= 5 * (25 + 12), "{counts:?}");
     let back_off = events(&world, "Pod").into_iter().filter(|line| line.starts_with("BackOff")).count();

@@ -45,7 +45,7 @@ fn is_well(world: &World, case: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_starts_beside_a_server_that_talks_nonsense_is_well_once_that_has_ended() {
+async fn a_node_that_starts_next_to_a_server_that_talks_nonsense_is_well_once_that_has_ended() {
     for effect in effects() {
         let world = World::started();
         let fault = world.server.fault(Fault::new(effect.clone()));

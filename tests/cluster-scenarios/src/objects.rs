@@ -37,7 +37,7 @@ impl PodSource for Remembered {
     async fn run(self: Box<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken) {
         let pods = self.0.into_iter().map(Arc::new).collect();
         let event = SourceEvent { source: api(), update: SourceUpdate::Restored(pods) };
-        events.send(event).await.expect("the agent hears");
+        events.send(event).await.expect("the agent is notified");
         stop.cancelled().await;
     }
 }
@@ -113,7 +113,7 @@ impl World {
         self.node.machine.files_of(&uid, volume).join("\n")
     }
 
-    /// Creates the pod on the server, and has the node hear of it. Gives it as the server has it.
+    /// Creates the pod on the server, and waits until the node has received it. Gives it as the server has it.
     fn bind(&self, mut pod: Pod) -> Pod {
         pod.metadata.uid = None;
         pod.spec.get_or_insert_default().node_name = Some(NODE_NAME.to_owned());
@@ -141,7 +141,7 @@ impl World {
     }
 
     /// Messages of the events of this reason.
-    fn told(&self, pod: &str, reason: &str) -> String {
+    fn reported(&self, pod: &str, reason: &str) -> String {
         let events = self.node.agent().events().into_iter().filter(|recorded| {
             let is_of_pod = matches!(&recorded.event.object, EventObject::Pod { full_name, .. } if &*full_name.name == pod);
             is_of_pod && recorded.event.reason == reason
@@ -215,7 +215,7 @@ async fn a_volume_follows_its_object_within_a_second() {
     assert_eq!(world.files("web", "settings"), "k: two");
     assert_eq!(world.status("web"), "running, 0 restarts");
     expect![[r#"MountVolume.SetUp failed for volume "settings" : configmap "m" not found"#]]
-        .assert_eq(&world.told("web", "FailedMount"));
+        .assert_eq(&world.reported("web", "FailedMount"));
     world.api.remove("web");
     pass(60.0).await;
     assert_eq!(world.node.machine.volumes(), [""; 0]);
@@ -233,7 +233,7 @@ async fn a_pod_waits_for_an_object_that_is_missing_and_starts_when_it_comes() {
     pass(5.0).await;
     assert_eq!(world.status("web"), "ContainerCreating");
     expect![[r#"MountVolume.SetUp failed for volume "keys" : secret "s" not found"#]]
-        .assert_eq(&world.told("web", "FailedMount"));
+        .assert_eq(&world.reported("web", "FailedMount"));
     assert_eq!(
         (world.status("easy"), world.files("easy", "keys")),
         ("running, 0 restarts".to_owned(), String::new())
@@ -322,7 +322,7 @@ async fn an_outage_changes_nothing_for_pods_that_run_and_crash() {
     assert_eq!(world.status("web"), "running, 1 restarts");
     assert_eq!(world.env("web")[0], "K=one");
     pass(1800.0).await;
-    assert_eq!(world.told("web", "FailedMount"), "");
+    assert_eq!(world.reported("web", "FailedMount"), "");
     world.put_map("m", "two");
     world.server.up();
     pass(90.0).await;
@@ -346,7 +346,7 @@ async fn a_restarted_agent_without_a_server_uses_the_volumes_that_are_there() {
     pass(60.0).await;
     assert_eq!(world.status("web"), "running, 1 restarts");
     assert_eq!(
-        (world.files("web", "settings"), world.told("web", "FailedMount")),
+        (world.files("web", "settings"), world.reported("web", "FailedMount")),
         ("k: one".to_owned(), String::new())
     );
     world.put_map("m", "two");
@@ -381,7 +381,7 @@ async fn a_restarted_machine_without_a_server_runs_what_needs_only_the_servers_c
     assert_eq!(world.status("needy"), "ended");
     assert!(
         world
-            .told("needy", "FailedMount")
+            .reported("needy", "FailedMount")
             .contains(r#"MountVolume.SetUp failed for volume "keys" : secret "shop/s""#)
     );
     world.server.up();

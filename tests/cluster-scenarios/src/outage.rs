@@ -6,7 +6,7 @@ use witlet_ports::AgentView;
 use crate::world::{World, pass};
 
 #[tokio::test(start_paused = true)]
-async fn after_an_hour_without_a_server_every_status_is_right_and_few_requests_told_them() {
+async fn after_an_hour_without_a_server_every_status_is_right_and_few_requests_reported_them() {
     let world = World::started();
     world.ends_after("job:1", 0, 600);
     world.ends_after("crash:1", 3, 400);
@@ -64,7 +64,7 @@ async fn a_server_that_lost_its_history_behind_a_load_balancer_is_listened_to_se
     assert_eq!(world.on_server("late"), "Running, 0 restarts, ready True");
     assert_eq!((world.starts("web"), world.starts("late")), (1, 1));
     let tries = world.server.counts().get("watch pods").copied().unwrap_or_default();
-    // The first was told that its version is gone.
+    // The first got that its version is gone.
     assert!((2..=3).contains(&tries), "{tries} tries");
 }
 

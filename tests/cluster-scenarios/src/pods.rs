@@ -150,7 +150,7 @@ async fn a_grace_may_shrink_and_a_pod_whose_object_is_gone_at_once_still_has_its
             .map(|line| format!("{line}\n"))
             .collect::<String>(),
     );
-    assert_eq!(world.shown(), ["web: Failed"], "the object that is left waits for somebody to remove it");
+    assert_eq!(world.shown(), ["web: Failed"], "the object that is left waits for someone to remove it");
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,7 +167,7 @@ async fn pods_of_the_last_set_go_on_and_are_restarted_while_no_server_answers() 
     world.node.kill();
     world.node.start();
     pass(60.0).await;
-    assert_eq!(world.orders(), "", "whoever runs goes on");
+    assert_eq!(world.orders(), "", "what runs goes on");
     assert_eq!(world.shown(), ["crashes: Running", "web: Running"]);
     pass(60.0).await;
     let orders = world.orders();
@@ -261,7 +261,7 @@ async fn a_pod_that_was_recreated_under_its_name_while_the_server_was_away_takes
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_somebody_ended_on_the_server_stops() {
+async fn a_pod_that_someone_ended_on_the_server_stops() {
     let world = World::started();
     world.create("web", |_| {});
     pass(20.0).await;
@@ -315,7 +315,7 @@ async fn another_size_reaches_the_running_container_without_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_says_nonsense_costs_nobody_their_pod() {
+async fn a_watch_that_says_nonsense_costs_no_one_their_pod() {
     let world = World::started();
     world.create("web", |_| {});
     pass(20.0).await;
@@ -330,7 +330,7 @@ async fn a_watch_that_says_nonsense_costs_nobody_their_pod() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn volumes_that_this_node_cannot_make_keep_their_pod_from_starting_and_nobody_else() {
+async fn volumes_that_this_node_cannot_make_keep_their_pod_from_starting_and_no_one_else() {
     let world = World::started();
     world.create("claims", |spec| {
         spec["volumes"] = json!([{"name": "data", "csi": {"driver": "example.com"}}]);
@@ -350,7 +350,7 @@ async fn volumes_that_this_node_cannot_make_keep_their_pod_from_starting_and_nob
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_whose_claims_nobody_prepares_says_so_and_starts_nothing() {
+async fn a_pod_whose_claims_no_one_prepares_says_so_and_starts_nothing() {
     let world = World::started();
     world.create("claims", |spec| {
         spec["resourceClaims"] = json!([{"name": "gpu", "resourceClaimName": "one"}]);

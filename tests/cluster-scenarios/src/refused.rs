@@ -102,7 +102,7 @@ fn cases() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_says_why_and_nobody_else_pays() {
+async fn each_says_why_and_no_one_else_pays() {
     let world = World::started();
     let conf: ConfigMap = serde_json::from_value(json!({
         "metadata": {"name": "conf", "namespace": "default"}, "data": {"a": "1", "b": "2"},
@@ -163,7 +163,7 @@ async fn each_says_why_and_nobody_else_pays() {
           FailedPrepareDynamicResources: Failed to prepare dynamic resources: claim "gpu": this release has no drivers for resource claims
     "#]].assert_eq(&text);
     assert_eq!(world.on_server("first"), "Running, 0 restarts, ready True");
-    // Whatever it waits for, it goes when it is told to.
+    // Whatever it waits for, it goes when it is deleted.
     for (name, _) in &cases {
         world.delete(name, 30);
     }
@@ -184,7 +184,7 @@ fn malformed(name: &str, uid: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_that_cannot_be_read_says_so_beside_the_pod_and_costs_only_itself() {
+async fn an_object_that_cannot_be_read_says_so_next_to_the_pod_and_costs_only_itself() {
     let mut world = World::started();
     world.create("web", "sleeper:1", "Always");
     pass(10.0).await;
@@ -198,20 +198,20 @@ async fn an_object_that_cannot_be_read_says_so_beside_the_pod_and_costs_only_its
     expect![[r#"
         FailedValidation: Error validating pod default/odd: invalid type: integer `7`, expected a string at line 1 column 151; keeping it unchanged
         FailedValidation: Error validating pod default/web: invalid type: integer `7`, expected a string at line 1 column 180; keeping it unchanged"#]].assert_eq(&text);
-    // Told once, however often it is read.
+    // Reported once, however often it is read.
     world.server.end_watches();
     pass(60.0).await;
     world.server.expire_history();
     pass(60.0).await;
     let events: Vec<Event> = world.server.list();
-    let told = events.iter().filter(|event| event.reason.as_deref() == Some("FailedValidation"));
-    assert_eq!(told.map(|event| event.count.unwrap_or_default()).sum::<i32>(), 2);
+    let reported = events.iter().filter(|event| event.reason.as_deref() == Some("FailedValidation"));
+    assert_eq!(reported.map(|event| event.count.unwrap_or_default()).sum::<i32>(), 2);
     // A restarted agent leaves what it can't read alone.
     world.node.kill();
     world.node.start();
     pass(60.0).await;
     assert_eq!((world.starts("web"), world.starts("next")), (1, 1));
-    assert!(world.node.runtime.log().iter().all(|line| !line.contains("stop")), "nobody was stopped");
+    assert!(world.node.runtime.log().iter().all(|line| !line.contains("stop")), "no one was stopped");
     world.server.delete::<Pod>("default", "odd", Some(0)).expect("deleted");
     world.server.delete::<Pod>("default", "web", Some(0)).expect("deleted");
     pass(60.0).await;

@@ -52,13 +52,13 @@ async fn a_static_pod_has_a_mirror_that_goes_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_deletes_a_mirror_doesnt_end_the_pod() {
+async fn deleting_a_mirror_doesnt_end_the_pod() {
     let world = with_static_pod().await;
     let before = uid_on_server(&world);
     world.delete("web-node1", 0);
     pass(20.0).await;
     assert_eq!(world.on_server("web-node1"), "Running, 0 restarts, ready True");
-    assert_ne!(uid_on_server(&world), before, "it was made anew");
+    assert_ne!(uid_on_server(&world), before, "it was made again");
     world.delete("web-node1", 30);
     pass(60.0).await;
     assert_eq!(world.on_server("web-node1"), "Running, 0 restarts, ready True");
@@ -66,7 +66,7 @@ async fn whoever_deletes_a_mirror_doesnt_end_the_pod() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mirror_of_another_hash_is_made_anew_and_other_edits_stay() {
+async fn a_mirror_of_another_hash_is_made_again_and_other_edits_stay() {
     let world = with_static_pod().await;
     let before = uid_on_server(&world);
     let patch = |body| world.server.patch::<Pod>("default", "web-node1", "", body).expect("patched");

@@ -1,4 +1,4 @@
-//! What the API server is told of a pod, PATCH by PATCH: a recorded trace for each course that a pod's life can take.
+//! What the API server receives about a pod, PATCH by PATCH: a recorded trace for each course that a pod's life can take.
 
 use std::fmt::Write as _;
 
@@ -61,7 +61,7 @@ fn line(request: &Request) -> String {
 }
 
 /// Everything that was asked of the server about pods and their statuses since the last look, watches aside.
-fn told(server: &ApiServer) -> String {
+fn reported(server: &ApiServer) -> String {
     let mut text = String::new();
     for request in server.requests() {
         let about_pods = request.resource == "pods" && !["watch", "list"].contains(&request.verb.as_str());
@@ -74,7 +74,7 @@ fn told(server: &ApiServer) -> String {
 }
 
 pub(crate) fn holds(world: &World, expected: &Expect) {
-    expected.assert_eq(&told(&world.server));
+    expected.assert_eq(&reported(&world.server));
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,7 +14,7 @@ use witlet_cluster::{
     SavedPods, StatusManager,
 };
 use witlet_core::node::lease;
-use witlet_ports::{Clock, Jitter, NodeGauge, NodeImage, NodeReadings};
+use witlet_ports::{Clock, Jitter, NodeImage, NodeReader, NodeReadings};
 use witlet_testkit::{Behaviour, ClusterEdge, FakeImage, FakeNode, FixedJitter, NODE_NAME};
 
 /// A node and its cluster.
@@ -27,7 +27,7 @@ pub(crate) struct World {
 struct OneImage;
 
 #[async_trait]
-impl NodeGauge for OneImage {
+impl NodeReader for OneImage {
     async fn read(&self) -> NodeReadings {
         NodeReadings::default()
     }
@@ -47,7 +47,7 @@ fn connect(server: &ApiServer, node: &FakeNode) -> ClusterEdge {
     let events = ApiEvents::new(client.clone(), NODE_NAME, limit, clock.clone(), jitter.clone());
     let ports = NodePorts {
         node: machine.clone(),
-        gauge: Arc::new(OneImage),
+        node_reader: Arc::new(OneImage),
         events: events.clone(),
         clock: clock.clone(),
         jitter: jitter.clone(),
@@ -89,7 +89,7 @@ fn connect(server: &ApiServer, node: &FakeNode) -> ClusterEdge {
 }
 
 impl World {
-    /// A node whose agent runs, in a cluster that hears of it for the first time.
+    /// A node whose agent runs, in a cluster that sees it for the first time.
     pub(crate) fn started() -> Self {
         let mut world = Self::new();
         world.node.start();

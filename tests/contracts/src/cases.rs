@@ -99,7 +99,7 @@ cases! {
         stopping_and_removing_a_sandbox_may_be_repeated;
         sandboxes_have_addresses_of_their_own needs Addresses;
         a_sandbox_on_the_hosts_network_has_no_address_of_its_own;
-        a_pod_may_have_a_newer_sandbox_beside_a_stopped_one;
+        a_pod_may_have_a_newer_sandbox_next_to_a_stopped_one;
         stopping_a_sandbox_ends_what_runs_in_it;
         removing_a_sandbox_removes_its_containers;
         a_second_sandbox_of_the_same_name_and_attempt_is_refused;
@@ -124,13 +124,13 @@ cases! {
     changes {
         limits_change_and_what_is_not_named_stays needs Limits;
         limits_of_what_is_not_there_are_not_found;
-        a_log_that_was_moved_away_is_written_anew needs Logs;
+        a_log_that_was_moved_away_is_written_again needs Logs;
         reopening_the_log_of_what_is_not_there_is_not_found;
     }
     mounts {
         a_mounted_folder_is_shared_with_the_host_and_other_containers needs Mounts;
         a_read_only_mount_can_not_be_written needs Mounts;
-        mounts_are_told_as_they_were_asked_for needs Mounts;
+        mounts_are_reported_as_they_were_asked_for needs Mounts;
     }
     view {
         pods_are_known_by_their_labels_alone;
@@ -138,7 +138,7 @@ cases! {
         annotations_come_back_as_they_were_given;
         a_pod_that_is_not_there_is_absent;
         the_status_of_one_pod_shows_no_other;
-        events_are_told_or_said_to_be_missing;
+        events_are_reported_or_said_to_be_missing;
     }
     images {
         an_image_that_is_there_has_an_id;

@@ -29,11 +29,11 @@ pub struct Processes {
     pub writes: Option<Workload>,
 }
 
-/// Commands that can be run in a container beside its own process.
+/// Commands that can be run in a container in addition to its own process.
 #[derive(Clone, Debug)]
 pub struct Commands {
     /// What the container runs meanwhile, for at least a minute.
-    pub beside: Workload,
+    pub commands_in: Workload,
     /// Writes the line `to stdout` to its standard output and the line `to stderr` to its standard error, and ends with
     /// exit code 0.
     pub writes: Vec<String>,
@@ -99,5 +99,5 @@ pub struct Environment {
     pub addresses: bool,
     /// How long something may take that happens by itself, such as a process's end. Generous: it is only waited for
     /// in full by what fails.
-    pub patience: Duration,
+    pub timeout: Duration,
 }

@@ -110,7 +110,7 @@ impl<'a> Fixture<'a> {
         Self { case, runtime, environment, pods: std::sync::Mutex::default() }
     }
 
-    /// A pod that nobody has yet.
+    /// A pod that doesn't exist yet.
     pub(crate) fn pod(&self) -> TestPod {
         let number = NEXT_POD.fetch_add(1, Ordering::Relaxed);
         let uid = format!("{}-{number}-{}", std::process::id(), self.case.replace('_', "-"));
@@ -183,7 +183,7 @@ impl<'a> Fixture<'a> {
 
     /// Waits until the container's process has ended.
     pub(crate) async fn exited(&self, pod: &TestPod, id: &ContainerId) -> Verdict<ObservedContainer> {
-        let deadline = Instant::now() + self.environment.patience;
+        let deadline = Instant::now() + self.environment.timeout;
         loop {
             let seen = self.look_at(pod, id).await?;
             if seen.state == ContainerRunState::Exited {

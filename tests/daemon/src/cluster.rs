@@ -53,7 +53,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("mirrors_follow_static_pods_whatever_is_done_to_them", || Box::pin(statics::mirrors_follow())),
 ];
 
-/// A pod that is bound to the node runs and is told of; one that is deleted goes, and its object with it.
+/// A pod that is bound to the node runs and is reported; one that is deleted goes, and its object with it.
 async fn pods_come_and_go() -> Result<(), Failed> {
     let cluster = Cluster::start().await?;
     let node = cluster.node_ready().await?;
@@ -68,7 +68,7 @@ async fn pods_come_and_go() -> Result<(), Failed> {
     }
     cluster.create("web")?;
     cluster.ready("web").await?;
-    cluster.until("its start was told", |c| (c.told("web", "Started") == 1).then_some(())).await?;
+    cluster.until("its start was reported", |c| (c.event_count("web", "Started") == 1).then_some(())).await?;
     if cluster.cri().running() != 1 {
         return Err(format!("{} containers run", cluster.cri().running()).into());
     }
@@ -83,7 +83,7 @@ async fn pods_come_and_go() -> Result<(), Failed> {
     cluster.end().await
 }
 
-/// The machine restarts while nobody serves the API: the pods of the last set run again, and are told of when it is back.
+/// The machine restarts while the API server is away: the pods of the last set run again, and are reported when it is back.
 async fn pods_run_again_without_it() -> Result<(), Failed> {
     let mut cluster = Cluster::start().await?;
     cluster.create("web")?;
@@ -104,7 +104,7 @@ async fn pods_run_again_without_it() -> Result<(), Failed> {
     cluster.until("it runs again, on its last word", |c| (c.cri().running() == 1).then_some(())).await?;
     cluster.api().up();
     cluster
-        .until("its new container is told", |c| {
+        .until("its new container is reported", |c| {
             let pod = c.pod("web")?;
             let after = container(&pod)?;
             // Times have whole seconds, and a machine that answers at once may be back within one.

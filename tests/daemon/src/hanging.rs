@@ -69,7 +69,7 @@ pub(crate) async fn hundred_pods() -> Result<(), Failed> {
     daemon.stop().await.map_err(|error| failed(&error))?;
     if cri.running() != FREE + HELD {
         return Err(Failed::from(format!(
-            "{} containers run, and not all pods were told to stop",
+            "{} containers run, and not all pods were asked to stop",
             cri.running()
         )));
     }
@@ -97,8 +97,8 @@ async fn wait_for_timeout(daemon: &Daemon) -> Result<(), Failed> {
     }
 }
 
-async fn wait(daemon: &Daemon, what: &str, wanted: impl Fn(&[Value]) -> bool) -> Result<(), Failed> {
-    let waited = daemon.wait_for_pods(what, |pods| wanted(pods)).await;
+async fn wait(daemon: &Daemon, what: &str, expected: impl Fn(&[Value]) -> bool) -> Result<(), Failed> {
+    let waited = daemon.wait_for_pods(what, |pods| expected(pods)).await;
     waited.map(drop).map_err(|error| failed(&error))
 }
 
@@ -110,8 +110,8 @@ fn pod(namespace: &str, number: usize) -> Value {
     })
 }
 
-fn count(pods: &[Value], namespace: &str, wanted: impl Fn(&Value) -> bool) -> usize {
-    pods.iter().filter(|pod| pod["metadata"]["namespace"] == *namespace && wanted(pod)).count()
+fn count(pods: &[Value], namespace: &str, expected: impl Fn(&Value) -> bool) -> usize {
+    pods.iter().filter(|pod| pod["metadata"]["namespace"] == *namespace && expected(pod)).count()
 }
 
 fn running(pods: &[Value], namespace: &str) -> usize {

@@ -121,7 +121,7 @@ fn compilers(daemon: u32) -> Vec<u32> {
     processes.filter(compiles).collect()
 }
 
-/// The child ends as well, and the component is compiled anew.
+/// The child ends as well, and the component is compiled again.
 #[allow(clippy::print_stderr, reason = "the figure is part of what this shows")]
 pub(crate) async fn while_it_compiles() -> Result<(), Failed> {
     /// Functions that take a compiler longer than a test waits before it kills.
@@ -157,7 +157,7 @@ pub(crate) async fn while_it_compiles() -> Result<(), Failed> {
     }
     eprintln!("the compiler ended {:.1} ms after its daemon", killed.elapsed().as_secs_f64() * 1e3);
     node.daemon.launch()?;
-    let look = node.until("the plugin is compiled anew", |look| {
+    let look = node.until("the plugin is compiled again", |look| {
         look.running("old").len() == PODS
             && look.plugin("judge").is_some_and(|judge| judge["state"] == "Loading")
     });
@@ -231,7 +231,7 @@ impl Registry {
         if is_component && self.stalls.load(Ordering::Relaxed) {
             stream.write_all(body.get(..length / 2).unwrap_or_default()).await?;
             self.held.fetch_add(1, Ordering::Relaxed);
-            // Until whoever asked is gone.
+            // Until the client is gone.
             drop(stream.read_u8().await);
             return Ok(());
         }
@@ -240,7 +240,7 @@ impl Registry {
     }
 }
 
-/// The component is pulled anew.
+/// The component is pulled again.
 pub(crate) async fn while_it_pulls() -> Result<(), Failed> {
     let mut node = start().await?;
     // A digest that no cache on this machine has.
@@ -256,7 +256,7 @@ pub(crate) async fn while_it_pulls() -> Result<(), Failed> {
     pulls.await?;
     node.daemon.kill_and_restart()?;
     let loading = |look: &Look| look.plugin("judge").is_some_and(|judge| judge["state"] == "Loading");
-    let again = node.until("it is pulled anew", |look| {
+    let again = node.until("it is pulled again", |look| {
         registry.held.load(Ordering::Relaxed) > 1 && loading(look) && look.running("old").len() == PODS
     });
     again.await?;

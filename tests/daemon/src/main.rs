@@ -79,7 +79,7 @@ impl Stage {
 
 /// What the embedded runtime can't show, and why: its workloads live in its own process, so it can't go away under
 /// them.
-const NOT_EMBEDDED: &[&str] = &["a_runtime_that_was_away_is_told_and_nothing_is_lost"];
+const NOT_EMBEDDED: &[&str] = &["a_runtime_that_was_away_is_reported_and_nothing_is_lost"];
 
 /// A test with a daemon of its own.
 type Test = fn(DaemonWorld) -> BoxFuture<'static, Result<(), Failed>>;

@@ -45,10 +45,10 @@ async fn pod(
     world: &DaemonWorld,
     name: &str,
     what: &str,
-    wanted: fn(&Value) -> bool,
+    expected: fn(&Value) -> bool,
 ) -> Result<Value, Failed> {
     let full = format!("{name}-node1");
-    let is_it = |pod: &&Value| pod["metadata"]["name"] == *full && wanted(pod);
+    let is_it = |pod: &&Value| pod["metadata"]["name"] == *full && expected(pod);
     let pods = world.daemon.wait_for_pods(what, |pods| pods.iter().any(|pod| is_it(&pod))).await;
     let pods = pods.map_err(|error| failed(&error))?;
     pods.iter().find(is_it).cloned().ok_or_else(|| Failed::from("it was there a moment ago"))
@@ -129,9 +129,9 @@ async fn arrives(world: DaemonWorld) -> Result<(), Failed> {
     };
     // CRI log lines: time, stream, tag, text.
     let lines: Vec<_> = text.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
-    for wanted in ["stdout F hello from talks-node1 talks-node1", "stderr F to stderr"] {
-        if !lines.contains(&wanted) {
-            return Err(Failed::from(format!("{wanted:?} isn't in {}: {text:?}", log.display())));
+    for expected in ["stdout F hello from talks-node1 talks-node1", "stderr F to stderr"] {
+        if !lines.contains(&expected) {
+            return Err(Failed::from(format!("{expected:?} isn't in {}: {text:?}", log.display())));
         }
     }
     world.end().await

@@ -18,7 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         on_shared("who_reads_its_input_ends_when_asked_to_stop", stop_by_input),
         on_shared("who_accepts_clients_ends_when_asked_to_stop", stop_by_accept),
         on_shared("who_does_not_listen_is_killed_after_the_grace", killed_after_grace),
-        on_shared("a_busy_loop_holds_up_nobody_and_can_be_killed", busy_loop),
+        on_shared("a_busy_loop_holds_up_no_one_and_can_be_killed", busy_loop),
         on_shared("a_container_lives_once_and_a_restart_is_a_new_attempt", life),
         on_shared("a_log_that_was_rotated_is_reopened", rotated_log),
         on_shared("lists_are_filtered", lists),
@@ -144,7 +144,7 @@ async fn busy_loop(runtime: Runtime) {
         let id = runtime.run(&pod, &format!("spin-{spinner}"), program("subject", &["spin"])).await;
         spinning.push(id);
     }
-    // All of them run, more than there are threads; and somebody else still does.
+    // All of them run, more than there are threads; and another one still does.
     for id in &spinning {
         runtime.says(id, "spinning").await;
     }
@@ -184,8 +184,8 @@ async fn life(runtime: Runtime) {
     let request =
         CreateContainerRequest { pod_sandbox_id: pod.id.clone(), config: Some(config), sandbox_config: None };
     let second = runtime.pods.clone().create_container(request).await.expect("a container").into_inner();
-    let told = runtime.status(&second.container_id).await.expect("a status").image.expect("an image");
-    assert_eq!(told.image, "file:worker.wasm", "people know it by this name");
+    let reported = runtime.status(&second.container_id).await.expect("a status").image.expect("an image");
+    assert_eq!(reported.image, "file:worker.wasm", "people know it by this name");
     runtime.start(&second.container_id).await.expect("it starts");
     let status = runtime.end(&second.container_id).await;
     assert_eq!(status.exit_code, 3, "the command's own argument is the first");

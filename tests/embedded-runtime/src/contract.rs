@@ -10,7 +10,7 @@ use witlet_ports::Clock;
 use crate::client::{REMOVABLE, Runtime};
 use crate::on_shared;
 
-/// What needs a registry: images are files beside this runtime. The fakes show these.
+/// What needs a registry: images are files next to this runtime. The fakes show these.
 const NEEDS_REGISTRY: [&str; 2] = [
     "a_private_image_is_only_for_those_who_show_its_credentials",
     "what_a_registry_has_not_got_can_not_be_pulled",
@@ -64,7 +64,7 @@ fn environment(log_root: PathBuf) -> Environment {
         absent_image: "file:not-there.wasm".to_owned(),
         offers: Offers {
             commands: Some(Commands {
-                beside: workload("subject", &["wait-forever"]),
+                commands_in: workload("subject", &["wait-forever"]),
                 writes: words(&["subject", "write"]),
                 fails: (words(&["subject", "no-such-deed"]), 1),
                 never_ends: words(&["subject", "wait-forever"]),
@@ -74,12 +74,12 @@ fn environment(log_root: PathBuf) -> Environment {
             changes_limits: true,
             prints_memory_limit: None,
             tells_events: true,
-            // Images are files beside the runtime.
+            // Images are files next to the runtime.
             registry: None,
             removable_image: Some(format!("file:{REMOVABLE}.wasm")),
         },
         addresses: true,
-        patience: witlet_harness::WAIT_TIMEOUT,
+        timeout: witlet_harness::WAIT_TIMEOUT,
     }
 }
 

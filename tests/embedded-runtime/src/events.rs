@@ -1,4 +1,4 @@
-//! What the runtime tells by itself.
+//! What the runtime reports by itself.
 
 use libtest_mimic::Trial;
 use tonic::Code;
@@ -9,12 +9,12 @@ use crate::client::{Folders, program};
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        alone("every_change_is_told_with_the_pod_as_it_is_then", told),
+        alone("every_change_is_reported_with_the_pod_as_it_is_then", reported),
         alone("who_does_not_read_events_is_sent_away", slow_reader),
     ]
 }
 
-async fn told() {
+async fn reported() {
     use ContainerEventType::{
         ContainerCreatedEvent as Created, ContainerDeletedEvent as Deleted, ContainerStartedEvent as Started,
         ContainerStoppedEvent as Stopped,

@@ -1,4 +1,4 @@
-//! Commands beside a container's own program.
+//! Commands in addition to a container's own program.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         on_shared("a_command_is_the_component_run_again_in_the_same_pod", same_pod),
         on_shared("a_command_that_does_not_end_is_killed_when_its_time_is_over", too_long),
-        on_shared("a_command_that_nobody_waits_for_is_killed", abandoned),
+        on_shared("a_command_that_no_one_waits_for_is_killed", abandoned),
         on_shared("a_commands_output_is_bounded", flood),
         on_shared("a_command_ends_with_its_container", container_ends),
         on_shared("a_commands_memory_counts_with_the_containers", memory),
@@ -101,7 +101,7 @@ async fn abandoned(runtime: Runtime) {
         let refused = runtime.exec(&id, &["subject", "wait-forever"], 0).await.expect_err("no place is left");
         assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
     }
-    // They come back when nobody waits any more.
+    // They come back when no client waits any more.
     waiting.shutdown().await;
     eventually("they are gone", async || programs(1).await).await;
     assert_eq!(runtime.exec(&id, &["subject", "flood", "1"], 60).await.expect("it runs").exit_code, 0);

@@ -21,7 +21,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         on_shared("a_handler_that_fails_fails_its_request_alone", failures),
         on_shared("bodies_are_bounded", bodies),
         on_shared("a_thousand_clients_at_once_are_answered", thousand),
-        on_shared("clients_that_dawdle_are_left_and_hold_up_nobody", dawdlers),
+        on_shared("clients_that_dawdle_are_left_and_hold_up_no_one", dawdlers),
         on_shared("requests_go_out_by_the_pods_rules", outgoing),
         on_shared("the_example_greets_and_echoes", example),
         on_shared("the_probe_target_is_well_or_sick_by_files_in_a_volume", probe_target),
@@ -30,7 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// An answer: its status and its body.
-type Answer = (u16, String);
+type HttpReply = (u16, String);
 
 /// Sends `request` whole and reads until the server closes.
 async fn raw(address: &str, request: &[u8]) -> std::io::Result<String> {
@@ -41,13 +41,13 @@ async fn raw(address: &str, request: &[u8]) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-fn parsed(answer: &str) -> Answer {
+fn parsed(answer: &str) -> HttpReply {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {answer:?}"));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
     (status.unwrap_or_else(|| panic!("no status: {head:?}")), body.to_owned())
 }
 
-async fn get(address: &str, path: &str) -> Answer {
+async fn get(address: &str, path: &str) -> HttpReply {
     let request = format!("GET {path} HTTP/1.0\r\n\r\n");
     parsed(&raw(address, request.as_bytes()).await.expect("an answer"))
 }
@@ -67,7 +67,7 @@ async fn served(runtime: Runtime) {
     handler.mounts = vec![runtime.folder_mount("of-handler", "/data", true)];
     std::fs::write(runtime.folder.join("of-handler/note"), "from a volume").expect("a file");
     let (id, address) = start(&runtime, &pod, "web", handler).await;
-    // Each request has an instance of its own: nobody counts further than one.
+    // Each request has an instance of its own: each counts to one only.
     for _ in 0..3 {
         assert_eq!(get(&address, "/hello").await, (200, format!("hello 1 {address} Ok(\"1\")")));
     }
@@ -127,7 +127,7 @@ async fn stopped(runtime: Runtime) {
     eventually("the idle one is served", async || programs(4).await).await;
     let (stopped, answer) = tokio::join!(runtime.stop(&id, 60), async {
         let closed = async || TcpStream::connect(&address).await.is_err().then_some(());
-        eventually("nobody listens any more", closed).await;
+        eventually("no one listens any more", closed).await;
         client.write_all(b"x").await.expect("it is taken");
         let mut answer = String::new();
         client.read_to_string(&mut answer).await.expect("an answer");
@@ -204,7 +204,7 @@ async fn bodies(runtime: Runtime) {
     let mut client = TcpStream::connect(&address).await.expect("a connection");
     let (mut read, mut write) = client.split();
     let mut answer = Vec::new();
-    // The server may close before it was told everything.
+    // The server may close before it received everything.
     let (_, _) = tokio::join!(write.write_all(&request), read.read_to_end(&mut answer));
     let answer = String::from_utf8_lossy(&answer).into_owned();
     assert!(answer.contains("200 OK") && !answer.contains(&(17 << 20).to_string()), "{answer}");
@@ -212,7 +212,7 @@ async fn bodies(runtime: Runtime) {
     let long = format!("GET /hello HTTP/1.1\r\nHost: web\r\nX: {}\r\n\r\n", "x".repeat(200 << 10));
     let refused = raw(&address, long.as_bytes()).await.map(|answer| parsed(&answer).0);
     assert!(matches!(refused, Ok(431) | Err(_)), "{refused:?}");
-    // Nobody has to read what never ends.
+    // What never ends needn't be read.
     let mut client = TcpStream::connect(&address).await.expect("a connection");
     client.write_all(b"GET /flood HTTP/1.0\r\n\r\n").await.expect("it is taken");
     let mut piece = vec![0; 1 << 20];

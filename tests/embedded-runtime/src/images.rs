@@ -72,9 +72,9 @@ async fn snapshot() {
     let first = runtime.pull(reference).await.expect("it is pulled");
     let same = runtime.pull("file:worker.wasm").await.expect("it is pulled");
     assert_eq!(first, same, "the digest is that of the component");
-    let told = status(&runtime, reference).await.expect("it is there");
-    assert_eq!(told.repo_tags, ["file:changing.wasm", "file:worker.wasm"]);
-    assert_eq!(told.size, std::fs::metadata(&file).expect("a file").len());
+    let reported = status(&runtime, reference).await.expect("it is there");
+    assert_eq!(reported.repo_tags, ["file:changing.wasm", "file:worker.wasm"]);
+    assert_eq!(reported.size, std::fs::metadata(&file).expect("a file").len());
 
     // The file goes away: what was pulled can still be run.
     std::fs::remove_file(&file).expect("it is removed");
@@ -129,7 +129,7 @@ async fn damaged() {
     let created = runtime.pods.clone().create_container(request).await.expect("a container").into_inner();
     let refusal = runtime.start(&created.container_id).await.expect_err("it is another program");
     assert_eq!(refusal.code(), Code::DataLoss, "{refusal}");
-    assert_eq!(status(&runtime, "file:worker.wasm").await, None, "nobody takes it for present");
+    assert_eq!(status(&runtime, "file:worker.wasm").await, None, "no one takes it for present");
     runtime.pull("file:worker.wasm").await.expect("it is pulled again");
     runtime.start(&created.container_id).await.expect("it starts");
     assert_eq!(runtime.end(&created.container_id).await.exit_code, 0);

@@ -38,7 +38,7 @@ async fn folders(runtime: Runtime) {
         let lines = runtime.output(&id).await;
         assert_eq!(status.exit_code, expected.0, "{name}: {lines:?} {}", status.message);
         assert_eq!(lines, [expected.1], "{name}");
-        assert_eq!(status.mounts, all, "they are told as they were asked for");
+        assert_eq!(status.mounts, all, "they are reported as they were asked for");
     }
     let note = std::fs::read_to_string(runtime.folder.join("mounted/note")).expect("a file");
     assert_eq!(note, "written by a workload\n");

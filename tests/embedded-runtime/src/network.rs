@@ -47,7 +47,7 @@ async fn server(runtime: Runtime) {
     assert!(answer.ends_with(&greeting), "{answer}");
     let first = &runtime.output(&id).await[0];
     assert_eq!(first, &format!("stdout F listening on {}:8080", pod.address));
-    // Somebody else of the machine may.
+    // Another process of the machine may.
     if let Ok(mut stream) = TcpStream::connect("127.0.0.1:8080") {
         let mut answer = Vec::new();
         drop(stream.set_read_timeout(Some(OTHERS_MAX)));
@@ -60,7 +60,7 @@ async fn server(runtime: Runtime) {
         assert!(!answer.contains(&pod.config.hostname), "it listens on the node's own address: {answer}");
     }
     runtime.remove_pod(&pod.id).await.expect("it is removed");
-    assert!(TcpStream::connect(format!("{}:8080", pod.address)).is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(format!("{}:8080", pod.address)).is_err(), "no one listens any more");
 }
 
 async fn confined(runtime: Runtime) {
@@ -75,7 +75,7 @@ async fn confined(runtime: Runtime) {
         ("other", ["bind", "127.88.255.254:8081"], "stdout F bind: AddrNotAvailable".to_owned()),
         ("loopback", ["bind", "127.0.0.1:8081"], "stdout F bind: AddrNotAvailable".to_owned()),
         ("ipv6", ["bind", "[::]:8081"], "stdout F bind: Unsupported".to_owned()),
-        // `localhost` is the pod, where nobody listens, and not the node, where somebody does.
+        // `localhost` is the pod, where nothing listens, and not the node, where a server does.
         ("localhost", ["connect", node.as_str()], "stdout F connect: ConnectionRefused".to_owned()),
         ("node", ["connect", elsewhere.as_str()], "stdout F connect: PermissionDenied".to_owned()),
         ("world", ["connect", "192.0.2.1:80"], "stdout F connect: PermissionDenied".to_owned()),

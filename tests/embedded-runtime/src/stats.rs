@@ -106,7 +106,7 @@ async fn resized(runtime: Runtime) {
         runtime.pods.clone().update_container_resources(request).await.map(drop)
     };
     let memory = |bytes: i64| LinuxContainerResources { memory_limit_in_bytes: bytes, ..Default::default() };
-    let told = async || {
+    let reported = async || {
         let resources = runtime.status(&id).await.expect("a status").resources.expect("resources");
         let LinuxContainerResources { memory_limit_in_bytes, cpu_shares, cpu_quota, .. } =
             resources.linux.expect("of Linux");
@@ -115,7 +115,7 @@ async fn resized(runtime: Runtime) {
     let eat = async |mebibytes: &str| {
         runtime.exec(&id, &["subject", "eat-some", mebibytes], 60).await.expect("it runs").exit_code
     };
-    assert_eq!(told().await, (64 << 20, 0, 0));
+    assert_eq!(reported().await, (64 << 20, 0, 0));
     assert_eq!((eat("32").await, eat("96").await), (0, 137));
     update(memory(128 << 20)).await.expect("it can have more");
     assert_eq!(eat("96").await, 0);
@@ -126,7 +126,7 @@ async fn resized(runtime: Runtime) {
     assert!(low.message().contains("bytes of memory are in use"), "{low}");
     let cpu = LinuxContainerResources { cpu_shares: 512, cpu_quota: 20_000, ..Default::default() };
     update(cpu).await.expect("it is noted");
-    assert_eq!(told().await, (32 << 20, 512, 20_000), "the limit of memory stayed as it was");
+    assert_eq!(reported().await, (32 << 20, 512, 20_000), "the limit of memory stayed as it was");
     let request = UpdatePodSandboxResourcesRequest { pod_sandbox_id: pod.id.clone(), ..Default::default() };
     runtime.pods.clone().update_pod_sandbox_resources(request).await.expect("it is taken note of");
     runtime.remove_pod(&pod.id).await.expect("it is removed");

@@ -31,7 +31,7 @@ fn not_found(id: &str) -> Status {
 /// Calls that this server doesn't offer.
 macro_rules! unimplemented_calls {
     ($($name:ident($request:ty) -> $response:ty;)*) => {
-        $(fn $name<'this, 'call>(&'this self, _: Request<$request>) -> Answer<'call, $response>
+        $(fn $name<'this, 'call>(&'this self, _: Request<$request>) -> BoxedResponse<'call, $response>
         where
             'this: 'call,
             Self: 'call,
@@ -42,7 +42,7 @@ macro_rules! unimplemented_calls {
 }
 
 /// What `async_trait` makes of an async method; it can't look into the macro above.
-type Answer<'call, T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send + 'call>>;
+type BoxedResponse<'call, T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send + 'call>>;
 
 type Never<T> = tokio_stream::Empty<Result<T, Status>>;
 

@@ -123,20 +123,20 @@ impl State {
     }
 
     pub(crate) fn list_sandboxes(&self, id: &str, labels: &BTreeMap<String, String>) -> Vec<PodSandbox> {
-        let wanted =
+        let expected =
             |listed: &&PodSandbox| (id.is_empty() || listed.id == id) && contains(&listed.labels, labels);
         match (id, labels.get(POD_UID)) {
-            ("", None) => self.sandboxes.values().map(Sandbox::listed).filter(wanted).cloned().collect(),
+            ("", None) => self.sandboxes.values().map(Sandbox::listed).filter(expected).cloned().collect(),
             ("", Some(uid)) => {
                 let ids = self.sandboxes_of_pod.get(uid).into_iter().flatten();
                 ids.filter_map(|id| self.sandboxes.get(id))
                     .map(Sandbox::listed)
-                    .filter(wanted)
+                    .filter(expected)
                     .cloned()
                     .collect()
             }
             (id, _) => {
-                self.sandboxes.get(id).map(Sandbox::listed).filter(wanted).cloned().into_iter().collect()
+                self.sandboxes.get(id).map(Sandbox::listed).filter(expected).cloned().into_iter().collect()
             }
         }
     }
@@ -177,7 +177,7 @@ impl State {
             annotations: config.annotations,
             log_path: format!("{logs}/{}", config.log_path),
             mounts: config.mounts,
-            resources: config.linux.and_then(|linux| linux.resources).map(told),
+            resources: config.linux.and_then(|linux| linux.resources).map(reported),
             stop_signal: config.stop_signal,
             ..ContainerStatus::default()
         };
@@ -264,7 +264,7 @@ impl State {
         labels: &BTreeMap<String, String>,
     ) -> Vec<Container> {
         let owner = |id: &str| self.owners.get(id).cloned().unwrap_or_default();
-        let wanted = |c: &&ContainerStatus| {
+        let expected = |c: &&ContainerStatus| {
             (id.is_empty() || c.id == id)
                 && (sandbox.is_empty() || owner(&c.id) == sandbox)
                 && contains(&c.labels, labels)
@@ -283,18 +283,18 @@ impl State {
         };
         let of = |ids: Option<&Ids>| -> Vec<Container> {
             let known = ids.into_iter().flatten().filter_map(|id| self.containers.get(id));
-            known.filter(wanted).map(listed).collect()
+            known.filter(expected).map(listed).collect()
         };
         match (id, sandbox, labels.get(POD_UID)) {
-            ("", "", None) => self.containers.values().filter(wanted).map(listed).collect(),
+            ("", "", None) => self.containers.values().filter(expected).map(listed).collect(),
             ("", "", Some(uid)) => of(self.containers_of_pod.get(uid)),
             ("", sandbox, _) => of(self.inside.get(sandbox)),
-            (id, ..) => self.containers.get(id).filter(wanted).map(listed).into_iter().collect(),
+            (id, ..) => self.containers.get(id).filter(expected).map(listed).into_iter().collect(),
         }
     }
 }
 
-fn told(linux: LinuxContainerResources) -> ContainerResources {
+fn reported(linux: LinuxContainerResources) -> ContainerResources {
     ContainerResources { linux: Some(linux), windows: None }
 }
 
@@ -318,8 +318,8 @@ fn unindex(ids: &mut BTreeMap<String, Ids>, key: Option<&str>, id: &str) {
 }
 
 /// Whether every wanted label is there.
-fn contains(have: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>) -> bool {
-    wanted.iter().all(|(key, value)| have.get(key) == Some(value))
+fn contains(have: &BTreeMap<String, String>, expected: &BTreeMap<String, String>) -> bool {
+    expected.iter().all(|(key, value)| have.get(key) == Some(value))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(crate) struct World<'a> {
     pub(crate) package: &'a str,
     /// Its world, with package and version.
     pub(crate) includes: &'a str,
-    /// What the world imports beside it.
+    /// What the world imports in addition.
     pub(crate) imports: &'a str,
     /// Packages that it imports from.
     pub(crate) packages: &'a str,

@@ -8,7 +8,7 @@ pub(crate) struct Forger {
     /// What it does.
     pub(crate) name: &'static str,
     role: Role,
-    /// Imports, and what stands beside the functions that every plugin has.
+    /// Imports, and what comes in addition to the functions that every plugin has.
     items: &'static str,
     /// What `validate` does before it is content.
     validate: &'static str,

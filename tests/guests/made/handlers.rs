@@ -7,7 +7,7 @@ use crate::encode::{self, World as Encoded};
 pub(crate) struct Handler {
     /// What it does.
     pub(crate) name: &'static str,
-    /// Imports, and what stands beside the functions that every handler has.
+    /// Imports, and what comes in addition to the functions that every handler has.
     items: &'static str,
     /// What `admit` does with `$request` before it answers that it admits.
     admit: &'static str,
@@ -15,7 +15,7 @@ pub(crate) struct Handler {
     world: World,
 }
 
-/// What a handler's world has beside the contract.
+/// What a handler's world has in addition to the contract.
 #[derive(Clone, Copy, Debug)]
 enum World {
     Contract,
@@ -69,7 +69,7 @@ pub(crate) const HANDLERS: &[Handler] = &[
         "(local.set $pod (call $pod (local.get $request)))
          (loop $l (call $json (local.get $pod) (i32.const 2048)) (br $l))",
     ),
-    // A few more than anybody may have.
+    // A few more than are allowed.
     handler(
         "hoard-handles",
         JSON,

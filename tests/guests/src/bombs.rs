@@ -69,7 +69,7 @@ pub fn other_version() -> Vec<u8> {
     )
 }
 
-/// Wants to know how pods fare that it can't have.
+/// Wants the statuses of pods that it can't have.
 pub fn feedback_alone() -> Vec<u8> {
     text(
         r#"(component (component $c) (instance $i (instantiate $c))

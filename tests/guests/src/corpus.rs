@@ -42,7 +42,7 @@ pub enum Expected {
     Fails(&'static str),
     /// It answers, in these words, and nothing happened to it.
     Tells(&'static str),
-    /// It is loaded or isn't, answers or doesn't: nobody else notices.
+    /// It is loaded or isn't, answers or doesn't: no other plugin notices.
     Bounded,
 }
 
@@ -57,7 +57,7 @@ pub struct Attack {
     pub origin: Origin,
     /// `config:` of its entry: for [`Origin::Intruder`] a text, else YAML. `{server}` stands for an address of the probed pod's where HTTP is served, `{stream}` for
     /// one where bytes come without end, `{sink}` for one where nothing is read, `{udp}` for one where datagrams are taken;
-    /// `{other}` for another pod's, and `{host}` for the node's own, where somebody listens whom nobody may reach; `{port}` for the
+    /// `{other}` for another pod's, and `{host}` for the node's own, where a server listens that no plugin may reach; `{port}` for the
     /// port of those two.
     pub config: &'static str,
     /// `grants:` of its entry, as YAML in one line.

@@ -1,11 +1,7 @@
 //! Guest programs for tests: components that behave badly in every way that a host must survive, and a good one.
 #![forbid(unsafe_code)]
 
-#[allow(
-    unreachable_pub,
-    dead_code,
-    reason = "generated: pub for whoever includes it, with a list for its tests"
-)]
+#[allow(unreachable_pub, dead_code, reason = "generated: pub for its includers, with a list for its tests")]
 mod components {
     //! What the build script has compiled.
     include!(concat!(env!("OUT_DIR"), "/components.rs"));

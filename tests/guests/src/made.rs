@@ -27,7 +27,7 @@ pub fn wrong_world() -> Vec<u8> {
     )
 }
 
-/// Imports things that nobody here has, and a capability of the project that isn't granted.
+/// Imports things that no plugin here has, and a capability of the project that isn't granted.
 pub fn unknown_imports() -> Vec<u8> {
     text(
         r#"(component
@@ -54,7 +54,7 @@ pub fn many_memories() -> Vec<u8> {
     text(&format!("(component {})", module.repeat(40)))
 }
 
-/// A plugin with a core module more, which nobody instantiates and which has to be compiled all the same.
+/// A plugin with a core module more, which isn't instantiated and which has to be compiled all the same.
 pub(crate) fn plugin_with_module(module: &[u8]) -> Vec<u8> {
     let mut component = crate::NO_LATEST_TAG.to_vec();
     section(&mut component, 1, module);

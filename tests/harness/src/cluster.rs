@@ -161,7 +161,7 @@ impl Cluster {
         Self::start_on(ground, listens_on, more).await
     }
 
-    /// `witlet run` with these arguments beside those that say where everything is.
+    /// `witlet run` with these arguments in addition to those that say where everything is.
     pub async fn start_on(ground: Ground, listens_on: Ipv4Addr, more: Vec<String>) -> Result<Self, Failed> {
         let (healthz, server) = (free_address().await?, free_address().await?);
         let folder = ground.folder.path();
@@ -219,7 +219,7 @@ impl Cluster {
         }
     }
 
-    /// Waits until nothing is left that `look` misses; what it misses is told.
+    /// Waits until nothing is left that `look` misses; what it misses is reported.
     pub async fn until_nothing_is_missing(
         &self,
         what: &str,
@@ -289,13 +289,13 @@ impl Cluster {
             .await
     }
 
-    /// How often an event was told of this object, all its objects together.
-    pub fn told(&self, object: &str, reason: &str) -> usize {
+    /// How often an event was recorded for this object, all its objects together.
+    pub fn event_count(&self, object: &str, reason: &str) -> usize {
         let events = self.api().list::<Event>();
-        let told = events.iter().filter(|event| {
+        let reported = events.iter().filter(|event| {
             event.reason.as_deref() == Some(reason) && event.involved_object.name.as_deref() == Some(object)
         });
-        told.map(|event| usize::try_from(event.count.unwrap_or(1)).unwrap_or_default()).sum()
+        reported.map(|event| usize::try_from(event.count.unwrap_or(1)).unwrap_or_default()).sum()
     }
 
     /// A client of the node's own endpoint.
@@ -321,8 +321,8 @@ impl Cluster {
     /// Who may use the node's endpoints is whom the API server lets.
     pub async fn asks_who_may(&self, pod: &str) -> Result<(), Failed> {
         let masters = Identity::new("kube-apiserver-kubelet-client", &["system:masters"]);
-        let nobody = Identity::new("somebody", &["somewhere"]);
-        for (who, expected) in [(masters, true), (nobody, false)] {
+        let unprivileged = Identity::new("somebody", &["somewhere"]);
+        for (who, expected) in [(masters, true), (unprivileged, false)] {
             let issued = self.api().client_certificate(&who, SignedDuration::from_hours(1))?;
             let request = http::Request::get("/pods").body(Vec::new())?;
             let answer = self.node_client(&issued).await?.request_text(request).await;
@@ -332,7 +332,7 @@ impl Cluster {
             }
         }
         match self.api().count("create subjectaccessreviews") {
-            0 => Err("nobody was asked who may".into()),
+            0 => Err("no one was asked who may".into()),
             _ => Ok(()),
         }
     }
@@ -345,11 +345,11 @@ impl Cluster {
     }
 }
 
-/// The first port that may be asked for, and how many follow: below those that the kernel gives to anybody, so that nobody's
+/// The first port that may be asked for, and how many follow: below those that the kernel hands out, so that no one's
 /// connection takes one between two starts of the daemon.
 const PORTS: (u16, u16) = (20_000, 12_000);
 
-/// An address of the loopback that nobody listens on, another one each time.
+/// An address of the loopback that nothing listens on, another one each time.
 pub async fn free_address() -> Result<SocketAddr, Failed> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let (first, all) = PORTS;

@@ -110,7 +110,7 @@ impl Containerd {
         self.network.path()
     }
 
-    /// What a daemon on it must be told, for it doesn't say so itself.
+    /// What a daemon on it must be configured with, because it doesn't say so itself.
     pub fn daemon_arguments(&self) -> Vec<String> {
         match config::asks_for_systemd() && self.release < config::FIRST_WITH_FEATURES {
             true => vec!["--cgroup-driver=systemd".to_owned()],
@@ -131,7 +131,7 @@ impl Containerd {
         command
     }
 
-    /// What pods leave on the machine if nobody cleans up after them: mounts (network namespaces among them), addresses
+    /// What pods leave on the machine if they aren't cleaned up after: mounts (network namespaces among them), addresses
     /// that are taken, network links, and shims under which something runs. Some of it is there without any pod: compare with before.
     pub fn remains(&self) -> Result<BTreeSet<String>, HarnessError> {
         let folder = self.folder.path();
@@ -201,7 +201,7 @@ impl Containerd {
             absent_image: ABSENT_IMAGE.to_owned(),
             offers: Offers {
                 commands: Some(Commands {
-                    beside: shell("trap 'exit 0' TERM; while :; do sleep 0.1; done"),
+                    commands_in: shell("trap 'exit 0' TERM; while :; do sleep 0.1; done"),
                     writes: script("echo to stdout; echo to stderr >&2"),
                     fails: (script("exit 3"), 3),
                     never_ends: script("sleep 600"),
@@ -222,7 +222,7 @@ impl Containerd {
                 removable_image: registry.map(Registry::removable_image),
             },
             addresses: true,
-            patience: WAIT_TIMEOUT,
+            timeout: WAIT_TIMEOUT,
         }
     }
 

@@ -230,21 +230,21 @@ impl Daemon {
     pub async fn wait_for_pods(
         &self,
         what: &str,
-        wanted: impl FnMut(&[Value]) -> bool,
+        expected: impl FnMut(&[Value]) -> bool,
     ) -> Result<Vec<Value>, HarnessError> {
-        self.wait_for_pods_within(what, WAIT_TIMEOUT, wanted).await
+        self.wait_for_pods_within(what, WAIT_TIMEOUT, expected).await
     }
 
     async fn wait_for_pods_within(
         &self,
         what: &str,
         timeout: Duration,
-        mut wanted: impl FnMut(&[Value]) -> bool,
+        mut expected: impl FnMut(&[Value]) -> bool,
     ) -> Result<Vec<Value>, HarnessError> {
         let deadline = Instant::now() + timeout;
         loop {
             let last = match self.pods().await {
-                Ok(pods) if wanted(&pods) => return Ok(pods),
+                Ok(pods) if expected(&pods) => return Ok(pods),
                 Ok(pods) => pods.iter().map(summary).collect::<Vec<_>>().join("\n"),
                 Err(error) => error.to_string(),
             };

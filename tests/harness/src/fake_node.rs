@@ -26,9 +26,9 @@ const DATAGRAM_BYTES_MAX: usize = 512;
 /// How many events are shown when something was waited for in vain.
 const EVENTS_SHOWN: usize = 20;
 
-/// What one call of the witness told.
+/// What one call of the witness reported.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct WitnessCall {
     pub version: u64,
     /// When the call began, in nanoseconds since 1970.
     pub began: i64,
@@ -36,7 +36,7 @@ pub struct Told {
     pub who: String,
 }
 
-impl Told {
+impl WitnessCall {
     fn read(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
         let mut words = text.splitn(3, ' ');
@@ -85,7 +85,7 @@ impl Look {
     }
 
     /// Whether an event about this object has such words.
-    pub fn told(&self, object: &str, reason: &str, words: &str) -> bool {
+    pub fn has_event(&self, object: &str, reason: &str, words: &str) -> bool {
         self.events.iter().any(|event| {
             event["involvedObject"]["name"] == *object
                 && event["reason"] == *reason
@@ -120,14 +120,14 @@ impl Look {
     }
 }
 
-/// The daemon, its runtime, and what its plugins told.
+/// The daemon, its runtime, and what its plugins reported.
 pub struct FakeNode {
     pub daemon: Daemon,
     pub cri: FakeCri,
     /// Where the plugins send to.
     pub port: u16,
     pub folder: tempfile::TempDir,
-    told: Arc<Mutex<Vec<Told>>>,
+    calls: Arc<Mutex<Vec<WitnessCall>>>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -180,10 +180,10 @@ impl FakeNode {
             async move { drop(cri.serve(&socket, stop).await) }
         });
         let listener = UdpSocket::bind("127.0.0.1:0").await?;
-        let (port, told) = (listener.local_addr()?.port(), Arc::<Mutex<Vec<Told>>>::default());
+        let (port, calls) = (listener.local_addr()?.port(), Arc::<Mutex<Vec<WitnessCall>>>::default());
         tasks.spawn({
-            let (told, stop) = (told.clone(), stop.clone());
-            async move { stop.run_until_cancelled(listen(listener, told)).await.unwrap_or_default() }
+            let (calls, stop) = (calls.clone(), stop.clone());
+            async move { stop.run_until_cancelled(listen(listener, calls)).await.unwrap_or_default() }
         });
         let endpoint = format!("unix://{}", socket.display());
         let mut options = DaemonOptions::below(
@@ -199,7 +199,7 @@ impl FakeNode {
         }
         configure(folder.path(), &plugins(folder.path(), port))?;
         let daemon = Daemon::start(options).map_err(|error| failed(&error))?;
-        Ok(Self { daemon, cri, port, folder, told, stop, tasks })
+        Ok(Self { daemon, cri, port, folder, calls, stop, tasks })
     }
 
     /// Kills the daemon and starts it again with other arguments.
@@ -229,9 +229,9 @@ impl FakeNode {
         self.daemon.remove_manifest(&format!("{name}.json")).map_err(|error| failed(&error))
     }
 
-    /// What the plugins told since the last time.
-    pub fn take_told(&self) -> Vec<Told> {
-        std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    /// What the plugins reported since the last time.
+    pub fn take_reported(&self) -> Vec<WitnessCall> {
+        std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn items(&self, path: &str) -> Option<Vec<Value>> {
@@ -249,11 +249,11 @@ impl FakeNode {
     }
 
     /// Waits until all is as wanted.
-    pub async fn until(&self, what: &str, mut wanted: impl FnMut(&Look) -> bool) -> Result<Look, Failed> {
+    pub async fn until(&self, what: &str, mut expected: impl FnMut(&Look) -> bool) -> Result<Look, Failed> {
         let begun = Instant::now();
         loop {
             let look = self.look().await;
-            if let Some(look) = look.as_ref().filter(|look| wanted(look)) {
+            if let Some(look) = look.as_ref().filter(|look| expected(look)) {
                 return Ok(look.clone());
             }
             if begun.elapsed() >= WAIT_TIMEOUT {
@@ -285,11 +285,11 @@ pub fn write_script(folder: &Path, name: &str, script: &Value) -> Result<(), Fai
     Ok(())
 }
 
-async fn listen(socket: UdpSocket, told: Arc<Mutex<Vec<Told>>>) {
+async fn listen(socket: UdpSocket, calls: Arc<Mutex<Vec<WitnessCall>>>) {
     let mut buffer = [0; DATAGRAM_BYTES_MAX];
     while let Ok(length) = socket.recv(&mut buffer).await {
-        let read = Told::read(buffer.get(..length).unwrap_or_default());
-        told.lock().unwrap_or_else(PoisonError::into_inner).extend(read);
+        let read = WitnessCall::read(buffer.get(..length).unwrap_or_default());
+        calls.lock().unwrap_or_else(PoisonError::into_inner).extend(read);
     }
 }
 

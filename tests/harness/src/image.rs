@@ -68,7 +68,7 @@ pub(crate) struct ImageBlobs {
 }
 
 impl ImageBlobs {
-    /// The busybox image again, told from it by a label. `work` is the folder that the harness made its images in.
+    /// The busybox image again, distinguished from it by a label. `work` is the folder that the harness made its images in.
     pub(crate) fn make(work: &Path, label: &str) -> Result<Self, HarnessError> {
         let blobs = work.join("layout/blobs/sha256");
         let layer = fs::read(work.join(LAYER)).map_err(io("read the layer"))?;

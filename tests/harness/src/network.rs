@@ -44,7 +44,7 @@ pub(crate) fn addresses(folder: &Path) -> io::Result<Vec<String>> {
     for network in networks {
         for file in fs::read_dir(network?.path())? {
             let name = file?.file_name().to_string_lossy().into_owned();
-            // Beside them: `lock` and `last_reserved_ip.0`.
+            // Next to them: `lock` and `last_reserved_ip.0`.
             addresses.extend(name.starts_with(|first: char| first.is_ascii_digit()).then_some(name));
         }
     }
@@ -53,7 +53,7 @@ pub(crate) fn addresses(folder: &Path) -> io::Result<Vec<String>> {
 
 impl Drop for NetworkNamespace {
     fn drop(&mut self) {
-        // Whoever still holds it keeps it alive without a name; there is nothing better to do at this point.
+        // A process that still holds it keeps it alive without a name; there is nothing better to do at this point.
         drop(run("ip", &["netns", "delete", &self.name]));
     }
 }

@@ -60,7 +60,7 @@ impl DaemonWorld {
             "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n  \
              - {name: not-before, component: ./not-before.wasm, admission: {}}\n",
         )?;
-        let (endpoint, told) = match (kind, &*containerd.lock().await) {
+        let (endpoint, reported) = match (kind, &*containerd.lock().await) {
             (Kind::Containerd, Some(containerd)) => (containerd.endpoint(), containerd.daemon_arguments()),
             (Kind::Containerd, None) => return Err(Failed::from("containerd doesn't run")),
             (Kind::Embedded, _) => ("embedded".to_owned(), Vec::new()),
@@ -73,7 +73,7 @@ impl DaemonWorld {
         options.plugins = Some(plugins);
         options.arguments =
             vec!["--stop-pods-on-exit".into(), "--image-root".into(), images.display().to_string()];
-        options.arguments.extend(told);
+        options.arguments.extend(reported);
         let address = match kind {
             Kind::Containerd => endpoint,
             Kind::Embedded => format!("unix://{}", root.join("runtime/runtime.sock").display()),
@@ -171,7 +171,7 @@ impl World for DaemonWorld {
         "node1".to_owned()
     }
 
-    fn patience(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         WAIT_TIMEOUT
     }
 

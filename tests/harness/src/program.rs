@@ -1,6 +1,6 @@
 //! The programs of this build, and where the code of components lies that all suites share.
 //!
-//! A test program finds others of the same build beside itself: `<target>/<profile>/deps/<test>`. Cargo builds `witlet` for
+//! A test program finds others of the same build next to itself: `<target>/<profile>/deps/<test>`. Cargo builds `witlet` for
 //! every `cargo test` that takes in the package `witlet`, such as `make test`; a test that is run alone says when it has to be built.
 
 use std::path::{Path, PathBuf};

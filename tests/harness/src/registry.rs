@@ -56,7 +56,7 @@ impl Registry {
         find_program(REGISTRY_PROGRAM).is_some()
     }
 
-    /// Starts both beside this containerd, which must have been started by the harness, and brings the image in.
+    /// Starts both next to this containerd, which must have been started by the harness, and brings the image in.
     pub async fn start(containerd: &Containerd) -> Result<Self, HarnessError> {
         let folder = containerd.folder().join("registry");
         fs::create_dir_all(&folder).map_err(io("make the registry's folder"))?;
@@ -84,7 +84,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// An image that anybody can pull.
+    /// An image that is pulled without credentials.
     pub fn open_image(&self) -> String {
         format!("{OPEN}/{REPOSITORY}:{TAG}")
     }
@@ -99,7 +99,7 @@ impl Registry {
         format!("{PRIVATE}/{REPOSITORY}:{TAG}")
     }
 
-    /// An image that anybody can pull, with a content of its own.
+    /// An image that is pulled without credentials, with a content of its own.
     pub fn removable_image(&self) -> String {
         format!("{OPEN}/{REPOSITORY}:{REMOVABLE_TAG}")
     }
@@ -190,13 +190,13 @@ fn push_blob(containerd: &Containerd, blob: &Blob) -> Result<(), HarnessError> {
     expect(201, ask(containerd, OPEN, "PUT", &path, "application/octet-stream", &blob.read()?)?).map(drop)
 }
 
-struct Answer {
+struct HttpReply {
     status: u16,
     location: Option<String>,
     text: String,
 }
 
-fn expect(status: u16, answer: Answer) -> Result<Answer, HarnessError> {
+fn expect(status: u16, answer: HttpReply) -> Result<HttpReply, HarnessError> {
     if answer.status == status {
         return Ok(answer);
     }
@@ -211,7 +211,7 @@ fn ask(
     path: &str,
     media_type: &str,
     body: &[u8],
-) -> Result<Answer, HarnessError> {
+) -> Result<HttpReply, HarnessError> {
     let head = format!(
         "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\n\r\n",
         body.len()
@@ -235,5 +235,5 @@ fn ask(
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("location").then(|| value.trim().to_owned())
     });
-    Ok(Answer { status, location, text })
+    Ok(HttpReply { status, location, text })
 }

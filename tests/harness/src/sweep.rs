@@ -37,7 +37,7 @@ pub(crate) fn shims(socket: &Path) {
     }
 }
 
-/// Whether a process runs. One that nobody has waited for yet holds nothing any more.
+/// Whether a process runs. A zombie holds nothing any more.
 fn is_alive(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))

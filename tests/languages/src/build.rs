@@ -17,7 +17,7 @@ use crate::toolchain::Toolchain;
 const SECONDS_MAX: u32 = 20 * 60;
 /// How long it has to end when that is over.
 const SECONDS_TO_END: u32 = 10;
-/// How much of what `make` has printed is told.
+/// How much of what `make` has printed is shown.
 const OUTPUT_BYTES_MAX: usize = 16 << 10;
 /// In the folder of a project that was built to its end.
 const DONE: &str = ".built";

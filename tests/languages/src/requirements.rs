@@ -23,7 +23,7 @@ pub(crate) struct Found {
     pub(crate) pinned: String,
 }
 
-/// Programs that building a project takes, beside what `make languages` installs.
+/// Programs that building a project takes, other than what `make languages` installs.
 pub(crate) const fn programs(language: Language) -> &'static [&'static str] {
     match language {
         Language::Rust => &["make", "timeout", "cargo"],

@@ -137,8 +137,8 @@ pub fn follow(
 /// The first expected line that doesn't come, in this order; spaces at ends and their numbers don't count.
 fn missing(expected: &[String], output: &str) -> Option<String> {
     let mut lines = output.lines();
-    let wanted = expected.iter().filter(|line| !matches!(line.trim(), "" | "…"));
-    wanted.into_iter().find(|line| !lines.any(|printed| matches(line, printed))).cloned()
+    let desired = expected.iter().filter(|line| !matches!(line.trim(), "" | "…"));
+    desired.into_iter().find(|line| !lines.any(|printed| matches(line, printed))).cloned()
 }
 
 /// Whether a line fits, with `…` for anything.

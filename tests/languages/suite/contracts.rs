@@ -50,7 +50,7 @@ fn functions() -> Result<BTreeSet<String>, Failed> {
     }
 }
 
-/// What the vectors have called: a key of what a guest tells is the name of the function that told it.
+/// What the vectors have called: a key of what a guest returns is the name of the function that returned it.
 fn called() -> Result<BTreeSet<String>, Failed> {
     let mut called = BTreeSet::new();
     for role in ["admission", "probe", "pod-source"] {
@@ -93,10 +93,10 @@ fn of_admission(expect: &Value, called: &mut BTreeSet<String>) {
     if !expect["verdict"].is_null() {
         called.insert("admission/handler admit".to_owned());
     }
-    let told = &expect["messageJson"];
-    getters("admission/types request", told, called);
-    getters("admission/types pod", &told["pod"], called);
-    getters("admission/types node", &told["node"], called);
+    let reported = &expect["messageJson"];
+    getters("admission/types request", reported, called);
+    getters("admission/types pod", &reported["pod"], called);
+    getters("admission/types node", &reported["node"], called);
 }
 
 fn of_probe(expect: &Value, called: &mut BTreeSet<String>) {
@@ -118,10 +118,10 @@ fn of_source(expect: &Value, called: &mut BTreeSet<String>) {
     }
 }
 
-/// The functions of a resource whose answers are told as an object's fields. What is no field of the resource is a function
+/// The functions of a resource whose answers are returned as an object's fields. What is no field of the resource is a function
 /// of its own.
-fn getters(resource: &str, told: &Value, called: &mut BTreeSet<String>) {
-    for (key, value) in told.as_object().into_iter().flatten() {
+fn getters(resource: &str, reported: &Value, called: &mut BTreeSet<String>) {
+    for (key, value) in reported.as_object().into_iter().flatten() {
         called.insert(match key.as_str() {
             "config" => "host/config get".to_owned(),
             // Nothing was asked for.

@@ -1,4 +1,4 @@
-//! Every guest program of the repository is named by a test: one that nobody runs rots unseen.
+//! Every guest program of the repository is named by a test: one that never runs breaks unnoticed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -91,7 +91,7 @@ fn words_of_tests() -> BTreeSet<String> {
     words
 }
 
-/// Whether this is a test program, or tests beside code; the guests' own sources name them, too.
+/// Whether this is a test program, or tests next to code; the guests' own sources name them, too.
 fn is_test(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let guest = text.contains("/tests/guests/");

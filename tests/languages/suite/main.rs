@@ -124,7 +124,7 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
     trials
 }
 
-/// This build's program. Whoever builds it again while the suite runs puts another one beside it.
+/// This build's program. A build while the suite runs puts another one next to it.
 fn witlet() -> &'static Path {
     WITLET.get().map_or(Path::new("witlet"), PathBuf::as_path)
 }
@@ -153,14 +153,14 @@ fn example(toolchain: &Toolchain, name: &str) -> Result<(), Failed> {
 
 /// Builds a project, and has it test itself with the kit.
 fn passes(toolchain: &Toolchain, project: Result<Project, ProjectError>) -> Result<(), Failed> {
-    let built = toolchain.build(&project.map_err(told)?).map_err(told)?;
-    toolchain.test(&built, witlet()).map(drop).map_err(told)
+    let built = toolchain.build(&project.map_err(reported)?).map_err(reported)?;
+    toolchain.test(&built, witlet()).map(drop).map_err(reported)
 }
 
 /// Builds the guest that calls everything, and asks it what the host's own vectors say.
 fn all_functions(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
-    let project = Project::all_functions(toolchain.language()).map_err(told)?;
-    let built = toolchain.build(&project).map_err(told)?;
+    let project = Project::all_functions(toolchain.language()).map_err(reported)?;
+    let built = toolchain.build(&project).map_err(reported)?;
     let output = Command::new(witlet())
         .args(["plugin", "test"])
         .arg(&built.component)
@@ -168,7 +168,7 @@ fn all_functions(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
         .arg(host_vectors())
         .args(["--only", "load,vectors", "--limits", r#"{"memory": "64Mi", "timeout": "10s"}"#])
         .output()
-        .map_err(told)?;
+        .map_err(reported)?;
     if output.status.success() {
         return Ok(());
     }
@@ -176,7 +176,7 @@ fn all_functions(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
     Err(format!("{}{}", text(&output.stdout), text(&output.stderr)).into())
 }
 
-/// What a host must answer to guests, and hear from them.
+/// What a host must answer to guests, and get from them.
 pub(crate) fn host_vectors() -> PathBuf {
     repository().join("host/conformance/vectors/host")
 }
@@ -184,12 +184,12 @@ pub(crate) fn host_vectors() -> PathBuf {
 /// Follows the language's chapter in an empty folder, with the tools that are installed.
 fn follow(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
     let chapter = repository().join(format!("docs/src/authors/{}.md", toolchain.language()));
-    let folder = tempfile::tempdir().map_err(told)?;
-    tutorial::follow(&chapter, folder.path(), witlet(), &toolchain.variables()).map_err(told)
+    let folder = tempfile::tempdir().map_err(reported)?;
+    tutorial::follow(&chapter, folder.path(), witlet(), &toolchain.variables()).map_err(reported)
 }
 
 /// An error with its causes.
-fn told(error: impl std::error::Error) -> Failed {
+fn reported(error: impl std::error::Error) -> Failed {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}")).into()
 }

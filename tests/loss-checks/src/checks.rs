@@ -9,7 +9,7 @@ use std::fmt;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use witlet_core::runtime::{ContainerRunState, ListedContainer, RuntimePod, SandboxState};
 
-use crate::pods::{Character, Ids, Touch, Wanted};
+use crate::pods::{Character, ExpectedPod, Ids, Touch};
 use crate::shape::{cpu_limit, cpu_limit_milli};
 
 /// Of a pod's sandboxes the newest stays, and the one that holds the last dead container.
@@ -39,7 +39,7 @@ pub struct NodeSnapshot {
     pub mounts: BTreeSet<String>,
     /// Names of pods with links to their containers' logs.
     pub links: BTreeSet<String>,
-    /// How much of a processor the kernel lets containers have, in thousandths, by container id; where that can be told.
+    /// How much of a processor the kernel lets containers have, in thousandths, by container id; where that is known.
     pub cpu_limits: BTreeMap<String, usize>,
 }
 
@@ -64,14 +64,14 @@ pub fn full_name(name: &str) -> String {
 }
 
 /// Counts what is lost. Nothing is, if it is empty.
-pub fn count(wanted: &BTreeMap<String, Wanted>, seen: &NodeSnapshot) -> Vec<Loss> {
+pub fn count(desired: &BTreeMap<String, ExpectedPod>, seen: &NodeSnapshot) -> Vec<Loss> {
     let mut losses = Vec::new();
-    for one in wanted.values() {
+    for one in desired.values() {
         let name = full_name(&one.name);
         let lost = of_wanted(one, &name, seen);
         losses.extend(lost.into_iter().map(|what| Loss { pod: name.clone(), what }));
     }
-    losses.extend(left_over(wanted, seen));
+    losses.extend(left_over(desired, seen));
     losses
 }
 
@@ -117,17 +117,17 @@ fn runs(container: &ListedContainer) -> bool {
     container.state == ContainerRunState::Running
 }
 
-fn of_wanted(wanted: &Wanted, name: &str, seen: &NodeSnapshot) -> Vec<String> {
+fn of_wanted(desired: &ExpectedPod, name: &str, seen: &NodeSnapshot) -> Vec<String> {
     let shown: Vec<&Pod> =
         seen.pods.iter().filter(|pod| pod.metadata.name.as_deref() == Some(name)).collect();
     let [pod] = shown[..] else { return vec![format!("the agent shows it {} times", shown.len())] };
-    if wanted.character.is_never_tried_again() && was_cut_short(pod) {
+    if desired.character.is_never_tried_again() && was_cut_short(pod) {
         return Vec::new();
     }
     let mut lost = Vec::new();
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("none");
-    if phase != wanted.character.phase() {
-        lost.push(format!("its phase is {phase}, not {}", wanted.character.phase()));
+    if phase != desired.character.phase() {
+        lost.push(format!("its phase is {phase}, not {}", desired.character.phase()));
     }
     let uid = pod.metadata.uid.as_deref().unwrap_or_default();
     let nothing = RuntimePod {
@@ -140,19 +140,19 @@ fn of_wanted(wanted: &Wanted, name: &str, seen: &NodeSnapshot) -> Vec<String> {
     let own = seen.runtime.iter().find(|pod| pod.name == name && pod.uid.as_str() == uid);
     let own = own.unwrap_or(&nothing);
     let up = own.sandboxes.iter().filter(|sandbox| sandbox.state == SandboxState::Ready).count();
-    if up != usize::from(wanted.character.has_sandbox()) {
+    if up != usize::from(desired.character.has_sandbox()) {
         lost.push(format!("{up} of its sandboxes are up"));
     }
-    for container in wanted.character.runs() {
+    for container in desired.character.runs() {
         let count = own.containers.iter().filter(|one| one.name == container && runs(one)).count();
         if count != 1 {
             lost.push(format!("its container {container} runs {count} times"));
         }
-        lost.extend(not_ready(wanted, pod, container));
+        lost.extend(not_ready(desired, pod, container));
     }
-    lost.extend(wrong_message(wanted, pod));
-    lost.extend(wrong_limit(wanted, pod, own, seen));
-    lost.extend(replaced(wanted, seen));
+    lost.extend(wrong_message(desired, pod));
+    lost.extend(wrong_limit(desired, pod, own, seen));
+    lost.extend(replaced(desired, seen));
     lost.extend(too_many(own, seen));
     lost
 }
@@ -167,20 +167,20 @@ fn was_cut_short(pod: &Pod) -> bool {
 }
 
 /// What the agent says of a container that has to run.
-fn not_ready(wanted: &Wanted, pod: &Pod, name: &str) -> Option<String> {
+fn not_ready(desired: &ExpectedPod, pod: &Pod, name: &str) -> Option<String> {
     let status = statuses(pod).find(|status| status.name == name);
-    let Some(status) = status.filter(|status| status.ready == wanted.character.is_ready(name)) else {
-        let not = if wanted.character.is_ready(name) { "isn't" } else { "is" };
+    let Some(status) = status.filter(|status| status.ready == desired.character.is_ready(name)) else {
+        let not = if desired.character.is_ready(name) { "isn't" } else { "is" };
         return Some(format!("its container {name} {not} ready"));
     };
-    let settled = wanted.settled.as_ref().filter(|_| wanted.touch == Touch::None)?;
+    let settled = desired.settled.as_ref().filter(|_| desired.touch == Touch::None)?;
     let (before, now) = (settled.restarts.get(name).copied().unwrap_or_default(), status.restart_count);
     (now != before).then(|| format!("its container {name} had {before} restarts and has {now}"))
 }
 
 /// What the agent shows of the end of a pod's main container.
-fn wrong_message(wanted: &Wanted, pod: &Pod) -> Option<String> {
-    let expected = wanted.character.message()?;
+fn wrong_message(desired: &ExpectedPod, pod: &Pod) -> Option<String> {
+    let expected = desired.character.message()?;
     let status = statuses(pod).find(|status| status.name == MAIN);
     let terminated = status.and_then(|status| status.state.as_ref()?.terminated.as_ref());
     let said = terminated.map(|terminated| terminated.message.as_deref().unwrap_or_default());
@@ -188,16 +188,17 @@ fn wrong_message(wanted: &Wanted, pod: &Pod) -> Option<String> {
 }
 
 /// The limit that the manifest asks for is in the status and in the kernel.
-fn wrong_limit(wanted: &Wanted, pod: &Pod, own: &RuntimePod, seen: &NodeSnapshot) -> Option<String> {
-    if !matches!(wanted.character, Character::Varied(_)) {
+fn wrong_limit(desired: &ExpectedPod, pod: &Pod, own: &RuntimePod, seen: &NodeSnapshot) -> Option<String> {
+    if !matches!(desired.character, Character::Varied(_)) {
         return None;
     }
     let container = own.containers.iter().find(|one| one.name == MAIN && runs(one))?;
-    let (expected, shown) = (cpu_limit(wanted.cpu), shown_limit(pod));
+    let (expected, shown) = (cpu_limit(desired.cpu), shown_limit(pod));
     if shown.as_ref() != Some(&expected) {
         return Some(format!("its limit is shown as {shown:?}, not {expected}"));
     }
-    let (expected, real) = (cpu_limit_milli(wanted.cpu), seen.cpu_limits.get(container.id.as_str()).copied());
+    let (expected, real) =
+        (cpu_limit_milli(desired.cpu), seen.cpu_limits.get(container.id.as_str()).copied());
     (real != Some(expected)).then(|| format!("its limit is {real:?} thousandths, not {expected}"))
 }
 
@@ -213,20 +214,20 @@ fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     })
 }
 
-/// Whether what nobody touched is another one than it was.
-fn replaced(wanted: &Wanted, seen: &NodeSnapshot) -> Vec<String> {
-    let Some(settled) = &wanted.settled else { return Vec::new() };
-    let now = ids(&wanted.name, seen);
+/// Whether what wasn't touched is another one than it was.
+fn replaced(desired: &ExpectedPod, seen: &NodeSnapshot) -> Vec<String> {
+    let Some(settled) = &desired.settled else { return Vec::new() };
+    let now = ids(&desired.name, seen);
     let mut lost = Vec::new();
-    if wanted.touch <= Touch::Containers && settled.sandbox != now.sandbox {
+    if desired.touch <= Touch::Containers && settled.sandbox != now.sandbox {
         lost.push(format!("its sandbox was {:?} and is {:?}", settled.sandbox, now.sandbox));
     }
     let kept = |ids: &Ids| -> BTreeMap<String, String> {
-        let kept = ids.containers.iter().filter(|(name, _)| wanted.character.keeps(name));
+        let kept = ids.containers.iter().filter(|(name, _)| desired.character.keeps(name));
         kept.map(|(name, id)| (name.clone(), id.clone())).collect()
     };
     let (before, after) = (kept(settled), kept(&now));
-    if wanted.touch == Touch::None && before != after {
+    if desired.touch == Touch::None && before != after {
         lost.push(format!("its containers were {before:?} and are {after:?}"));
     }
     lost
@@ -256,8 +257,8 @@ fn too_many(pod: &RuntimePod, seen: &NodeSnapshot) -> Vec<String> {
 }
 
 /// What is there and belongs to no manifest.
-fn left_over(wanted: &BTreeMap<String, Wanted>, seen: &NodeSnapshot) -> Vec<Loss> {
-    let names: BTreeSet<String> = wanted.keys().map(|name| full_name(name)).collect();
+fn left_over(desired: &BTreeMap<String, ExpectedPod>, seen: &NodeSnapshot) -> Vec<Loss> {
+    let names: BTreeSet<String> = desired.keys().map(|name| full_name(name)).collect();
     let mut uids = BTreeSet::new();
     let mut losses = doubles(&seen.runtime);
     let mut lost = |pod: &str, what: &str| losses.push(Loss { pod: pod.to_owned(), what: what.to_owned() });

@@ -9,7 +9,7 @@ mod random;
 mod shape;
 
 pub use checks::{Loss, NodeSnapshot, count, doubles, full_name, ids};
-pub use pods::{Character, Ids, Kind, Touch, Wanted};
+pub use pods::{Character, ExpectedPod, Ids, Kind, Touch};
 pub use random::Random;
 pub use shape::Shape;
 

@@ -86,8 +86,8 @@ impl Character {
         matches!(self, Self::Varied(shape) if shape.is_never_tried_again())
     }
 
-    /// Whether it begins anew with a UID that it had before. What was stopped before an agent was killed has ended by itself
-    /// in the eyes of the next one, and only what is always restarted begins anew then.
+    /// Whether it begins again with a UID that it had before. What was stopped before an agent was killed has ended by itself
+    /// in the eyes of the next one, and only what is always restarted begins again then.
     pub fn may_come_back(self) -> bool {
         match self {
             Self::Varied(shape) => shape.is_always_restarted(),
@@ -96,7 +96,7 @@ impl Character {
         }
     }
 
-    /// What its main container said when it ended, if that can be told.
+    /// What its main container said when it ended, if that is known.
     pub fn message(self) -> Option<&'static str> {
         match self {
             Self::Varied(shape) => shape.message(),
@@ -114,7 +114,7 @@ impl Character {
         }
     }
 
-    /// Whether a container, once there, stays the same one as long as nobody touches the pod.
+    /// Whether a container, once there, stays the same one as long as the pod isn't touched.
     pub fn keeps(self, container: &str) -> bool {
         match self {
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Deferred | Self::Job => true,
@@ -158,7 +158,7 @@ pub struct Ids {
 
 /// A pod that a manifest has.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct ExpectedPod {
     /// As the manifest has it; see [`full_name`](crate::full_name).
     pub name: String,
     /// What it is to come to.
@@ -177,7 +177,7 @@ pub struct Wanted {
     pub settled: Option<Ids>,
 }
 
-impl Wanted {
+impl ExpectedPod {
     /// A pod that is new: all of it is still to come.
     pub fn new(name: String, character: Character, fixed_uid: bool) -> Self {
         Self { name, character, fixed_uid, variable: 0, label: 0, cpu: 0, touch: Touch::All, settled: None }

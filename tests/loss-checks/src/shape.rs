@@ -81,8 +81,8 @@ pub struct Shape {
     policy: &'static str,
     inits: usize,
     sidecar: bool,
-    /// A second container beside the main one.
-    beside: bool,
+    /// A second container next to the main one.
+    second_container: bool,
     readiness: Option<Check>,
     liveness: Option<Check>,
     startup: Option<Check>,
@@ -149,7 +149,7 @@ impl Shape {
             policy,
             inits: [0, 0, 1, 2][random.below(4)],
             sidecar: random.chance(25),
-            beside: random.chance(15),
+            second_container: random.chance(15),
             readiness,
             liveness,
             startup,
@@ -174,7 +174,7 @@ impl Shape {
             policy,
             inits: 0,
             sidecar: false,
-            beside: false,
+            second_container: false,
             readiness: None,
             liveness: None,
             startup: None,
@@ -200,8 +200,8 @@ impl Shape {
             | Course::FailsAgain
             | Course::FailsByRule
             | Course::Unhealthy => "Running",
-            // What runs beside it isn't done.
-            Course::Done | Course::Fails if self.beside => "Running",
+            // What runs next to it isn't done.
+            Course::Done | Course::Fails if self.second_container => "Running",
             Course::Done => "Succeeded",
             Course::Fails | Course::InitFails | Course::Overdue => "Failed",
             Course::InitFailsAgain => "Pending",
@@ -219,9 +219,10 @@ impl Shape {
             return Vec::new();
         }
         let sidecar = self.sidecar.then_some("sidecar");
-        let beside = (self.beside && self.course != Course::InitFailsAgain).then_some("beside");
+        let second_container =
+            (self.second_container && self.course != Course::InitFailsAgain).then_some("beside");
         let main = matches!(self.course, Course::Runs | Course::NeverReady).then_some("app");
-        main.into_iter().chain(beside).chain(sidecar).collect()
+        main.into_iter().chain(second_container).chain(sidecar).collect()
     }
 
     /// Whether a container that runs is ready.
@@ -229,7 +230,7 @@ impl Shape {
         container != "app" || self.course != Course::NeverReady
     }
 
-    /// Whether a container, once there, stays the same one as long as nobody touches the pod.
+    /// Whether a container, once there, stays the same one as long as the pod isn't touched.
     pub(crate) fn keeps(self, container: &str) -> bool {
         match self.course {
             Course::Runs | Course::NeverReady | Course::Done | Course::Fails => true,

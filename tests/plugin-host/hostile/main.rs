@@ -1,4 +1,4 @@
-//! The hostile corpus against the plugin host, with honest plugins of every role beside it.
+//! The hostile corpus against the plugin host, with honest plugins of every role next to it.
 //!
 //! A process of its own, for what it takes is measured: descriptors, threads and memory must come back. A third of the corpus
 //! is played unless `HOSTILE_CORPUS=all`; `HOSTILE_CORPUS=<name>` plays the attacks whose names begin so.

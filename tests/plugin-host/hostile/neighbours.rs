@@ -29,7 +29,7 @@ pub(crate) const ENTRIES: &str = "\
 const PERIOD: Duration = Duration::from_millis(50);
 /// How long a probe may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Wrong answers that are kept to be told.
+/// Wrong answers that are kept for the report.
 const WRONG_MAX: usize = 5;
 
 /// What they answered.
@@ -110,13 +110,13 @@ impl Neighbours {
             }
             self.note(2, &self.0.sets, last);
             last = Instant::now();
-            let told = pods.first().and_then(|pod| pod.metadata.annotations.as_ref()?.get("polls"));
+            let reported = pods.first().and_then(|pod| pod.metadata.annotations.as_ref()?.get("polls"));
             polls += 1;
-            if pods.len() != 1 || told != Some(&polls.to_string()) {
-                self.wrong(format!("the good source has {told:?} at its poll {polls}"));
+            if pods.len() != 1 || reported != Some(&polls.to_string()) {
+                self.wrong(format!("the good source has {reported:?} at its poll {polls}"));
             }
         }
-        self.wrong("nobody polls the sources any more".to_owned());
+        self.wrong("no one polls the sources any more".to_owned());
     }
 
     fn note(&self, which: usize, count: &AtomicUsize, began: Instant) {

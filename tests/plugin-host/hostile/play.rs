@@ -90,7 +90,7 @@ fn is_tried(attack: &Attack, status: &PluginStatus, began: Instant) -> bool {
     }
 }
 
-/// Nobody told what nobody may know.
+/// No plugin reported what no plugin may know.
 fn check_secrets(text: &str) -> Result<(), String> {
     if text.contains(CANARY) || text.contains("root:x:0") {
         return Err(format!("it read what it mustn't: {text}"));
@@ -157,9 +157,9 @@ async fn ask(stage: &Stage, attack: &'static Attack) -> Result<(), String> {
     }
 }
 
-/// In quarantine it isn't asked, and the reason was told under its name.
+/// In quarantine it isn't asked, and the reason was reported under its name.
 async fn left_alone(stage: &Stage, attack: &'static Attack) -> Result<(), String> {
-    told_of_quarantine(stage, attack).await?;
+    notified_of_quarantine(stage, attack).await?;
     let calls = status(stage, attack.name)?.calls();
     let said = say(stage, attack).await;
     let after = status(stage, attack.name)?;
@@ -170,20 +170,20 @@ async fn left_alone(stage: &Stage, attack: &'static Attack) -> Result<(), String
     Ok(())
 }
 
-async fn told_of_quarantine(stage: &Stage, attack: &Attack) -> Result<(), String> {
+async fn notified_of_quarantine(stage: &Stage, attack: &Attack) -> Result<(), String> {
     let Expected::Fails(words) = attack.expected else { return Ok(()) };
-    let told = |stage: &Stage| {
+    let reported = |stage: &Stage| {
         let events = stage.events.about(attack.name);
         events.iter().any(|(reason, message)| reason == "PluginQuarantined" && message.contains(words))
     };
     // The event may come a moment after the state.
-    if stage.until(told).await {
+    if stage.until(reported).await {
         return Ok(());
     }
     Err(format!("no event says why it is in quarantine: {:?}", stage.events.about(attack.name)))
 }
 
-/// What the agent is told when it asks.
+/// What the agent gets when it asks.
 async fn say(stage: &Stage, attack: &'static Attack) -> String {
     let name = attack.name;
     match attack.role {
@@ -214,7 +214,7 @@ async fn watch(stage: &Stage, attack: &'static Attack) -> Result<(), String> {
             let quarantined = |stage: &Stage| {
                 stage.status(name).is_some_and(|status| status.state == PluginState::Quarantined)
             };
-            // A poll that the host blames nobody for leaves no error.
+            // A poll that is no plugin's fault leaves no error.
             let no_blame = |stage: &Stage| {
                 let status = stage.status(name);
                 status.is_some_and(|status| status.calls() > 0 && status.last_error.is_none())
@@ -229,7 +229,7 @@ async fn watch(stage: &Stage, attack: &'static Attack) -> Result<(), String> {
                 return Err(format!("{words:?} isn't in {error:?}"));
             }
             if quarantined(stage) {
-                told_of_quarantine(stage, attack).await?;
+                notified_of_quarantine(stage, attack).await?;
             }
         }
         Expected::Tells(words) => {

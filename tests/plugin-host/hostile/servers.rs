@@ -1,4 +1,4 @@
-//! Servers that misbehave, and listeners that nobody may reach.
+//! Servers that misbehave, and listeners that no plugin may reach.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Servers {
             .replace("{port}", &self.forbidden_port.to_string())
     }
 
-    /// How often somebody came to where nobody may come.
+    /// How many connections came to where none may come.
     pub(crate) fn reached(&self) -> usize {
         self.reached.load(Ordering::Relaxed)
     }
@@ -81,7 +81,7 @@ async fn listen(ip: IpAddr) -> (TcpListener, SocketAddr) {
 async fn forbid(tasks: &mut JoinSet<()>, reached: &Arc<AtomicUsize>) -> u16 {
     let (first, address) = listen(HOST).await;
     let port = address.port();
-    // The address is nobody else's, and so is the port on it.
+    // The address isn't used elsewhere, nor is the port on it.
     let second =
         TcpListener::bind((OTHER, port)).await.expect("the port is free on a loopback address of ours");
     for listener in [first, second] {
@@ -132,7 +132,7 @@ async fn hold(connection: TcpStream) {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let mut byte = [0];
         let gone = match connection.try_read(&mut byte) {
-            // A little is read, or nobody would know that the other side has gone.
+            // A little is read, or it would be unknown that the other side has gone.
             Ok(read) => read == 0,
             Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
         };

@@ -1,4 +1,4 @@
-//! A node with honest plugins of every role, that the attackers are loaded beside.
+//! A node with honest plugins of every role, that the attackers are loaded next to.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +24,7 @@ use crate::play;
 
 use crate::servers::Servers;
 
-/// What mustn't be read, beside the folders of the plugins.
+/// What mustn't be read, other than the folders of the plugins.
 pub(crate) const CANARY: &str = "CANARY-8f14e45f";
 /// What may be more than before the attacks once they are over. Allocators keep a little; nothing else may stay.
 const GROWTH_MAX: Usage = Usage { files: 4, threads: 8, memory_kib: 64 << 10 };
@@ -156,7 +156,7 @@ impl Stage {
         *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = Duration::ZERO;
     }
 
-    /// Loads these beside the honest ones and plays them all at once. What was wrong.
+    /// Loads these next to the honest ones and plays them all at once. What was wrong.
     pub(crate) async fn play(&self, batch: &[&'static Attack]) -> Vec<String> {
         let mut entries = String::new();
         for attack in batch {
@@ -193,7 +193,7 @@ impl Stage {
         let pause = *self.pause.lock().unwrap_or_else(PoisonError::into_inner);
         eprintln!(
             "{} attacks in {:.0} s; longest pause of the main runtime {:.0} ms; before: {}; after: {after}; memory at its \
-             peak {} MiB; beside them {}",
+             peak {} MiB; next to them {}",
             played.len(),
             self.began.elapsed().as_secs_f64(),
             pause.as_secs_f64() * 1e3,
@@ -226,7 +226,7 @@ impl Stage {
             }
         }
         if self.servers.reached() > 0 {
-            problems.push(format!("{} times somebody came to where nobody may", self.servers.reached()));
+            problems.push(format!("{} times a connection came to where none may", self.servers.reached()));
         }
         problems
     }
@@ -263,9 +263,9 @@ fn write_configuration(folder: &Path, entries: &str) {
         "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n{}{entries}",
         neighbours::ENTRIES
     );
-    let beside = folder.join("plugins.new");
-    std::fs::write(&beside, text).expect("the test's folder is writable");
-    std::fs::rename(&beside, folder.join("plugins.yaml")).expect("the test's folder is writable");
+    let temporary = folder.join("plugins.new");
+    std::fs::write(&temporary, text).expect("the test's folder is writable");
+    std::fs::rename(&temporary, folder.join("plugins.yaml")).expect("the test's folder is writable");
 }
 
 /// Keeps the longest time that this task wasn't given its turn.

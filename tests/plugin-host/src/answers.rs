@@ -69,7 +69,7 @@ async fn a_shortage_lets_the_later_handlers_speak() {
     let node = Node::with(&entries).await;
     assert_eq!(node.admit(critical("web")).await, reject("NotWanted", "this pod isn't wanted"));
     match node.admit(pod("web")).await {
-        Decision::Reject { reason, .. } => assert_eq!(reason, "OutOfcpu", "the first refusal is told"),
+        Decision::Reject { reason, .. } => assert_eq!(reason, "OutOfcpu", "the first refusal is reported"),
         other => panic!("{other:?}"),
     }
 }

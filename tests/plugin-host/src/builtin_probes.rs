@@ -12,7 +12,7 @@ use witlet_wasm::plugin::Builtin;
 use witlet_wasm::plugin::config::Grants;
 
 use crate::node::{Node, Setting, cache, pod};
-use crate::servers::{ClosedPort, Runs, Seen, Server, ServerKinds, answer, read_head};
+use crate::servers::{ClosedPort, RequestLog, Runs, Server, ServerKinds, answer, read_head};
 
 crate::claims!(
     exec_is_judged_by_its_exit_code_and_its_time,
@@ -20,7 +20,7 @@ crate::claims!(
     an_http_request_is_as_the_spec_has_it,
     http_redirects_are_followed_on_the_same_host_only,
     an_http_server_that_misbehaves_is_a_failure_in_time,
-    an_http_body_is_read_as_far_as_it_is_told,
+    an_http_body_is_read_as_far_as_it_is_asked_for,
     https_takes_any_certificate_and_tells_of_a_server_without_tls,
     tcp_is_judged_by_the_connection,
     grpc_is_judged_by_what_the_health_service_says,
@@ -164,7 +164,7 @@ async fn http_is_judged_by_its_status() {
 
 async fn an_http_request_is_as_the_spec_has_it() {
     let node = node().await;
-    let seen = Seen::default();
+    let seen = RequestLog::default();
     let log = seen.clone();
     let server = Server::http(move |head| {
         log.add(head);
@@ -264,9 +264,9 @@ async fn an_http_server_that_misbehaves_is_a_failure_in_time() {
     };
     let closed = ClosedPort::new();
     let port = closed.port();
-    let nobody =
+    let no_listener =
         format!("Get \"http://127.0.0.1:{port}/x\": dial tcp 127.0.0.1:{port}: connect: connection refused");
-    assert_eq!(failed(ask("HTTP", port, LONG).await), nobody);
+    assert_eq!(failed(ask("HTTP", port, LONG).await), no_listener);
     let named = json!({"port": 80, "host": "no.such.host.invalid"});
     let text = failed(probe(&node, "httpGet", named, LONG).await);
     assert!(text.starts_with("Get \"http://no.such.host.invalid:80/\": dial tcp "), "{text}");
@@ -304,7 +304,7 @@ async fn an_http_server_that_misbehaves_is_a_failure_in_time() {
     }
 }
 
-async fn an_http_body_is_read_as_far_as_it_is_told() {
+async fn an_http_body_is_read_as_far_as_it_is_asked_for() {
     let node = node().await;
     // It would take forever to send all of it.
     let large = Server::new(|mut stream| async move {

@@ -9,7 +9,7 @@ use crate::node::{Node, configuration, pod, pod_in, write};
 
 claims!(
     each_forgery_has_its_name,
-    plugins_that_hang_while_they_load_keep_nobody_from_answering,
+    plugins_that_hang_while_they_load_keep_no_one_from_answering,
     instances_that_wait_leave_room_for_others,
 );
 
@@ -75,7 +75,7 @@ async fn each_forgery_has_its_name() {
     }
 }
 
-async fn plugins_that_hang_while_they_load_keep_nobody_from_answering() {
+async fn plugins_that_hang_while_they_load_keep_no_one_from_answering() {
     let good =
         "- {name: good, component: hostile.wasm, admission: {}, config: reject, limits: {timeout: 5s}}\n";
     let node = Node::with(good).await;

@@ -28,7 +28,7 @@ claims!(
     compiled_code_is_reused,
     a_configured_compile_bomb_does_not_delay_the_start_and_pods_wait_until_its_policy_holds,
     a_component_without_the_role_that_its_entry_names_is_refused,
-    a_missing_role_is_told_beside_a_missing_grant,
+    a_missing_role_is_reported_next_to_a_missing_grant,
     a_shadow_that_is_still_loading_is_not_asked_and_has_not_failed,
 );
 
@@ -219,7 +219,7 @@ async fn a_configured_compile_bomb_does_not_delay_the_start_and_pods_wait_until_
         ..Setting::new(compiler)
     };
     let node = Node::begin(&entries, setting).await.expect("the host starts");
-    assert_eq!(node.status("bomb").state, PluginState::Loading, "nobody waited for it");
+    assert_eq!(node.status("bomb").state, PluginState::Loading, "no one waited for it");
     assert_eq!(node.status(witlet_plugins::ADMISSION[0].name).state, PluginState::Ready);
     match node.admit(crate::node::pod_in("bombed", "web")).await {
         Decision::Defer { reason, message, .. } => {
@@ -243,7 +243,7 @@ async fn a_component_without_the_role_that_its_entry_names_is_refused() {
     assert!(detail.contains(words), "{detail}");
 }
 
-async fn a_missing_role_is_told_beside_a_missing_grant() {
+async fn a_missing_role_is_reported_next_to_a_missing_grant() {
     let shipped = witlet_plugins::SHIPPED.iter().map(|shipped| (shipped.name, shipped.component)).collect();
     let entries = "- {name: bad, component: builtin:redis, podSource: {allow: {namespaces: [default]}}}\n";
     let setting = Setting { shipped, ..Setting::new(crate::node::compiler(cache())) };

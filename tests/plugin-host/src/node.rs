@@ -81,7 +81,7 @@ pub(crate) struct Node {
     pub(crate) events: Arc<Events>,
 }
 
-/// One entry of the configuration for the guest that does what it is told. Only loops are given the default timeout:
+/// One entry of the configuration for the guest that does what its configuration says. Only loops are given the default timeout:
 /// whatever else a guest does takes no time, but the machine may be busy.
 pub(crate) fn hostile(name: &str, behaviour: &str, more: &str) -> String {
     let limits = if behaviour.starts_with("loop") { "" } else { "limits: {timeout: 5s}, " };
@@ -96,18 +96,18 @@ pub(crate) fn configuration(entries: &str) -> String {
     format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n{entries}")
 }
 
-/// Writes a file as careful programs do: beside it first, then in its place.
+/// Writes a file as careful programs do: next to it first, then in its place.
 pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) {
-    let beside = path.with_extension("new");
-    std::fs::write(&beside, content).expect("the test's folder is writable");
-    std::fs::rename(&beside, path).expect("the test's folder is writable");
+    let temporary = path.with_extension("new");
+    std::fs::write(&temporary, content).expect("the test's folder is writable");
+    std::fs::rename(&temporary, path).expect("the test's folder is writable");
 }
 
-/// What a node has beside its configuration.
+/// What a node has in addition to its configuration.
 pub(crate) struct Setting {
     pub(crate) compiler: CompilerConfig,
     pub(crate) builtins: Vec<Builtin>,
-    /// More files beside the configuration.
+    /// More files next to the configuration.
     pub(crate) files: Vec<(&'static str, Vec<u8>)>,
     pub(crate) node: Option<Arc<dyn NodeWatch>>,
     /// Runs commands in probed containers.
@@ -134,7 +134,7 @@ impl Setting {
 }
 
 impl Node {
-    /// With these entries in the configuration and all guests beside it; no built-ins.
+    /// With these entries in the configuration and all guests next to it; no built-ins.
     pub(crate) async fn with(entries: &str) -> Self {
         Self::start(entries, &[], compiler(cache())).await.expect("the host starts")
     }
@@ -210,12 +210,12 @@ impl Node {
         self.host.list().into_iter().find(|status| status.name == name).expect("the plugin is listed")
     }
 
-    /// Writes the configuration anew.
+    /// Writes the configuration again.
     pub(crate) fn configure(&self, text: &str) {
         self.put("plugins.yaml", text);
     }
 
-    /// Writes a file beside the configuration, and has the host look.
+    /// Writes a file next to the configuration, and has the host look.
     pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
         write(&self.folder.path().join(name), content);
         self.host.look();

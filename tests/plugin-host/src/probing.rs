@@ -17,11 +17,11 @@ use crate::node::{Node, Setting, cache, pod};
 
 claims!(
     a_probe_type_is_its_plugin_s,
-    a_type_that_nobody_has_is_told,
+    a_type_that_no_one_has_is_reported,
     what_is_not_granted_is_refused_when_it_is_loaded,
     parameters_are_refused_in_the_type_s_words,
     a_type_that_traps_is_left_alone_and_says_so,
-    probes_beside_two_busy_loops_are_answered,
+    probes_next_to_two_busy_loops_are_answered,
 );
 
 /// A node whose probe type `guest` does what its parameters say, with more such entries.
@@ -88,11 +88,11 @@ async fn a_probe_type_is_its_plugin_s() {
     assert!(status.roles[0].memory_bytes_peak > 0 && status.roles[0].cpu_seconds > 0.0);
 }
 
-async fn a_type_that_nobody_has_is_told() {
+async fn a_type_that_no_one_has_is_reported() {
     let (node, _secrets) = node("- {name: handler, component: no-latest-tag.wasm, admission: {}}\n").await;
     for probe_type in ["guests", "other", "handler", ""] {
-        let told = probe(&node, probe_type, "null").await;
-        assert_eq!(told, Err(ProbeError::UnknownType { probe_type: probe_type.to_owned() }));
+        let reported = probe(&node, probe_type, "null").await;
+        assert_eq!(reported, Err(ProbeError::UnknownType { probe_type: probe_type.to_owned() }));
     }
 }
 
@@ -146,7 +146,7 @@ async fn a_type_that_traps_is_left_alone_and_says_so() {
 }
 
 /// How much later they are is for the benchmarks to say.
-async fn probes_beside_two_busy_loops_are_answered() {
+async fn probes_next_to_two_busy_loops_are_answered() {
     let more = "- {name: busy, component: prober.wasm, probe: {}, \
                 grants: {secrets: [password], exec: true}}\n";
     let (node, _secrets) = node(more).await;

@@ -11,7 +11,7 @@ use witlet_core::runtime::{ContainerId, ExecOutput};
 use witlet_ports::Clock;
 use witlet_wasm::host::{PluginHost, PluginHostConfig};
 use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, replay};
-use witlet_wasm::record::{Answer, Question, RecordedCall, RecorderConfig, read};
+use witlet_wasm::record::{RecordedCall, RecordedRequest, RecordedResponse, RecorderConfig, read};
 
 use crate::claims;
 use crate::node::{Events, cache, configuration, now, pod, request, write};
@@ -21,7 +21,7 @@ claims!(
     a_recorded_verdict_is_replayed_to_the_letter,
     what_a_handler_draws_and_reads_from_its_clock_is_the_same_in_a_replay,
     a_recorded_failure_is_replayed_as_the_same_kind,
-    another_component_or_answer_is_told,
+    another_component_or_answer_is_reported,
     a_probe_is_replayed_with_the_results_of_its_commands,
     a_probe_with_network_or_secrets_is_not_replayed,
     nothing_is_recorded_unless_the_entry_says_so,
@@ -148,7 +148,7 @@ async fn a_recorded_verdict_is_replayed_to_the_letter() {
     let recording = Recording::start(NO_LATEST_TAG).await;
     let Decision::Reject { reason, message } = recording.admit("web").await else { panic!("it is refused") };
     let call = recording.newest("no-latest-tag", 1).await;
-    assert_eq!(call.answer, Answer::Reject { reason, message });
+    assert_eq!(call.answer, RecordedResponse::Reject { reason, message });
     assert!(call.took_nanoseconds > 0 && call.component.ends_with("/no-latest-tag.wasm"), "{call:?}");
     let replayed =
         again(&call, witlet_test_guests::NO_LATEST_TAG, Identity::Recorded).await.expect("replayed");
@@ -160,7 +160,9 @@ async fn what_a_handler_draws_and_reads_from_its_clock_is_the_same_in_a_replay()
     let recording = Recording::start(&hostile("look-around")).await;
     recording.admit("web").await;
     let call = recording.newest("hostile", 1).await;
-    let Answer::Reject { message, .. } = &call.answer else { panic!("it tells what it saw: {call:?}") };
+    let RecordedResponse::Reject { message, .. } = &call.answer else {
+        panic!("it tells what it saw: {call:?}")
+    };
     assert!(!message.is_empty());
     for _ in 0..3 {
         let replayed = again(&call, witlet_test_guests::HOSTILE, Identity::Recorded).await.expect("replayed");
@@ -175,21 +177,21 @@ async fn a_recorded_failure_is_replayed_as_the_same_kind() {
     let replayed = again(&call, witlet_test_guests::HOSTILE, Identity::Recorded).await.expect("replayed");
     assert!(replayed.same, "{replayed:?}");
     assert!(
-        matches!(&replayed.answer, Answer::Failed { outcome, .. } if outcome == "trapped"),
+        matches!(&replayed.answer, RecordedResponse::Failed { outcome, .. } if outcome == "trapped"),
         "{replayed:?}"
     );
 }
 
-async fn another_component_or_answer_is_told() {
+async fn another_component_or_answer_is_reported() {
     let recording = Recording::start(&hostile("reject")).await;
     recording.admit("web").await;
     let mut call = recording.newest("hostile", 1).await;
     let other = again(&call, witlet_test_guests::NO_LATEST_TAG, Identity::Recorded).await;
     assert!(matches!(other, Err(ReplayError::Digest { .. })), "{other:?}");
-    // It has no use for this configuration, or another opinion: either way that is told.
+    // It has no use for this configuration, or another opinion: either way that is reported.
     let other = again(&call, witlet_test_guests::NO_LATEST_TAG, Identity::Any).await;
     assert!(other.as_ref().map_or(true, |replayed| !replayed.same), "{other:?}");
-    call.answer = Answer::Admit;
+    call.answer = RecordedResponse::Admit;
     let replayed = again(&call, witlet_test_guests::HOSTILE, Identity::Recorded).await.expect("replayed");
     assert!(!replayed.same, "{replayed:?}");
 }
@@ -205,15 +207,15 @@ async fn a_probe_is_replayed_with_the_results_of_its_commands() {
     let replayed = again(&call, &exec, Identity::Recorded).await.expect("replayed");
     assert!(replayed.same && replayed.commands.is_none(), "{replayed:?}");
     // With other results of the command another answer.
-    let Question::Probe(question) = &mut call.question else { panic!("a probe: {call:?}") };
+    let RecordedRequest::Probe(question) = &mut call.question else { panic!("a probe: {call:?}") };
     question.execs[0].exit_code = Some(0);
     let replayed = again(&call, &exec, Identity::Recorded).await.expect("replayed");
     assert!(!replayed.same && replayed.commands.is_none(), "{replayed:?}");
     // A command that wasn't recorded isn't run.
-    let Question::Probe(question) = &mut call.question else { panic!("a probe: {call:?}") };
+    let RecordedRequest::Probe(question) = &mut call.question else { panic!("a probe: {call:?}") };
     question.execs[0].command = vec!["true".to_owned()];
     let replayed = again(&call, &exec, Identity::Recorded).await.expect("replayed");
-    assert!(replayed.commands.is_some_and(|told| told.contains("/alive")), "the command is told");
+    assert!(replayed.commands.is_some_and(|reported| reported.contains("/alive")), "the command is reported");
 }
 
 async fn a_probe_with_network_or_secrets_is_not_replayed() {
@@ -229,7 +231,7 @@ async fn a_probe_with_network_or_secrets_is_not_replayed() {
     let outcome = recording.probe("prober", r#"{"do": "secret", "text": "key"}"#).await;
     assert_eq!(outcome, ProbeOutcome::Success("hunter2-and-more".to_owned()));
     let call = recording.newest("prober", 1).await;
-    assert_eq!(call.answer, Answer::Success { detail: "[secret key]".to_owned() });
+    assert_eq!(call.answer, RecordedResponse::Success { detail: "[secret key]".to_owned() });
     let [path] = recording.records("prober").try_into().expect("one call");
     assert!(!std::fs::read_to_string(path).expect("read").contains("hunter2"));
     let refused = again(&call, witlet_test_guests::PROBER, Identity::Recorded).await;

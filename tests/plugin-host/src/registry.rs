@@ -48,7 +48,7 @@ pub(crate) fn trials(arguments: &Arguments) -> Vec<Trial> {
         Trial::test("an_image_is_no_component", || run(image())),
         Trial::test("what_is_pushed_here_is_read_by_others", || run(others::read_by_others())),
         Trial::test("what_others_push_is_pulled_here", || run(others::written_by_others())),
-        Trial::test("reports_go_beside_their_component_and_are_found_and_kept", || run(others::reports())),
+        Trial::test("reports_go_next_to_their_component_and_are_found_and_kept", || run(others::reports())),
         Trial::test("a_push_to_a_private_registry_needs_the_password", || run(others::private_push())),
         Trial::test("a_component_of_a_registry_is_loaded_on_the_word_of_its_report", || {
             run(others::vouched())
@@ -89,7 +89,7 @@ impl Registry {
             let mut registry = Self::spawn(password);
             loop {
                 let is_own = registry.answers().await;
-                // Somebody else may have taken the port meanwhile: once more with another.
+                // Another process may have taken the port meanwhile: once more with another.
                 if registry.process.try_wait().expect("a child").is_some() {
                     break;
                 }
@@ -140,7 +140,7 @@ impl Registry {
         owner.is_some_and(|owner| owner.as_bytes() == self.folder.path().as_os_str().as_encoded_bytes())
     }
 
-    /// The status and the place of an upload; none if nobody answers.
+    /// The status and the place of an upload; none without an answer.
     async fn ask(&self, method: &str, path: &str, kind: &str, body: &[u8]) -> Option<(u16, String)> {
         let answer = self.send(method, path, kind, body).await?;
         let status = answer.status().as_u16();
@@ -246,7 +246,7 @@ async fn open() {
     assert!(folder.join("components").is_dir());
     assert_eq!(*pull(&registries, &reference, None).await.expect("kept"), *component);
     let empty = registry.registries("empty");
-    let error = pull(&empty, &reference, None).await.expect_err("nobody answers");
+    let error = pull(&empty, &reference, None).await.expect_err("no one answers");
     assert!(matches!(error, TransferError::Send { .. }), "{error}");
 }
 

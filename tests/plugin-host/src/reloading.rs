@@ -15,7 +15,7 @@ use crate::claims;
 use crate::node::{Node, Setting, cache, configuration, hostile, pod, request};
 
 claims!(
-    a_changed_configuration_is_taken_and_told,
+    a_changed_configuration_is_taken_and_reported,
     a_broken_configuration_leaves_the_old_plugins_running,
     a_changed_component_is_swapped_in,
     all_plugins_of_one_component_follow_it,
@@ -24,22 +24,22 @@ claims!(
     swaps_under_load_lose_no_call_and_mix_no_versions,
     a_changed_set_is_swapped_as_a_whole,
     the_old_version_is_back_at_once_when_the_entry_is,
-    a_configuration_that_is_removed_is_told_once_and_its_plugins_go_on,
+    a_configuration_that_is_removed_is_reported_once_and_its_plugins_go_on,
     bytes_that_do_not_compile_are_compiled_once,
-    health_goes_on_when_only_the_policy_changes_and_begins_anew_with_the_code,
+    health_goes_on_when_only_the_policy_changes_and_begins_again_with_the_code,
     code_that_is_not_used_any_more_is_unmapped,
     registries_that_hang_keep_no_file_from_being_loaded,
     what_the_compiler_quotes_of_a_component_drives_no_terminal,
 );
 
-async fn a_changed_configuration_is_taken_and_told() {
+async fn a_changed_configuration_is_taken_and_reported() {
     let node = Node::with(&hostile("one", "admit", "")).await;
     assert_eq!(node.admit(pod("web")).await, Decision::Admit);
     let mut generation = node.host.admission().generation();
     generation.mark_unchanged();
     node.configure(&configuration(&hostile("one", "reject", "")));
-    let told = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, generation.changed()).await;
-    assert!(matches!(told, Ok(Ok(()))), "the change was told");
+    let reported = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, generation.changed()).await;
+    assert!(matches!(reported, Ok(Ok(()))), "the change was reported");
     assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }));
     node.configure(&configuration(""));
     node.until("the plugin is gone", |node| node.host.list().is_empty()).await;
@@ -49,7 +49,7 @@ async fn a_changed_configuration_is_taken_and_told() {
 async fn a_broken_configuration_leaves_the_old_plugins_running() {
     let node = Node::with(&hostile("one", "reject", "")).await;
     node.configure(&configuration("- {name: two, component: x.wasm, admission: {}, limits: {timeout: 5}}\n"));
-    node.until("the error is told", |node| node.host.file_error().is_some()).await;
+    node.until("the error is reported", |node| node.host.file_error().is_some()).await;
     let error = node.host.file_error().unwrap_or_default();
     assert!(
         error.contains("plugins.yaml") && error.contains("line 4") && error.contains("duration"),
@@ -103,8 +103,8 @@ async fn all_plugins_of_one_component_follow_it() {
 async fn a_broken_component_leaves_the_old_one_running() {
     let node = Node::with(&hostile("one", "reject", "")).await;
     node.put("hostile.wasm", witlet_test_guests::core_module());
-    // Before it is told, it is pending because its newest version is being loaded.
-    node.until("the error is told", |node| {
+    // Before it is notified, it is pending because its newest version is being loaded.
+    node.until("the error is reported", |node| {
         node.status("one").pending.is_some_and(|pending| pending.contains("core module"))
     })
     .await;
@@ -194,7 +194,7 @@ async fn the_old_version_is_back_at_once_when_the_entry_is() {
     let node = Node::with(&hostile("one", "reject", "")).await;
     node.admit(pod("web")).await;
     node.configure(&configuration(&hostile("one", "refuse-config", "")));
-    node.until("the refusal is told", |node| {
+    node.until("the refusal is reported", |node| {
         node.status("one").pending.is_some_and(|pending| pending.contains("I don't like"))
     })
     .await;
@@ -205,12 +205,12 @@ async fn the_old_version_is_back_at_once_when_the_entry_is() {
     assert_eq!(node.events.reasons(), ["PluginNotLoaded"], "nothing was replaced");
 }
 
-async fn a_configuration_that_is_removed_is_told_once_and_its_plugins_go_on() {
+async fn a_configuration_that_is_removed_is_reported_once_and_its_plugins_go_on() {
     let node = Node::with(&hostile("one", "reject", "")).await;
     let file = node.folder.path().join("plugins.yaml");
     std::fs::remove_file(&file).expect("the test's folder is writable");
     node.host.look();
-    node.until("it is told", |node| node.host.file_error().is_some()).await;
+    node.until("it is reported", |node| node.host.file_error().is_some()).await;
     for _ in 0..3 {
         node.host.look();
         assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "it goes on");
@@ -219,7 +219,7 @@ async fn a_configuration_that_is_removed_is_told_once_and_its_plugins_go_on() {
     assert!(error.contains("plugins.yaml is gone; the plugins that it named last go on"), "{error}");
     node.configure(&configuration(&hostile("one", "reject", "")));
     node.until("it is back", |node| node.host.file_error().is_none()).await;
-    assert_eq!(node.events.reasons(), ["PluginConfigurationMissing"], "told once");
+    assert_eq!(node.events.reasons(), ["PluginConfigurationMissing"], "reported once");
 }
 
 /// Makes a program. Another process writes it: had this one it open, a child that another test starts at that moment
@@ -257,7 +257,7 @@ async fn bytes_that_do_not_compile_are_compiled_once() {
     assert_eq!(compiled(), 2, "once for each content");
 }
 
-async fn health_goes_on_when_only_the_policy_changes_and_begins_anew_with_the_code() {
+async fn health_goes_on_when_only_the_policy_changes_and_begins_again_with_the_code() {
     let node = Node::with(&hostile("bad", "trap", "")).await;
     for _ in 0..witlet_wasm::plugin::FAILURES_TO_QUARANTINE {
         node.admit(pod("web")).await;
@@ -268,7 +268,7 @@ async fn health_goes_on_when_only_the_policy_changes_and_begins_anew_with_the_co
     assert_eq!(node.status("bad").state, PluginState::Quarantined, "the code is as bad as before");
     assert_eq!(node.admit(pod("web")).await, Decision::Admit, "by its new policy");
     node.configure(&configuration(&hostile("bad", "admit", "order: 3")));
-    node.until("it begins anew", |node| node.status("bad").state == PluginState::Ready).await;
+    node.until("it begins again", |node| node.status("bad").state == PluginState::Ready).await;
     assert_eq!(node.admit(pod("web")).await, Decision::Admit);
 }
 

@@ -16,7 +16,7 @@ use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResource
 use witlet_ports::{Containers, RuntimeError};
 
 use witlet_test_servers::answer_http;
-pub(crate) use witlet_test_servers::{ClosedPort, Seen, Server, answer, read_head};
+pub(crate) use witlet_test_servers::{ClosedPort, RequestLog, Server, answer, read_head};
 
 /// More kinds of servers.
 pub(crate) trait ServerKinds: Sized {
@@ -63,9 +63,9 @@ impl ServerKinds for Server {
 
     async fn conversing(script: &'static [(&'static [u8], &'static [u8])]) -> Self {
         Self::new(move |mut stream| async move {
-            for (heard, answer) in script {
-                let mut bytes = vec![0; heard.len()];
-                if stream.read_exact(&mut bytes).await.is_err() || bytes != *heard {
+            for (received, answer) in script {
+                let mut bytes = vec![0; received.len()];
+                if stream.read_exact(&mut bytes).await.is_err() || bytes != *received {
                     return;
                 }
                 let _ = stream.write_all(answer).await;

@@ -138,10 +138,10 @@ async fn a_datagrams_answer_is_compared() {
     let port = socket.local_addr().expect("it is bound").port();
     let mut serving = tokio::task::JoinSet::new();
     serving.spawn(async move {
-        let mut heard = [0; 64];
-        while let Ok((count, from)) = socket.recv_from(&mut heard).await {
-            if &heard[..count] != b"silence" {
-                let _ = socket.send_to(&heard[..count], from).await;
+        let mut received = [0; 64];
+        while let Ok((count, from)) = socket.recv_from(&mut received).await {
+            if &received[..count] != b"silence" {
+                let _ = socket.send_to(&received[..count], from).await;
             }
         }
     });

@@ -11,7 +11,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::SourceName;
 use witlet_core::sources::SourceUpdate;
-use witlet_ports::{FilesError, Jitter, PodFare, PodSourceSet, SOURCE_EVENTS_MAX, SourceEvent, StateStore};
+use witlet_ports::{
+    FilesError, Jitter, PodSourceSet, PodStatusUpdate, SOURCE_EVENTS_MAX, SourceEvent, StateStore,
+};
 use witlet_wasm::host::SourcesConfig;
 use witlet_wasm::plugin::PluginState;
 
@@ -25,7 +27,7 @@ claims!(
     a_source_that_traps_is_quarantined_and_its_last_set_stands,
     a_source_that_is_removed_loses_its_name,
     other_code_and_other_allowances_take_hold_at_once,
-    sources_that_lie_are_told_and_bring_nothing,
+    sources_that_lie_are_reported_and_bring_nothing,
     compose_brings_the_services_of_a_granted_folder,
     a_bundle_comes_over_http_and_is_not_fetched_again_while_it_is_the_same,
     a_bundle_that_was_changed_on_its_way_is_refused,
@@ -55,7 +57,7 @@ impl StateStore for Memory {
     }
 }
 
-/// The sources of a node, as its agent would hear them.
+/// The sources of a node, as its agent would receive them.
 struct Sources {
     node: Node,
     set: Arc<dyn PodSourceSet>,
@@ -90,7 +92,7 @@ impl Sources {
     /// The next set: `source: pods`.
     async fn next(&mut self) -> String {
         let next = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, self.snapshots.recv()).await;
-        let snapshot = next.unwrap_or_else(|_| panic!("no set; told {:?}", self.node.events.messages()));
+        let snapshot = next.unwrap_or_else(|_| panic!("no set; reported {:?}", self.node.events.messages()));
         let SourceEvent { source, update } = snapshot.expect("the sources run");
         let (pods, incomplete) = match update {
             SourceUpdate::Replaced { pods, incomplete } => (pods, incomplete),
@@ -101,7 +103,7 @@ impl Sources {
         format!("{source}: {}{}", names.join(" "), if incomplete.is_some() { " incomplete" } else { "" })
     }
 
-    async fn until_told(&self, words: &str) {
+    async fn until_reported(&self, words: &str) {
         self.node
             .until(words, |node| node.events.messages().iter().any(|message| message.contains(words)))
             .await;
@@ -118,7 +120,7 @@ fn manifest(name: &str, more: &str) -> String {
     )
 }
 
-/// A source that does as told.
+/// A source that does what the case says.
 fn sourcer(name: &str, behaviour: &str, text: &str) -> String {
     format!(
         "- {{name: {name}, component: sourcer.wasm, podSource: {{interval: 1s, allow: {{namespaces: [default]}}}}, \
@@ -135,7 +137,9 @@ async fn pods_of_a_source_are_named_and_those_beyond_its_allowance_left_out() {
     let mut sets = [sources.next().await, sources.next().await];
     sets.sort();
     assert_eq!(sets, ["evil: ", "good: web-n1"]);
-    sources.until_told("was not admitted: violates PodSecurity baseline: spec.hostPID may not be true").await;
+    sources
+        .until_reported("was not admitted: violates PodSecurity baseline: spec.hostPID may not be true")
+        .await;
     assert_eq!(sources.names(), ["evil", "good"]);
 }
 
@@ -144,18 +148,18 @@ async fn a_source_that_does_not_load_keeps_its_name_and_says_nothing() {
     let entries = [broken.to_owned(), sourcer("good", "empty", "")];
     let mut sources = Sources::of(&entries.concat()).await;
     assert_eq!(sources.next().await, "good: ");
-    sources.until_told("NotLoaded").await;
+    sources.until_reported("NotLoaded").await;
     assert_eq!(sources.names(), ["broken", "good"], "its pods are safe");
     assert!(!sources.node.events.messages().iter().any(|message| message.contains("Loading")));
     let silence = tokio::time::timeout(Duration::from_secs(2), sources.snapshots.recv()).await;
-    assert!(silence.is_err(), "nobody says that it has none");
+    assert!(silence.is_err(), "no one says that it has none");
 }
 
 async fn a_source_that_traps_is_quarantined_and_its_last_set_stands() {
     let mut sources = Sources::of(&sourcer("edge", "pods", &manifest("web", ""))).await;
     assert_eq!(sources.next().await, "edge: web-n1");
     sources.node.configure(&configuration(&sourcer("edge", "trap", "")));
-    sources.until_told("Trapped").await;
+    sources.until_reported("Trapped").await;
     sources
         .node
         .until("it is in quarantine", |node| node.status("edge").state == PluginState::Quarantined)
@@ -163,7 +167,7 @@ async fn a_source_that_traps_is_quarantined_and_its_last_set_stands() {
     assert!(sources.snapshots.try_recv().is_err(), "no other set was sent");
     sources.node.configure(&configuration(&sourcer("edge", "pods", &manifest("db", ""))));
     assert_eq!(sources.next().await, "edge: db-n1");
-    sources.until_told("Resynced").await;
+    sources.until_reported("Resynced").await;
 }
 
 async fn a_source_that_is_removed_loses_its_name() {
@@ -176,7 +180,7 @@ async fn a_source_that_is_removed_loses_its_name() {
     let gone =
         tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, names.wait_for(|names| names.len() == 1)).await;
     assert!(gone.is_ok_and(|names| names.is_ok()));
-    sources.until_told("is no pod source any more, its pods end").await;
+    sources.until_reported("is no pod source any more, its pods end").await;
 }
 
 async fn other_code_and_other_allowances_take_hold_at_once() {
@@ -185,12 +189,12 @@ async fn other_code_and_other_allowances_take_hold_at_once() {
     let stricter = sourcer("edge", "pods", &manifest("web", "")).replace("[default]", "[other]");
     sources.node.configure(&configuration(&stricter));
     assert_eq!(sources.next().await, "edge: ");
-    sources.until_told("namespace default is not in podSource.allow.namespaces").await;
+    sources.until_reported("namespace default is not in podSource.allow.namespaces").await;
     sources.node.configure(&configuration(&sourcer("edge", "pods", &manifest("web", ""))));
     assert_eq!(sources.next().await, "edge: web-n1");
 }
 
-async fn sources_that_lie_are_told_and_bring_nothing() {
+async fn sources_that_lie_are_reported_and_bring_nothing() {
     let entries = [
         sourcer("never", "unchanged", ""),
         sourcer("nothing", "no-pods", ""),
@@ -201,11 +205,11 @@ async fn sources_that_lie_are_told_and_bring_nothing() {
     ];
     let mut sources = Sources::of(&entries.concat()).await;
     assert_eq!(sources.next().await, "speaks: ");
-    sources.until_told("Unavailable: the link is down").await;
-    sources.until_told("the first answer must not be `unchanged`").await;
+    sources.until_reported("Unavailable: the link is down").await;
+    sources.until_reported("the first answer must not be `unchanged`").await;
     sources
         .node
-        .until("each was told", |node| {
+        .until("each was reported", |node| {
             let failed = node.events.reasons();
             failed.iter().filter(|reason| *reason == "PodSourceFailed").count() >= 5
         })
@@ -225,7 +229,7 @@ async fn compose_brings_the_services_of_a_granted_folder() {
     let mut sources = Sources::of(&entry).await;
     assert_eq!(sources.next().await, "compose: shop-db-n1 shop-web-n1");
     write("services: {web: {image: a}, db: {image: b, build: .}}");
-    sources.until_told("service db: build isn't supported").await;
+    sources.until_reported("service db: build isn't supported").await;
     write("services: {web: {image: a}}");
     assert_eq!(sources.next().await, "compose: shop-web-n1");
     std::fs::remove_file(folder.path().join("shop.yaml")).expect("removed");
@@ -286,7 +290,7 @@ async fn a_bundle_that_was_changed_on_its_way_is_refused() {
     let mut sources = Sources::of(&entry).await;
     assert_eq!(sources.next().await, "fleet: web-n1");
     forged.store(true, Ordering::Relaxed);
-    sources.until_told("none of the configured keys has signed the bundle").await;
+    sources.until_reported("none of the configured keys has signed the bundle").await;
     assert!(sources.snapshots.try_recv().is_err(), "the last set stands");
 }
 
@@ -301,9 +305,9 @@ async fn without_a_grant_neither_files_nor_servers_are_reached() {
     );
     let mut sources = Sources::of(&entries).await;
     assert_eq!(sources.next().await, "deaf: ");
-    sources.until_told(&format!("asking {} isn't granted", server.address)).await;
-    sources.until_told("/etc: ").await;
+    sources.until_reported(&format!("asking {} isn't granted", server.address)).await;
+    sources.until_reported("/etc: ").await;
     assert!(sources.set.listeners().contains(&SourceName::from("deaf")), "the guest has the optional export");
-    let unknown = sources.set.tell(&SourceName::from("nobody"), Vec::<PodFare>::new()).await;
+    let unknown = sources.set.tell(&SourceName::from("nobody"), Vec::<PodStatusUpdate>::new()).await;
     assert!(unknown.is_err());
 }

@@ -23,7 +23,7 @@ claims!(
     a_handle_of_an_earlier_request_is_refused,
     a_hanging_plugin_does_not_hold_up_pods_it_does_not_match,
     an_instance_that_grew_near_its_limit_is_not_kept,
-    a_shadow_changes_nothing_and_its_differences_are_told,
+    a_shadow_changes_nothing_and_its_differences_are_reported,
     a_shadow_that_hangs_or_traps_costs_no_pod_anything,
     a_rejection_is_asked_for_again_on_a_newer_node,
 );
@@ -159,8 +159,8 @@ async fn a_used_instance_that_runs_out_of_memory_gets_another_try() {
 async fn a_handle_of_an_earlier_request_is_refused() {
     let node = Node::with(&warm("keep-handle", "max: 1")).await;
     assert_eq!(message(&node, "first").await, "");
-    let told = message(&node, "second").await;
-    assert!(told.contains("the handle belongs to an earlier request"), "{told}");
+    let reported = message(&node, "second").await;
+    assert!(reported.contains("the handle belongs to an earlier request"), "{reported}");
 }
 
 async fn a_hanging_plugin_does_not_hold_up_pods_it_does_not_match() {
@@ -197,7 +197,7 @@ async fn report(node: &Node, name: &str, answers: u64) -> ShadowReport {
     report(node)
 }
 
-async fn a_shadow_changes_nothing_and_its_differences_are_told() {
+async fn a_shadow_changes_nothing_and_its_differences_are_reported() {
     let entries = hostile("real", "reject", "match: {namespaces: [strict]}")
         + &hostile("same", "reject", "mode: shadow, match: {namespaces: [strict]}")
         + &hostile("stricter", "reject", "mode: shadow, order: 1")
@@ -235,7 +235,7 @@ async fn a_shadow_that_hangs_or_traps_costs_no_pod_anything() {
     assert_eq!(states, [PluginState::Quarantined, PluginState::Quarantined, PluginState::Failed]);
 }
 
-/// A node whose newest facts nobody has seen yet.
+/// A node whose newest facts weren't seen yet.
 struct Newer(watch::Sender<Arc<NodeFacts>>);
 
 #[async_trait]

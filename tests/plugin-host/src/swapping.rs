@@ -20,7 +20,7 @@ use crate::node::{Node, Setting, cache, configuration, pod};
 claims!(
     swaps_under_a_hundred_probes_lose_no_call,
     a_secret_that_is_replaced_is_seen_by_the_next_call,
-    a_secret_that_others_can_read_is_not_used_and_told,
+    a_secret_that_others_can_read_is_not_used_and_reported,
 );
 
 async fn node(compiler: CompilerConfig, entries: &str) -> Node {
@@ -50,8 +50,8 @@ fn request(parameters: &str) -> ProbeRequest {
 
 /// How many swaps: fifty, or what `SOAK_SWAPS` says. The more there are the clearer memory shows, so that it counts then.
 fn swaps() -> (usize, bool) {
-    let wanted = std::env::var("SOAK_SWAPS").ok().and_then(|text| text.parse().ok());
-    (wanted.unwrap_or(50), wanted.is_some())
+    let desired = std::env::var("SOAK_SWAPS").ok().and_then(|text| text.parse().ok());
+    (desired.unwrap_or(50), desired.is_some())
 }
 
 /// The component with a section more that says nothing: other bytes, another digest, the same behaviour.
@@ -181,10 +181,11 @@ fn replaced(node: &Node) -> usize {
 
 /// Replaces the secret's file as careful programs do.
 fn put_secret(node: &Node, value: &str, mode: u32) {
-    let (beside, file) = (node.folder.path().join("new"), node.folder.path().join("password"));
-    std::fs::write(&beside, value).expect("the folder is writable");
-    std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(mode)).expect("it is the test's file");
-    std::fs::rename(&beside, &file).expect("the folder is writable");
+    let (temporary, file) = (node.folder.path().join("new"), node.folder.path().join("password"));
+    std::fs::write(&temporary, value).expect("the folder is writable");
+    std::fs::set_permissions(&temporary, std::fs::Permissions::from_mode(mode))
+        .expect("it is the test's file");
+    std::fs::rename(&temporary, &file).expect("the folder is writable");
     node.host.look();
 }
 
@@ -197,7 +198,7 @@ async fn node_with_secret() -> Node {
 }
 
 /// Asks until the guest says this.
-async fn until_told(node: &Node, expected: ProbeOutcome) {
+async fn until_reported(node: &Node, expected: ProbeOutcome) {
     let types = node.host.probes();
     let request = request(r#"{"do": "secret", "text": "password"}"#);
     let asking = async {
@@ -207,32 +208,32 @@ async fn until_told(node: &Node, expected: ProbeOutcome) {
     };
     tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, asking)
         .await
-        .unwrap_or_else(|_| panic!("never told: {expected:?}"));
+        .unwrap_or_else(|_| panic!("never reported: {expected:?}"));
 }
 
 async fn a_secret_that_is_replaced_is_seen_by_the_next_call() {
     let node = node_with_secret().await;
     for value in ["first", "second", "third"] {
         put_secret(&node, value, 0o600);
-        until_told(&node, ProbeOutcome::Success(value.to_owned())).await;
+        until_reported(&node, ProbeOutcome::Success(value.to_owned())).await;
     }
     let status = node.status("guest");
     assert_eq!(status.pending, None);
     assert!(!node.events.reasons().contains(&"PluginReplaced".to_owned()), "no code was touched");
 }
 
-async fn a_secret_that_others_can_read_is_not_used_and_told() {
+async fn a_secret_that_others_can_read_is_not_used_and_reported() {
     let node = node_with_secret().await;
     assert_eq!(node.events.reasons(), ["SecretNotRead"], "it isn't there yet");
     put_secret(&node, "open", 0o644);
-    node.until("it is told", |node| node.events.reasons().len() == 2).await;
+    node.until("it is reported", |node| node.events.reasons().len() == 2).await;
     let types = node.host.probes();
-    let told = types.probe(&request(r#"{"do": "secret", "text": "password"}"#)).await;
-    assert!(matches!(&told, Ok(ProbeOutcome::Failure(_))), "{told:?}");
+    let reported = types.probe(&request(r#"{"do": "secret", "text": "password"}"#)).await;
+    assert!(matches!(&reported, Ok(ProbeOutcome::Failure(_))), "{reported:?}");
     assert_eq!(node.events.reasons(), ["SecretNotRead", "SecretNotRead"]);
     let message = node.events.messages().pop().unwrap_or_default();
     assert!(message.contains("must have mode 0600 or 0400, found 0644"), "{message}");
     assert!(!message.contains("open"), "{message}");
     put_secret(&node, "closed", 0o600);
-    until_told(&node, ProbeOutcome::Success("closed".to_owned())).await;
+    until_reported(&node, ProbeOutcome::Success("closed".to_owned())).await;
 }

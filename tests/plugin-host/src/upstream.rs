@@ -13,8 +13,8 @@ use crate::node::{Node, cache, now};
 
 crate::claims!(
     every_handler_refuses_in_upstreams_words,
-    the_first_refusal_in_upstreams_order_is_told,
-    a_critical_pod_gets_room_or_hears_that_there_is_none,
+    the_first_refusal_in_upstreams_order_is_reported,
+    a_critical_pod_gets_capacity_or_the_reason_why_not,
     a_resize_is_asked_of_all_handlers,
 );
 
@@ -89,7 +89,7 @@ async fn ask(node: &Node, request: AdmissionRequest) -> Decision {
 }
 
 /// Reason and message, or what else was decided.
-fn told(decision: Decision) -> String {
+fn reported(decision: Decision) -> String {
     match decision {
         Decision::Reject { reason, message } => format!("{reason}: {message}"),
         Decision::Preempt { victims, .. } => {
@@ -193,7 +193,7 @@ async fn every_handler_refuses_in_upstreams_words() {
     for (pod, expected) in refused() {
         let name = pod.metadata.name.clone().unwrap_or_default();
         let facts = if name == "taint" { tainted() } else { facts(node_object()) };
-        assert_eq!(told(ask(&node, request(pod, facts, vec![other()])).await), expected, "{name}");
+        assert_eq!(reported(ask(&node, request(pod, facts, vec![other()])).await), expected, "{name}");
     }
     let plain = ask(&node, request(pod("plain", asks("3")), facts(node_object()), vec![other()])).await;
     assert_eq!(plain, Decision::Admit);
@@ -217,7 +217,7 @@ async fn every_handler_refuses_in_upstreams_words() {
     }
 }
 
-async fn the_first_refusal_in_upstreams_order_is_told() {
+async fn the_first_refusal_in_upstreams_order_is_reported() {
     let node = node().await;
     // A pod with all faults is refused for the first; without that one, for the second; and so on.
     let faults = [
@@ -256,7 +256,7 @@ async fn the_first_refusal_in_upstreams_order_is_told() {
     });
     for (place, expected) in faults {
         let faulty: Pod = serde_json::from_value(object.clone()).expect("a pod");
-        let found = told(ask(&node, request(faulty, tainted(), vec![other()])).await);
+        let found = reported(ask(&node, request(faulty, tainted(), vec![other()])).await);
         assert_eq!(found.split(':').next(), Some(expected), "{found}");
         match place {
             // The pod as a whole states its requests too; it goes on doing so with less.
@@ -273,23 +273,23 @@ async fn the_first_refusal_in_upstreams_order_is_told() {
     assert_eq!(ask(&node, request(clean, tainted(), vec![other()])).await, Decision::Admit);
 }
 
-async fn a_critical_pod_gets_room_or_hears_that_there_is_none() {
+async fn a_critical_pod_gets_capacity_or_the_reason_why_not() {
     let node = node().await;
     let critical = |mut spec: Value| {
         spec["priority"] = json!(2_000_000_000);
         pod("critical", spec)
     };
     let on = |pod: Pod| request(pod, facts(node_object()), vec![other()]);
-    assert_eq!(told(ask(&node, on(critical(asks("4")))).await), "ends uid-of-other");
+    assert_eq!(reported(ask(&node, on(critical(asks("4")))).await), "ends uid-of-other");
     assert_eq!(
-        told(ask(&node, on(critical(asks("5")))).await),
+        reported(ask(&node, on(critical(asks("5")))).await),
         "UnexpectedAdmissionError: Unexpected error while attempting to recover from admission failure: preemption: error \
          finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 1000), ]"
     );
     let mut elsewhere = asks("4");
     elsewhere["nodeSelector"] = json!({"zone": "b"});
-    let found = told(ask(&node, on(critical(elsewhere))).await);
-    assert!(found.starts_with("NodeAffinity: "), "nobody ends for a pod that can't run here: {found}");
+    let found = reported(ask(&node, on(critical(elsewhere))).await);
+    assert!(found.starts_with("NodeAffinity: "), "no one ends for a pod that can't run here: {found}");
 }
 
 async fn a_resize_is_asked_of_all_handlers() {
@@ -309,7 +309,7 @@ async fn a_resize_is_asked_of_all_handlers() {
             "Infeasible: Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000",
         ),
     ] {
-        assert_eq!(told(ask(&node, resize(pod)).await), expected);
+        assert_eq!(reported(ask(&node, resize(pod)).await), expected);
     }
     let before: Vec<u64> = node.host.list().iter().map(|status| status.calls()).collect();
     assert_eq!(before.len(), witlet_plugins::ADMISSION.len());

@@ -98,17 +98,17 @@ async fn a_plugin_without_a_report_is_kept_out_and_its_policy_answers_until_one_
     let entry = hostile("p", "reject", "failurePolicy: Defer");
     let node = node(&demanding(&entry, KEYS), Vec::new()).await;
     assert_eq!(node.status("p").state, PluginState::Failed);
-    let told = detail(&node);
+    let reported = detail(&node);
     let path = node.folder.path().join(REPORT);
     let words =
         format!("requireConformance keeps it out: there is no conformance report at {}", path.display());
-    assert!(told.starts_with(&words) && told.contains("witlet plugin test"), "{told}");
+    assert!(reported.starts_with(&words) && reported.contains("witlet plugin test"), "{reported}");
     let Decision::Defer { message, .. } = node.admit(pod("web")).await else { panic!("it isn't asked") };
     assert!(message.contains("requireConformance"), "{message}");
     node.put(REPORT, good());
     until(&node, PluginState::Ready).await;
     assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "now it is asked");
-    let conformance = node.status("p").conformance.expect("somebody vouches for it");
+    let conformance = node.status("p").conformance.expect("someone vouches for it");
     assert_eq!(conformance.signed_by, key(CI).public().id());
     assert_eq!(PathBuf::from(&conformance.key), node.folder.path().join("ci.pub.pem"));
     assert_eq!((conformance.kit_version.as_str(), conformance.passed), ("0.1.0", true));
@@ -125,11 +125,13 @@ async fn a_report_on_other_bytes_does_not_let_them_in_by_swapping_files() {
     // The same name with the bytes that the report is about, and then back again.
     node.put("hostile.wasm", witlet_test_guests::NO_LATEST_TAG);
     node.until("it was looked at", |node| !detail(node).contains("requireConformance")).await;
-    let told = detail(&node);
+    let reported = detail(&node);
     node.put("hostile.wasm", witlet_test_guests::HOSTILE);
     node.until("it was looked at again", |node| {
         let now = node.status("p");
-        now.detail.or(now.pending).is_some_and(|now| now != told && now.contains("not about this component"))
+        now.detail
+            .or(now.pending)
+            .is_some_and(|now| now != reported && now.contains("not about this component"))
     })
     .await;
 }

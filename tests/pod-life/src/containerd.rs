@@ -22,7 +22,7 @@ use witlet_harness::streams::websocket::{self as websocket, WebSocket};
 /// The pod's grace, far more than it needs.
 const GRACE_SECONDS: i64 = 60;
 
-/// Serves a page, counts aloud, and says goodbye when it is told to end.
+/// Serves a page, counts aloud, and says goodbye when it is stopped.
 const SCRIPT: &str = "mkdir /tmp/w; echo hello from the pod > /tmp/w/index.html; httpd -p 8080 -h /tmp/w\n\
                       trap 'echo goodbye; sleep 1; exit 0' TERM\n\
                       i=0; while :; do i=$((i+1)); echo line $i; sleep 0.2; done";
@@ -57,11 +57,11 @@ fn path(rest: &str) -> String {
 }
 
 /// Reads a followed log until it says this; all that was read so far.
-async fn until(log: &mut TcpStream, text: &mut Vec<u8>, wanted: &str) -> Result<(), Failed> {
-    while !String::from_utf8_lossy(text).contains(wanted) {
+async fn until(log: &mut TcpStream, text: &mut Vec<u8>, expected: &str) -> Result<(), Failed> {
+    while !String::from_utf8_lossy(text).contains(expected) {
         if log.read_buf(text).await? == 0 {
             return Err(
-                format!("the log ended without {wanted:?}: {:?}", String::from_utf8_lossy(text)).into()
+                format!("the log ended without {expected:?}: {:?}", String::from_utf8_lossy(text)).into()
             );
         }
     }
@@ -85,13 +85,17 @@ async fn exec(api: SocketAddr) -> Result<(), Failed> {
     spdy.send(stdin, b"to be said back\n").await?;
     spdy.end(stdin).await?;
     let said = (spdy.all(stdout).await?, spdy.all(stderr).await?);
-    let told: Value = serde_json::from_str(&spdy.all(error).await?)?;
-    let cause = &told["details"]["causes"][0];
+    let reported: Value = serde_json::from_str(&spdy.all(error).await?)?;
+    let cause = &reported["details"]["causes"][0];
     let as_wanted = said == ("to be said back\n".to_owned(), "no good\n".to_owned())
-        && told["reason"] == "NonZeroExitCode"
+        && reported["reason"] == "NonZeroExitCode"
         && cause["reason"] == "ExitCode"
         && cause["message"] == "7";
-    if as_wanted { Ok(()) } else { Err(format!("the command said {said:?} and ended with {told}").into()) }
+    if as_wanted {
+        Ok(())
+    } else {
+        Err(format!("the command said {said:?} and ended with {reported}").into())
+    }
 }
 
 /// The same as kubectl asks since 1.31: by a WebSocket, in which one channel says that another has ended.
@@ -101,13 +105,17 @@ async fn exec_by_websocket(api: SocketAddr) -> Result<(), Failed> {
     let mut socket = WebSocket::new(upgraded(api, "GET", &path, &websocket::headers(WEBSOCKET)).await?);
     socket.send(0, b"to be said back\n").await?;
     socket.send(255, &[0]).await?;
-    let told = socket.until(3, |bytes| bytes.ends_with(b"}")).await?;
+    let reported = socket.until(3, |bytes| bytes.ends_with(b"}")).await?;
     let said = (socket.until(1, |_| true).await?, socket.until(2, |_| true).await?);
-    let told: Value = serde_json::from_slice(&told)?;
+    let reported: Value = serde_json::from_slice(&reported)?;
     let as_wanted = said == (b"to be said back\n".to_vec(), b"no good\n".to_vec())
-        && told["reason"] == "NonZeroExitCode"
-        && told["details"]["causes"][0]["message"] == "7";
-    if as_wanted { Ok(()) } else { Err(format!("the command said {said:?} and ended with {told}").into()) }
+        && reported["reason"] == "NonZeroExitCode"
+        && reported["details"]["causes"][0]["message"] == "7";
+    if as_wanted {
+        Ok(())
+    } else {
+        Err(format!("the command said {said:?} and ended with {reported}").into())
+    }
 }
 
 /// `kubectl debug -it --target=app`: the patch as it was recorded, and the container's terminal.
@@ -134,12 +142,12 @@ async fn debug(cluster: &Cluster, api: SocketAddr) -> Result<(), Failed> {
     socket.send(0, b"busybox grep -c goodby[e] /proc/1/cmdline\n").await?;
     socket.until(1, has("\n1\r\n")).await?;
     socket.send(0, b"exit 5\n").await?;
-    let told: Value = serde_json::from_slice(&socket.until(3, |bytes| bytes.ends_with(b"}")).await?)?;
+    let reported: Value = serde_json::from_slice(&socket.until(3, |bytes| bytes.ends_with(b"}")).await?)?;
     let code = cluster.until("the helper has ended", |c| Some(helper(c)?.terminated?.exit_code)).await?;
-    if (code, &told["status"]) == (5, &json!("Success")) {
+    if (code, &reported["status"]) == (5, &json!("Success")) {
         Ok(())
     } else {
-        Err(format!("the helper ended with {code}, its stream with {told}").into())
+        Err(format!("the helper ended with {code}, its stream with {reported}").into())
     }
 }
 
@@ -172,8 +180,8 @@ async fn within<T>(what: &str, done: impl Future<Output = Result<T, Failed>>) ->
     timeout(WAIT_TIMEOUT, done).await.map_err(|_| Failed::from(format!("never: {what}")))?
 }
 
-/// With which code the API server was told that it ended, before its object went.
-fn told_exit_code(cluster: &Cluster) -> Option<Value> {
+/// The exit code that the API server got, before its object went.
+fn reported_exit_code(cluster: &Cluster) -> Option<Value> {
     let requests = cluster.api().requests();
     let statuses = requests.iter().rev().filter(|request| request.name == "talks" && request.verb == "patch");
     let mut bodies = statuses.filter_map(|request| serde_json::from_slice::<Value>(&request.body).ok());
@@ -190,7 +198,7 @@ pub(crate) async fn a_pods_life(endpoint: String) -> Result<(), Failed> {
 
 async fn play(endpoint: String) -> Result<(), Failed> {
     let ground = Ground::on(Admission { node_rules: true, ..Admission::default() }, endpoint).await?;
-    // The same API server in the clear, where everybody is its administrator: kubectl's requests as bytes.
+    // The same API server in the clear, where all clients are its administrator: kubectl's requests as bytes.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let (api, stop, mut serving) = (listener.local_addr()?, CancellationToken::new(), JoinSet::new());
     let clear = ground.api.clone().serve(listener, Security::Plain(Identity::admin()), stop.clone());
@@ -215,9 +223,11 @@ async fn play(endpoint: String) -> Result<(), Failed> {
     within("it says goodbye", until(&mut log, &mut text, "goodbye\n")).await?;
     within("its log ends", until(&mut log, &mut text, LAST_CHUNK)).await?;
     cluster.until("its object is gone", |c| c.pod("talks").is_none().then_some(())).await?;
-    let code = told_exit_code(&cluster);
+    let code = reported_exit_code(&cluster);
     if code != Some(json!(0)) || address.is_none() {
-        return Err(cluster.complaint(&format!("it was told to have ended with {code:?}, at {address:?}")));
+        return Err(
+            cluster.complaint(&format!("it was reported to have ended with {code:?}, at {address:?}"))
+        );
     }
     // The node forgets it a moment after its object is gone.
     let gone = cluster.daemon.wait_for_pods("the node has none", |pods| pods.is_empty());

@@ -1,4 +1,4 @@
-//! Who is judged when, beside whom, and what a verdict brings.
+//! Which pod is judged when, together with which others, and what a verdict brings.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use witlet_testkit::{FakeAdmission, NOT_BEFORE_SECONDS, SourceHandle, container,
 use crate::support::{events, node, orders, pass, sleeper, started, status};
 
 #[tokio::test(start_paused = true)]
-async fn every_pod_is_judged_beside_all_that_were_admitted_before() {
+async fn every_pod_is_judged_with_all_that_were_admitted_before() {
     let node = started();
     let cpu = |name: &str| pod(name).container(container("app", "sleeper:1").request("cpu", "1500m")).build();
     node.source.put("a", vec![cpu("one"), cpu("two"), cpu("three"), sleeper("four").build()]);
     pass(5.0).await;
     expect![[r#"
-        one-node1 beside 0
-        two-node1 beside 1
-        three-node1 beside 2
-        four-node1 beside 2"#]]
+        one-node1 with 0
+        two-node1 with 1
+        three-node1 with 2
+        four-node1 with 2"#]]
     .assert_eq(&node.admission.asked().join("\n"));
     expect!["Failed UnexpectedAdmissionError"].assert_eq(&status(&node, "three"));
     assert!(status(&node, "four").contains("app: running"));
@@ -75,10 +75,10 @@ async fn a_deferred_pod_holds_nothing_and_is_asked_again_when_it_wished() {
     pass(10.0).await;
     assert!(status(&node, "later").contains("app: running"), "{}", status(&node, "later"));
     expect![[r#"
-        later-node1 beside 0
-        other-node1 beside 0
-        later-node1 beside 1
-        later-node1 beside 1"#]]
+        later-node1 with 0
+        other-node1 with 0
+        later-node1 with 1
+        later-node1 with 1"#]]
     .assert_eq(&node.admission.asked().join("\n"));
 }
 
@@ -159,9 +159,9 @@ async fn a_checkpoint_that_cannot_be_read_costs_one_pod_and_what_earlier_builds_
     node.start();
     pass(5.0).await;
     assert_eq!(node.admission.asked().len(), asked + 1, "only the one whose checkpoint is lost");
-    let told = node.agent().events();
-    let lost: Vec<_> = told.iter().filter(|told| told.event.reason == "CheckpointLost").collect();
-    assert!(matches!(&lost[..], [told] if told.event.message.contains("uid-web")), "{lost:?}");
+    let reported = node.agent().events();
+    let lost: Vec<_> = reported.iter().filter(|reported| reported.event.reason == "CheckpointLost").collect();
+    assert!(matches!(&lost[..], [reported] if reported.event.message.contains("uid-web")), "{lost:?}");
     assert_eq!(node.state.values()["admitted-pods.json"], r#"{"version":1,"admitted":{}}"#);
     assert_eq!(node.state.values()[&of("old")], admitted);
     assert_eq!(node.runtime.starts().len(), 3, "nothing was started again");
@@ -177,8 +177,8 @@ async fn no_pod_starts_before_its_admission_is_saved() {
     assert!(node.agent().unhealthy().iter().any(|why| why.contains("can't be saved")));
     let untold = || {
         let events = node.agent().events();
-        let told = events.iter().filter(|told| told.event.reason == "FailedSaveState");
-        told.map(|told| (told.event.object.to_string(), told.count)).collect::<Vec<_>>()
+        let reported = events.iter().filter(|reported| reported.event.reason == "FailedSaveState");
+        reported.map(|reported| (reported.event.object.to_string(), reported.count)).collect::<Vec<_>>()
     };
     assert_eq!(untold(), [("pod default/p-node1".to_owned(), 1)], "once, however often the write fails");
     node.source.put("b", (0..40).map(|n| sleeper(&format!("more{n}")).build()).collect());
@@ -191,7 +191,7 @@ async fn no_pod_starts_before_its_admission_is_saved() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn new_pods_are_judged_only_when_every_source_was_seen_but_a_dead_source_holds_up_nobody_for_long() {
+async fn new_pods_are_judged_only_when_every_source_was_seen_but_a_dead_source_holds_up_no_one_for_long() {
     let mut node = node();
     let slow = SourceHandle::new("slow", "node1");
     node.more_sources.push(slow.clone());
@@ -204,7 +204,7 @@ async fn new_pods_are_judged_only_when_every_source_was_seen_but_a_dead_source_h
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_pods_of_one_name_in_one_source_are_told_apart_by_an_event() {
+async fn two_pods_of_one_name_in_one_source_are_distinguished_by_an_event() {
     let node = started();
     node.source.put("a", vec![sleeper("twin").build()]);
     node.source.put("b", vec![sleeper("twin").build()]);

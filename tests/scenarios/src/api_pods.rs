@@ -211,7 +211,7 @@ async fn a_finished_pod_keeps_its_status_while_the_server_has_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_generation_that_the_status_is_about_is_told() {
+async fn the_generation_that_the_status_is_about_is_reported() {
     let node = started();
     let with = |generation: i64, value: &str| {
         let mut spec = plain("sleeper:1");

@@ -10,7 +10,7 @@ use witlet_core::runtime::labels;
 use witlet_ports::{AgentView, CgroupError};
 use witlet_testkit::FakeNode;
 
-use crate::support::{condition, node, orders, pass, pod_with_uid, status, told};
+use crate::support::{condition, node, orders, pass, pod_with_uid, reported, status};
 
 /// A node whose agent keeps cgroups.
 fn keeping() -> FakeNode {
@@ -152,7 +152,7 @@ async fn a_cgroup_that_cant_be_made_holds_the_pod_up_until_it_can() {
     expect![[r#"
         FailedToCreatePodContainer ×1 unable to ensure pod container exists: failed to create container for [kubepods burstable poduid-b] : the work on the cgroup didn't finish: create: failed as the test wanted
     "#]]
-    .assert_eq(&told(&node, "b"));
+    .assert_eq(&reported(&node, "b"));
     pass(30.0).await;
     assert!(status(&node, "b").contains("running"), "{}", status(&node, "b"));
 }
@@ -311,16 +311,16 @@ async fn a_resize_sets_the_pods_limits_before_they_grow_and_after_they_shrink() 
     node.cgroups.use_memory("/kubepods/poduid-g", 50 << 20);
     node.source.put("g", pod("g", &guaranteed("1", "32Mi")));
     pass(3.0).await;
-    let told = condition(&node, "g", "PodResizeInProgress").unwrap_or_default();
+    let reported = condition(&node, "g", "PodResizeInProgress").unwrap_or_default();
     assert!(
-        told.contains("attempting to set pod memory limit (33554432) below current usage (52428800)"),
-        "{told}"
+        reported.contains("attempting to set pod memory limit (33554432) below current usage (52428800)"),
+        "{reported}"
     );
     assert_eq!(orders(&node).lines().filter(|line| line.contains("uid-g")).count(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_runtime_that_sizes_sandboxes_hears_of_limits_before_they_are_written() {
+async fn a_runtime_that_sizes_sandboxes_is_notified_of_limits_before_they_are_written() {
     let mut node = keeping();
     node.runtime.set_sizes_sandboxes(true);
     node.start();
@@ -335,16 +335,16 @@ async fn a_runtime_that_sizes_sandboxes_hears_of_limits_before_they_are_written(
         3.000 size sandbox s1 shares 1024 quota 100000 memory 67108864
     "#]]
     .assert_eq(&orders(&node));
-    let told = condition(&node, "g", "PodResizeInProgress").unwrap_or_default();
-    assert!(told.contains("update: failed as the test wanted"), "{told}");
+    let reported = condition(&node, "g", "PodResizeInProgress").unwrap_or_default();
+    assert!(reported.contains("update: failed as the test wanted"), "{reported}");
     pass(60.0).await;
     assert_eq!(condition(&node, "g", "PodResizeInProgress"), None, "it is tried again");
     node.runtime.fail_next("UpdatePodSandboxResources", 1);
     node.source.put("g", pod("g", &guaranteed("2", "128Mi")));
     pass(1.0).await;
-    let told = condition(&node, "g", "PodResizeInProgress").unwrap_or_default();
+    let reported = condition(&node, "g", "PodResizeInProgress").unwrap_or_default();
     let rejected = "failed to notify runtime for UpdatePodSandboxResources (resource=cpu); resize rejected";
-    assert!(told.contains(rejected), "{told}");
+    assert!(reported.contains(rejected), "{reported}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,7 +10,7 @@ use witlet_core::runtime::{ContainerSpec, NamespaceMode, SandboxSpec, SeccompPro
 use witlet_testkit::FakeNode;
 
 use crate::support::{
-    from_spec, node, orders, pass, pod_with_uid, sleeper, started, status, status_of, told,
+    from_spec, node, orders, pass, pod_with_uid, reported, sleeper, started, status, status_of,
 };
 
 /// The pod's sandbox once it runs.
@@ -27,7 +27,7 @@ async fn container(node: &FakeNode, pod: Pod) -> ContainerSpec {
     node.runtime.container_spec("web-node1", "app").expect("a container was made")
 }
 
-/// A pod with these fields beside its container.
+/// A pod with these fields in addition to its container.
 fn with(fields: Value) -> Pod {
     let mut spec = json!({"containers": [{"name": "app", "image": "sleeper:1"}]});
     for (name, value) in fields.as_object().expect("fields") {
@@ -154,8 +154,8 @@ async fn names_of_the_pod_and_its_hosts_file() {
         pod.metadata.uid = Some("u1".to_owned());
         let config = sandbox(&node, pod).await;
         let hosts = node.machine.hosts(&PodUid::from("u1")).unwrap_or_default();
-        let is_told = |line: &&str| !line.is_empty() && !line.contains("ip6") && !line.starts_with('#');
-        let hosts: Vec<&str> = hosts.lines().filter(is_told).collect();
+        let is_reported = |line: &&str| !line.is_empty() && !line.contains("ip6") && !line.starts_with('#');
+        let hosts: Vec<&str> = hosts.lines().filter(is_reported).collect();
         all.push_str(&format!("{what}: {:?}\n  {}\n", config.hostname, hosts.join("\n  ")));
     }
     expect![[r#"
@@ -221,7 +221,7 @@ async fn a_runtime_class_names_its_handler_and_an_unknown_one_starts_nothing() {
     expect![[r#"
         FailedCreatePodSandBox ×1 Failed to create pod sandbox: runtimeclass.node.k8s.io "nobody" not found
     "#]]
-    .assert_eq(&told(&node, "bad"));
+    .assert_eq(&reported(&node, "bad"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -328,14 +328,14 @@ async fn a_pod_with_users_of_its_own_keeps_their_ids_over_restarts_and_gives_the
 }
 
 #[tokio::test(start_paused = true)]
-async fn ids_that_a_kubelet_gave_out_are_nobody_elses_and_ours_are_written_as_it_reads_them() {
+async fn ids_that_a_kubelet_gave_out_are_no_one_elses_and_ours_are_written_as_it_reads_them() {
     let mut node = node();
     let file = |first: u32| {
         let range = format!(r#"[{{"hostId":{first},"containerId":0,"length":65536}}]"#);
         format!(r#"{{"uidMappings":{range},"gidMappings":{range}}}"#)
     };
     node.files.add_user_namespace("uid-kubelets", &file(65_536));
-    // What is left of a pod that is gone keeps nobody from starting.
+    // What is left of a pod that is gone keeps no other pod from starting.
     node.files.add_user_namespace("uid-left", &file(65_536));
     node.start();
     let app = json!({"name": "app", "image": "sleeper:1"});
@@ -378,7 +378,7 @@ async fn a_pod_with_users_of_its_own_is_not_made_where_the_runtime_would_give_it
     node.source.put("web", vec![from_spec("web", json!({"hostUsers": false, "containers": [app]}))]);
     pass(5.0).await;
     assert_eq!(node.runtime.sandbox_spec("web-node1"), None);
-    let events = told(&node, "web");
+    let events = reported(&node, "web");
     let why = "FailedCreatePodSandBox ×1 Failed to create pod sandbox: can't set `spec.hostUsers: false`, \
                runtime does not support user namespaces\n";
     assert_eq!(events, why);

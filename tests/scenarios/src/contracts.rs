@@ -11,10 +11,10 @@ const NEEDS_PROCESSES: [&str; 7] = [
     "exit_codes_are_reported",
     "a_process_that_ignores_being_asked_is_killed_after_its_grace",
     "output_is_logged_in_the_cri_format",
-    "a_log_that_was_moved_away_is_written_anew",
+    "a_log_that_was_moved_away_is_written_again",
     "a_mounted_folder_is_shared_with_the_host_and_other_containers",
     "a_read_only_mount_can_not_be_written",
-    "mounts_are_told_as_they_were_asked_for",
+    "mounts_are_reported_as_they_were_asked_for",
 ];
 
 #[tokio::test(start_paused = true)]
@@ -46,7 +46,7 @@ async fn the_fake_runtime_passes_the_contract_suite() {
         absent_image: "absent:1".to_owned(),
         offers: Offers {
             commands: Some(Commands {
-                beside: sleeper,
+                commands_in: sleeper,
                 writes: vec!["write".to_owned()],
                 fails: (vec!["fail".to_owned()], 3),
                 never_ends: vec!["hang".to_owned()],
@@ -61,7 +61,7 @@ async fn the_fake_runtime_passes_the_contract_suite() {
             ..Offers::default()
         },
         addresses: true,
-        patience: Duration::from_secs(60),
+        timeout: Duration::from_secs(60),
     };
     let report = run_all(&runtime.ports(), &environment).await;
     println!("{report}");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use witlet_ports::{AgentView, ProbeCounts, ProbeError};
 use witlet_testkit::{Endpoint, FakeNode};
 
-use crate::support::{condition, container_of, orders, pass, pod_with_uid, started, told};
+use crate::support::{condition, container_of, orders, pass, pod_with_uid, reported, started};
 
 const REDIS: &str = "redis 10.0.0.1:6379";
 
@@ -69,7 +69,7 @@ async fn an_annotation_replaces_the_check_of_each_probe_that_it_names() {
         Started ×1 Container started
         Unhealthy ×3 Readiness probe failed: no answer to PING
     "#]]
-    .assert_eq(&told(&node, "web"));
+    .assert_eq(&reported(&node, "web"));
     node.endpoints.set(REDIS, Endpoint::default());
     pass(6.0).await;
     assert!(is_ready(&node));
@@ -144,18 +144,18 @@ async fn a_sidecar_has_probes_by_annotation_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_type_that_nobody_has_fails_the_probe_and_is_told_once() {
+async fn a_type_that_no_one_has_fails_the_probe_and_is_reported_once() {
     let node = node();
     let annotation = r#"{"readiness": {"type": "mysql", "periodMilliseconds": 500}}"#;
     node.source.put("web", vec![web(annotation)]);
     pass(10.0).await;
     assert!(!is_ready(&node));
-    let told = told(&node, "web");
+    let reported = reported(&node, "web");
     assert!(
-        told.contains("InvalidProbe ×1 Readiness probe of container app: unknown probe type \"mysql\"\n"),
-        "{told}"
+        reported.contains("InvalidProbe ×1 Readiness probe of container app: unknown probe type \"mysql\"\n"),
+        "{reported}"
     );
-    assert!(told.contains("Readiness probe failed: unknown probe type \"mysql\"\n"), "{told}");
+    assert!(reported.contains("Readiness probe failed: unknown probe type \"mysql\"\n"), "{reported}");
     assert_eq!(asked(&node, "/ready"), [0.0; 0], "the spec's check isn't made in its place");
     assert!(node.agent().stats().probes.readiness.failed >= 8);
 }
@@ -166,13 +166,16 @@ async fn parameters_that_the_type_refuses_fail_the_probe_in_its_words() {
     let annotation = r#"{"liveness": {"type": "redis", "parameters": {"port": "$(DB)"}}}"#;
     node.source.put("web", vec![web(annotation)]);
     pass(12.0).await;
-    let told = told(&node, "web");
+    let reported = reported(&node, "web");
     assert!(
-        told.contains("InvalidProbe ×1 Liveness probe of container app: port must be a number\n"),
-        "{told}"
+        reported.contains("InvalidProbe ×1 Liveness probe of container app: port must be a number\n"),
+        "{reported}"
     );
-    assert!(told.contains("Unhealthy ×1 Liveness probe failed: port must be a number\n"), "{told}");
-    assert!(told.contains("Killing ×1 Container app failed liveness probe, will be restarted\n"), "{told}");
+    assert!(reported.contains("Unhealthy ×1 Liveness probe failed: port must be a number\n"), "{reported}");
+    assert!(
+        reported.contains("Killing ×1 Container app failed liveness probe, will be restarted\n"),
+        "{reported}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -190,7 +193,7 @@ async fn an_annotation_that_cant_be_read_fails_every_probe_of_its_container() {
         Created ×2 Container created
         Started ×2 Container started
     "#]]
-    .assert_eq(&told(&node, "web"));
+    .assert_eq(&reported(&node, "web"));
     assert_eq!(node.endpoints.log(), [""; 0]);
     // It is mended.
     node.source.put("web", vec![web("")]);
@@ -199,7 +202,7 @@ async fn an_annotation_that_cant_be_read_fails_every_probe_of_its_container() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_no_probe_to_fail_is_told_and_changes_nothing() {
+async fn what_has_no_probe_to_fail_is_reported_and_changes_nothing() {
     let node = node();
     let mut pod = web(r#"{"readiness": {"type": "redis", "parameters": {"port": 6379}}}"#);
     pod.spec.as_mut().expect("a spec").containers[0].readiness_probe = None;
@@ -207,8 +210,11 @@ async fn what_has_no_probe_to_fail_is_told_and_changes_nothing() {
     annotations.insert("probe.witlet.dev/nobody".to_owned(), "{}".to_owned());
     node.source.put("web", vec![pod]);
     pass(120.0).await;
-    let invalid: Vec<String> =
-        told(&node, "web").lines().filter(|line| line.starts_with("Invalid")).map(str::to_owned).collect();
+    let invalid: Vec<String> = reported(&node, "web")
+        .lines()
+        .filter(|line| line.starts_with("Invalid"))
+        .map(str::to_owned)
+        .collect();
     expect![[r#"
         InvalidProbe ×1 probe.witlet.dev/app: readiness: the container's spec has no probe of this kind
         InvalidProbe ×1 probe.witlet.dev/nobody: the pod has no container or sidecar of this name"#]]
@@ -279,10 +285,10 @@ async fn a_type_that_cant_be_asked_changes_no_result() {
     pass(3.0).await;
     assert!(is_ready(&node));
     assert_eq!(asked(&node, REDIS).len(), tries + 3, "no second try");
-    let told = told(&node, "web");
+    let reported = reported(&node, "web");
     for why in ["trapped", "is quarantined"] {
         let words = format!("Readiness probe errored and resulted in unknown state: the plugin {why}");
-        assert!(told.contains(&words), "{told}");
+        assert!(reported.contains(&words), "{reported}");
     }
     assert!(node.agent().stats().probes.readiness.unknown >= 6);
 }

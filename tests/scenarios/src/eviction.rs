@@ -398,7 +398,7 @@ async fn the_kernel_is_not_asked_for_reports_unless_the_operator_wants_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_cannot_be_measured_evicts_nobody() {
+async fn a_pod_that_cannot_be_measured_evicts_no_one() {
     let node = started(&[("memory.available", "100Mi")], &[], &[]);
     node.source.put_as_is("pods", vec![clinging("a", "1Mi")]);
     pass(12.0).await;
@@ -413,7 +413,7 @@ async fn a_pod_that_cannot_be_measured_evicts_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_does_not_end_in_its_time_is_told_of_and_the_next_one_goes_after_half_a_minute() {
+async fn a_pod_that_does_not_end_in_its_time_is_notified_of_and_the_next_one_goes_after_half_a_minute() {
     let node = started(&[("memory.available", "100Mi")], &[], &[]);
     node.runtime.add_image("immortal:1", FakeImage::present(Behaviour::CannotBeStopped));
     let stuck = api_pod("stuck", json!({"containers": [{"name": "app", "image": "immortal:1"}]}));

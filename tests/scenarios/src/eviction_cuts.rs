@@ -87,19 +87,19 @@ async fn story(cut: Option<Cut>) -> (String, usize, usize) {
     node.kill();
     node.start();
     pass(30.0).await;
-    let mut told: Vec<String> = ["bomb", "tame"]
+    let mut reported: Vec<String> = ["bomb", "tame"]
         .map(|name| {
             let of = format!("{name}-node1");
             let starts = node.runtime.starts().into_iter().filter(|start| start.pod == of).count();
             format!("{name}: {}, started {starts} times", status(&node, name))
         })
         .into();
-    told.push(status_of(&node, "bomb").message.unwrap_or_default().trim_end().to_owned());
+    reported.push(status_of(&node, "bomb").message.unwrap_or_default().trim_end().to_owned());
     // A pod that is deleted leaves nothing.
     node.source.put_as_is("pods", vec![tame]);
     pass(30.0).await;
-    told.push(format!("left of it: {}", left(&node).await.contains("bomb")));
-    (told.join("\n"), writes, calls)
+    reported.push(format!("left of it: {}", left(&node).await.contains("bomb")));
+    (reported.join("\n"), writes, calls)
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,10 +6,10 @@ use expect_test::expect;
 use serde_json::json;
 use witlet_testkit::{Endpoint, ExecScript};
 
-use crate::support::{from_spec, orders, pass, started, status, takes, told};
+use crate::support::{from_spec, orders, pass, reported, started, status, takes};
 
 #[tokio::test(start_paused = true)]
-async fn a_post_start_hook_that_fails_stops_its_container_and_is_told_without_its_words() {
+async fn a_post_start_hook_that_fails_stops_its_container_and_is_reported_without_its_words() {
     let node = started();
     let fails = ExecScript { exit_code: 3, stdout: "secret".to_owned(), ..ExecScript::default() };
     node.runtime.set_exec("begin", fails);
@@ -47,7 +47,7 @@ async fn a_post_start_hook_that_fails_stops_its_container_and_is_told_without_it
         FailedPostStartHook ×2 PostStartHook failed
         Killing ×2 FailedPostStartHook
         BackOff ×2 Back-off restarting failed container app in pod web-node1_default(2a0bbbad2c9bb986ed856d2997d1a9d1)
-    "#]].assert_eq(&told(&node, "web"));
+    "#]].assert_eq(&reported(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,7 +134,7 @@ async fn a_failed_hook_ends_a_container_that_runs_once_for_good() {
         FailedPostStartHook ×1 PostStartHook failed
         Killing ×1 FailedPostStartHook
     "#]]
-    .assert_eq(&told(&node, "web"));
+    .assert_eq(&reported(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! What is kept small and cleaned up: logs, links, dead containers and sandboxes, what nobody needs any more.
+//! What is kept small and cleaned up: logs, links, dead containers and sandboxes, what isn't needed any more.
 
 use std::path::{Path, PathBuf};
 
@@ -144,7 +144,7 @@ async fn as_many_dead_containers_are_kept_as_the_settings_say() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resolv_conf_with_too_much_in_it_is_told_of_once() {
+async fn a_resolv_conf_with_too_much_in_it_is_notified_of_once() {
     let node = {
         let mut node = node();
         let domains: String = (0..33).map(|n| format!(" d{n}.test")).collect();
@@ -154,13 +154,13 @@ async fn a_resolv_conf_with_too_much_in_it_is_told_of_once() {
     };
     pass(120.0).await;
     let events = node.agent().events();
-    let told = events.into_iter().filter(|recorded| {
+    let reported = events.into_iter().filter(|recorded| {
         matches!(recorded.event.object, EventObject::Node) && recorded.event.reason.contains("ResolvConf")
     });
-    let told: Vec<String> = told
+    let reported: Vec<String> = reported
         .map(|recorded| format!("{} ×{} {}", recorded.event.reason, recorded.count, recorded.event.message))
         .collect();
-    expect!["CheckLimitsForResolvConf ×1 Resolv.conf file '/etc/resolv.conf' contains search line consisting of more than 32 domains!"].assert_eq(&told.join("\n"));
+    expect!["CheckLimitsForResolvConf ×1 Resolv.conf file '/etc/resolv.conf' contains search line consisting of more than 32 domains!"].assert_eq(&reported.join("\n"));
 }
 
 #[tokio::test(start_paused = true)]

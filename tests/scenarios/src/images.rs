@@ -1,4 +1,4 @@
-//! Images are fetched by policy, and failures of it are told and delayed.
+//! Images are fetched by policy, and failures of it are reported and delayed.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use witlet_core::image::records::VerificationPolicy;
 use witlet_ports::PullRecords as _;
 use witlet_testkit::{Behaviour, FakeImage, FakeNode, container, pod};
 
-use crate::support::{events, from_spec, node, orders, pass, started, status, told};
+use crate::support::{events, from_spec, node, orders, pass, reported, started, status};
 
 #[tokio::test(start_paused = true)]
 async fn the_pull_policy_decides_whether_an_image_is_fetched() {
@@ -70,7 +70,7 @@ async fn a_failing_pull_is_tried_again_with_a_delay_that_doubles() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_name_that_is_no_image_is_told_and_never_pulled() {
+async fn a_name_that_is_no_image_is_reported_and_never_pulled() {
     let node = started();
     node.source.put("p", vec![pod("p").image("Not An Image").build()]);
     pass(5.0).await;
@@ -125,11 +125,11 @@ async fn pods_that_want_the_same_image_share_a_pull_and_others_wait_their_turn()
         Created ×1 Container created
         Started ×1 Container started
     "#]]
-    .assert_eq(&told(&node, "a"));
+    .assert_eq(&reported(&node, "a"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn pull_secrets_that_are_missing_are_told_and_the_pull_goes_on() {
+async fn pull_secrets_that_are_missing_are_reported_and_the_pull_goes_on() {
     let node = started();
     node.runtime.add_image("private:1", FakeImage::absent(Behaviour::Sleeps));
     let spec = json!({
@@ -145,7 +145,7 @@ async fn pull_secrets_that_are_missing_are_told_and_the_pull_goes_on() {
         Pulled ×1 Successfully pulled image "private:1" in 0.0s (0.0s including waiting). Image size: 1 bytes.
         Created ×1 Container created
         Started ×1 Container started
-    "#]].assert_eq(&told(&node, "web"));
+    "#]].assert_eq(&reported(&node, "web"));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
 }
 
@@ -216,14 +216,14 @@ async fn credentials_are_tried_in_their_order_until_one_is_right() {
         pass(3.0).await;
         let log = orders(&node);
         let pulls: Vec<&str> = log.lines().filter(|line| line.contains(" pull ")).collect();
-        let wanted: Vec<String> = tried
+        let expected: Vec<String> = tried
             .iter()
             .map(|user| match *user {
                 "" => "0.000 pull registry.test/private:1".to_owned(),
                 user => format!("0.000 pull as {user} registry.test/private:1"),
             })
             .collect();
-        assert_eq!(pulls, wanted);
+        assert_eq!(pulls, expected);
         assert_eq!(status(&node, "p").contains("app: running"), runs, "{}", status(&node, "p"));
     }
 }
@@ -351,6 +351,6 @@ async fn an_image_that_may_not_be_had_looks_like_none_to_a_pod_that_never_pulls(
     }
     node.source.put("p", vec![with_secrets("first", image, &["anns"]), never]);
     pass(3.0).await;
-    let told = status(&node, "never");
-    assert!(told.contains("ErrImageNeverPull"), "{told}");
+    let reported = status(&node, "never");
+    assert!(reported.contains("ErrImageNeverPull"), "{reported}");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use witlet_testkit::ExecScript;
 
 use crate::support::{
-    container_of, ends_after, from_spec, orders, pass, pod_with_uid, started, status, status_of, told,
+    container_of, ends_after, from_spec, orders, pass, pod_with_uid, reported, started, status, status_of,
 };
 
 #[tokio::test(start_paused = true)]
@@ -90,7 +90,7 @@ async fn an_ephemeral_container_starts_while_init_containers_run_and_is_never_re
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_ephemeral_container_without_its_target_is_told_as_a_fault_of_its_configuration() {
+async fn an_ephemeral_container_without_its_target_is_reported_as_a_fault_of_its_configuration() {
     let node = started();
     let spec = json!({
         "containers": [{"name": "app", "image": "sleeper:1"}],
@@ -105,7 +105,7 @@ async fn an_ephemeral_container_without_its_target_is_told_as_a_fault_of_its_con
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Failed ×1 Error: unable to find target container nobody
     "#]]
-    .assert_eq(&told(&node, "web"));
+    .assert_eq(&reported(&node, "web"));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
 }
 

@@ -74,8 +74,8 @@ async fn the_delay_of_a_crashing_container_doubles_up_to_five_minutes() {
     "#]]
     .assert_eq(&starts);
     expect!["Running app: CrashLoopBackOff(back-off 5m0s restarting failed container=app pod=c-node1_default(80d58935dfec76e9f75f83f8606f1729)), 9 restarts"].assert_eq(&status(&node, "c"));
-    let told = events(&node, "c");
-    assert!(told.contains("BackOff"), "{told}");
+    let reported = events(&node, "c");
+    assert!(reported.contains("BackOff"), "{reported}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -168,7 +168,7 @@ async fn a_removal_that_hangs_holds_up_the_others_for_one_round_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_source_that_ends_though_nobody_asked_it_to_ends_the_agent_and_no_pod() {
+async fn a_source_that_ends_though_no_one_asked_it_to_ends_the_agent_and_no_pod() {
     let node = started();
     node.source.put("p", vec![sleeper("web").build()]);
     pass(5.0).await;
@@ -181,7 +181,7 @@ async fn a_source_that_ends_though_nobody_asked_it_to_ends_the_agent_and_no_pod(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_of_the_agent_that_ends_though_nobody_asked_it_to_ends_the_agent_with_its_name() {
+async fn a_task_of_the_agent_that_ends_though_no_one_asked_it_to_ends_the_agent_with_its_name() {
     let node = started();
     node.source.put("p", vec![sleeper("web").build()]);
     pass(5.0).await;

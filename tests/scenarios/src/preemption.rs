@@ -1,4 +1,4 @@
-//! Pods end so that a critical one fits, and nobody else takes the room.
+//! Pods end so that a critical one fits, and no other pod takes the capacity.
 
 mod stories;
 
@@ -83,13 +83,13 @@ async fn a_modest_pod_ends_within_its_own_grace_and_the_critical_one_takes_its_p
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_takes_the_room_that_is_made_and_nobody_is_refused_for_it() {
+async fn no_one_takes_the_capacity_that_is_freed_and_no_one_is_refused_for_it() {
     let node = started();
     node.source.put_as_is("modest", vec![modest("big", "3500m", 20)]);
     pass(5.0).await;
     node.source.put("critical", vec![critical("vital", "2")]);
     pass(1.0).await;
-    // Beside both there is no room for it; beside the critical one alone there is.
+    // With both there is no capacity for it; with the critical one alone there is.
     node.source.put_as_is("late", vec![modest("late", "1500m", 30), modest("huge", "3", 30)]);
     node.source.put("second", vec![critical("second", "2500m")]);
     pass(10.0).await;
@@ -111,7 +111,7 @@ async fn nobody_takes_the_room_that_is_made_and_nobody_is_refused_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_ended_where_that_doesnt_suffice() {
+async fn no_one_is_ended_where_that_doesnt_suffice() {
     let node = started();
     node.source.put("critical", vec![critical("first", "3")]);
     node.source.put_as_is("modest", vec![modest("small", "1", 30)]);

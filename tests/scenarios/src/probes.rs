@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use witlet_testkit::{Behaviour, Endpoint, FakeImage, FakeNode};
 
 use crate::support::{
-    condition, container_of, ends_after, from_spec, node, orders, pass, pod_with_uid, shown, started, status,
-    takes, told,
+    condition, container_of, ends_after, from_spec, node, orders, pass, pod_with_uid, reported, shown,
+    started, status, takes,
 };
 
 #[tokio::test(start_paused = true)]
@@ -136,7 +136,7 @@ async fn a_startup_probe_that_never_passes_ends_the_container() {
         Created ×2 Container created
         Started ×2 Container started
     "#]]
-    .assert_eq(&told(&node, "web"));
+    .assert_eq(&reported(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -169,7 +169,7 @@ async fn thresholds_are_counted_in_a_row() {
     pass(5.0).await;
     node.endpoints.set_failing(READY, true);
     pass(10.0).await;
-    assert!(is_ready(&node), "the success in between has the failures counted anew");
+    assert!(is_ready(&node), "the success in between has the failures counted again");
     pass(10.0).await;
     assert!(!is_ready(&node));
     expect!["False ContainersNotReady: containers with unready status: [app]"]
@@ -245,7 +245,7 @@ async fn an_ended_container_is_not_probed_and_a_failed_liveness_probe_runs_hooks
         Unhealthy ×1 Liveness probe failed: HTTP probe failed with statuscode: 500
         Killing ×1 Stopping container app
     "#]]
-    .assert_eq(&told(&node, "web"));
+    .assert_eq(&reported(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -324,13 +324,17 @@ async fn a_probe_that_errs_is_tried_three_times_and_then_changes_nothing() {
     orders(&node);
     node.runtime.fail_next("ExecSync", 2);
     pass(5.0).await;
-    assert!(!told(&node, "web").contains("Unhealthy"), "{}", told(&node, "web"));
+    assert!(!reported(&node, "web").contains("Unhealthy"), "{}", reported(&node, "web"));
     orders(&node);
     node.runtime.fail_next("ExecSync", 1_000);
     pass(30.0).await;
     assert!(is_ready(&node));
     assert_eq!(orders(&node), "");
-    assert!(told(&node, "web").contains("errored and resulted in unknown state"), "{}", told(&node, "web"));
+    assert!(
+        reported(&node, "web").contains("errored and resulted in unknown state"),
+        "{}",
+        reported(&node, "web")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -345,7 +349,7 @@ async fn an_endpoint_that_answers_too_slowly_fails_its_probe_and_holds_up_no_oth
     pass(20.0).await;
     assert!(!is_ready(&node));
     assert!(container_of(&node, "quick", "app").ready);
-    assert!(told(&node, "web").contains("Unhealthy"));
+    assert!(reported(&node, "web").contains("Unhealthy"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -392,7 +396,7 @@ async fn an_ending_pod_is_probed_for_readiness_and_no_longer_for_liveness() {
     assert_eq!(status(&node, "web"), "not shown");
     let done = node.endpoints.log().len();
     pass(60.0).await;
-    assert_eq!(node.endpoints.log().len(), done, "nobody probes a pod that is gone");
+    assert_eq!(node.endpoints.log().len(), done, "no one probes a pod that is gone");
 }
 
 #[tokio::test(start_paused = true)]

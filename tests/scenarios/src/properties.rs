@@ -271,7 +271,7 @@ impl Shape {
 struct Play<'a> {
     node: FakeNode,
     story: &'a Story,
-    wanted: BTreeSet<usize>,
+    expected: BTreeSet<usize>,
     /// Something that no agent can help ended a container, or hid one.
     disturbed: bool,
     /// Pods that were seen to have ended and weren't touched since.
@@ -295,7 +295,7 @@ impl Play<'_> {
         Play {
             node,
             story,
-            wanted: BTreeSet::new(),
+            expected: BTreeSet::new(),
             disturbed: false,
             ended: BTreeMap::new(),
             reborn: BTreeSet::new(),
@@ -306,14 +306,14 @@ impl Play<'_> {
         match act {
             Act::Put(pod, edit) => {
                 self.ended.retain(|_, name| *name != format!("{}-node1", self::name(*pod)));
-                // A container that was stopped to be made anew and then can't be made has ended, as upstream has it.
-                self.disturbed |= !self.wanted.insert(*pod);
+                // A container that was stopped to be made again and then can't be made has ended, as upstream has it.
+                self.disturbed |= !self.expected.insert(*pod);
                 self.reborn.insert(format!("{}-node1", name(*pod)));
                 self.node.source.put(&name(*pod), vec![self.story.shapes[*pod].pod(*pod, *edit)]);
             }
             Act::Remove(pod) => {
                 self.ended.retain(|_, name| *name != format!("{}-node1", self::name(*pod)));
-                self.wanted.remove(pod);
+                self.expected.remove(pod);
                 self.node.source.remove(&name(*pod));
             }
             Act::EndContainer(pod, nth) => self.end_container(*pod, *nth).await,
@@ -387,7 +387,7 @@ impl Play<'_> {
         let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for start in self.node.runtime.starts() {
             let twin =
-                start.beside.iter().any(|other| other.container == start.container && other.state.may_run());
+                start.others.iter().any(|other| other.container == start.container && other.state.may_run());
             prop_assert!(!twin, "two instances at once: {start:?}");
             let pod = (0..PODS).find(|pod| start.pod == format!("{}-node1", name(*pod)));
             let shape = &self.story.shapes[pod.expect("there are no other pods")];
@@ -399,7 +399,7 @@ impl Play<'_> {
                 if matches!(init, Init::Plain(_))
                     && own.is_none_or(|own| matches!(shape.inits[own], Init::Plain(_)))
                 {
-                    let runs = start.beside.iter().any(|b| b.container == earlier && b.state.may_run());
+                    let runs = start.others.iter().any(|b| b.container == earlier && b.state.may_run());
                     prop_assert!(!runs, "started while {earlier} runs: {start:?}");
                 }
             }
@@ -414,7 +414,7 @@ impl Play<'_> {
         for pod in 0..PODS {
             let (shape, full) = (&self.story.shapes[pod], format!("{}-node1", name(pod)));
             let of_pod: Vec<_> = listed.iter().filter(|listed| listed.name == full).collect();
-            if !self.wanted.contains(&pod) {
+            if !self.expected.contains(&pod) {
                 prop_assert!(of_pod.is_empty(), "{full} isn't wanted: {of_pod:?}");
                 continue;
             }
@@ -426,9 +426,9 @@ impl Play<'_> {
             let running = containers.filter(|container| container.state == ContainerRunState::Running);
             let running: Vec<_> = running.map(|container| container.name.clone()).collect();
             if phase == "Running" && !(shape.policy == "Never" && self.disturbed) {
-                for wanted in shape.running() {
-                    let count = running.iter().filter(|name| **name == wanted).count();
-                    prop_assert_eq!(count, 1, "{} of {}: {}", wanted, full, shown);
+                for expected in shape.running() {
+                    let count = running.iter().filter(|name| **name == expected).count();
+                    prop_assert_eq!(count, 1, "{} of {}: {}", expected, full, shown);
                 }
             }
             if phase == "Succeeded" || phase == "Failed" {

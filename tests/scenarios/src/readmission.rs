@@ -4,7 +4,7 @@ use serde_json::json;
 use witlet_testkit::{Behaviour, FakeImage, FakeNode, container, pod};
 
 use crate::support::{
-    condition, ends_after, node, orders, pass, pod_with_uid, sleeper, started, status, told,
+    condition, ends_after, node, orders, pass, pod_with_uid, reported, sleeper, started, status,
 };
 
 const PENDING: &str = "witlet.dev/AdmissionPending";
@@ -34,7 +34,7 @@ async fn a_running_pod_whose_verdict_is_put_off_goes_on_is_restarted_and_counted
     let why = "True PluginLoading: handler fake is still being loaded";
     assert_eq!(condition(&node, "web", PENDING).as_deref(), Some(why));
     assert!(condition(&node, "web", "Ready").is_some_and(|ready| ready.starts_with("True")));
-    let events = told(&node, "web");
+    let events = reported(&node, "web");
     let event =
         "AdmissionPending ×3 The pod goes on as it is. PluginLoading: handler fake is still being loaded\n";
     assert!(events.contains(event), "{events}");
@@ -114,7 +114,7 @@ async fn a_pod_that_waits_for_its_admission_for_longer_than_it_may_be_active_fai
     );
     pass(3.0).await;
     assert!(status(&node, "web").starts_with("Failed DeadlineExceeded"), "{}", status(&node, "web"));
-    let events = told(&node, "web");
+    let events = reported(&node, "web");
     let event = "DeadlineExceeded ×1 Pod was active on the node longer than the specified deadline\n";
     assert!(events.contains(event), "{events}");
     node.admission.set_defers(false);

@@ -11,10 +11,10 @@ use witlet_testkit::{ClusterEdge, FakeNode, NOT_BEFORE_SECONDS};
 
 use crate::support::{ends_after, node, pass};
 
-/// Remembers what it hears; the same again in a row once.
+/// Records what it receives; the same again in a row once.
 #[derive(Default)]
 struct Scribe {
-    told: Mutex<Vec<String>>,
+    reported: Mutex<Vec<String>>,
     status: Mutex<Option<Arc<PodStatus>>>,
 }
 
@@ -24,7 +24,7 @@ impl StatusSink for Scribe {
         let flags =
             [(report.may_run, " may run"), (report.is_ending, " ends"), (report.is_finished, " finished")];
         let flags: String = flags.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect();
-        *self.status.lock().expect("nobody panicked with it") = report.status;
+        *self.status.lock().expect("the lock is not poisoned") = report.status;
         self.write(format!("{}{flags}", phase.as_deref().unwrap_or("-")));
     }
 
@@ -35,19 +35,19 @@ impl StatusSink for Scribe {
 
 impl Scribe {
     fn write(&self, line: String) {
-        let mut told = self.told.lock().expect("nobody panicked with it");
-        if told.last() != Some(&line) {
-            told.push(line);
+        let mut reported = self.reported.lock().expect("the lock is not poisoned");
+        if reported.last() != Some(&line) {
+            reported.push(line);
         }
     }
 
     fn take(&self) -> String {
-        std::mem::take(&mut *self.told.lock().expect("nobody panicked with it")).join("\n")
+        std::mem::take(&mut *self.reported.lock().expect("the lock is not poisoned")).join("\n")
     }
 }
 
 /// A node whose agents all tell the same scribe.
-fn told_of() -> (FakeNode, Arc<Scribe>) {
+fn reported_of() -> (FakeNode, Arc<Scribe>) {
     let (mut node, scribe) = (node(), Arc::new(Scribe::default()));
     let sink = scribe.clone();
     node.cluster = Some(Box::new(move |_| ClusterEdge {
@@ -94,8 +94,8 @@ fn deleted(mut pod: Pod) -> Pod {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_deleted_pod_is_told_step_by_step() {
-    let (node, scribe) = told_of();
+async fn the_end_of_a_deleted_pod_is_reported_step_by_step() {
+    let (node, scribe) = reported_of();
     let pod = bound(&json!({}), "sleeper:1");
     node.source.put_as_is("web", vec![pod.clone()]);
     pass(5.0).await;
@@ -106,18 +106,18 @@ async fn the_end_of_a_deleted_pod_is_told_step_by_step() {
     .assert_eq(&scribe.take());
     node.source.put_as_is("web", vec![deleted(pod)]);
     pass(40.0).await;
-    let told = scribe.take();
+    let reported = scribe.take();
     // It heeded the signal by the signal's own end, which isn't 0.
     let steps = ["Running may run", "Running may run ends", "Failed may run ends", "Failed ends"];
-    assert_eq!(told, [&steps[..], &["Failed ends finished"]].concat().join("\n"));
+    assert_eq!(reported, [&steps[..], &["Failed ends finished"]].concat().join("\n"));
     node.source.remove("web");
     pass(5.0).await;
     assert_eq!(scribe.take(), "forgotten");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_ended_by_itself_is_finished_before_anybody_deletes_it() {
-    let (node, scribe) = told_of();
+async fn a_pod_that_ended_by_itself_is_finished_before_anyone_deletes_it() {
+    let (node, scribe) = reported_of();
     ends_after(&node, "brief:1", 0, 3);
     let pod = bound(&json!({}), "brief:1");
     node.source.put_as_is("web", vec![pod.clone()]);
@@ -130,14 +130,14 @@ async fn a_pod_that_ended_by_itself_is_finished_before_anybody_deletes_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rejected_pod_may_go_when_it_is_deleted() {
-    let (node, scribe) = told_of();
+    let (node, scribe) = reported_of();
     let mut pod = bound(&json!({}), "sleeper:1");
     let requests = json!({"requests": {"cpu": "100"}});
     pod.spec.as_mut().unwrap().containers[0].resources = serde_json::from_value(requests).unwrap();
     node.source.put_as_is("web", vec![pod.clone()]);
     pass(5.0).await;
-    let told = scribe.take();
-    assert!(told.ends_with("Failed finished") && !told.contains("Failed may run"), "{told}");
+    let reported = scribe.take();
+    assert!(reported.ends_with("Failed finished") && !reported.contains("Failed may run"), "{reported}");
     node.source.put_as_is("web", vec![deleted(pod)]);
     pass(5.0).await;
     assert_eq!(scribe.take(), "Failed finished");
@@ -145,20 +145,20 @@ async fn a_rejected_pod_may_go_when_it_is_deleted() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_waits_for_its_verdict_may_go_when_it_is_deleted() {
-    let (node, scribe) = told_of();
+    let (node, scribe) = reported_of();
     let pod = bound(&json!({NOT_BEFORE_SECONDS: "3600"}), "sleeper:1");
     node.source.put_as_is("web", vec![pod.clone()]);
     pass(5.0).await;
     assert!(scribe.take().ends_with("Pending may run"));
     node.source.put_as_is("web", vec![deleted(pod)]);
     pass(40.0).await;
-    let told = scribe.take();
-    assert!(told.ends_with("Failed ends finished"), "{told}");
+    let reported = scribe.take();
+    assert!(reported.ends_with("Failed ends finished"), "{reported}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_had_ended_at_the_server_before_it_was_seen_may_go() {
-    let (node, scribe) = told_of();
+    let (node, scribe) = reported_of();
     let ended = PodStatus { phase: Some("Failed".to_owned()), ..PodStatus::default() };
     let pod = Pod { status: Some(ended), ..deleted(bound(&json!({}), "sleeper:1")) };
     node.source.put_as_is("web", vec![pod]);
@@ -167,15 +167,15 @@ async fn a_pod_that_had_ended_at_the_server_before_it_was_seen_may_go() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_server_was_told_before_a_restart_still_holds_after_it() {
-    let (mut node, scribe) = told_of();
+async fn what_the_server_was_reported_before_a_restart_still_holds_after_it() {
+    let (mut node, scribe) = reported_of();
     ends_after(&node, "crashes:1", 1, 3);
     let mut pod = bound(&json!({}), "crashes:1");
     pod.spec.as_mut().unwrap().restart_policy = Some("Always".to_owned());
     node.source.put_as_is("web", vec![pod.clone()]);
     pass(100.5).await;
     let facts = |scribe: &Scribe| {
-        let status = scribe.status.lock().expect("nobody panicked with it").clone().unwrap();
+        let status = scribe.status.lock().expect("the lock is not poisoned").clone().unwrap();
         let scheduled =
             status.conditions.iter().flatten().find(|c| c.type_ == "PodScheduled").cloned().unwrap();
         let restarts = status.container_statuses.as_ref().unwrap()[0].restart_count;
@@ -183,7 +183,7 @@ async fn what_the_server_was_told_before_a_restart_still_holds_after_it() {
     };
     let before = facts(&scribe);
     assert!(before.2 > 1, "{before:?}");
-    pod.status = scribe.status.lock().expect("nobody panicked with it").as_deref().cloned();
+    pod.status = scribe.status.lock().expect("the lock is not poisoned").as_deref().cloned();
     node.kill();
     scribe.take();
     node.source.put_as_is("web", vec![pod]);

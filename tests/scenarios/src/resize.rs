@@ -6,10 +6,10 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use witlet_testkit::FakeNode;
 
-use crate::support::{condition, container_of, orders, pass, pod_with_uid, shown, started, status, told};
+use crate::support::{condition, container_of, orders, pass, pod_with_uid, reported, shown, started, status};
 
 #[tokio::test(start_paused = true)]
-async fn a_resize_changes_the_running_container_and_is_told_from_beginning_to_end() {
+async fn a_resize_changes_the_running_container_and_is_reported_from_beginning_to_end() {
     let node = started();
     let with = |cpu: &str| {
         let resources = json!({"requests": {"cpu": cpu}, "limits": {"cpu": cpu}});
@@ -43,7 +43,7 @@ async fn a_resize_changes_the_running_container_and_is_told_from_beginning_to_en
         ResizeStarted ×1 Pod resize started: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0}
         ResizeError ×1 Pod resize error: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0,"error":"rpc error: code = Unknown desc = failed as the test wanted"}
         ResizeCompleted ×1 Pod resize completed: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0}
-    "#]].assert_eq(&told(&node, "web"));
+    "#]].assert_eq(&reported(&node, "web"));
 }
 
 /// A pod with these limits, which are its requests, too.
@@ -95,7 +95,7 @@ async fn a_pod_grows_and_shrinks_in_place_and_admission_is_asked() {
     expect!["cpu 500m memory 512Mi"].assert_eq(&limits(&node, "web"));
     assert_eq!(
         node.admission.asked(),
-        ["web-node1 beside 0", "web-node1 resized beside 0", "web-node1 resized beside 0"]
+        ["web-node1 with 0", "web-node1 resized with 0", "web-node1 resized with 0"]
     );
     assert_eq!(status(&node, "web"), "Running app: running, 0 restarts");
 }
@@ -164,7 +164,7 @@ async fn a_wish_that_has_no_room_waits_until_another_pod_leaves() {
         ResizeStarted ×1 Pod resize started: {"containers":[{"name":"app","resources":{"limits":{"cpu":"3","memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":0}
         ResizeCompleted ×1 Pod resize completed: {"containers":[{"name":"app","resources":{"limits":{"cpu":"3","memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":0}
     "#]]
-    .assert_eq(&told(&node, "web"));
+    .assert_eq(&reported(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -190,7 +190,7 @@ async fn a_wish_for_more_than_the_node_has_is_infeasible_and_can_be_taken_back()
     pass(5.0).await;
     expect!["True Infeasible: Node didn't have enough capacity: cpu, requested: 100000, capacity: 4000"]
         .assert_eq(&condition(&node, "web", "PodResizePending").unwrap_or_default());
-    assert_eq!(node.admission.asked(), ["web-node1 beside 0"]);
+    assert_eq!(node.admission.asked(), ["web-node1 with 0"]);
     node.source.put("web", sized("web", "1", "1Gi", json!([])));
     pass(5.0).await;
     assert_eq!(condition(&node, "web", "PodResizePending"), None);

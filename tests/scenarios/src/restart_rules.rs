@@ -113,7 +113,7 @@ async fn a_containers_own_policy_goes_before_the_pods() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_changed_container_is_made_anew_whatever_the_policy_and_others_stay() {
+async fn a_changed_container_is_made_again_whatever_the_policy_and_others_stay() {
     for policy in ["Always", "OnFailure", "Never"] {
         let node = started();
         let with = |value: &str| {
@@ -201,7 +201,7 @@ async fn a_pod_that_ended_gets_no_new_sandbox() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_delay_of_a_crashing_container_begins_anew_after_ten_good_minutes() {
+async fn the_delay_of_a_crashing_container_begins_again_after_ten_good_minutes() {
     let node = started();
     ends_after(&node, "app:1", 1, 1);
     let spec = json!({"containers": [{"name": "app", "image": "app:1"}]});
@@ -224,7 +224,7 @@ async fn the_delay_of_a_crashing_container_begins_anew_after_ten_good_minutes() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_delay_of_a_crashing_container_begins_anew_with_another_image() {
+async fn the_delay_of_a_crashing_container_begins_again_with_another_image() {
     let node = started();
     ends_after(&node, "bad:1", 1, 1);
     let with = |image: &str| json!({"containers": [{"name": "app", "image": image}]});

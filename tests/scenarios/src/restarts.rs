@@ -6,10 +6,10 @@ use expect_test::expect;
 use tokio::time::Instant;
 use witlet_testkit::{Behaviour, FakeImage, SourceHandle, container, pod};
 
-use crate::support::{node, orders, pass, sleeper, started, status, told};
+use crate::support::{node, orders, pass, reported, sleeper, started, status};
 
 #[tokio::test(start_paused = true)]
-async fn a_restarted_agent_gives_the_runtime_no_orders_and_judges_nobody_again() {
+async fn a_restarted_agent_gives_the_runtime_no_orders_and_judges_no_one_again() {
     let mut node = started();
     let pods = (0..10).map(|n| sleeper(&format!("p{n}")).build()).collect();
     node.source.put("all", pods);
@@ -29,7 +29,7 @@ async fn a_restarted_agent_gives_the_runtime_no_orders_and_judges_nobody_again()
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_told_to_readmit_judges_everybody_again_and_ends_nobody_that_is_admitted() {
+async fn an_agent_asked_to_readmit_judges_everyone_again_and_ends_no_one_that_is_admitted() {
     let mut node = started();
     node.source.put("all", (0..3).map(|n| sleeper(&format!("p{n}")).build()).collect());
     pass(5.0).await;
@@ -158,7 +158,7 @@ async fn a_static_pod_edited_while_the_agent_was_away_replaces_the_old_one_thoug
     node.more_sources = vec![SourceHandle::new("second", "node1")];
     node.start();
     pass(60.0).await;
-    // What nobody has taken the name of waits for the source.
+    // What has no taken name waits for the source.
     expect![[r#"
         15.000 stop within 6s web-node1/app#0
         21.000 ended with 137 web-node1/app#0
@@ -168,7 +168,7 @@ async fn a_static_pod_edited_while_the_agent_was_away_replaces_the_old_one_thoug
         21.000 start web-node1/app#0
     "#]]
     .assert_eq(&orders(&node));
-    assert!(told(&node, "web").contains("Replacing ×1 Pod "), "{}", told(&node, "web"));
+    assert!(reported(&node, "web").contains("Replacing ×1 Pod "), "{}", reported(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -239,7 +239,7 @@ async fn a_stopped_agent_leaves_its_pods_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_told_to_takes_its_pods_with_it() {
+async fn an_agent_reported_to_takes_its_pods_with_it() {
     let mut node = node();
     node.config.stop_pods_on_exit = true;
     node.start();

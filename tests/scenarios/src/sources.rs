@@ -162,7 +162,7 @@ async fn a_plugins_pod_gives_way_to_one_of_the_agents_own_with_its_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_source_that_wants_to_know_hears_how_its_own_pods_fare() {
+async fn a_source_that_wants_statuses_receives_those_of_its_own_pods() {
     let node = started();
     let edge = node.plugin_sources.add("edge");
     node.plugin_sources.listen("edge");
@@ -170,17 +170,20 @@ async fn a_source_that_wants_to_know_hears_how_its_own_pods_fare() {
     node.source.put("f", vec![sleeper("own").build()]);
     edge.put("a", vec![sleeper("web").build()]);
     pass(10.0).await;
-    let told = node.plugin_sources.take_told();
+    let reported = node.plugin_sources.take_reported();
     let only =
         |words: &[&str]| (SourceName::from("edge"), words.iter().map(|word| (*word).to_owned()).collect());
-    assert_eq!(told.last(), Some(&only(&["web-node1: Running"])));
-    assert!(told.iter().all(|(source, pods)| source.as_str() == "edge" && pods.len() == 1), "{told:?}");
-    assert!(told.len() <= 4, "once a second at most: {told:?}");
+    assert_eq!(reported.last(), Some(&only(&["web-node1: Running"])));
+    assert!(
+        reported.iter().all(|(source, pods)| source.as_str() == "edge" && pods.len() == 1),
+        "{reported:?}"
+    );
+    assert!(reported.len() <= 4, "once a second at most: {reported:?}");
     pass(600.0).await;
-    assert_eq!(node.plugin_sources.take_told(), Vec::new(), "nothing changes, nothing is told");
+    assert_eq!(node.plugin_sources.take_reported(), Vec::new(), "nothing changes, nothing is reported");
     edge.remove("a");
     pass(60.0).await;
-    assert_eq!(node.plugin_sources.take_told().last(), Some(&only(&["web-node1: gone"])));
+    assert_eq!(node.plugin_sources.take_reported().last(), Some(&only(&["web-node1: gone"])));
 }
 
 #[tokio::test(start_paused = true)]

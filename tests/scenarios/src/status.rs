@@ -220,7 +220,7 @@ fn waits(node: &witlet_testkit::FakeNode) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_keeps_a_container_from_running_is_told_by_upstreams_names() {
+async fn what_keeps_a_container_from_running_is_reported_by_upstreams_names() {
     let plain = json!({"name": "app", "image": "sleeper:1"});
     let no_user = json!({"name": "app", "image": "sleeper:1", "securityContext": {"runAsNonRoot": true, "runAsUser": 0}});
     for (container, call, reason) in [

@@ -118,8 +118,8 @@ pub(crate) fn condition(node: &FakeNode, name: &str, kind: &str) -> Option<Strin
     Some(format!("{}{reason}{message}", found.status))
 }
 
-/// Events about the pod, without that there is no cluster, which every pod hears.
-pub(crate) fn told(node: &FakeNode, name: &str) -> String {
+/// Events about the pod, without the one that there is no cluster, which every pod has.
+pub(crate) fn reported(node: &FakeNode, name: &str) -> String {
     let lines = events(node, name);
     let lines = lines.lines().filter(|line| !line.starts_with("MissingClusterDNS"));
     lines.map(|line| format!("{line}\n")).collect()

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use witlet_testkit::{Behaviour, Endpoint, ExecScript, FakeImage};
 
 use crate::support::{
-    condition, container_of, ends_after, from_spec, orders, pass, pod_with_uid, started, status, takes, told,
+    condition, container_of, ends_after, from_spec, orders, pass, pod_with_uid, reported, started, status,
+    takes,
 };
 
 #[tokio::test(start_paused = true)]
@@ -63,7 +64,7 @@ async fn a_pre_stop_hook_that_never_returns_is_cut_by_the_grace() {
         Killing ×1 Stopping container app
         FailedPreStopHook ×1 PreStopHook failed
     "#]]
-    .assert_eq(&told(&node, "web"));
+    .assert_eq(&reported(&node, "web"));
     pass(20.0).await;
     expect![[r#"
         3.000 exec "hang" in web-node1/app#0
@@ -128,7 +129,7 @@ async fn a_pod_beyond_its_deadline_fails_at_that_second() {
         DeadlineExceeded ×1 Pod was active on the node longer than the specified deadline
         Killing ×1 Stopping container app
     "#]]
-    .assert_eq(&told(&node, "web"));
+    .assert_eq(&reported(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -193,13 +194,13 @@ async fn hooks_before_the_end_count_against_the_grace() {
         node.source.remove("web");
         pass(60.0).await;
         let log = orders(&node);
-        let wanted = format!("{}.000 stop within {left}s web-node1/app#0", 3 + after);
-        assert!(log.contains(&wanted), "{hook} within {grace}: {wanted} in\n{log}");
+        let expected = format!("{}.000 stop within {left}s web-node1/app#0", 3 + after);
+        assert!(log.contains(&expected), "{hook} within {grace}: {expected} in\n{log}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hook_before_the_end_that_fails_is_told_and_the_end_goes_on() {
+async fn a_hook_before_the_end_that_fails_is_reported_and_the_end_goes_on() {
     let node = started();
     node.runtime
         .set_exec("flush", ExecScript { exit_code: 1, stderr: "secret".into(), ..ExecScript::default() });
@@ -221,7 +222,7 @@ async fn a_hook_before_the_end_that_fails_is_told_and_the_end_goes_on() {
         Killing ×1 Stopping container app
         FailedPreStopHook ×1 PreStopHook failed
     "#]]
-    .assert_eq(&told(&node, "web"));
+    .assert_eq(&reported(&node, "web"));
     pass(20.0).await;
     expect![[r#"
         6.000 exec "flush" in web-node1/app#1
@@ -338,14 +339,18 @@ async fn message_of(policy: &str, exit_code: i32, file: &str, log: &str) -> Opti
 #[tokio::test(start_paused = true)]
 async fn a_termination_message_comes_from_the_file_or_as_a_last_resort_from_the_log() {
     let log = "first\nsecond\n";
-    for (policy, code, file, wanted) in [
+    for (policy, code, file, expected) in [
         ("File", 1, "from the file", Some("from the file")),
         ("File", 1, "", None),
         ("FallbackToLogsOnError", 1, "from the file", Some("from the file")),
         ("FallbackToLogsOnError", 1, "", Some("first\nsecond\n")),
         ("FallbackToLogsOnError", 0, "", None),
     ] {
-        assert_eq!(message_of(policy, code, file, log).await.as_deref(), wanted, "{policy} {code} {file:?}");
+        assert_eq!(
+            message_of(policy, code, file, log).await.as_deref(),
+            expected,
+            "{policy} {code} {file:?}"
+        );
     }
 }
 
@@ -424,7 +429,7 @@ async fn a_runtime_that_fails_to_stop_is_asked_again_until_it_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pre_stop_hook_of_a_pod_that_nobody_knows_any_more_runs_all_the_same() {
+async fn the_pre_stop_hook_of_a_pod_that_no_one_knows_any_more_runs_all_the_same() {
     let mut node = started();
     let hook = json!({"preStop": {"exec": {"command": ["drain"]}}});
     let spec = json!({"containers": [{"name": "app", "image": "sleeper:1", "lifecycle": hook}]});

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use witlet_core::pod::PodUid;
 use witlet_core::volume::VolumeKind;
 
-use crate::support::{ends_after, from_spec, left, orders, pass, pod_with_uid, shown, started, status, told};
+use crate::support::{
+    ends_after, from_spec, left, orders, pass, pod_with_uid, reported, shown, started, status,
+};
 
 #[tokio::test(start_paused = true)]
 async fn limits_of_a_static_pod_are_reported_as_void_once_for_each_sandbox() {
@@ -17,7 +19,7 @@ async fn limits_of_a_static_pod_are_reported_as_void_once_for_each_sandbox() {
     });
     node.source.put("web", vec![from_spec("web", spec)]);
     pass(200.0).await;
-    let events = told(&node, "web");
+    let events = reported(&node, "web");
     let event = "LimitNotEnforced ×1 Not enforced, because critical pods are never evicted: emptyDir.sizeLimit of volume \"cache\", \
                  limits.ephemeral-storage of container \"app\"\n";
     assert!(events.contains(event), "{events}");
@@ -47,11 +49,11 @@ async fn a_volume_that_hangs_or_fails_holds_up_its_own_pod_only() {
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Container created
         Started ×1 Container started
-    "#]].assert_eq(&told(&node, "flaky"));
+    "#]].assert_eq(&reported(&node, "flaky"));
     pass(120.0).await;
     expect![[r#"
         FailedMount ×1 Unable to attach or mount volumes: unmounted volumes=[stuck]: timed out waiting for the condition
-    "#]].assert_eq(&told(&node, "stuck"));
+    "#]].assert_eq(&reported(&node, "stuck"));
     node.source.remove("stuck");
     node.source.remove("flaky");
     pass(10.0).await;
@@ -212,7 +214,7 @@ async fn a_downward_volume_follows_the_pods_labels() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_volume_that_always_fails_is_tried_again_and_told_and_others_go_on() {
+async fn a_volume_that_always_fails_is_tried_again_and_reported_and_others_go_on() {
     let node = started();
     node.machine.fail_volume("data", 1_000);
     node.source.put(
@@ -225,7 +227,7 @@ async fn a_volume_that_always_fails_is_tried_again_and_told_and_others_go_on() {
     assert_eq!(status(&node, "web"), "Pending app: ContainerCreating(), 0 restarts");
     expect![[r#"
         FailedMount ×12 MountVolume.SetUp failed for volume "data" : set up /var/lib/witlet/pods/u1/volumes/data: failed as the test wanted
-    "#]].assert_eq(&told(&node, "web"));
+    "#]].assert_eq(&reported(&node, "web"));
     node.machine.fail_volume("data", 0);
     pass(30.0).await;
     assert_eq!(status(&node, "web"), "Running app: running, 0 restarts");

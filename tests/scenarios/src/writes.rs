@@ -83,13 +83,13 @@ async fn story(at: Option<(usize, Cut)>) -> (String, usize) {
         let config = node.runtime.sandbox_spec(&format!("{name}-node1")).expect("it was made");
         config.user_namespace.expect("it has ids of its own").uids[0].host_id
     };
-    let mut told = vec![format!("ids differ: {}", ids("own") != ids("late"))];
-    told.extend(["web", "gone", "job", "own", "late"].map(|name| {
+    let mut reported = vec![format!("ids differ: {}", ids("own") != ids("late"))];
+    reported.extend(["web", "gone", "job", "own", "late"].map(|name| {
         let starts = node.runtime.starts().iter().filter(|start| start.uid == format!("uid-{name}")).count();
         format!("{name}: {}, started {starts} times", status(&node, name))
     }));
-    told.push(format!("left of the one that is gone: {}", left(&node).await.contains("uid-gone")));
-    (told.join("\n"), writes)
+    reported.push(format!("left of the one that is gone: {}", left(&node).await.contains("uid-gone")));
+    (reported.join("\n"), writes)
 }
 
 #[tokio::test(start_paused = true)]

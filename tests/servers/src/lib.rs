@@ -57,7 +57,7 @@ impl Server {
     }
 }
 
-/// A port on which nobody listens while this lives: it is taken.
+/// A port on which nothing listens while this lives: it is taken.
 pub struct ClosedPort(TcpSocket);
 
 impl ClosedPort {
@@ -77,9 +77,9 @@ impl ClosedPort {
 
 /// Heads of requests, as a server saw them.
 #[derive(Clone, Debug, Default)]
-pub struct Seen(Arc<Mutex<Vec<String>>>);
+pub struct RequestLog(Arc<Mutex<Vec<String>>>);
 
-impl Seen {
+impl RequestLog {
     /// One more.
     pub fn add(&self, head: &str) {
         self.0.lock().expect("no test panics while it holds this").push(head.to_owned());

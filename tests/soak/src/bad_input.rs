@@ -1,4 +1,4 @@
-//! Pods that misuse what they are given, on containerd: each ends as Kubernetes 1.36 has it, pods beside them don't
+//! Pods that misuse what they are given, on containerd: each ends as Kubernetes 1.36 has it, pods next to them don't
 //! notice, and nothing is left of any of them.
 
 mod pods;
@@ -25,12 +25,12 @@ const LOG_TAIL_LINES: usize = 200;
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What is seen of one pod.
-struct Seen<'a> {
+struct PodView<'a> {
     pod: &'a Value,
     events: &'a [Value],
 }
 
-impl Seen<'_> {
+impl PodView<'_> {
     fn phase(&self) -> &str {
         self.pod["status"]["phase"].as_str().unwrap_or_default()
     }
@@ -61,7 +61,7 @@ impl Seen<'_> {
         message.len() == bytes && message.ends_with(pods::LAST_WORDS)
     }
 
-    fn told(&self, reason: &str, words: &str) -> bool {
+    fn has_event(&self, reason: &str, words: &str) -> bool {
         let is_it = |event: &Value| {
             event["reason"] == reason && event["message"].as_str().unwrap_or_default().contains(words)
         };
@@ -69,42 +69,46 @@ impl Seen<'_> {
     }
 }
 
-/// A pod, and how it is told that it has come to what it has to.
-type Case = (&'static str, fn(&Seen<'_>) -> bool);
+/// A pod, and how one sees that it has come to what it has to.
+type Case = (&'static str, fn(&PodView<'_>) -> bool);
 
 /// Nothing of its status changes before the hook has returned. An agent that finds it running doesn't run the hook again.
 const HOOK_AT_START: &str = "hook-at-start";
 
 /// As upstream has it.
 const CASES: &[Case] = &[
-    (HOOK_AT_START, |seen| seen.phase() == "Pending" && seen.told("Started", "app") && !seen.is_ready()),
+    (HOOK_AT_START, |seen| seen.phase() == "Pending" && seen.has_event("Started", "app") && !seen.is_ready()),
     ("hook-at-stop", |seen| seen.runs() && seen.is_ready()),
     ("slow-head", |seen| {
         seen.restarts() > 0
-            && seen.told("Unhealthy", "Liveness probe failed: Get ")
-            && seen.told("Killing", "liveness")
+            && seen.has_event("Unhealthy", "Liveness probe failed: Get ")
+            && seen.has_event("Killing", "liveness")
     }),
     // What can't be judged has no result.
     ("slow-body", |seen| {
         seen.runs()
             && !seen.is_ready()
             && seen.restarts() == 0
-            && seen.told("Unhealthy", "Readiness probe errored")
+            && seen.has_event("Unhealthy", "Readiness probe errored")
     }),
     ("endless-body", |seen| seen.runs() && seen.is_ready()),
     ("hanging-command", |seen| {
-        seen.runs() && !seen.is_ready() && seen.restarts() == 0 && seen.told("Unhealthy", "Readiness probe ")
+        seen.runs()
+            && !seen.is_ready()
+            && seen.restarts() == 0
+            && seen.has_event("Unhealthy", "Readiness probe ")
     }),
     ("huge-command", |seen| seen.runs() && seen.is_ready()),
     ("huge-message", |seen| seen.phase() == "Failed" && seen.said(FILE_BYTES_MAX)),
     ("huge-log", |seen| seen.phase() == "Failed" && seen.said(LOG_BYTES_MAX)),
     ("link-out", |seen| {
-        seen.waits_for("CreateContainerConfigError") && seen.told("Failed", "failed to prepare subPath")
+        seen.waits_for("CreateContainerConfigError") && seen.has_event("Failed", "failed to prepare subPath")
     }),
     ("link-left", |seen| seen.runs() && seen.is_ready()),
     ("no-folder", |seen| {
-        let told = seen.told("FailedMount", "MountVolume.SetUp failed for volume \"work\" : hostPath ");
-        seen.phase() == "Pending" && seen.waits_for("ContainerCreating") && told
+        let reported =
+            seen.has_event("FailedMount", "MountVolume.SetUp failed for volume \"work\" : hostPath ");
+        seen.phase() == "Pending" && seen.waits_for("ContainerCreating") && reported
     }),
 ];
 
@@ -152,14 +156,14 @@ impl Stage {
         self.tell("each has come to what it has to");
         self.add_another("late").await?;
         self.write("cut", &pods::bad(HOOK_AT_START, &host, &missing)?)?;
-        self.wait("cut", |seen| seen.told("Started", "app")).await?;
+        self.wait("cut", |seen| seen.has_event("Started", "app")).await?;
         fs::remove_file(self.world.manifest("cut"))?;
         let full = full_name("cut");
         let is_gone = |pods: &[Value], _: &[Value]| pods.iter().all(|pod| pod["metadata"]["name"] != *full);
         self.wait_until("a pod is gone though its hook hangs", is_gone).await?;
         self.tell("a pod is gone in the midst of its hook");
 
-        // In the midst of hooks and probes that hang. Volumes with links that lead out of them are set up anew.
+        // In the midst of hooks and probes that hang. Volumes with links that lead out of them are set up again.
         self.world.daemon.kill_and_restart().map_err(|error| failed(&error))?;
         self.add_another("later").await?;
         self.all_come_to_what_they_have_to(true).await?;
@@ -193,7 +197,7 @@ impl Stage {
         written.map_err(|error| failed(&error))
     }
 
-    /// One more healthy pod starts beside all those that aren't.
+    /// One more healthy pod starts next to all those that aren't.
     async fn add_another(&self, name: &str) -> Result<(), Failed> {
         let begun = Instant::now();
         self.write(name, &pods::healthy())?;
@@ -216,14 +220,14 @@ impl Stage {
     }
 
     /// Waits until the pod is so.
-    async fn wait(&self, name: &str, is_so: fn(&Seen<'_>) -> bool) -> Result<(), Failed> {
+    async fn wait(&self, name: &str, is_so: fn(&PodView<'_>) -> bool) -> Result<(), Failed> {
         let full = full_name(name);
         let what = format!("{name} has come to what it has to");
         let found = self.wait_until(&what, |pods, events| {
             let pod = pods.iter().find(|pod| pod["metadata"]["name"] == *full);
             let of_it = events.iter().filter(|event| event["involvedObject"]["name"] == *full);
             let events: Vec<Value> = of_it.cloned().collect();
-            pod.is_some_and(|pod| is_so(&Seen { pod, events: &events }))
+            pod.is_some_and(|pod| is_so(&PodView { pod, events: &events }))
         });
         found.await.map_err(|problem| {
             let log = self.world.log_of(&full);

@@ -1,4 +1,4 @@
-//! Two probes that compute without end, beside 500 that are asked each second: the 500 keep their periods.
+//! Two probes that compute without end, next to 500 that are asked each second: the 500 keep their periods.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use witlet_harness::fake_node::{FakeNode, Told, pod, probed};
+use witlet_harness::fake_node::{FakeNode, WitnessCall, pod, probed};
 use witlet_harness::usage::Usage;
 
 /// Pods with probes, and containers of each.
@@ -19,13 +19,13 @@ const PROBES: usize = PODS * CONTAINERS;
 /// Of each probe.
 const PERIOD_SECONDS: f64 = 1.0;
 
-/// How much longer or shorter the mean period may be, beyond what it is while nobody computes.
+/// How much longer or shorter the mean period may be, beyond what it is while no probe computes.
 const DEVIATION_MAX: f64 = 0.1;
 
-/// How much it may be while nobody computes: a busy machine may be too slow for so many probes, but not by more.
+/// How much it may be while no probe computes: a busy machine may be too slow for so many probes, but not by more.
 const DEVIATION_ALONE_MAX: f64 = 1.0;
 
-/// Somebody else may be busy at any time: of so many windows one has to do.
+/// The machine may be busy at any time: of so many windows one has to do.
 const WINDOWS_MAX: usize = 3;
 
 /// How long the probes are listened to.
@@ -45,7 +45,7 @@ fn entries(_: &Path, port: u16) -> Value {
     ])
 }
 
-fn crowd(number: usize) -> Value {
+fn crowd_pod(number: usize) -> Value {
     let mut pod = pod("crowd", &format!("crowd-{number}"));
     let containers = (0..CONTAINERS)
         .map(|container| json!({"name": format!("app-{container}"), "image": "registry.example.com/app:1"}));
@@ -92,10 +92,10 @@ impl std::fmt::Display for Periods {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "nanoseconds of a test fit")]
-fn periods(told: Vec<Told>) -> Result<Periods, Failed> {
+fn periods(reported: Vec<WitnessCall>) -> Result<Periods, Failed> {
     let mut calls: BTreeMap<String, Vec<i64>> = BTreeMap::new();
-    for told in told {
-        calls.entry(told.who).or_default().push(told.began);
+    for reported in reported {
+        calls.entry(reported.who).or_default().push(reported.began);
     }
     if calls.len() != PROBES {
         return Err(Failed::from(format!("{} probes were asked, not {PROBES}", calls.len())));
@@ -123,16 +123,16 @@ fn periods(told: Vec<Told>) -> Result<Periods, Failed> {
 
 /// The best of a few windows, or the first that is good enough.
 async fn listen(node: &FakeNode, enough: f64) -> Result<Periods, Failed> {
-    let mut best: Result<Periods, Failed> = Err(Failed::from("nobody listened"));
+    let mut best: Result<Periods, Failed> = Err(Failed::from("no one listened"));
     for _ in 0..WINDOWS_MAX {
         sleep(SETTLE).await;
-        drop(node.take_told());
+        drop(node.take_reported());
         sleep(WINDOW).await;
-        // A window in which somebody wasn't asked is as bad as it can be.
-        best = match (best, periods(node.take_told())) {
-            (Ok(best), Ok(heard)) if heard.deviation() < best.deviation() => Ok(heard),
+        // A window in which a pod wasn't asked is as bad as it can be.
+        best = match (best, periods(node.take_reported())) {
+            (Ok(best), Ok(counted)) if counted.deviation() < best.deviation() => Ok(counted),
             (Ok(best), _) => Ok(best),
-            (Err(_), heard) => heard,
+            (Err(_), counted) => counted,
         };
         if best.as_ref().is_ok_and(|best| best.deviation() <= enough) {
             break;
@@ -141,12 +141,12 @@ async fn listen(node: &FakeNode, enough: f64) -> Result<Periods, Failed> {
     best
 }
 
-/// Listens to the probes alone, beside probes that never end, and beside probes that always end in time.
+/// Listens to the probes alone, next to probes that never end, and next to probes that always end in time.
 #[allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
 pub(crate) async fn play() -> Result<(), Failed> {
     let node = FakeNode::start(&["--max-pods", "1000", "--stop-pods-on-exit"], entries).await?;
     for number in 0..PODS {
-        node.put(&format!("crowd-{number}"), &[crowd(number)])?;
+        node.put(&format!("crowd-{number}"), &[crowd_pod(number)])?;
     }
     node.until("all are ready", |look| {
         let statuses = look.pods.iter().filter_map(|pod| pod["status"]["containerStatuses"].as_array());

@@ -7,10 +7,10 @@ use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::Failed;
 use tokio::time::{Instant, sleep};
-use witlet_loss_checks::{Character, Kind, Loss, Random, Shape, Touch, Wanted, count, doubles, ids};
+use witlet_loss_checks::{Character, ExpectedPod, Kind, Loss, Random, Shape, Touch, count, doubles, ids};
 
 use crate::figures::Figures;
-use crate::habits::{Action, Habits};
+use crate::workload_pattern::{Action, WorkloadPattern};
 use crate::world::{Swapped, World, failed};
 
 /// The longest pause between two actions.
@@ -19,7 +19,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(900);
 /// The most actions that the daemon or containerd stays away for.
 const AWAY_MAX: usize = 3;
 
-/// Random pods that there are from the beginning, beside the others.
+/// Random pods that there are from the beginning, in addition to the others.
 const RANDOM_AT_FIRST: usize = 4;
 
 /// How often the daemon is killed while many pods come or go, in a hundred of them.
@@ -31,17 +31,17 @@ const QUIET: Duration = Duration::from_millis(3500);
 /// How often is looked while it settles.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What is lost when nothing can be told of any pod.
+/// What is lost when nothing is known of any pod.
 const THE_NODE: &str = "the node";
 
 /// A world that is hit.
 pub(crate) struct Chaos {
     pub(crate) world: World,
-    habits: Habits,
+    pattern: WorkloadPattern,
     random: Random,
-    wanted: BTreeMap<String, Wanted>,
+    expected: BTreeMap<String, ExpectedPod>,
     /// Pods that were removed, to come back.
-    removed: Vec<Wanted>,
+    removed: Vec<ExpectedPod>,
     named: usize,
     daemon_away: Option<usize>,
     runtime_away: Option<usize>,
@@ -56,12 +56,12 @@ pub(crate) struct Chaos {
 }
 
 impl Chaos {
-    pub(crate) fn new(world: World, habits: Habits, seed: u64) -> Self {
+    pub(crate) fn new(world: World, pattern: WorkloadPattern, seed: u64) -> Self {
         Self {
             world,
-            habits,
+            pattern,
             random: Random::new(seed),
-            wanted: BTreeMap::new(),
+            expected: BTreeMap::new(),
             removed: Vec::new(),
             named: 0,
             daemon_away: None,
@@ -77,16 +77,16 @@ impl Chaos {
     /// One pod of each character, and some that are random.
     pub(crate) fn populate(&mut self) -> Result<(), Failed> {
         Character::ALL.into_iter().try_for_each(|character| self.add_one(character))?;
-        let random = if self.habits.varied > 0 { RANDOM_AT_FIRST } else { 0 };
+        let random = if self.pattern.varied > 0 { RANDOM_AT_FIRST } else { 0 };
         (0..random).try_for_each(|_| {
-            let shape = Shape::random(&mut self.random, self.habits.sturdy);
+            let shape = Shape::random(&mut self.random, self.pattern.sturdy);
             self.add_one(Character::Varied(shape))
         })
     }
 
     /// As many pods as there may be, while the daemon is killed now and then.
-    pub(crate) async fn crowd(&mut self) -> Result<(), Failed> {
-        while self.wanted.len() < self.habits.pods_max {
+    pub(crate) async fn stress(&mut self) -> Result<(), Failed> {
+        while self.expected.len() < self.pattern.pods_max {
             let character = self.character();
             self.add_one(character)?;
             self.perhaps_kill_daemon().await?;
@@ -117,15 +117,15 @@ impl Chaos {
     }
 
     fn character(&mut self) -> Character {
-        if self.random.chance(self.habits.varied) {
-            return Character::Varied(Shape::random(&mut self.random, self.habits.sturdy));
+        if self.random.chance(self.pattern.varied) {
+            return Character::Varied(Shape::random(&mut self.random, self.pattern.sturdy));
         }
         self.random.pick(&Character::ALL).copied().unwrap_or(Character::Sleeper)
     }
 
     /// Waits until nothing is left that wasn't there before.
     pub(crate) async fn nothing_remains(&mut self, before: &BTreeSet<String>) -> Result<(), Failed> {
-        match self.world.left_since(before, self.habits.patience).await {
+        match self.world.left_since(before, self.pattern.timeout).await {
             left if left.is_empty() => Ok(()),
             left => Err(Failed::from(format!("left:\n{}\n{}", left.join("\n"), self.figures))),
         }
@@ -177,7 +177,7 @@ impl Chaos {
                 self.figures.runtime_kills += usize::from(is_restarted);
             }
             let lost = match self.world.look().await {
-                Some(seen) => count(&self.wanted, &seen),
+                Some(seen) => count(&self.expected, &seen),
                 None => vec![Loss { pod: THE_NODE.to_owned(), what: "it doesn't answer".to_owned() }],
             };
             if lost.is_empty() {
@@ -186,7 +186,7 @@ impl Chaos {
                 }
             } else {
                 quiet_since = None;
-                if now >= begun + self.habits.patience {
+                if now >= begun + self.pattern.timeout {
                     return Err(self.tell(&lost));
                 }
             }
@@ -198,10 +198,10 @@ impl Chaos {
 
     /// What is there now is what has to stay.
     async fn take_stock(&mut self) -> Result<(), Failed> {
-        let seen = self.world.seen(self.habits.patience).await?;
-        for wanted in self.wanted.values_mut() {
-            wanted.touch = Touch::None;
-            wanted.settled = Some(ids(&wanted.name, &seen));
+        let seen = self.world.seen(self.pattern.timeout).await?;
+        for expected in self.expected.values_mut() {
+            expected.touch = Touch::None;
+            expected.settled = Some(ids(&expected.name, &seen));
         }
         self.story_before = std::mem::take(&mut self.story);
         self.note_pause().await;
@@ -252,7 +252,7 @@ impl Chaos {
     }
 
     fn choose(&mut self) -> Action {
-        let actions = self.habits.actions;
+        let actions = self.pattern.actions;
         let all: usize = actions.iter().map(|(_, weight)| weight).sum();
         let mut at = self.random.below(all);
         for (action, weight) in actions {
@@ -264,12 +264,16 @@ impl Chaos {
         Action::Add
     }
 
-    fn names(&self, which: impl Fn(&Wanted) -> bool) -> Vec<String> {
-        self.wanted.values().filter(|wanted| which(wanted)).map(|wanted| wanted.name.clone()).collect()
+    fn names(&self, which: impl Fn(&ExpectedPod) -> bool) -> Vec<String> {
+        self.expected
+            .values()
+            .filter(|expected| which(expected))
+            .map(|expected| expected.name.clone())
+            .collect()
     }
 
     async fn act(&mut self, action: Action) -> Result<(), Failed> {
-        let names = self.names(|wanted| !matches!(action, Action::Resize) || wanted.can_be_resized());
+        let names = self.names(|expected| !matches!(action, Action::Resize) || expected.can_be_resized());
         let name = self.random.pick(&names).cloned();
         self.story.push(format!("{action:?}, perhaps of {name:?}"));
         match (action, name) {
@@ -305,34 +309,34 @@ impl Chaos {
     }
 
     fn add_one(&mut self, character: Character) -> Result<(), Failed> {
-        if self.wanted.len() >= self.habits.pods_max {
+        if self.expected.len() >= self.pattern.pods_max {
             return Ok(());
         }
         let name = format!("p{}", self.named);
         self.named += 1;
-        let wanted = Wanted::new(name.clone(), character, self.random.chance(40));
-        self.wanted.insert(name.clone(), wanted);
+        let expected = ExpectedPod::new(name.clone(), character, self.random.chance(40));
+        self.expected.insert(name.clone(), expected);
         self.figures.pods_added += 1;
-        self.figures.crowd = self.figures.crowd.max(self.wanted.len());
+        self.figures.stress = self.figures.stress.max(self.expected.len());
         self.story.push(format!("added {name}, a {character:?}"));
-        let half = self.habits.varied < 100 && self.random.chance(20);
+        let half = self.pattern.varied < 100 && self.random.chance(20);
         if half { self.break_manifest(&name) } else { self.write(&name) }
     }
 
     fn edit(&mut self, name: &str) -> Result<(), Failed> {
-        let Some(wanted) = self.wanted.get_mut(name) else { return Ok(()) };
-        if wanted.fixed_uid && wanted.character.can_be_edited() {
-            wanted.replace_containers();
-        } else if wanted.fixed_uid && matches!(wanted.character, Character::Varied(_)) {
+        let Some(expected) = self.expected.get_mut(name) else { return Ok(()) };
+        if expected.fixed_uid && expected.character.can_be_edited() {
+            expected.replace_containers();
+        } else if expected.fixed_uid && matches!(expected.character, Character::Varied(_)) {
             // A container that is to be replaced, and whose replacement is cut short, has ended for good.
             return Ok(());
         } else {
-            wanted.touch();
+            expected.touch();
         }
         // Few values, so that what a pod was before comes back.
-        wanted.variable = match wanted.character.may_come_back() {
+        expected.variable = match expected.character.may_come_back() {
             true => self.random.below(3),
-            false => wanted.variable + 1,
+            false => expected.variable + 1,
         };
         self.figures.edits += 1;
         self.write(name)
@@ -340,34 +344,34 @@ impl Chaos {
 
     /// New limits for what runs on: nothing of the pod is replaced.
     fn resize(&mut self, name: &str) -> Result<(), Failed> {
-        let Some(wanted) = self.wanted.get_mut(name).filter(|wanted| wanted.can_be_resized()) else {
+        let Some(expected) = self.expected.get_mut(name).filter(|expected| expected.can_be_resized()) else {
             return Ok(());
         };
-        wanted.cpu = self.random.below(3);
-        self.story.push(format!("{name} gets limit {}", wanted.cpu));
+        expected.cpu = self.random.below(3);
+        self.story.push(format!("{name} gets limit {}", expected.cpu));
         self.figures.resizes += 1;
         self.write(name)
     }
 
     fn label(&mut self, name: &str) -> Result<(), Failed> {
-        let Some(wanted) = self.wanted.get_mut(name) else { return Ok(()) };
-        wanted.label = match wanted.character.may_come_back() {
+        let Some(expected) = self.expected.get_mut(name) else { return Ok(()) };
+        expected.label = match expected.character.may_come_back() {
             true => self.random.below(3),
-            false => wanted.label + 1,
+            false => expected.label + 1,
         };
-        if !wanted.fixed_uid {
-            wanted.touch();
+        if !expected.fixed_uid {
+            expected.touch();
         }
         self.figures.edits += 1;
         self.write(name)
     }
 
     fn remove(&mut self, name: &str) -> Result<(), Failed> {
-        if let Some(mut wanted) = self.wanted.remove(name) {
-            wanted.touch();
-            wanted.settled = None;
-            if wanted.character.may_come_back() {
-                self.removed.push(wanted);
+        if let Some(mut expected) = self.expected.remove(name) {
+            expected.touch();
+            expected.settled = None;
+            if expected.character.may_come_back() {
+                self.removed.push(expected);
             }
             self.figures.removals += 1;
             fs::remove_file(self.world.manifest(name))?;
@@ -377,19 +381,20 @@ impl Chaos {
 
     /// The pod that was removed last is wanted again.
     fn bring_back(&mut self) -> Result<(), Failed> {
-        let Some(wanted) = self.removed.pop().filter(|_| self.wanted.len() < self.habits.pods_max) else {
+        let Some(expected) = self.removed.pop().filter(|_| self.expected.len() < self.pattern.pods_max)
+        else {
             return Ok(());
         };
-        let name = wanted.name.clone();
+        let name = expected.name.clone();
         self.story.push(format!("brought {name} back"));
-        self.wanted.insert(name.clone(), wanted);
+        self.expected.insert(name.clone(), expected);
         self.write(&name)
     }
 
     /// Leaves half of the manifest, as an editor or a copy in progress does. What runs goes on.
     fn break_manifest(&mut self, name: &str) -> Result<(), Failed> {
-        let Some(wanted) = self.wanted.get(name) else { return Ok(()) };
-        let text = wanted.manifest(self.world.kind, &self.world.host_folder());
+        let Some(expected) = self.expected.get(name) else { return Ok(()) };
+        let text = expected.manifest(self.world.kind, &self.world.host_folder());
         let half = 1 + self.random.below(text.len() - 1);
         self.figures.breaks += 1;
         fs::write(self.world.manifest(name), &text[..half])?;
@@ -397,8 +402,8 @@ impl Chaos {
     }
 
     fn write(&mut self, name: &str) -> Result<(), Failed> {
-        let Some(wanted) = self.wanted.get(name) else { return Ok(()) };
-        let text = wanted.manifest(self.world.kind, &self.world.host_folder());
+        let Some(expected) = self.expected.get(name) else { return Ok(()) };
+        let text = expected.manifest(self.world.kind, &self.world.host_folder());
         if self.random.chance(50) {
             fs::write(self.world.manifest(name), text)?;
             return Ok(());
@@ -407,10 +412,10 @@ impl Chaos {
     }
 
     fn repair_all(&mut self) -> Result<(), Failed> {
-        for wanted in self.wanted.values() {
+        for expected in self.expected.values() {
             fs::write(
-                self.world.manifest(&wanted.name),
-                wanted.manifest(self.world.kind, &self.world.host_folder()),
+                self.world.manifest(&expected.name),
+                expected.manifest(self.world.kind, &self.world.host_folder()),
             )?;
         }
         self.plugin_file_broken = false;
@@ -446,10 +451,10 @@ impl Chaos {
                 self.figures.daemon_kills += 1;
                 self.figures.runtime_kills += 1;
                 self.leave_daemon();
-                for wanted in self.wanted.values_mut() {
+                for expected in self.expected.values_mut() {
                     // What has ended stays as it is.
-                    if wanted.character.has_sandbox() {
-                        wanted.touch();
+                    if expected.character.has_sandbox() {
+                        expected.touch();
                     }
                 }
             }

@@ -15,7 +15,7 @@ pub(crate) struct Figures {
     pub(crate) edits: usize,
     pub(crate) resizes: usize,
     /// Pods that were wanted at the same time, at most.
-    pub(crate) crowd: usize,
+    pub(crate) stress: usize,
     pub(crate) removals: usize,
     pub(crate) breaks: usize,
     pub(crate) swaps: usize,
@@ -31,13 +31,14 @@ pub(crate) struct Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rounds, daemon_kills, runtime_kills, pods_added, edits, resizes, crowd, removals, .. } =
-            self;
+        let Self {
+            rounds, daemon_kills, runtime_kills, pods_added, edits, resizes, stress, removals, ..
+        } = self;
         let Self { breaks, swaps, .. } = self;
         write!(
             f,
             "{rounds} rounds, {daemon_kills} kills of the daemon, {runtime_kills} of the runtime; {pods_added} \
-             pods added ({crowd} at a time), {edits} edited, {resizes} resized, {removals} removed, {breaks} \
+             pods added ({stress} at a time), {edits} edited, {resizes} resized, {removals} removed, {breaks} \
              manifests broken, {swaps} plugins swapped; lost: {} (two of a pod were seen for a moment {} times); longest pause of the loop {:.1} ms, slowest \
              settling {:.1} s; the daemon took at most {}",
             self.lost,

@@ -1,5 +1,5 @@
 //! The hostile corpus against the real daemon, on a runtime that answers at once: pods are held up by handlers that attack,
-//! probed by types that attack, and polled for from sources that attack, beside pods that don't notice. What the daemon takes
+//! probed by types that attack, and polled for from sources that attack, next to pods that don't notice. What the daemon takes
 //! is measured, and comes back.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What was seen of the daemon.
 #[derive(Default)]
-struct Seen {
+struct Measured {
     before: Usage,
     peak: Usage,
     after: Usage,
@@ -40,7 +40,7 @@ struct Seen {
 
 /// Plays a part of the corpus, or all that needs no servers.
 pub(crate) async fn play(all: bool) -> Result<(), Failed> {
-    let alone = attacks().filter(|attack| needs_nobody(attack));
+    let alone = attacks().filter(|attack| needs_no_one(attack));
     let chosen: Vec<&Attack> = alone.step_by(if all { 1 } else { SHORT_STEP }).collect();
     let node = FakeNode::start(&[], |folder, _port| {
         place_common(folder);
@@ -48,9 +48,9 @@ pub(crate) async fn play(all: bool) -> Result<(), Failed> {
     })
     .await?;
     let begun = Instant::now();
-    let mut seen = Seen::default();
+    let mut seen = Measured::default();
     let outcome = attack(&node, &chosen, &mut seen).await;
-    let Seen { before, peak, after, pause } = seen;
+    let Measured { before, peak, after, pause } = seen;
     eprintln!(
         "{} attacks on the daemon in {:.0} s: longest pause of its event loop {:.1} ms; before: {before}; at most: {peak}; \
          after: {after}",
@@ -62,14 +62,14 @@ pub(crate) async fn play(all: bool) -> Result<(), Failed> {
     outcome.and(ended)
 }
 
-async fn attack(node: &FakeNode, chosen: &[&Attack], seen: &mut Seen) -> Result<(), Failed> {
+async fn attack(node: &FakeNode, chosen: &[&Attack], seen: &mut Measured) -> Result<(), Failed> {
     let good: Vec<Value> = (0..GOOD)
         .map(|number| probed(pod("good", &format!("good-{number}")), &json!({"type": "good-probe"})))
         .collect();
     node.put("good", &good)?;
     node.put("attacked", &[])?;
     // The honest probe says no, so that an answer that isn't its own would show.
-    let settled = |look: &Look| look.running("good").len() == GOOD && told_good(look);
+    let settled = |look: &Look| look.running("good").len() == GOOD && reported_good(look);
     let running = node.until("the good pods run", settled).await?.running("good");
     seen.before = usage(node)?;
     for batch in chosen.chunks(AT_ONCE) {
@@ -98,7 +98,7 @@ async fn attack(node: &FakeNode, chosen: &[&Attack], seen: &mut Seen) -> Result<
 }
 
 /// Plays these until each has come to what it has to.
-async fn play_batch(node: &FakeNode, batch: &[&Attack], seen: &mut Seen) -> Result<(), Failed> {
+async fn play_batch(node: &FakeNode, batch: &[&Attack], seen: &mut Measured) -> Result<(), Failed> {
     let folder = node.folder.path();
     for attack in batch {
         place(attack, folder)?;
@@ -147,7 +147,7 @@ fn has_come(attack: &Attack, look: &Look) -> bool {
         }
         Expected::Fails(words) => {
             (state == "Quarantined" && text("lastError").contains(words))
-                || look.told(attack.name, "PluginQuarantined", words)
+                || look.has_event(attack.name, "PluginQuarantined", words)
         }
         Expected::Tells(_) => state == "Ready" && calls(plugin) > 0,
         Expected::Bounded => state == "Failed" || calls(plugin) > 0,
@@ -159,16 +159,16 @@ fn calls(plugin: &Value) -> u64 {
     roles.iter().filter_map(|role| role["calls"].as_u64()).sum()
 }
 
-/// Whether the honest probe's own words were told of a pod.
-fn told_good(look: &Look) -> bool {
-    look.told("good-0-node1", "Unhealthy", "good")
+/// Whether the honest probe's own words were reported of a pod.
+fn reported_good(look: &Look) -> bool {
+    look.has_event("good-0-node1", "Unhealthy", "good")
 }
 
 /// The good pods have the containers that they had.
 fn unharmed(look: &Look, running: &BTreeMap<String, String>) -> Result<(), Failed> {
     let now = look.running("good");
     if now != *running {
-        return Err(Failed::from(format!("pods beside the attackers were {running:?} and are {now:?}")));
+        return Err(Failed::from(format!("pods next to the attackers were {running:?} and are {now:?}")));
     }
     Ok(())
 }
@@ -192,7 +192,7 @@ async fn pause(node: &FakeNode) -> Result<Duration, Failed> {
 }
 
 /// Whether it meets no server of the test's.
-fn needs_nobody(attack: &Attack) -> bool {
+fn needs_no_one(attack: &Attack) -> bool {
     let aimed = ["{server}", "{stream}", "{sink}", "{udp}", "{other}", "{host}", "{port}", "{folder}"];
     // Each would compile for as long as it may.
     let compiles = attack.name.starts_with("bomb-");

@@ -2,7 +2,7 @@
 //! while the daemon and containerd are killed, plugins are swapped and manifests are broken. Then everything is left to
 //! settle, and what was lost is counted. It has to be nothing. A hundred random pods with all that a pod may have do the
 //! same on containerd, and what is left of them on the machine is counted as well. And pods that misuse what they are
-//! given end as Kubernetes says, beside pods that don't notice.
+//! given end as Kubernetes says, next to pods that don't notice.
 //!
 //! On a runtime that answers at once plugins are swapped under probed pods, a pod source lies, and probes never end.
 //! With `SOAK_SECONDS` there are a thousand swaps, without it fifty.
@@ -17,12 +17,12 @@
 mod bad_input;
 mod busy;
 mod chaos;
+mod faulty_sources;
 mod figures;
-mod habits;
 mod hostile;
-mod liars;
 mod node;
 mod swaps;
+mod workload_pattern;
 mod world;
 
 use std::process::ExitCode;
@@ -35,7 +35,7 @@ use witlet_loss_checks::Kind;
 use witlet_ports::Clock;
 
 use crate::chaos::Chaos;
-use crate::habits::Habits;
+use crate::workload_pattern::WorkloadPattern;
 use crate::world::World;
 use witlet_harness::usage::Usage;
 
@@ -76,11 +76,11 @@ impl Length {
 /// Hits a world for so long.
 async fn soak(kind: Kind, length: Length) -> Result<(), Failed> {
     eprintln!("{}: seed {} ({:?})", kind.name(), length.seed, length.time);
-    let habits = match kind {
-        Kind::Embedded => Habits::HARSH,
-        Kind::Containerd => Habits::HARSH_VARIED,
+    let pattern = match kind {
+        Kind::Embedded => WorkloadPattern::HARSH,
+        Kind::Containerd => WorkloadPattern::HARSH_VARIED,
     };
-    let mut chaos = Chaos::new(World::start(kind).await?, habits, length.seed);
+    let mut chaos = Chaos::new(World::start(kind).await?, pattern, length.seed);
     let outcome = match length.time {
         None => short(&mut chaos).await,
         Some(time) => long(&mut chaos, time).await,
@@ -89,9 +89,9 @@ async fn soak(kind: Kind, length: Length) -> Result<(), Failed> {
 }
 
 /// A hundred random pods come and go while the daemon is killed, and nothing of them is left.
-async fn crowd(length: Length) -> Result<(), Failed> {
+async fn stress(length: Length) -> Result<(), Failed> {
     eprintln!("a hundred pods: seed {} ({:?})", length.seed, length.time);
-    let mut chaos = Chaos::new(World::start(Kind::Containerd).await?, Habits::CROWD, length.seed);
+    let mut chaos = Chaos::new(World::start(Kind::Containerd).await?, WorkloadPattern::STRESS, length.seed);
     let outcome = come_and_go(&mut chaos, length.time).await;
     end(chaos, "a hundred pods", length, outcome).await
 }
@@ -101,7 +101,7 @@ async fn come_and_go(chaos: &mut Chaos, time: Option<Duration>) -> Result<(), Fa
     chaos.settle().await?;
     let before = chaos.world.remains_before().await?;
     let begun = Instant::now();
-    chaos.crowd().await?;
+    chaos.stress().await?;
     chaos.settle().await?;
     loop {
         chaos.round(CROWD_ACTIONS).await?;
@@ -118,10 +118,10 @@ async fn end(chaos: Chaos, what: &str, length: Length, outcome: Result<(), Faile
     let Chaos { world, figures, .. } = chaos;
     let ended = world.end().await;
     if let Err(lost) = outcome {
-        let told = format!("seed {}: {}", length.seed, lost.message().unwrap_or_default());
+        let reported = format!("seed {}: {}", length.seed, lost.message().unwrap_or_default());
         // The suites that follow take long.
-        eprintln!("{told}");
-        return Err(Failed::from(told));
+        eprintln!("{reported}");
+        return Err(Failed::from(reported));
     }
     ended?;
     eprintln!("{what}: {figures}");
@@ -193,7 +193,7 @@ fn main() -> ExitCode {
         trial(Kind::Embedded, length),
         trial(Kind::Containerd, length).with_ignored_flag(skip.is_some()),
         Trial::test("containerd::a_hundred_random_pods_leave_nothing", move || {
-            tokio::runtime::Runtime::new()?.block_on(crowd(length))
+            tokio::runtime::Runtime::new()?.block_on(stress(length))
         })
         .with_ignored_flag(skip.is_some()),
         Trial::test("containerd::bad_input_ends_as_it_should_and_holds_nothing_else_up", || {
@@ -203,13 +203,13 @@ fn main() -> ExitCode {
         Trial::test("fake::swaps_under_a_hundred_probed_pods_lose_no_call", move || {
             tokio::runtime::Runtime::new()?.block_on(swaps::play(length.time.is_some()))
         }),
-        Trial::test("fake::a_source_that_lies_touches_nobody_elses_pods", || {
-            tokio::runtime::Runtime::new()?.block_on(liars::play())
+        Trial::test("fake::a_source_that_lies_touches_no_one_elses_pods", || {
+            tokio::runtime::Runtime::new()?.block_on(faulty_sources::play())
         }),
         Trial::test("fake::the_hostile_corpus_leaves_the_daemon_and_its_pods_alone", move || {
             tokio::runtime::Runtime::new()?.block_on(hostile::play(length.time.is_some()))
         }),
-        Trial::test("fake::five_hundred_probes_keep_their_periods_beside_two_that_never_end", || {
+        Trial::test("fake::five_hundred_probes_keep_their_periods_next_to_two_that_never_end", || {
             tokio::runtime::Runtime::new()?.block_on(busy::play())
         }),
     ];

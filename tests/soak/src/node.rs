@@ -35,7 +35,7 @@ pub(crate) fn cpu_limit(container: &str) -> Option<usize> {
 }
 
 /// Which of these containers still have a cgroup with a process in it, with the hierarchy. An empty one is left by runc if
-/// the agent is killed while a container starts; nobody below the agent has a cgroup of the pod to remove it with.
+/// the agent is killed while a container starts; nothing below the agent has a cgroup of the pod to remove it with.
 pub(crate) fn cgroups_of(containers: &BTreeSet<String>) -> io::Result<BTreeSet<String>> {
     let mut hierarchies = vec![PathBuf::from(CGROUPS)];
     for entry in fs::read_dir(CGROUPS)? {

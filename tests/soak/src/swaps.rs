@@ -9,7 +9,7 @@ use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use witlet_harness::fake_node::{FakeNode, Look, Told, failed, moment, pod, probed, write_script};
+use witlet_harness::fake_node::{FakeNode, Look, WitnessCall, failed, moment, pod, probed, write_script};
 use witlet_harness::usage::Usage;
 
 /// Pods that are probed.
@@ -64,7 +64,7 @@ fn script() -> Value {
     json!({"do": "bring", "texts": [brought.to_string()], "times": BROUGHT})
 }
 
-fn crowd(number: usize) -> Value {
+fn crowd_pod(number: usize) -> Value {
     let readiness = json!({"type": "witness", "parameters": {}, "periodMilliseconds": 1000, "timeoutMilliseconds": 10_000});
     probed(pod("crowd", &format!("crowd-{number}")), &readiness)
 }
@@ -86,9 +86,9 @@ struct Swap {
 type Swaps = BTreeMap<u64, Swap>;
 
 /// Whether the version could be asked when the call began.
-fn is_right(told: &Told, swaps: &Swaps) -> bool {
-    let (own, next) = (swaps.get(&told.version), swaps.get(&(told.version + 1)));
-    own.is_some_and(|own| own.begun <= told.began) && next.is_none_or(|next| told.began <= next.done)
+fn is_right(reported: &WitnessCall, swaps: &Swaps) -> bool {
+    let (own, next) = (swaps.get(&reported.version), swaps.get(&(reported.version + 1)));
+    own.is_some_and(|own| own.begun <= reported.began) && next.is_none_or(|next| reported.began <= next.done)
 }
 
 struct Stage {
@@ -97,8 +97,8 @@ struct Stage {
     /// Containers of what the source brought.
     brought: BTreeMap<String, String>,
     digests: Vec<Value>,
-    /// What the witness told of probes, and of polls.
-    heard: (u64, u64),
+    /// What the witness reported of probes, and of polls.
+    counted: (u64, u64),
     most: Usage,
 }
 
@@ -113,8 +113,8 @@ pub(crate) async fn play(long: bool) -> Result<(), Failed> {
     })
     .await?;
     let swaps = Swaps::from([(0, Swap { begun, done: begun })]);
-    let (heard, most, digests) = ((0, 0), Usage::default(), Vec::new());
-    let mut stage = Stage { node, swaps, brought: BTreeMap::new(), digests, heard, most };
+    let (counted, most, digests) = ((0, 0), Usage::default(), Vec::new());
+    let mut stage = Stage { node, swaps, brought: BTreeMap::new(), digests, counted, most };
     stage.settle().await?;
     let mut first = stage.rest().await?;
     for version in 1..=rounds {
@@ -124,13 +124,13 @@ pub(crate) async fn play(long: bool) -> Result<(), Failed> {
         }
     }
     let last = stage.rest().await?;
-    let Stage { node, heard, most, .. } = stage.finish().await?;
+    let Stage { node, counted, most, .. } = stage.finish().await?;
     eprintln!(
         "{} swaps of three plugins under {PODS} pods, {} probes and {} polls: {first} after {} swaps, {last} after \
          all of them, {most} at most",
         rounds * 3,
-        heard.0,
-        heard.1,
+        counted.0,
+        counted.1,
         ROUNDS_FIRST * 3,
     );
     if !last.growth_since(first).is_within(GROWTH_MAX) {
@@ -142,11 +142,11 @@ pub(crate) async fn play(long: bool) -> Result<(), Failed> {
 impl Stage {
     /// Everything runs for the first time.
     async fn settle(&mut self) -> Result<(), Failed> {
-        // A pod whose handler is there before its probe type would tell of a probe that nobody could carry out.
+        // A pod whose handler is there before its probe type would tell of a probe that couldn't be carried out.
         let loaded = |look: &Look| look.configured().filter(|plugin| plugin["state"] == "Ready").count() == 3;
         self.node.until("three plugins are loaded", loaded).await?;
         for number in 0..PODS {
-            self.node.put(&format!("crowd-{number}"), &[crowd(number)])?;
+            self.node.put(&format!("crowd-{number}"), &[crowd_pod(number)])?;
         }
         let look = self.node.until("all pods run and are ready", |look| {
             ready(look) == PODS && look.running("brought").len() == BROUGHT
@@ -162,7 +162,7 @@ impl Stage {
         let gone = usize::try_from(version).unwrap_or_default() - 1;
         self.node.put(&early, &[asks(&early)])?;
         self.node.remove(&format!("crowd-{gone}"))?;
-        self.node.put(&format!("crowd-{}", gone + PODS), &[crowd(gone + PODS)])?;
+        self.node.put(&format!("crowd-{}", gone + PODS), &[crowd_pod(gone + PODS)])?;
         let begun = moment();
         self.node.configure(&entries(self.node.folder.path(), self.node.port, version))?;
         let before = self.digests.clone();
@@ -174,7 +174,7 @@ impl Stage {
         self.swaps.insert(version, Swap { begun, done: moment() });
         self.node.put(&late, &[asks(&late)])?;
         let label = format!("v{version}");
-        let look = self.node.until("the new versions are heard and the pods run", |look| {
+        let look = self.node.until("the new versions are reported and the pods run", |look| {
             let judged = |name: &str| look.pod(name).is_some_and(|pod| pod["status"]["phase"] == "Failed");
             let brought = look.pods.iter().filter(|pod| pod["metadata"]["labels"]["version"] == *label);
             judged(&early) && judged(&late) && brought.count() == BROUGHT && ready(look) == PODS
@@ -188,7 +188,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Nothing wrong was said, nothing was lost, and nobody was restarted.
+    /// Nothing wrong was said, nothing was lost, and nothing was restarted.
     fn check(&mut self, look: &Look, version: u64) -> Result<(), Failed> {
         let reason = |name: &str| {
             look.pod(name).and_then(|pod| pod["status"]["reason"].as_str()).unwrap_or_default().to_owned()
@@ -213,12 +213,12 @@ impl Stage {
         if let Some(event) = look.events.iter().find(|event| event["reason"] == "Unhealthy") {
             return Err(Failed::from(format!("version {version}: a probe was lost: {event}")));
         }
-        for told in self.node.take_told() {
-            let heard = if told.who == "source" { &mut self.heard.1 } else { &mut self.heard.0 };
-            *heard += 1;
-            if !is_right(&told, &self.swaps) {
-                let near: Vec<_> = self.swaps.range(told.version..).take(2).collect();
-                return Err(Failed::from(format!("an outdated version was asked: {told:?}, {near:?}")));
+        for reported in self.node.take_reported() {
+            let counted = if reported.who == "source" { &mut self.counted.1 } else { &mut self.counted.0 };
+            *counted += 1;
+            if !is_right(&reported, &self.swaps) {
+                let near: Vec<_> = self.swaps.range(reported.version..).take(2).collect();
+                return Err(Failed::from(format!("an outdated version was asked: {reported:?}, {near:?}")));
             }
         }
         Ok(())
@@ -240,23 +240,23 @@ impl Stage {
         Ok(least)
     }
 
-    /// Each probe that was counted has told of itself.
+    /// Each probe that was counted has reported itself.
     async fn finish(mut self) -> Result<Self, Failed> {
         let pods = self.node.folder.path().join("manifests");
         for entry in std::fs::read_dir(pods)? {
             std::fs::remove_file(entry?.path())?;
         }
         let gone = self.node.until("the pods are gone", |look| look.running("crowd").is_empty()).await?;
-        let told = self.node.take_told();
-        self.heard.0 +=
-            u64::try_from(told.iter().filter(|told| told.who != "source").count()).unwrap_or_default();
+        let reported = self.node.take_reported();
+        self.counted.0 += u64::try_from(reported.iter().filter(|reported| reported.who != "source").count())
+            .unwrap_or_default();
         let calls = gone.plugin("witness").map(|plugin| plugin["roles"][0]["calls"].as_u64());
         let calls = calls.flatten().ok_or("the plugin is listed")?;
-        // The end of a pod cuts its probe: it may have told and not been counted, or the other way round.
+        // The end of a pod cuts its probe: it may have reported and not been counted, or the other way round.
         let cut = u64::try_from(PODS).unwrap_or_default() + self.swaps.len() as u64;
-        if calls.abs_diff(self.heard.0) > cut {
-            let told = format!("{calls} probes were counted and {} have told", self.heard.0);
-            return Err(failed(&std::io::Error::other(told)));
+        if calls.abs_diff(self.counted.0) > cut {
+            let reported = format!("{calls} probes were counted and {} have reported", self.counted.0);
+            return Err(failed(&std::io::Error::other(reported)));
         }
         Ok(self)
     }
@@ -272,6 +272,6 @@ fn digests(look: &Look) -> Vec<Value> {
 }
 
 fn ready(look: &Look) -> usize {
-    let crowd = look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == "crowd");
-    crowd.filter(|pod| pod["status"]["containerStatuses"][0]["ready"] == true).count()
+    let pods = look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == "crowd");
+    pods.filter(|pod| pod["status"]["containerStatuses"][0]["ready"] == true).count()
 }

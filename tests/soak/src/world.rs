@@ -210,7 +210,7 @@ impl World {
         Ok(links.iter().map(|link| link.split('_').next().unwrap_or(link).to_owned()).collect())
     }
 
-    /// All that pods leave on a node if nobody cleans up after them.
+    /// All that pods leave on a node if they aren't cleaned up after.
     pub(crate) async fn remains(&self) -> Option<BTreeSet<String>> {
         let folder = self.folder.path();
         let mut all = BTreeSet::new();
@@ -256,8 +256,8 @@ impl World {
     }
 
     /// What remains that wasn't there before, once nothing does or this has passed.
-    pub(crate) async fn left_since(&self, before: &BTreeSet<String>, patience: Duration) -> Vec<String> {
-        let deadline = Instant::now() + patience;
+    pub(crate) async fn left_since(&self, before: &BTreeSet<String>, timeout: Duration) -> Vec<String> {
+        let deadline = Instant::now() + timeout;
         loop {
             let left = match self.remains().await {
                 Some(now) => now.difference(before).cloned().collect(),

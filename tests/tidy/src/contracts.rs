@@ -85,10 +85,13 @@ fn the_book_explains_every_function_and_no_other() {
             CHAPTERS.iter().find(|(name, _)| *name == package).expect("a package has a chapter");
         let text = read(&root().join(chapter));
         let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-        let told: BTreeSet<String> = rows.filter(|name| name.contains('.')).map(str::to_owned).collect();
-        findings.extend(functions.difference(&told).map(|name| format!("{chapter} doesn't explain {name}")));
+        let reported: BTreeSet<String> = rows.filter(|name| name.contains('.')).map(str::to_owned).collect();
+        findings
+            .extend(functions.difference(&reported).map(|name| format!("{chapter} doesn't explain {name}")));
         findings.extend(
-            told.difference(&functions).map(|name| format!("{chapter} explains {name}, which isn't there")),
+            reported
+                .difference(&functions)
+                .map(|name| format!("{chapter} explains {name}, which isn't there")),
         );
     }
     check("each function of the contracts has a row in its chapter", &findings);

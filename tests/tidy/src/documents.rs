@@ -23,8 +23,8 @@ fn paths_in_documents_exist() {
     for path in files(&root(), ".md") {
         for name in quoted(&read(&path)).iter().filter(|name| is_path(name)) {
             let file = name.split(':').next().unwrap_or(name);
-            let beside = path.parent().unwrap_or(Path::new(".")).join(file);
-            if !IN_PROJECTS.contains(&file) && !root().join(file).exists() && !beside.exists() {
+            let sibling = path.parent().unwrap_or(Path::new(".")).join(file);
+            if !IN_PROJECTS.contains(&file) && !root().join(file).exists() && !sibling.exists() {
                 findings.push(format!("{} names {name}", relative(&path)));
             }
         }

@@ -70,7 +70,7 @@ fn log_messages_are_constant_and_begin_with_a_capital() {
 }
 
 #[test]
-fn messages_are_told_apart() {
+fn messages_are_distinguished() {
     for (text, expected) in [
         (r#"tracing::warn!(pod = %name, error = one("x"), "Failed to pull");"#, true),
         (r#"tracing::info!("pulled {image}");"#, false),

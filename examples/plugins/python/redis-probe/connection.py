@@ -25,7 +25,7 @@ class Connection:
     """To one server, until `remaining`, in seconds, is used up."""
 
     def __init__(self, address: str, port: int, remaining: Callable[[], float]) -> None:
-        """Raises NoAnswer if nobody listens."""
+        """Raises NoAnswer if nothing listens."""
         self._remaining = remaining
         self._received = b""
         try:

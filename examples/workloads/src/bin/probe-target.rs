@@ -20,7 +20,7 @@ use witlet_example_workloads::{exit_with, number, request_line};
 /// More of a request than this isn't read.
 const REQUEST_BYTES_MAX: u64 = 8 * 1024;
 /// A client that is slower than this is left, as this server talks to one at a time.
-const CLIENT_PATIENCE: Duration = Duration::from_secs(5);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[allow(clippy::print_stderr, reason = "a workload's log is what it prints")]
 fn main() -> ExitCode {
@@ -105,7 +105,7 @@ fn serve() -> Result<(), String> {
 
 fn answer(client: &TcpStream, health: &Path) -> std::io::Result<()> {
     // Not every host supports timeouts on sockets; without them a slow client is only slow.
-    _ = client.set_read_timeout(Some(CLIENT_PATIENCE));
+    _ = client.set_read_timeout(Some(CLIENT_TIMEOUT));
     let mut reader = BufReader::new(client.take(REQUEST_BYTES_MAX));
     let mut first = String::new();
     reader.read_line(&mut first)?;

@@ -118,7 +118,7 @@ async fn an_admit_that_was_overtaken_is_asked_again_and_then_no_pod_overtakes() 
     rig.next();
     assert!(rig.answer("b", Admit));
     assert!(!rig.answer("slow", Admit), "b was admitted meanwhile");
-    assert_eq!(rig.next(), "slow idle", "asked again at once, and nobody beside it");
+    assert_eq!(rig.next(), "slow idle", "asked again at once, and no pod next to it");
     assert!(!rig.answer("c", Admit), "c must not be admitted before it");
     rig.ms = 200;
     assert_eq!(rig.next(), "idle");
@@ -157,7 +157,7 @@ async fn a_removed_pod_leaves_the_queue_and_its_answer_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deferred_pod_holds_up_nobody_and_is_asked_again_when_it_wished() {
+async fn a_deferred_pod_holds_up_no_one_and_is_asked_again_when_it_wished() {
     let mut rig = QueueRig::new();
     rig.add("a", 1);
     rig.add("b", 2);
@@ -220,7 +220,7 @@ async fn others_are_ended_for_a_pod_only_in_the_world_that_it_was_asked_for_in()
     rig.next();
     rig.queue.world_changed();
     assert!(!rig.answer("a", preempt()), "there may be room by now");
-    assert_eq!(rig.next(), "a idle", "asked again at once, and nobody beside it");
+    assert_eq!(rig.next(), "a idle", "asked again at once, and no pod next to it");
     assert!(rig.answer("a", preempt()));
     assert_eq!(rig.next(), "b until 10000", "it waits, and is asked again when that changes");
     rig.ms = 2_000;
@@ -251,7 +251,7 @@ proptest! {
     /// Whatever the order of answers: an admission stands only if it was asked for together with all that stand, and in the
     /// end every pod is judged once.
     #[test]
-    fn an_admission_stands_only_beside_all_that_stood_before(
+    fn an_admission_stands_only_with_all_that_stood_before(
         answers in proptest::collection::vec((0usize..16, 0u64..50, 0u8..4), 0..300),
         pods in 1usize..20,
     ) {
@@ -276,7 +276,7 @@ proptest! {
             let admits = decision == Admit;
             if rig.answer(&name, decision) {
                 judged += 1;
-                prop_assert!(!admits || admitted_then == admissions, "{name} stood beside {admitted_then} of {admissions}");
+                prop_assert!(!admits || admitted_then == admissions, "{name} stood next to {admitted_then} of {admissions}");
             }
         }
         prop_assert_eq!(judged, pods);

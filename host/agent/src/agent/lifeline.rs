@@ -61,7 +61,7 @@ impl Lifeline {
             let panic = running.await.err().map(|panic| panic_words(&*panic));
             if !stop.is_cancelled() {
                 // The first report ends the agent; there is room for one.
-                let _told = ended.try_send(AgentError::PartEnded { part, panic });
+                let _reported = ended.try_send(AgentError::PartEnded { part, panic });
             }
         });
     }

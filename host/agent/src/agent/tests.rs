@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_part_that_ends_or_panics_is_told_of_unless_it_was_asked_to_end() {
+async fn a_part_that_ends_or_panics_is_notified_of_unless_it_was_asked_to_end() {
     type Part = fn() -> futures::future::BoxFuture<'static, ()>;
     let cases: [(Part, Option<&str>); 4] = [
         (|| Box::pin(async {}), Some("PLEG ended unexpectedly")),

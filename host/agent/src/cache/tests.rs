@@ -72,7 +72,7 @@ async fn an_older_list_neither_overwrites_nor_removes_a_newer_look() {
 }
 
 #[tokio::test]
-async fn a_failed_look_is_told_to_those_who_wait() {
+async fn a_failed_look_is_reported_to_those_who_wait() {
     let cache = PodCache::new();
     let error = RuntimeError::failed("ContainerStatus", "no");
     cache.set(&uid(), Err(error), cache.stamp());

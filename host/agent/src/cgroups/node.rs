@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use witlet_core::cgroup::{
-    CgroupName, CgroupVersion, MEMORY_MIN, ResourceConfig, Tier, existing_config, first_tier_config,
-    node_config,
+    CgroupName, CgroupVersion, MEMORY_MIN, ResourceConfig, Tier, existing_resources, first_tier_resources,
+    node_resources,
 };
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::allocatable::{Enforcement, PIDS, amounts};
@@ -35,7 +35,7 @@ impl CgroupManager {
         complete.map_err(|cause| CgroupStartError::Incomplete { name: name(), cause })?;
         for tier in [Tier::Burstable, Tier::BestEffort] {
             let path = layout.path(&layout.tier(tier));
-            let config = first_tier_config(tier, &port.facts().hugepage_sizes);
+            let config = first_tier_resources(tier, &port.facts().hugepage_sizes);
             let failed = |action| move |cause| CgroupStartError::Tier { action, tier, cause };
             match port.validate(&path).await {
                 Ok(()) => port.update(&path, &config).await.map_err(failed("update"))?,
@@ -86,7 +86,7 @@ impl CgroupManager {
             true => self.pods_amounts(),
             false => self.capacity(),
         };
-        node_config(&amounts, &self.settings.cpus)
+        node_resources(&amounts, &self.settings.cpus)
     }
 
     /// Sets the limit of all pods. It can't be set while they use more; false then, and it is to be tried again.
@@ -109,15 +109,15 @@ impl CgroupManager {
 
     /// Sets what is reserved on the cgroups of the system and of Kubernetes' daemons, which are there already.
     async fn limit_system(&self, kept: &Kept) -> Result<(), CgroupStartError> {
-        let wanted = Enforcement::ALL.into_iter().filter(|enforcement| *enforcement != Enforcement::Pods);
-        for enforcement in wanted.filter(|enforcement| self.settings.enforce.contains(enforcement)) {
+        let chosen = Enforcement::ALL.into_iter().filter(|enforcement| *enforcement != Enforcement::Pods);
+        for enforcement in chosen.filter(|enforcement| self.settings.enforce.contains(enforcement)) {
             let (cgroup, amounts, which) = match enforcement.is_system() {
                 true => (&self.settings.system_cgroup, &self.settings.reservations.system, "system"),
                 false => (&self.settings.kube_cgroup, &self.settings.reservations.kube, "kube"),
             };
             let mut config = match enforcement.is_compressible() {
-                true => existing_config(amounts, &self.settings.cpus),
-                false => node_config(amounts, &self.settings.cpus),
+                true => existing_resources(amounts, &self.settings.cpus),
+                false => node_resources(amounts, &self.settings.cpus),
             };
             let is_kept =
                 self.settings.memory_qos.is_some() && kept.port.facts().version == CgroupVersion::V2;

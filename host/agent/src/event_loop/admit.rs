@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use tokio::time::Instant;
-use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation, preemption, room};
+use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation, capacity, preemption};
 use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::{PodFullName, PodUid, deadline, resize};
@@ -49,7 +49,7 @@ impl EventLoop {
             return;
         }
         loop {
-            match self.queue.next(Instant::now(), self.admissions, self.settings.admission_patience) {
+            match self.queue.next(Instant::now(), self.admissions, self.settings.admission_timeout) {
                 Next::Ask(id, uid) => self.ask(id, &uid),
                 Next::Wait(at) => {
                     self.admission_due = Some(at);
@@ -66,7 +66,7 @@ impl EventLoop {
         let (Some(sourced), Some(stage)) = (&record.sourced, record.life.stage()) else { return };
         let operation = stage.operation();
         // What a pod has already, or waits for, it doesn't have to share with itself.
-        if operation == Operation::Resize || record.life.waits_for_room() || stage == Stage::GoesOn {
+        if operation == Operation::Resize || record.life.waits_for_capacity() || stage == Stage::GoesOn {
             other_pods = other_pods.iter().filter(|other| PodUid::of(&other.pod) != *uid).cloned().collect();
         }
         let request = AdmissionRequest {
@@ -98,7 +98,7 @@ impl EventLoop {
             return others.clone();
         }
         let counting =
-            self.pods.values().filter(|record| record.life.waits_for_room() || record.life.counts());
+            self.pods.values().filter(|record| record.life.waits_for_capacity() || record.life.counts());
         let counting = counting.filter_map(|record| record.sourced.as_ref());
         let others: Arc<[AdmittedPod]> = counting.map(Sourced::as_admitted).collect();
         self.others = Some(others.clone());
@@ -114,7 +114,7 @@ impl EventLoop {
                 Some(sourced) => resize::queued(&sourced.pod, decision),
                 None => decision,
             },
-            Some((uid, Operation::Add)) => room::settle(uid, decision, self.room_facts()),
+            Some((uid, Operation::Add)) => capacity::settle(uid, decision, self.capacity_facts()),
             None => decision,
         };
         let Judged::Stands(uid, decision) = self.queue.answer(id, decision, Instant::now(), self.admissions)

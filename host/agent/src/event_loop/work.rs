@@ -24,9 +24,9 @@ impl EventLoop {
     pub(super) fn advance(&mut self, uid: &PodUid, event: LifeEvent) {
         let facts = self.facts(uid);
         let Some(record) = self.pods.get_mut(uid) else { return };
-        let before = (record.life.counts(), record.life.waits_for_room());
+        let before = (record.life.counts(), record.life.waits_for_capacity());
         let effects = record.life.transition(event, &facts);
-        let after = (record.life.counts(), record.life.waits_for_room());
+        let after = (record.life.counts(), record.life.waits_for_capacity());
         if record.life.worker().is_none() {
             record.worker_handle = None;
         } else if record.worker_handle.is_none()
@@ -152,7 +152,7 @@ impl EventLoop {
     /// Shows how far the pod has come. What its work shows from here on is of a pod that stands so.
     pub(super) fn show_standing(&self, uid: &PodUid) {
         if let Some(record) = self.pods.get(uid) {
-            self.outside.statuses.put_standing(uid, record.life.standing(|| self.is_in_runtime(uid)));
+            self.outside.statuses.put_state(uid, record.life.pod_state(|| self.is_in_runtime(uid)));
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::cgroup::{
-    CgroupVersion, PodCgroup, PodCgroupAction, ResourceConfig, pod_cgroup_action, pod_config,
+    CgroupVersion, PodCgroup, PodCgroupAction, ResourceConfig, pod_cgroup_action, pod_resources,
 };
 use witlet_core::container::plan::resize::{PodKnob, ResizePod};
 use witlet_core::container::plan::{Step, grace_seconds, plan_kill};
@@ -81,7 +81,7 @@ impl Executor {
         ResourceConfig {
             pids_max: settings.pod_pids_max,
             unified: qos.map(|qos| qos.of_pod(pod)).unwrap_or_default(),
-            ..pod_config(pod, settings.cpu_quota)
+            ..pod_resources(pod, settings.cpu_quota)
         }
     }
 
@@ -201,7 +201,7 @@ impl Executor {
             PodKnob::MemoryLimit => ResourceConfig { memory_bytes: value, ..ResourceConfig::default() },
         };
         // The present limits of huge pages aren't to be set to nothing.
-        let config = ResourceConfig { hugepages: pod_config(pod, quota).hugepages, ..config };
+        let config = ResourceConfig { hugepages: pod_resources(pod, quota).hugepages, ..config };
         kept.port.update(&kept.layout.path(&name), &config).await.map_err(|error| one_line(&error))
     }
 

@@ -15,8 +15,8 @@ use witlet_core::pod::PodUid;
 use witlet_core::pod::fields::PodFields;
 use witlet_core::runtime::{Mount, NamespaceMode};
 use witlet_core::volume::{
-    Drawn, Fingerprint, InsteadOf, MountInput, MountSource, VolumeSetUp, VolumeSpecError, WantedVolume,
-    instead, mounted_names, mounts, set_ups,
+    DesiredVolume, Fingerprint, InsteadOf, MountInput, MountSource, ReferencedObjects, VolumeSetUp,
+    VolumeSpecError, instead, mounted_names, mounts, set_ups,
 };
 use witlet_ports::{FilesError, VolumeError};
 
@@ -44,8 +44,8 @@ type Made = (Option<Fingerprint>, PathBuf);
 #[derive(Clone, Copy)]
 struct FailedVolume<'a> {
     fields: PodFields<'a>,
-    referenced: &'a Drawn,
-    volume: &'a WantedVolume,
+    referenced: &'a ReferencedObjects,
+    volume: &'a DesiredVolume,
     error: &'a VolumeSpecError,
     is_restored: bool,
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 use witlet_core::container::spec::service_variables;
 use witlet_core::pod::references::{self, References};
 use witlet_core::pod::static_pod::is_static;
-use witlet_core::volume::{Drawn, Fetched};
+use witlet_core::volume::{Fetched, ReferencedObjects};
 use witlet_ports::ObjectError;
 
 use super::{Executor, Job};
@@ -40,15 +40,15 @@ impl Executor {
     }
 
     /// What the pod's mounted volumes draw from.
-    pub(super) async fn referenced_objects(&self, pod: &Pod) -> Drawn {
+    pub(super) async fn referenced_objects(&self, pod: &Pod) -> ReferencedObjects {
         match &pod.spec {
             Some(spec) if !is_static(pod) => self.fetch(pod, &references::of_mounted_volumes(spec)).await,
-            Some(_) | None => Drawn::default(),
+            Some(_) | None => ReferencedObjects::default(),
         }
     }
 
     /// All at the same time: the first answer about each may take a while.
-    async fn fetch(&self, pod: &Pod, refs: &References) -> Drawn {
+    async fn fetch(&self, pod: &Pod, refs: &References) -> ReferencedObjects {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let config_maps = refs.config_maps.iter().map(async |name| {
             let found = self.objects.config_map(namespace, name).await;
@@ -64,7 +64,7 @@ impl Executor {
         });
         let (config_maps, secrets, tokens) =
             join3(join_all(config_maps), join_all(secrets), join_all(tokens)).await;
-        Drawn {
+        ReferencedObjects {
             config_maps: config_maps.into_iter().collect(),
             secrets: secrets.into_iter().collect(),
             tokens: tokens.into_iter().collect(),

@@ -15,11 +15,15 @@ fn shown(name: &str, version: u64) -> PodSummary {
 }
 
 /// What the source would get now, as `name: message`.
-fn news(knowledge: &mut Knowledge, pods: &[PodSummary], result: Result<(), NotTold>) -> Vec<String> {
-    let Some((fares, versions)) = knowledge.news(pods) else { return Vec::new() };
-    assert!(knowledge.news(&[shown("busy", 9)]).is_none(), "nobody is told two things at once");
+fn news(
+    knowledge: &mut Knowledge,
+    pods: &[PodSummary],
+    result: Result<(), SourceNotifyError>,
+) -> Vec<String> {
+    let Some((updates, versions)) = knowledge.news(pods) else { return Vec::new() };
+    assert!(knowledge.news(&[shown("busy", 9)]).is_none(), "one report at a time");
     knowledge.ended(versions, &result);
-    fares
+    updates
         .into_iter()
         .map(|fare| {
             let message = fare.status.and_then(|status| status.message.clone());
@@ -28,12 +32,12 @@ fn news(knowledge: &mut Knowledge, pods: &[PodSummary], result: Result<(), NotTo
         .collect()
 }
 
-fn failure() -> Result<(), NotTold> {
-    Err(NotTold { message: "no".to_owned() })
+fn failure() -> Result<(), SourceNotifyError> {
+    Err(SourceNotifyError { message: "no".to_owned() })
 }
 
 #[test]
-fn each_change_is_told_once_and_the_end_of_a_pod_too() {
+fn each_change_is_reported_once_and_the_end_of_a_pod_too() {
     let mut source = Knowledge::default();
     assert_eq!(news(&mut source, &[], Ok(())), [""; 0]);
     assert_eq!(news(&mut source, &[shown("a", 0)], Ok(())), [""; 0], "it has no status yet");
@@ -46,7 +50,7 @@ fn each_change_is_told_once_and_the_end_of_a_pod_too() {
 }
 
 #[test]
-fn what_failed_is_told_again_with_the_next_change_and_not_before() {
+fn what_failed_is_reported_again_with_the_next_change_and_not_before() {
     let mut source = Knowledge::default();
     assert_eq!(news(&mut source, &[shown("a", 1)], failure()), ["a: version 1"]);
     assert_eq!(news(&mut source, &[shown("a", 1)], Ok(())), [""; 0]);
@@ -54,5 +58,5 @@ fn what_failed_is_told_again_with_the_next_change_and_not_before() {
         news(&mut source, &[shown("a", 1), shown("b", 1)], failure()),
         ["a: version 1", "b: version 1"]
     );
-    assert_eq!(news(&mut source, &[shown("b", 2)], Ok(())), ["b: version 2"], "nobody knew of the other");
+    assert_eq!(news(&mut source, &[shown("b", 2)], Ok(())), ["b: version 2"], "no one knew of the other");
 }

@@ -145,12 +145,12 @@ async fn lists_tell_what_changed_and_keep_the_cache_fresh() {
 }
 
 #[tokio::test]
-async fn a_look_that_failed_is_tried_again_at_the_next_list_and_told_then() {
+async fn a_look_that_failed_is_tried_again_at_the_next_list_and_reported_then() {
     let mut bench = bench(100);
     bench.script.set(RUNS);
     *bench.script.looks_fail.lock().expect("no panic") = true;
     bench.pleg.relist().await;
-    assert_eq!(bench.kinds(), [], "not told before it is in the cache");
+    assert_eq!(bench.kinds(), [], "not reported before it is in the cache");
     assert!(bench.pleg.cache.newer_than(&PodUid::from("u"), Stamp::default()).await.is_err());
     *bench.script.looks_fail.lock().expect("no panic") = false;
     bench.pleg.relist().await;

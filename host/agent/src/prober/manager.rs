@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType, container_path};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::probe::custom::ANNOTATION_PREFIX;
+use witlet_core::probe::desired::{INVALID_PROBE, NoHandler};
 use witlet_core::probe::facts::{probed_instance, probed_pod};
-use witlet_core::probe::wanted::{INVALID_PROBE, NoHandler};
 use witlet_core::probe::worker::{Next, start_delay};
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest, ProbeResult};
 use witlet_core::runtime::ContainerId;
@@ -343,9 +343,9 @@ impl Manager {
         let instance = slot.worker.container().cloned();
         let refusal = match &outcome {
             Some(Err(error @ (ProbeError::UnknownType { .. } | ProbeError::Parameters { .. })))
-                if slot.handler.is_ok() && !slot.is_refusal_told =>
+                if slot.handler.is_ok() && !slot.is_refusal_reported =>
             {
-                slot.is_refusal_told = true;
+                slot.is_refusal_reported = true;
                 Some(format!("{} probe of container {}: {error}", kind.as_str(), slot.container))
             }
             Some(_) | None => None,

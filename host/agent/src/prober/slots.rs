@@ -7,9 +7,9 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use witlet_core::pod::PodUid;
+use witlet_core::probe::desired::{DesiredProbe, DesiredProbes, NoHandler};
 use witlet_core::probe::facts::probed_containers;
 use witlet_core::probe::handler::ProbeHandler;
-use witlet_core::probe::wanted::{NoHandler, WantedProbe, WantedProbes};
 use witlet_core::probe::worker::{ProbeSettings, ProbeWorker};
 use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
 use witlet_core::runtime::ContainerId;
@@ -57,7 +57,7 @@ pub(super) struct Slot {
     /// What is asked of which type.
     pub(super) handler: Result<ProbeHandler, NoHandler>,
     /// It was reported that its type doesn't take this probe.
-    pub(super) is_refusal_told: bool,
+    pub(super) is_refusal_reported: bool,
     pub(super) worker: ProbeWorker,
     pub(super) stage: Stage,
     /// Its ticks are whole periods after this.
@@ -93,8 +93,8 @@ impl Slot {
         let other_check = self.handler != handler;
         if other_check {
             self.handler = handler;
-            self.is_refusal_told = false;
-            self.worker.begin_anew();
+            self.is_refusal_reported = false;
+            self.worker.begin_again();
             if let Some(running) = self.running.take() {
                 running.abort();
             }
@@ -119,7 +119,7 @@ pub(super) struct Problem {
 /// A pod that has probes, or something wrong with what it says of them.
 struct Probed {
     pod: Arc<Pod>,
-    /// What is wrong with its annotations. Told when it changes.
+    /// What is wrong with its annotations. Reported when it changes.
     problems: Vec<String>,
     slots: BTreeMap<(String, ProbeKind), SlotId>,
     results: Arc<ProbeResults>,
@@ -159,8 +159,8 @@ impl Slots {
     }
 
     /// Takes the pod's probes as its spec and its annotations have them now. Says whether the task has something to do.
-    pub(super) fn take_pod(&mut self, pod: &Arc<Pod>, wanted: WantedProbes) -> bool {
-        let WantedProbes { mut probes, problems } = wanted;
+    pub(super) fn take_pod(&mut self, pod: &Arc<Pod>, desired: DesiredProbes) -> bool {
+        let DesiredProbes { mut probes, problems } = desired;
         let uid = PodUid::of(pod);
         if probes.is_empty() && problems.is_empty() && !self.pods.contains_key(&uid) {
             return false;
@@ -188,9 +188,9 @@ impl Slots {
         (self.wakes.len(), self.problems.len()) != before
     }
 
-    fn put(&mut self, uid: &PodUid, pod: &Arc<Pod>, wanted: WantedProbe) {
+    fn put(&mut self, uid: &PodUid, pod: &Arc<Pod>, desired: DesiredProbe) {
         let Some(probed) = self.pods.get_mut(uid) else { return };
-        let WantedProbe { container, is_sidecar, kind, settings, handler } = wanted;
+        let DesiredProbe { container, is_sidecar, kind, settings, handler } = desired;
         let key = (container, kind);
         if let Some(id) = probed.slots.get(&key) {
             let wake = self.slots.get_mut(id).and_then(|slot| slot.change(*id, pod, settings, handler));
@@ -206,7 +206,7 @@ impl Slots {
             kind,
             settings,
             handler,
-            is_refusal_told: false,
+            is_refusal_reported: false,
             worker: ProbeWorker::new(kind, is_sidecar),
             stage: Stage::New,
             first_tick: None,

@@ -36,7 +36,7 @@ async fn a_probe_begins_at_once_and_goes_on_each_period() {
             ("a1".to_owned(), Liveness, Success),
             ("a1".to_owned(), Readiness, Success),
         ],
-        "only what changes is told"
+        "only what changes is reported"
     );
     assert_eq!(bench.world.events(), [""; 0]);
     bench.end().await;
@@ -100,7 +100,7 @@ async fn startup_gates_the_other_probes_and_ends_once_it_passed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_container_is_told_of_once_and_left_alone_until_it_is_another() {
+async fn a_failed_container_is_notified_of_once_and_left_alone_until_it_is_another() {
     let mut bench = Bench::settled().await;
     let web = web();
     bench.world.script("live", Script::Fails);
@@ -186,7 +186,7 @@ async fn a_probe_that_never_ends_is_cut_off_and_holds_up_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_that_nobody_takes_hold_up_nothing_and_the_newest_is_told() {
+async fn changes_that_no_one_takes_hold_up_nothing_and_the_newest_is_reported() {
     let mut bench = Bench::settled().await;
     let pods: Vec<Pod> = (0..30)
         .map(|n| {
@@ -207,7 +207,7 @@ async fn changes_that_nobody_takes_hold_up_nothing_and_the_newest_is_told() {
         }
         seconds(1).await;
     }
-    assert!(bench.times("ready-29").len() >= 3, "probes go on though nobody listens");
+    assert!(bench.times("ready-29").len() >= 3, "probes go on though no one listens");
     let mut newest = HashMap::new();
     while newest.len() < 30 || !bench.updates.is_empty() {
         let update = bench.updates.recv().await.expect("the manager runs");
@@ -222,7 +222,7 @@ async fn changes_that_nobody_takes_hold_up_nothing_and_the_newest_is_told() {
         assert_eq!(
             newest.get(&id).copied(),
             bench.result(pod, id.as_str(), Readiness),
-            "what was told last holds"
+            "what was reported last holds"
         );
     }
     bench.end().await;
@@ -321,7 +321,7 @@ async fn a_removed_pod_leaves_nothing_and_its_uid_can_come_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pods_that_nobody_knows_are_cleaned_up() {
+async fn pods_that_no_one_knows_are_cleaned_up() {
     let bench = Bench::settled().await;
     for uid in ["u1", "u2", "u3"] {
         bench.add(&pod(uid, vec![Container { liveness_probe: probe("live"), ..container("a") }]));
@@ -381,7 +381,7 @@ async fn a_probe_that_ended_with_its_container_begins_again_with_the_next_instan
         bench.add(&web);
         seconds(1).await;
     }
-    assert_eq!(bench.updates(), [], "the same instance is told of once");
+    assert_eq!(bench.updates(), [], "the same instance is reported once");
     assert_eq!(bench.prober.shared.lock().first_due(), None, "nothing is looked at any more");
 
     // Its definition changed: it was made again all the same.
@@ -471,7 +471,7 @@ async fn a_pod_whose_probes_hang_holds_up_its_own_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_type_is_told_of_the_instance_and_of_the_addresses_that_there_are() {
+async fn a_type_is_notified_of_the_instance_and_of_the_addresses_that_there_are() {
     let bench = Bench::settled().await;
     let mut web = web();
     let grpc = k8s_openapi::api::core::v1::GRPCAction { port: 9, service: None };

@@ -14,24 +14,24 @@ mod tests;
 pub(crate) type Key = [u8; 32];
 
 #[derive(Clone, Debug)]
-struct Answer<V> {
+struct CachedDecision<V> {
     answer: Result<V, AccessError>,
     came: Instant,
     known: Duration,
 }
 
-type Place<V> = Arc<tokio::sync::Mutex<Option<Answer<V>>>>;
+type CacheSlot<V> = Arc<tokio::sync::Mutex<Option<CachedDecision<V>>>>;
 
 /// A bounded memory. Who asks what someone else is asking already waits for that answer.
 #[derive(Debug)]
 pub(crate) struct Memory<V> {
-    places: Mutex<HashMap<Key, Place<V>>>,
+    slots: Mutex<HashMap<Key, CacheSlot<V>>>,
     most: usize,
 }
 
 impl<V: Clone> Memory<V> {
     pub(crate) fn new(most: usize) -> Self {
-        Self { places: Mutex::default(), most }
+        Self { slots: Mutex::default(), most }
     }
 
     /// The answer that is known, or else the one that `ask` gives, which is known for as long as `known` says. Failures are
@@ -43,8 +43,8 @@ impl<V: Clone> Memory<V> {
         known: impl FnOnce(&V) -> Duration,
     ) -> Result<V, AccessError> {
         let begun = Instant::now();
-        let place = self.place(key)?;
-        let mut held = place.lock().await;
+        let slot = self.slot(key)?;
+        let mut held = slot.lock().await;
         if let Some(last) = &*held
             && (last.came.elapsed() < last.known || last.came > begun)
         {
@@ -52,35 +52,35 @@ impl<V: Clone> Memory<V> {
         }
         let answer = ask.await;
         let known = answer.as_ref().map_or(Duration::ZERO, known);
-        *held = Some(Answer { answer: answer.clone(), came: Instant::now(), known });
+        *held = Some(CachedDecision { answer: answer.clone(), came: Instant::now(), known });
         answer
     }
 
-    fn place(&self, key: Key) -> Result<Place<V>, AccessError> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = places.get(&key) {
-            return Ok(place.clone());
+    fn slot(&self, key: Key) -> Result<CacheSlot<V>, AccessError> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = slots.get(&key) {
+            return Ok(slot.clone());
         }
-        if places.len() >= self.most {
-            forget(&mut places);
+        if slots.len() >= self.most {
+            forget(&mut slots);
         }
-        if places.len() >= self.most {
+        if slots.len() >= self.most {
             return Err(AccessError { message: "too many requests at once".to_owned() });
         }
-        Ok(places.entry(key).or_default().clone())
+        Ok(slots.entry(key).or_default().clone())
     }
 }
 
 /// Forgets what is known no longer; and if nothing is, what will be forgotten first. Places where someone waits stay.
-fn forget<V>(places: &mut HashMap<Key, Place<V>>) {
+fn forget<V>(slots: &mut HashMap<Key, CacheSlot<V>>) {
     let now = Instant::now();
     let mut first: Option<(Instant, Key)> = None;
-    places.retain(|key, place| {
-        if Arc::strong_count(place) > 1 {
+    slots.retain(|key, slot| {
+        if Arc::strong_count(slot) > 1 {
             return true;
         }
         // No one else has the place, so that no one holds its lock.
-        let Ok(held) = place.try_lock() else { return true };
+        let Ok(held) = slot.try_lock() else { return true };
         let until = held.as_ref().and_then(|answer| answer.came.checked_add(answer.known));
         let Some(until) = until.filter(|until| *until > now) else { return false };
         if first.is_none_or(|(earliest, _)| until < earliest) {
@@ -89,6 +89,6 @@ fn forget<V>(places: &mut HashMap<Key, Place<V>>) {
         true
     });
     if let Some((_, key)) = first {
-        places.remove(&key);
+        slots.remove(&key);
     }
 }

@@ -25,7 +25,7 @@ const TOKENS: &str = "create tokenreviews";
 const REVIEWS: &str = "create subjectaccessreviews";
 
 #[tokio::test(start_paused = true)]
-async fn an_owner_is_known_for_two_minutes_and_nobody_for_ten_seconds() {
+async fn an_owner_is_known_for_two_minutes_and_no_one_for_ten_seconds() {
     let server = server();
     server.add_token("good", Caller::new("alice", &["devs"]));
     let access = access(&server);
@@ -57,7 +57,7 @@ fn who(user: &str, groups: &[&str]) -> Identity {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_is_asked_once_for_everybody_who_waits() {
+async fn a_question_is_asked_once_for_everyone_who_waits() {
     let server = server();
     server.add_token("good", Caller::new("alice", &[]));
     server.fault(Fault::new(Effect::Slow(Duration::from_secs(3))).verb("create").times(1));
@@ -158,9 +158,9 @@ fn only_a_clear_yes_is_yes() {
         ..TokenReviewStatus::default()
     };
     assert!(owner_of(Some(status(Some(true), "a"))).is_some());
-    for nobody in
+    for unauthenticated in
         [None, Some(status(Some(true), "")), Some(status(Some(false), "a")), Some(status(None, "a"))]
     {
-        assert_eq!(owner_of(nobody), None);
+        assert_eq!(owner_of(unauthenticated), None);
     }
 }

@@ -6,7 +6,7 @@ use k8s_openapi::api::certificates::v1::{
 };
 use rcgen::KeyPair;
 
-use super::{Answer, Order, SIGNER, digested_name, read_answer};
+use super::{CsrState, Order, SIGNER, csr_state, digested_name};
 
 #[test]
 fn a_name_follows_from_key_and_subject_alone() {
@@ -79,13 +79,13 @@ fn an_answer_is_read_from_its_conditions() {
         ),
     };
     let (reason, message) = ("R".to_owned(), "m".to_owned());
-    assert_eq!(read_answer(None), Answer::Waiting);
-    assert_eq!(read_answer(Some(&status(&[], Some("c")))), Answer::Waiting, "not approved");
-    assert_eq!(read_answer(Some(&status(&["Approved"], None))), Answer::Waiting);
-    assert_eq!(read_answer(Some(&status(&["Approved"], Some("")))), Answer::Waiting);
-    assert_eq!(read_answer(Some(&status(&["Approved"], Some("c")))), Answer::Signed(b"c".to_vec()));
-    let denied = Answer::Denied { reason: reason.clone(), message: message.clone() };
-    assert_eq!(read_answer(Some(&status(&["Denied"], None))), denied);
-    let failed = Answer::Failed { reason, message };
-    assert_eq!(read_answer(Some(&status(&["Approved", "Failed"], Some("c")))), failed);
+    assert_eq!(csr_state(None), CsrState::Waiting);
+    assert_eq!(csr_state(Some(&status(&[], Some("c")))), CsrState::Waiting, "not approved");
+    assert_eq!(csr_state(Some(&status(&["Approved"], None))), CsrState::Waiting);
+    assert_eq!(csr_state(Some(&status(&["Approved"], Some("")))), CsrState::Waiting);
+    assert_eq!(csr_state(Some(&status(&["Approved"], Some("c")))), CsrState::Signed(b"c".to_vec()));
+    let denied = CsrState::Denied { reason: reason.clone(), message: message.clone() };
+    assert_eq!(csr_state(Some(&status(&["Denied"], None))), denied);
+    let failed = CsrState::Failed { reason, message };
+    assert_eq!(csr_state(Some(&status(&["Approved", "Failed"], Some("c")))), failed);
 }

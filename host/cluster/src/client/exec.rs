@@ -115,17 +115,17 @@ pub enum PluginError {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct ExecCredential {
     #[serde(default)]
     kind: String,
     #[serde(default)]
     api_version: String,
-    status: Option<AnswerStatus>,
+    status: Option<ExecCredentialStatus>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct AnswerStatus {
+struct ExecCredentialStatus {
     expiration_timestamp: Option<Timestamp>,
     #[serde(default)]
     token: String,
@@ -138,7 +138,7 @@ struct AnswerStatus {
 /// Reads what a plugin printed. The version must be the one that it was asked for in.
 fn read_answer(bytes: &[u8], version: PluginVersion) -> Result<PluginCredential, String> {
     // The error of the decoder names places and kinds, and never repeats what stands there.
-    let answer: Answer = serde_json::from_slice(bytes).map_err(|error| {
+    let answer: ExecCredential = serde_json::from_slice(bytes).map_err(|error| {
         format!("output must be an ExecCredential (line {}, column {})", error.line(), error.column())
     })?;
     if answer.kind != "ExecCredential" {

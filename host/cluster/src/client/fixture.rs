@@ -109,7 +109,7 @@ impl Authority {
 
 /// A request as the server saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ReceivedRequest {
     /// Counted from 0.
     pub(crate) connection: usize,
     /// Common name of the client's certificate.
@@ -124,7 +124,7 @@ pub(crate) type Canned = (u16, Option<&'static str>);
 
 #[derive(Default)]
 struct State {
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<ReceivedRequest>>,
     canned: Mutex<VecDeque<Canned>>,
     connections: AtomicUsize,
     frozen: AtomicBool,
@@ -158,11 +158,11 @@ impl TestServer {
         Self { authority, url: format!("https://127.0.0.1:{port}"), state, _tasks: tasks }
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<ReceivedRequest> {
         self.state.seen.lock().expect("no panic").clone()
     }
 
-    pub(crate) fn last(&self) -> Seen {
+    pub(crate) fn last(&self) -> ReceivedRequest {
         self.seen().pop().expect("a request was seen")
     }
 
@@ -217,7 +217,7 @@ async fn serve(tcp: TcpStream, acceptor: TlsAcceptor, state: Arc<State>, streams
             let authorization = authorization.map(|value| value.to_str().expect("text").to_owned());
             let path = request.uri().path_and_query().expect("a path").as_str().to_owned();
             let watch = path.contains("watch=true");
-            let seen = Seen { connection, client, authorization, http2, path };
+            let seen = ReceivedRequest { connection, client, authorization, http2, path };
             state.seen.lock().expect("no panic").push(seen);
             let canned = state.canned.lock().expect("no panic").pop_front();
             Ok::<_, io::Error>(answer(canned, watch))

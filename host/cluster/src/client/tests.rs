@@ -181,7 +181,7 @@ async fn authorities_are_read_again_and_end_connections_to_whom_they_do_not_vouc
     assert_eq!(server.last().connection, 1, "one connection for each change, not for each look");
     home.write("ca.crt", &other);
     run_for_a_while(&connection).await;
-    let error = text(&client, "/version").await.expect_err("nobody vouches for it any more");
+    let error = text(&client, "/version").await.expect_err("no one vouches for it any more");
     assert!(error.to_string().contains("certificate"), "{error}");
     for text_of in ["garbage".to_owned(), server.authority.pem()] {
         home.write("ca.crt", &text_of);
@@ -260,11 +260,11 @@ async fn a_token_file_that_changed_is_read_again_when_the_server_says_no() {
 }
 
 #[tokio::test]
-async fn only_the_named_authority_is_trusted_unless_nobody_shall_be() {
+async fn only_the_named_authority_is_trusted_unless_no_one_shall_be() {
     let server = TestServer::start(true, 100).await;
-    let stranger = TestServer::start(true, 100).await;
+    let other_server = TestServer::start(true, 100).await;
     let home = Home::new(&server, "{token: abc}");
-    home.write("ca.crt", &stranger.authority.pem());
+    home.write("ca.crt", &other_server.authority.pem());
     let client = Connection::open(home.options()).expect("open").client();
     let error = text(&client, "/version").await.expect_err("another authority");
     assert!(error.to_string().contains("certificate"), "{error}");
@@ -353,7 +353,7 @@ async fn a_server_at_an_address_of_version_6_is_asked_for_by_socks() {
 }
 
 #[tokio::test]
-async fn who_heeds_what_the_server_asks_is_told_it() {
+async fn who_heeds_what_the_server_asks_is_reported_it() {
     let server = TestServer::start(true, 100).await;
     let home = Home::new(&server, "{token: abc}");
     let client = Connection::open(home.options()).expect("open").client();
@@ -370,7 +370,7 @@ async fn who_heeds_what_the_server_asks_is_told_it() {
 }
 
 #[tokio::test]
-async fn a_status_is_told_when_the_server_has_time_for_it() {
+async fn a_status_is_reported_when_the_server_has_time_for_it() {
     let server = TestServer::start(true, 100).await;
     let home = Home::new(&server, "{token: abc}");
     let client = Connection::open(home.options()).expect("open").client();

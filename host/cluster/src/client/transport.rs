@@ -122,7 +122,7 @@ impl Drop for Slot {
 
 impl Line {
     /// A place on it, if there is one. The caller holds the lock of the lines, so that no one else takes it.
-    fn take(&self, kind: Kind) -> Option<(Taken, Slot)> {
+    fn take(&self, kind: Kind) -> Option<(PooledSender, Slot)> {
         if self.over.is_cancelled() || self.kind != kind {
             return None;
         }
@@ -130,9 +130,9 @@ impl Line {
         let (taken, most) = match &self.sender {
             Sender::Http2(sender, _) if sender.is_closed() => return None,
             Sender::Http2(sender, allowed) => {
-                (Taken::Http2(sender.clone()), allowed.load(Ordering::Acquire).clamp(1, STREAMS_MAX))
+                (PooledSender::Http2(sender.clone()), allowed.load(Ordering::Acquire).clamp(1, STREAMS_MAX))
             }
-            Sender::Http1(place) => (Taken::Http1(place.clone()), 1),
+            Sender::Http1(place) => (PooledSender::Http1(place.clone()), 1),
         };
         if used >= most {
             return None;
@@ -155,14 +155,14 @@ impl Line {
     }
 }
 
-enum Taken {
+enum PooledSender {
     Http2(http2::SendRequest<Body>),
     Http1(Lying),
 }
 
 /// What became of a request on one connection.
 enum Sent {
-    Answer(Response<Reply>),
+    Response(Response<Reply>),
     /// The connection was over before the request left.
     Unsent(Request<Body>),
 }
@@ -196,11 +196,11 @@ impl Transport {
     ) -> Result<Response<Reply>, TransportError> {
         let (taken, slot) = self.place(kind).await?;
         match exchange(request, taken, slot).await? {
-            Sent::Answer(response) => Ok(response),
+            Sent::Response(response) => Ok(response),
             Sent::Unsent(request) => {
                 let (taken, slot) = self.place(kind).await?;
                 match exchange(request, taken, slot).await? {
-                    Sent::Answer(response) => Ok(response),
+                    Sent::Response(response) => Ok(response),
                     Sent::Unsent(_) => Err(self.refused("connections end before a request is sent")),
                 }
             }
@@ -217,13 +217,13 @@ impl Transport {
     }
 
     /// A place on an open connection.
-    fn open_place(&self, kind: Kind) -> Option<(Taken, Slot)> {
+    fn open_place(&self, kind: Kind) -> Option<(PooledSender, Slot)> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.retain(|line| !line.is_over());
         lines.iter().find_map(|line| line.take(kind))
     }
 
-    async fn place(&self, kind: Kind) -> Result<(Taken, Slot), TransportError> {
+    async fn place(&self, kind: Kind) -> Result<(PooledSender, Slot), TransportError> {
         if let Some(place) = self.open_place(kind) {
             return Ok(place);
         }
@@ -316,16 +316,20 @@ impl Transport {
     }
 }
 
-async fn exchange(request: Request<Body>, taken: Taken, mut slot: Slot) -> Result<Sent, TransportError> {
+async fn exchange(
+    request: Request<Body>,
+    taken: PooledSender,
+    mut slot: Slot,
+) -> Result<Sent, TransportError> {
     match taken {
-        Taken::Http2(mut sender) => match sender.try_send_request(request).await {
-            Ok(response) => Ok(Sent::Answer(response.map(|body| Reply { body, _slot: slot }))),
+        PooledSender::Http2(mut sender) => match sender.try_send_request(request).await {
+            Ok(response) => Ok(Sent::Response(response.map(|body| Reply { body, _slot: slot }))),
             Err(mut error) => match error.take_message() {
                 Some(request) => Ok(Sent::Unsent(request)),
                 None => Err(error.into_error().into()),
             },
         },
-        Taken::Http1(place) => {
+        PooledSender::Http1(place) => {
             let lying = place.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some(mut sender) = lying else { return Ok(Sent::Unsent(request)) };
             if sender.ready().await.is_err() {
@@ -334,7 +338,7 @@ async fn exchange(request: Request<Body>, taken: Taken, mut slot: Slot) -> Resul
             let sent = sender.try_send_request(for_http1(request)?).await;
             slot.back = Some((sender, place));
             match sent {
-                Ok(response) => Ok(Sent::Answer(response.map(|body| Reply { body, _slot: slot }))),
+                Ok(response) => Ok(Sent::Response(response.map(|body| Reply { body, _slot: slot }))),
                 Err(mut error) => match error.take_message() {
                     Some(request) => Ok(Sent::Unsent(request)),
                     None => Err(error.into_error().into()),

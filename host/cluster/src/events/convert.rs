@@ -32,8 +32,8 @@ pub(super) fn name(event: &Outgoing, node_name: &str) -> String {
         Subject::Node => node_name,
     };
     let number = format!("{:x}", event.stamp);
-    let room = NAME_BYTES_MAX.saturating_sub(number.len() + 1);
-    let cut = &object[..object.floor_char_boundary(room)];
+    let left = NAME_BYTES_MAX.saturating_sub(number.len() + 1);
+    let cut = &object[..object.floor_char_boundary(left)];
     format!("{}.{number}", cut.trim_end_matches(['.', '-']))
 }
 

@@ -85,7 +85,7 @@ async fn an_event_is_made_and_its_repeats_change_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_the_server_forgot_is_made_anew() {
+async fn one_that_the_server_forgot_is_made_again() {
     let rig = Rig::new();
     rig.tell("web", "Pulled", "m");
     sleep(SECOND).await;

@@ -84,7 +84,7 @@ fn paths_are_relative_to_the_file() {
 }
 
 #[test]
-fn a_plugin_is_told_of_its_cluster_and_found_beside_the_file() {
+fn a_plugin_is_notified_of_its_cluster_and_found_next_to_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let cluster = "{server: 'https://api', certificate-authority-data: Y2E=, extensions: \
                    [{name: client.authentication.k8s.io/exec, extension: {audience: x}}]}";

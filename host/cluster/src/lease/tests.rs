@@ -66,7 +66,7 @@ impl Rig {
 async fn a_lease_is_made_once_the_node_is_known_and_renewed_each_ten_seconds() {
     let rig = Rig::new();
     sleep(60 * SECOND).await;
-    assert!(rig.lease().is_none(), "nobody would own it");
+    assert!(rig.lease().is_none(), "no one would own it");
     rig.node.send_replace(node("u1"));
     sleep(SECOND).await;
     let made = rig.lease().expect("the lease is there");
@@ -94,7 +94,7 @@ async fn after_an_outage_the_lease_is_renewed_within_seven_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_is_gone_is_made_anew_for_the_node_that_there_is() {
+async fn a_lease_that_is_gone_is_made_again_for_the_node_that_there_is() {
     let rig = Rig::renewed().await;
     rig.server.delete::<coordination::Lease>(lease::NAMESPACE, NODE_NAME, None).expect("deleted");
     rig.node.send_replace(node("u2"));

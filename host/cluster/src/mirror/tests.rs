@@ -46,7 +46,7 @@ async fn a_mirror_shows_the_static_pod_and_belongs_to_the_node() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mirror_whose_hash_was_edited_is_made_anew_and_other_edits_stay() {
+async fn a_mirror_whose_hash_was_edited_is_made_again_and_other_edits_stay() {
     let bench = Bench::new();
     mirrored(&bench).await;
     let edit = json!({ "metadata": { "labels": { "by": "hand" } } });
@@ -88,7 +88,7 @@ async fn an_edited_manifest_gets_its_mirror_when_the_old_pod_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_edited_manifest_gets_its_mirror_also_where_somebody_deleted_the_old_one() {
+async fn an_edited_manifest_gets_its_mirror_also_where_someone_deleted_the_old_one() {
     let bench = Bench::new();
     let old = mirrored(&bench).await;
     // The watch hasn't shown it yet.
@@ -170,7 +170,7 @@ async fn a_mirror_that_could_not_be_made_is_there_a_second_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_of_somebody_elses_is_never_taken_for_a_mirror() {
+async fn a_pod_of_someone_elses_is_never_taken_for_a_mirror() {
     let bench = Bench::new();
     let foreign = bench.pod("s");
     bench.watch_all();
@@ -197,7 +197,7 @@ async fn the_mirror_of_a_pod_that_ended_is_not_made_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_asks_for_patience_about_a_mirror_gets_it() {
+async fn a_server_that_asks_to_wait_about_a_mirror_gets_it() {
     let bench = Bench::new();
     bench.server.fault(Fault::new(Effect::too_many(20)).verb("create").on("pods").times(1));
     let pod = bench.static_pod("s", "1");

@@ -1,7 +1,7 @@
 //! The node's object on a small API server, on paused time.
 
 mod outage;
-mod overlaid;
+mod overlay;
 mod rig;
 
 use std::time::Duration;
@@ -17,7 +17,7 @@ use rig::{Rig, existing};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn a_new_node_is_registered_and_told_ready_as_soon_as_it_is() {
+async fn a_new_node_is_registered_and_reported_ready_as_soon_as_it_is() {
     let mut rig = Rig::new();
     rig.view.set_ready(false);
     rig.start();
@@ -34,7 +34,7 @@ async fn a_new_node_is_registered_and_told_ready_as_soon_as_it_is() {
     sleep(Duration::from_millis(200)).await;
     assert_eq!(rig.conditions().last().map(String::as_str), Some("Ready True"));
     assert_eq!(
-        rig.told(),
+        rig.recorded(),
         [
             "Normal NodeHasSufficientMemory Node node1 status is now: NodeHasSufficientMemory",
             "Normal NodeHasNoDiskPressure Node node1 status is now: NodeHasNoDiskPressure",
@@ -85,7 +85,7 @@ async fn a_change_of_ready_or_of_a_pressure_is_sent_at_once() {
     rig.view.set_memory_pressure(true);
     sleep(Duration::from_millis(1_100)).await;
     assert_eq!(rig.conditions()[0], "MemoryPressure True");
-    assert!(rig.told().iter().any(|line| line.contains("NodeHasInsufficientMemory")));
+    assert!(rig.recorded().iter().any(|line| line.contains("NodeHasInsufficientMemory")));
     rig.view.set_memory_pressure(false);
     sleep(Duration::from_millis(1_100)).await;
     assert_eq!(rig.conditions()[0], "MemoryPressure False");
@@ -106,21 +106,21 @@ async fn a_node_that_was_there_keeps_what_is_others_and_stays_ready_over_a_resta
     );
     let taints = node.spec.as_ref().and_then(|spec| spec.taints.clone()).unwrap_or_default();
     assert_eq!(taints.first().map(|taint| taint.key.as_str()), Some("others"));
-    assert!(rig.conditions().contains(&"Ready True".to_owned()), "nobody is moved away for a restart");
+    assert!(rig.conditions().contains(&"Ready True".to_owned()), "no one is moved away for a restart");
     assert!(rig.conditions().contains(&"NetworkUnavailable False".to_owned()));
-    let reboots: Vec<String> = rig.told().into_iter().filter(|line| line.contains("Rebooted")).collect();
+    let reboots: Vec<String> = rig.recorded().into_iter().filter(|line| line.contains("Rebooted")).collect();
     assert_eq!(reboots, ["Warning Rebooted Node node1 has been rebooted, boot id: boot-1"]);
     sleep(40 * SECOND).await;
     assert!(rig.conditions().contains(&"Ready False".to_owned()), "but not for ever");
 
     rig.restart();
     sleep(60 * SECOND).await;
-    let reboots = rig.told().into_iter().filter(|line| line.contains("Rebooted")).count();
+    let reboots = rig.recorded().into_iter().filter(|line| line.contains("Rebooted")).count();
     assert_eq!(reboots, 1, "a restart of the agent is no start of the machine");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_somebody_deletes_is_registered_anew() {
+async fn a_node_that_someone_deletes_is_registered_again() {
     let mut rig = Rig::new();
     rig.start();
     sleep(30 * SECOND).await;
@@ -154,7 +154,7 @@ async fn a_node_that_isnt_registered_here_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_cordons_the_node_is_told_of() {
+async fn who_cordons_the_node_is_reported() {
     let mut rig = Rig::new();
     rig.start();
     sleep(5 * SECOND).await;
@@ -162,9 +162,10 @@ async fn who_cordons_the_node_is_told_of() {
     sleep(11 * SECOND).await;
     rig.server.patch::<Node>("", "node1", "", json!({"spec": {"unschedulable": null}})).expect("patched");
     sleep(11 * SECOND).await;
-    let told: Vec<String> = rig.told().into_iter().filter(|line| line.contains("chedulable")).collect();
+    let recorded: Vec<String> =
+        rig.recorded().into_iter().filter(|line| line.contains("chedulable")).collect();
     assert_eq!(
-        told,
+        recorded,
         [
             "Normal NodeNotSchedulable Node node1 status is now: NodeNotSchedulable",
             "Normal NodeSchedulable Node node1 status is now: NodeSchedulable",

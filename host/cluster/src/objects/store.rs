@@ -129,7 +129,7 @@ struct Registered {
 
 /// What follows from news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ReadOutcome {
     /// The object needs no watch any more.
     pub(super) is_settled: bool,
     /// Pods are to learn of it.
@@ -228,9 +228,9 @@ impl Store {
     }
 
     /// The object is this now; none if it doesn't exist.
-    pub(super) fn read(&mut self, name: &ObjectName, object: Option<Object>) -> Told {
+    pub(super) fn read(&mut self, name: &ObjectName, object: Option<Object>) -> ReadOutcome {
         let Some(item) = self.items.get_mut(name) else {
-            return Told { is_settled: false, has_changed: false };
+            return ReadOutcome { is_settled: false, has_changed: false };
         };
         let before = std::mem::replace(&mut item.look, Look::Read(object));
         // Anyone who asked before the first answer came waits for it; anyone who was refused doesn't.
@@ -239,7 +239,7 @@ impl Store {
             self.changed.extend(item.users.iter().cloned());
         }
         item.news.notify_waiters();
-        Told { is_settled: item.is_settled(), has_changed: has_changed && !item.users.is_empty() }
+        ReadOutcome { is_settled: item.is_settled(), has_changed: has_changed && !item.users.is_empty() }
     }
 
     /// The object can't be had. What is known of it stays.

@@ -49,8 +49,8 @@ impl World {
     async fn changed(&self) -> Vec<String> {
         pass(0.1).await;
         let changed = self.objects.changed();
-        let told = tokio::time::timeout(Duration::from_millis(1), changed).await.unwrap_or_default();
-        told.iter().map(ToString::to_string).collect()
+        let reported = tokio::time::timeout(Duration::from_millis(1), changed).await.unwrap_or_default();
+        reported.iter().map(ToString::to_string).collect()
     }
 
     fn requests_on(&self, resource: &str) -> Vec<String> {
@@ -84,7 +84,7 @@ async fn pass(seconds: f64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_is_read_once_and_every_change_of_it_is_told() {
+async fn an_object_is_read_once_and_every_change_of_it_is_reported() {
     let world = World::new();
     world.put_map("m", "1");
     world.register("one", &["m"], &[]);
@@ -147,7 +147,7 @@ async fn immutable_objects_are_read_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_read_outlives_an_outage_and_what_was_not_is_told_when_it_ends() {
+async fn what_was_read_outlives_an_outage_and_what_was_not_is_reported_when_it_ends() {
     let world = World::new();
     world.put_map("old", "1");
     world.put_map("new", "1");

@@ -1,4 +1,4 @@
-//! When this agent first saw each pod, written into the pod before anybody else has it: anyone who wrote it later would need a copy
+//! When this agent first saw each pod, written into the pod before any other component has it: anyone who wrote it later would need a copy
 //! of each pod for that alone.
 
 use std::collections::HashMap;

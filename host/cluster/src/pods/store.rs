@@ -12,7 +12,7 @@ use witlet_core::status::Phase;
 use crate::watch::{Change, Malformed, ObjectKey};
 
 /// Malformed pods that are remembered so that they are reported once; beyond that they are reported again.
-const TOLD_MAX: usize = 1000;
+const REPORTED_MAX: usize = 1000;
 /// How many names of pods that can't be read are reported.
 const UNREAD_TOLD_MAX: usize = 10;
 /// Characters of a UID.
@@ -30,7 +30,7 @@ pub(super) struct PodStore {
     /// A list had objects that don't even tell their names.
     has_nameless: bool,
     /// What was reported of malformed pods.
-    told: BTreeSet<(Option<ObjectKey>, String)>,
+    reported: BTreeSet<(Option<ObjectKey>, String)>,
 }
 
 /// What a change did to the set.
@@ -99,8 +99,9 @@ impl PodStore {
             Change::Malformed(malformed) => self.unreadable(malformed, &mut changed),
             Change::Disconnected(_) | Change::Connected | Change::Unread(_) => {}
         }
-        let is_told = changed.updates.iter().any(|update| matches!(update, SourceUpdate::Replaced { .. }));
-        if !is_told && self.incomplete() != incomplete {
+        let is_reported =
+            changed.updates.iter().any(|update| matches!(update, SourceUpdate::Replaced { .. }));
+        if !is_reported && self.incomplete() != incomplete {
             changed.updates.push(SourceUpdate::Incomplete(self.incomplete()));
         }
         changed
@@ -208,10 +209,10 @@ impl PodStore {
     }
 
     fn warn(&mut self, malformed: Malformed, changed: &mut Changed) {
-        if self.told.len() >= TOLD_MAX {
-            self.told.clear();
+        if self.reported.len() >= REPORTED_MAX {
+            self.reported.clear();
         }
-        if self.told.insert((malformed.key.clone(), malformed.message.clone())) {
+        if self.reported.insert((malformed.key.clone(), malformed.message.clone())) {
             changed.warnings.push(malformed);
         }
     }

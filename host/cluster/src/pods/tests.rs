@@ -51,7 +51,7 @@ fn is_complete(set: &PodStore) -> bool {
 }
 
 /// What the agent is reported: `all names`, `put name`, `deleted uid`, `incomplete` or `complete`.
-fn told(changed: &Changed) -> Vec<String> {
+fn reported(changed: &Changed) -> Vec<String> {
     let name = |pod: &Arc<Pod>| pod.metadata.name.clone().unwrap_or_default();
     let words = changed.updates.iter().map(|update| match update {
         SourceUpdate::Replaced { pods, .. } => {
@@ -130,13 +130,13 @@ fn a_pod_that_cannot_be_read_stays_as_it_was() {
 fn a_pod_that_could_never_be_read_makes_the_set_incomplete_until_it_goes() {
     let (mut set, changed) = of(vec![all(vec![pod("a", "u1", 1)], vec![unreadable("b", "u2")])]);
     assert_eq!((shown(&set), is_complete(&set)), (vec!["a u1 1".to_owned()], false));
-    assert_eq!(told(&changed), ["all a"]);
-    assert_eq!(told(&set.take(Change::Deleted(key("b", "u2")))), ["complete"]);
+    assert_eq!(reported(&changed), ["all a"]);
+    assert_eq!(reported(&set.take(Change::Deleted(key("b", "u2")))), ["complete"]);
     assert!(is_complete(&set));
 }
 
 #[test]
-fn while_an_object_without_a_name_is_there_nobody_is_taken_for_gone() {
+fn while_an_object_without_a_name_is_there_no_one_is_taken_for_gone() {
     let nameless = Malformed { key: None, message: "no".to_owned() };
     let (mut set, _) = of(vec![
         all(vec![pod("a", "u1", 1), pod("b", "u2", 1)], vec![]),
@@ -151,31 +151,31 @@ fn while_an_object_without_a_name_is_there_nobody_is_taken_for_gone() {
 fn another_pod_under_the_same_name_takes_its_place_and_the_end_of_the_old_one_comes_late() {
     let (mut set, changed) = of(vec![all(vec![pod("a", "u1", 1)], vec![]), Change::Put(pod("a", "u2", 5))]);
     assert_eq!(shown(&set), ["a u2 5"]);
-    assert_eq!(told(&changed), ["deleted u1", "put a"]);
+    assert_eq!(reported(&changed), ["deleted u1", "put a"]);
     set.take(Change::Deleted(key("a", "u1")));
     assert_eq!(shown(&set), ["a u2 5"]);
     // Even if the new one can't be read the old one is gone.
     let changed = set.take(Change::Malformed(unreadable("a", "u3")));
     assert!(shown(&set).is_empty() && !is_complete(&set));
-    assert_eq!(told(&changed), ["deleted u2", "incomplete"]);
+    assert_eq!(reported(&changed), ["deleted u2", "incomplete"]);
 }
 
 #[test]
-fn who_goes_and_comes_back_with_its_uid_is_told_of_both_times() {
+fn who_goes_and_comes_back_with_its_uid_is_notified_both_times() {
     let (mut set, changed) = of(vec![all(vec![pod("a", "u1", 1), pod("b", "u2", 1)], vec![])]);
-    assert_eq!(told(&changed), ["all a b"]);
-    assert_eq!(told(&set.take(Change::Deleted(key("a", "u1")))), ["deleted u1"]);
-    assert_eq!(told(&set.take(Change::Deleted(key("a", "u1")))), [""; 0]);
-    assert_eq!(told(&set.take(Change::Put(pod("a", "u1", 5)))), ["put a"]);
+    assert_eq!(reported(&changed), ["all a b"]);
+    assert_eq!(reported(&set.take(Change::Deleted(key("a", "u1")))), ["deleted u1"]);
+    assert_eq!(reported(&set.take(Change::Deleted(key("a", "u1")))), [""; 0]);
+    assert_eq!(reported(&set.take(Change::Put(pod("a", "u1", 5)))), ["put a"]);
 }
 
 #[test]
 fn pods_of_other_nodes_and_without_an_identity_are_not_taken_in() {
     let elsewhere =
         with(&pod("a", "u1", 1), |pod| pod.spec.as_mut().unwrap().node_name = Some("other".to_owned()));
-    let nobody = with(&pod("b", "", 1), |_| {});
+    let unbound = with(&pod("b", "", 1), |_| {});
     let climbs = with(&pod("c", "../../etc", 1), |_| {});
-    let (set, changed) = of(vec![all(vec![elsewhere, nobody, climbs, pod("d", "u4", 1)], vec![])]);
+    let (set, changed) = of(vec![all(vec![elsewhere, unbound, climbs, pod("d", "u4", 1)], vec![])]);
     assert_eq!(shown(&set), ["d u4 1"]);
     assert_eq!(changed.warnings.len(), 2, "{:?}", changed.warnings);
 }
@@ -238,14 +238,14 @@ struct World {
     state: Arc<MemoryStateStore>,
     clock: Arc<ManualClock>,
     health: Arc<SourceHealth>,
-    told: Arc<Told>,
+    reported: Arc<RecordedEvents>,
 }
 
 /// Remembers events.
 #[derive(Default)]
-struct Told(Mutex<Vec<Event>>);
+struct RecordedEvents(Mutex<Vec<Event>>);
 
-impl EventSink for Told {
+impl EventSink for RecordedEvents {
     fn record(&self, event: Event) {
         self.0.lock().unwrap().push(event);
     }
@@ -265,7 +265,7 @@ impl World {
         let clock = Arc::new(ManualClock::new());
         let time = clock.clone();
         let server = ApiServer::new(Options::new(Arc::new(move || time.now())));
-        Self { server, state: Arc::default(), clock, health: Arc::default(), told: Arc::default() }
+        Self { server, state: Arc::default(), clock, health: Arc::default(), reported: Arc::default() }
     }
 
     fn start(&self) -> Running {
@@ -273,7 +273,7 @@ impl World {
         let saved = SavedPods::new(self.state.clone());
         let source =
             ApiPods::new(client, "node1", Some(saved), self.clock.clone(), Arc::new(FixedJitter(0.0)));
-        let source = source.telling(self.told.clone()).with_health(self.health.clone());
+        let source = source.telling(self.reported.clone()).with_health(self.health.clone());
         let (known, mirrors, stop) = (source.known(), source.mirrors(), CancellationToken::new());
         let (sender, events) = mpsc::channel(SOURCE_EVENTS_MAX);
         let mut task = JoinSet::new();
@@ -283,8 +283,8 @@ impl World {
 
     /// Messages of the events that say that pods can't be read.
     fn events(&self) -> Vec<String> {
-        let told = self.told.0.lock().unwrap();
-        let unreadable = told.iter().filter(|event| event.reason == "SourceUnreadable");
+        let reported = self.reported.0.lock().unwrap();
+        let unreadable = reported.iter().filter(|event| event.reason == "SourceUnreadable");
         unreadable.map(|event| event.message.clone()).collect()
     }
 
@@ -325,7 +325,7 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_change_is_told_at_once_and_an_agent_that_takes_none_is_told_of_all_pods() {
+async fn each_change_is_reported_at_once_and_an_agent_that_takes_none_is_notified_of_all_pods() {
     let world = World::new();
     let mut running = world.start();
     assert_eq!(running.sets(100).await, [(false, vec![])]);
@@ -348,7 +348,7 @@ async fn each_change_is_told_at_once_and_an_agent_that_takes_none_is_told_of_all
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_looked_up_is_newer_than_what_was_told() {
+async fn what_is_looked_up_is_newer_than_what_was_reported() {
     let world = World::new();
     let mut running = world.start();
     running.sets(100).await;
@@ -411,7 +411,7 @@ async fn a_server_that_cannot_stream_lists_is_read_by_lists_and_watched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pods_that_cannot_be_read_for_a_minute_are_told_of_again_and_again_until_they_can() {
+async fn pods_that_cannot_be_read_for_a_minute_are_notified_of_again_and_again_until_they_can() {
     for effect in [
         Effect::code(500),
         Effect::code(404),

@@ -205,7 +205,7 @@ async fn a_request_that_is_denied_is_not_made_again_until_it_is_forgotten() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_failed_or_vanished_is_made_anew() {
+async fn a_request_that_failed_or_vanished_is_made_again() {
     for vanish in [false, true] {
         let world = World::new();
         let identities = Arc::new(Identities::new(None));

@@ -9,7 +9,7 @@ use witlet_core::pod::PodUid;
 use witlet_core::status::write::{AtServer, is_newer};
 use witlet_ports::PodReport;
 
-use super::wire::Answer;
+use super::wire::ServerPod;
 
 #[cfg(test)]
 mod tests;
@@ -85,7 +85,7 @@ impl Object {
 #[derive(Clone, Default)]
 pub(super) struct Memory {
     /// The object as the last answer had it, until the watch is as far.
-    pub(super) answer: Option<Arc<Answer>>,
+    pub(super) answer: Option<Arc<ServerPod>>,
     /// What it didn't take over of the last patch, though it said that it did.
     pub(super) leftover: Option<Arc<serde_json::Value>>,
 }

@@ -42,7 +42,7 @@ async fn what_changes_while_a_patch_is_young_goes_with_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_pods_object_goes_once_its_end_was_told_and_nothing_is_left() {
+async fn a_deleted_pods_object_goes_once_its_end_was_reported_and_nothing_is_left() {
     let bench = Bench::new();
     let pod = bench.pod("a");
     bench.report(&pod, Some(status("Running")), Flags::RUNS);
@@ -62,8 +62,8 @@ async fn a_deleted_pods_object_goes_once_its_end_was_told_and_nothing_is_left() 
     assert_eq!(bench.shown("a"), "gone");
     let requests = bench.requests();
     let unready = "patch pods/status a";
-    let told = ["patch pods/status a: Running", unready, "patch pods/status a: Failed", "delete pods a"];
-    assert_eq!(requests, told);
+    let reported = ["patch pods/status a: Running", unready, "patch pods/status a: Failed", "delete pods a"];
+    assert_eq!(requests, reported);
     let deletion = bench.server.requests().last().unwrap().json();
     assert_eq!(deletion["gracePeriodSeconds"], 0);
     assert_eq!(deletion["preconditions"]["uid"], json!(pod.metadata.uid));
@@ -113,7 +113,7 @@ async fn an_object_that_is_held_by_a_finalizer_is_not_deleted_again_and_again() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_that_somebody_else_changed_is_set_right_and_others_conditions_stay() {
+async fn a_status_that_someone_else_changed_is_set_right_and_others_conditions_stay() {
     let bench = Bench::new();
     let pod = bench.pod("a");
     bench.report(&pod, Some(status("Running")), Flags::RUNS);
@@ -138,7 +138,7 @@ async fn a_status_that_somebody_else_changed_is_set_right_and_others_conditions_
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_many_pods_so_many_are_told_at_the_same_time() {
+async fn of_many_pods_so_many_are_reported_at_the_same_time() {
     use witlet_api_server::{Effect, Fault};
     let bench = Bench::new();
     let second = std::time::Duration::from_secs(1);
@@ -176,6 +176,6 @@ async fn a_static_pods_status_is_its_mirrors() {
     bench.pass(1).await;
     assert_eq!(bench.shown("s"), "Running");
     assert_ne!(bench.at_server("s").metadata.uid, uid);
-    let told = ["delete pods s", "create pods ", "patch pods/status s: Running"];
-    assert_eq!(bench.requests()[2..], told);
+    let reported = ["delete pods s", "create pods ", "patch pods/status s: Running"];
+    assert_eq!(bench.requests()[2..], reported);
 }

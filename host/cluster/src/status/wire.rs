@@ -46,24 +46,24 @@ impl Failure {
 
 /// What the server said that it has now, without all that no one here asks for.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Answer {
-    metadata: AnswerMetadata,
+pub(crate) struct ServerPod {
+    metadata: ServerPodMetadata,
     #[serde(default)]
     status: PodStatus,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct AnswerMetadata {
+struct ServerPodMetadata {
     uid: String,
     resource_version: String,
     deletion_timestamp: Option<Timestamp>,
 }
 
-impl Answer {
+impl ServerPod {
     /// As what the server has.
     pub(crate) fn at_server(&self) -> AtServer<'_> {
-        let AnswerMetadata { uid, resource_version, deletion_timestamp } = &self.metadata;
+        let ServerPodMetadata { uid, resource_version, deletion_timestamp } = &self.metadata;
         AtServer { uid, resource_version, is_deleted: deletion_timestamp.is_some(), status: &self.status }
     }
 }
@@ -73,7 +73,7 @@ pub(crate) async fn patch_status(
     client: &Client,
     name: &PodFullName,
     body: &serde_json::Value,
-) -> Result<Answer, Failure> {
+) -> Result<ServerPod, Failure> {
     let path = format!("{}/{}/status", pods_of(name), name.name);
     let answer =
         send(client, Method::PATCH, &path, "application/strategic-merge-patch+json", body.to_string())

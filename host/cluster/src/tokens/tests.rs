@@ -128,7 +128,7 @@ async fn a_token_is_kept_until_a_fifth_of_its_life_is_left() {
     assert_eq!(world.due(), vec![]);
     pass(1).await;
     assert_eq!(world.due(), vec![PodUid::from("u-1")]);
-    assert_eq!(world.due(), vec![], "told once");
+    assert_eq!(world.due(), vec![], "reported once");
     assert_eq!(world.token(3600).await, Ok("token 2".to_owned()));
     assert_eq!(world.due(), vec![]);
     pass(2875).await;
@@ -170,7 +170,7 @@ async fn a_token_that_can_not_be_replaced_is_used_while_it_is_good() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_is_told_from_a_server_that_is_not_there() {
+async fn a_refusal_is_reported_from_a_server_that_is_not_there() {
     let world = World::new();
     let wish = TokenWish { audience: None, expiration_seconds: 3600 };
     for (code, is_refused) in [(403, true), (404, true), (422, true), (429, false), (500, false), (0, false)]
@@ -215,7 +215,7 @@ async fn a_clock_that_is_ahead_does_not_have_tokens_replaced_all_the_time() {
     for expected in ["token 1", "token 2", "token 3"] {
         for _ in 0..100 {
             assert_eq!(tokens.token(&world.pod, &wish).await.unwrap().token, expected);
-            assert_eq!(tokens.due(ahead.now()), vec![], "nobody is told before that");
+            assert_eq!(tokens.due(ahead.now()), vec![], "none is due before that");
         }
         pass(30).await;
         assert_eq!(tokens.due(ahead.now()), vec![PodUid::from("u-1")]);

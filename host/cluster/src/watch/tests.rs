@@ -34,7 +34,7 @@ enum End {
 }
 
 /// What the server does with one request. It says nothing to those beyond its script.
-enum Answer {
+enum WatchResponse {
     Refuses,
     Says(u16, Value),
     /// With `Retry-After`.
@@ -54,7 +54,7 @@ fn body(parts: Vec<Bytes>, end: End) -> Body {
     StreamBody::new(parts.chain(pause).chain(end).boxed())
 }
 
-impl Answer {
+impl WatchResponse {
     fn response(self) -> Result<Response<Body>, BoxError> {
         let (code, parts, end, retry_after) = match self {
             Self::Refuses => return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into()),
@@ -108,12 +108,12 @@ fn shown(change: &Change<ConfigMap>) -> String {
     }
 }
 
-async fn check(initial: Initial, script: Vec<Answer>, seconds: u64, expected: Expect) {
-    expected.assert_eq(&told(initial, script, seconds).await);
+async fn check(initial: Initial, script: Vec<WatchResponse>, seconds: u64, expected: Expect) {
+    expected.assert_eq(&transcript(initial, script, seconds).await);
 }
 
 /// Watches for so many seconds.
-async fn told(initial: Initial, script: Vec<Answer>, seconds: u64) -> String {
+async fn transcript(initial: Initial, script: Vec<WatchResponse>, seconds: u64) -> String {
     let log = Log { begun: Instant::now(), lines: Arc::default() };
     let script = Arc::new(Mutex::new(VecDeque::from(script)));
     let asked = log.clone();
@@ -134,8 +134,8 @@ async fn told(initial: Initial, script: Vec<Answer>, seconds: u64) -> String {
     let stop = CancellationToken::new();
     let watching = run(&client, &selection, &FixedJitter(0.0), &stop, on);
     let _ = tokio::time::timeout(Duration::from_secs(seconds), watching).await;
-    let told = log.lines.lock().unwrap();
-    told.clone()
+    let transcript = log.lines.lock().unwrap();
+    transcript.clone()
 }
 
 fn config_map(name: &str, version: u64) -> Value {
@@ -160,8 +160,8 @@ fn status(code: u16, reason: &str) -> Value {
     json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "no"})
 }
 
-fn list(version: u64, token: &str, items: Vec<Value>) -> Answer {
-    Answer::Says(
+fn list(version: u64, token: &str, items: Vec<Value>) -> WatchResponse {
+    WatchResponse::Says(
         200,
         json!({"metadata": {"resourceVersion": version.to_string(), "continue": token}, "items": items}),
     )
@@ -170,7 +170,7 @@ fn list(version: u64, token: &str, items: Vec<Value>) -> Answer {
 #[tokio::test(start_paused = true)]
 async fn a_stream_becomes_a_watch_and_a_dropped_watch_goes_on_after_what_was_seen_last() {
     let script = vec![
-        Answer::Streams(
+        WatchResponse::Streams(
             vec![
                 event("ADDED", config_map("a", 3)),
                 bookmark(7, true),
@@ -180,7 +180,7 @@ async fn a_stream_becomes_a_watch_and_a_dropped_watch_goes_on_after_what_was_see
             ],
             End::Breaks,
         ),
-        Answer::Streams(vec![event("MODIFIED", config_map("b", 21))], End::Closes),
+        WatchResponse::Streams(vec![event("MODIFIED", config_map("b", 21))], End::Closes),
     ];
     let expected = expect![[r#"
         0.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=
@@ -197,7 +197,7 @@ async fn a_stream_becomes_a_watch_and_a_dropped_watch_goes_on_after_what_was_see
 #[tokio::test(start_paused = true)]
 async fn where_streams_are_refused_lists_are_read_page_by_page() {
     let script = vec![
-        Answer::Says(422, status(422, "Invalid")),
+        WatchResponse::Says(422, status(422, "Invalid")),
         list(5, "next", vec![config_map("a", 3)]),
         list(5, "", vec![config_map("b", 4)]),
     ];
@@ -218,9 +218,9 @@ async fn a_server_that_fails_streams_is_asked_for_lists_at_once_and_nothing_coun
         "a watch stream was requested by the client but the required storage feature RequestWatchProgress is disabled"
     );
     let script = vec![
-        Answer::Says(500, disabled),
+        WatchResponse::Says(500, disabled),
         list(5, "", vec![config_map("a", 3)]),
-        Answer::Streams(vec![event("ADDED", config_map("b", 6)), bookmark(7, false)], End::Closes),
+        WatchResponse::Streams(vec![event("ADDED", config_map("b", 6)), bookmark(7, false)], End::Closes),
     ];
     let expected = expect![[r#"
         0.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=
@@ -234,15 +234,15 @@ async fn a_server_that_fails_streams_is_asked_for_lists_at_once_and_nothing_coun
 }
 
 /// Bodies that no server of the kind sends.
-fn nonsense() -> [Answer; 6] {
+fn nonsense() -> [WatchResponse; 6] {
     let html = || "<html>Bad Gateway</html>\n".to_owned();
     [
-        Answer::Says(500, json!("<html>")),
-        Answer::Says(404, status(404, "NotFound")),
-        Answer::Says(200, json!("text")),
-        Answer::Streams(vec![html()], End::Closes),
-        Answer::Streams(vec!["{\"type\":\"ADDED\",\"object\":{\"metad".to_owned()], End::Breaks),
-        Answer::Streams(Vec::new(), End::Closes),
+        WatchResponse::Says(500, json!("<html>")),
+        WatchResponse::Says(404, status(404, "NotFound")),
+        WatchResponse::Says(200, json!("text")),
+        WatchResponse::Streams(vec![html()], End::Closes),
+        WatchResponse::Streams(vec!["{\"type\":\"ADDED\",\"object\":{\"metad".to_owned()], End::Breaks),
+        WatchResponse::Streams(Vec::new(), End::Closes),
     ]
 }
 
@@ -251,25 +251,28 @@ async fn whatever_a_server_answers_all_objects_are_read_once_it_answers_well() {
     for (number, to_stream) in nonsense().into_iter().enumerate() {
         for (other, to_list) in nonsense().into_iter().enumerate() {
             let to_stream = match (&to_stream, other) {
-                (Answer::Says(code, value), _) => Answer::Says(*code, value.clone()),
-                (Answer::Streams(lines, end), _) => Answer::Streams(lines.clone(), *end),
-                (Answer::Refuses | Answer::Busy(_), _) => Answer::Refuses,
+                (WatchResponse::Says(code, value), _) => WatchResponse::Says(*code, value.clone()),
+                (WatchResponse::Streams(lines, end), _) => WatchResponse::Streams(lines.clone(), *end),
+                (WatchResponse::Refuses | WatchResponse::Busy(_), _) => WatchResponse::Refuses,
             };
             let is_early_end = match &to_stream {
-                Answer::Streams(lines, _) => !lines.concat().contains("html"),
-                Answer::Says(code, _) => *code == 200,
-                Answer::Refuses | Answer::Busy(_) => false,
+                WatchResponse::Streams(lines, _) => !lines.concat().contains("html"),
+                WatchResponse::Says(code, _) => *code == 200,
+                WatchResponse::Refuses | WatchResponse::Busy(_) => false,
             };
             let mut script = vec![to_stream];
             // What ends by itself is asked for once more.
             if is_early_end {
-                script.push(Answer::Streams(Vec::new(), End::Closes));
+                script.push(WatchResponse::Streams(Vec::new(), End::Closes));
             }
             script.extend([
                 to_list,
-                Answer::Streams(vec![event("ADDED", config_map("a", 3)), bookmark(4, true)], End::Hangs),
+                WatchResponse::Streams(
+                    vec![event("ADDED", config_map("a", 3)), bookmark(4, true)],
+                    End::Hangs,
+                ),
             ]);
-            let log = told(Initial::Stream, script, 60).await;
+            let log = transcript(Initial::Stream, script, 60).await;
             assert!(log.contains(" failed: "), "{number}, {other}: {log}");
             assert!(log.ends_with(" all: [\"a\"], unread: []\n"), "{number}, {other}: {log}");
         }
@@ -277,16 +280,16 @@ async fn whatever_a_server_answers_all_objects_are_read_once_it_answers_well() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expired_version_is_read_anew_and_one_that_is_too_large_by_the_newest() {
+async fn an_expired_version_is_read_again_and_one_that_is_too_large_by_the_newest() {
     let mut too_large = status(504, "Timeout");
     too_large["details"] =
         json!({"causes": [{"reason": "ResourceVersionTooLarge", "message": "x"}], "retryAfterSeconds": 1});
     let script = vec![
         list(5, "", vec![config_map("a", 3)]),
-        Answer::Streams(vec![event("ERROR", status(410, "Expired"))], End::Closes),
-        Answer::Says(504, too_large.clone()),
+        WatchResponse::Streams(vec![event("ERROR", status(410, "Expired"))], End::Closes),
+        WatchResponse::Says(504, too_large.clone()),
         list(4, "", vec![]),
-        Answer::Says(504, too_large),
+        WatchResponse::Says(504, too_large),
         list(3, "", vec![]),
     ];
     let expected = expect![[r#"
@@ -315,7 +318,7 @@ async fn what_cannot_be_read_costs_itself_and_the_nameless_a_list() {
     worse["data"] = json!(["x"]);
     let script = vec![
         list(5, "", vec![config_map("a", 3), bad, json!("nothing"), config_map("b", 3)]),
-        Answer::Streams(
+        WatchResponse::Streams(
             vec![
                 event("MODIFIED", worse),
                 event("MODIFIED", config_map("a", 7)),
@@ -349,17 +352,17 @@ async fn what_cannot_be_read_costs_itself_and_the_nameless_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_away_is_asked_again_with_patience_and_goes_on_where_it_was() {
+async fn a_server_that_is_away_is_asked_again_with_back_off_and_goes_on_where_it_was() {
     let script = vec![
-        Answer::Refuses,
-        Answer::Refuses,
+        WatchResponse::Refuses,
+        WatchResponse::Refuses,
         list(5, "", vec![]),
-        Answer::Says(503, status(503, "ServiceUnavailable")),
-        Answer::Busy(20),
-        Answer::Says(403, status(403, "Forbidden")),
+        WatchResponse::Says(503, status(503, "ServiceUnavailable")),
+        WatchResponse::Busy(20),
+        WatchResponse::Says(403, status(403, "Forbidden")),
         list(6, "", vec![]),
-        Answer::Refuses,
-        Answer::Streams(vec![bookmark(9, false)], End::Closes),
+        WatchResponse::Refuses,
+        WatchResponse::Streams(vec![bookmark(9, false)], End::Closes),
     ];
     let expected = expect![[r#"
         0.0   GET limit=500&resourceVersion=0
@@ -388,9 +391,9 @@ async fn a_server_that_is_away_is_asked_again_with_patience_and_goes_on_where_it
 #[tokio::test(start_paused = true)]
 async fn a_list_whose_pages_never_end_is_given_up_for_a_while() {
     let pages = witlet_core::reflector::PAGES_MAX as usize;
-    let mut script: Vec<Answer> = (0..pages).map(|n| list(5, &format!("t{n}"), vec![])).collect();
+    let mut script: Vec<WatchResponse> = (0..pages).map(|n| list(5, &format!("t{n}"), vec![])).collect();
     script.push(list(6, "", vec![config_map("a", 3)]));
-    let log = told(Initial::Pages, script, 10).await;
+    let log = transcript(Initial::Pages, script, 10).await;
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines.len(), pages + 4, "{log}");
     expect![[r#"
@@ -406,9 +409,9 @@ async fn a_list_whose_pages_never_end_is_given_up_for_a_while() {
 async fn silence_is_noticed_at_every_step() {
     let script = vec![
         // An old server that streams without ever saying that all was sent.
-        Answer::Streams(vec![event("ADDED", config_map("a", 3))], End::Hangs),
+        WatchResponse::Streams(vec![event("ADDED", config_map("a", 3))], End::Hangs),
         list(5, "", vec![config_map("a", 3)]),
-        Answer::Streams(vec![bookmark(6, false)], End::Hangs),
+        WatchResponse::Streams(vec![bookmark(6, false)], End::Hangs),
     ];
     let expected = expect![[r#"
         0.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=
@@ -426,8 +429,8 @@ async fn silence_is_noticed_at_every_step() {
 #[tokio::test(start_paused = true)]
 async fn objects_of_a_stream_that_breaks_off_are_not_taken_for_all() {
     let script = vec![
-        Answer::Streams(vec![event("ADDED", config_map("a", 3))], End::Breaks),
-        Answer::Streams(vec![event("ADDED", config_map("b", 4)), bookmark(5, true)], End::Hangs),
+        WatchResponse::Streams(vec![event("ADDED", config_map("a", 3))], End::Breaks),
+        WatchResponse::Streams(vec![event("ADDED", config_map("b", 4)), bookmark(5, true)], End::Hangs),
     ];
     let expected = expect![[r#"
         0.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=

@@ -42,8 +42,8 @@ fn taken(report: &Report, roles: &[&str]) -> Result<(), VerifyError> {
     let key = SigningKey::from_pem(KEY.as_bytes()).expect("a key");
     let envelope = statement(report, Timestamp::UNIX_EPOCH).sign(&key);
     let kit_version = KIT_VERSION.parse().ok();
-    let wanted = Requirements { digest: DIGEST, roles, kit_version, failed_too: false };
-    verify(&envelope, &[key.public()], &wanted).map(|accepted| assert!(accepted.passed))
+    let expected = Requirements { digest: DIGEST, roles, kit_version, failed_too: false };
+    verify(&envelope, &[key.public()], &expected).map(|accepted| assert!(accepted.passed))
 }
 
 #[test]

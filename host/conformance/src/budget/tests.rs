@@ -1,4 +1,4 @@
-//! What is told of calls that were measured.
+//! What is reported of calls that were measured.
 
 use super::*;
 use crate::check::Silent;
@@ -23,7 +23,7 @@ fn a_leak_is_found_and_steady_memory_is_not() {
 }
 
 #[test]
-fn a_cursor_that_grows_is_told_and_one_that_counts_is_not() {
+fn a_cursor_that_grows_is_reported_and_one_that_counts_is_not() {
     let cursors = |length: fn(usize) -> f64| (0..200).map(length).collect::<Vec<_>>();
     let seen = grown(&cursors(|poll| 17.0 * (poll + 1) as f64)).expect("it grows");
     assert_eq!(seen, "17.0 bytes more with each of 200 polls: 17 at first, 3400 at last");

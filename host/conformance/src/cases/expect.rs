@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::answer::AnswerKind;
+use crate::plugin_response::ResponseKind;
 
 /// What must come of a call. What a case doesn't say may be anything.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expect {
     /// None for any answer that the contract has.
-    pub(crate) kind: Option<AnswerKind>,
+    pub(crate) kind: Option<ResponseKind>,
     pub(crate) reason: Option<String>,
     pub(crate) text: Text,
     pub(crate) milliseconds: Option<u64>,
@@ -116,7 +116,7 @@ pub(super) struct Form {
     /// The field that says it, and its value. Of none any text is taken: words of an error, or `ok`.
     field: &'static str,
     value: Option<&'static str>,
-    kind: Option<AnswerKind>,
+    kind: Option<ResponseKind>,
     /// Fields that say more about it.
     more: &'static [&'static str],
 }
@@ -124,13 +124,13 @@ pub(super) struct Form {
 const fn form(
     field: &'static str,
     value: &'static str,
-    kind: Option<AnswerKind>,
+    kind: Option<ResponseKind>,
     more: &'static [&'static str],
 ) -> Form {
     Form { field, value: Some(value), kind, more }
 }
 
-const fn words(field: &'static str, kind: AnswerKind, more: &'static [&'static str]) -> Form {
+const fn words(field: &'static str, kind: ResponseKind, more: &'static [&'static str]) -> Form {
     Form { field, value: None, kind: Some(kind), more }
 }
 
@@ -139,39 +139,39 @@ const POLLED: &[&str] = &["cursor", "nextPollMilliseconds", "logs"];
 /// What a handler's case can expect.
 pub(super) const ADMISSION: &Forms = &[
     form("verdict", "wellFormed", None, &["logs"]),
-    form("verdict", "admit", Some(AnswerKind::Admit), &["logs"]),
-    form("verdict", "reject", Some(AnswerKind::Reject), &["reason", "message", "logs"]),
+    form("verdict", "admit", Some(ResponseKind::Admit), &["logs"]),
+    form("verdict", "reject", Some(ResponseKind::Reject), &["reason", "message", "logs"]),
     form(
         "verdict",
         "defer",
-        Some(AnswerKind::Defer),
+        Some(ResponseKind::Defer),
         &["reason", "message", "retryAfterMilliseconds", "logs"],
     ),
-    form("verdict", "shortage", Some(AnswerKind::Shortage), &["resources", "logs"]),
-    words("error", AnswerKind::Error, &[]),
-    words("validate", AnswerKind::Error, &[]),
+    form("verdict", "shortage", Some(ResponseKind::Shortage), &["resources", "logs"]),
+    words("error", ResponseKind::Error, &[]),
+    words("validate", ResponseKind::Error, &[]),
 ];
 /// What a probe type's case can expect.
 pub(super) const PROBE: &Forms = &[
     form("outcome", "wellFormed", None, &["detail", "logs"]),
-    form("outcome", "success", Some(AnswerKind::Success), &["detail", "logs"]),
-    form("outcome", "warning", Some(AnswerKind::Warning), &["detail", "logs"]),
-    form("outcome", "failure", Some(AnswerKind::Failure), &["detail", "logs"]),
-    words("error", AnswerKind::Error, &[]),
-    words("parameters", AnswerKind::ParametersRefused, &[]),
-    words("validate", AnswerKind::Error, &[]),
+    form("outcome", "success", Some(ResponseKind::Success), &["detail", "logs"]),
+    form("outcome", "warning", Some(ResponseKind::Warning), &["detail", "logs"]),
+    form("outcome", "failure", Some(ResponseKind::Failure), &["detail", "logs"]),
+    words("error", ResponseKind::Error, &[]),
+    words("parameters", ResponseKind::ParametersRefused, &[]),
+    words("validate", ResponseKind::Error, &[]),
 ];
 /// What a step of a source's case can expect.
 pub(super) const STEP: &Forms = &[
     form("snapshot", "wellFormed", None, POLLED),
-    form("snapshot", "pods", Some(AnswerKind::Pods), &["pods", "cursor", "nextPollMilliseconds", "logs"]),
-    form("snapshot", "empty", Some(AnswerKind::Empty), POLLED),
-    form("snapshot", "unchanged", Some(AnswerKind::Unchanged), POLLED),
-    words("error", AnswerKind::SourceError, &["message", "retryAfterMilliseconds", "logs"]),
-    words("feedback", AnswerKind::Error, &["message", "logs"]),
+    form("snapshot", "pods", Some(ResponseKind::Pods), &["pods", "cursor", "nextPollMilliseconds", "logs"]),
+    form("snapshot", "empty", Some(ResponseKind::Empty), POLLED),
+    form("snapshot", "unchanged", Some(ResponseKind::Unchanged), POLLED),
+    words("error", ResponseKind::SourceError, &["message", "retryAfterMilliseconds", "logs"]),
+    words("feedback", ResponseKind::Error, &["message", "logs"]),
 ];
 /// What a source's case without steps can expect.
-pub(super) const VALIDATE: &Forms = &[words("validate", AnswerKind::Error, &[])];
+pub(super) const VALIDATE: &Forms = &[words("validate", ResponseKind::Error, &[])];
 
 pub(super) type Forms = [Form];
 
@@ -238,8 +238,8 @@ impl ExpectDocument {
         };
         match (form.value, form.kind) {
             (Some(_), _) => {}
-            (None, Some(AnswerKind::SourceError)) => expect.reason = Some(value),
-            (None, _) if value == "ok" && form.field != "error" => expect.kind = Some(AnswerKind::Done),
+            (None, Some(ResponseKind::SourceError)) => expect.reason = Some(value),
+            (None, _) if value == "ok" && form.field != "error" => expect.kind = Some(ResponseKind::Done),
             (None, _) => expect.text.contains.insert(0, value),
         }
         Ok(expect)

@@ -30,7 +30,7 @@ pub fn find(path: &Path) -> Result<Vec<CaseFile>, CasesError> {
 /// # Errors
 ///
 /// When one is there and can't be read or taken.
-pub fn beside(component: &Path) -> Result<Vec<CaseFile>, CasesError> {
+pub fn next_to(component: &Path) -> Result<Vec<CaseFile>, CasesError> {
     let folder = component.parent().unwrap_or(Path::new(""));
     for name in ["cases.yaml", "cases.yml", "cases.json", "cases"] {
         let path = folder.join(name);

@@ -2,20 +2,20 @@
 
 use serde_json::Value;
 use witlet_core::admission::Shortage;
-use witlet_wasm::direct::HeardLine;
+use witlet_wasm::direct::CapturedLine;
 
 use super::expect::{Expect, LineExpect, ShortageExpect, Text};
-use crate::answer::{Answer, AnswerKind, Answered, fault, in_words, names};
+use crate::plugin_response::{CallResult, PluginResponse, ResponseKind, fault, in_words, names};
 
-/// How much of expected JSON is told: what differs is told anyway.
+/// How much of expected JSON is shown: what differs is shown anyway.
 const JSON_BYTES_SHOWN_MAX: usize = 200;
 const LINES_SHOWN_MAX: usize = 10;
 
 /// What is different from what is expected. `contract` is what every answer must keep.
 pub(crate) fn differs(
     expect: &Expect,
-    answered: &Answered,
-    lines: &[HeardLine],
+    answered: &CallResult,
+    lines: &[CapturedLine],
     contract: &'static str,
 ) -> Option<String> {
     let answer = match (expect.kind, answered) {
@@ -29,29 +29,29 @@ pub(crate) fn differs(
     answer.and_then(|answer| of_answer(expect, answer)).or_else(|| logs(&expect.logs, lines))
 }
 
-fn of_answer(expect: &Expect, answer: &Answer) -> Option<String> {
-    let Expect { reason, text: wanted, milliseconds, resources, pods: manifests, cursor, .. } = expect;
+fn of_answer(expect: &Expect, answer: &PluginResponse) -> Option<String> {
+    let Expect { reason, text: required, milliseconds, resources, pods: manifests, cursor, .. } = expect;
     let what = match answer.kind {
-        AnswerKind::Success | AnswerKind::Warning | AnswerKind::Failure => "the detail",
-        AnswerKind::Error | AnswerKind::ParametersRefused => "the error",
+        ResponseKind::Success | ResponseKind::Warning | ResponseKind::Failure => "the detail",
+        ResponseKind::Error | ResponseKind::ParametersRefused => "the error",
         _ => "the message",
     };
     let reason = reason.as_ref().filter(|reason| **reason != answer.reason);
     reason
         .map(|reason| format!("the reason {}, where {reason} is expected", answer.reason))
-        .or_else(|| text(what, wanted, &answer.text))
+        .or_else(|| text(what, required, &answer.text))
         .or_else(|| {
-            let wanted = milliseconds.filter(|wanted| answer.milliseconds != Some(*wanted))?;
+            let required = milliseconds.filter(|required| answer.milliseconds != Some(*required))?;
             let got = answer.milliseconds.map_or("no time".to_owned(), |got| format!("{got}ms"));
-            Some(format!("it wants to be asked again after {got}, where {wanted}ms is expected"))
+            Some(format!("it wants to be asked again after {got}, where {required}ms is expected"))
         })
         .or_else(|| {
             shortages(resources.as_deref()?, &answer.shortages).then(|| in_words(&Ok(answer.clone())))
         })
         .or_else(|| pods(manifests.as_ref()?, &answer.manifests))
         .or_else(|| {
-            let wanted = cursor.as_ref().filter(|wanted| answer.cursor.as_ref() != Some(wanted))?;
-            Some(format!("the cursor {:?}, where {wanted:?} is expected", answer.cursor))
+            let required = cursor.as_ref().filter(|required| answer.cursor.as_ref() != Some(required))?;
+            Some(format!("the cursor {:?}, where {required:?} is expected", answer.cursor))
         })
 }
 
@@ -63,9 +63,9 @@ fn text(what: &str, expected: &Text, got: &str) -> Option<String> {
     if let Some(words) = contains.iter().find(|words| !got.contains(words.as_str())) {
         return Some(format!("{what} {got:?}, which doesn't contain {words:?}"));
     }
-    let wanted = json.as_ref()?;
+    let required = json.as_ref()?;
     match serde_json::from_str::<Value>(got) {
-        Ok(found) => difference(wanted, &found, what),
+        Ok(found) => difference(required, &found, what),
         Err(error) => Some(format!("{what} {got:?}, which is no JSON: {error}")),
     }
 }
@@ -120,9 +120,9 @@ fn lacking(expected: &Value, got: &Value, at: &str) -> Option<String> {
     }
 }
 
-fn logs(expected: &[LineExpect], got: &[HeardLine]) -> Option<String> {
-    let fits = |wanted: &LineExpect, line: &HeardLine| {
-        let LineExpect { level, message, message_contains, fields } = wanted;
+fn logs(expected: &[LineExpect], got: &[CapturedLine]) -> Option<String> {
+    let fits = |required: &LineExpect, line: &CapturedLine| {
+        let LineExpect { level, message, message_contains, fields } = required;
         let has = |(name, value): (&String, &Option<String>)| {
             let held = line.fields.iter().filter(|(key, _)| key == name);
             held.into_iter().any(|(_, held)| value.as_ref().is_none_or(|value| value == held))
@@ -132,33 +132,33 @@ fn logs(expected: &[LineExpect], got: &[HeardLine]) -> Option<String> {
             && message_contains.as_ref().is_none_or(|words| line.message.contains(words))
             && fields.iter().all(has)
     };
-    let missing = expected.iter().find(|wanted| !got.iter().any(|line| fits(wanted, line)))?;
+    let missing = expected.iter().find(|required| !got.iter().any(|line| fits(required, line)))?;
     let LineExpect { level, message, message_contains, fields } = missing;
     let level = level.as_deref().unwrap_or("any level");
     let words = message.as_ref().or(message_contains.as_ref()).map_or("", String::as_str);
-    let heard = if got.is_empty() { "nothing".to_owned() } else { format!("\n{}", log_text(got)) };
+    let captured = if got.is_empty() { "nothing".to_owned() } else { format!("\n{}", log_text(got)) };
     let names: Vec<&str> = fields.keys().map(String::as_str).collect();
     let fields = if names.is_empty() { String::new() } else { format!(" with {}", names.join(", ")) };
-    Some(format!("no line of {level} {words:?}{fields} in the log; it has {heard}"))
+    Some(format!("no line of {level} {words:?}{fields} in the log; it has {captured}"))
 }
 
 fn shortages(expected: &[ShortageExpect], got: &[Shortage]) -> bool {
-    let same = |wanted: Option<i64>, found: i64| wanted.is_none_or(|wanted| wanted == found);
-    let fits = |wanted: &ShortageExpect, found: &Shortage| {
-        wanted.resource == found.resource
-            && same(wanted.requested, found.requested)
-            && same(wanted.used, found.used)
-            && same(wanted.capacity, found.capacity)
+    let same = |required: Option<i64>, found: i64| required.is_none_or(|required| required == found);
+    let fits = |required: &ShortageExpect, found: &Shortage| {
+        required.resource == found.resource
+            && same(required.requested, found.requested)
+            && same(required.used, found.used)
+            && same(required.capacity, found.capacity)
     };
-    let all = expected.iter().all(|wanted| got.iter().any(|found| fits(wanted, found)));
+    let all = expected.iter().all(|required| got.iter().any(|found| fits(required, found)));
     !all || expected.len() != got.len()
 }
 
 /// Whether the manifests are these pods, each one of them for one.
 fn pods(expected: &[Value], manifests: &[String]) -> Option<String> {
     if expected.len() != manifests.len() {
-        let (got, wanted) = (manifests.len(), expected.len());
-        return Some(format!("{got} pods ({}), where {wanted} are expected", names(manifests)));
+        let (got, required) = (manifests.len(), expected.len());
+        return Some(format!("{got} pods ({}), where {required} are expected", names(manifests)));
     }
     let mut rest: Vec<Value> = Vec::with_capacity(manifests.len());
     for manifest in manifests {
@@ -167,10 +167,10 @@ fn pods(expected: &[Value], manifests: &[String]) -> Option<String> {
             Err(error) => return Some(format!("a manifest that is neither JSON nor YAML: {error}")),
         }
     }
-    for wanted in expected {
-        let Some(at) = rest.iter().position(|found| lacking(wanted, found, "").is_none()) else {
-            let nearest = rest.first().and_then(|found| lacking(wanted, found, "a manifest"));
-            return Some(format!("no manifest has {wanted}: {}", nearest.unwrap_or_default()));
+    for required in expected {
+        let Some(at) = rest.iter().position(|found| lacking(required, found, "").is_none()) else {
+            let nearest = rest.first().and_then(|found| lacking(required, found, "a manifest"));
+            return Some(format!("no manifest has {required}: {}", nearest.unwrap_or_default()));
         };
         rest.remove(at);
     }
@@ -178,15 +178,15 @@ fn pods(expected: &[Value], manifests: &[String]) -> Option<String> {
 }
 
 /// What was logged, each line in one; nothing for a silent one.
-pub(crate) fn log_text(lines: &[HeardLine]) -> String {
-    let mut told: Vec<String> = lines.iter().take(LINES_SHOWN_MAX).map(line_text).collect();
+pub(crate) fn log_text(lines: &[CapturedLine]) -> String {
+    let mut shown: Vec<String> = lines.iter().take(LINES_SHOWN_MAX).map(line_text).collect();
     if lines.len() > LINES_SHOWN_MAX {
-        told.push(format!("… and {} lines more", lines.len() - LINES_SHOWN_MAX));
+        shown.push(format!("… and {} lines more", lines.len() - LINES_SHOWN_MAX));
     }
-    told.join("\n")
+    shown.join("\n")
 }
 
-pub(crate) fn line_text(line: &HeardLine) -> String {
+pub(crate) fn line_text(line: &CapturedLine) -> String {
     let fields: String = line.fields.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     format!("{}: {}{fields}", line.level, line.message)
 }

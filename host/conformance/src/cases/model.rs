@@ -8,10 +8,10 @@ use thiserror::Error;
 use witlet_wasm::role::Role;
 
 use super::expect::Expect;
-use crate::question::Question;
-use crate::scene::commands::ExecAnswer;
-use crate::scene::folders::FolderContent;
-use crate::scene::servers::ServerScript;
+use crate::environment::commands::ExecAnswer;
+use crate::environment::folders::FolderContent;
+use crate::environment::servers::ServerScript;
+use crate::plugin_request::PluginRequest;
 
 /// `apiVersion` of a case file.
 pub const API_VERSION: &str = "witlet.dev/v1alpha1";
@@ -63,7 +63,7 @@ pub(crate) struct Step {
     pub(crate) folders: BTreeMap<String, Option<FolderContent>>,
     /// In place of the servers that ran before.
     pub(crate) servers: Option<Vec<ServerScript>>,
-    pub(crate) question: Question,
+    pub(crate) question: PluginRequest,
     pub(crate) expect: Expect,
 }
 

@@ -10,11 +10,11 @@ use witlet_wasm::role::Role;
 use super::expect::{self, Problem, WHOLE, expect, read};
 use super::model::{API_VERSION, CASES_MAX, Case, CaseFile, CasesError, FILE_BYTES_MAX, KIND, Step};
 use super::request::{RequestDocument, TargetDocument};
-use crate::question::Question;
-use crate::scene::bytes::bytes;
-use crate::scene::commands::ExecAnswer;
-use crate::scene::folders::{Content, FolderContent, SpecialContent};
-use crate::scene::servers::ServerScript;
+use crate::environment::bytes::bytes;
+use crate::environment::commands::ExecAnswer;
+use crate::environment::folders::{Content, FolderContent, SpecialContent};
+use crate::environment::servers::ServerScript;
+use crate::plugin_request::PluginRequest;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -190,7 +190,7 @@ fn case(role: Role, value: Value) -> Result<Case, Problem> {
 }
 
 /// What is asked where `head` is expected; none where only `validate` is.
-fn question(role: Role, head: &str, document: CaseDocument) -> Result<Option<Question>, Problem> {
+fn question(role: Role, head: &str, document: CaseDocument) -> Result<Option<PluginRequest>, Problem> {
     match (role, head, document.request) {
         (Role::Admission, "validate", None) | (Role::Probe, "validate", _) => Ok(None),
         (Role::Admission, "validate", Some(_)) => {
@@ -202,7 +202,7 @@ fn question(role: Role, head: &str, document: CaseDocument) -> Result<Option<Que
         (Role::Admission, _, None) => {
             Problem::new("request", "missing: say at least which `pod` it is about")
         }
-        (_, "parameters", _) => Ok(Some(Question::Check(document.parameters.to_string().into()))),
+        (_, "parameters", _) => Ok(Some(PluginRequest::Check(document.parameters.to_string().into()))),
         (..) => {
             let question = document.target.question(&document.parameters);
             question.map(Some).map_err(|problem| problem.within("target"))
@@ -239,8 +239,8 @@ fn step(document: StepDocument) -> Result<Step, Problem> {
         names.map_err(|problem| problem.within(&format!("folders.{path}")))?;
     }
     let question = match statuses {
-        Some(statuses) => Question::Statuses(statuses.into_iter().map(StatusDocument::take).collect()),
-        None => Question::Poll(cursor),
+        Some(statuses) => PluginRequest::Statuses(statuses.into_iter().map(StatusDocument::take).collect()),
+        None => PluginRequest::Poll(cursor),
     };
     Ok(Step { folders, servers, question, expect })
 }

@@ -16,8 +16,8 @@ use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeRequest};
 
 use super::expect::Problem;
-use crate::question::{
-    NODE_NAME, Question, SOURCE, admission_request, node_default, now_default, probe_request,
+use crate::plugin_request::{
+    NODE_NAME, PluginRequest, SOURCE, admission_request, node_default, now_default, probe_request,
 };
 
 /// `request:`
@@ -88,7 +88,7 @@ enum KindDocument {
 }
 
 impl RequestDocument {
-    pub(super) fn question(self) -> Result<Question, Problem> {
+    pub(super) fn question(self) -> Result<PluginRequest, Problem> {
         let Self { operation, now, source: brought_by, pod: asking, node, other_pods } = self;
         let source = |source: Option<String>| SourceName::from(source.as_deref().unwrap_or(SOURCE));
         let mut others = Vec::with_capacity(other_pods.len());
@@ -102,7 +102,7 @@ impl RequestDocument {
             OperationDocument::Add => Operation::Add,
             OperationDocument::Resize => Operation::Resize,
         };
-        Ok(Question::admit(AdmissionRequest {
+        Ok(PluginRequest::admit(AdmissionRequest {
             now: now.unwrap_or_else(now_default),
             source: source(brought_by),
             node: node.map_or_else(|| Ok(node_default()), |node| node.facts().map(Arc::new))?,
@@ -137,7 +137,7 @@ impl NodeDocument {
 }
 
 impl TargetDocument {
-    pub(super) fn question(self, parameters: &Value) -> Result<Question, Problem> {
+    pub(super) fn question(self, parameters: &Value) -> Result<PluginRequest, Problem> {
         let plain = probe_request(pod(self.pod, "web")?);
         let request = ProbeRequest {
             parameters: parameters.to_string().into(),
@@ -154,7 +154,7 @@ impl TargetDocument {
             timeout: self.timeout_milliseconds.map_or(plain.timeout, Duration::from_millis),
             ..plain
         };
-        Ok(Question::Probe { request: Box::new(request), own_address: self.pod_ips.is_none() })
+        Ok(PluginRequest::Probe { request: Box::new(request), own_address: self.pod_ips.is_none() })
     }
 }
 

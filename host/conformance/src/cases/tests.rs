@@ -10,11 +10,11 @@ use witlet_wasm::role::Role;
 use super::expect::{Expect, Text};
 use super::model::Case;
 use super::*;
-use crate::answer::AnswerKind;
-use crate::question::Question;
-use crate::scene::commands::ExecAnswer;
-use crate::scene::folders::{Content, SpecialContent};
-use crate::scene::servers::{Behaviour, Protocol};
+use crate::environment::commands::ExecAnswer;
+use crate::environment::folders::{Content, SpecialContent};
+use crate::environment::servers::{Behaviour, Protocol};
+use crate::plugin_request::PluginRequest;
+use crate::plugin_response::ResponseKind;
 
 fn read(role: &str, rest: &str) -> Result<CaseFile, CasesError> {
     let text = format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: {role}\n{rest}");
@@ -27,14 +27,14 @@ fn cases(role: &str, rest: &str) -> Vec<Case> {
 
 fn request(case: &Case) -> &AdmissionRequest {
     match &case.steps[0].question {
-        Question::Admit(request, _) => request,
+        PluginRequest::Admit(request, _) => request,
         other => panic!("{other:?}"),
     }
 }
 
 fn target(case: &Case) -> (&ProbeRequest, bool) {
     match &case.steps[0].question {
-        Question::Probe { request, own_address } => (request, *own_address),
+        PluginRequest::Probe { request, own_address } => (request, *own_address),
         other => panic!("{other:?}"),
     }
 }
@@ -86,7 +86,7 @@ fn expectations_are_read() {
         case.validate.take().unwrap_or_else(|| case.steps.remove(0).expect)
     };
     let nothing = Expect {
-        kind: Some(AnswerKind::Done),
+        kind: Some(ResponseKind::Done),
         reason: None,
         text: Text::default(),
         milliseconds: None,
@@ -96,11 +96,11 @@ fn expectations_are_read() {
         logs: Vec::new(),
     };
     let contains = |words: &str| Text { contains: vec![words.to_owned()], ..Text::default() };
-    let error = |words| Expect { kind: Some(AnswerKind::Error), text: contains(words), ..nothing.clone() };
+    let error = |words| Expect { kind: Some(ResponseKind::Error), text: contains(words), ..nothing.clone() };
     assert_eq!(expect("{validate: ok}"), nothing);
     assert_eq!(expect("{validate: at least one}"), error("at least one"));
     assert_eq!(expect("{error: words}"), error("words"));
-    let (kind, reason, text) = (Some(AnswerKind::Reject), Some("Never".to_owned()), contains("x"));
+    let (kind, reason, text) = (Some(ResponseKind::Reject), Some("Never".to_owned()), contains("x"));
     assert_eq!(
         expect("{verdict: reject, reason: Never, messageContains: x}"),
         Expect { kind, reason, text, ..nothing }
@@ -255,7 +255,7 @@ const WRONG_SOURCE: Wrong = &[
 ];
 
 #[test]
-fn what_is_wrong_is_told_by_file_case_and_field() {
+fn what_is_wrong_is_reported_by_file_case_and_field() {
     for (role, wrong) in [("admission", WRONG_ADMISSION), ("probe", WRONG_PROBE), ("podSource", WRONG_SOURCE)]
     {
         for (case, words) in wrong {
@@ -287,23 +287,23 @@ fn heads_of_files_are_checked() {
 }
 
 #[test]
-fn files_are_found_beside_a_component() {
+fn files_are_found_next_to_a_component() {
     let folder = tempfile::tempdir().expect("a folder");
     let component = folder.path().join("a.wasm");
-    assert_eq!(beside(&component).expect("nothing is wrong").len(), 0);
+    assert_eq!(next_to(&component).expect("nothing is wrong").len(), 0);
     let text = "apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: probe\ncases: []\n";
     let cases = folder.path().join("cases");
     std::fs::create_dir(&cases).expect("the folder is writable");
     assert!(matches!(find(&cases), Err(CasesError::NoFiles { .. })));
-    assert_eq!(beside(&component).expect("an empty folder has none").len(), 0);
+    assert_eq!(next_to(&component).expect("an empty folder has none").len(), 0);
     for name in ["b.yaml", "a.json", "README.md"] {
         std::fs::write(cases.join(name), text).expect("the folder is writable");
     }
     let names: Vec<String> =
-        beside(&component).expect("two files").into_iter().map(|file| file.name).collect();
+        next_to(&component).expect("two files").into_iter().map(|file| file.name).collect();
     assert!(names.len() == 2 && names[0].ends_with("a.json") && names[1].ends_with("b.yaml"), "{names:?}");
     std::fs::write(folder.path().join("cases.yaml"), text).expect("the folder is writable");
-    assert!(beside(&component).expect("the file first")[0].name.ends_with("cases.yaml"));
+    assert!(next_to(&component).expect("the file first")[0].name.ends_with("cases.yaml"));
     assert!(matches!(find(&folder.path().join("no.yaml")), Err(CasesError::Read { .. })));
 }
 
@@ -320,15 +320,15 @@ fn the_case_files_of_the_book_can_be_read() {
 }
 
 #[test]
-fn what_is_missing_as_a_whole_is_told_without_a_path_of_dots() {
+fn what_is_missing_as_a_whole_is_reported_without_a_path_of_dots() {
     let head = "apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: admission\n";
-    for (text, told) in [
+    for (text, reported) in [
         ("", "a.yaml: the file: a case file has the fields apiVersion, kind, role and cases"),
         ("[]", "a.yaml: the file: a case file has the fields apiVersion, kind, role and cases"),
         (head, "a.yaml: the file: missing field `cases`"),
         (&format!("{head}cases: [{{name: one}}]"), "a.yaml: case \"one\": cases[0]: missing field `expect`"),
     ] {
         let error = CaseFile::parse("a.yaml", text).expect_err("it isn't complete");
-        assert_eq!(error.to_string(), told);
+        assert_eq!(error.to_string(), reported);
     }
 }

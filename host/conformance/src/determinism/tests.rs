@@ -4,10 +4,10 @@ use serde_json::json;
 use witlet_core::admission::Operation;
 
 use super::*;
-use crate::question::{admission_request, pod};
+use crate::plugin_request::{admission_request, pod};
 
 #[test]
-fn answers_that_differ_are_told_with_their_places() {
+fn answers_that_differ_are_reported_with_their_places() {
     let answer = |place: &str, answer: Option<&str>| (place.to_owned(), answer.map(str::to_owned));
     let answers = [
         answer("fresh", Some("admit")),

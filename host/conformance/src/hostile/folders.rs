@@ -11,14 +11,14 @@ use witlet_wasm::role::Role;
 
 use super::found::Found;
 use super::servers::HARM;
-use crate::answer::{AnswerKind, Answered, Fault, failure, in_words, is, names, set};
 use crate::cases::model::{Case, CaseFile};
 use crate::check::{Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
-use crate::question::Question;
+use crate::environment::folders::{Content, FolderContent, write};
+use crate::environment::servers::Behaviour;
+use crate::plugin_request::PluginRequest;
+use crate::plugin_response::{CallResult, Fault, ResponseKind, failure, in_words, is, names, set};
 use crate::scenario::{Scenario, Stage, nothing_to_say};
-use crate::scene::folders::{Content, FolderContent, write};
-use crate::scene::servers::Behaviour;
 
 const ROLE: Role = Role::PodSource;
 /// Finds `trap-on-a-broken-file`, `reads-files-of-any-size`, `follows-any-name`, `source-recurses`, `error-without-reason`.
@@ -58,9 +58,9 @@ struct Both {
 }
 
 impl Both {
-    fn judge(&mut self, name: &str, answered: &Answered) {
-        self.answers.add(name, name, failure(answered, Question::Poll(None).contract()));
-        let is_empty = is(answered, AnswerKind::Empty);
+    fn judge(&mut self, name: &str, answered: &CallResult) {
+        self.answers.add(name, name, failure(answered, PluginRequest::Poll(None).contract()));
+        let is_empty = is(answered, ResponseKind::Empty);
         self.empty.add(name, name, is_empty.then(|| Fault::new(in_words(answered), NOT_EMPTY)));
     }
 
@@ -164,7 +164,7 @@ async fn gone(ctx: &Ctx<'_>, world: &Scenario) -> Tried {
     let folders = world.folders.keys().map(|path| (path.clone(), Some(Default::default()))).collect();
     stage.set(&folders, None).await.map_err(|error| format!("empty its folders: {error}"))?;
     let answered = stage.ask().await.result;
-    Ok(is(&answered, AnswerKind::Unchanged).then(|| {
+    Ok(is(&answered, ResponseKind::Unchanged).then(|| {
         let input = format!("{}: the pods {}, and then all files gone", world.name, names(&had));
         Finding::new(input, "unchanged", NEWS).repeated_by("--only hostile")
     }))

@@ -1,7 +1,7 @@
 //! What many hostile inputs have found, in one check.
 
-use crate::answer::Fault;
 use crate::check::{CheckResult, Finding};
+use crate::plugin_response::Fault;
 
 const REPEAT: &str = "--only hostile";
 /// After so many inputs without an answer in time the others aren't tried: each would take its whole time.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::generated::put;
-use crate::question::{plain_pod, pod};
+use crate::plugin_request::{plain_pod, pod};
 
 /// How deep JSON nests that no reader should follow: deeper than a guest's stack allows.
 const DEPTH: usize = 100_000;
@@ -21,7 +21,7 @@ pub(super) fn deep_json() -> String {
     ["[".repeat(DEPTH), "]".repeat(DEPTH)].concat()
 }
 
-/// Values that aren't what anybody expects, by what they are.
+/// Values that aren't what a plugin expects, by what they are.
 pub(super) fn values() -> Vec<(&'static str, Value)> {
     vec![
         ("null", Value::Null),
@@ -67,10 +67,10 @@ pub(super) fn changed(value: &Value) -> Vec<(String, Value)> {
         for other in others() {
             if other != fields[name] {
                 let mut changed = fields.clone();
-                let told =
+                let reported =
                     if other.to_string().len() > 40 { "long text".to_owned() } else { other.to_string() };
                 changed.insert(name.clone(), other);
-                all.push((format!("with {told} as {name:?}"), changed.into()));
+                all.push((format!("with {reported} as {name:?}"), changed.into()));
             }
         }
     }

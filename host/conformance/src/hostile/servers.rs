@@ -5,11 +5,11 @@ use std::time::Duration;
 use witlet_wasm::role::Role;
 
 use super::found::Found;
-use crate::answer::{Answer, AnswerKind, Answered, Fault, failure, in_words, passes};
 use crate::check::{Checks, Named};
 use crate::ctx::Ctx;
+use crate::environment::servers::{Behaviour, Protocol};
+use crate::plugin_response::{CallResult, Fault, PluginResponse, ResponseKind, failure, in_words, passes};
 use crate::scenario::{Scenario, Stage, with_servers};
-use crate::scene::servers::{Behaviour, Protocol};
 
 /// Finds `error-for-a-refusal`, `trap-on-garbage`, `hoards-what-it-reads`, `never-ends`.
 const ANSWERS: Named = ("hostile/servers", "whatever a server does, there is an outcome");
@@ -83,7 +83,7 @@ async fn examine_case(ctx: &Ctx<'_>, scenario: &Scenario, found: &mut [Found; 3]
     Ok(())
 }
 
-async fn probe(stage: &mut Stage) -> Answered {
+async fn probe(stage: &mut Stage) -> CallResult {
     let mut answered = stage.ask().await.result;
     for _ in 1..PROBES {
         if !was_cut(&answered) {
@@ -95,15 +95,15 @@ async fn probe(stage: &mut Stage) -> Answered {
 }
 
 /// Whether the host ended it. It says so in words of its own, for a probe that waits too long counts as one that failed.
-fn was_cut(answered: &Answered) -> bool {
+fn was_cut(answered: &CallResult) -> bool {
     let words = "no answer within ";
-    matches!(answered, Ok(Answer { kind: AnswerKind::Failure, text, .. }) if text.starts_with(words))
+    matches!(answered, Ok(PluginResponse { kind: ResponseKind::Failure, text, .. }) if text.starts_with(words))
 }
 
 /// Which success came from nothing. No server is nothing in any case. A server that says nothing is enough for a
 /// probe that only connects, but not for one that fails when the server closes or says the wrong thing.
 fn from_nothing(passed: &[(&str, Behaviour, String)], datagrams: bool) -> Option<String> {
-    let passes = |wanted| passed.iter().any(|(_, behaviour, _)| *behaviour == wanted);
+    let passes = |expected| passed.iter().any(|(_, behaviour, _)| *behaviour == expected);
     let listens = passes(Behaviour::Close) && passes(Behaviour::Garbage);
     let found = passed.iter().find(|(_, behaviour, _)| match behaviour {
         Behaviour::Refuse => true,

@@ -1,11 +1,11 @@
-//! What is no component is told.
+//! What is no component is reported.
 
 use super::*;
 use crate::check::Silent;
 use crate::plan::Layer;
 
 #[test]
-fn what_is_too_large_is_told_apart_from_what_is_no_component() {
+fn what_is_too_large_is_distinguished_from_what_is_no_component() {
     let found = |error: InspectError| {
         let mut checks = Checks::new(Layer::Load, &Silent);
         not_a_component(&mut checks, &error);

@@ -8,7 +8,8 @@ use super::*;
 #[test]
 fn what_computes_for_too_long_is_late_and_what_waited_for_its_turn_is_not() {
     let limit = Duration::from_millis(100);
-    let asked = |result, cpu| Asked { cpu: Some(Duration::from_millis(cpu)), ..Asked::unmeasured(result) };
+    let asked =
+        |result, cpu| CallReport { cpu: Some(Duration::from_millis(cpu)), ..CallReport::unmeasured(result) };
     assert!(!is_late(&asked(Ok(()), 3), limit));
     assert!(is_late(&asked(Ok(()), 300), limit));
     assert!(is_late(&asked(Err(CallError::Timeout { limit: UNHURRIED }), 50), limit));

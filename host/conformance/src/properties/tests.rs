@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::question::pod;
+use crate::plugin_request::pod;
 
-fn of_pod(json: Value) -> Question {
-    Question::admit(admission_request(Operation::Add, pod(&json)))
+fn of_pod(json: Value) -> PluginRequest {
+    PluginRequest::admit(admission_request(Operation::Add, pod(&json)))
 }
 
-fn request(question: &Question) -> &AdmissionRequest {
+fn request(question: &PluginRequest) -> &AdmissionRequest {
     match question {
-        Question::Admit(request, _) => request,
+        PluginRequest::Admit(request, _) => request,
         other => panic!("{other:?}"),
     }
 }

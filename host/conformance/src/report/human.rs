@@ -106,20 +106,20 @@ pub(crate) fn printable(text: &str) -> String {
     shown
 }
 
-/// What wasn't tried, with why; the same reason of one check is told once.
+/// What wasn't tried, with why; the same reason of one check is reported once.
 fn skipped(checks: &[Check]) -> Vec<String> {
-    let mut told: Vec<(String, usize)> = Vec::new();
+    let mut counted: Vec<(String, usize)> = Vec::new();
     for check in checks {
         let CheckResult::Skipped { why } = &check.result else { continue };
         let role = check.role.map(|role| format!(" [{role}]")).unwrap_or_default();
         let line = format!("{}{role}: {}", check.id, printable(why));
-        match told.iter_mut().find(|(known, _)| *known == line) {
+        match counted.iter_mut().find(|(known, _)| *known == line) {
             Some((_, count)) => *count += 1,
-            None => told.push((line, 1)),
+            None => counted.push((line, 1)),
         }
     }
     let line = |(line, count)| if count > 1 { format!("{line} ({count} times)") } else { line };
-    told.into_iter().map(line).collect()
+    counted.into_iter().map(line).collect()
 }
 
 /// A number with its unit, as people write it.

@@ -68,8 +68,8 @@ fn only_what_was_loaded_and_has_no_finding_passes() {
         (vec![load(failed()), load(CheckResult::Passed)], false),
     ];
     for (checks, passed) in cases {
-        let told = format!("{checks:?}");
-        assert_eq!(report(checks).passed(), passed, "{told}");
+        let reported = format!("{checks:?}");
+        assert_eq!(report(checks).passed(), passed, "{reported}");
     }
     assert_eq!(
         mixed().count(Layer::Replay),

@@ -1,7 +1,7 @@
 //! Folders of the kit's own.
 
 use super::*;
-use crate::answer::names;
+use crate::plugin_response::names;
 
 #[test]
 fn paths_of_a_configuration_are_found_once() {

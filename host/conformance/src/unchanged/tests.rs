@@ -1,21 +1,21 @@
-//! Other pods are told, and the same ones aren't.
+//! Other pods are reported, and the same ones aren't.
 
-use witlet_core::sources::plugin::{PollAnswer, Snapshot};
+use witlet_core::sources::plugin::{PollResponse, Snapshot};
 
 use super::*;
-use crate::answer::answered;
+use crate::plugin_response::answered;
 
-fn polled(snapshot: Snapshot) -> Answered {
-    answered(Ok(Ok(PollAnswer { snapshot, cursor: None, next_poll: None })))
+fn polled(snapshot: Snapshot) -> CallResult {
+    answered(Ok(Ok(PollResponse { snapshot, cursor: None, next_poll: None })))
 }
 
-fn pods(names: &[&str]) -> Answered {
+fn pods(names: &[&str]) -> CallResult {
     let pod = |name: &&str| format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}"}}}}"#);
     polled(Snapshot::Pods(names.iter().map(pod).collect()))
 }
 
 #[test]
-fn other_pods_are_told_and_the_same_ones_are_not() {
+fn other_pods_are_reported_and_the_same_ones_are_not() {
     let brought = set(&pods(&["a", "b"])).expect("pods");
     for (answered, expected) in [
         (pods(&["b", "a"]), None),

@@ -1,4 +1,4 @@
-//! The kit's own vectors can be read, and who is told of a scene that can't be set.
+//! The kit's own vectors can be read, and who is notified of a setup that can't be made.
 
 use std::io;
 
@@ -26,8 +26,8 @@ fn every_vector_can_be_read() {
 }
 
 #[test]
-fn a_case_without_its_scene_fails_its_author_and_nobody_else() {
-    let error = StageError::Scene(io::Error::from(io::ErrorKind::AddrInUse));
+fn a_case_without_its_environment_fails_its_author_and_no_one_else() {
+    let error = StageError::Environment(io::Error::from(io::ErrorKind::AddrInUse));
     assert!(not_run(Whose::Author("cases.yaml"), &error).is_some());
     assert!(not_run(Whose::Every, &error).is_none());
     assert!(not_run(Whose::Every, &StageError::Load(LoadError::Interrupted)).is_some());

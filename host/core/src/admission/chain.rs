@@ -87,7 +87,7 @@ impl fmt::Display for FailureKind {
 
 /// What came of asking one handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum HandlerResponse {
     /// It answered.
     Verdict(Verdict),
     /// It didn't.
@@ -116,12 +116,12 @@ pub enum Next {
 #[derive(Clone, Debug)]
 pub struct Chain {
     /// Only of a pod that others may be ended for.
-    room: Option<Room>,
+    candidate: Option<PreemptionCandidate>,
 }
 
 /// Where a critical pod's capacity may come from.
 #[derive(Clone, Debug)]
-struct Room {
+struct PreemptionCandidate {
     pod: Arc<Pod>,
     others: Arc<[AdmittedPod]>,
     node: Arc<NodeFacts>,
@@ -134,45 +134,53 @@ struct Room {
 impl Chain {
     /// No one was asked yet.
     pub fn new(request: &AdmissionRequest) -> Self {
-        let room = may_preempt(request).then(|| Room {
+        let candidate = may_preempt(request).then(|| PreemptionCandidate {
             pod: request.pod.clone(),
             others: request.other_pods.clone(),
             node: request.node.clone(),
             shortages: Vec::new(),
             deferral: None,
         });
-        Self { room }
+        Self { candidate }
     }
 
     /// Takes the answer of the handler with this name.
-    pub fn answer(mut self, handler: &str, answer: Answer) -> Next {
+    pub fn answer(mut self, handler: &str, answer: HandlerResponse) -> Next {
         let decision = match answer {
-            Answer::Verdict(Verdict::Admit) => return Next::Continue(self),
-            Answer::Verdict(Verdict::Reject { reason, message }) => Decision::Reject { reason, message },
-            Answer::Verdict(Verdict::Defer { reason, message, retry_after }) => {
+            HandlerResponse::Verdict(Verdict::Admit) => return Next::Continue(self),
+            HandlerResponse::Verdict(Verdict::Reject { reason, message }) => {
+                Decision::Reject { reason, message }
+            }
+            HandlerResponse::Verdict(Verdict::Defer { reason, message, retry_after }) => {
                 let retry_after = retry_after.clamp(RETRY_AFTER_MIN, RETRY_AFTER_MAX);
                 Decision::Defer { reason, message, retry_after }
             }
-            Answer::Verdict(Verdict::Shortage(shortages)) => match (shortages.first(), &mut self.room) {
-                (Some(_), Some(room)) => {
-                    room.shortages.extend(shortages);
-                    return Next::Continue(self);
+            HandlerResponse::Verdict(Verdict::Shortage(shortages)) => {
+                match (shortages.first(), &mut self.candidate) {
+                    (Some(_), Some(candidate)) => {
+                        candidate.shortages.extend(shortages);
+                        return Next::Continue(self);
+                    }
+                    (Some(first), None) => out_of(first),
+                    (None, _) => Decision::Reject {
+                        reason: UNEXPECTED_ADMISSION_ERROR.to_owned(),
+                        message: format!("Admission handler {handler} returned a shortage without resources"),
+                    },
                 }
-                (Some(first), None) => out_of(first),
-                (None, _) => Decision::Reject {
-                    reason: UNEXPECTED_ADMISSION_ERROR.to_owned(),
-                    message: format!("Admission handler {handler} returned a shortage without resources"),
-                },
-            },
-            Answer::Failure { kind, message, policy } => match failed(handler, kind, &message, policy) {
-                None => return Next::Continue(self),
-                Some(decision) => decision,
-            },
+            }
+            HandlerResponse::Failure { kind, message, policy } => {
+                match failed(handler, kind, &message, policy) {
+                    None => return Next::Continue(self),
+                    Some(decision) => decision,
+                }
+            }
         };
-        match &mut self.room {
+        match &mut self.candidate {
             // A pod that waits anyway preempts none; but it waits only if resources could be freed.
-            Some(room) if !room.shortages.is_empty() && matches!(decision, Decision::Defer { .. }) => {
-                room.deferral.get_or_insert(decision);
+            Some(candidate)
+                if !candidate.shortages.is_empty() && matches!(decision, Decision::Defer { .. }) =>
+            {
+                candidate.deferral.get_or_insert(decision);
                 Next::Continue(self)
             }
             Some(_) | None => Next::Decided(decision),
@@ -181,12 +189,12 @@ impl Chain {
 
     /// Every handler was asked.
     pub fn finish(self) -> Decision {
-        self.room.map_or(Decision::Admit, Room::make)
+        self.candidate.map_or(Decision::Admit, PreemptionCandidate::decide)
     }
 }
 
-impl Room {
-    fn make(self) -> Decision {
+impl PreemptionCandidate {
+    fn decide(self) -> Decision {
         let Some(first) = self.shortages.first() else { return Decision::Admit };
         let lacking = |resource: &str| is_lacking(resource, &self.pod, &self.others, &self.node.node);
         if let Some(claimed) = self.shortages.iter().find(|shortage| !lacking(&shortage.resource)) {

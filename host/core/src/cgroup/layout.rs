@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::config::ResourceConfig;
 use super::convert::cpu_shares;
 use super::memory::TierMemory;
 use super::name::{CgroupName, InvalidPart};
+use super::resources::ResourceConfig;
 use super::tier::{Tier, TierPod};
 use crate::pod::PodUid;
 use crate::runtime::CgroupDriver;
@@ -80,7 +80,7 @@ impl CgroupLayout {
 }
 
 /// What a tier is made with at the start, or set to if it is there. `hugepage_sizes` are the machine's, in bytes.
-pub fn first_tier_config(tier: Tier, hugepage_sizes: &[u64]) -> ResourceConfig {
+pub fn first_tier_resources(tier: Tier, hugepage_sizes: &[u64]) -> ResourceConfig {
     ResourceConfig {
         cpu_shares: (tier == Tier::BestEffort).then(|| cpu_shares(0)),
         hugepages: unbounded(hugepage_sizes),

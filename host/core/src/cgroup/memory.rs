@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::config::ResourceConfig;
+use super::resources::ResourceConfig;
 use super::tier::{Tier, TierPod};
 use crate::pod::resources::{self, MEMORY, QosClass};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::config::ResourceConfig;
 use super::convert::{CPU_PERIOD_US, cpu_weight};
+use super::resources::ResourceConfig;
 use super::writes::CgroupVersion;
 use crate::node::allocatable::cpu_set;
 use crate::runtime::CgroupDriver;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::config::ResourceConfig;
 use super::convert::{cpu_weight, hugepage_unit_size};
+use super::resources::ResourceConfig;
 
 /// Which of the kernel's two interfaces there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

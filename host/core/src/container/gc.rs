@@ -34,7 +34,7 @@ impl Default for GcPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PodNeed {
     /// It is wanted, and may run.
-    Wanted,
+    Desired,
     /// It is wanted, but none of its containers runs again: it was evicted, or has ended (upstream:
     /// `ShouldPodRuntimeBeRemoved`).
     Ended,
@@ -102,7 +102,7 @@ pub fn collect(input: GcInput<'_>) -> Garbage {
 /// Whether nothing dead of the pod is to be kept.
 fn loses_all(input: GcInput<'_>, uid: &PodUid) -> bool {
     match input.needs.get(uid).copied().unwrap_or(PodNeed::Gone) {
-        PodNeed::Wanted => false,
+        PodNeed::Desired => false,
         PodNeed::Ended => input.evict_ended,
         PodNeed::Gone => true,
     }

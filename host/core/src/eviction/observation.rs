@@ -70,8 +70,8 @@ pub(super) fn met(
 pub fn missing(threshold: &Threshold, observed: &Observation, with_reclaim: bool) -> i64 {
     let reclaim = threshold.min_reclaim.filter(|_| with_reclaim);
     let reclaim = reclaim.map_or(0, |value| value.amount(observed.capacity));
-    let wanted = threshold.value.amount(observed.capacity).saturating_add(reclaim);
-    wanted.saturating_sub(observed.available)
+    let target = threshold.value.amount(observed.capacity).saturating_add(reclaim);
+    target.saturating_sub(observed.available)
 }
 
 /// Those of which there is something new since the last time.

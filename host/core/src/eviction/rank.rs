@@ -36,7 +36,7 @@ impl Candidate {
 
 /// The place of a pod in the order: the smallest goes first. Pods that weren't measured go before all others of their priority, for
 /// nothing else is known of them.
-pub(super) type Place = (bool, bool, i32, bool, Reverse<i128>);
+pub(super) type EvictionOrder = (bool, bool, i32, bool, Reverse<i128>);
 
 /// The pods in the order in which they go. Those that are level stay as they were.
 pub fn rank<'a>(
@@ -47,12 +47,17 @@ pub fn rank<'a>(
 ) -> Vec<&'a Candidate> {
     let mut ranked: Vec<&Candidate> = pods.iter().collect();
     ranked.sort_by_cached_key(|candidate| {
-        place(signal, filesystems, &candidate.pod, usages.get(&candidate.uid))
+        eviction_order(signal, filesystems, &candidate.pod, usages.get(&candidate.uid))
     });
     ranked
 }
 
-pub(super) fn place(signal: Signal, filesystems: Filesystems, pod: &Pod, usage: Option<&PodUsage>) -> Place {
+pub(super) fn eviction_order(
+    signal: Signal,
+    filesystems: Filesystems,
+    pod: &Pod,
+    usage: Option<&PodUsage>,
+) -> EvictionOrder {
     let priority = pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0);
     let is_measured = usage.is_some();
     let resource = signal.resource();

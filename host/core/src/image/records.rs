@@ -79,12 +79,12 @@ pub fn credential_hash(auth: &ImageAuth) -> String {
             format!("\"{name}\":{}", escape_json(&serde_json::Value::from(value.as_str()).to_string()))
         })
         .collect();
-    hex::encode(&Sha256::digest(format!("{{{}}}", shown.join(","))))
+    hex::encode(Sha256::digest(format!("{{{}}}", shown.join(","))))
 }
 
 /// The name of the file that is kept of an image, or of what containers are created from.
 pub fn file_name(image: &str) -> String {
-    format!("sha256-{}", hex::encode(&Sha256::digest(image)))
+    format!("sha256-{}", hex::encode(Sha256::digest(image)))
 }
 
 /// A service account whose token an image was pulled with. This agent has no such credentials; a kubelet's are kept.

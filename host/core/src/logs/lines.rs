@@ -1,6 +1,6 @@
 //! A log's bytes, however they are cut, as lines and what is shown of them.
 
-use super::{LogFilter, Taken};
+use super::{FilterProgress, LogFilter};
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +59,7 @@ impl LogLines {
                 self.begun.clear();
                 taken
             };
-            self.is_full = taken == Taken::Full;
+            self.is_full = taken == FilterProgress::Full;
         }
         shown
     }

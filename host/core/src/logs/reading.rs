@@ -9,7 +9,7 @@ mod tests;
 
 /// Whether a reader wants more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum FilterProgress {
     /// It does.
     GoesOn,
     /// It has all the bytes that it asked for.
@@ -41,12 +41,12 @@ impl LogFilter {
     }
 
     /// Adds what is shown of a line to `shown`. What isn't in the format shows nothing, as upstream has it.
-    pub fn take(&mut self, line: &[u8], shown: &mut Vec<u8>) -> Taken {
-        let Some(entry) = LogEntry::parse(line) else { return Taken::GoesOn };
+    pub fn take(&mut self, line: &[u8], shown: &mut Vec<u8>) -> FilterProgress {
+        let Some(entry) = LogEntry::parse(line) else { return FilterProgress::GoesOn };
         let begins_line = std::mem::replace(&mut self.begins_line, entry.ends_line);
         let too_old = self.since.is_some_and(|since| entry.at < since);
         if too_old || self.stream.is_some_and(|stream| entry.stream != stream) {
-            return Taken::GoesOn;
+            return FilterProgress::GoesOn;
         }
         let begin = shown.len();
         if self.timestamps && begins_line {
@@ -55,10 +55,10 @@ impl LogFilter {
         }
         shown.extend_from_slice(entry.text);
         shown.extend(entry.ends_line.then_some(b'\n'));
-        let Some(left) = &mut self.left else { return Taken::GoesOn };
+        let Some(left) = &mut self.left else { return FilterProgress::GoesOn };
         let most = usize::try_from(*left).unwrap_or(usize::MAX);
         shown.truncate(begin.saturating_add(most));
         *left = left.saturating_sub(u64::try_from(shown.len() - begin).unwrap_or(u64::MAX));
-        if *left == 0 { Taken::Full } else { Taken::GoesOn }
+        if *left == 0 { FilterProgress::Full } else { FilterProgress::GoesOn }
     }
 }

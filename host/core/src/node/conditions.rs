@@ -174,14 +174,14 @@ pub fn set_shown(conditions: &mut Vec<NodeCondition>, shown: &NodeCondition, now
         .map(|place| &conditions[place])
         .filter(|known| known.status == shown.status)
         .and_then(|known| known.last_transition_time.clone());
-    let told = NodeCondition {
+    let reported = NodeCondition {
         last_heartbeat_time: Some(Time(now)),
         last_transition_time: since.or(Some(Time(now))),
         ..shown.clone()
     };
     match place {
-        Some(place) => conditions[place] = told,
-        None => conditions.push(told),
+        Some(place) => conditions[place] = reported,
+        None => conditions.push(reported),
     }
 }
 

@@ -22,13 +22,13 @@ pub fn overlay(facts: &NodeFacts, object: &Node) -> NodeFacts {
     metadata.creation_timestamp = object.metadata.creation_timestamp.clone();
     metadata.deletion_timestamp = object.metadata.deletion_timestamp.clone();
     all.node.spec = object.spec.clone();
-    let told = object.status.as_ref();
+    let reported = object.status.as_ref();
     let status = all.node.status.get_or_insert_default();
-    for (own, told) in [
-        (&mut status.capacity, told.and_then(|status| status.capacity.as_ref())),
-        (&mut status.allocatable, told.and_then(|status| status.allocatable.as_ref())),
+    for (own, reported) in [
+        (&mut status.capacity, reported.and_then(|status| status.capacity.as_ref())),
+        (&mut status.allocatable, reported.and_then(|status| status.allocatable.as_ref())),
     ] {
-        for (name, amount) in told.into_iter().flatten().filter(|(name, _)| is_extended(name)) {
+        for (name, amount) in reported.into_iter().flatten().filter(|(name, _)| is_extended(name)) {
             own.get_or_insert_default().entry(name.clone()).or_insert_with(|| amount.clone());
         }
     }

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Node, NodeSpec, Taint};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::status::{self, NodeNews, Seen, is_huge_page, is_same};
+use super::status::{self, NodeNews, NodeSnapshot, is_huge_page, is_same};
 use crate::container::backoff::BackoffPolicy;
 
 #[cfg(test)]
@@ -61,7 +61,7 @@ pub struct Registration {
 }
 
 /// The object to register, and what is to be reported of it. Labels are the machine's own.
-pub fn initial(seen: &Seen, options: &Registration) -> (Node, Vec<NodeNews>) {
+pub fn initial(seen: &NodeSnapshot, options: &Registration) -> (Node, Vec<NodeNews>) {
     let machine = &seen.machine.metadata;
     let mut labels = machine.labels.clone().unwrap_or_default();
     for (old, new) in [(BETA_OS, OS), (BETA_ARCH, ARCH)] {
@@ -106,8 +106,9 @@ pub fn initial(seen: &Seen, options: &Registration) -> (Node, Vec<NodeNews>) {
 
 /// The annotation with the operator's addresses, where a cloud's controller needs to know; else it goes.
 fn set_provided_ip(node: &mut Node, options: &Registration) {
-    let wanted = (options.external_cloud && !options.node_ips.is_empty()).then(|| options.node_ips.join(","));
-    match (wanted, &mut node.metadata.annotations) {
+    let desired =
+        (options.external_cloud && !options.node_ips.is_empty()).then(|| options.node_ips.join(","));
+    match (desired, &mut node.metadata.annotations) {
         (Some(ips), annotations) => {
             annotations.get_or_insert_default().insert(PROVIDED_NODE_IP.to_owned(), ips);
         }
@@ -127,33 +128,35 @@ pub fn reconciled(existing: &Node, initial: &Node) -> Node {
         let annotations = node.metadata.annotations.get_or_insert_default();
         annotations.insert(CONTROLLER_MANAGED_ATTACH.to_owned(), value.clone());
     }
-    let wanted = initial.metadata.labels.iter().flatten();
-    for (key, value) in wanted.filter(|(key, _)| DEFAULT_LABELS.contains(&key.as_str())) {
+    let desired = initial.metadata.labels.iter().flatten();
+    for (key, value) in desired.filter(|(key, _)| DEFAULT_LABELS.contains(&key.as_str())) {
         node.metadata.labels.get_or_insert_default().insert(key.clone(), value.clone());
     }
     let (status, first) = (node.status.get_or_insert_default(), initial.status.as_ref());
     let capacity = status.capacity.get_or_insert_default();
     let allocatable = status.allocatable.get_or_insert_default();
-    for (told, wanted) in [
+    for (reported, desired) in [
         (&mut *capacity, first.and_then(|status| status.capacity.as_ref())),
         (&mut *allocatable, first.and_then(|status| status.allocatable.as_ref())),
     ] {
-        if told.is_empty() {
-            *told = wanted.cloned().unwrap_or_default();
+        if reported.is_empty() {
+            *reported = desired.cloned().unwrap_or_default();
         }
-        told.retain(|name, _| !is_huge_page(name) || wanted.is_some_and(|wanted| wanted.contains_key(name)));
-        for (name, amount) in wanted.into_iter().flatten().filter(|(name, _)| is_huge_page(name)) {
-            if !told.get(name).is_some_and(|known| is_same(known, amount)) {
-                told.insert(name.clone(), amount.clone());
+        reported.retain(|name, _| {
+            !is_huge_page(name) || desired.is_some_and(|desired| desired.contains_key(name))
+        });
+        for (name, amount) in desired.into_iter().flatten().filter(|(name, _)| is_huge_page(name)) {
+            if !reported.get(name).is_some_and(|known| is_same(known, amount)) {
+                reported.insert(name.clone(), amount.clone());
             }
         }
     }
     let extended: Vec<String> = capacity.keys().filter(|name| is_extended(name)).cloned().collect();
     for name in extended {
         let zero = Quantity("0".to_owned());
-        for told in [&mut *capacity, &mut *allocatable] {
-            if !told.get(&name).is_some_and(|known| is_same(known, &zero)) {
-                told.insert(name.clone(), zero.clone());
+        for reported in [&mut *capacity, &mut *allocatable] {
+            if !reported.get(&name).is_some_and(|known| is_same(known, &zero)) {
+                reported.insert(name.clone(), zero.clone());
             }
         }
     }
@@ -162,7 +165,7 @@ pub fn reconciled(existing: &Node, initial: &Node) -> Node {
 
 /// The node that the API server has as it is to be now: its status, the labels that are the agent's, and the annotation for
 /// clouds; and what is to be reported of that (upstream: `updateNode`).
-pub fn current(existing: &Node, seen: &Seen, options: &Registration) -> (Node, Vec<NodeNews>) {
+pub fn current(existing: &Node, seen: &NodeSnapshot, options: &Registration) -> (Node, Vec<NodeNews>) {
     let (mut node, news) = status::with_status(existing, seen);
     let own = seen.machine.metadata.labels.as_ref();
     for key in [OS, ARCH] {

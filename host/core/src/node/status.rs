@@ -22,7 +22,7 @@ pub const IMAGE_NAMES_MAX: usize = 5;
 
 /// What is known of the node now, next to what the API server has.
 #[derive(Clone, Debug)]
-pub struct Seen<'a> {
+pub struct NodeSnapshot<'a> {
     /// The machine's own node: its capacity, addresses, node info, features.
     pub machine: &'a Node,
     /// The Ready condition as the agent sees it; none before it looked.
@@ -59,15 +59,15 @@ pub enum NodeNews {
 pub fn images(mut found: Vec<NodeImage>, max: usize) -> Vec<ContainerImage> {
     // By name where sizes are equal, so that the same images are the same list.
     found.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.names.cmp(&b.names)));
-    let told = found.into_iter().take(max).map(|image| ContainerImage {
+    let reported = found.into_iter().take(max).map(|image| ContainerImage {
         names: Some(image.names.into_iter().take(IMAGE_NAMES_MAX).collect()),
         size_bytes: Some(i64::try_from(image.size).unwrap_or(i64::MAX)),
     });
-    told.collect()
+    reported.collect()
 }
 
 /// The node that the API server has, with its status as it is now, and what is to be reported of that.
-pub fn with_status(existing: &Node, seen: &Seen) -> (Node, Vec<NodeNews>) {
+pub fn with_status(existing: &Node, seen: &NodeSnapshot) -> (Node, Vec<NodeNews>) {
     let mut node = existing.clone();
     let mut news = Vec::new();
     let machine = seen.machine.status.clone().unwrap_or_default();
@@ -114,25 +114,25 @@ type Resources = BTreeMap<String, Quantity>;
 /// Capacity and allocatable: what others brought (extended resources) stays and may be used whole, save what went from the
 /// capacity. An amount that is the same keeps its spelling, for the API server writes them in its own.
 fn set_resources(status: &mut NodeStatus, capacity: &Option<Resources>, allocatable: &Option<Resources>) {
-    let told_capacity = status.capacity.take().unwrap_or_default();
-    let told_allocatable = status.allocatable.take().unwrap_or_default();
+    let reported_capacity = status.capacity.take().unwrap_or_default();
+    let reported_allocatable = status.allocatable.take().unwrap_or_default();
     let (own, own_allocatable) =
         (capacity.clone().unwrap_or_default(), allocatable.clone().unwrap_or_default());
-    let others = told_capacity.iter().filter(|(name, _)| !own.contains_key(*name) && !is_huge_page(name));
+    let others = reported_capacity.iter().filter(|(name, _)| !own.contains_key(*name) && !is_huge_page(name));
     let others: Resources = others.map(|(name, amount)| (name.clone(), amount.clone())).collect();
     let mut allocatable = others.clone();
     allocatable.extend(own_allocatable);
     let mut capacity = others;
     capacity.extend(own);
-    keep_spelling(&mut capacity, &told_capacity);
-    keep_spelling(&mut allocatable, &told_allocatable);
+    keep_spelling(&mut capacity, &reported_capacity);
+    keep_spelling(&mut allocatable, &reported_allocatable);
     status.capacity = Some(capacity);
     status.allocatable = Some(allocatable);
 }
 
-fn keep_spelling(wanted: &mut Resources, told: &Resources) {
-    for (name, amount) in wanted {
-        if let Some(known) = told.get(name)
+fn keep_spelling(desired: &mut Resources, reported: &Resources) {
+    for (name, amount) in desired {
+        if let Some(known) = reported.get(name)
             && is_same(amount, known)
         {
             *amount = known.clone();

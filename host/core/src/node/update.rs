@@ -89,10 +89,10 @@ fn difference(from: &Value, to: &Value) -> Option<Value> {
 }
 
 /// Conditions merge by their type; others' are never named.
-fn conditions(known: Option<&Value>, wanted: &[Value]) -> Option<Value> {
+fn conditions(known: Option<&Value>, desired: &[Value]) -> Option<Value> {
     let known: &[Value] = known.and_then(Value::as_array).map_or(&[], Vec::as_slice);
     let mut changes = Vec::new();
-    for condition in wanted {
+    for condition in desired {
         let before = known.iter().find(|before| before["type"] == condition["type"]);
         let change = match before {
             Some(before) => difference(before, condition),

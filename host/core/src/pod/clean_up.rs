@@ -165,11 +165,11 @@ fn needs(input: CleanUpInput<'_>) -> (BTreeMap<PodUid, PodNeed>, Vec<(PodUid, Po
     let (mut needs, mut orphans) = (BTreeMap::new(), Vec::new());
     for pod in input.runtime {
         let need = match (need(input, &pod.uid), pod.is_alive()) {
-            (Need::Kept, _) | (Need::Ended | Need::Returning, true) => PodNeed::Wanted,
+            (Need::Kept, _) | (Need::Ended | Need::Returning, true) => PodNeed::Desired,
             (Need::Ended, false) => PodNeed::Ended,
             (Need::Unwanted, true) => {
                 orphans.push((pod.uid.clone(), PodFullName::new(&pod.namespace, &pod.name)));
-                PodNeed::Wanted
+                PodNeed::Desired
             }
             (Need::Unwanted | Need::Returning, false) => PodNeed::Gone,
         };

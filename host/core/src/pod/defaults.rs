@@ -1,6 +1,6 @@
 //! The values that the API server fills in where a pod leaves them out (upstream's `pkg/apis/core/v1/defaults.go`).
 //!
-//! Sources that bypass an API server do it themselves, so that everybody behind them sees whole pods.
+//! Sources that bypass an API server do it themselves, so that all code behind them sees whole pods.
 
 use k8s_openapi::api::core::v1::{
     Container, DownwardAPIVolumeFile, EphemeralContainer, HTTPGetAction, LifecycleHandler,

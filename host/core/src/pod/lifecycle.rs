@@ -137,7 +137,7 @@ pub enum Effect {
 
 /// How far a pod has come, as the cluster is to see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct PodState {
     /// Containers of it may run, now or later.
     pub may_run: bool,
     /// All that it had on the node is gone.
@@ -146,7 +146,7 @@ pub struct Standing {
     pub is_ending: bool,
 }
 
-impl Standing {
+impl PodState {
     /// Of a pod of which nothing is known but that a source has it.
     pub const NEW: Self = Self { may_run: true, is_finished: false, is_ending: false };
 }
@@ -169,7 +169,7 @@ pub enum Need {
 pub struct Lifecycle {
     stage: Option<Stage>,
     worker: Option<Worker>,
-    waits_for_room: bool,
+    waits_for_capacity: bool,
 }
 
 impl Lifecycle {
@@ -185,11 +185,11 @@ impl Lifecycle {
             Event::Rejected => self.rejected(facts),
             Event::Deferred { is_alive } => self.deferred(is_alive, facts),
             Event::WaitsForRoom => {
-                self.waits_for_room = self.waits_for_verdict();
+                self.waits_for_capacity = self.waits_for_verdict();
                 Vec::new()
             }
             Event::RoomSettled => {
-                self.waits_for_room = false;
+                self.waits_for_capacity = false;
                 Vec::new()
             }
             Event::Resized => self.turn(UpdateKind::Update, facts),
@@ -216,8 +216,8 @@ impl Lifecycle {
     }
 
     /// Others were ended for it, and it counts as if it were there until it is admitted or rejected.
-    pub fn waits_for_room(&self) -> bool {
-        self.waits_for_room
+    pub fn waits_for_capacity(&self) -> bool {
+        self.waits_for_capacity
     }
 
     /// Neither a source nor a worker has it.
@@ -245,9 +245,9 @@ impl Lifecycle {
     }
 
     /// What the cluster is to see. `is_alive`: the runtime has something of it that lives, which may end next to any worker.
-    pub fn standing(&self, is_alive: impl FnOnce() -> bool) -> Standing {
+    pub fn pod_state(&self, is_alive: impl FnOnce() -> bool) -> PodState {
         match (&self.worker, self.stage) {
-            (Some(worker), stage) => Standing {
+            (Some(worker), stage) => PodState {
                 may_run: !worker.is_terminated(),
                 // Once it has, the pod that comes back with its UID is as new.
                 is_finished: worker.is_finished() && stage != Some(Stage::Returning),
@@ -255,10 +255,10 @@ impl Lifecycle {
             },
             (None, Some(Stage::Rejected)) => {
                 let may_run = is_alive();
-                Standing { may_run, is_finished: !may_run, is_ending: false }
+                PodState { may_run, is_finished: !may_run, is_ending: false }
             }
             (None, Some(Stage::Waiting | Stage::GoesOn | Stage::Admitted | Stage::Returning) | None) => {
-                Standing::NEW
+                PodState::NEW
             }
         }
     }
@@ -282,7 +282,7 @@ impl Lifecycle {
 
     fn added(&mut self, arrival: Arrival, facts: &Facts) -> Vec<Effect> {
         let Some(pod) = &facts.pod else { return Vec::new() };
-        self.waits_for_room = false;
+        self.waits_for_capacity = false;
         if self.worker.is_some() {
             self.stage = Some(Stage::Returning);
             let effects = self.turn(UpdateKind::Create, facts);
@@ -307,7 +307,7 @@ impl Lifecycle {
         let ends = facts.pod.as_deref().is_some_and(is_ending);
         match self.stage {
             Some(Stage::Waiting) if ends => {
-                (self.stage, self.waits_for_room) = (Some(Stage::Admitted), false);
+                (self.stage, self.waits_for_capacity) = (Some(Stage::Admitted), false);
                 let mut effects = vec![Effect::StopAsking];
                 effects.extend(self.turn(UpdateKind::Update, facts));
                 effects
@@ -328,7 +328,7 @@ impl Lifecycle {
         if self.stage.take().is_none() {
             return Vec::new();
         }
-        self.waits_for_room = false;
+        self.waits_for_capacity = false;
         let mut effects = vec![Effect::StopAsking];
         match &self.worker {
             Some(worker) if !worker.is_finished() && !may_end => {}
@@ -368,7 +368,7 @@ impl Lifecycle {
         if !self.waits_for_verdict() {
             return Vec::new();
         }
-        (self.stage, self.waits_for_room) = (Some(Stage::Admitted), false);
+        (self.stage, self.waits_for_capacity) = (Some(Stage::Admitted), false);
         let kind = if self.worker.is_some() { UpdateKind::Update } else { UpdateKind::Create };
         then(self.turn(kind, facts), Effect::ConsiderResize)
     }
@@ -377,7 +377,7 @@ impl Lifecycle {
         if !self.waits_for_verdict() {
             return Vec::new();
         }
-        (self.stage, self.waits_for_room) = (Some(Stage::Rejected), false);
+        (self.stage, self.waits_for_capacity) = (Some(Stage::Rejected), false);
         then(self.kill(KillOptions::default(), facts), Effect::StopAsking)
     }
 

@@ -40,11 +40,11 @@ pub struct Origin<'a> {
 
 impl<'a> Origin<'a> {
     /// Where a kubelet would have found the pod; none for sources that it hasn't.
-    fn place_of_kubelet(&self, node_name: &'a str) -> Option<uid::Place<'a>> {
+    fn location_of_kubelet(&self, node_name: &'a str) -> Option<uid::ManifestLocation<'a>> {
         if *self.source == SourceName::file() {
-            return Some(uid::Place::File { path: self.place, node_name });
+            return Some(uid::ManifestLocation::File { path: self.place, node_name });
         }
-        (*self.source == SourceName::http()).then_some(uid::Place::Url(self.place))
+        (*self.source == SourceName::http()).then_some(uid::ManifestLocation::Url(self.place))
     }
 }
 
@@ -57,7 +57,7 @@ impl<'a> Origin<'a> {
 pub fn adopt(mut pod: Pod, origin: Origin<'_>) -> Pod {
     let node_name = origin.node_name.to_lowercase();
     let written_uid = pod.metadata.uid.take().filter(|uid| !uid.is_empty());
-    let kubelet_uid = match (&written_uid, origin.place_of_kubelet(&node_name)) {
+    let kubelet_uid = match (&written_uid, origin.location_of_kubelet(&node_name)) {
         (None, Some(place)) => Some(uid::kubelet_uid(&pod, place)),
         (Some(_), _) | (None, None) => None,
     };
@@ -187,7 +187,7 @@ impl StaticPodQueue {
         true
     }
 
-    /// The pod has ended, or is no longer wanted though it never started. Returns who may start now, if anybody
+    /// The pod has ended, or is no longer wanted though it never started. Returns which may start now, if any
     /// waits and the name is free.
     pub fn forget(&mut self, name: &PodFullName, uid: &PodUid) -> Option<PodUid> {
         if self.started.get(name) == Some(uid) {

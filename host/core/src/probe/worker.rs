@@ -106,7 +106,7 @@ impl ProbeWorker {
     /// From now on something else is checked. What was counted of the old check doesn't count for the new one, but the result
     /// stands until the new one has reached a threshold, so that no pod flaps for an edit. An instance that needs no probe
     /// any more needs none of the new kind either.
-    pub fn begin_anew(&mut self) {
+    pub fn begin_again(&mut self) {
         self.last = ProbeResult::Unknown;
         self.run = 0;
     }

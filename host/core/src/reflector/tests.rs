@@ -11,14 +11,14 @@ const NOW: Duration = Duration::from_secs(1000);
 /// Requests and waits of a story, one a line.
 fn tell(initial: Initial, story: &[fn(&mut Reflector) -> Option<Duration>]) -> String {
     let mut reflector = Reflector::new(initial);
-    let mut told = format!("{:?}\n", reflector.next(0.0));
+    let mut script = format!("{:?}\n", reflector.next(0.0));
     for step in story {
         if let Some(wait) = step(&mut reflector) {
-            told += &format!("  waits {:.1}s\n", wait.as_secs_f64());
+            script += &format!("  waits {:.1}s\n", wait.as_secs_f64());
         }
-        told += &format!("{:?}\n", reflector.next(0.0));
+        script += &format!("{:?}\n", reflector.next(0.0));
     }
-    told
+    script
 }
 
 fn fails(reflector: &mut Reflector, failure: Failure) -> Option<Duration> {
@@ -32,7 +32,7 @@ fn page(reflector: &mut Reflector, version: &str, token: Option<&str>) -> Option
 
 #[test]
 fn a_stream_goes_on_as_a_watch_and_a_watch_where_it_ended() {
-    let told = tell(
+    let script = tell(
         Initial::Stream,
         &[
             |r| {
@@ -63,12 +63,12 @@ fn a_stream_goes_on_as_a_watch_and_a_watch_where_it_ended() {
           waits 3.2s
         Watch { version: "9", timeout: 300s }
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&script);
 }
 
 #[test]
 fn a_server_that_refuses_streams_is_asked_for_pages_and_never_for_a_stream_again() {
-    let told = tell(
+    let script = tell(
         Initial::Stream,
         &[
             |r| fails(r, Failure::Unsupported),
@@ -91,7 +91,7 @@ fn a_server_that_refuses_streams_is_asked_for_pages_and_never_for_a_stream_again
           waits 1.6s
         Page { version: Some("5"), limit: None, token: None }
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&script);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn after_any_other_failure_of_a_stream_pages_are_read_at_once_and_the_next_readi
 }
 
 #[test]
-fn a_stream_is_asked_for_again_where_nobody_listens_or_the_server_asks_for_patience() {
+fn a_stream_is_asked_for_again_where_no_one_listens_or_the_server_asks_to_wait() {
     for failure in [Failure::Refused, Failure::Busy(None), Failure::Busy(Some(BACK_OFF_MAX))] {
         let mut reflector = Reflector::new(Initial::Stream);
         assert!(reflector.failed(failure, NOW, 0.0) >= BACK_OFF_MIN, "{failure:?}");
@@ -130,7 +130,7 @@ fn a_stream_is_asked_for_again_where_nobody_listens_or_the_server_asks_for_patie
 
 #[test]
 fn a_stream_whose_newest_version_is_lost_too_is_followed_by_pages() {
-    let told = tell(
+    let script = tell(
         Initial::Stream,
         &[
             |r| fails(r, Failure::Expired),
@@ -150,13 +150,13 @@ fn a_stream_whose_newest_version_is_lost_too_is_followed_by_pages() {
           waits 0.0s
         Page { version: None, limit: Some(500), token: None }
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&script);
 }
 
 #[test]
 fn streams_that_end_before_all_objects_came_are_given_up_for_pages() {
     let ends = |r: &mut Reflector| Some(r.ended(Duration::from_secs(2), 1, NOW, 0.0));
-    let told =
+    let script =
         tell(Initial::Stream, &[ends, ends, |r| page(r, "5", None), ends, |r| fails(r, Failure::Other)]);
     expect![[r#"
         Stream { version: "", timeout: 300s }
@@ -170,13 +170,13 @@ fn streams_that_end_before_all_objects_came_are_given_up_for_pages() {
           waits 3.2s
         Stream { version: "5", timeout: 300s }
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&script);
 }
 
 #[test]
-fn where_watches_always_fail_all_objects_are_read_anew_each_time() {
+fn where_watches_always_fail_all_objects_are_read_again_each_time() {
     let failing = |r: &mut Reflector| fails(r, Failure::Failing(None));
-    let told = tell(
+    let script = tell(
         Initial::Pages,
         &[
             |r| page(r, "5", None),
@@ -208,12 +208,12 @@ fn where_watches_always_fail_all_objects_are_read_anew_each_time() {
           waits 12.8s
         Watch { version: "7", timeout: 300s }
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&script);
 }
 
 #[test]
-fn a_lost_version_is_read_anew_at_once_and_then_with_patience() {
-    let told = tell(
+fn a_lost_version_is_read_again_at_once_and_then_with_back_off() {
+    let script = tell(
         Initial::Pages,
         &[
             |r| page(r, "5", None),
@@ -247,12 +247,12 @@ fn a_lost_version_is_read_anew_at_once_and_then_with_patience() {
           waits 12.8s
         Page { version: Some("4"), limit: None, token: None }
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&script);
 }
 
 #[test]
 fn a_stream_whose_version_is_too_large_asks_for_the_newest() {
-    let told = tell(
+    let script = tell(
         Initial::Stream,
         &[
             |r| {
@@ -281,12 +281,12 @@ fn a_stream_whose_version_is_too_large_asks_for_the_newest() {
           waits 3.2s
         Stream { version: "", timeout: 300s }
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&script);
 }
 
 #[test]
 fn a_watch_that_ends_too_soon_is_not_opened_in_a_loop() {
-    let told = tell(
+    let script = tell(
         Initial::Pages,
         &[
             |r| page(r, "5", None),
@@ -302,12 +302,12 @@ fn a_watch_that_ends_too_soon_is_not_opened_in_a_loop() {
           waits 1.6s
         Page { version: Some("5"), limit: None, token: None }
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&script);
 }
 
 #[test]
-fn after_an_event_that_was_missed_all_is_read_anew_once_the_watch_has_ended() {
-    let told = tell(
+fn after_an_event_that_was_missed_all_is_read_again_once_the_watch_has_ended() {
+    let script = tell(
         Initial::Stream,
         &[
             |r| {
@@ -335,11 +335,11 @@ fn after_an_event_that_was_missed_all_is_read_anew_once_the_watch_has_ended() {
           waits 0.0s
         Watch { version: "9", timeout: 300s }
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&script);
 }
 
 #[test]
-fn waits_double_up_to_half_a_minute_and_begin_anew_after_two_minutes_of_peace() {
+fn waits_double_up_to_half_a_minute_and_begin_again_after_two_minutes_of_peace() {
     let mut reflector = Reflector::new(Initial::Pages);
     let mut now = NOW;
     let mut waits = Vec::new();
@@ -352,8 +352,8 @@ fn waits_double_up_to_half_a_minute_and_begin_anew_after_two_minutes_of_peace() 
     // The last failure was 45 s ago by now.
     let still = reflector.failed(Failure::Broken, now + Duration::from_secs(75), 0.0);
     assert_eq!(still, BACK_OFF_MAX);
-    let anew = reflector.failed(Failure::Broken, now + Duration::from_secs(75 + 121), 0.0);
-    assert_eq!(anew, BACK_OFF_MIN);
+    let restarted_at = reflector.failed(Failure::Broken, now + Duration::from_secs(75 + 121), 0.0);
+    assert_eq!(restarted_at, BACK_OFF_MIN);
 }
 
 #[test]
@@ -413,7 +413,7 @@ fn the_first_answer_after_an_outage_is_not_waited_for_as_long_as_the_silence_was
 }
 
 #[test]
-fn a_server_that_comes_and_goes_is_asked_with_patience() {
+fn a_server_that_comes_and_goes_is_asked_with_back_off() {
     let mut reflector = Reflector::new(Initial::Pages);
     let (mut now, mut requests) = (NOW, 0);
     while now < NOW + Duration::from_secs(3600) {

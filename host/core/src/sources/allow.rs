@@ -172,7 +172,7 @@ pub enum SetError {
 
 /// A set as far as it may be brought.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Taken {
+pub struct AllowedPods {
     /// The pods, in the source's order: adopted, defaulted, validated, allowed.
     pub pods: Vec<Arc<Pod>>,
     /// What isn't among them.
@@ -190,11 +190,11 @@ pub fn take(
     node_name: &str,
     allowance: &Allowance,
     last: &[Arc<Pod>],
-) -> Result<Taken, SetError> {
+) -> Result<AllowedPods, SetError> {
     check_size(manifests, allowance)?;
     let place = format!("plugin:{source}");
     let origin = Origin { source, place: &place, node_name };
-    let mut set = Set { taken: Taken { complete: true, ..Taken::default() }, ..Set::default() };
+    let mut set = Set { taken: AllowedPods { complete: true, ..AllowedPods::default() }, ..Set::default() };
     let mut unread = Vec::new();
     let mut nameless = false;
     for (index, text) in manifests.iter().enumerate() {
@@ -244,7 +244,7 @@ fn check_size(manifests: &[String], allowance: &Allowance) -> Result<(), SetErro
 
 #[derive(Default)]
 struct Set {
-    taken: Taken,
+    taken: AllowedPods,
     names: HashSet<PodFullName>,
     uids: HashSet<PodUid>,
     /// As they were written.

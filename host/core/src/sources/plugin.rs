@@ -15,7 +15,7 @@ pub enum Snapshot {
 
 /// A source's answer to a poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PollAnswer {
+pub struct PollResponse {
     /// What it has.
     pub snapshot: Snapshot,
     /// Handed to it with the next poll.
@@ -35,7 +35,7 @@ pub struct SourceFault {
     pub retry_after: Option<Duration>,
 }
 
-/// How one pod of a source fares, for the source.
+/// The status of one pod of a source, for the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodStatusChange {
     /// `metadata.namespace`

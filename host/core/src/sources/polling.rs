@@ -12,8 +12,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::allow::{self, Allowance, LeftOut, Rule, SetError, Taken};
-use super::plugin::{PollAnswer, Snapshot, SourceFault};
+use super::allow::{self, Allowance, AllowedPods, LeftOut, Rule, SetError};
+use super::plugin::{PollResponse, Snapshot, SourceFault};
 use crate::pod::SourceName;
 
 #[cfg(test)]
@@ -31,7 +31,7 @@ pub const BACK_OFF_MAX: Duration = Duration::from_secs(300);
 pub const CURSOR_BYTES_MAX: usize = 4096;
 /// Left-out pods and manifests that are reported of one set; the rest is counted.
 const LEFT_OUT_TOLD_MAX: usize = 16;
-/// Reports that a source may have at once, and how soon it may have one more: a source that flaps must not push everybody
+/// Reports that a source may have at once, and how soon it may have one more: a source that flaps must not push all others
 /// else's events out of memory.
 const REPORTS_MAX: u32 = 64;
 const REPORT_EVERY: Duration = Duration::from_secs(2);
@@ -49,7 +49,7 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Polled {
     /// The source answered.
-    Answer(PollAnswer),
+    Answer(PollResponse),
     /// The source said why it can't.
     Fault(SourceFault),
     /// It can't be asked yet, and nothing is wrong with that.
@@ -133,7 +133,7 @@ pub struct Kept {
 
 /// The last set that was taken.
 #[derive(Clone, Debug)]
-struct Known {
+struct LastSnapshot {
     /// Of the manifests; none if they have to be judged again.
     digest: Option<[u8; 32]>,
     pods: Vec<Arc<Pod>>,
@@ -142,7 +142,7 @@ struct Known {
     restored: bool,
 }
 
-impl Known {
+impl LastSnapshot {
     fn set(&self) -> Set {
         Set { pods: self.pods.clone(), complete: self.complete, restored: self.restored }
     }
@@ -176,12 +176,12 @@ pub struct Polling {
     cursor: Option<String>,
     /// A set from before the agent's start, which the first `unchanged` refers to.
     resumed: Option<Vec<String>>,
-    known: Option<Known>,
+    last_snapshot: Option<LastSnapshot>,
     /// The reason of the trouble that was reported.
     trouble: Option<String>,
     /// Failures since the last good answer.
     failures: u32,
-    told: BTreeSet<LeftOut>,
+    reported: BTreeSet<LeftOut>,
     budget: Budget,
 }
 
@@ -198,10 +198,10 @@ impl Polling {
             settings,
             cursor,
             resumed,
-            known: None,
+            last_snapshot: None,
             trouble: None,
             failures: 0,
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
             budget: Budget { left: REPORTS_MAX, refilled: Duration::ZERO },
         }
     }
@@ -209,13 +209,13 @@ impl Polling {
     /// Takes up what the source had before the agent's start, as far as it is still allowed: it is run until the source
     /// answers. What `unchanged` refers to stays what it was.
     pub fn restore(&mut self, manifests: &[String]) -> Option<Set> {
-        if manifests.is_empty() || self.known.is_some() {
+        if manifests.is_empty() || self.last_snapshot.is_some() {
             return None;
         }
         let taken = allow::take(manifests, &self.source, &self.node_name, &self.settings.allowance, &[]);
-        let Taken { pods, left_out: _, complete } = taken.ok()?;
-        let known = Known { digest: None, pods, complete, restored: true };
-        Some(self.known.insert(known).set())
+        let AllowedPods { pods, left_out: _, complete } = taken.ok()?;
+        let last_snapshot = LastSnapshot { digest: None, pods, complete, restored: true };
+        Some(self.last_snapshot.insert(last_snapshot).set())
     }
 
     /// What the next poll is given.
@@ -228,14 +228,19 @@ impl Polling {
     pub fn reconfigure(&mut self, settings: Settings) -> Option<Set> {
         self.settings = settings;
         (self.cursor, self.resumed) = (None, None);
-        let known = self.known.as_mut()?;
-        known.digest = None;
-        let pods = allow::still_allowed(&known.pods, &self.source, &self.node_name, &self.settings.allowance);
-        if pods.len() == known.pods.len() {
+        let last_snapshot = self.last_snapshot.as_mut()?;
+        last_snapshot.digest = None;
+        let pods = allow::still_allowed(
+            &last_snapshot.pods,
+            &self.source,
+            &self.node_name,
+            &self.settings.allowance,
+        );
+        if pods.len() == last_snapshot.pods.len() {
             return None;
         }
-        known.pods = pods;
-        Some(known.set())
+        last_snapshot.pods = pods;
+        Some(last_snapshot.set())
     }
 
     /// Takes a poll's end in. `now` is the time since the source was first asked, `chance` lies in [0, 1).
@@ -253,8 +258,8 @@ impl Polling {
         }
     }
 
-    fn answered(&mut self, answer: PollAnswer, now: Duration, chance: f64) -> Outcome {
-        let PollAnswer { snapshot, cursor, next_poll } = answer;
+    fn answered(&mut self, answer: PollResponse, now: Duration, chance: f64) -> Outcome {
+        let PollResponse { snapshot, cursor, next_poll } = answer;
         if let Some(cursor) = cursor.as_ref().filter(|cursor| cursor.len() > CURSOR_BYTES_MAX) {
             let message =
                 format!("the cursor must have at most {CURSOR_BYTES_MAX} bytes, found {}", cursor.len());
@@ -289,7 +294,9 @@ impl Polling {
         snapshot: Snapshot,
     ) -> Result<(Option<Set>, Option<Vec<LeftOut>>, Option<Vec<String>>), (&'static str, String)> {
         let (manifests, is_new) = match snapshot {
-            Snapshot::Unchanged if self.known.as_ref().is_some_and(|known| !known.restored) => {
+            Snapshot::Unchanged
+                if self.last_snapshot.as_ref().is_some_and(|last_snapshot| !last_snapshot.restored) =>
+            {
                 return Ok((None, None, None));
             }
             Snapshot::Unchanged => match self.resumed.clone() {
@@ -308,26 +315,31 @@ impl Polling {
             Snapshot::Pods(manifests) => (manifests, true),
         };
         let digest = digest(&manifests);
-        if self.known.as_ref().is_some_and(|known| known.digest == Some(digest)) {
+        if self.last_snapshot.as_ref().is_some_and(|last_snapshot| last_snapshot.digest == Some(digest)) {
             return Ok((None, None, Some(manifests)));
         }
-        let last = self.known.as_ref().map(|known| known.pods.as_slice()).unwrap_or_default();
+        let last = self
+            .last_snapshot
+            .as_ref()
+            .map(|last_snapshot| last_snapshot.pods.as_slice())
+            .unwrap_or_default();
         let taken = if manifests.is_empty() {
-            Taken { complete: true, ..Taken::default() }
+            AllowedPods { complete: true, ..AllowedPods::default() }
         } else {
             let allowance = &self.settings.allowance;
             allow::take(&manifests, &self.source, &self.node_name, allowance, last)
                 .map_err(|error| ("SetRefused", error.to_string()))?
         };
         self.resumed = None;
-        let Taken { pods, left_out, complete } = taken;
+        let AllowedPods { pods, left_out, complete } = taken;
         let pods = reused(pods, last);
-        let known = Known { digest: Some(digest), pods, complete, restored: false };
-        let is_same =
-            |old: &Known| !old.restored && old.complete == known.complete && same(&old.pods, &known.pods);
-        let changed = !self.known.as_ref().is_some_and(is_same);
-        let set = changed.then(|| known.set());
-        self.known = Some(known);
+        let last_snapshot = LastSnapshot { digest: Some(digest), pods, complete, restored: false };
+        let is_same = |old: &LastSnapshot| {
+            !old.restored && old.complete == last_snapshot.complete && same(&old.pods, &last_snapshot.pods)
+        };
+        let changed = !self.last_snapshot.as_ref().is_some_and(is_same);
+        let set = changed.then(|| last_snapshot.set());
+        self.last_snapshot = Some(last_snapshot);
         Ok((set, Some(left_out), is_new.then_some(manifests)))
     }
 
@@ -352,8 +364,8 @@ impl Polling {
     /// Each is reported once, until it changes or was gone in between.
     fn tell_left_out(&mut self, left_out: Vec<LeftOut>, now: Duration, reports: &mut Vec<Report>) {
         let current: BTreeSet<LeftOut> = left_out.into_iter().collect();
-        let told = std::mem::replace(&mut self.told, current.clone());
-        let news: Vec<LeftOut> = current.difference(&told).cloned().collect();
+        let reported = std::mem::replace(&mut self.reported, current.clone());
+        let news: Vec<LeftOut> = current.difference(&reported).cloned().collect();
         let beyond = news.len().saturating_sub(LEFT_OUT_TOLD_MAX);
         for left_out in news.into_iter().take(LEFT_OUT_TOLD_MAX) {
             self.report(Report::LeftOut(left_out), now, reports);

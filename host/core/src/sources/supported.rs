@@ -157,17 +157,17 @@ fn row_of(pattern: &str) -> Cow<'_, str> {
 
 /// Reports each field of a pod (as JSON, in the shape of the API) that isn't supported. `root` goes before each path.
 pub(super) fn check(pod: &Value, root: &str, problems: &mut Problems) {
-    let mut place = Place { pattern: String::new(), path: root.to_owned() };
-    visit(pod, &mut place, problems);
+    let mut at = FieldPath { pattern: String::new(), path: root.to_owned() };
+    visit(pod, &mut at, problems);
 }
 
 /// A place in the tree, as a pattern for the table and as a path for people.
-struct Place {
+struct FieldPath {
     pattern: String,
     path: String,
 }
 
-impl Place {
+impl FieldPath {
     fn within(&mut self, pattern: &str, path: &str, look: impl FnOnce(&mut Self)) {
         let (pattern_end, path_end) = (self.pattern.len(), self.path.len());
         self.pattern.push_str(pattern);
@@ -178,27 +178,27 @@ impl Place {
     }
 }
 
-fn visit(value: &Value, place: &mut Place, problems: &mut Problems) {
+fn visit(value: &Value, at: &mut FieldPath, problems: &mut Problems) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields.iter().filter(|(_, value)| is_set(value)) {
                 let dot = |text: &str| if text.is_empty() { name.clone() } else { format!(".{name}") };
-                let (pattern, path) = (dot(&place.pattern), dot(&place.path));
-                place.within(&pattern, &path, |place| field(value, place, problems));
+                let (pattern, path) = (dot(&at.pattern), dot(&at.path));
+                at.within(&pattern, &path, |at| field(value, at, problems));
             }
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                place.within("[]", &format!("[{index}]"), |place| visit(item, place, problems));
+                at.within("[]", &format!("[{index}]"), |at| visit(item, at, problems));
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-fn field(value: &Value, place: &mut Place, problems: &mut Problems) {
+fn field(value: &Value, at: &mut FieldPath, problems: &mut Problems) {
     let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let row = row_of(&place.pattern).into_owned();
+    let row = row_of(&at.pattern).into_owned();
     match RULES.iter().find(|(pattern, _)| *pattern == row) {
         Some((_, Accept)) => {
             // A row may single out what lies below an accepted field.
@@ -206,7 +206,7 @@ fn field(value: &Value, place: &mut Place, problems: &mut Problems) {
                 for (name, _) in fields.iter().filter(|(_, value)| is_set(value)) {
                     let below = format!("{row}.{name}");
                     if let Some((_, Refuse(reason))) = RULES.iter().find(|(pattern, _)| *pattern == below) {
-                        problems.add(format!("{}.{name}", place.path), *reason);
+                        problems.add(format!("{}.{name}", at.path), *reason);
                     }
                 }
             }
@@ -214,12 +214,12 @@ fn field(value: &Value, place: &mut Place, problems: &mut Problems) {
         Some((_, Only(values))) => {
             if !values.contains(&text().as_str()) {
                 let message = format!("only {} is supported by this release", values.join(", "));
-                problems.add(&place.path, message);
+                problems.add(&at.path, message);
             }
         }
-        Some((_, Refuse(reason))) => problems.add(&place.path, *reason),
-        None if leads_on(&row) => visit(value, place, problems),
-        None => problems.add(&place.path, "not supported by this release"),
+        Some((_, Refuse(reason))) => problems.add(&at.path, *reason),
+        None if leads_on(&row) => visit(value, at, problems),
+        None => problems.add(&at.path, "not supported by this release"),
     }
 }
 

@@ -155,13 +155,13 @@ pub fn is_readiness_outdated(pod: &Pod) -> bool {
         return false;
     }
     let Some(status) = &pod.status else { return false };
-    let Some(told) = find(status, READY) else { return false };
+    let Some(reported) = find(status, READY) else { return false };
     let Some(phase) = Phase::of(status) else { return false };
     let init = status.init_container_statuses.iter().flatten();
     let statuses: Vec<&ContainerStatus> = init.chain(status.container_statuses.iter().flatten()).collect();
     let containers_ready = containers_ready(pod, Some(&statuses), phase);
     let ready = ready(pod, &containers_ready);
-    told.status != word(ready.holds) || told.message != ready.message
+    reported.status != word(ready.holds) || reported.message != ready.message
 }
 
 /// Conditions that the agent doesn't own, such as readiness gates: the source's word on them is the newest.

@@ -98,7 +98,7 @@ pub(super) fn waiting_status(container: &Container, waiting: &Waiting) -> Contai
     }
 }
 
-/// The state of a container that ended without anybody seeing how.
+/// The state of a container that ended unobserved.
 pub(super) fn lost_state(message: &str) -> ContainerState {
     ended(CONTAINER_STATUS_UNKNOWN, message, EXIT_CODE_UNKNOWN)
 }
@@ -242,7 +242,7 @@ fn of_absent(context: Context<'_>) -> ContainerStatus {
 }
 
 /// An init container of which nothing is left, in a pod that is past it: it must have completed. Its status may never have
-/// been reported to anybody who remembers it, such as that of a static pod's over a restart of the agent.
+/// been reported to a component that remembers it, such as that of a static pod's over a restart of the agent.
 fn forgotten_init(
     context: Context<'_>,
     newest: Option<&ObservedContainer>,
@@ -290,8 +290,8 @@ fn state_of(context: Context<'_>, container: &ObservedContainer, id: &str) -> Co
         ContainerRunState::Unknown => {
             // An end that was reported stays reported while no one knows better.
             let same = before.filter(|before| before.container_id.as_deref() == Some(id));
-            let told = same.filter(|before| terminated_state(before).is_some());
-            told.and_then(|before| before.state.clone()).unwrap_or_else(waits)
+            let reported = same.filter(|before| terminated_state(before).is_some());
+            reported.and_then(|before| before.state.clone()).unwrap_or_else(waits)
         }
         ContainerRunState::Created => waits(),
     }
@@ -306,7 +306,7 @@ fn waits() -> ContainerState {
 fn exited_state(input: StatusInput<'_>, container: &ObservedContainer) -> Option<ContainerState> {
     let message = || {
         let bytes_max = termination_message::share_bytes(input.pod);
-        termination_message::told(&container.message, container.termination_message.as_deref(), bytes_max)
+        termination_message::combined(&container.message, container.termination_message.as_deref(), bytes_max)
     };
     let terminated = match container.state {
         ContainerRunState::Exited => ContainerStateTerminated {

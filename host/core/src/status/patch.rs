@@ -36,28 +36,28 @@ const AMOUNTS: [&str; 3] = ["allocatedResources", "limits", "requests"];
 /// Empty objects that the API server always writes and that say nothing.
 const EMPTY_SAYS_NOTHING: [&str; 5] = ["allocatedResources", "lastState", "limits", "requests", "state"];
 
-/// The body of a PATCH on `pods/status` that turns `base`, which the API server has, into `wanted`; none if nothing that
+/// The body of a PATCH on `pods/status` that turns `base`, which the API server has, into `desired`; none if nothing that
 /// matters differs. It holds for the pod with this UID alone: the server answers 422 if another has its name by now.
 ///
 /// Times count in whole seconds and amounts by what they are worth, as the server keeps them. Conditions of others are
-/// neither changed nor dropped, even if `wanted` doesn't have them.
-pub fn patch(uid: &str, base: &PodStatus, wanted: &PodStatus) -> Option<Value> {
-    if base == wanted {
+/// neither changed nor dropped, even if `desired` doesn't have them.
+pub fn patch(uid: &str, base: &PodStatus, desired: &PodStatus) -> Option<Value> {
+    if base == desired {
         return None;
     }
-    let (base, wanted) = (as_object(base), as_object(wanted));
+    let (base, desired) = (as_object(base), as_object(desired));
     let mut status = Map::new();
     for field in PLAIN_FIELDS {
-        if let Some(change) = change(field, base.get(field), wanted.get(field)) {
+        if let Some(change) = change(field, base.get(field), desired.get(field)) {
             status.insert(field.to_owned(), change);
         }
     }
     let is_owned = |kind: &str| OWNED.contains(&kind);
     let conditions = Keyed { key: "type", ordered: false, base: list(&base, "conditions") };
-    conditions.put_change(&mut status, "conditions", list(&wanted, "conditions"), is_owned);
+    conditions.put_change(&mut status, "conditions", list(&desired, "conditions"), is_owned);
     for field in ADDRESS_FIELDS {
         let addresses = Keyed { key: "ip", ordered: true, base: list(&base, field) };
-        addresses.put_change(&mut status, field, list(&wanted, field), |_| true);
+        addresses.put_change(&mut status, field, list(&desired, field), |_| true);
     }
     (!status.is_empty()).then(|| json!({ "metadata": { "uid": uid }, "status": status }))
 }
@@ -173,32 +173,32 @@ struct Keyed<'a> {
 }
 
 impl Keyed<'_> {
-    /// Puts what makes the list `wanted` into the patch: entries that are new or changed, those that go and may, and the order
+    /// Puts what makes the list `desired` into the patch: entries that are new or changed, those that go and may, and the order
     /// of them all.
     fn put_change(
         &self,
         status: &mut Map<String, Value>,
         field: &str,
-        wanted: &[Value],
+        desired: &[Value],
         may_go: impl Fn(&str) -> bool,
     ) {
-        let mut entries: Vec<Value> = wanted.iter().filter_map(|entry| self.change_of(entry)).collect();
+        let mut entries: Vec<Value> = desired.iter().filter_map(|entry| self.change_of(entry)).collect();
         let gone = self
             .base
             .iter()
             .filter_map(|entry| self.key_of(entry))
-            .filter(|key| may_go(key) && !wanted.iter().any(|entry| self.key_of(entry) == Some(key)));
+            .filter(|key| may_go(key) && !desired.iter().any(|entry| self.key_of(entry) == Some(key)));
         entries.extend(gone.map(|key| json!({ "$patch": "delete", self.key: key })));
         let common = |list: &[Value], other: &[Value]| -> Vec<String> {
             let keys = list.iter().filter_map(|entry| self.key_of(entry));
             let common = keys.filter(|key| other.iter().any(|entry| self.key_of(entry) == Some(key)));
             common.map(str::to_owned).collect()
         };
-        let moved = self.ordered && common(wanted, self.base) != common(self.base, wanted);
+        let moved = self.ordered && common(desired, self.base) != common(self.base, desired);
         if entries.is_empty() && !moved {
             return;
         }
-        let order = wanted.iter().filter_map(|entry| self.key_of(entry)).map(|key| json!({ self.key: key }));
+        let order = desired.iter().filter_map(|entry| self.key_of(entry)).map(|key| json!({ self.key: key }));
         status.insert(format!("$setElementOrder/{field}"), order.collect());
         if !entries.is_empty() {
             status.insert(field.to_owned(), Value::Array(entries));

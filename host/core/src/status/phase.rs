@@ -110,9 +110,11 @@ pub(super) fn of_containers(input: PhaseInput<'_>) -> Phase {
 fn init_tally(input: PhaseInput<'_>) -> InitTally {
     let mut tally = InitTally::default();
     for container in init_containers(input.pod).iter().filter(|container| !is_sidecar(container)) {
-        match seen(input, container) {
-            Seen::Running | Seen::Waiting | Seen::Unknown => tally.pending += 1,
-            Seen::Ended(ended) | Seen::Restarts(ended) => {
+        match progress(input, container) {
+            ContainerProgress::Running | ContainerProgress::Waiting | ContainerProgress::Unknown => {
+                tally.pending += 1
+            }
+            ContainerProgress::Ended(ended) | ContainerProgress::Restarts(ended) => {
                 let failed = ended.exit_code != 0 && !restarts(input.pod, container, ended);
                 tally.failed_for_good += usize::from(failed);
             }
@@ -125,45 +127,45 @@ fn tally(input: PhaseInput<'_>) -> Tally {
     let mut tally = Tally::default();
     for sidecar in init_containers(input.pod).iter().filter(|container| is_sidecar(container)) {
         let status = status_of(input, sidecar);
-        match seen(input, sidecar) {
-            Seen::Running => {
+        match progress(input, sidecar) {
+            ContainerProgress::Running => {
                 tally.running += 1;
                 let started = status.is_some_and(|status| status.started == Some(true));
                 tally.sidecars_pending += usize::from(!started);
             }
             // The end of a sidecar says nothing about its pod.
-            Seen::Ended(_) | Seen::Restarts(_) => {}
-            Seen::Waiting => {
+            ContainerProgress::Ended(_) | ContainerProgress::Restarts(_) => {}
+            ContainerProgress::Waiting => {
                 tally.waiting += 1;
                 tally.sidecars_pending += 1;
             }
-            Seen::Unknown => {
+            ContainerProgress::Unknown => {
                 tally.unknown += 1;
                 tally.sidecars_pending += usize::from(status.is_some());
             }
         }
     }
     for container in app_containers(input.pod) {
-        match seen(input, container) {
-            Seen::Running => tally.running += 1,
-            Seen::Ended(ended) => {
+        match progress(input, container) {
+            ContainerProgress::Running => tally.running += 1,
+            ContainerProgress::Ended(ended) => {
                 tally.stopped += 1;
                 tally.stopped_for_good += usize::from(!restarts(input.pod, container, ended));
                 tally.succeeded += usize::from(ended.exit_code == 0);
             }
-            Seen::Restarts(ended) => {
+            ContainerProgress::Restarts(ended) => {
                 tally.stopped += 1;
                 tally.stopped_for_good += usize::from(!restarts(input.pod, container, ended));
             }
-            Seen::Waiting => tally.waiting += 1,
-            Seen::Unknown => tally.unknown += 1,
+            ContainerProgress::Waiting => tally.waiting += 1,
+            ContainerProgress::Unknown => tally.unknown += 1,
         }
     }
     tally
 }
 
 /// What a status says of a container, as far as the phase is concerned.
-enum Seen<'a> {
+enum ContainerProgress<'a> {
     Running,
     Ended(&'a ContainerStateTerminated),
     /// It ended before and waits for its next start.
@@ -177,19 +179,19 @@ fn status_of<'a>(input: PhaseInput<'a>, container: &Container) -> Option<&'a Con
     input.statuses.iter().copied().find(|status| status.name == container.name)
 }
 
-fn seen<'a>(input: PhaseInput<'a>, container: &Container) -> Seen<'a> {
-    let Some(status) = status_of(input, container) else { return Seen::Unknown };
-    let Some(state) = &status.state else { return Seen::Unknown };
+fn progress<'a>(input: PhaseInput<'a>, container: &Container) -> ContainerProgress<'a> {
+    let Some(status) = status_of(input, container) else { return ContainerProgress::Unknown };
+    let Some(state) = &status.state else { return ContainerProgress::Unknown };
     let ended =
         |state: &'a Option<ContainerState>| state.as_ref().and_then(|state| state.terminated.as_ref());
     if state.running.is_some() {
-        Seen::Running
+        ContainerProgress::Running
     } else if let Some(ended) = &state.terminated {
-        Seen::Ended(ended)
+        ContainerProgress::Ended(ended)
     } else if state.waiting.is_some() {
-        ended(&status.last_state).map_or(Seen::Waiting, Seen::Restarts)
+        ended(&status.last_state).map_or(ContainerProgress::Waiting, ContainerProgress::Restarts)
     } else {
-        Seen::Unknown
+        ContainerProgress::Unknown
     }
 }
 

@@ -32,14 +32,17 @@ pub(super) fn in_force(context: Context<'_>, observed: &ObservedContainer, id: &
     let seen = observed.resources.as_ref();
     if let Some(limits) = &mut resources.limits {
         let before = before.and_then(|before| before.limits.as_ref());
-        let cpu = seen.and_then(cpu_limit_milli).map(|milli| Seen { amount: milli, min: CPU_LIMIT_MIN });
+        let cpu =
+            seen.and_then(cpu_limit_milli).map(|milli| EnforcedAmount { amount: milli, min: CPU_LIMIT_MIN });
         put(limits, CPU, cpu, before);
         let memory = seen.map(|seen| seen.memory_limit_bytes).filter(|bytes| *bytes > 0);
-        put(limits, MEMORY, memory.map(|amount| Seen { amount, min: 0 }), before);
+        put(limits, MEMORY, memory.map(|amount| EnforcedAmount { amount, min: 0 }), before);
     }
     if let Some(requests) = &mut resources.requests {
         let before = before.and_then(|before| before.requests.as_ref());
-        let cpu = seen.and_then(cpu_request_milli).map(|milli| Seen { amount: milli, min: CPU_REQUEST_MIN });
+        let cpu = seen
+            .and_then(cpu_request_milli)
+            .map(|milli| EnforcedAmount { amount: milli, min: CPU_REQUEST_MIN });
         put(requests, CPU, cpu, before);
         // No runtime enforces a request for memory, so none reports it. It is in force with the other resources (upstream
         // takes the one that was last actuated).
@@ -105,7 +108,7 @@ fn recursive_read_only(mount: &VolumeMount, supported: bool) -> &'static str {
     }
 }
 
-struct Seen {
+struct EnforcedAmount {
     amount: i64,
     /// Amounts up to this one are all the same to the kernel.
     min: i64,
@@ -115,7 +118,7 @@ struct Seen {
 fn put(
     into: &mut BTreeMap<String, Quantity>,
     resource: &str,
-    seen: Option<Seen>,
+    seen: Option<EnforcedAmount>,
     before: Option<&BTreeMap<String, Quantity>>,
 ) {
     let quantity = match seen {

@@ -49,7 +49,7 @@ pub fn share_bytes(pod: &Pod) -> usize {
 
 /// What the status says of an end: the runtime's words, then the container's, cut to `bytes_max`. None if neither says
 /// anything.
-pub(super) fn told(runtime: &str, container: Option<&str>, bytes_max: usize) -> Option<String> {
+pub(super) fn combined(runtime: &str, container: Option<&str>, bytes_max: usize) -> Option<String> {
     let parts = [Some(runtime), container].into_iter().flatten().filter(|part| !part.is_empty());
     let mut text = parts.collect::<Vec<_>>().join(": ");
     text.truncate(text.floor_char_boundary(bytes_max));

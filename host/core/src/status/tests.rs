@@ -135,8 +135,8 @@ fn what_has_ended_stays_ended_whatever_the_runtime_forgets() {
     let forgotten = generate_of(&pod, &observed(vec![], vec![]), Some(&ended), 6);
     assert_eq!(forgotten.phase.as_deref(), Some("Succeeded"));
     let failed = PodStatus { phase: Some("Failed".to_owned()), ..PodStatus::default() };
-    let told_by_the_api = Pod { status: Some(failed), ..pod };
-    let status = generate_of(&told_by_the_api, &observed(vec![], vec![]), None, 6);
+    let reported_by_the_api = Pod { status: Some(failed), ..pod };
+    let status = generate_of(&reported_by_the_api, &observed(vec![], vec![]), None, 6);
     assert_eq!(status.phase.as_deref(), Some("Failed"));
 }
 
@@ -232,7 +232,7 @@ fn a_class_of_service_is_computed_unless_the_source_has_settled_it() {
 }
 
 #[test]
-fn a_generation_is_told_as_observed() {
+fn a_generation_is_reported_as_observed() {
     let mut pod = pod("Always", &["a"]);
     pod.metadata.generation = Some(7);
     let status = generate_of(&pod, &in_sandbox(vec![]), None, 5);
@@ -280,7 +280,7 @@ fn a_pod_has_one_address_of_each_family_that_of_the_node_first() {
 }
 
 #[test]
-fn a_pod_is_on_the_node_since_it_was_told_or_since_its_oldest_sandbox() {
+fn a_pod_is_on_the_node_since_it_was_reported_or_since_its_oldest_sandbox() {
     let pod = pod("Always", &["a"]);
     let seen = in_sandbox(vec![running(&pod, "a")]);
     let begun = |seen: &ObservedPod, previous: Option<&PodStatus>, now| {
@@ -290,8 +290,8 @@ fn a_pod_is_on_the_node_since_it_was_told_or_since_its_oldest_sandbox() {
     assert_eq!(begun(&nothing, None, 5), Some(at(5)));
     assert_eq!(begun(&seen, None, 5), Some(at(0)), "the agent was restarted");
     assert_eq!(begun(&seen, None, -5), Some(at(-5)), "the clock was set back");
-    let told = generate_of(&pod, &nothing, None, 5);
-    assert_eq!(begun(&seen, Some(&told), 9), Some(at(5)));
+    let reported = generate_of(&pod, &nothing, None, 5);
+    assert_eq!(begun(&seen, Some(&reported), 9), Some(at(5)));
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub fn is_newer(version: &str, than: &str) -> bool {
 
 /// What the agent reports a pod.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct AtNode<'a> {
     /// The newest status that it made.
     pub status: Option<&'a PodStatus>,
     /// Whether containers of it may run.
@@ -82,7 +82,7 @@ pub enum Write {
         /// Its body.
         body: Value,
         /// What the server's status is to be.
-        wanted: Box<PodStatus>,
+        desired: Box<PodStatus>,
     },
     /// The object may go: without grace, if it still has this UID.
     Delete,
@@ -91,22 +91,22 @@ pub enum Write {
 }
 
 /// What is to be written now. `at` is the newest that is known of the server's object.
-pub fn next_write(at: AtServer<'_>, told: Told<'_>, now: Timestamp) -> Write {
-    if let Some(status) = told.status {
-        let mut wanted = merge(at.status, status, told.may_run, now);
-        in_whole_seconds(&mut wanted);
-        if let Some(body) = patch(at.uid, at.status, &wanted) {
-            return Write::Patch { body, wanted: Box::new(wanted) };
+pub fn next_write(at: AtServer<'_>, at_node: AtNode<'_>, now: Timestamp) -> Write {
+    if let Some(status) = at_node.status {
+        let mut desired = merge(at.status, status, at_node.may_run, now);
+        in_whole_seconds(&mut desired);
+        if let Some(body) = patch(at.uid, at.status, &desired) {
+            return Write::Patch { body, desired: Box::new(desired) };
         }
     }
-    if can_be_deleted(at, told) { Write::Delete } else { Write::Nothing }
+    if can_be_deleted(at, at_node) { Write::Delete } else { Write::Nothing }
 }
 
 /// A deleted pod's object may go once its end was reported and nothing of the pod is left on the node. Mirror pods go with
 /// their static pods only.
-pub fn can_be_deleted(at: AtServer<'_>, told: Told<'_>) -> bool {
+pub fn can_be_deleted(at: AtServer<'_>, at_node: AtNode<'_>) -> bool {
     let has_ended = Phase::of(at.status).is_some_and(Phase::is_terminal);
-    at.is_deleted && !told.is_static && has_ended && told.is_finished
+    at.is_deleted && !at_node.is_static && has_ended && at_node.is_finished
 }
 
 /// What follows from an answer to a write.
@@ -130,7 +130,7 @@ pub fn judge(code: Option<u16>, words: Option<&Status>, retry_after: Option<Dura
         Some(409) if words.is_some() => Next::AwaitNews,
         Some(422) if is_about_uid(words) => Next::AwaitNews,
         None | Some(408 | 429 | 502 | 503 | 504) => Next::Pause(asked),
-        // The credentials are everybody's.
+        // All use the same credentials.
         Some(401) => Next::Pause(asked),
         Some(_) if retry_after.is_some() => Next::Pause(asked),
         Some(_) => Next::Retry,

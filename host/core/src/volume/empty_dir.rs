@@ -80,9 +80,9 @@ fn page_bytes(pod: &Pod, volume: &str, medium: &str) -> Result<u64, VolumeSpecEr
         }
         return requested.first().copied().ok_or_else(missing);
     };
-    let wanted = bytes(size)
+    let desired = bytes(size)
         .ok_or_else(|| VolumeSpecError::Medium { volume: volume.to_owned(), medium: medium.to_owned() })?;
-    requested.contains(&wanted).then_some(wanted).ok_or_else(missing)
+    requested.contains(&desired).then_some(desired).ok_or_else(missing)
 }
 
 fn requested_page_sizes(pod: &Pod) -> BTreeSet<u64> {

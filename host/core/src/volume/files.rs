@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
     VolumeProjection,
 };
 
-use super::drawn::{Drawn, Fetched, TokenWish};
+use super::referenced::{Fetched, ReferencedObjects, TokenWish};
 use super::{FilesMedium, VolumeFile, VolumeKind, VolumeSpecError, empty_dir};
 use crate::pod::fields::PodFields;
 
@@ -53,7 +53,7 @@ pub(super) fn plugin(volume: &Volume) -> Option<&'static str> {
 #[derive(Clone, Copy)]
 pub(super) struct Sources<'a> {
     pub(super) fields: PodFields<'a>,
-    pub(super) drawn: &'a Drawn,
+    pub(super) referenced: &'a ReferencedObjects,
     pub(super) volume: &'a str,
 }
 
@@ -187,7 +187,7 @@ fn add_config_map(
 ) -> Result<(), VolumeSpecError> {
     let is_optional = optional == Some(true);
     let none = ConfigMap::default();
-    let map = match of.drawn.config_maps.get(name) {
+    let map = match of.referenced.config_maps.get(name) {
         Some(Fetched::LeftOut) => return Ok(()),
         found => found_or(found, "configmap", name, is_optional)?.map_or(&none, |map| &**map),
     };
@@ -198,7 +198,13 @@ fn add_config_map(
     };
     let keys = texts.into_iter().flat_map(BTreeMap::keys);
     let keys = keys.chain(binaries.into_iter().flat_map(BTreeMap::keys));
-    add_entries(files, of.volume, keys, get, Wanted { items, is_optional, no_key: NO_KEY_OF_CONFIG_MAP })
+    add_entries(
+        files,
+        of.volume,
+        keys,
+        get,
+        KeySelection { items, is_optional, no_key: NO_KEY_OF_CONFIG_MAP },
+    )
 }
 
 fn add_secret(
@@ -210,14 +216,14 @@ fn add_secret(
 ) -> Result<(), VolumeSpecError> {
     let is_optional = optional == Some(true);
     let none = Secret::default();
-    let secret = match of.drawn.secrets.get(name) {
+    let secret = match of.referenced.secrets.get(name) {
         Some(Fetched::LeftOut) => return Ok(()),
         found => found_or(found, "secret", name, is_optional)?.map_or(&none, |secret| &**secret),
     };
     let data = secret.data.as_ref();
     let get = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
     let keys = data.into_iter().flat_map(BTreeMap::keys);
-    add_entries(files, of.volume, keys, get, Wanted { items, is_optional, no_key: NO_KEY_OF_SECRET })
+    add_entries(files, of.volume, keys, get, KeySelection { items, is_optional, no_key: NO_KEY_OF_SECRET })
 }
 
 /// None for an optional object that isn't there.
@@ -239,7 +245,7 @@ fn found_or<'a, T>(
 }
 
 /// Which entries of an object become files.
-struct Wanted<'a> {
+struct KeySelection<'a> {
     items: Option<&'a [KeyToPath]>,
     is_optional: bool,
     no_key: &'static str,
@@ -251,9 +257,9 @@ fn add_entries<'a>(
     volume: &str,
     keys: impl Iterator<Item = &'a String>,
     get: impl Fn(&str) -> Option<&'a [u8]>,
-    wanted: Wanted<'_>,
+    desired: KeySelection<'_>,
 ) -> Result<(), VolumeSpecError> {
-    let items = wanted.items.unwrap_or_default();
+    let items = desired.items.unwrap_or_default();
     if items.is_empty() {
         for key in keys {
             let content = get(key).unwrap_or_default();
@@ -264,8 +270,8 @@ fn add_entries<'a>(
     for item in items {
         match get(&item.key) {
             Some(content) => drop(files.add(volume, &item.path, item.mode, content.to_vec())?),
-            None if wanted.is_optional => {}
-            None => return Err(VolumeSpecError::NoKey { kind: wanted.no_key, key: item.key.clone() }),
+            None if desired.is_optional => {}
+            None => return Err(VolumeSpecError::NoKey { kind: desired.no_key, key: item.key.clone() }),
         }
     }
     Ok(())
@@ -279,7 +285,7 @@ fn add_token(
     source: &ServiceAccountTokenProjection,
 ) -> Result<(), VolumeSpecError> {
     let wish = wish_of(source);
-    let token = match of.drawn.tokens.get(&wish) {
+    let token = match of.referenced.tokens.get(&wish) {
         Some(Fetched::LeftOut) => return Ok(()),
         found => found_or(found, "service account token for", &source.path, false)?,
     };

@@ -76,9 +76,9 @@ impl PlannedMount {
 
 /// The container's mounts in upstream's order: those of its spec, the hosts file, the termination log.
 pub fn mounts(input: MountInput<'_>) -> Result<Vec<PlannedMount>, VolumeSpecError> {
-    let wanted = input.container.volume_mounts.as_deref().unwrap_or_default();
-    let mut planned = Vec::with_capacity(wanted.len() + 2);
-    for (index, mount) in wanted.iter().enumerate() {
+    let desired = input.container.volume_mounts.as_deref().unwrap_or_default();
+    let mut planned = Vec::with_capacity(desired.len() + 2);
+    for (index, mount) in desired.iter().enumerate() {
         planned.push(volume_mount(input, index, mount)?);
     }
     let file = |source, container_path: &str| PlannedMount {
@@ -89,7 +89,7 @@ pub fn mounts(input: MountInput<'_>) -> Result<Vec<PlannedMount>, VolumeSpecErro
         propagation: MountPropagation::Private,
         selinux_relabel: input.selinux,
     };
-    if input.has_address && wanted.iter().all(|mount| mount.mount_path != HOSTS_PATH) {
+    if input.has_address && desired.iter().all(|mount| mount.mount_path != HOSTS_PATH) {
         planned.push(file(MountSource::HostsFile, HOSTS_PATH));
     }
     let message = input.container.termination_message_path.as_deref().filter(|path| !path.is_empty());

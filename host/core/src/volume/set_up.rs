@@ -6,7 +6,9 @@ use std::path::{Component, Path};
 use k8s_openapi::api::core::v1::{HostPathVolumeSource, PodSpec, Volume};
 
 use super::files::{self, Sources};
-use super::{Drawn, HostPathCheck, Ownership, VolumeKind, VolumeSetUp, VolumeSpecError, empty_dir};
+use super::{
+    HostPathCheck, Ownership, ReferencedObjects, VolumeKind, VolumeSetUp, VolumeSpecError, empty_dir,
+};
 use crate::pod::fields::PodFields;
 
 #[cfg(test)]
@@ -14,7 +16,7 @@ mod tests;
 
 /// A volume that a container mounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WantedVolume {
+pub struct DesiredVolume {
     /// Its name in the pod's spec.
     pub name: String,
     /// The plugin's name in the path on disk, if it is one of files.
@@ -25,12 +27,12 @@ pub struct WantedVolume {
 
 /// Every volume that a container of the pod mounts, in the spec's order; others are left alone, as upstream does. Files have
 /// the values that fields and objects have now.
-pub fn set_ups(fields: PodFields<'_>, drawn: &Drawn) -> Vec<WantedVolume> {
+pub fn set_ups(fields: PodFields<'_>, referenced: &ReferencedObjects) -> Vec<DesiredVolume> {
     let Some(spec) = &fields.pod.spec else { return Vec::new() };
-    let volumes = mounted_volumes(spec).map(|volume| WantedVolume {
+    let volumes = mounted_volumes(spec).map(|volume| DesiredVolume {
         name: volume.name.clone(),
         plugin: files::plugin(volume),
-        set_up: set_up(Sources { fields, drawn, volume: &volume.name }, spec, volume),
+        set_up: set_up(Sources { fields, referenced, volume: &volume.name }, spec, volume),
     });
     volumes.collect()
 }

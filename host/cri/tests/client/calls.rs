@@ -129,34 +129,34 @@ async fn a_pull_shows_its_credentials() {
 }
 
 /// What is reported, and how it ends.
-async fn told(events: Events) -> (Vec<String>, Result<(), RuntimeError>) {
+async fn reported(events: Events) -> (Vec<String>, Result<(), RuntimeError>) {
     let server = Server::start(Answers { events, ..Answers::default() });
     let view = runtime_at(server.path()).view;
     let (sender, mut receiver) = mpsc::channel::<RuntimeEvent>(8);
     let ended = soon(view.events(sender)).await;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     while let Some(event) = receiver.recv().await {
-        told.push(format!("{} {}", event.uid.expect("the server says"), event.id));
+        reported.push(format!("{} {}", event.uid.expect("the server says"), event.id));
     }
-    (told, ended)
+    (reported, ended)
 }
 
 #[tokio::test]
-async fn events_are_told_until_the_runtime_ends_them() {
-    let (told_events, ended) = told(Events::ThenEnd(vec!["c-1", "c-2"])).await;
-    assert_eq!(told_events, ["u-1 c-1", "u-1 c-2"]);
+async fn events_are_reported_until_the_runtime_ends_them() {
+    let (reported_events, ended) = reported(Events::ThenEnd(vec!["c-1", "c-2"])).await;
+    assert_eq!(reported_events, ["u-1 c-1", "u-1 c-2"]);
     ended.expect("an end is no failure");
-    let (told_events, ended) = told(Events::ThenFail(vec!["c-1"])).await;
-    assert_eq!(told_events, ["u-1 c-1"]);
+    let (reported_events, ended) = reported(Events::ThenFail(vec!["c-1"])).await;
+    assert_eq!(reported_events, ["u-1 c-1"]);
     assert_eq!(ended.expect_err("it broke").to_string(), "GetContainerEvents: the stream broke");
-    let (told_events, ended) = told(Events::Unimplemented).await;
-    assert!(told_events.is_empty());
+    let (reported_events, ended) = reported(Events::Unimplemented).await;
+    assert!(reported_events.is_empty());
     let error = ended.expect_err("older runtimes have no events");
     assert!(matches!(error, RuntimeError::Unimplemented { call: "GetContainerEvents", .. }), "{error}");
 }
 
 #[tokio::test]
-async fn nobody_listening_ends_events_even_of_a_runtime_that_says_nothing() {
+async fn no_one_listening_ends_events_even_of_a_runtime_that_says_nothing() {
     for events in [Events::Silent, Events::ThenQuiet(Vec::new()), Events::ThenQuiet(vec!["c-1"])] {
         let server = Server::start(Answers { events, ..Answers::default() });
         let view = runtime_at(server.path()).view;

@@ -21,7 +21,7 @@ fn a_client_outside_of_tokio_is_an_error() {
 #[tokio::test]
 async fn a_socket_that_is_not_there_is_unavailable_and_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
-    let error = runtime_at(&folder.path().join("no.sock")).info.version().await.expect_err("nobody there");
+    let error = runtime_at(&folder.path().join("no.sock")).info.version().await.expect_err("no one there");
     let text = error.to_string();
     assert!(matches!(error, RuntimeError::Unavailable { .. }), "{text}");
     assert!(text.starts_with("Version: the runtime at unix:///"), "{text}");
@@ -29,11 +29,11 @@ async fn a_socket_that_is_not_there_is_unavailable_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_socket_that_nobody_listens_on_is_unavailable_and_says_so() {
+async fn a_socket_that_no_one_listens_on_is_unavailable_and_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("dead.sock");
     drop(std::os::unix::net::UnixListener::bind(&path).expect("bind"));
-    let error = runtime_at(&path).info.version().await.expect_err("nobody listens");
+    let error = runtime_at(&path).info.version().await.expect_err("no one listens");
     assert!(matches!(error, RuntimeError::Unavailable { .. }), "{error}");
     assert!(error.to_string().contains("connection refused"), "{error}");
 }
@@ -101,20 +101,20 @@ async fn each_call_is_waited_for_as_long_as_its_kind_may_take() {
     let runtime = runtime_at(server.path());
     let (id, seconds) = ("c-stays".into(), Duration::from_secs);
     // The runtime is reported a second more, so that it is the client who gives up.
-    let told = |call: &str, limit: u64| {
+    let reported = |call: &str, limit: u64| {
         let milliseconds = format!("{}m", (limit + 1) * 1000);
         assert_eq!(server.last_deadline(), Some(milliseconds), "{call}");
     };
     let _ = runtime.containers.start(&id).await;
-    told("whatever has no time of its own", 120);
+    reported("whatever has no time of its own", 120);
     let _ = runtime.sandboxes.run(&SandboxSpec::default()).await;
-    told("a sandbox, whose pause image may have to be pulled", 240);
+    reported("a sandbox, whose pause image may have to be pulled", 240);
     let _ = runtime.containers.stop(&id, seconds(600)).await;
-    told("a stop, on top of its grace", 720);
+    reported("a stop, on top of its grace", 720);
     let _ = runtime.containers.exec_sync(&id, &[], Some(seconds(600))).await;
-    told("a command, with time to say that its own is over", 610);
+    reported("a command, with time to say that its own is over", 610);
     let _ = runtime.images.pull("private:1", None, &SandboxSpec::default()).await;
-    told("a pull", 3600);
+    reported("a pull", 3600);
 }
 
 #[tokio::test]

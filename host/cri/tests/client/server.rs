@@ -100,14 +100,14 @@ impl Server {
         let service = RuntimeServiceServer::new(scripted.clone()).max_encoding_message_size(usize::MAX);
         let images = ImageServiceServer::new(scripted.clone());
         let seen = scripted.clone();
-        let hears = move |request: Request<()>| seen.hear_deadline(request);
+        let record_deadlines = move |request: Request<()>| seen.record_deadline(request);
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(1).enable_all().build().expect("threads");
         runtime.spawn(async move {
             let listener = UnixListener::from_std(listener).expect("it doesn't block");
             tonic::transport::Server::builder()
-                .add_service(InterceptedService::new(service, hears.clone()))
-                .add_service(InterceptedService::new(images, hears))
+                .add_service(InterceptedService::new(service, record_deadlines.clone()))
+                .add_service(InterceptedService::new(images, record_deadlines))
                 .serve_with_incoming(UnixListenerStream::new(listener))
                 .await
                 .expect("serve");
@@ -172,14 +172,14 @@ fn labels_of_pod() -> std::collections::BTreeMap<String, String> {
         .into()
 }
 
-fn asks_for_nobody(selector: &std::collections::BTreeMap<String, String>) -> bool {
+fn asks_for_no_one(selector: &std::collections::BTreeMap<String, String>) -> bool {
     selector.get(labels::POD_UID).is_some_and(|uid| uid != "u-1")
 }
 
 impl Scripted {
-    fn hear_deadline(&self, request: Request<()>) -> Result<Request<()>, Status> {
-        let told = request.metadata().get("grpc-timeout").and_then(|told| told.to_str().ok());
-        *self.last_deadline.lock().expect("no holder panics") = told.map(str::to_owned);
+    fn record_deadline(&self, request: Request<()>) -> Result<Request<()>, Status> {
+        let reported = request.metadata().get("grpc-timeout").and_then(|reported| reported.to_str().ok());
+        *self.last_deadline.lock().expect("no holder panics") = reported.map(str::to_owned);
         Ok(request)
     }
 
@@ -211,7 +211,7 @@ impl Scripted {
     }
 
     fn sandboxes(&self, filter: Option<cri::PodSandboxFilter>) -> Vec<cri::PodSandbox> {
-        if filter.is_some_and(|f| asks_for_nobody(&f.label_selector)) {
+        if filter.is_some_and(|f| asks_for_no_one(&f.label_selector)) {
             return Vec::new();
         }
         let padding = "x".repeat(self.answers.list_bytes);
@@ -227,7 +227,7 @@ impl Scripted {
     }
 
     fn containers(filter: Option<cri::ContainerFilter>) -> Vec<cri::Container> {
-        if filter.is_some_and(|f| asks_for_nobody(&f.label_selector)) {
+        if filter.is_some_and(|f| asks_for_no_one(&f.label_selector)) {
             return Vec::new();
         }
         ["c-vanishes", "c-stays"]
@@ -306,7 +306,7 @@ impl Scripted {
     async fn events(
         &self,
     ) -> Result<BoxStream<'static, Result<cri::ContainerEventResponse, Status>>, Status> {
-        let told = |ids: &[&str]| {
+        let reported = |ids: &[&str]| {
             let event = |id: &&str| {
                 let metadata = cri::PodSandboxMetadata { uid: "u-1".to_owned(), ..Default::default() };
                 let status = cri::PodSandboxStatus { metadata: Some(metadata), ..Default::default() };
@@ -322,11 +322,11 @@ impl Scripted {
         match &self.answers.events {
             Events::Unimplemented => Err(Status::unimplemented("unknown method GetContainerEvents")),
             Events::Silent => std::future::pending().await,
-            Events::ThenQuiet(ids) => Ok(told(ids).chain(stream::pending()).boxed()),
-            Events::ThenEnd(ids) => Ok(told(ids).boxed()),
+            Events::ThenQuiet(ids) => Ok(reported(ids).chain(stream::pending()).boxed()),
+            Events::ThenEnd(ids) => Ok(reported(ids).boxed()),
             Events::ThenFail(ids) => {
                 let broken = stream::iter([Err(Status::aborted("the stream broke"))]);
-                Ok(told(ids).chain(broken).boxed())
+                Ok(reported(ids).chain(broken).boxed())
             }
         }
     }
@@ -356,7 +356,7 @@ macro_rules! service {
         $service:ident;
         scripted: { $($name:ident($self_:ident, $request:ident: $in:ident) -> $out:ident $body:block)* }
         absent: { $($absent:ident($absent_in:ident) -> $absent_out:ident),* $(,)? }
-        told: { $($told:ident as $told_type:ident($told_in:ident) -> $told_out:ident),* $(,)? }
+        reported: { $($reported:ident as $reported_type:ident($reported_in:ident) -> $reported_out:ident),* $(,)? }
         streams: { $($stream:ident as $stream_type:ident($stream_in:ident) -> $stream_out:ident),* $(,)? }
     ) => {
         #[tonic::async_trait]
@@ -374,8 +374,8 @@ macro_rules! service {
                 }
             )*
             $(
-                type $told_type = BoxStream<'static, Result<cri::$told_out, Status>>;
-                async fn $told(&self, _: Request<cri::$told_in>) -> Result<Response<Self::$told_type>, Status> {
+                type $reported_type = BoxStream<'static, Result<cri::$reported_out, Status>>;
+                async fn $reported(&self, _: Request<cri::$reported_in>) -> Result<Response<Self::$reported_type>, Status> {
                     self.events().await.map(Response::new)
                 }
             )*
@@ -460,7 +460,7 @@ service! {
         runtime_config(RuntimeConfigRequest) -> RuntimeConfigResponse,
         update_pod_sandbox_resources(UpdatePodSandboxResourcesRequest) -> UpdatePodSandboxResourcesResponse,
     }
-    told: {
+    reported: {
         get_container_events as GetContainerEventsStream(GetEventsRequest) -> ContainerEventResponse,
     }
     streams: {
@@ -507,7 +507,7 @@ service! {
         }
     }
     absent: {}
-    told: {}
+    reported: {}
     streams: {
         stream_images as StreamImagesStream(StreamImagesRequest) -> StreamImagesResponse,
     }

@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::testing::{ClosedPort, LIMIT, Seen, Server, ServerKinds, answer, ends, outlasts, read_head};
+use crate::testing::{ClosedPort, LIMIT, RequestLog, Server, ServerKinds, answer, ends, outlasts, read_head};
 
 fn hooks() -> HttpHooks {
     HttpHooks::new(Egress::system())
@@ -43,7 +43,7 @@ async fn an_answer_whose_body_never_ends_is_one() {
 
 #[tokio::test]
 async fn https_falls_back_to_http_without_its_secret() {
-    let seen = Seen::default();
+    let seen = RequestLog::default();
     let log = seen.clone();
     let server = Server::new(move |mut stream| {
         let log = log.clone();
@@ -77,7 +77,7 @@ async fn no_answer_is_an_error_in_time() {
     let sent = ends(hooks().send(&hook(Scheme::Http, port, &[]), LIMIT)).await;
     assert_eq!(sent, Err(HookError { message: refused }));
 
-    let (stuck, asked) = Server::hears_and_says_nothing().await;
+    let (stuck, asked) = Server::receives_and_says_nothing().await;
     for scheme in [Scheme::Http, Scheme::Https] {
         let sent = outlasts(hooks().send(&hook(scheme, stuck.port(), &[]), LIMIT), &asked).await;
         let error = sent.expect_err("it never answers");
@@ -97,7 +97,7 @@ fn pairs(headers: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn redirects_are_followed_on_the_same_host_only() {
-    let seen = Seen::default();
+    let seen = RequestLog::default();
     let (log, other_log) = (seen.clone(), seen.clone());
     let other = Server::http(move |_| {
         other_log.add("other port");
@@ -150,7 +150,7 @@ async fn redirects_are_followed_on_the_same_host_only() {
 
 #[tokio::test]
 async fn the_given_host_is_named_until_a_redirect_names_one() {
-    let seen = Seen::default();
+    let seen = RequestLog::default();
     let log = seen.clone();
     let server = Server::http(move |head| {
         log.add(head.lines().nth(1).unwrap_or_default());
@@ -193,7 +193,7 @@ async fn a_hook_doesnt_reach_metadata_servers() {
 
 #[tokio::test]
 async fn a_host_by_name_is_asked_by_its_name() {
-    let seen = Seen::default();
+    let seen = RequestLog::default();
     let log = seen.clone();
     let server = Server::http(move |head| {
         log.add(head.lines().nth(1).unwrap_or_default());

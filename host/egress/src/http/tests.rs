@@ -14,7 +14,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::*;
 use crate::testing::{
-    AllHere, Authority, ClosedPort, Identity, LIMIT, Seen, Server, ServerKinds, answer, ends, outlasts,
+    AllHere, Authority, ClosedPort, Identity, LIMIT, RequestLog, Server, ServerKinds, answer, ends, outlasts,
     read_head,
 };
 use crate::{LookupError, NetworkGrant};
@@ -69,7 +69,7 @@ async fn says(head: &'static str) -> (Server, Arc<Notify>) {
 
 #[tokio::test]
 async fn the_request_is_sent_as_it_was_made() {
-    let seen = Seen::default();
+    let seen = RequestLog::default();
     let log = seen.clone();
     let server = Server::http(move |head| {
         log.add(head);
@@ -98,7 +98,7 @@ async fn the_request_is_sent_as_it_was_made() {
 
 #[tokio::test]
 async fn the_connection_goes_to_the_authority_whatever_host_says() {
-    let seen = Seen::default();
+    let seen = RequestLog::default();
     let log = seen.clone();
     let server = Server::http(move |head| {
         log.add(head);
@@ -116,7 +116,7 @@ async fn the_connection_goes_to_the_authority_whatever_host_says() {
 
 #[tokio::test]
 async fn what_isnt_granted_isnt_connected_to() {
-    let seen = Seen::default();
+    let seen = RequestLog::default();
     let log = seen.clone();
     let server = Server::http(move |head| {
         log.add(head);
@@ -303,7 +303,7 @@ async fn tls_that_fails_says_how() {
     let error = send(&format!("https://{}/", plain.address)).await.err().expect("it has no TLS");
     assert_eq!(error.to_string(), "http: server gave HTTP response to HTTPS client");
 
-    let (stuck, asked) = Server::hears_and_says_nothing().await;
+    let (stuck, asked) = Server::receives_and_says_nothing().await;
     let sent = outlasts(send(&format!("https://{}/", stuck.address)), &asked).await;
     let error = sent.err().expect("it never shakes hands");
     assert_eq!(error.to_string(), format!("dial tcp {}: i/o timeout", stuck.address));
@@ -317,9 +317,9 @@ async fn certificates_are_verified_unless_they_arent() {
         .with_resolver(Arc::new(AllHere))
         .with_authorities(authority.pem.as_bytes())
         .expect("it is one");
-    let nobody = Identity::of_nobody();
+    let untrusted = Identity::untrusted();
     let ours = Server::tls(&valid, |_| answer("200 OK", &[], "ours")).await;
-    let theirs = Server::tls(&nobody, |_| answer("200 OK", &[], "theirs")).await;
+    let theirs = Server::tls(&untrusted, |_| answer("200 OK", &[], "theirs")).await;
     let cases = [
         ("a.example", &ours, TlsPolicy::Verify, Some("ours")),
         ("b.example", &ours, TlsPolicy::Verify, None),
@@ -381,7 +381,7 @@ async fn watching(head: &'static str) -> (Server, mpsc::Receiver<()>, Arc<Notify
 }
 
 #[tokio::test]
-async fn a_connection_ends_with_whoever_wants_its_answer() {
+async fn a_connection_ends_with_its_caller() {
     // Half-read.
     let (server, mut closed, _) = watching("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nx").await;
     let mut response = send(&here(&server)).await.expect("it answers");

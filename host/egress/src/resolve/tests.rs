@@ -49,12 +49,12 @@ async fn addresses_are_used_once_each_and_only_so_many() {
 async fn a_lookup_that_hangs_is_given_up_after_its_time() {
     let (resolver, asked) = (SystemResolver::new(), name("a.example"));
     // The lookup that holds the permit never ends.
-    let room = resolver.own.clone().acquire_many_owned(LOOKUPS_SHARE as u32).await.expect("room");
+    let permits = resolver.own.clone().acquire_many_owned(LOOKUPS_SHARE as u32).await.expect("room");
     let begun = tokio::time::Instant::now();
     let error = resolver.resolve(&asked).await.expect_err("it hangs");
     assert_eq!(error, ResolveError::Timeout { name: asked.to_string() });
     assert_eq!(begun.elapsed(), LOOKUP_TIME_MAX);
-    drop(room);
+    drop(permits);
 }
 
 /// Lookups that hang until the sender is dropped.
@@ -73,10 +73,10 @@ impl Hung {
         let (begun, wait) = (self.begun.clone(), self.wait.clone());
         let look_up = move || {
             begun.fetch_add(1, Ordering::SeqCst);
-            let _ = wait.lock().expect("nobody panics with it").recv();
+            let _ = wait.lock().expect("the lock is not poisoned").recv();
             Ok(())
         };
-        resolver.beside(look_up).await
+        resolver.on_own_thread(look_up).await
     }
 
     /// Asks for one more and gives it up at once.
@@ -106,9 +106,9 @@ async fn lookups_that_hang_take_no_more_threads_than_there_is_room_for() {
     }
     // Their callers are gone, and the room is taken all the same. Another plugin has a share of its own.
     let other = SystemResolver { all: resolver.all.clone(), own: Arc::new(Semaphore::new(2)) };
-    ends(other.beside(|| Ok(()))).await.expect("there is room");
+    ends(other.on_own_thread(|| Ok(()))).await.expect("there is room");
     assert_eq!(hung.begun(release).await, 2);
-    ends(resolver.beside(|| Ok(()))).await.expect("there is room again");
+    ends(resolver.on_own_thread(|| Ok(()))).await.expect("there is room again");
 }
 
 #[tokio::test]
@@ -122,5 +122,5 @@ async fn all_plugins_together_have_bounded_room() {
         }
     }
     assert_eq!(hung.begun(release).await, LOOKUPS_MAX);
-    ends(first.beside(|| Ok(()))).await.expect("there is room again");
+    ends(first.on_own_thread(|| Ok(()))).await.expect("there is room again");
 }

@@ -25,7 +25,7 @@ async fn a_valid_certificate_for_the_host_is_needed() {
     let valid = ours.server(&names, FAR, ALL_VERSIONS);
     let expired = ours.server(&names, 2001, ALL_VERSIONS);
     let theirs = other.server(&names, FAR, ALL_VERSIONS);
-    let nobody = Identity::of_nobody();
+    let untrusted = Identity::untrusted();
     let cases = [
         ("a.example", &valid, true),
         ("a.example.", &valid, true),
@@ -38,7 +38,7 @@ async fn a_valid_certificate_for_the_host_is_needed() {
         ("127.0.0.2", &valid, false),
         ("a.example", &expired, false),
         ("a.example", &theirs, false),
-        ("a.example", &nobody, false),
+        ("a.example", &untrusted, false),
     ];
     let trust = trusting(&ours);
     for (index, (host, identity, expected)) in cases.into_iter().enumerate() {
@@ -47,7 +47,7 @@ async fn a_valid_certificate_for_the_host_is_needed() {
             Err(TlsError::Certificate { .. }) => assert!(!expected, "{index}: {host}"),
             Err(error) => panic!("{index}: {host}: {error}"),
         }
-        shake(&trust, TlsPolicy::Insecure, host, identity).await.expect("nobody verifies it");
+        shake(&trust, TlsPolicy::Insecure, host, identity).await.expect("no one verifies it");
     }
 }
 
@@ -73,7 +73,7 @@ async fn both_versions_of_tls_are_spoken() {
 }
 
 #[tokio::test]
-async fn servers_are_told_names_but_no_addresses() {
+async fn servers_are_reported_names_but_no_addresses() {
     let authority = Authority::new();
     for policy in [TlsPolicy::Verify, TlsPolicy::Insecure] {
         let server = authority.server(&["a.example", "127.0.0.1", "::1"], FAR, ALL_VERSIONS);
@@ -86,7 +86,7 @@ async fn servers_are_told_names_but_no_addresses() {
 
 #[tokio::test]
 async fn what_isnt_a_servers_name_is_refused_before_anything_is_sent() {
-    let server = Identity::of_nobody();
+    let server = Identity::untrusted();
     for host in ["", "a b", "[::1]"] {
         let error = shake(&Trust::default(), TlsPolicy::Insecure, host, &server).await.expect_err(host);
         assert!(matches!(error, TlsError::Name { .. }), "{error}");

@@ -96,7 +96,7 @@ impl Cgroups for SystemdCgroups {
         let (unit, of) = (unit_at(path)?, path.to_owned());
         self.files.work(move |tree| processes::kill_all(&of, &tree.folders(&of), KILLS_MAX)).await?;
         self.systemd.stop(&unit.name).await?;
-        // What was made beside systemd, and what older releases leave.
+        // What was made without systemd, and what older releases leave.
         self.files.remove_folders(path).await
     }
 

@@ -50,7 +50,7 @@ impl World {
     }
 }
 
-fn pod_config() -> ResourceConfig {
+fn pod_resources() -> ResourceConfig {
     ResourceConfig {
         memory_bytes: Some(1 << 20),
         cpu_shares: Some(102),
@@ -73,7 +73,7 @@ async fn version_1_has_a_folder_in_each_tree() {
     let pod = "/kubepods/pod1";
     let error = cgroups.validate(pod).await.unwrap_err();
     assert!(error.is_not_found(), "{error}");
-    cgroups.create(pod, &pod_config()).await.unwrap();
+    cgroups.create(pod, &pod_resources()).await.unwrap();
     cgroups.validate(pod).await.unwrap();
     let at = |file: &str| world.text(file);
     assert_eq!(at("memory/kubepods/pod1/memory.limit_in_bytes"), "1048576");
@@ -131,7 +131,7 @@ async fn version_2_passes_controllers_on_to_every_folder_above() {
     assert_eq!(cgroups.facts().version, CgroupVersion::V2);
     cgroups.check_controllers().await.unwrap();
     let pod = "/kubepods/burstable/pod1";
-    cgroups.create(pod, &pod_config()).await.unwrap();
+    cgroups.create(pod, &pod_resources()).await.unwrap();
     for folder in ["", "kubepods/", "kubepods/burstable/"] {
         let passed_on = world.text(&format!("{folder}cgroup.subtree_control"));
         assert_eq!(passed_on, "+cpu +cpuset +memory +pids", "{folder}");
@@ -164,7 +164,7 @@ async fn a_machine_without_cgroups_says_so() {
 async fn files_that_cant_be_written_are_named() {
     let world = World::v1(&["cpu", "memory"]);
     let cgroups = world.open();
-    let error = cgroups.update("/kubepods", &pod_config()).await.unwrap_err();
+    let error = cgroups.update("/kubepods", &pod_resources()).await.unwrap_err();
     let text = error.to_string();
     assert!(
         error.is_not_found()
@@ -173,7 +173,7 @@ async fn files_that_cant_be_written_are_named() {
         "{text}"
     );
     fs::create_dir_all(world.path("memory/kubepods/memory.limit_in_bytes")).unwrap();
-    assert!(!cgroups.update("/kubepods", &pod_config()).await.unwrap_err().is_not_found());
+    assert!(!cgroups.update("/kubepods", &pod_resources()).await.unwrap_err().is_not_found());
 }
 
 mod of_the_machine {
@@ -197,7 +197,7 @@ mod of_the_machine {
         if let Err(error) = cgroups.tree.make(&pod, &ResourceConfig::default()) {
             return eprintln!("skipped: {error}");
         }
-        cgroups.create(&pod, &pod_config()).await.unwrap();
+        cgroups.create(&pod, &pod_resources()).await.unwrap();
         cgroups.validate(&pod).await.unwrap();
         let read = cgroups.read(&pod).await.unwrap();
         assert_eq!(

@@ -4,20 +4,20 @@ use std::os::unix::fs::MetadataExt;
 
 use super::*;
 
-struct Place {
+struct Fixture {
     folder: tempfile::TempDir,
     files: NodeContainerFiles,
     uid: PodUid,
 }
 
-fn place() -> Place {
+fn fixture() -> Fixture {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let files = NodeContainerFiles::new(&at("root"), &at("logs"), &at("links"));
-    Place { files, uid: "u-1".into(), folder }
+    Fixture { files, uid: "u-1".into(), folder }
 }
 
-impl Place {
+impl Fixture {
     fn at(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -40,50 +40,51 @@ fn mode(path: &Path) -> u32 {
 
 #[tokio::test]
 async fn a_hosts_file_is_written_in_place_and_only_if_it_differs() {
-    let place = place();
-    let path = place.files.write_hosts(&place.uid, "127.0.0.1 a\n").await.expect("written");
-    assert_eq!(path, place.at("root/pods/u-1/etc-hosts"));
+    let fixture = fixture();
+    let path = fixture.files.write_hosts(&fixture.uid, "127.0.0.1 a\n").await.expect("written");
+    assert_eq!(path, fixture.at("root/pods/u-1/etc-hosts"));
     assert_eq!((fs::read_to_string(&path).expect("read"), mode(&path)), ("127.0.0.1 a\n".to_owned(), 0o644));
     let before = fs::metadata(&path).expect("there");
-    place.files.write_hosts(&place.uid, "127.0.0.1 a\n").await.expect("written");
+    fixture.files.write_hosts(&fixture.uid, "127.0.0.1 a\n").await.expect("written");
     let same = fs::metadata(&path).expect("there");
     assert_eq!((same.mtime_nsec(), same.ino()), (before.mtime_nsec(), before.ino()));
     // Shorter, after a container wrote to it: containers have this very file.
     fs::write(&path, "a container's own line\n".repeat(100)).expect("written");
-    place.files.write_hosts(&place.uid, "::1 b\n").await.expect("written");
+    fixture.files.write_hosts(&fixture.uid, "::1 b\n").await.expect("written");
     assert_eq!(fs::read_to_string(&path).expect("read"), "::1 b\n");
     assert_eq!(fs::metadata(&path).expect("there").ino(), before.ino());
 }
 
 #[tokio::test]
 async fn a_hosts_file_is_not_written_through_a_link_or_into_a_pipe() {
-    let place = place();
-    let precious = place.at("precious");
+    let fixture = fixture();
+    let precious = fixture.at("precious");
     fs::write(&precious, "x").expect("written");
-    let hosts = place.files.write_hosts(&place.uid, "a").await.expect("written");
+    let hosts = fixture.files.write_hosts(&fixture.uid, "a").await.expect("written");
     fs::remove_file(&hosts).expect("removed");
     symlink(&precious, &hosts).expect("linked");
-    place.files.write_hosts(&place.uid, "b").await.expect_err("a link");
+    fixture.files.write_hosts(&fixture.uid, "b").await.expect_err("a link");
     assert_eq!(fs::read(&precious).expect("read"), b"x");
     fs::remove_file(&hosts).expect("removed");
     rustix::fs::mkfifoat(rustix::fs::CWD, &hosts, rustix::fs::Mode::RWXU).expect("made");
-    place.files.write_hosts(&place.uid, "b").await.expect_err("a pipe");
+    fixture.files.write_hosts(&fixture.uid, "b").await.expect_err("a pipe");
 }
 
 #[tokio::test]
-async fn each_instance_has_a_message_file_of_its_own_that_anybody_may_write() {
-    let place = place();
+async fn each_instance_has_a_message_file_of_its_own_that_anyone_may_write() {
+    let fixture = fixture();
     let mut paths = Vec::new();
     for restart_count in [0, 0, 1] {
-        let made = place.files.make_termination_log(&place.uid, "app", restart_count).await.expect("made");
+        let made =
+            fixture.files.make_termination_log(&fixture.uid, "app", restart_count).await.expect("made");
         assert_eq!((mode(&made), fs::read(&made).expect("read")), (0o666, vec![]));
-        assert_eq!(made.parent(), Some(&*place.at("root/pods/u-1/containers/app")));
+        assert_eq!(made.parent(), Some(&*fixture.at("root/pods/u-1/containers/app")));
         paths.push(made);
     }
     paths.sort();
     paths.dedup();
     assert_eq!(paths.len(), 3);
-    assert_eq!(mode(&place.at("root/pods/u-1/containers/app")), 0o750 & !umask());
+    assert_eq!(mode(&fixture.at("root/pods/u-1/containers/app")), 0o750 & !umask());
 }
 
 /// The bits that this process takes away.
@@ -95,151 +96,151 @@ fn umask() -> u32 {
 
 #[tokio::test]
 async fn the_end_of_a_message_is_read_however_long_it_is() {
-    let place = place();
-    let path = place.files.make_termination_log(&place.uid, "app", 0).await.expect("made");
-    assert_eq!(place.message(&path).await.expect("read"), Some(vec![]));
+    let fixture = fixture();
+    let path = fixture.files.make_termination_log(&fixture.uid, "app", 0).await.expect("made");
+    assert_eq!(fixture.message(&path).await.expect("read"), Some(vec![]));
     fs::write(&path, "short").expect("written");
-    assert_eq!(place.message(&path).await.expect("read"), Some(b"short".to_vec()));
+    assert_eq!(fixture.message(&path).await.expect("read"), Some(b"short".to_vec()));
     fs::write(&path, [vec![b'x'; 10 << 20], b"the end!".to_vec()].concat()).expect("written");
-    assert_eq!(place.message(&path).await.expect("read"), Some(b"the end!".to_vec()));
+    assert_eq!(fixture.message(&path).await.expect("read"), Some(b"the end!".to_vec()));
     fs::write(&path, b"\xff\0\n").expect("written");
-    assert_eq!(place.message(&path).await.expect("read"), Some(b"\xff\0\n".to_vec()));
+    assert_eq!(fixture.message(&path).await.expect("read"), Some(b"\xff\0\n".to_vec()));
     fs::remove_file(&path).expect("removed");
-    assert_eq!(place.message(&path).await.expect("none is no error"), None);
+    assert_eq!(fixture.message(&path).await.expect("none is no error"), None);
 }
 
 #[tokio::test]
 async fn a_message_is_read_from_nothing_but_a_file_of_the_pods_own() {
-    let place = place();
-    let path = place.files.make_termination_log(&place.uid, "app", 0).await.expect("made");
+    let fixture = fixture();
+    let path = fixture.files.make_termination_log(&fixture.uid, "app", 0).await.expect("made");
     let replaced = |make: &dyn Fn(&Path)| {
         let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
         make(&path);
     };
     replaced(&|path| symlink("/etc/passwd", path).expect("linked"));
-    place.message(&path).await.expect_err("a link");
+    fixture.message(&path).await.expect_err("a link");
     replaced(&|path| symlink("/gone", path).expect("linked"));
-    place.message(&path).await.expect_err("a dead link");
+    fixture.message(&path).await.expect_err("a dead link");
     replaced(&|path| {
         rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).expect("made");
     });
-    place.message(&path).await.expect_err("a pipe, and nobody waits for a writer");
+    fixture.message(&path).await.expect_err("a pipe, and no one waits for a writer");
     replaced(&|path| fs::create_dir(path).expect("made"));
-    place.message(&path).await.expect_err("a folder");
+    fixture.message(&path).await.expect_err("a folder");
     // A folder on the way that is a link.
-    let outside = place.at("outside");
+    let outside = fixture.at("outside");
     fs::create_dir(&outside).expect("made");
     fs::write(outside.join("secret"), "secret").expect("written");
-    symlink(&outside, place.at("root/pods/u-1/containers/link")).expect("linked");
-    place.message(&place.at("root/pods/u-1/containers/link/secret")).await.expect_err("through a link");
+    symlink(&outside, fixture.at("root/pods/u-1/containers/link")).expect("linked");
+    fixture.message(&fixture.at("root/pods/u-1/containers/link/secret")).await.expect_err("through a link");
 }
 
 #[tokio::test]
 async fn a_message_is_read_from_a_file_of_the_pods_volumes_that_is_mounted_in_its_place() {
-    let place = place();
+    let fixture = fixture();
     for path in ["volume-subpaths/cache/app/0", "volumes/kubernetes.io~empty-dir/cache/message"] {
-        let file = place.at("root/pods/u-1").join(path);
+        let file = fixture.at("root/pods/u-1").join(path);
         fs::create_dir_all(file.parent().expect("it has one")).expect("made");
         fs::write(&file, "by volume").expect("written");
-        assert_eq!(place.message(&file).await.expect("read"), Some(b"y volume".to_vec()), "{path}");
+        assert_eq!(fixture.message(&file).await.expect("read"), Some(b"y volume".to_vec()), "{path}");
         fs::remove_file(&file).expect("removed");
         symlink("/etc/passwd", &file).expect("linked");
-        place.message(&file).await.expect_err("a link");
+        fixture.message(&file).await.expect_err("a link");
     }
 }
 
 #[tokio::test]
 async fn a_message_is_read_from_a_file_of_the_machine_that_is_mounted_in_its_place_and_through_no_link() {
-    let place = place();
-    let (file, link) = (place.at("message"), place.at("link"));
-    assert_eq!(place.message(&file).await.expect("none is no error"), None);
+    let fixture = fixture();
+    let (file, link) = (fixture.at("message"), fixture.at("link"));
+    assert_eq!(fixture.message(&file).await.expect("none is no error"), None);
     fs::write(&file, "by hostPath").expect("written");
-    assert_eq!(place.message(&file).await.expect("read"), Some(b"hostPath".to_vec()));
+    assert_eq!(fixture.message(&file).await.expect("read"), Some(b"hostPath".to_vec()));
     symlink(&file, &link).expect("linked");
-    place.message(&link).await.expect_err("a link, which the pod may have put there");
-    fs::create_dir(place.at("folder")).expect("made");
-    place.message(&place.at("folder")).await.expect_err("a folder");
-    place.message(Path::new("/dev/null")).await.expect_err("a device");
+    fixture.message(&link).await.expect_err("a link, which the pod may have put there");
+    fs::create_dir(fixture.at("folder")).expect("made");
+    fixture.message(&fixture.at("folder")).await.expect_err("a folder");
+    fixture.message(Path::new("/dev/null")).await.expect_err("a device");
 }
 
 #[tokio::test]
 async fn a_runtimes_word_for_a_path_leads_nowhere_else() {
-    let place = place();
-    let secret = place.at("secret");
+    let fixture = fixture();
+    let secret = fixture.at("secret");
     fs::write(&secret, "secret").expect("written");
     for path in [
-        place.at("root/pods/u-1/containers/../../../../secret"),
-        place.at("root/../secret"),
-        place.at("root/pods/u-1/etc-hosts"),
-        place.at("root/pods/u-1/volumes/kubernetes.io~empty-dir/v"),
+        fixture.at("root/pods/u-1/containers/../../../../secret"),
+        fixture.at("root/../secret"),
+        fixture.at("root/pods/u-1/etc-hosts"),
+        fixture.at("root/pods/u-1/volumes/kubernetes.io~empty-dir/v"),
         PathBuf::from("relative"),
         PathBuf::from("/"),
         PathBuf::new(),
     ] {
-        place.message(&path).await.expect_err("no message");
+        fixture.message(&path).await.expect_err("no message");
     }
     for path in [
         secret.clone(),
-        place.at("logs/../secret"),
-        place.at("logs/default_web_u-1/app"),
+        fixture.at("logs/../secret"),
+        fixture.at("logs/default_web_u-1/app"),
         "/etc/shadow".into(),
     ] {
-        place.files.log_tail(&path, 100, 80).await.expect_err("no log");
+        fixture.files.log_tail(&path, 100, 80).await.expect_err("no log");
         let link =
-            place.files.link_log(&PodFullName::new("default", "web"), "app", &"id".into(), &path).await;
+            fixture.files.link_log(&PodFullName::new("default", "web"), "app", &"id".into(), &path).await;
         link.expect_err("no log");
     }
-    assert!(!place.at("links").exists());
+    assert!(!fixture.at("links").exists());
 }
 
 #[tokio::test]
 async fn the_end_of_a_log_is_read() {
-    let place = place();
-    let log = place.log("0.log", "2026-01-02T03:04:05Z stdout F one\n2026-01-02T03:04:05Z stderr F two\n");
-    assert_eq!(place.files.log_tail(&log, 100, 1).await.expect("read"), b"two\n");
+    let fixture = fixture();
+    let log = fixture.log("0.log", "2026-01-02T03:04:05Z stdout F one\n2026-01-02T03:04:05Z stderr F two\n");
+    assert_eq!(fixture.files.log_tail(&log, 100, 1).await.expect("read"), b"two\n");
     let gone = log.with_file_name("1.log");
-    assert_eq!(place.files.log_tail(&gone, 100, 1).await.expect("none is no error"), b"");
+    assert_eq!(fixture.files.log_tail(&gone, 100, 1).await.expect("none is no error"), b"");
     symlink("/etc/passwd", &gone).expect("linked");
-    place.files.log_tail(&gone, 100, 1).await.expect_err("a link");
+    fixture.files.log_tail(&gone, 100, 1).await.expect_err("a link");
 }
 
 #[tokio::test]
 async fn names_that_lead_elsewhere_are_refused() {
-    let place = place();
+    let fixture = fixture();
     for bad in ["..", "a/b", "", ".hidden", "a\0b"] {
-        place.files.write_hosts(&bad.into(), "x").await.expect_err("a bad uid");
-        place.files.make_termination_log(&bad.into(), "app", 0).await.expect_err("a bad uid");
-        place.files.make_termination_log(&place.uid, bad, 0).await.expect_err("a bad container");
+        fixture.files.write_hosts(&bad.into(), "x").await.expect_err("a bad uid");
+        fixture.files.make_termination_log(&bad.into(), "app", 0).await.expect_err("a bad uid");
+        fixture.files.make_termination_log(&fixture.uid, bad, 0).await.expect_err("a bad container");
     }
-    let log = place.log("0.log", "");
+    let log = fixture.log("0.log", "");
     let name = PodFullName::new("default", "web");
-    place.files.link_log(&name, "app", &"../../id".into(), &log).await.expect_err("a bad id");
+    fixture.files.link_log(&name, "app", &"../../id".into(), &log).await.expect_err("a bad id");
 }
 
 #[tokio::test]
 async fn logs_are_linked_by_names_that_say_whose_they_are() {
-    let place = place();
-    let log = place.log("0.log", "");
+    let fixture = fixture();
+    let log = fixture.log("0.log", "");
     let name = PodFullName::new("default", "web");
     let id = ContainerId::from("abc");
     for _ in 0..2 {
-        place.files.link_log(&name, "app", &id, &log).await.expect("linked, and linked again");
+        fixture.files.link_log(&name, "app", &id, &log).await.expect("linked, and linked again");
     }
-    let link = place.at("links/web_default_app-abc.log");
+    let link = fixture.at("links/web_default_app-abc.log");
     assert_eq!(fs::read_link(&link).expect("a link"), log);
-    let newer = place.log("1.log", "");
-    place.files.link_log(&name, "app", &id, &newer).await.expect("linked anew");
+    let newer = fixture.log("1.log", "");
+    fixture.files.link_log(&name, "app", &id, &newer).await.expect("linked again");
     assert_eq!(fs::read_link(&link).expect("a link"), newer);
     // No link to what isn't there.
-    place
+    fixture
         .files
         .link_log(&name, "app", &"def".into(), &log.with_file_name("9.log"))
         .await
         .expect("nothing to do");
-    assert_eq!(fs::read_dir(place.at("links")).expect("a folder").count(), 1);
-    // A stranger's file is no link of ours.
-    fs::write(place.at("links/web_default_app-ghi.log"), "x").expect("written");
-    place.files.link_log(&name, "app", &"ghi".into(), &log).await.expect_err("a file in the way");
+    assert_eq!(fs::read_dir(fixture.at("links")).expect("a folder").count(), 1);
+    // A foreign file isn't our link.
+    fs::write(fixture.at("links/web_default_app-ghi.log"), "x").expect("written");
+    fixture.files.link_log(&name, "app", &"ghi".into(), &log).await.expect_err("a file in the way");
 }
 
 #[test]
@@ -253,28 +254,28 @@ fn a_links_name_is_cut_to_what_linux_takes() {
 }
 
 #[tokio::test]
-async fn dead_links_go_except_those_of_running_containers_and_of_strangers() {
-    let place = place();
+async fn dead_links_go_except_those_of_running_containers_and_of_others() {
+    let fixture = fixture();
     let name = PodFullName::new("default", "web");
-    place.files.remove_dead_links(&[]).await.expect("no folder is no error");
+    fixture.files.remove_dead_links(&[]).await.expect("no folder is no error");
     for (log, id) in [("0.log", "dead"), ("1.log", "rotating"), ("2.log", "alive")] {
-        let log = place.log(log, "");
-        place.files.link_log(&name, "app", &id.into(), &log).await.expect("linked");
+        let log = fixture.log(log, "");
+        fixture.files.link_log(&name, "app", &id.into(), &log).await.expect("linked");
     }
-    symlink("/gone/elsewhere", place.at("links/stranger.log")).expect("linked");
-    fs::write(place.at("links/file.log"), "x").expect("written");
+    symlink("/gone/elsewhere", fixture.at("links/stranger.log")).expect("linked");
+    fs::write(fixture.at("links/file.log"), "x").expect("written");
     for log in ["0.log", "1.log"] {
-        fs::remove_file(place.at("logs/default_web_u-1/app").join(log)).expect("removed");
+        fs::remove_file(fixture.at("logs/default_web_u-1/app").join(log)).expect("removed");
     }
     let left = || {
-        let names = fs::read_dir(place.at("links")).expect("a folder");
+        let names = fs::read_dir(fixture.at("links")).expect("a folder");
         let mut names: Vec<_> = names.map(|entry| entry.expect("an entry").file_name()).collect();
         names.sort();
         names
     };
-    place.files.remove_dead_links(&["rotating".into(), "other".into()]).await.expect("cleaned up");
+    fixture.files.remove_dead_links(&["rotating".into(), "other".into()]).await.expect("cleaned up");
     let kept = ["file.log", "stranger.log", "web_default_app-alive.log", "web_default_app-rotating.log"];
     assert_eq!(left(), kept);
-    place.files.remove_dead_links(&[]).await.expect("cleaned up");
+    fixture.files.remove_dead_links(&[]).await.expect("cleaned up");
     assert_eq!(left(), kept[..3]);
 }

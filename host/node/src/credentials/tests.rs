@@ -48,7 +48,7 @@ async fn node_users(credentials: &NodeCredentials) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_nodes_configuration_is_read_anew_whenever_it_changed() {
+async fn the_nodes_configuration_is_read_again_whenever_it_changed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("config.json");
     let credentials = NodeCredentials::new(Some(path.clone()), None);
@@ -57,9 +57,9 @@ async fn the_nodes_configuration_is_read_anew_whenever_it_changed() {
     assert_eq!(node_users(&credentials).await, ["ann"]);
     assert_eq!(node_users(&credentials).await, ["ann"]);
     // Replaced by a file of the same size, as tools do.
-    let beside = folder.path().join("new");
-    fs::write(&beside, config("bob")).expect("write");
-    fs::rename(&beside, &path).expect("rename");
+    let temporary = folder.path().join("new");
+    fs::write(&temporary, config("bob")).expect("write");
+    fs::rename(&temporary, &path).expect("rename");
     assert_eq!(node_users(&credentials).await, ["bob"]);
     assert_eq!(users(&credentials, &[], "other.io/app").await.0, [""; 0]);
     fs::remove_file(&path).expect("remove");
@@ -98,7 +98,7 @@ async fn a_node_without_a_configuration_has_no_credentials() {
 }
 
 #[tokio::test]
-async fn secrets_that_nobody_has_are_named_and_the_nodes_credentials_stay() {
+async fn secrets_that_no_one_has_are_named_and_the_nodes_credentials_stay() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("config.json");
     fs::write(&path, config("ann")).expect("write");
@@ -142,9 +142,9 @@ async fn secrets_come_before_the_node_and_broken_ones_are_missing() {
         (&["opaque"], &["ann"], &[]),
         (&["broken", "gone", "new"], &["new", "ann"], &["broken", "gone"]),
     ] {
-        let told = users(&credentials, secrets, IMAGE).await;
+        let reported = users(&credentials, secrets, IMAGE).await;
         let expected = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        assert_eq!(told, (expected(found), expected(missing)), "{secrets:?}");
+        assert_eq!(reported, (expected(found), expected(missing)), "{secrets:?}");
     }
 }
 

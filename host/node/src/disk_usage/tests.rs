@@ -48,7 +48,7 @@ fn deep_trees_and_many_files_are_counted_and_time_has_an_end() {
 }
 
 #[tokio::test]
-async fn volumes_logs_and_own_files_of_a_pod_are_told_apart() {
+async fn volumes_logs_and_own_files_of_a_pod_are_distinguished() {
     let folder = tempfile::tempdir().expect("a folder");
     let (root, logs) = (folder.path().join("root"), folder.path().join("logs"));
     let pod: Pod = serde_json::from_value(json!({

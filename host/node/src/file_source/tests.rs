@@ -38,11 +38,11 @@ impl EventSink for Events {
 
 impl Events {
     /// The first event, of those that were recorded and of those to come, of which this is true.
-    async fn wait_for(&self, wanted: impl Fn(&Event) -> bool) -> Event {
+    async fn wait_for(&self, predicate: impl Fn(&Event) -> bool) -> Event {
         let found = async {
             loop {
                 let recorded = self.recorded.lock().expect("no panic under the lock").clone();
-                if let Some(event) = recorded.into_iter().find(&wanted) {
+                if let Some(event) = recorded.into_iter().find(&predicate) {
                     return event;
                 }
                 self.more.notified().await;
@@ -134,7 +134,7 @@ async fn a_broken_file_is_an_event_that_names_it_and_its_pods_stay() {
 }
 
 #[tokio::test]
-async fn a_folder_made_later_is_taken_up_and_so_is_one_made_anew() {
+async fn a_folder_made_later_is_taken_up_and_so_is_one_made_again() {
     let parent = tempfile::tempdir().expect("a folder");
     let path = parent.path().join("manifests");
     let mut running = start(&path, NEVER);
@@ -179,12 +179,12 @@ fn a_relative_path_names_the_same_pods_as_the_absolute_one() {
 }
 
 #[tokio::test]
-async fn it_stops_when_told_and_when_nobody_listens() {
+async fn it_stops_when_asked_and_when_no_one_listens() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut told = start(folder.path(), NEVER);
-    told.next().await;
-    told.stop.cancel();
-    let ended = timeout(WAIT_TIMEOUT, told.tasks.join_next()).await.expect("it ends");
+    let mut reported = start(folder.path(), NEVER);
+    reported.next().await;
+    reported.stop.cancel();
+    let ended = timeout(WAIT_TIMEOUT, reported.tasks.join_next()).await.expect("it ends");
     assert!(ended.is_some_and(|result| result.is_ok()));
     let Running { snapshots, mut tasks, .. } = start(folder.path(), NEVER);
     drop(snapshots);

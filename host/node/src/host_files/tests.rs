@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_resolv_conf_is_read_anew_each_time() {
+async fn a_resolv_conf_is_read_again_each_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("resolv.conf");
     let files = NodeHostFiles::new(Some(path.clone()));

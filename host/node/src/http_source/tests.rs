@@ -31,11 +31,11 @@ impl EventSink for Events {
 
 impl Events {
     /// The first event, of those that were recorded and of those to come, of which this is true.
-    async fn wait_for(&self, wanted: impl Fn(&Event) -> bool) -> Event {
+    async fn wait_for(&self, predicate: impl Fn(&Event) -> bool) -> Event {
         let found = async {
             loop {
                 let recorded = self.recorded.lock().expect("no panic under the lock").clone();
-                if let Some(event) = recorded.into_iter().find(&wanted) {
+                if let Some(event) = recorded.into_iter().find(&predicate) {
                     return event;
                 }
                 self.more.notified().await;
@@ -138,17 +138,17 @@ async fn the_last_good_answer_goes_on_after_a_restart_until_the_url_answers() {
 }
 
 #[test]
-fn an_url_that_does_not_answer_for_a_minute_is_told_of_until_it_does() {
+fn an_url_that_does_not_answer_for_a_minute_is_notified_of_until_it_does() {
     let (events, health) = (Arc::new(Events::default()), Arc::new(SourceHealth::default()));
     let url = ManifestUrl::new("http://127.0.0.1:1", &[] as &[&str]).expect("a URL");
     let source = HttpSource::new(url, "n", OFTEN, Egress::system(), events.clone());
     let source = source.with_health(health.clone(), Arc::new(crate::SystemClock));
     let clock = Arc::new(crate::SystemClock);
     let mut outage = SourceOutage::new(source.name(), health.clone(), clock, events.clone());
-    for (second, told) in [(20, 0), (59, 0), (60, 1), (80, 1), (180, 2)] {
+    for (second, reported) in [(20, 0), (59, 0), (60, 1), (80, 1), (180, 2)] {
         source.report(&mut outage, Duration::from_secs(second), Some("no"));
-        assert_eq!(events.recorded.lock().expect("no panic under the lock").len(), told, "{second}");
-        assert_eq!(health.all_unread().len(), told.min(1), "{second}");
+        assert_eq!(events.recorded.lock().expect("no panic under the lock").len(), reported, "{second}");
+        assert_eq!(health.all_unread().len(), reported.min(1), "{second}");
     }
     source.report(&mut outage, Duration::from_secs(200), None);
     assert!(health.all_unread().is_empty());
@@ -158,9 +158,10 @@ impl Running {
     /// Names of the pods in the next set.
     async fn next(&mut self) -> Vec<String> {
         let next = timeout(WAIT_TIMEOUT, self.snapshots.recv()).await;
-        let told = self.events.recorded.lock().expect("no panic under the lock").clone();
-        let snapshot =
-            next.unwrap_or_else(|_| panic!("no set in time, told {told:?}")).expect("the source runs");
+        let reported = self.events.recorded.lock().expect("no panic under the lock").clone();
+        let snapshot = next
+            .unwrap_or_else(|_| panic!("no set in time, reported {reported:?}"))
+            .expect("the source runs");
         assert_eq!(snapshot.source, SourceName::http());
         let SourceUpdate::Replaced { pods, incomplete: None } = snapshot.update else {
             panic!("{snapshot:?}")
@@ -168,9 +169,9 @@ impl Running {
         pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect()
     }
 
-    async fn told(&self, words: &str) {
-        let is_told = |event: &Event| format!("{} {}", event.reason, event.message).contains(words);
-        self.events.wait_for(is_told).await;
+    async fn reported(&self, words: &str) {
+        let is_reported = |event: &Event| format!("{} {}", event.reason, event.message).contains(words);
+        self.events.wait_for(is_reported).await;
     }
 }
 
@@ -192,10 +193,10 @@ async fn pods_come_change_and_go_with_the_answers_and_stay_while_there_is_none()
     let mut running = start(&mut tasks, &format!("{url}/pods?node=n"), &["X-Token:t"]);
     assert_eq!(running.next().await, ["a-n"]);
     assert_eq!(running.next().await, ["b-n"]);
-    running.told("FailedRead 500").await;
-    running.told("InvalidManifest").await;
+    running.reported("FailedRead 500").await;
+    running.reported("InvalidManifest").await;
     assert_eq!(running.next().await, [""; 0]);
-    running.told("EmptyAnswer").await;
+    running.reported("EmptyAnswer").await;
 }
 
 #[tokio::test]
@@ -223,7 +224,7 @@ async fn redirects_are_followed_ten_requests_long_and_take_no_secrets_along() {
     let mut running = start(&mut tasks, &format!("{url}/far/0"), &[]);
     assert_eq!(running.next().await, ["far-n"]);
     let running = start(&mut tasks, &format!("{url}/round"), &[]);
-    running.told("stopped after 10 redirects").await;
+    running.reported("stopped after 10 redirects").await;
 }
 
 #[tokio::test]
@@ -236,18 +237,18 @@ async fn an_answer_without_end_is_cut() {
     })
     .await;
     let running = start(&mut tasks, &url, &[]);
-    running.told("FailedRead the response must have at most").await;
+    running.reported("FailedRead the response must have at most").await;
 }
 
 #[tokio::test]
-async fn it_stops_when_told_and_when_nobody_listens() {
-    for told in [true, false] {
+async fn it_stops_when_asked_and_when_no_one_listens() {
+    for reported in [true, false] {
         let mut servers = JoinSet::new();
         let url = serve(&mut servers, |_, _| ok(&pod("a"))).await;
         let mut tasks = JoinSet::new();
         let Running { mut snapshots, stop, .. } = start(&mut tasks, &url, &[]);
         snapshots.recv().await.expect("a set");
-        if told {
+        if reported {
             stop.cancel();
         } else {
             drop(snapshots);

@@ -117,10 +117,10 @@ fn addresses_are_the_operators_or_the_one_that_reaches_the_world() {
             NodeOptions { name: Some(name.to_owned()), node_ips: parse(given), ..NodeOptions::default() };
         let facts = described(machine, &options).expect("a node");
         assert_eq!(facts.addresses, parse(expected), "{given:?} {name} {own:?}");
-        let told = facts.node.status.and_then(|status| status.addresses).unwrap_or_default();
-        let told: Vec<&str> =
-            told.iter().filter(|a| a.type_ == "InternalIP").map(|a| a.address.as_str()).collect();
-        assert_eq!(told, expected);
+        let reported = facts.node.status.and_then(|status| status.addresses).unwrap_or_default();
+        let reported: Vec<&str> =
+            reported.iter().filter(|a| a.type_ == "InternalIP").map(|a| a.address.as_str()).collect();
+        assert_eq!(reported, expected);
     }
     for refused in ["127.0.0.1", "::1", "224.0.0.1", "ff02::1", "169.254.1.1", "fe80::1"] {
         let options = NodeOptions { node_ips: parse(&[refused]), ..NodeOptions::default() };
@@ -263,7 +263,7 @@ fn given_facts_are_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_look_that_hangs_holds_nobody_up_for_long() {
+async fn a_look_that_hangs_holds_no_one_up_for_long() {
     let info = NodeInfo::new(NodeOptions::default(), &SystemClock).expect("this machine");
     let hanging = info.looking.clone().lock_owned().await;
     let before = info.current();

@@ -36,7 +36,7 @@ async fn folders_are_made_listed_and_removed() {
 }
 
 #[tokio::test]
-async fn a_pod_with_logs_alone_is_listed_and_strangers_are_not() {
+async fn a_pod_with_logs_alone_is_listed_and_foreign_ones_are_not() {
     let (folder, files) = files();
     for name in ["default_web_u-1", "not-ours", "a_b_c_d", "x_y_"] {
         fs::create_dir_all(folder.path().join("logs").join(name)).expect("made");

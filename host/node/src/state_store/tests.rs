@@ -21,7 +21,7 @@ async fn a_saved_value_is_loaded_and_replaced_whole() {
         .expect("a folder")
         .map(|entry| entry.expect("an entry").file_name())
         .collect();
-    assert_eq!(names, ["pods"], "nothing is left beside");
+    assert_eq!(names, ["pods"], "nothing is left next to it");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_tree_goes_with_all_in_it_and_nothing_beside() {
+fn a_tree_goes_with_all_in_it_and_nothing_next_to_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let tree = folder.path().join("tree");
     for inner in ["a/b/c", "d", "e/f"] {
@@ -68,7 +68,7 @@ fn a_tree_far_deeper_than_paths_may_be_long_goes() {
 }
 
 #[test]
-fn a_tree_that_somebody_still_writes_to_goes_or_is_told_and_nothing_hangs() {
+fn a_tree_that_someone_still_writes_to_goes_or_is_reported_and_nothing_hangs() {
     let folder = tempfile::tempdir().expect("a folder");
     let tree = folder.path().join("tree");
     let done = std::sync::atomic::AtomicBool::new(false);
@@ -84,7 +84,7 @@ fn a_tree_that_somebody_still_writes_to_goes_or_is_told_and_nothing_hangs() {
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
-    remove_tree(&tree).expect("nobody writes any more");
+    remove_tree(&tree).expect("no one writes any more");
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 

@@ -31,7 +31,7 @@ const DATA_NEW: &str = "..data_tmp";
 const DIFFERS: [io::ErrorKind; 2] = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
 
 /// Makes the volume hold these files and no others. What is right already isn't written again. `own` receives each new
-/// folder before anybody sees it.
+/// folder before it becomes visible.
 pub(super) fn write(
     volume: &Path,
     files: &[VolumeFile],

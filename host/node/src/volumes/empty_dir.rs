@@ -1,4 +1,4 @@
-//! `emptyDir`: a folder that anybody in the pod may write, on disk, in memory or in huge pages.
+//! `emptyDir`: a folder that all users of the pod may write, on disk, in memory or in huge pages.
 
 use std::ffi::CString;
 use std::fs;
@@ -14,7 +14,7 @@ use super::{failed, ownership};
 use crate::mounts::is_mount_point;
 use crate::tree::remove_tree;
 
-/// Anybody may read, write and search: which user the containers have isn't known.
+/// Anyone may read, write and search: which user the containers have isn't known.
 const MODE: u32 = 0o777;
 /// The kernel's own mode for the root of a tmpfs.
 const TMPFS_MODE: u32 = 0o1777;
@@ -32,19 +32,20 @@ pub(super) fn on_disk(path: &Path, owner: Option<Ownership>) -> Result<(), Volum
         Err(error) => return Err(failed("look at", path)(error)),
     }
     // Made next to and moved into place, so that one that is there has its mode and its owner.
-    let beside = beside(path);
-    remove_tree(&beside).map_err(failed("remove", &beside))?;
-    fs::DirBuilder::new().mode(MODE).create(&beside).map_err(failed("create folder", &beside))?;
+    let temporary = temporary(path);
+    remove_tree(&temporary).map_err(failed("remove", &temporary))?;
+    fs::DirBuilder::new().mode(MODE).create(&temporary).map_err(failed("create folder", &temporary))?;
     // The process's mask took bits away.
-    fs::set_permissions(&beside, fs::Permissions::from_mode(MODE)).map_err(failed("set mode of", &beside))?;
+    fs::set_permissions(&temporary, fs::Permissions::from_mode(MODE))
+        .map_err(failed("set mode of", &temporary))?;
     if let Some(owner) = owner {
-        ownership::give(&beside, owner).map_err(failed("set owner of", &beside))?;
+        ownership::give(&temporary, owner).map_err(failed("set owner of", &temporary))?;
     }
-    fs::rename(&beside, path).map_err(failed("create folder", path))
+    fs::rename(&temporary, path).map_err(failed("create folder", path))
 }
 
 /// Volumes' names don't begin with a dot.
-fn beside(path: &Path) -> PathBuf {
+fn temporary(path: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".new.");
     name.push(path.file_name().unwrap_or_default());
     path.with_file_name(name)

@@ -16,9 +16,9 @@ mod tests;
 const OTHER: &str = "other kind of file";
 
 pub(super) fn check(path: &Path, check: HostPathCheck) -> Result<(), VolumeError> {
-    let is = |wanted: &'static str, expected: &'static str| match kind(path) {
+    let is = |required: &'static str, expected: &'static str| match kind(path) {
         None => Err(VolumeError::HostPathMissing { path: path.to_owned() }),
-        Some(found) if found == wanted => Ok(()),
+        Some(found) if found == required => Ok(()),
         Some(found) => Err(VolumeError::HostPathType { path: path.to_owned(), expected, found }),
     };
     match check {

@@ -35,8 +35,8 @@ pub(super) fn give(root: &Path, owner: Ownership) -> io::Result<()> {
 
 /// Whether the root of a volume isn't the group's yet (`fsGroupChangePolicy: OnRootMismatch`).
 fn differs(stat: &Stat, owner: Ownership) -> bool {
-    let wanted = mask(owner, true);
-    stat.st_gid != owner.gid || stat.st_mode & wanted != wanted
+    let expected = mask(owner, true);
+    stat.st_gid != owner.gid || stat.st_mode & expected != expected
 }
 
 /// `entry` is open without access (`O_PATH`): what it leads to can't be exchanged.

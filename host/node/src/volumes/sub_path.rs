@@ -93,7 +93,7 @@ fn beneath(base: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, 
 
 /// Mounts what is open at the target, unless the same is mounted there.
 pub(super) fn bind(place: &OwnedFd, target: &Path) -> Result<(), VolumeError> {
-    let wanted = rustix::fs::fstat(place).map_err(failed("look at", target))?;
+    let expected = rustix::fs::fstat(place).map_err(failed("look at", target))?;
     for _ in 0..MOUNTS_MAX {
         match is_mount_point(target) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => break,
@@ -101,12 +101,12 @@ pub(super) fn bind(place: &OwnedFd, target: &Path) -> Result<(), VolumeError> {
             mounted => mounted.map_err(failed("look at", target))?,
         };
         let found = rustix::fs::lstat(target).map_err(failed("look at", target))?;
-        if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino) {
+        if (found.st_dev, found.st_ino) == (expected.st_dev, expected.st_ino) {
             return Ok(());
         }
         rustix::mount::unmount(target, UnmountFlags::NOFOLLOW).map_err(failed("unmount", target))?;
     }
-    make_target(FileType::from_raw_mode(wanted.st_mode), target)?;
+    make_target(FileType::from_raw_mode(expected.st_mode), target)?;
     let tree =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
     let mounted = rustix::mount::open_tree(place, c"", tree).and_then(|tree| {

@@ -40,13 +40,13 @@ async fn an_empty_folder_of_a_group_is_the_groups_from_the_beginning() {
     let (_folder, volumes, uid) = place();
     let gid = rustix::process::getegid().as_raw();
     let owner = Ownership { gid, on_root_mismatch: false, read_only: false };
-    let wanted = VolumeSetUp { ownership: Some(owner), ..volume(VolumeKind::EmptyDir) };
-    let path = volumes.set_up(&uid, &wanted).await.expect("set up");
+    let expected = VolumeSetUp { ownership: Some(owner), ..volume(VolumeKind::EmptyDir) };
+    let path = volumes.set_up(&uid, &expected).await.expect("set up");
     assert_eq!((mode(&path), fs::metadata(&path).expect("there").gid()), (0o2777, gid));
 }
 
 #[tokio::test]
-async fn half_a_folder_of_a_crash_is_made_anew() {
+async fn half_a_folder_of_a_crash_is_made_again() {
     let (folder, volumes, uid) = place();
     let half = folder.path().join("pods/u-1/volumes/kubernetes.io~empty-dir/.new.v");
     fs::create_dir_all(half.join("inner")).expect("made");
@@ -55,7 +55,7 @@ async fn half_a_folder_of_a_crash_is_made_anew() {
 }
 
 #[tokio::test]
-async fn a_file_or_a_link_where_a_folder_should_be_is_told() {
+async fn a_file_or_a_link_where_a_folder_should_be_is_reported() {
     let (folder, volumes, uid) = place();
     let place = folder.path().join("pods/u-1/volumes/kubernetes.io~empty-dir");
     fs::create_dir_all(&place).expect("made");
@@ -70,8 +70,9 @@ async fn a_file_or_a_link_where_a_folder_should_be_is_told() {
 async fn a_path_on_the_host_is_given_as_it_is_and_outlives_the_pod() {
     let (folder, volumes, uid) = place();
     let path = folder.path().join("data");
-    let wanted = volume(VolumeKind::HostPath { path: path.clone(), check: HostPathCheck::DirectoryOrCreate });
-    assert_eq!(volumes.set_up(&uid, &wanted).await.expect("set up"), path);
+    let expected =
+        volume(VolumeKind::HostPath { path: path.clone(), check: HostPathCheck::DirectoryOrCreate });
+    assert_eq!(volumes.set_up(&uid, &expected).await.expect("set up"), path);
     fs::write(path.join("precious"), "x").expect("written");
     volumes.tear_down(&uid).await.expect("torn down");
     assert!(path.join("precious").exists());

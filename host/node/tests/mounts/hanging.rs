@@ -1,4 +1,4 @@
-//! Volumes on a server that doesn't answer: whoever looks at them waits in the kernel, and nobody can call him back.
+//! Volumes on a server that doesn't answer: a process that looks at them waits in the kernel, and can't be interrupted.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -9,7 +9,7 @@ use witlet_core::pod::PodUid;
 use witlet_core::volume::{HostPathCheck, SubPath, VolumeKind, VolumeSetUp};
 use witlet_ports::{VolumeError, Volumes};
 
-use crate::{Case, Place};
+use crate::{Case, Fixture};
 
 pub(crate) const CASES: &[Case] = &[(
     "a_volume_that_hangs_takes_one_thread_however_often_it_is_tried",
@@ -19,7 +19,7 @@ pub(crate) const CASES: &[Case] = &[(
 /// Times that the volume is tried: far more than the threads that a test program has otherwise.
 const TRIES: usize = 40;
 /// What doesn't hang is done by then.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A file system whose server never says a word. It ends when the file is closed.
 fn silent_server(at: &Path) -> File {
@@ -35,8 +35,8 @@ fn threads() -> usize {
     fs::read_dir("/proc/self/task").expect("threads").count()
 }
 
-fn a_volume_that_hangs_takes_one_thread_however_often_it_is_tried(place: &Place) {
-    let at = place.at("server");
+fn a_volume_that_hangs_takes_one_thread_however_often_it_is_tried(fixture: &Fixture) {
+    let at = fixture.at("server");
     fs::create_dir(&at).expect("made");
     let server = silent_server(&at);
     let hangs = VolumeSetUp {
@@ -45,29 +45,29 @@ fn a_volume_that_hangs_takes_one_thread_however_often_it_is_tried(place: &Place)
         ownership: None,
     };
     let before = threads();
-    place.tokio.block_on(async {
+    fixture.tokio.block_on(async {
         for _ in 0..TRIES {
-            let tried = place.volumes.set_up(&place.uid, &hangs);
+            let tried = fixture.volumes.set_up(&fixture.uid, &hangs);
             tokio::time::timeout(Duration::from_millis(5), tried).await.expect_err("it hangs");
         }
         // A path below such a volume is looked for there, too.
         let below = SubPath { volume: "v".into(), container: "app".into(), index: 0, path: "data".into() };
         for _ in 0..TRIES {
-            let tried = place.volumes.sub_path(&place.uid, &at, &below);
+            let tried = fixture.volumes.sub_path(&fixture.uid, &at, &below);
             tokio::time::timeout(Duration::from_millis(5), tried).await.expect_err("it hangs");
         }
-        // Other cases run beside this one, and have threads of their own.
+        // Other cases run next to this one, and have threads of their own.
         assert!(threads() < before + TRIES / 2, "{} threads were {before}", threads());
         let fine = VolumeSetUp { kind: VolumeKind::EmptyDir, ..hangs.clone() };
         let other = PodUid::from("u-2");
-        let other = tokio::time::timeout(PATIENCE, place.volumes.set_up(&other, &fine)).await;
-        other.expect("nobody holds it up").expect("set up");
+        let other = tokio::time::timeout(WAIT_TIMEOUT, fixture.volumes.set_up(&other, &fine)).await;
+        other.expect("no one holds it up").expect("set up");
         // The pod ends all the same.
-        let ended = tokio::time::timeout(PATIENCE, place.volumes.tear_down(&place.uid)).await;
+        let ended = tokio::time::timeout(WAIT_TIMEOUT, fixture.volumes.tear_down(&fixture.uid)).await;
         ended.expect("nothing of the pod's own hangs").expect("torn down");
         drop(server);
-        let told = tokio::time::timeout(PATIENCE, place.volumes.set_up(&place.uid, &hangs)).await;
-        let told = told.expect("the pod's turn comes").expect_err("the server is gone");
-        assert!(matches!(told, VolumeError::HostPathMissing { .. }), "{told}");
+        let reported = tokio::time::timeout(WAIT_TIMEOUT, fixture.volumes.set_up(&fixture.uid, &hangs)).await;
+        let reported = reported.expect("the pod's turn comes").expect_err("the server is gone");
+        assert!(matches!(reported, VolumeError::HostPathMissing { .. }), "{reported}");
     });
 }

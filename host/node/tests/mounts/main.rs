@@ -24,10 +24,10 @@ use witlet_node::{NodePodFiles, NodeVolumes};
 use witlet_ports::{VolumeError, Volumes};
 
 /// What a case claims, and the case.
-type Case = (&'static str, fn(&Place));
+type Case = (&'static str, fn(&Fixture));
 
 /// What a case has: a folder, volumes in it, and a tokio runtime whose threads see its mounts.
-struct Place {
+struct Fixture {
     folder: tempfile::TempDir,
     volumes: NodeVolumes,
     pods: NodePodFiles,
@@ -35,7 +35,7 @@ struct Place {
     tokio: Runtime,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -80,10 +80,10 @@ fn own_mounts() -> io::Result<()> {
     Ok(rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
 }
 
-fn in_own_mounts(case: fn(&Place)) -> Result<(), Failed> {
+fn in_own_mounts(case: fn(&Fixture)) -> Result<(), Failed> {
     let thread = std::thread::spawn(move || {
         own_mounts().expect("a mount namespace");
-        case(&Place::new());
+        case(&Fixture::new());
     });
     thread.join().map_err(|panic| match panic.downcast::<String>() {
         Ok(message) => Failed::from(*message),

@@ -8,7 +8,7 @@ use std::path::Path;
 use witlet_core::volume::{FilesMedium, VolumeFile, VolumeKind};
 use witlet_ports::VolumeError;
 
-use crate::{Case, Place};
+use crate::{Case, Fixture};
 
 pub(crate) const CASES: &[Case] = &[
     ("a_volume_in_memory_is_mounted_once_with_its_size", a_volume_in_memory_is_mounted_once_with_its_size),
@@ -32,47 +32,47 @@ fn mount_of(path: &Path) -> String {
     line.split(" - ").nth(1).expect("a file system").to_owned()
 }
 
-fn a_volume_in_memory_is_mounted_once_with_its_size(place: &Place) {
+fn a_volume_in_memory_is_mounted_once_with_its_size(fixture: &Fixture) {
     let kind = VolumeKind::Tmpfs { size_bytes: Some(1 << 20) };
-    let path = place.set_up("v", kind.clone(), None).expect("set up");
+    let path = fixture.set_up("v", kind.clone(), None).expect("set up");
     assert!(mount_of(&path).starts_with("tmpfs tmpfs ") && mount_of(&path).contains("size=1024k"));
     assert_eq!(mode(&path), 0o1777);
     fs::write(path.join("kept"), "x").expect("written");
-    place.set_up("v", kind, None).expect("set up again");
+    fixture.set_up("v", kind, None).expect("set up again");
     assert!(path.join("kept").exists());
-    assert_eq!(place.mounted().len(), 1);
+    assert_eq!(fixture.mounted().len(), 1);
     let full = fs::write(path.join("large"), vec![0; 2 << 20]).expect_err("more than its size");
     assert_eq!(full.kind(), io::ErrorKind::StorageFull);
-    place.tear_down().expect("torn down");
-    assert_eq!((place.mounted(), path.exists()), (vec![], false));
+    fixture.tear_down().expect("torn down");
+    assert_eq!((fixture.mounted(), path.exists()), (vec![], false));
 }
 
-fn a_volume_in_memory_is_its_groups(place: &Place) {
-    let path = place.set_up("v", VolumeKind::Tmpfs { size_bytes: None }, Some(GID)).expect("set up");
+fn a_volume_in_memory_is_its_groups(fixture: &Fixture) {
+    let path = fixture.set_up("v", VolumeKind::Tmpfs { size_bytes: None }, Some(GID)).expect("set up");
     assert_eq!((mode(&path), fs::metadata(&path).expect("there").gid()), (0o3777, GID));
     fs::write(path.join("file"), "x").expect("written");
     assert_eq!(fs::metadata(path.join("file")).expect("there").gid(), GID);
-    let disk = place.set_up("w", VolumeKind::EmptyDir, Some(GID)).expect("set up");
+    let disk = fixture.set_up("w", VolumeKind::EmptyDir, Some(GID)).expect("set up");
     assert_eq!((mode(&disk), fs::metadata(&disk).expect("there").gid()), (0o2777, GID));
 }
 
-fn huge_pages_are_mounted_with_the_size_of_a_page(place: &Place) {
+fn huge_pages_are_mounted_with_the_size_of_a_page(fixture: &Fixture) {
     let pages = |page_bytes| VolumeKind::HugePages { page_bytes };
-    let path = place.set_up("v", pages(2 << 20), Some(GID)).expect("set up");
+    let path = fixture.set_up("v", pages(2 << 20), Some(GID)).expect("set up");
     assert!(mount_of(&path).starts_with("hugetlbfs ") && mount_of(&path).contains("pagesize=2M"));
     assert_eq!((mode(&path), fs::metadata(&path).expect("there").gid()), (0o2775, GID));
-    place.set_up("v", pages(2 << 20), Some(GID)).expect("set up again");
-    assert_eq!(place.mounted().len(), 1);
-    let error = place.set_up("v", pages(1 << 30), None).expect_err("other pages");
+    fixture.set_up("v", pages(2 << 20), Some(GID)).expect("set up again");
+    assert_eq!(fixture.mounted().len(), 1);
+    let error = fixture.set_up("v", pages(1 << 30), None).expect_err("other pages");
     assert!(
         matches!(error, VolumeError::PageSize { found_bytes: 0x20_0000, wanted_bytes: 0x4000_0000, .. }),
         "{error}"
     );
-    place.tear_down().expect("torn down");
-    assert_eq!(place.mounted(), Vec::<String>::new());
+    fixture.tear_down().expect("torn down");
+    assert_eq!(fixture.mounted(), Vec::<String>::new());
 }
 
-fn files_of_the_agent_are_in_memory_and_the_groups(place: &Place) {
+fn files_of_the_agent_are_in_memory_and_the_groups(fixture: &Fixture) {
     let files = |content: &str| {
         let file = |path: &str, mode| VolumeFile {
             path: path.into(),
@@ -95,10 +95,10 @@ fn files_of_the_agent_are_in_memory_and_the_groups(place: &Place) {
     };
     let set_up = |content: &str| {
         use witlet_ports::Volumes;
-        place.tokio.block_on(place.volumes.set_up(&place.uid, &volume(files(content)))).expect("set up")
+        fixture.tokio.block_on(fixture.volumes.set_up(&fixture.uid, &volume(files(content)))).expect("set up")
     };
     let path = set_up("one");
-    assert_eq!(path, place.at("pods/u-1/volumes/kubernetes.io~downward-api/v"));
+    assert_eq!(path, fixture.at("pods/u-1/volumes/kubernetes.io~downward-api/v"));
     assert!(mount_of(&path).starts_with("tmpfs "));
     assert_eq!(fs::read_to_string(path.join("inner/secret")).expect("read"), "one");
     for (name, expected) in
@@ -110,8 +110,8 @@ fn files_of_the_agent_are_in_memory_and_the_groups(place: &Place) {
     assert_eq!(fs::metadata(path.join("inner/secret")).expect("there").uid(), 1234);
     let written = || {
         use witlet_ports::Volumes;
-        let looked = place.volumes.written(&place.uid, "kubernetes.io~downward-api", "v");
-        place.tokio.block_on(looked).expect("looked")
+        let looked = fixture.volumes.written(&fixture.uid, "kubernetes.io~downward-api", "v");
+        fixture.tokio.block_on(looked).expect("looked")
     };
     assert_eq!(written(), Some(path.clone()));
     let data = || fs::read_link(path.join("..data")).expect("a link");
@@ -121,14 +121,14 @@ fn files_of_the_agent_are_in_memory_and_the_groups(place: &Place) {
     set_up("two");
     assert_ne!(data(), before);
     assert_eq!(fs::read_to_string(path.join("name")).expect("read"), "two");
-    assert_eq!(place.mounted().len(), 1);
+    assert_eq!(fixture.mounted().len(), 1);
 }
 
-fn a_foreign_mount_is_not_taken_for_memory(place: &Place) {
-    let path = place.set_up("v", VolumeKind::EmptyDir, None).expect("set up");
+fn a_foreign_mount_is_not_taken_for_memory(fixture: &Fixture) {
+    let path = fixture.set_up("v", VolumeKind::EmptyDir, None).expect("set up");
     rustix::mount::mount_bind("/", &path).expect("mounted");
-    place.set_up("v", VolumeKind::Tmpfs { size_bytes: None }, None).expect("mounted above");
+    fixture.set_up("v", VolumeKind::Tmpfs { size_bytes: None }, None).expect("mounted above");
     assert!(mount_of(&path).starts_with("tmpfs tmpfs "));
-    place.tear_down().expect("both unmounted");
-    assert_eq!(place.mounted(), Vec::<String>::new());
+    fixture.tear_down().expect("both unmounted");
+    assert_eq!(fixture.mounted(), Vec::<String>::new());
 }

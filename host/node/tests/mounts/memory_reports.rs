@@ -8,7 +8,7 @@ use witlet_core::eviction::{MemoryScope, MemoryWatch, ThresholdValue};
 use witlet_node::{KernelMemoryNotifier, PodsCgroup};
 use witlet_ports::MemoryNotifier;
 
-use crate::{Case, Place};
+use crate::{Case, Fixture};
 
 pub(crate) const CASES: &[Case] = &[("the_kernel_reports_that_memory_runs_short", reports)];
 
@@ -24,23 +24,23 @@ impl Drop for Cgroup {
     }
 }
 
-fn reports(place: &Place) {
+fn reports(fixture: &Fixture) {
     if !Path::new(V1).join("cgroup.event_control").exists() {
         let notifier = KernelMemoryNotifier::new(PodsCgroup::default());
-        place.tokio.block_on(notifier.watch(&[watch(1)])).expect("the kernel takes a trigger of stalls");
+        fixture.tokio.block_on(notifier.watch(&[watch(1)])).expect("the kernel takes a trigger of stalls");
         return;
     }
     let cgroup = Cgroup(Path::new(V1).join(format!("witlet-test-{}", std::process::id())));
     std::fs::create_dir(&cgroup.0).expect("a cgroup");
     // The cgroup is the root of a machine with 64 MiB.
-    std::os::unix::fs::symlink(&cgroup.0, place.at("memory")).expect("linked");
-    std::fs::write(place.at("meminfo"), "MemTotal: 65536 kB\n").expect("written");
+    std::os::unix::fs::symlink(&cgroup.0, fixture.at("memory")).expect("linked");
+    std::fs::write(fixture.at("meminfo"), "MemTotal: 65536 kB\n").expect("written");
     let notifier = KernelMemoryNotifier::with_files(
-        place.folder.path().into(),
-        place.folder.path().into(),
+        fixture.folder.path().into(),
+        fixture.folder.path().into(),
         PodsCgroup::default(),
     );
-    place.tokio.block_on(async {
+    fixture.tokio.block_on(async {
         notifier.watch(&[watch(40)]).await.expect("watched");
         eat(&cgroup.0, 4);
         let early = timeout(Duration::from_millis(50), notifier.notified()).await;

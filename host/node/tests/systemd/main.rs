@@ -112,7 +112,7 @@ async fn what_still_runs_ends_with_its_slice() {
     }
     cgroups.create(POD, &config()).await.expect("it is made");
     let below: PathBuf = Path::new(MOUNT).join(POD.trim_start_matches('/')).join("container");
-    fs::create_dir(&below).expect("made beside systemd");
+    fs::create_dir(&below).expect("made next to systemd");
     let mut process = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().expect("it runs");
     fs::write(below.join("cgroup.procs"), process.id().to_string()).expect("it is moved");
     // As the agent does: a killed process takes a moment to be gone.

@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 use super::*;
 use crate::address::AddressError;
 use crate::manifest::MANIFEST_BYTES_MAX;
-use crate::testing::{Answer, Asked, Server, at_once, ok, status};
+use crate::testing::{ReceivedRequest, ScriptedResponse, Server, at_once, ok, status};
 
 const WASM: &[u8] = b"\0asm\x0d\0\x01\0";
 
-fn answer(code: u16, headers: &[(&'static str, &str)]) -> Answer {
+fn answer(code: u16, headers: &[(&'static str, &str)]) -> ScriptedResponse {
     let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-    Answer::Whole(code, headers, Vec::new())
+    ScriptedResponse::Whole(code, headers, Vec::new())
 }
 
 /// A registry that keeps what is put, with an answer of its own for some requests.
 fn registry(
-    first: impl Fn(&Asked) -> Option<Answer> + Send + Sync + 'static,
-) -> impl Fn(&Asked) -> Answer + Send + Sync {
+    first: impl Fn(&ReceivedRequest) -> Option<ScriptedResponse> + Send + Sync + 'static,
+) -> impl Fn(&ReceivedRequest) -> ScriptedResponse + Send + Sync {
     let kept: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::default();
     move |asked| {
         if let Some(answer) = first(asked) {
@@ -70,25 +70,25 @@ fn ann() -> Login {
 }
 
 /// What was asked, as `METHOD path`.
-fn told(server: &Server) -> Vec<String> {
+fn requests(server: &Server) -> Vec<String> {
     server.asked().iter().map(|asked| format!("{} {}", asked.method, asked.path)).collect()
 }
 
 #[tokio::test]
 async fn a_push_sends_what_is_not_there_and_the_manifest_last() {
     let server = Server::start(registry(|_| None)).await;
-    let pushed = push(&server, &artifact(None), Login::Nobody).await.expect("pushed");
-    let told = told(&server);
-    assert_eq!(told.len(), 7, "{told:?}");
+    let pushed = push(&server, &artifact(None), Login::Anonymous).await.expect("pushed");
+    let requests = requests(&server);
+    assert_eq!(requests.len(), 7, "{requests:?}");
     assert!(
-        told[0].starts_with("HEAD /v2/a/b/blobs/sha256:") && told[6] == "PUT /v2/a/b/manifests/1",
-        "{told:?}"
+        requests[0].starts_with("HEAD /v2/a/b/blobs/sha256:") && requests[6] == "PUT /v2/a/b/manifests/1",
+        "{requests:?}"
     );
     let target = format!("{}/a/b:1", server.address).parse().expect("a place");
-    let pulled = Client::new(Egress::system(), Login::Nobody, false).pull(&target, &|_, _| {}).await;
+    let pulled = Client::new(Egress::system(), Login::Anonymous, false).pull(&target, &|_, _| {}).await;
     let pulled = pulled.expect("pulled");
     assert_eq!((pulled.digest, pulled.wasm.as_slice(), pulled.reports.len()), (pushed.digest, WASM, 0));
-    let again = push(&server, &artifact(None), Login::Nobody).await.expect("pushed");
+    let again = push(&server, &artifact(None), Login::Anonymous).await.expect("pushed");
     assert_eq!(again.sent, 0);
 }
 
@@ -100,27 +100,27 @@ async fn a_registry_that_knows_referrers_keeps_the_list_itself() {
         Some(answer(201, &[("oci-subject", subject)]))
     }))
     .await;
-    let pushed = push(&server, &artifact(Some(b"{}")), Login::Nobody).await.expect("pushed");
+    let pushed = push(&server, &artifact(Some(b"{}")), Login::Anonymous).await.expect("pushed");
     let report = pushed.report.expect("a report");
-    let told = told(&server);
-    assert_eq!(told.last(), Some(&format!("PUT /v2/a/b/manifests/{report}")), "{told:?}");
-    assert!(!told.iter().any(|told| told.contains("manifests/sha256-")), "{told:?}");
+    let requests = requests(&server);
+    assert_eq!(requests.last(), Some(&format!("PUT /v2/a/b/manifests/{report}")), "{requests:?}");
+    assert!(!requests.iter().any(|requests| requests.contains("manifests/sha256-")), "{requests:?}");
 }
 
 #[tokio::test]
 async fn a_registry_that_does_not_gets_the_list_under_a_tag() {
     let server = Server::start(registry(|_| None)).await;
-    let pushed = push(&server, &artifact(Some(b"{}")), Login::Nobody).await.expect("pushed");
-    let told = told(&server);
+    let pushed = push(&server, &artifact(Some(b"{}")), Login::Anonymous).await.expect("pushed");
+    let requests = requests(&server);
     let tag = pushed.digest.replace(':', "-");
-    assert_eq!(told.last(), Some(&format!("PUT /v2/a/b/manifests/{tag}")), "{told:?}");
+    assert_eq!(requests.last(), Some(&format!("PUT /v2/a/b/manifests/{tag}")), "{requests:?}");
     let target = format!("{}/a/b@{}", server.address, pushed.digest).parse().expect("a place");
-    let pulled = Client::new(Egress::system(), Login::Nobody, false).pull(&target, &|_, _| {}).await;
+    let pulled = Client::new(Egress::system(), Login::Anonymous, false).pull(&target, &|_, _| {}).await;
     assert_eq!(pulled.expect("pulled").reports, [b"{}"]);
 }
 
 /// A registry that wants tokens for pushes, and gives them itself; each is good for so many requests.
-fn with_tokens(uses: u32) -> impl Fn(&Asked) -> Option<Answer> + Send + Sync {
+fn with_tokens(uses: u32) -> impl Fn(&ReceivedRequest) -> Option<ScriptedResponse> + Send + Sync {
     let state = Mutex::new((0_u32, 0_u32));
     move |asked| {
         let (token, used) = &mut *state.lock().expect("not poisoned");
@@ -143,16 +143,16 @@ fn with_tokens(uses: u32) -> impl Fn(&Asked) -> Option<Answer> + Send + Sync {
 }
 
 #[tokio::test]
-async fn a_token_that_runs_out_is_had_anew() {
+async fn a_token_that_runs_out_is_had_again() {
     let server = Server::start(registry(with_tokens(3))).await;
     push(&server, &artifact(None), ann()).await.expect("pushed");
-    let tokens = told(&server).iter().filter(|told| *told == "GET /token").count();
-    assert_eq!(tokens, 3, "{:?}", told(&server));
+    let tokens = requests(&server).iter().filter(|requests| *requests == "GET /token").count();
+    assert_eq!(tokens, 3, "{:?}", requests(&server));
     // One that is never good for anything is given up.
     let server = Server::start(registry(with_tokens(0))).await;
     let error = push(&server, &artifact(None), ann()).await.expect_err("given up");
     assert!(matches!(error, TransferError::Refused { status: 401, .. }), "{error}");
-    assert_eq!(told(&server).iter().filter(|told| *told == "GET /token").count(), 1);
+    assert_eq!(requests(&server).iter().filter(|requests| *requests == "GET /token").count(), 1);
 }
 
 #[tokio::test]
@@ -178,16 +178,16 @@ async fn the_place_for_an_upload_gets_no_credentials_if_it_is_elsewhere() {
 }
 
 #[tokio::test]
-async fn what_a_registry_does_not_take_is_told_in_its_words() {
-    let denied = |asked: &Asked| {
+async fn what_a_registry_does_not_take_is_reported_in_its_words() {
+    let denied = |asked: &ReceivedRequest| {
         let body = br#"{"errors":[{"code":"DENIED","message":"quota exceeded"}]}"#.to_vec();
-        (asked.method == "PUT").then(|| Answer::Whole(403, Vec::new(), body))
+        (asked.method == "PUT").then(|| ScriptedResponse::Whole(403, Vec::new(), body))
     };
     let server = Server::start(registry(denied)).await;
-    let error = push(&server, &artifact(None), Login::Nobody).await.expect_err("denied");
+    let error = push(&server, &artifact(None), Login::Anonymous).await.expect_err("denied");
     let words = error.to_string();
     assert!(words.ends_with("rejected the component (HTTP 403): DENIED quota exceeded"), "{words}");
-    assert_eq!(told(&server).iter().filter(|told| told.starts_with("PUT")).count(), 1, "once");
+    assert_eq!(requests(&server).iter().filter(|requests| requests.starts_with("PUT")).count(), 1, "once");
 }
 
 #[tokio::test]
@@ -199,9 +199,9 @@ async fn a_failing_registry_is_asked_again_from_the_start_of_the_upload() {
         (asked.method == "PUT" && *puts == 1).then(|| status(503))
     }))
     .await;
-    push(&server, &artifact(None), Login::Nobody).await.expect("pushed");
-    let posts = told(&server).iter().filter(|told| told.starts_with("POST")).count();
-    assert_eq!(posts, 3, "{:?}", told(&server));
+    push(&server, &artifact(None), Login::Anonymous).await.expect("pushed");
+    let posts = requests(&server).iter().filter(|requests| requests.starts_with("POST")).count();
+    assert_eq!(posts, 3, "{:?}", requests(&server));
 }
 
 #[tokio::test]
@@ -212,34 +212,34 @@ async fn a_registry_that_keeps_something_else_is_not_believed() {
         manifest.then(|| answer(201, &[("docker-content-digest", &other)]))
     }))
     .await;
-    let error = push(&server, &artifact(None), Login::Nobody).await.expect_err("another digest");
+    let error = push(&server, &artifact(None), Login::Anonymous).await.expect_err("another digest");
     assert!(matches!(error, TransferError::Kept { what: TransferItem::Manifest, .. }), "{error}");
     let server = Server::start(registry(|asked| (asked.method == "POST").then(|| status(202)))).await;
-    let error = push(&server, &artifact(None), Login::Nobody).await.expect_err("no place");
+    let error = push(&server, &artifact(None), Login::Anonymous).await.expect_err("no place");
     assert!(matches!(error, TransferError::Address(AddressError::Malformed { .. })), "{error}");
-    let clear = |asked: &Asked| {
+    let clear = |asked: &ReceivedRequest| {
         (asked.method == "POST").then(|| answer(202, &[("location", "http://registry.example.com/upload")]))
     };
     let server = Server::start(registry(clear)).await;
-    let error = push(&server, &artifact(None), Login::Nobody).await.expect_err("in the clear");
+    let error = push(&server, &artifact(None), Login::Anonymous).await.expect_err("in the clear");
     assert!(matches!(error, TransferError::Address(AddressError::Unencrypted { .. })), "{error}");
 }
 
 /// A list, what is found where it leads, and how many reports come of it.
-type Listed = (String, fn() -> Answer, Result<usize, ()>);
+type Listed = (String, fn() -> ScriptedResponse, Result<usize, ()>);
 
 #[tokio::test]
-async fn broken_reports_are_passed_over_and_a_broken_list_is_told() {
+async fn broken_reports_are_passed_over_and_a_broken_list_is_reported() {
     let server = Server::start(registry(|_| None)).await;
-    let pushed = push(&server, &artifact(Some(b"{}")), Login::Nobody).await.expect("pushed");
+    let pushed = push(&server, &artifact(Some(b"{}")), Login::Anonymous).await.expect("pushed");
     let report = pushed.report.expect("a report");
     let missing = format!("/v2/a/b/manifests/{report}");
     let index = json!({"manifests": [
         {"mediaType": MANIFEST_TYPE, "digest": report, "size": 1, "artifactType": referrers::REPORT_TYPE},
     ]});
-    let lists = |list: String, report: fn() -> Answer| {
+    let lists = |list: String, report: fn() -> ScriptedResponse| {
         let (missing, inner) = (missing.clone(), registry(|_| None));
-        let listing = move |asked: &Asked| {
+        let listing = move |asked: &ReceivedRequest| {
             if asked.path.contains("/referrers/") {
                 assert_eq!(asked.query, format!("artifactType={}", referrers::REPORT_TYPE));
                 return ok(list.clone());
@@ -256,9 +256,9 @@ async fn broken_reports_are_passed_over_and_a_broken_list_is_told() {
     ];
     for (list, report, expected) in cases {
         let server = lists(list, report).await;
-        push(&server, &artifact(None), Login::Nobody).await.expect("pushed");
+        push(&server, &artifact(None), Login::Anonymous).await.expect("pushed");
         let target = format!("{}/a/b:1", server.address).parse().expect("a place");
-        let pulled = Client::new(Egress::system(), Login::Nobody, false).pull(&target, &|_, _| {}).await;
+        let pulled = Client::new(Egress::system(), Login::Anonymous, false).pull(&target, &|_, _| {}).await;
         assert_eq!(pulled.map(|pulled| pulled.reports.len()).map_err(|_| ()), expected);
     }
 }

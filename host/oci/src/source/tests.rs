@@ -12,7 +12,7 @@ use super::*;
 use crate::address::AddressError;
 use crate::digest::digest_of;
 use crate::manifest::{MANIFEST_TYPE, ManifestError};
-use crate::testing::{Answer, Asked, Server, at_once, ok, status};
+use crate::testing::{ReceivedRequest, ScriptedResponse, Server, at_once, ok, status};
 
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
@@ -33,7 +33,10 @@ fn manifest_of(component: &[u8]) -> Value {
 }
 
 /// A registry with one component, whose blob is at the usual place.
-fn honest(manifest: String, component: &'static [u8]) -> impl Fn(&Asked) -> Answer + Send + Sync + 'static {
+fn honest(
+    manifest: String,
+    component: &'static [u8],
+) -> impl Fn(&ReceivedRequest) -> ScriptedResponse + Send + Sync + 'static {
     let paths: BTreeMap<String, Vec<u8>> = [
         (format!("/v2/probes/redis/manifests/{}", digest_of(manifest.as_bytes())), manifest.into_bytes()),
         (format!("/v2/probes/redis/blobs/{}", digest_of(component)), component.to_vec()),
@@ -108,9 +111,9 @@ async fn long_pulls_tell_how_far_they_are() {
     let server = Server::start(honest(manifest.clone(), component)).await;
     let node = Node::new();
     assert_eq!(node.fetch(&reference_of(&server, &manifest)).await.expect("pulled").len(), component.len());
-    let told = node.progress.lock().expect("not poisoned").clone();
-    assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
-    assert!(told.iter().all(|(bytes, total)| bytes <= total && *total == 3 << 20), "{told:?}");
+    let requests = node.progress.lock().expect("not poisoned").clone();
+    assert!(!requests.is_empty() && requests.is_sorted(), "{requests:?}");
+    assert!(requests.iter().all(|(bytes, total)| bytes <= total && *total == 3 << 20), "{requests:?}");
 }
 
 #[tokio::test]
@@ -191,7 +194,7 @@ async fn a_registry_that_hangs_is_given_up() {
         if asked.path.contains("/manifests/") {
             ok(bytes.clone())
         } else {
-            Answer::Stuck(8, b"\0asm".to_vec())
+            ScriptedResponse::Stuck(8, b"\0asm".to_vec())
         }
     })
     .await;
@@ -231,7 +234,7 @@ async fn failures_that_pass_are_waited_out_and_refusals_are_not() {
         *count += 1;
         match *count {
             1 => status(503),
-            3 => Answer::Cut(8, b"\0a".to_vec()),
+            3 => ScriptedResponse::Cut(8, b"\0a".to_vec()),
             _ => honest_answer(asked),
         }
     })
@@ -252,9 +255,13 @@ async fn credentials_do_not_follow_a_redirect_to_another_server() {
     let away = format!("http://{}/somewhere?signature=1", store.address);
     let bytes = manifest.clone();
     let server = Server::start(move |asked| match &asked.authorization {
-        None => Answer::Whole(401, vec![("www-authenticate", "Basic realm=\"x\"".to_owned())], Vec::new()),
+        None => ScriptedResponse::Whole(
+            401,
+            vec![("www-authenticate", "Basic realm=\"x\"".to_owned())],
+            Vec::new(),
+        ),
         Some(_) if asked.path.contains("/manifests/") => ok(bytes.clone()),
-        Some(_) => Answer::Whole(307, vec![("location", away.clone())], Vec::new()),
+        Some(_) => ScriptedResponse::Whole(307, vec![("location", away.clone())], Vec::new()),
     })
     .await;
     let node = Node::new();
@@ -271,14 +278,15 @@ async fn only_the_registry_itself_says_whom_its_credentials_go_to() {
     let manifest = manifest_of(COMPONENT).to_string();
     let thief = Server::start(|_| ok(r#"{"token": "t0ken"}"#)).await;
     let challenge = format!(r#"Bearer realm="http://{}/token",service="s""#, thief.address);
-    let store =
-        Server::start(move |_| Answer::Whole(401, vec![("www-authenticate", challenge.clone())], Vec::new()))
-            .await;
+    let store = Server::start(move |_| {
+        ScriptedResponse::Whole(401, vec![("www-authenticate", challenge.clone())], Vec::new())
+    })
+    .await;
     let away = format!("http://{}/somewhere", store.address);
     let bytes = manifest.clone();
     let server = Server::start(move |asked| match asked.path.contains("/manifests/") {
         true => ok(bytes.clone()),
-        false => Answer::Whole(307, vec![("location", away.clone())], Vec::new()),
+        false => ScriptedResponse::Whole(307, vec![("location", away.clone())], Vec::new()),
     })
     .await;
     let node = Node::new();
@@ -294,20 +302,25 @@ async fn only_the_registry_itself_says_whom_its_credentials_go_to() {
 #[tokio::test]
 async fn redirects_end_and_do_not_lead_into_the_clear() {
     let manifest = manifest_of(COMPONENT).to_string();
-    let server =
-        Server::start(|asked| Answer::Whole(302, vec![("location", asked.path.clone())], Vec::new())).await;
+    let server = Server::start(|asked| {
+        ScriptedResponse::Whole(302, vec![("location", asked.path.clone())], Vec::new())
+    })
+    .await;
     let error = Node::new().refused(&reference_of(&server, &manifest)).await;
     assert!(matches!(error, TransferError::Redirects { .. }), "{error}");
     assert_eq!(server.asked().len(), 6);
 
     let away = vec![("location", "http://registry.example.com/x".to_owned())];
-    let server = Server::start(move |_| Answer::Whole(302, away.clone(), Vec::new())).await;
+    let server = Server::start(move |_| ScriptedResponse::Whole(302, away.clone(), Vec::new())).await;
     let error = Node::new().refused(&reference_of(&server, &manifest)).await;
     assert!(matches!(error, TransferError::Address(AddressError::Unencrypted { .. })), "{error}");
 }
 
 /// A registry that wants tokens, and gives them itself to clients with the password.
-fn with_tokens(manifest: String, realm: SocketAddr) -> impl Fn(&Asked) -> Answer + Send + Sync + 'static {
+fn with_tokens(
+    manifest: String,
+    realm: SocketAddr,
+) -> impl Fn(&ReceivedRequest) -> ScriptedResponse + Send + Sync + 'static {
     let honest = honest(manifest, COMPONENT);
     move |asked| match &asked.authorization {
         Some(token) if token == "Bearer t0ken" => honest(asked),
@@ -315,7 +328,7 @@ fn with_tokens(manifest: String, realm: SocketAddr) -> impl Fn(&Asked) -> Answer
             let challenge = format!(
                 r#"Bearer realm="http://{realm}/token",service="s",scope="repository:probes/redis:pull""#
             );
-            Answer::Whole(401, vec![("www-authenticate", challenge)], Vec::new())
+            ScriptedResponse::Whole(401, vec![("www-authenticate", challenge)], Vec::new())
         }
     }
 }
@@ -377,10 +390,10 @@ async fn an_identity_token_goes_as_a_form_and_never_in_a_url() {
 }
 
 #[tokio::test]
-async fn missing_wrong_and_unreadable_credentials_are_told_apart() {
+async fn missing_wrong_and_unreadable_credentials_are_distinguished() {
     let manifest = manifest_of(COMPONENT).to_string();
     let server = Server::start(|_| {
-        Answer::Whole(401, vec![("www-authenticate", "Basic realm=\"x\"".to_owned())], Vec::new())
+        ScriptedResponse::Whole(401, vec![("www-authenticate", "Basic realm=\"x\"".to_owned())], Vec::new())
     })
     .await;
     let (node, reference) = (Node::new(), reference_of(&server, &manifest));
@@ -402,9 +415,10 @@ async fn missing_wrong_and_unreadable_credentials_are_told_apart() {
     let error = fetch().await;
     assert!(matches!(error, TransferError::Credentials { .. }), "{error}");
 
-    let strange =
-        Server::start(|_| Answer::Whole(401, vec![("www-authenticate", "Negotiate".to_owned())], Vec::new()))
-            .await;
+    let strange = Server::start(|_| {
+        ScriptedResponse::Whole(401, vec![("www-authenticate", "Negotiate".to_owned())], Vec::new())
+    })
+    .await;
     let error = node.refused(&reference_of(&strange, &manifest)).await;
     assert!(matches!(error, TransferError::Challenge { .. }), "{error}");
 }

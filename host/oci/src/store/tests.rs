@@ -23,7 +23,7 @@ fn names(store: &Store) -> Vec<String> {
 }
 
 #[test]
-fn what_was_kept_comes_back_and_nobody_else_can_read_it() {
+fn what_was_kept_comes_back_and_no_one_else_can_read_it() {
     let folder = folder();
     let store = store(folder.path());
     let digest = digest_of(b"component");

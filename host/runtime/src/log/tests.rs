@@ -90,7 +90,7 @@ proptest! {
 }
 
 #[test]
-fn a_log_that_was_moved_away_is_opened_anew() {
+fn a_log_that_was_moved_away_is_opened_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("made/here/0.log");
     let log = LogFile::open(&path).expect("it can be made");

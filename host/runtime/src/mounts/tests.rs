@@ -11,7 +11,7 @@ fn mount(container_path: &str, read_only: bool) -> Mount {
     }
 }
 
-fn told(mounts: &[(&str, bool, Kind)]) -> Result<Vec<String>, String> {
+fn reported(mounts: &[(&str, bool, Kind)]) -> Result<Vec<String>, String> {
     let mounts: Vec<_> =
         mounts.iter().map(|(path, read_only, kind)| (mount(path, *read_only), *kind)).collect();
     let plan = plan(&mounts).map_err(|error| error.to_string())?;
@@ -42,7 +42,11 @@ fn folders_are_handed_over_and_files_are_gathered_by_folder() {
         // A folder whose name only begins alike isn't the one that the file is in.
         (&[("/data-2/note", false, File), ("/data", false, Folder)], &["/data rw", "/data-2 rw of note rw"]),
     ] {
-        assert_eq!(told(mounts), Ok(expected.iter().map(|line| (*line).to_owned()).collect()), "{mounts:?}");
+        assert_eq!(
+            reported(mounts),
+            Ok(expected.iter().map(|line| (*line).to_owned()).collect()),
+            "{mounts:?}"
+        );
     }
 }
 
@@ -63,7 +67,7 @@ fn mounts_that_cannot_be_had_are_named() {
         (&[("/data", false, Folder), ("/data/deep/note", false, File)], "can't be mounted into /data"),
         (&[("/", false, Folder), ("/etc/hosts", false, File)], "can't be mounted into /,"),
     ] {
-        let error = told(mounts).expect_err(words);
+        let error = reported(mounts).expect_err(words);
         assert!(error.contains(words), "{mounts:?}: {error}");
     }
 }

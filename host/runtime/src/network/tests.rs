@@ -10,7 +10,7 @@ fn address(text: &str) -> SocketAddr {
 
 #[test]
 fn binds_go_to_the_pods_address_or_nowhere() {
-    for (wanted, expected) in [
+    for (requested, expected) in [
         ("0.0.0.0:80", Ok("127.88.0.7:80")),
         ("0.0.0.0:0", Ok("127.88.0.7:0")),
         ("127.88.0.7:80", Ok("127.88.0.7:80")),
@@ -20,14 +20,14 @@ fn binds_go_to_the_pods_address_or_nowhere() {
         ("[::]:80", Err(Refusal::NoIpv6)),
         ("[::1]:80", Err(Refusal::NoIpv6)),
     ] {
-        assert_eq!(Network::Pod(OWN).bind(address(wanted)), expected.map(address), "{wanted}");
-        assert_eq!(Network::Host.bind(address(wanted)), Ok(address(wanted)), "{wanted}");
+        assert_eq!(Network::Pod(OWN).bind(address(requested)), expected.map(address), "{requested}");
+        assert_eq!(Network::Host.bind(address(requested)), Ok(address(requested)), "{requested}");
     }
 }
 
 #[test]
 fn traffic_goes_to_pods_or_nowhere() {
-    for (wanted, expected) in [
+    for (requested, expected) in [
         ("127.88.0.8:80", Ok("127.88.0.8:80")),
         ("127.88.0.7:80", Ok("127.88.0.7:80")),
         ("127.0.0.1:80", Ok("127.88.0.7:80")),
@@ -37,8 +37,8 @@ fn traffic_goes_to_pods_or_nowhere() {
         ("[::1]:80", Err(Refusal::NoIpv6)),
         ("[::ffff:127.88.0.8]:80", Err(Refusal::NoIpv6)),
     ] {
-        assert_eq!(Network::Pod(OWN).reach(address(wanted)), expected.map(address), "{wanted}");
-        assert_eq!(Network::Host.reach(address(wanted)), Ok(address(wanted)), "{wanted}");
+        assert_eq!(Network::Pod(OWN).reach(address(requested)), expected.map(address), "{requested}");
+        assert_eq!(Network::Host.reach(address(requested)), Ok(address(requested)), "{requested}");
     }
 }
 

@@ -83,8 +83,8 @@ impl Pods {
                 Some(Arc::new(LogFile::open(path).map_err(failed)?))
             }
         };
-        let (wanted, private) = (record.config.mounts.clone(), self.mounts.join(new_id()));
-        let placing = tokio::task::spawn_blocking(move || mounts::place(&wanted, private));
+        let (requested, private) = (record.config.mounts.clone(), self.mounts.join(new_id()));
+        let placing = tokio::task::spawn_blocking(move || mounts::place(&requested, private));
         match placing.await.map_err(|_cancelled| ImageError::Ending)? {
             Ok(placed) => {
                 let mounts = Arc::new(placed);

@@ -3,9 +3,9 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_runtime_that_is_still_being_taken_apart_is_waited_for_and_one_that_stays_is_told_of() {
+async fn a_runtime_that_is_still_being_taken_apart_is_waited_for_and_one_that_stays_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
-    let first = lock(folder.path()).await.expect("nobody has it");
+    let first = lock(folder.path()).await.expect("no one has it");
     let began = Instant::now();
     let refused = lock(folder.path()).await.expect_err("the first has it").to_string();
     assert_eq!(began.elapsed(), LOCK_WAIT_MAX);

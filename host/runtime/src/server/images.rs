@@ -31,7 +31,7 @@ fn named(image: Option<ImageSpec>) -> Result<String, Status> {
 
 impl ImageServer {
     fn list(&self, filter: Option<ImageFilter>) -> Vec<Image> {
-        let wanted = filter.and_then(|filter| filter.image).map(|image| image.image).unwrap_or_default();
+        let requested = filter.and_then(|filter| filter.image).map(|image| image.image).unwrap_or_default();
         let mut by_id: BTreeMap<String, Vec<Pulled>> = BTreeMap::new();
         for image in self.images.list() {
             by_id.entry(image.id.clone()).or_default().push(image);
@@ -39,7 +39,9 @@ impl ImageServer {
         by_id
             .iter()
             .filter(|(id, pulled)| {
-                wanted.is_empty() || **id == wanted || pulled.iter().any(|image| image.reference == wanted)
+                requested.is_empty()
+                    || **id == requested
+                    || pulled.iter().any(|image| image.reference == requested)
             })
             .map(|(id, pulled)| convert::image(id, pulled))
             .collect()

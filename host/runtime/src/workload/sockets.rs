@@ -70,7 +70,7 @@ fn may_use(network: Network, address: SocketAddr, usage: SocketAddrUse) -> bool 
             IpAddr::V4(ip) => is_pod_address(ip),
             IpAddr::V6(_) => false,
         },
-        // Anybody on this machine may come; no one else can reach a loopback address.
+        // Anyone on this machine may come; no one else can reach a loopback address.
         SocketAddrUse::TcpAccept | SocketAddrUse::UdpReceive => true,
     }
 }

@@ -103,14 +103,14 @@ impl Drop for Logged {
 /// command isn't held up.
 pub(crate) struct CapturedOutput {
     bytes: Mutex<Vec<u8>>,
-    room: Arc<AtomicUsize>,
+    remaining: Arc<AtomicUsize>,
 }
 
 impl CapturedOutput {
     /// Both outputs of a command, together at most `bytes_max`.
     pub(crate) fn both(bytes_max: usize) -> [Arc<Self>; 2] {
-        let room = Arc::new(AtomicUsize::new(bytes_max));
-        [(); 2].map(|()| Arc::new(Self { bytes: Mutex::default(), room: room.clone() }))
+        let remaining = Arc::new(AtomicUsize::new(bytes_max));
+        [(); 2].map(|()| Arc::new(Self { bytes: Mutex::default(), remaining: remaining.clone() }))
     }
 
     /// What was kept until now.
@@ -121,9 +121,10 @@ impl CapturedOutput {
 
 impl Sink for CapturedOutput {
     fn take(&self, output: &[u8]) {
-        let fits = |room: usize| Some(room.saturating_sub(output.len()));
-        let room = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).unwrap_or_default();
-        let kept = &output[..output.len().min(room)];
+        let fits = |remaining: usize| Some(remaining.saturating_sub(output.len()));
+        let remaining =
+            self.remaining.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).unwrap_or_default();
+        let kept = &output[..output.len().min(remaining)];
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(kept);
     }
 }

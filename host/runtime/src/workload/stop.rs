@@ -53,7 +53,7 @@ impl StopSignal {
     pub(crate) async fn ask(&self) {
         self.asked.cancel();
         let doors = self.listeners().clone();
-        // Whether anybody was there doesn't matter.
+        // Whether a receiver was there doesn't matter.
         _ = join_all(
             doors
                 .into_iter()

@@ -143,7 +143,7 @@ async fn accept<F>(
     }
     tasks.close();
     let _ = tokio::time::timeout(STOP_GRACE, tasks.wait()).await;
-    // Streams hear of the stop themselves.
+    // Streams watch for the stop themselves.
     server.tasks.close();
     let _ = tokio::time::timeout(STOP_GRACE, server.tasks.wait()).await;
 }

@@ -20,12 +20,14 @@ impl KubeletServer {
     }
 
     /// Whether the pod may be meant by this UID: it is its own, or its mirror's (upstream: `TranslatePodUID`).
-    fn has_uid(&self, pod: &Pod, wanted: Option<&str>) -> bool {
-        let Some(wanted) = wanted.filter(|wanted| *wanted != PodUid::of(pod).as_str()) else { return true };
+    fn has_uid(&self, pod: &Pod, expected: Option<&str>) -> bool {
+        let Some(expected) = expected.filter(|expected| *expected != PodUid::of(pod).as_str()) else {
+            return true;
+        };
         let Some(mirrors) = &self.parts.mirrors else { return false };
         let mirrors = mirrors.borrow();
         let mirror = mirrors.get(&PodFullName::of(pod)).filter(|mirror| is_mirror_of(mirror, pod));
-        mirror.is_some_and(|mirror| PodUid::of(mirror).as_str() == wanted)
+        mirror.is_some_and(|mirror| PodUid::of(mirror).as_str() == expected)
     }
 
     /// The running container that is meant.

@@ -64,8 +64,8 @@ impl LogReader {
     /// The next piece.
     pub(super) async fn next(&mut self) -> io::Result<Piece> {
         while !self.lines.is_full() {
-            let room = self.end.map_or(u64::MAX, |end| end.saturating_sub(self.offset));
-            let length = usize::try_from(room).unwrap_or(READ_BYTES).min(READ_BYTES);
+            let remaining = self.end.map_or(u64::MAX, |end| end.saturating_sub(self.offset));
+            let length = usize::try_from(remaining).unwrap_or(READ_BYTES).min(READ_BYTES);
             let (file, offset) = (self.file.clone(), self.offset);
             let read = blocking(move || {
                 let mut bytes = vec![0; length];

@@ -19,7 +19,7 @@ use witlet_core::node::allocatable::Reservations;
 use witlet_core::pod::PodUid;
 use witlet_core::stats::{ContainerUsage, CpuTime};
 use witlet_ports::{
-    AgentStats, AgentView, Clock, ContainerStats, Left, NodeGauge, NodeImage, NodeReadings, ProbeCounts,
+    AgentStats, AgentView, Clock, ContainerStats, Left, NodeImage, NodeReader, NodeReadings, ProbeCounts,
     ProbeTotals, RecordedEvent, RuntimeError, RuntimeStats,
 };
 
@@ -279,7 +279,7 @@ impl RuntimeStats for Runtime {
 struct Machine(AtomicU64);
 
 #[async_trait]
-impl NodeGauge for Machine {
+impl NodeReader for Machine {
     async fn read(&self) -> NodeReadings {
         let cpu = Some(Duration::from_secs(self.0.fetch_add(1, Ordering::Relaxed)));
         NodeReadings { pids: Some(Left { capacity: 1000, available: 900 }), cpu, ..NodeReadings::default() }
@@ -292,7 +292,7 @@ impl NodeGauge for Machine {
 
 fn usage_ports(stats: Arc<Runtime>) -> UsagePorts {
     let reservations = Reservations { system: [("pid".to_owned(), 50)].into(), ..Reservations::default() };
-    UsagePorts { stats, gauge: Arc::new(Machine::default()), reservations, clock: Arc::new(Epoch) }
+    UsagePorts { stats, node_reader: Arc::new(Machine::default()), reservations, clock: Arc::new(Epoch) }
 }
 
 #[tokio::test]

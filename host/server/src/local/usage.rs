@@ -13,7 +13,7 @@ use witlet_core::node::allocatable::{self, Reservations};
 use witlet_core::node::{ResourceUse, resource_use};
 use witlet_core::pod::{PodUid, quantity};
 use witlet_core::stats::{ContainerMetrics, Measured, metrics};
-use witlet_ports::{Clock, ContainerStats, NodeGauge, RuntimeError, RuntimeStats};
+use witlet_ports::{Clock, ContainerStats, NodeReader, RuntimeError, RuntimeStats};
 
 /// CPU is what was used in this time.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ pub struct UsagePorts {
     /// What containers use.
     pub stats: Arc<dyn RuntimeStats>,
     /// What the node has left.
-    pub gauge: Arc<dyn NodeGauge>,
+    pub node_reader: Arc<dyn NodeReader>,
     /// What of it isn't for pods.
     pub reservations: Reservations,
     /// The time of measurements.
@@ -49,8 +49,8 @@ impl UsageMeter {
 
     /// Capacity, reservations and use of each resource of the node.
     pub(super) async fn node(&self, node: &Node, pods: &[Arc<Pod>]) -> Value {
-        let UsagePorts { gauge, reservations, .. } = &self.ports;
-        let read = || async { timeout(NODE_TIMEOUT, gauge.read()).await.unwrap_or_default() };
+        let UsagePorts { node_reader, reservations, .. } = &self.ports;
+        let read = || async { timeout(NODE_TIMEOUT, node_reader.read()).await.unwrap_or_default() };
         let (before, began) = (read().await.cpu, Instant::now());
         sleep(NODE_WINDOW).await;
         let readings = read().await;

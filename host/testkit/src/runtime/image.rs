@@ -65,8 +65,8 @@ impl FakeImage {
 
     /// Whether the registry gives it to who shows these credentials.
     pub(super) fn is_for(&self, auth: Option<&ImageAuth>) -> bool {
-        let has = |wanted: &Option<String>, field: fn(&ImageAuth) -> &str| {
-            wanted.as_deref().is_none_or(|wanted| auth.map(field) == Some(wanted))
+        let has = |given: &Option<String>, field: fn(&ImageAuth) -> &str| {
+            given.as_deref().is_none_or(|given| auth.map(field) == Some(given))
         };
         has(&self.wants_user, |auth| &auth.username) && has(&self.wants_password, |auth| &auth.password)
     }

@@ -1,6 +1,6 @@
 //! Pods that may not run, or not yet.
 
-use super::world::{Role, Seen, Unfulfilled, World, ensure, eventually, plays};
+use super::world::{NodeSnapshot, Role, Unfulfilled, World, ensure, eventually, plays};
 use crate::pod;
 
 type Verdict = Result<(), Unfulfilled>;
@@ -42,7 +42,7 @@ pub(super) async fn a_pod_whose_host_port_is_taken_is_rejected(world: &mut dyn W
     eventually(world, "the first is admitted", |seen| seen.is_admitted("first", "app")).await?;
     let second = takes(world, "second");
     world.put("second", vec![second]).await;
-    let has_failed = |seen: &Seen| seen.phase("second") == "Failed" && seen.runtime.is_some();
+    let has_failed = |seen: &NodeSnapshot| seen.phase("second") == "Failed" && seen.runtime.is_some();
     let seen = eventually(world, "the second failed", has_failed).await?;
     let reason =
         seen.pod("second").and_then(|pod| pod.status.as_ref()).and_then(|status| status.reason.as_deref());
@@ -52,8 +52,8 @@ pub(super) async fn a_pod_whose_host_port_is_taken_is_rejected(world: &mut dyn W
 }
 
 pub(super) async fn a_deferred_pod_is_blocked_and_runs_once_it_is_admitted(world: &mut dyn World) -> Verdict {
-    let is_blocked = |seen: &Seen| seen.waiting_reason("later", "app") == Some("Blocked");
-    // On a busy machine a short wait may be over before anybody looks: then there has to be a longer one.
+    let is_blocked = |seen: &NodeSnapshot| seen.waiting_reason("later", "app") == Some("Blocked");
+    // On a busy machine a short wait may be over before the case looks: then there has to be a longer one.
     for seconds in DEFERRED_SECONDS {
         let manifest = pod("later").grace_seconds(1).container(plays(world, "app", Role::Sleeper)).build();
         let Some(manifest) = world.deferred(manifest, seconds) else { return nothing_defers() };
@@ -91,7 +91,7 @@ pub(super) async fn a_deferred_pod_can_be_removed(world: &mut dyn World) -> Verd
     eventually(world, "the pod is blocked", |seen| seen.waiting_reason("never", "app") == Some("Blocked"))
         .await?;
     world.remove("never").await;
-    let is_gone = |seen: &Seen| seen.pod("never").is_none() && seen.runtime.is_some();
+    let is_gone = |seen: &NodeSnapshot| seen.pod("never").is_none() && seen.runtime.is_some();
     let seen = eventually(world, "the pod is gone", is_gone).await?;
     ensure(seen.runtime_has_nothing_of("never"), || format!("something of it was started: {seen}"))
 }

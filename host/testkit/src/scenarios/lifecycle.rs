@@ -67,9 +67,9 @@ pub(super) async fn a_crashing_container_is_restarted_with_a_delay(world: &mut d
     ensure(seen.phase("crasher") == "Running", || format!("its phase: {seen}"))?;
     let message = seen.container("crasher", "app").and_then(|status| status.state.clone());
     let message = message.and_then(|state| state.waiting).and_then(|waiting| waiting.message);
-    let told =
+    let is_reported =
         message.is_some_and(|message| message.starts_with("back-off ") && message.contains("container=app"));
-    ensure(told, || format!("the delay isn't told: {seen}"))?;
+    ensure(is_reported, || format!("the delay isn't reported: {seen}"))?;
     eventually(world, "it was restarted twice", |seen| seen.restarts("crasher", "app") >= 2).await?;
     Ok(())
 }
@@ -116,13 +116,13 @@ pub(super) async fn an_edited_manifest_is_a_new_pod_after_the_old_one_ended(
     let new = one(world, "edited", Role::Sleeper).build();
     world.put("edited", vec![new]).await;
     // At no time may two pods of one name run.
-    let both = |seen: &super::world::Seen| {
+    let both = |seen: &super::world::NodeSnapshot| {
         let runs = |pod: &&witlet_core::runtime::RuntimePod| {
             pod.containers.iter().any(|container| container.state == ContainerRunState::Running)
         };
         seen.in_runtime("edited").into_iter().filter(runs).count() > 1
     };
-    let after = eventually(world, "the new pod runs, or runs beside the old one", |seen| {
+    let after = eventually(world, "the new pod runs, or runs next to the old one", |seen| {
         let is_new = seen.pods.iter().any(|pod| uid(Some(pod)) != old_uid && pod.metadata.uid.is_some());
         let old_gone = !seen.pods.iter().any(|pod| uid(Some(pod)) == old_uid);
         both(seen) || (is_new && old_gone && seen.is_ready("edited"))
@@ -151,8 +151,9 @@ pub(super) async fn an_edited_manifest_with_a_fixed_uid_restarts_only_the_change
         seen.restarts("updated", "changes") == 1 && seen.is_ready("updated")
     })
     .await?;
-    let id =
-        |seen: &super::world::Seen| seen.container("updated", "stays").and_then(|s| s.container_id.clone());
+    let id = |seen: &super::world::NodeSnapshot| {
+        seen.container("updated", "stays").and_then(|s| s.container_id.clone())
+    };
     ensure(id(&before) == id(&after) && id(&after).is_some(), || {
         format!("the other was restarted: {after}")
     })?;

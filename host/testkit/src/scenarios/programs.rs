@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use witlet_core::runtime::ContainerRunState;
 
-use super::world::{Deed, Programs, Seen, Unfulfilled, World, ensure, eventually};
+use super::world::{Deed, NodeSnapshot, Programs, Unfulfilled, World, ensure, eventually};
 
 type Verdict = Result<(), Unfulfilled>;
 
@@ -34,7 +34,7 @@ impl Stage {
         Ok(Self { programs, folder })
     }
 
-    /// A container that does these things, with these fields beside.
+    /// A container that does these things, with these additional fields.
     fn container(&self, name: &str, deeds: &[Deed], with: &Value) -> Value {
         let workload = (self.programs.workload)(deeds);
         let mut container = json!({
@@ -68,7 +68,7 @@ impl Stage {
         probe
     }
 
-    /// A pod of this spec with the folder as a volume, and others beside it.
+    /// A pod of this spec with the folder as a volume, and others.
     fn pod(&self, name: &str, mut spec: Value, volumes: &[Value]) -> Pod {
         let mut all = vec![json!({"name": "shared", "hostPath": {"path": self.folder, "type": "Directory"}})];
         all.extend_from_slice(volumes);
@@ -98,7 +98,7 @@ fn write(file: &str) -> Deed {
     Deed::Write(shared(file), "yes".to_owned())
 }
 
-fn is_running(seen: &Seen, pod: &str, container: &str) -> bool {
+fn is_running(seen: &NodeSnapshot, pod: &str, container: &str) -> bool {
     let of_pod = seen.in_runtime(pod);
     let mut containers = of_pod.iter().flat_map(|pod| &pod.containers);
     containers.any(|c| c.name == container && c.state == ContainerRunState::Running)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use witlet_core::runtime::ContainerRunState;
 
-use super::world::{Role, Seen, Unfulfilled, World, ensure, eventually, plays};
+use super::world::{NodeSnapshot, Role, Unfulfilled, World, ensure, eventually, plays};
 use crate::pod;
 
 type Verdict = Result<(), Unfulfilled>;
@@ -12,7 +12,7 @@ type Verdict = Result<(), Unfulfilled>;
 /// Enough pods to see one that was forgotten.
 const PODS: usize = 10;
 
-async fn run_pods(world: &mut dyn World) -> Result<Seen, Unfulfilled> {
+async fn run_pods(world: &mut dyn World) -> Result<NodeSnapshot, Unfulfilled> {
     for n in 0..PODS {
         let name = format!("p{n}");
         let manifest = pod(&name).grace_seconds(1).container(plays(world, "app", Role::Sleeper)).build();
@@ -21,12 +21,12 @@ async fn run_pods(world: &mut dyn World) -> Result<Seen, Unfulfilled> {
     eventually(world, "all pods run", |seen| all_ready(seen) && seen.runtime.is_some()).await
 }
 
-fn all_ready(seen: &Seen) -> bool {
+fn all_ready(seen: &NodeSnapshot) -> bool {
     (0..PODS).all(|n| seen.is_ready(&format!("p{n}")))
 }
 
 /// Every sandbox and container of the runtime, with the state of each container.
-fn inventory(seen: &Seen) -> BTreeMap<String, Option<ContainerRunState>> {
+fn inventory(seen: &NodeSnapshot) -> BTreeMap<String, Option<ContainerRunState>> {
     let pods = || seen.runtime.iter().flatten();
     let sandboxes = pods().flat_map(|pod| &pod.sandboxes).map(|s| (s.id.to_string(), None));
     let containers = pods().flat_map(|pod| &pod.containers);
@@ -68,7 +68,9 @@ pub(super) async fn a_pod_removed_while_the_agent_was_away_is_ended(world: &mut 
     Ok(())
 }
 
-pub(super) async fn a_runtime_that_was_away_is_told_and_nothing_is_lost(world: &mut dyn World) -> Verdict {
+pub(super) async fn a_runtime_that_was_away_is_reported_and_nothing_is_lost(
+    world: &mut dyn World,
+) -> Verdict {
     let before = run_pods(world).await?;
     eventually(world, "the node is ready", |seen| seen.node_ready() == Some(true)).await?;
     world.stop_runtime().await.map_err(Unfulfilled::NotHere)?;

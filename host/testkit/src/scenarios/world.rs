@@ -48,7 +48,7 @@ pub enum Deed {
 /// Programs that really run, made of [`Deed`]s.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// A folder of the machine that pods may mount and everybody may write to.
+    /// A folder of the machine that pods may mount and all users may write to.
     pub folder: PathBuf,
     /// The container that does these things one after the other, until one fails.
     pub workload: fn(&[Deed]) -> Workload,
@@ -87,7 +87,7 @@ pub trait World: Send + Sync {
     /// The node's name, which the names of its pods end in.
     fn node_name(&self) -> String;
     /// How long anything may take before a scenario gives up on it. Long: only what fails waits for it.
-    fn patience(&self) -> Duration;
+    fn timeout(&self) -> Duration;
     /// Writes a manifest with these pods, in the place of what was there.
     async fn put(&mut self, manifest: &str, pods: Vec<Pod>);
     /// Removes a manifest.
@@ -121,12 +121,12 @@ pub(super) fn plays(world: &dyn World, name: &str, role: Role) -> ContainerBuild
 pub(super) async fn eventually(
     world: &dyn World,
     what: &str,
-    wanted: impl Fn(&Seen) -> bool,
-) -> Result<Seen, Unfulfilled> {
-    let deadline = Instant::now() + world.patience();
+    expected: impl Fn(&NodeSnapshot) -> bool,
+) -> Result<NodeSnapshot, Unfulfilled> {
+    let deadline = Instant::now() + world.timeout();
     loop {
-        let seen = Seen::now(world).await;
-        if let Some(seen) = seen.as_ref().filter(|seen| wanted(seen)) {
+        let seen = NodeSnapshot::now(world).await;
+        if let Some(seen) = seen.as_ref().filter(|seen| expected(seen)) {
             return Ok(seen.clone());
         }
         if Instant::now() >= deadline {
@@ -144,7 +144,7 @@ pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<
 
 /// One look at a world: at the agent's pods first, and then at the others, so that they may be newer.
 #[derive(Clone)]
-pub(super) struct Seen {
+pub(super) struct NodeSnapshot {
     node_name: String,
     pub(super) pods: Vec<Pod>,
     /// None while the runtime doesn't answer.
@@ -152,7 +152,7 @@ pub(super) struct Seen {
     pub(super) node: Option<Node>,
 }
 
-impl Seen {
+impl NodeSnapshot {
     /// None while the agent doesn't answer.
     async fn now(world: &dyn World) -> Option<Self> {
         Some(Self {
@@ -217,7 +217,7 @@ impl Seen {
     }
 }
 
-impl std::fmt::Display for Seen {
+impl std::fmt::Display for NodeSnapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut lines = Vec::new();
         for pod in &self.pods {
@@ -273,7 +273,7 @@ impl World for FakeWorld {
         crate::NODE_NAME.to_owned()
     }
 
-    fn patience(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         Duration::from_secs(3600)
     }
 

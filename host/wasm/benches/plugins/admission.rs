@@ -13,14 +13,14 @@ use serde_json::json;
 use witlet_core::admission::{AdmissionRequest, Operation, Verdict};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
-use witlet_wasm::direct::{Asked, DirectHost, DirectOptions, DirectPlugin, Question};
+use witlet_wasm::direct::{CallReport, DirectHost, DirectOptions, DirectPlugin, PreparedRequest};
 use witlet_wasm::engine;
 use witlet_wasm::plugin::config::{Grants, MEMORY_BYTES_DEFAULT};
 use witlet_wasm::role::Role;
 
 use crate::floor;
 use crate::loading;
-use crate::measure::{self, FixedClock, WARM, report, report_times, resident_exactly, told};
+use crate::measure::{self, FixedClock, WARM, describe, report, report_times, resident_exactly};
 
 /// Rounds per measurement.
 const ROUNDS: u32 = 30;
@@ -100,15 +100,15 @@ fn pod(bytes: usize, containers: usize) -> Result<Pod, String> {
             }),
             ..Pod::default()
         };
-        if serde_json::to_string(&pod).map_err(told)?.len() >= bytes {
+        if serde_json::to_string(&pod).map_err(describe)?.len() >= bytes {
             return Ok(pod);
         }
         variables += 1;
     }
 }
 
-fn question(bytes: usize, containers: usize) -> Result<Question, String> {
-    Ok(Question::new(AdmissionRequest {
+fn request(bytes: usize, containers: usize) -> Result<PreparedRequest, String> {
+    Ok(PreparedRequest::new(AdmissionRequest {
         operation: Operation::Add,
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(pod(bytes, containers)?),
@@ -119,17 +119,17 @@ fn question(bytes: usize, containers: usize) -> Result<Question, String> {
 }
 
 /// Asks, and gives the instance's linear memory.
-fn ask(plugin: &DirectPlugin, question: &Question) -> Result<usize, String> {
-    match plugin.ask(question) {
-        Asked { result: Ok(Verdict::Admit), memory_bytes_peak, .. } => Ok(memory_bytes_peak),
-        Asked { result: Ok(other), .. } => Err(format!("an unexpected verdict: {other:?}")),
-        Asked { result: Err(error), .. } => Err(error.sentence()),
+fn ask(plugin: &DirectPlugin, request: &PreparedRequest) -> Result<usize, String> {
+    match plugin.ask(request) {
+        CallReport { result: Ok(Verdict::Admit), memory_bytes_peak, .. } => Ok(memory_bytes_peak),
+        CallReport { result: Ok(other), .. } => Err(format!("an unexpected verdict: {other:?}")),
+        CallReport { result: Err(error), .. } => Err(error.sentence()),
     }
 }
 
 async fn calls() -> Result<bool, String> {
     let (_folder, compiler) = measure::compiler()?;
-    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(told)?;
+    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(describe)?;
     let mut kept = true;
     for (guest, wasm, budgeted) in
         [("getters", witlet_test_guests::NO_LATEST_TAG, true), ("json", witlet_test_guests::HOSTILE, false)]
@@ -137,11 +137,11 @@ async fn calls() -> Result<bool, String> {
         for (instance, warm) in [("fresh", None), ("warm", Some(WARM))] {
             let config = if budgeted { json!({}) } else { json!("decode-json") };
             let options = DirectOptions { config, warm, timeout: TIMEOUT, ..DirectOptions::default() };
-            let plugin = host.admission(wasm.into(), options).await.map_err(told)?;
+            let plugin = host.admission(wasm.into(), options).await.map_err(describe)?;
             let floor = floor::synchronous(host.engine(), ROUNDS, CALLS)?;
             for (size, bytes, containers) in SIZES {
-                let question = question(bytes, containers)?;
-                let times = measure::time(ROUNDS, CALLS, || ask(&plugin, &question).map(|_| ()))?;
+                let request = request(bytes, containers)?;
+                let times = measure::time(ROUNDS, CALLS, || ask(&plugin, &request).map(|_| ()))?;
                 let budget = budgeted.then_some(match warm {
                     None => FRESH_FLOORS_BUDGET * floor.fastest,
                     Some(_) => WARM_BUDGET_MICROSECONDS,
@@ -155,9 +155,9 @@ async fn calls() -> Result<bool, String> {
 
 async fn memory() -> Result<(), String> {
     let (_folder, compiler) = measure::compiler()?;
-    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(told)?;
+    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(describe)?;
     let floor = floor::memory_synchronous(host.engine(), ALIVE)?;
-    let question = question(SIZES[0].1, SIZES[0].2)?;
+    let request = request(SIZES[0].1, SIZES[0].2)?;
     let mut plugins = Vec::with_capacity(ALIVE);
     for _ in 0..ALIVE {
         let options = DirectOptions {
@@ -167,11 +167,11 @@ async fn memory() -> Result<(), String> {
             ..DirectOptions::default()
         };
         let wasm = witlet_test_guests::NO_LATEST_TAG.into();
-        plugins.push(host.admission(wasm, options).await.map_err(told)?);
+        plugins.push(host.admission(wasm, options).await.map_err(describe)?);
     }
     let (before, mut linear) = (resident_exactly(), 0);
     for plugin in &plugins {
-        linear = linear.max(ask(plugin, &question)?);
+        linear = linear.max(ask(plugin, &request)?);
     }
     let taken = (resident_exactly() - before) / ALIVE as f64;
     report("admission/memory/resident", "KB", taken / 1e3, Some(floor / 1e3));

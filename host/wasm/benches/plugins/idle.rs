@@ -1,4 +1,4 @@
-//! What loaded built-ins cost while nothing happens: a process with all of them beside one with none.
+//! What loaded built-ins cost while nothing happens: a process with all of them compared with one with none.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -9,7 +9,7 @@ use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::config::Grants;
 use witlet_wasm::plugin::{Builtin, PluginState};
 
-use crate::measure::{self, Line, cache, cpu_seconds, report, resident, told};
+use crate::measure::{self, Line, cache, cpu_seconds, describe, report, resident};
 use crate::probe::http_grants;
 use crate::probe_rate::host;
 
@@ -27,7 +27,7 @@ const EPOCH_WAKES_MAX: f64 = 2.0;
 const CPU_BUDGET_PERCENT: f64 = 0.1;
 
 pub(crate) fn measure() -> Result<bool, String> {
-    let folder = tempfile::TempDir::new().map_err(told)?;
+    let folder = tempfile::TempDir::new().map_err(describe)?;
     // The first start fills the cache.
     run(folder.path(), BUILTINS, Duration::ZERO)?;
     let none = run(folder.path(), 0, WINDOW)?;
@@ -57,15 +57,15 @@ pub(crate) fn measure() -> Result<bool, String> {
 }
 
 fn run(folder: &std::path::Path, builtins: usize, window: Duration) -> Result<Value, String> {
-    let output = Command::new(std::env::current_exe().map_err(told)?)
+    let output = Command::new(std::env::current_exe().map_err(describe)?)
         .args([CHILD, &builtins.to_string(), &window.as_secs().to_string()])
         .arg(cache(folder))
         .output()
-        .map_err(told)?;
+        .map_err(describe)?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    serde_json::from_slice(&output.stdout).map_err(told)
+    serde_json::from_slice(&output.stdout).map_err(describe)
 }
 
 /// What the daemon has, and one that is off there.
@@ -85,7 +85,8 @@ fn builtins(count: usize) -> Vec<Builtin> {
 #[allow(clippy::print_stdout, reason = "its parent reads it")]
 pub(crate) fn child(words: &[String]) -> Result<(), String> {
     let [count, seconds, cache] = words else { return Err("three arguments, please".to_owned()) };
-    let (count, seconds): (usize, u64) = (count.parse().map_err(told)?, seconds.parse().map_err(told)?);
+    let (count, seconds): (usize, u64) =
+        (count.parse().map_err(describe)?, seconds.parse().map_err(describe)?);
     let found = measure::runtime()?.block_on(async {
         let host = host(CompilerConfig::new(std::path::PathBuf::from(cache)), builtins(count)).await?;
         let loaded = host.list().iter().filter(|status| status.state == PluginState::Ready).count();

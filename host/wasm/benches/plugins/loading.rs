@@ -10,14 +10,14 @@ use witlet_wasm::engine::{self, EngineKind};
 use witlet_wasm::plugin::config::Grants;
 use witlet_wasm::role::Role;
 
-use crate::measure::{self, FixedClock, told};
+use crate::measure::{self, FixedClock, describe};
 
 /// Loads of each kind; the fastest counts.
 const LOADS_COLD: usize = 3;
 /// See [`LOADS_COLD`].
 const LOADS_CACHED: usize = 20;
 
-/// Milliseconds of the fastest load with and without the cache, beside the compiler alone and the mapping alone.
+/// Milliseconds of the fastest load with and without the cache, compared with the compiler alone and the mapping alone.
 pub(crate) async fn report(
     role: Role,
     wasm: &'static [u8],
@@ -33,7 +33,7 @@ pub(crate) async fn report(
     let mut cached = f64::INFINITY;
     for _ in 0..LOADS_COLD {
         let (_folder, compiler) = measure::compiler()?;
-        let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(told)?;
+        let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(describe)?;
         // The engine of those that wait is made for the first plugin: that is no part of a load.
         load(&host, Role::Probe, crate::probe::shipped("tcpSocket")?, &Grants::default(), &Value::Null)
             .await?;
@@ -58,9 +58,9 @@ async fn load(
         DirectOptions { config: config.clone(), grants: grants.clone(), ..DirectOptions::default() };
     let start = Instant::now();
     match role {
-        Role::Admission => drop(host.admission(wasm.into(), options).await.map_err(told)?),
+        Role::Admission => drop(host.admission(wasm.into(), options).await.map_err(describe)?),
         Role::Probe | Role::PodSource => {
-            drop(host.waiting(role, wasm.into(), options).await.map_err(told)?);
+            drop(host.waiting(role, wasm.into(), options).await.map_err(describe)?);
         }
     }
     Ok(start.elapsed().as_secs_f64() * 1e3)
@@ -68,20 +68,20 @@ async fn load(
 
 /// Milliseconds of the compiler alone, in this process, and of mapping what it made.
 fn floors(kind: EngineKind, wasm: &[u8]) -> Result<(f64, f64), String> {
-    let engine = engine::compiling(kind).map_err(told)?;
-    let folder = tempfile::TempDir::new().map_err(told)?;
+    let engine = engine::compiling(kind).map_err(describe)?;
+    let folder = tempfile::TempDir::new().map_err(describe)?;
     let file = folder.path().join("code");
     let (mut compile, mut map) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..LOADS_COLD {
         let start = Instant::now();
-        let code = engine.precompile_component(wasm).map_err(told)?;
+        let code = engine.precompile_component(wasm).map_err(describe)?;
         compile = compile.min(start.elapsed().as_secs_f64() * 1e3);
-        std::fs::write(&file, code).map_err(told)?;
+        std::fs::write(&file, code).map_err(describe)?;
         for _ in 0..LOADS_CACHED {
             let start = Instant::now();
             #[allow(unsafe_code, reason = "compiled code is mapped by an unsafe function")]
             // SAFETY: this process has just written the file into a folder of its own, from code that this engine made.
-            let component = unsafe { Component::deserialize_file(&engine, &file) }.map_err(told)?;
+            let component = unsafe { Component::deserialize_file(&engine, &file) }.map_err(describe)?;
             map = map.min(start.elapsed().as_secs_f64() * 1e3);
             drop(component);
         }

@@ -1,4 +1,4 @@
-//! What plugins cost, beside the least that the same thing can cost on the same machine at the same time.
+//! What plugins cost, compared with the least that the same thing can cost on the same machine at the same time.
 //!
 //! Prints one JSON object a line: `name, unit, value, floor, ratio, budget`. What a floor is, each module says. Names as
 //! arguments choose among the groups. Has its own `main`, because it starts itself: as the compiling child, as the server
@@ -54,13 +54,13 @@ fn main() -> ExitCode {
 
 fn measure(words: &[String]) -> Result<bool, String> {
     // `cargo bench` adds `--bench`.
-    let wanted: Vec<&String> = words.iter().filter(|word| !word.starts_with("--")).collect();
-    if let Some(other) = wanted.iter().find(|word| !GROUPS.iter().any(|(name, _)| name == *word)) {
+    let chosen: Vec<&String> = words.iter().filter(|word| !word.starts_with("--")).collect();
+    if let Some(other) = chosen.iter().find(|word| !GROUPS.iter().any(|(name, _)| name == *word)) {
         return Err(format!("there is no group {other}"));
     }
     let mut kept = true;
     for (name, measure) in GROUPS {
-        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+        if chosen.is_empty() || chosen.iter().any(|word| word == name) {
             kept &= measure()?;
         }
     }

@@ -1,4 +1,4 @@
-//! Rounds, percentiles, memory, and how a figure is told.
+//! Rounds, percentiles, memory, and how a figure is printed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,12 +25,12 @@ pub(crate) const WARM: Warm = Warm { max: 1, uses: u64::MAX, idle: WARM_IDLE_DEF
 
 /// A runtime for what has to wait.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(told)
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(describe)
 }
 
 /// A folder that ends with the run, and a compiler whose cache is in it.
 pub(crate) fn compiler() -> Result<(TempDir, CompilerConfig), String> {
-    let folder = TempDir::new().map_err(told)?;
+    let folder = TempDir::new().map_err(describe)?;
     let compiler = CompilerConfig::new(cache(folder.path()));
     Ok((folder, compiler))
 }
@@ -41,7 +41,7 @@ pub(crate) fn cache(folder: &Path) -> PathBuf {
 }
 
 /// An error in its words.
-pub(crate) fn told(error: impl std::fmt::Display) -> String {
+pub(crate) fn describe(error: impl std::fmt::Display) -> String {
     format!("{error:#}")
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn time(
     Ok(all.times())
 }
 
-/// A figure beside its floor.
+/// A figure and its floor.
 pub(crate) struct Line {
     pub(crate) name: String,
     pub(crate) unit: &'static str,
@@ -131,7 +131,7 @@ pub(crate) fn report(name: &str, unit: &'static str, value: f64, floor: Option<f
     Line { name: name.to_owned(), unit, value, floor, budget: None }.print();
 }
 
-/// The fastest round, with its budget, and the percentiles, each beside the floor's own.
+/// The fastest round, with its budget, and the percentiles, each with the floor's own.
 pub(crate) fn report_times(name: &str, times: Times, floor: Times, budget: Option<f64>) -> bool {
     report(&format!("{name}/p50"), "us", times.p50, Some(floor.p50));
     report(&format!("{name}/p99"), "us", times.p99, Some(floor.p99));

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use witlet_core::sources::plugin::Snapshot;
-use witlet_wasm::direct::{Asked, DirectHost, DirectOptions, DirectWaiting};
+use witlet_wasm::direct::{CallReport, DirectHost, DirectOptions, DirectWaiting};
 use witlet_wasm::plugin::config::Grants;
 use witlet_wasm::role::Role;
 
-use crate::measure::{self, FixedClock, Rounds, Times, WARM, report, report_times, resident_exactly, told};
+use crate::measure::{
+    self, FixedClock, Rounds, Times, WARM, describe, report, report_times, resident_exactly,
+};
 use crate::{floor, loading};
 
 /// Rounds per measurement.
@@ -38,7 +40,7 @@ pub(crate) fn measure() -> Result<bool, String> {
 
 /// Asks, and gives the instance's linear memory.
 async fn ask(plugin: &DirectWaiting) -> Result<usize, String> {
-    let Asked { result, memory_bytes_peak, .. } = plugin.poll(None).await;
+    let CallReport { result, memory_bytes_peak, .. } = plugin.poll(None).await;
     match result.map_err(|error| error.sentence())? {
         Ok(answer) if matches!(&answer.snapshot, Snapshot::Pods(pods) if pods.len() == 1) => {
             Ok(memory_bytes_peak)
@@ -63,12 +65,12 @@ async fn time(plugin: &DirectWaiting) -> Result<Times, String> {
 
 async fn load(host: &DirectHost, warm: bool) -> Result<DirectWaiting, String> {
     let options = DirectOptions { config: config(), warm: warm.then_some(WARM), ..DirectOptions::default() };
-    host.waiting(Role::PodSource, witlet_test_guests::SOURCER.into(), options).await.map_err(told)
+    host.waiting(Role::PodSource, witlet_test_guests::SOURCER.into(), options).await.map_err(describe)
 }
 
 async fn calls() -> Result<(), String> {
     let (_folder, compiler) = measure::compiler()?;
-    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(told)?;
+    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(describe)?;
     let engine = floor::waiting_engine()?;
     for (instance, warm) in [("fresh", false), ("warm", true)] {
         let plugin = load(&host, warm).await?;
@@ -80,7 +82,7 @@ async fn calls() -> Result<(), String> {
 
 async fn memory() -> Result<(), String> {
     let (_folder, compiler) = measure::compiler()?;
-    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(told)?;
+    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(describe)?;
     let floor = floor::memory_waiting(&floor::waiting_engine()?, ALIVE).await?;
     // Without instances and with one for each: the rest of a loaded plugin is in both. The first round maps what they share.
     let (mut taken, mut linear) = ([0.0; 3], 0);

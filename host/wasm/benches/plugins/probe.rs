@@ -13,11 +13,13 @@ use tokio::time::Instant;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ContainerId;
 use witlet_egress::{NetworkGrant, TlsPolicy};
-use witlet_wasm::direct::{Asked, DirectHost, DirectOptions, DirectWaiting};
+use witlet_wasm::direct::{CallReport, DirectHost, DirectOptions, DirectWaiting};
 use witlet_wasm::plugin::config::Grants;
 use witlet_wasm::role::Role;
 
-use crate::measure::{self, FixedClock, Rounds, Times, WARM, report, report_times, resident_exactly, told};
+use crate::measure::{
+    self, FixedClock, Rounds, Times, WARM, describe, report, report_times, resident_exactly,
+};
 use crate::server::Server;
 use crate::{floor, loading};
 
@@ -70,9 +72,9 @@ pub(crate) fn request(probe_type: &str, parameters: &Value) -> ProbeRequest {
 /// Asks, and gives the instance's linear memory.
 async fn ask(plugin: &DirectWaiting, request: &ProbeRequest) -> Result<usize, String> {
     match plugin.probe(request).await {
-        Asked { result: Ok(ProbeOutcome::Success(_)), memory_bytes_peak, .. } => Ok(memory_bytes_peak),
-        Asked { result: Ok(other), .. } => Err(format!("an unexpected outcome: {other:?}")),
-        Asked { result: Err(error), .. } => Err(error.sentence()),
+        CallReport { result: Ok(ProbeOutcome::Success(_)), memory_bytes_peak, .. } => Ok(memory_bytes_peak),
+        CallReport { result: Ok(other), .. } => Err(format!("an unexpected outcome: {other:?}")),
+        CallReport { result: Err(error), .. } => Err(error.sentence()),
     }
 }
 
@@ -92,7 +94,7 @@ async fn time(plugin: &DirectWaiting, request: &ProbeRequest) -> Result<Times, S
 
 async fn calls() -> Result<(), String> {
     let (_folder, compiler) = measure::compiler()?;
-    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(told)?;
+    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(describe)?;
     let server = Server::start()?;
     let succeed = request("direct", &json!({"do": "succeed", "text": "fine"}));
     let get = request("direct", &json!({"path": "/healthz", "port": server.port}));
@@ -105,7 +107,7 @@ async fn calls() -> Result<(), String> {
     ] {
         for (instance, warm) in [("fresh", None), ("warm", Some(WARM))] {
             let options = DirectOptions { warm, grants: grants.clone(), ..DirectOptions::default() };
-            let plugin = host.waiting(Role::Probe, wasm.into(), options).await.map_err(told)?;
+            let plugin = host.waiting(Role::Probe, wasm.into(), options).await.map_err(describe)?;
             let floor = floor::waiting(&engine, ROUNDS, CALLS).await?;
             let times = time(&plugin, &request).await?;
             report_times(&format!("probe/{guest}/{instance}"), times, floor, None);
@@ -116,7 +118,7 @@ async fn calls() -> Result<(), String> {
 
 async fn memory() -> Result<(), String> {
     let (_folder, compiler) = measure::compiler()?;
-    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(told)?;
+    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(describe)?;
     let floor = floor::memory_waiting(&floor::waiting_engine()?, ALIVE).await?;
     let server = Server::start()?;
     let request = request("direct", &json!({"path": "/healthz", "port": server.port}));
@@ -128,7 +130,7 @@ async fn memory() -> Result<(), String> {
         let mut plugins = Vec::with_capacity(ALIVE);
         for _ in 0..ALIVE {
             let options = DirectOptions { warm, grants: http_grants(), ..DirectOptions::default() };
-            let plugin = host.waiting(Role::Probe, wasm.into(), options).await.map_err(told)?;
+            let plugin = host.waiting(Role::Probe, wasm.into(), options).await.map_err(describe)?;
             linear = linear.max(ask(&plugin, &request).await?);
             plugins.push(plugin);
         }

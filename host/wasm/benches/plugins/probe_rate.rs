@@ -1,5 +1,5 @@
 //! Many HTTP probes a second: processor time of this process per probe through the component `httpGet`, as the agent asks it,
-//! beside the same check written natively.
+//! compared with the same check written natively.
 //!
 //! Both go to the same server at the same rate, with one connection for each probe and the same headers, in turns.
 
@@ -22,7 +22,7 @@ use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::Builtin;
 
-use crate::measure::{self, FixedClock, Line, cpu_seconds, report, told};
+use crate::measure::{self, FixedClock, Line, cpu_seconds, describe, report};
 use crate::probe::{http_grants, request, shipped};
 use crate::server::Server;
 
@@ -64,7 +64,7 @@ pub(crate) async fn host(
         events: Arc::new(NoEvents),
     })
     .await
-    .map_err(told)?;
+    .map_err(describe)?;
     host.ready().await;
     Ok(host)
 }
@@ -80,8 +80,8 @@ pub(crate) fn measure() -> Result<bool, String> {
         let (mut component, mut native) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..TURNS {
             let port = server.port;
-            native =
-                native.min(turn(|| async move { timeout(TIMEOUT, check(port)).await.map_err(told)? }).await?);
+            native = native
+                .min(turn(|| async move { timeout(TIMEOUT, check(port)).await.map_err(describe)? }).await?);
             component = component.min(turn(|| ask(probes.clone(), request.clone())).await?);
         }
         let line = Line {
@@ -107,7 +107,7 @@ where
     F: Fn() -> W,
     W: Future<Output = Result<(), String>> + Send + 'static,
 {
-    let probes = RATE * u32::try_from(TURN.as_secs()).map_err(told)?;
+    let probes = RATE * u32::try_from(TURN.as_secs()).map_err(describe)?;
     let mut ticks = interval(Duration::from_secs(1) / RATE);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     let mut running = JoinSet::new();
@@ -116,11 +116,11 @@ where
         ticks.tick().await;
         running.spawn(probe());
         while let Some(done) = running.try_join_next() {
-            done.map_err(told)??;
+            done.map_err(describe)??;
         }
     }
     while let Some(done) = running.join_next().await {
-        done.map_err(told)??;
+        done.map_err(describe)??;
     }
     Ok((cpu_seconds() - before) * 1e6 / f64::from(probes))
 }
@@ -134,20 +134,23 @@ async fn ask(probes: Arc<dyn ProbeTypes>, request: Arc<ProbeRequest>) -> Result<
 
 /// The native check.
 async fn check(port: u16) -> Result<(), String> {
-    let stream = TcpStream::connect(("127.0.0.1", port)).await.map_err(told)?;
-    let (mut sender, connection) =
-        http1::Builder::new().title_case_headers(true).handshake(TokioIo::new(stream)).await.map_err(told)?;
+    let stream = TcpStream::connect(("127.0.0.1", port)).await.map_err(describe)?;
+    let (mut sender, connection) = http1::Builder::new()
+        .title_case_headers(true)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(describe)?;
     let request = Request::get("/healthz")
         .header("Host", format!("127.0.0.1:{port}"))
         .header("User-Agent", USER_AGENT)
         .header("Accept", "*/*")
         .header("Connection", "close")
         .body(Empty::<Bytes>::new())
-        .map_err(told)?;
+        .map_err(describe)?;
     let exchange = async {
-        let response = sender.send_request(request).await.map_err(told)?;
+        let response = sender.send_request(request).await.map_err(describe)?;
         let status = response.status().as_u16();
-        let body = response.into_body().collect().await.map_err(told)?.to_bytes();
+        let body = response.into_body().collect().await.map_err(describe)?.to_bytes();
         match (status, body.as_ref()) {
             (200..=399, b"ok") => Ok(()),
             (status, _) => Err(format!("an unexpected answer: {status}")),

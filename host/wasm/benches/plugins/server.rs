@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::measure::{self, told};
+use crate::measure::{self, describe};
 
 /// The argument that makes this program the server.
 pub(crate) const COMMAND: &str = "serve-http";
@@ -27,16 +27,16 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one on a free port of loopback.
     pub(crate) fn start() -> Result<Self, String> {
-        let program = std::env::current_exe().map_err(told)?;
+        let program = std::env::current_exe().map_err(describe)?;
         let mut process = Command::new(program)
             .arg(COMMAND)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(told)?;
+            .map_err(describe)?;
         let mut line = String::new();
         if let Some(output) = process.stdout.take() {
-            BufReader::new(output).read_line(&mut line).map_err(told)?;
+            BufReader::new(output).read_line(&mut line).map_err(describe)?;
         }
         let port = line.trim().parse().map_err(|error| format!("the server says {line:?}: {error}"))?;
         Ok(Self { process, port })
@@ -51,17 +51,17 @@ impl Drop for Server {
     }
 }
 
-/// Answers each request and hangs up, until whoever started it ends.
+/// Answers each request and hangs up, until its parent process ends.
 pub(crate) fn serve() -> Result<(), String> {
     measure::runtime()?.block_on(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(told)?;
-        tell(listener.local_addr().map_err(told)?.port());
+        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(describe)?;
+        tell(listener.local_addr().map_err(describe)?.port());
         let mut input = tokio::io::stdin();
         let mut ignored = [0; 16];
         tokio::select! {
             failed = accept(listener) => match failed {
                 Ok(never) => match never {},
-                Err(error) => Err(told(error)),
+                Err(error) => Err(describe(error)),
             },
             _ = input.read(&mut ignored) => Ok(()),
         }

@@ -37,7 +37,7 @@ struct SignatureDocument {
     sig: String,
 }
 
-/// An envelope whose signatures nobody has looked at.
+/// An envelope whose signatures weren't verified yet.
 pub(crate) struct Envelope {
     pub(crate) payload_type: String,
     pub(crate) payload: Vec<u8>,

@@ -29,7 +29,7 @@ pub enum KeyError {
     #[error("it is no PEM file: make one with `openssl genpkey -algorithm ed25519`")]
     NotPem,
     /// Damaged.
-    #[error("its PEM block is malformed: write the key anew")]
+    #[error("its PEM block is malformed: write the key again")]
     Malformed,
     /// More than one key.
     #[error("it has several PEM blocks: keep one key in each file")]

@@ -14,7 +14,7 @@ pub(crate) struct Block {
 pub(crate) enum PemFault {
     /// No `-----BEGIN …-----`.
     Missing,
-    /// More than one block: nobody could say which one counts.
+    /// More than one block: it would be unclear which one counts.
     Several,
     /// No matching end, or content that isn't Base64.
     Malformed,

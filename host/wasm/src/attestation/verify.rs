@@ -12,10 +12,10 @@ use super::statement::{
 };
 use super::version::KitVersion;
 
-/// How much of a foreign text is told.
+/// How much of a foreign text is shown.
 const TEXT_CHARS_MAX: usize = 128;
-/// How many things of a list are told.
-const ITEMS_TOLD_MAX: usize = 4;
+/// How many things of a list are shown.
+const ITEMS_SHOWN_MAX: usize = 4;
 
 /// What a report must say.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub struct Requirements<'a> {
 /// A report that meets the requirements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// [`PublicKey::id`] of whoever signed it.
+    /// [`PublicKey::id`] of the signer.
     pub key_id: String,
     /// Place of that key among those that were given.
     pub key_index: usize,
@@ -64,7 +64,7 @@ pub enum VerifyError {
     /// Not Base64.
     #[error("it is damaged: its payload or a signature isn't Base64")]
     Base64,
-    /// More signatures than anybody needs.
+    /// More signatures than are ever needed.
     #[error("it has {count} signatures, more than the {SIGNATURES_MAX} that are looked at")]
     Signatures {
         /// How many.
@@ -76,8 +76,8 @@ pub enum VerifyError {
         /// What it says it is.
         found: String,
     },
-    /// Nobody signed it.
-    #[error("nobody has signed it")]
+    /// It has no signature.
+    #[error("it has no signature")]
     Unsigned,
     /// None of the keys that count.
     #[error("it is signed with {}, and none of the keys that count is that", keys(found))]
@@ -115,10 +115,10 @@ pub enum VerifyError {
         found: String,
     },
     /// About something else.
-    #[error("it is about {}, not about this component (sha256:{wanted})", subjects_told(found))]
+    #[error("it is about {}, not about this component (sha256:{required})", subjects_reported(found))]
     OtherComponent {
         /// SHA-256 of the component.
-        wanted: String,
+        required: String,
         /// Names and digests that it is about.
         found: Vec<(String, String)>,
     },
@@ -131,12 +131,12 @@ pub enum VerifyError {
         checks: u64,
     },
     /// An old kit.
-    #[error("it is by kit {found}, and kit {wanted} is the oldest that counts")]
+    #[error("it is by kit {found}, and kit {required} is the oldest that counts")]
     KitTooOld {
         /// As the report says.
         found: String,
         /// The oldest that counts.
-        wanted: KitVersion,
+        required: KitVersion,
     },
     /// Only a part of the kit was asked for.
     #[error("it is of a part of the kit only, without {}", listed(missing))]
@@ -155,7 +155,7 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// How near a report came, so that of several the most telling reason can be told.
+    /// How near a report came, so that of several the most telling reason is reported.
     pub fn nearness(&self) -> u8 {
         match self {
             Self::TooLarge | Self::Malformed { .. } | Self::Base64 | Self::Signatures { .. } => 0,
@@ -192,11 +192,11 @@ impl From<EnvelopeFault> for VerifyError {
 pub fn verify(
     envelope: &[u8],
     keys: &[PublicKey],
-    wanted: &Requirements<'_>,
+    required: &Requirements<'_>,
 ) -> Result<Accepted, VerifyError> {
     let envelope = envelope::open(envelope)?;
     if envelope.payload_type != PAYLOAD_TYPE {
-        return Err(VerifyError::PayloadType { found: told(&envelope.payload_type) });
+        return Err(VerifyError::PayloadType { found: shown(&envelope.payload_type) });
     }
     let key_index = signer(&envelope, keys)?;
     let malformed =
@@ -204,21 +204,24 @@ pub fn verify(
     let statement: StatementDocument<IgnoredAny> =
         serde_json::from_slice(&envelope.payload).map_err(malformed)?;
     if statement.statement_type != STATEMENT_TYPE {
-        return Err(VerifyError::StatementType { found: told(&statement.statement_type) });
+        return Err(VerifyError::StatementType { found: shown(&statement.statement_type) });
     }
     if statement.predicate_type != PREDICATE_TYPE {
-        return Err(VerifyError::PredicateType { found: told(&statement.predicate_type) });
+        return Err(VerifyError::PredicateType { found: shown(&statement.predicate_type) });
     }
-    if !statement.subject.iter().any(|subject| sha256(subject) == Some(wanted.digest)) {
-        let found = statement.subject.iter().take(ITEMS_TOLD_MAX);
-        let found = found.map(|subject| (told(&subject.name), told(sha256(subject).unwrap_or_default())));
-        return Err(VerifyError::OtherComponent { wanted: wanted.digest.to_owned(), found: found.collect() });
+    if !statement.subject.iter().any(|subject| sha256(subject) == Some(required.digest)) {
+        let found = statement.subject.iter().take(ITEMS_SHOWN_MAX);
+        let found = found.map(|subject| (shown(&subject.name), shown(sha256(subject).unwrap_or_default())));
+        return Err(VerifyError::OtherComponent {
+            required: required.digest.to_owned(),
+            found: found.collect(),
+        });
     }
     // Of this type, and so of this shape.
     let statement: StatementDocument<Conformance> =
         serde_json::from_slice(&envelope.payload).map_err(malformed)?;
     let conformance = statement.predicate;
-    judge(&conformance, wanted)?;
+    judge(&conformance, required)?;
     let Conformance { kit_version, passed, config_digest, time, .. } = conformance;
     let key_id = keys[key_index].id();
     Ok(Accepted { key_id, key_index, kit_version, passed, config_digest, time })
@@ -262,17 +265,18 @@ fn signer(envelope: &Envelope, keys: &[PublicKey]) -> Result<usize, VerifyError>
     Err(match wrong {
         Some(key) => VerifyError::Signature { key },
         None => {
-            let ids = envelope.signatures.iter().take(ITEMS_TOLD_MAX);
-            let ids = ids.map(|signature| told(signature.key_id.as_deref().unwrap_or_default()));
+            let ids = envelope.signatures.iter().take(ITEMS_SHOWN_MAX);
+            let ids = ids.map(|signature| shown(signature.key_id.as_deref().unwrap_or_default()));
             VerifyError::UnknownKey { found: ids.collect() }
         }
     })
 }
 
-fn judge(conformance: &Conformance, wanted: &Requirements<'_>) -> Result<(), VerifyError> {
+fn judge(conformance: &Conformance, required: &Requirements<'_>) -> Result<(), VerifyError> {
     let tested = |role: &str| conformance.roles.iter().any(|tested| tested.role == role);
-    if let Some(role) = wanted.roles.iter().find(|role| !tested(role)) {
-        let tested = conformance.roles.iter().take(ITEMS_TOLD_MAX).map(|tested| told(&tested.role)).collect();
+    if let Some(role) = required.roles.iter().find(|role| !tested(role)) {
+        let tested =
+            conformance.roles.iter().take(ITEMS_SHOWN_MAX).map(|tested| shown(&tested.role)).collect();
         return Err(VerifyError::RoleNotTested { role: (*role).to_owned(), tested });
     }
     let missing = LAYERS.iter().filter(|layer| !conformance.checks.contains_key(**layer));
@@ -280,14 +284,14 @@ fn judge(conformance: &Conformance, wanted: &Requirements<'_>) -> Result<(), Ver
     if !missing.is_empty() {
         return Err(VerifyError::Incomplete { missing });
     }
-    if let Some(oldest) = wanted.kit_version
+    if let Some(oldest) = required.kit_version
         && !conformance.kit_version.parse::<KitVersion>().is_ok_and(|version| version >= oldest)
     {
-        return Err(VerifyError::KitTooOld { found: told(&conformance.kit_version), wanted: oldest });
+        return Err(VerifyError::KitTooOld { found: shown(&conformance.kit_version), required: oldest });
     }
     let failed: u64 = conformance.checks.values().map(|checks| u64::from(checks.failed)).sum();
     // One that contradicts itself hasn't passed.
-    if !wanted.failed_too && (!conformance.passed || failed > 0) {
+    if !required.failed_too && (!conformance.passed || failed > 0) {
         let passed: u64 = conformance.checks.values().map(|checks| u64::from(checks.passed)).sum();
         return Err(VerifyError::Failed { failed, checks: failed + passed });
     }
@@ -299,7 +303,7 @@ fn sha256(subject: &SubjectDocument) -> Option<&str> {
 }
 
 /// A foreign text, cut, and without what a terminal would take for a command.
-fn told(text: &str) -> String {
+fn shown(text: &str) -> String {
     text.chars().take(TEXT_CHARS_MAX).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
@@ -314,7 +318,7 @@ fn keys(found: &[String]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-fn subjects_told(found: &[(String, String)]) -> String {
+fn subjects_reported(found: &[(String, String)]) -> String {
     if found.is_empty() {
         return "nothing".to_owned();
     }

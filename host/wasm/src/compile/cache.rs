@@ -85,7 +85,7 @@ pub enum CacheError {
         found: &'static str,
     },
     /// Not what was written.
-    #[error("{} is damaged: its digest isn't the one noted beside it", path.display())]
+    #[error("{} is damaged: its digest isn't the one recorded next to it", path.display())]
     Damaged {
         /// Where.
         path: PathBuf,
@@ -346,10 +346,10 @@ fn name(key: &Key, extension: &str) -> String {
 
 /// How many of these entries must go next to the newest, which isn't among them: sizes, those used longest ago first.
 fn surplus(bytes: &[u64]) -> usize {
-    let mut room = CACHE_BYTES_MAX;
+    let mut left = CACHE_BYTES_MAX;
     let fit = bytes.iter().rev().take(ENTRIES_MAX - 1).take_while(|bytes| {
-        let fits = **bytes <= room;
-        room = room.saturating_sub(**bytes);
+        let fits = **bytes <= left;
+        left = left.saturating_sub(**bytes);
         fits
     });
     bytes.len() - fit.count()

@@ -11,7 +11,7 @@ fn exited(code: i32) -> ExitStatus {
 }
 
 #[test]
-fn what_is_no_component_is_told_as_what_it_is() {
+fn what_is_no_component_is_reported_as_what_it_is() {
     let component = [0, b'a', b's', b'm', 0x0d, 0, 1, 0];
     assert!(check_header(&component).is_ok());
     let cases: [(&[u8], &str); 6] = [
@@ -23,8 +23,8 @@ fn what_is_no_component_is_told_as_what_it_is() {
         (b"#!/bin/sh", "doesn't begin"),
     ];
     for (bytes, words) in cases {
-        let told = check_header(bytes).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(told.contains(words), "{words:?} isn't in {told:?}");
+        let reported = check_header(bytes).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(reported.contains(words), "{words:?} isn't in {reported:?}");
     }
     let large = vec![0; COMPONENT_BYTES_MAX + 1];
     assert!(matches!(check_header(&large), Err(CompileError::TooLarge { .. })));

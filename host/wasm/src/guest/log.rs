@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tracing::Level;
 
 use rate::{LineDecision, Rate};
-pub use tap::{HEARD_MAX, HeardLine, LogTap};
+pub use tap::{CAPTURED_LINES_MAX, CapturedLine, LogTap};
 
 /// How many bytes of a message are kept.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 2 << 10;

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::Instrument as _;
-use witlet_core::admission::chain::{Answer, Chain, FailurePolicy, Next};
+use witlet_core::admission::chain::{Chain, FailurePolicy, HandlerResponse, Next};
 use witlet_core::admission::{AdmissionRequest, Decision, Verdict};
 use witlet_core::node::NodeFacts;
 use witlet_core::node::conditions::with_pressures;
@@ -108,7 +108,7 @@ impl Shared {
 
     /// The answer of one plugin to the chain. A rejection on a node that has changed since is asked for again, once for
     /// the request: upstream reads its node again before it takes such a failure for final (`lifecycle/predicate.go`).
-    async fn answer(&self, plugin: &Plugin, policy: FailurePolicy, asking: &mut Asking) -> Answer {
+    async fn answer(&self, plugin: &Plugin, policy: FailurePolicy, asking: &mut Asking) -> HandlerResponse {
         let mut result = self.verdict(plugin, &asking.facts, Purpose::Decide).await;
         if let Ok(Verdict::Reject { .. }) = &result
             && !asking.read_again
@@ -126,12 +126,12 @@ impl Shared {
             }
         }
         match result {
-            Ok(verdict) => Answer::Verdict(verdict),
+            Ok(verdict) => HandlerResponse::Verdict(verdict),
             Err(error) => {
                 // At a node's start its pods are asked for before its plugins are there: none is to end for that, or to
                 // pass unseen. Loading ends, and if it fails the policy holds.
                 let policy = if matches!(error, CallError::Loading) { FailurePolicy::Defer } else { policy };
-                Answer::Failure { kind: error.kind(), message: error.sentence(), policy }
+                HandlerResponse::Failure { kind: error.kind(), message: error.sentence(), policy }
             }
         }
     }
@@ -177,7 +177,7 @@ impl Shared {
             let change = plugin.record(Role::Admission, call, result.as_ref().err(), now);
             match &result {
                 Ok(verdict) => tracing::debug!(plugin = name, pod, ?took, ?verdict, "Called plugin"),
-                // Told by its state: what isn't asked for its verdict to count would fill the log.
+                // Its state shows it: what isn't asked for its verdict to count would fill the log.
                 Err(error) if purpose == Purpose::Compare && !outcome.was_called() => {
                     tracing::debug!(plugin = name, pod, error = error.sentence(), "Shadow was not called")
                 }

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_changes_when_it_is_written_or_replaced_and_is_told_when_it_vanishes() {
+    fn a_file_changes_when_it_is_written_or_replaced_and_is_reported_when_it_vanishes() {
         let folder = tempfile::TempDir::new().expect("a folder");
         let path = folder.path().join("a.wasm");
         let mut files = Files::default();
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(compare(), Change::None, "not there yet");
         std::fs::write(&path, "one").expect("writable");
         assert_eq!(compare(), Change::Written);
-        assert_eq!(compare(), Change::None, "told once");
+        assert_eq!(compare(), Change::None, "reported once");
         std::fs::write(&path, "longer").expect("writable");
         assert_eq!(compare(), Change::Written);
         std::fs::remove_file(&path).expect("writable");

@@ -116,7 +116,7 @@ impl Shared {
         let change = plugin.record(Role::Probe, call, error, Instant::now());
         match error {
             None => tracing::debug!(plugin = name, ?took, ?result, "Called plugin"),
-            // Told by the quarantine, and each time it is asked: a line for each would fill the log.
+            // Reported by the quarantine, and each time it is asked: a line for each would fill the log.
             Some(CallError::Quarantined { .. } | CallError::NotLoaded { .. } | CallError::Loading) => {}
             // In the plugin's own words, which are the pod's event.
             Some(CallError::Refused { words }) => {

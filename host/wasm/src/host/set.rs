@@ -41,7 +41,7 @@ impl Shared {
         Some(recorder.plugin(About {
             plugin: spec.name.clone(),
             max,
-            component: spec.origin_told(),
+            component: spec.origin_reported(),
             digest: loaded.digest.clone(),
             config: spec.config.clone(),
             timeout: spec.timeout(),

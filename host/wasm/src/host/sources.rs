@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
 use witlet_core::sources::plugin::PodStatusChange;
-use witlet_ports::{NotTold, PodFare, PodSourceSet, SourceEvent};
+use witlet_ports::{PodSourceSet, PodStatusUpdate, SourceEvent, SourceNotifyError};
 
 use poller::Poller;
 pub use spec::SourcesConfig;
@@ -141,7 +141,11 @@ impl<P: SourcePlugins> PodSourceSet for HostSources<P> {
         self.plugins.sources().into_iter().filter(|spec| spec.listens).map(|spec| spec.name).collect()
     }
 
-    async fn tell(&self, source: &SourceName, changed: Vec<PodFare>) -> Result<(), NotTold> {
+    async fn tell(
+        &self,
+        source: &SourceName,
+        changed: Vec<PodStatusUpdate>,
+    ) -> Result<(), SourceNotifyError> {
         let suffix = format!("-{}", self.config.node_name.to_lowercase());
         let changed = changed.into_iter().map(|fare| status_change(fare, &suffix)).collect();
         self.plugins.tell(source, changed).await
@@ -149,8 +153,8 @@ impl<P: SourcePlugins> PodSourceSet for HostSources<P> {
 }
 
 /// In the source's words: without the node's name.
-fn status_change(fare: PodFare, suffix: &str) -> PodStatusChange {
-    let PodFare { full_name, uid, status } = fare;
+fn status_change(fare: PodStatusUpdate, suffix: &str) -> PodStatusChange {
+    let PodStatusUpdate { full_name, uid, status } = fare;
     let json = |status: Arc<_>| {
         serde_json::to_string(&*status).expect("a status has only string keys, so it always becomes JSON")
     };

@@ -48,14 +48,14 @@ pub(super) struct Sources {
 pub(super) struct Supervisor {
     sources: Sources,
     /// What the file says, the built-ins first.
-    wanted: Vec<Spec>,
+    desired: Vec<Spec>,
     secrets: Vec<SecretEntry>,
     secret_failures: BTreeMap<String, SecretFailure>,
     files: Files,
     /// Keys of reports whose files were there and are gone.
     lost_keys: BTreeSet<PathBuf>,
     /// Whether it was reported that the configuration's file is gone.
-    told_gone: bool,
+    reported_gone: bool,
     loads: JoinSet<FinishedLoad>,
     works: HashMap<Arc<str>, Work>,
     failures: HashMap<Arc<str>, Failure>,
@@ -75,13 +75,13 @@ impl Supervisor {
     ) -> Result<(Self, watch::Receiver<bool>), FileError> {
         let (tried, first_loads) = watch::channel(false);
         let mut supervisor = Self {
-            wanted: sources.builtin_specs(),
+            desired: sources.builtin_specs(),
             sources,
             secrets: Vec::new(),
             secret_failures: BTreeMap::new(),
             files: Files::default(),
             lost_keys: BTreeSet::new(),
-            told_gone: false,
+            reported_gone: false,
             loads: JoinSet::new(),
             works: HashMap::new(),
             failures: HashMap::new(),
@@ -93,7 +93,7 @@ impl Supervisor {
         supervisor.note_files().await;
         let configuration = supervisor.sources.read_first().await?;
         // First alone, so that no other component's compilation is in their way.
-        for spec in supervisor.wanted.clone() {
+        for spec in supervisor.desired.clone() {
             supervisor.begin(shared, spec);
         }
         while let Some(joined) = supervisor.loads.join_next().await {
@@ -141,7 +141,7 @@ impl Supervisor {
         let Some(now) = self.look_at_files().await else { return };
         if let Some(path) = self.sources.plugins_file.clone() {
             match self.files.compare(&path, &now) {
-                Change::None if !self.told_gone => {}
+                Change::None if !self.reported_gone => {}
                 Change::None | Change::Written => self.reload_file(shared).await,
                 Change::Gone => self.report_gone(shared, &path),
             }
@@ -157,11 +157,11 @@ impl Supervisor {
         let trust_changed = self.trust_changed(&now);
         // Several plugins may have one component, and each change is reported once.
         let components: BTreeSet<PathBuf> =
-            self.wanted.iter().filter_map(|spec| spec.path().map(Path::to_path_buf)).collect();
+            self.desired.iter().filter_map(|spec| spec.path().map(Path::to_path_buf)).collect();
         let written: BTreeSet<PathBuf> =
             components.into_iter().filter(|path| self.files.compare(path, &now) == Change::Written).collect();
         let instant = Instant::now();
-        for spec in self.wanted.clone() {
+        for spec in self.desired.clone() {
             let written = spec.path().is_some_and(|path| written.contains(path));
             let trust = trust_changed.contains(&spec.name);
             let failure = self.failures.get(&spec.name);
@@ -177,7 +177,7 @@ impl Supervisor {
         match self.sources.read() {
             Ok(configuration) => {
                 self.want(shared, configuration).await;
-                self.told_gone = false;
+                self.reported_gone = false;
                 *lock(&shared.file_error) = None;
                 tracing::info!("Read plugin configuration");
             }
@@ -192,10 +192,10 @@ impl Supervisor {
     }
 
     fn report_gone(&mut self, shared: &Shared, path: &Path) {
-        if self.told_gone {
+        if self.reported_gone {
             return;
         }
-        self.told_gone = true;
+        self.reported_gone = true;
         let message = format!("{} is gone; the plugins that it named last go on", path.display());
         tracing::error!(error = message, "Plugin configuration not found");
         shared.report_file("plugins", path, "PluginConfigurationMissing", message.clone());
@@ -204,17 +204,17 @@ impl Supervisor {
 
     /// Begins to make the set be what the file says.
     async fn want(&mut self, shared: &Arc<Shared>, configuration: PluginConfiguration) {
-        let (wanted, secrets) = self.sources.specs(configuration);
-        self.wanted = wanted;
+        let (desired, secrets) = self.sources.specs(configuration);
+        self.desired = desired;
         self.secrets = secrets;
         self.note_files().await;
         self.read_secrets(shared).await;
-        let names: Vec<Arc<str>> = self.wanted.iter().map(|spec| spec.name.clone()).collect();
+        let names: Vec<Arc<str>> = self.desired.iter().map(|spec| spec.name.clone()).collect();
         // Dropping work ends it.
         self.works.retain(|name, _| names.contains(name));
         self.failures.retain(|name, _| names.contains(name));
         let running = shared.plugins();
-        for spec in self.wanted.clone() {
+        for spec in self.desired.clone() {
             let old = running.iter().find(|plugin| plugin.spec.name == spec.name);
             let work = self.works.get_mut(&spec.name);
             match next_step(&spec, old, work.as_deref(), self.failures.get(&spec.name)) {
@@ -292,8 +292,8 @@ impl Supervisor {
         }
         self.swap_at = None;
         let running = shared.plugins();
-        let wanted = self.wanted.clone();
-        let next: Vec<Arc<Plugin>> = wanted
+        let desired = self.desired.clone();
+        let next: Vec<Arc<Plugin>> = desired
             .into_iter()
             .map(|spec| {
                 let old = running.iter().find(|plugin| plugin.spec.name == spec.name);
@@ -406,8 +406,8 @@ impl Supervisor {
 
     /// Every file that matters.
     fn paths(&self) -> Vec<PathBuf> {
-        let components = self.wanted.iter().filter_map(|spec| spec.path().map(Path::to_path_buf));
-        let demands = self.wanted.iter().filter_map(|spec| spec.conformance.as_deref());
+        let components = self.desired.iter().filter_map(|spec| spec.path().map(Path::to_path_buf));
+        let demands = self.desired.iter().filter_map(|spec| spec.conformance.as_deref());
         let trust: BTreeSet<&Path> = demands.flat_map(|demand| demand.paths()).collect();
         let trust = trust.into_iter().map(Path::to_path_buf);
         let secrets = self.secrets.iter().map(|secret| secret.file.clone());

@@ -17,18 +17,18 @@ fn a_real_plugin_tells_its_role_and_tools() {
 }
 
 #[test]
-fn contracts_are_told_with_the_version_that_serves_them() {
+fn contracts_are_reported_with_the_version_that_serves_them() {
     let seen = inspect(witlet_test_guests::WITNESS).expect("a component");
     assert!(
         seen.contracts.iter().all(|contract| contract.served_by == Some("0.1.0")),
         "{:?}",
         seen.contracts
     );
-    let told = |interface: &str| seen.contracts.iter().any(|contract| contract.interface == interface);
+    let reported = |interface: &str| seen.contracts.iter().any(|contract| contract.interface == interface);
     for interface in
         ["witlet:admission/handler", "witlet:probe/prober", "witlet:pod-source/source", "witlet:host/config"]
     {
-        assert!(told(interface), "{interface}: {:?}", seen.contracts);
+        assert!(reported(interface), "{interface}: {:?}", seen.contracts);
     }
     for (name, served_by) in [
         ("witlet:host/log@0.1.0", Some("0.1.0")),
@@ -58,7 +58,7 @@ fn a_component_fits_each_role_or_says_why_not() {
 }
 
 #[test]
-fn refused_interfaces_and_obstacles_are_told() {
+fn refused_interfaces_and_obstacles_are_reported() {
     let hostile = inspect(witlet_test_guests::HOSTILE).expect("a component");
     assert_eq!(hostile.denied, ["wasi:http/test-handler@0.2.3"]);
     let strange = inspect(&witlet_test_guests::unknown_imports()).expect("a component");
@@ -84,7 +84,7 @@ fn what_is_no_component_is_refused() {
 
 proptest::proptest! {
     #[test]
-    fn damaged_components_are_told_and_never_panic(at in 8_usize..2000, value: u8) {
+    fn damaged_components_are_reported_and_never_panic(at in 8_usize..2000, value: u8) {
         let mut bytes = witlet_test_guests::NO_LATEST_TAG.to_vec();
         bytes[at] = value;
         // Either it still reads, or it is reported; what counts is that it ends.

@@ -38,7 +38,7 @@ fn tables_are_limited_too() {
 }
 
 #[test]
-fn needs_beyond_the_limits_are_told_in_one_sentence() {
+fn needs_beyond_the_limits_are_reported_in_one_sentence() {
     let limits = Limits::with_memory(1 << 20);
     let cases = [
         (StaticNeeds { memories: 1, memory_bytes: 1 << 20, tables: 1, table_elements: 10 }, None),
@@ -72,7 +72,7 @@ fn deadlines_are_rounded_up_to_epochs() {
 }
 
 #[test]
-fn the_epoch_moves_while_somebody_asks_for_it_and_not_for_ever_after() {
+fn the_epoch_moves_while_someone_asks_for_it_and_not_for_ever_after() {
     let engine = engine::synchronous().expect("the engine");
     let ticker = EpochTicker::start(&engine, Duration::from_millis(1)).expect("a thread");
     let mut store = wasmtime::Store::new(&engine, ());

@@ -1,4 +1,4 @@
-//! The numbers as Prometheus reads them, by upstream's habits: base units, counters end in `_total`.
+//! The numbers as Prometheus reads them, by upstream's conventions: base units, counters end in `_total`.
 
 use std::fmt;
 use std::sync::Arc;

@@ -232,11 +232,11 @@ impl Machine {
         let given = wasi::LinkedResources::of(&self.engine, &imports);
         let mut linker = self.linker.clone();
         for (name, item) in &imports {
-            if let ComponentItem::ComponentInstance(wanted) = &item.ty
+            if let ComponentItem::ComponentInstance(expected) = &item.ty
                 && detected.denied_async.iter().any(|denied| denied == name)
             {
                 let mut instance = linker.instance(name)?;
-                wasi::define_denied(&self.engine, &mut instance, wanted, &given)?;
+                wasi::define_denied(&self.engine, &mut instance, expected, &given)?;
             }
         }
         let pre = linker.instantiate_pre(component)?;

@@ -230,8 +230,8 @@ fn field<T>(field: &str, problem: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::Field { field: field.to_owned(), problem: problem.into() })
 }
 
-fn check_equal(name: &str, value: &str, wanted: &str) -> Result<(), ConfigError> {
-    if value == wanted { Ok(()) } else { field(name, format!("{value:?} isn't {wanted:?}")) }
+fn check_equal(name: &str, value: &str, expected: &str) -> Result<(), ConfigError> {
+    if value == expected { Ok(()) } else { field(name, format!("{value:?} isn't {expected:?}")) }
 }
 
 fn check_count(name: &str, count: usize, limit: usize) -> Result<(), ConfigError> {

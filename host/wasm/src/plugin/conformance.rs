@@ -174,7 +174,7 @@ impl Demand {
         match (&self.place, origin) {
             (ReportPlace::File(path), _) => judge.file(path.clone()).await,
             (ReportPlace::Registry, Origin::Registry { reference, credentials }) => {
-                let place = format!("beside {reference}");
+                let place = format!("next to {reference}");
                 let Some(fetcher) = fetcher else { return Err(no_report(place, PUSH_IT)) };
                 let credentials = credentials.as_deref();
                 // What was good once is good without the registry, so that a restart doesn't need it.
@@ -247,10 +247,10 @@ impl Judge {
         }
         let roles: Vec<&str> = self.roles.iter().map(|role| role.as_str()).collect();
         let Demand { kit_version, failed_too, .. } = *self.demand;
-        let wanted = Requirements { digest: &self.digest, roles: &roles, kit_version, failed_too };
+        let expected = Requirements { digest: &self.digest, roles: &roles, kit_version, failed_too };
         let mut nearest: Option<VerifyError> = None;
         for report in reports {
-            match verify(report, &keys, &wanted) {
+            match verify(report, &keys, &expected) {
                 Ok(report) => return Ok(Vouched { key: paths[report.key_index].clone(), report }),
                 Err(error) if nearest.as_ref().is_none_or(|near| near.nearness() < error.nearness()) => {
                     nearest = Some(error);
@@ -267,7 +267,7 @@ impl Judge {
     }
 }
 
-/// A public key. Anybody may read it, and only root and this user may write it.
+/// A public key. Anyone may read it, and only root and this user may write it.
 fn read_key(path: &Path) -> Result<PublicKey, ConformanceError> {
     let path = || path.to_owned();
     let (text, metadata) = read_bounded(&path(), KEY_BYTES_MAX)

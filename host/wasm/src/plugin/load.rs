@@ -347,11 +347,11 @@ impl Loader {
         let given = wasi::LinkedResources::of(&self.engine, &imports);
         let mut linker = self.linker.clone();
         for (name, item) in &imports {
-            if let ComponentItem::ComponentInstance(wanted) = &item.ty
+            if let ComponentItem::ComponentInstance(expected) = &item.ty
                 && detected.denied.iter().any(|denied| denied == name)
             {
                 let mut instance = linker.instance(name).map_err(mismatch)?;
-                wasi::define_denied(&self.engine, &mut instance, wanted, &given).map_err(mismatch)?;
+                wasi::define_denied(&self.engine, &mut instance, expected, &given).map_err(mismatch)?;
             }
         }
         linker.instantiate_pre(component).and_then(adapter.link).map_err(mismatch)
@@ -396,18 +396,19 @@ async fn digest(wasm: Arc<[u8]>) -> Option<String> {
 /// Refuses what can be refused without compiling it, off the caller's thread.
 async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<InspectedComponent, LoadError> {
     let granted = Capabilities { secret: !spec.grants.secrets.is_empty(), exec: spec.grants.exec };
-    let wanted: Vec<Role> = spec.roles().collect();
+    let expected: Vec<Role> = spec.roles().collect();
     let memory_bytes_max = spec.memory_bytes();
     let task = tokio::task::spawn_blocking(move || match inspect::inspect(&wasm) {
         Ok(inspection) => {
             // Before what is in the way of linking it: too large is too large for every host.
             inspection.needs.check(&Limits::with_memory(memory_bytes_max)).map_err(LoadError::Needs)?;
             let (detected, unused) = match inspection.detect(granted) {
-                Ok(detected) => choose(detected, &wanted)?,
+                Ok(detected) => choose(detected, &expected)?,
                 Err(found) => {
                     // Also what grants don't help with: no one is to grant a secret in vain.
                     let whatever_granted = inspection.detect(Capabilities::ALL);
-                    let missing = whatever_granted.map_or(Vec::new(), |detected| missing(&detected, &wanted));
+                    let missing =
+                        whatever_granted.map_or(Vec::new(), |detected| missing(&detected, &expected));
                     let found = found.iter().map(ToString::to_string);
                     return Err(LoadError::Refused { obstacles: missing.into_iter().chain(found).collect() });
                 }
@@ -430,14 +431,14 @@ async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<InspectedComponent, LoadEr
 }
 
 /// Leaves only the roles that are wanted, all of which must be there; and says which others there are.
-fn choose(detected: Detected, wanted: &[Role]) -> Result<(Detected, Vec<Role>), LoadError> {
-    let obstacles = missing(&detected, wanted);
+fn choose(detected: Detected, expected: &[Role]) -> Result<(Detected, Vec<Role>), LoadError> {
+    let obstacles = missing(&detected, expected);
     if !obstacles.is_empty() {
         return Err(LoadError::Refused { obstacles });
     }
     let unused =
-        Role::ALL.into_iter().filter(|role| has(&detected, *role) && !wanted.contains(role)).collect();
-    let wants = |role| wanted.contains(&role);
+        Role::ALL.into_iter().filter(|role| has(&detected, *role) && !expected.contains(role)).collect();
+    let wants = |role| expected.contains(&role);
     let detected = Detected {
         admission: detected.admission.filter(|_| wants(Role::Admission)),
         probe: detected.probe.filter(|_| wants(Role::Probe)),
@@ -452,8 +453,8 @@ fn has(detected: &Detected, role: Role) -> bool {
 }
 
 /// What is said of the roles that are wanted and not there.
-fn missing(detected: &Detected, wanted: &[Role]) -> Vec<String> {
-    wanted.iter().filter(|role| !has(detected, **role)).map(|role| without(*role, detected)).collect()
+fn missing(detected: &Detected, expected: &[Role]) -> Vec<String> {
+    expected.iter().filter(|role| !has(detected, **role)).map(|role| without(*role, detected)).collect()
 }
 
 /// What is said of a role that an entry names and its component doesn't have.

@@ -56,7 +56,7 @@ pub(crate) struct Shadow {
     differences: VecDeque<Difference>,
     summary: Option<Instant>,
     /// Differences since the last event.
-    untold: u64,
+    unreported: u64,
 }
 
 impl Shadow {
@@ -75,18 +75,18 @@ impl Shadow {
     /// Notes a difference. Returns what an event says about it, if it is time for one.
     pub(crate) fn differed(&mut self, difference: Difference, now: Instant) -> Option<String> {
         self.differed += 1;
-        self.untold += 1;
+        self.unreported += 1;
         let due = self.summary.is_none_or(|summary| now.saturating_duration_since(summary) >= EVENT_PERIOD);
         let event = due.then(|| {
             let Difference { pod, verdict, decision, .. } = &difference;
-            let others = self.untold - 1;
+            let others = self.unreported - 1;
             let more =
                 if others == 0 { String::new() } else { format!(" ({others} more since the last event)") };
             format!("of pod {pod} it says {verdict}, but the node decided {decision}{more}")
         });
         if due {
             self.summary = Some(now);
-            self.untold = 0;
+            self.unreported = 0;
         }
         if self.differences.len() == DIFFERENCES_MAX {
             self.differences.pop_front();

@@ -270,7 +270,7 @@ impl Spec {
     }
 
     /// As an entry names it: a path, a reference, or `builtin:NAME`; `builtin` for what no entry names.
-    pub(crate) fn origin_told(&self) -> String {
+    pub(crate) fn origin_reported(&self) -> String {
         match &self.origin {
             Origin::Embedded(_) => "builtin".to_owned(),
             Origin::Shipped { name, .. } => format!("{BUILTIN_SCHEME}{name}"),

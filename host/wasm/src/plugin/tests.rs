@@ -45,7 +45,7 @@ fn a_quarantine_of_one_role_leaves_the_others_open() {
     );
     assert!(plugin.gate(Role::Probe, now + QUARANTINE_MIN).is_ok());
     assert!(plugin.take_release(now + QUARANTINE_MIN), "who waits may ask again");
-    assert!(!plugin.take_release(now + QUARANTINE_MIN), "told once");
+    assert!(!plugin.take_release(now + QUARANTINE_MIN), "reported once");
 }
 
 #[test]

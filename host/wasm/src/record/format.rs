@@ -15,7 +15,7 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ContainerId;
-use witlet_core::sources::plugin::{PollAnswer, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PollResponse, Snapshot, SourceFault};
 
 use crate::metrics::CallOutcome;
 use crate::plugin::CallError;
@@ -54,9 +54,9 @@ pub struct RecordedCall {
     /// From the question to the answer.
     pub took_nanoseconds: u64,
     /// What was asked.
-    pub question: Question,
+    pub question: RecordedRequest,
     /// What came back.
-    pub answer: Answer,
+    pub answer: RecordedResponse,
 }
 
 /// What one call may use.
@@ -72,16 +72,16 @@ pub struct Limits {
 /// What was asked, by role.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
-pub enum Question {
+pub enum RecordedRequest {
     /// Whether a pod may run. Everything that a handler may look at.
     Admission(Box<RequestRecord>),
     /// Whether a container does what it should. What went over sockets isn't here.
-    Probe(Box<ProbeQuestion>),
+    Probe(Box<RecordedProbeRequest>),
     /// Which pods there are. What the source read isn't here.
-    PodSource(SourceQuestion),
+    PodSource(RecordedPollRequest),
 }
 
-impl Question {
+impl RecordedRequest {
     /// Whom it was put to.
     pub fn role(&self) -> Role {
         match self {
@@ -183,7 +183,7 @@ impl RequestRecord {
 /// A question about a container.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ProbeQuestion {
+pub struct RecordedProbeRequest {
     /// Name of the probe type.
     pub probe_type: String,
     /// As JSON text.
@@ -229,7 +229,7 @@ impl ExecRecord {
 
 /// A recorded question that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum QuestionError {
+pub enum RecordedRequestError {
     /// Of the three.
     #[error("{kind:?} isn't a kind of probe")]
     ProbeKind {
@@ -238,7 +238,7 @@ pub enum QuestionError {
     },
 }
 
-impl ProbeQuestion {
+impl RecordedProbeRequest {
     pub(super) fn new(request: &ProbeRequest, execs: Vec<ExecRecord>) -> Self {
         Self {
             probe_type: request.probe_type.to_string(),
@@ -256,11 +256,11 @@ impl ProbeQuestion {
     }
 
     /// The question itself.
-    pub fn request(&self) -> Result<ProbeRequest, QuestionError> {
+    pub fn request(&self) -> Result<ProbeRequest, RecordedRequestError> {
         let kind = ProbeKind::ALL
             .into_iter()
             .find(|kind| kind.as_str() == self.kind)
-            .ok_or_else(|| QuestionError::ProbeKind { kind: self.kind.clone() })?;
+            .ok_or_else(|| RecordedRequestError::ProbeKind { kind: self.kind.clone() })?;
         Ok(ProbeRequest {
             probe_type: self.probe_type.as_str().into(),
             parameters: self.parameters.as_str().into(),
@@ -279,7 +279,7 @@ impl ProbeQuestion {
 /// A question for pods.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SourceQuestion {
+pub struct RecordedPollRequest {
     /// What the last poll gave.
     pub cursor: Option<String>,
 }
@@ -287,7 +287,7 @@ pub struct SourceQuestion {
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Answer {
+pub enum RecordedResponse {
     /// Admission: nothing against it.
     Admit,
     /// Admission: never.
@@ -359,7 +359,7 @@ pub enum Answer {
     },
 }
 
-impl Answer {
+impl RecordedResponse {
     /// Whether two answers come to the same. How a call failed is compared by its kind: its words may hold times.
     pub fn agrees_with(&self, other: &Self) -> bool {
         match (self, other) {
@@ -395,9 +395,9 @@ impl Answer {
         }
     }
 
-    pub(super) fn of_poll(result: &Result<Result<PollAnswer, SourceFault>, CallError>) -> Self {
+    pub(super) fn of_poll(result: &Result<Result<PollResponse, SourceFault>, CallError>) -> Self {
         match result {
-            Ok(Ok(PollAnswer { snapshot, cursor, next_poll: _ })) => {
+            Ok(Ok(PollResponse { snapshot, cursor, next_poll: _ })) => {
                 let cursor = cursor.clone();
                 match snapshot {
                     Snapshot::Unchanged => Self::Unchanged { cursor },

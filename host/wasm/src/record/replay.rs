@@ -12,7 +12,8 @@ use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResource
 use witlet_ports::{Clock, Containers, RuntimeError};
 
 use super::format::{
-    Answer, ExecRecord, ProbeQuestion, Question, QuestionError, RecordedCall, RequestRecord,
+    ExecRecord, RecordedCall, RecordedProbeRequest, RecordedRequest, RecordedRequestError, RecordedResponse,
+    RequestRecord,
 };
 use crate::compile::CompilerConfig;
 use crate::host::{Machinery, StartError, Surroundings};
@@ -50,7 +51,7 @@ pub enum ReplayError {
     },
     /// The question makes no sense.
     #[error("the recorded question can't be asked")]
-    Question(#[from] QuestionError),
+    RecordedRequest(#[from] RecordedRequestError),
     /// The machinery couldn't be set up.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -63,7 +64,7 @@ pub enum ReplayError {
 #[derive(Clone, Debug)]
 pub struct Replayed {
     /// What the component answers now.
-    pub answer: Answer,
+    pub answer: RecordedResponse,
     /// How long it took now.
     pub took: Duration,
     /// SHA-256 of the component that was asked, in hexadecimal.
@@ -95,7 +96,7 @@ pub async fn replay(
     if identity == Identity::Recorded && digest != recorded.digest {
         return Err(ReplayError::Digest { recorded: recorded.digest.clone(), found: digest });
     }
-    if let Question::PodSource(_) = recorded.question {
+    if let RecordedRequest::PodSource(_) = recorded.question {
         return Err(ReplayError::Source);
     }
     let others = recorded.grants.iter().filter(|grant| !REPLAYABLE_GRANTS.contains(&grant.as_str()));
@@ -104,12 +105,12 @@ pub async fn replay(
         return Err(ReplayError::NotRecorded { grants });
     }
     let (answer, took, commands) = match &recorded.question {
-        Question::Admission(request) => {
+        RecordedRequest::Admission(request) => {
             let (answer, took) = admission(recorded, request, wasm, compiler, clock).await?;
             (answer, took, None)
         }
-        Question::Probe(question) => probe(recorded, question, wasm, compiler, clock).await?,
-        Question::PodSource(_) => return Err(ReplayError::Source),
+        RecordedRequest::Probe(question) => probe(recorded, question, wasm, compiler, clock).await?,
+        RecordedRequest::PodSource(_) => return Err(ReplayError::Source),
     };
     let same = answer.agrees_with(&recorded.answer) && commands.is_none();
     Ok(Replayed { answer, took, digest, same, commands })
@@ -132,7 +133,7 @@ async fn admission(
     wasm: Arc<[u8]>,
     compiler: CompilerConfig,
     clock: Arc<dyn Clock>,
-) -> Result<(Answer, Duration), ReplayError> {
+) -> Result<(RecordedResponse, Duration), ReplayError> {
     let machinery = Machinery::new(compiler, clock, Surroundings::default())?;
     let loaded = machinery.loader.load_bytes(&spec(recorded, Grants::default()), wasm).await?;
     let guests = loaded.admission.ok_or(LoadError::Interrupted)?;
@@ -142,16 +143,16 @@ async fn admission(
         Ok(called) => called.result,
         Err(error) => Err(error),
     };
-    Ok((Answer::of_verdict(&result), started.elapsed()))
+    Ok((RecordedResponse::of_verdict(&result), started.elapsed()))
 }
 
 async fn probe(
     recorded: &RecordedCall,
-    question: &ProbeQuestion,
+    question: &RecordedProbeRequest,
     wasm: Arc<[u8]>,
     compiler: CompilerConfig,
     clock: Arc<dyn Clock>,
-) -> Result<(Answer, Duration, Option<String>), ReplayError> {
+) -> Result<(RecordedResponse, Duration, Option<String>), ReplayError> {
     let request = question.request()?;
     let tape = Arc::new(Tape::new(question.execs.clone()));
     let surroundings = Surroundings { containers: Some(tape.clone()), ..Surroundings::default() };
@@ -170,7 +171,7 @@ async fn probe(
         Ok(()) => guests.probe(Arc::new(ProbeFacts::new(request, false))).await.result,
         Err(error) => Err(error),
     };
-    Ok((Answer::of_probe(&result), started.elapsed(), tape.difference()))
+    Ok((RecordedResponse::of_probe(&result), started.elapsed(), tape.difference()))
 }
 
 /// Plays the recorded results of commands back.

@@ -13,7 +13,7 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ContainerId;
-use witlet_core::sources::plugin::{PollAnswer, Snapshot};
+use witlet_core::sources::plugin::{PollResponse, Snapshot};
 use witlet_ports::Clock;
 
 use super::*;
@@ -124,8 +124,11 @@ async fn a_question_comes_back_as_it_was_asked() {
         ("p", 30_000, &json!({"allow": ["x"]}))
     );
     assert_eq!(call.limits, Limits { timeout_milliseconds: 100, memory_bytes: 16 << 20 });
-    assert_eq!(call.answer, Answer::Reject { reason: "No".to_owned(), message: "never".to_owned() });
-    let Question::Admission(asked) = &call.question else { panic!("another role: {call:?}") };
+    assert_eq!(
+        call.answer,
+        RecordedResponse::Reject { reason: "No".to_owned(), message: "never".to_owned() }
+    );
+    let RecordedRequest::Admission(asked) = &call.question else { panic!("another role: {call:?}") };
     let (asked, original) = (asked.request(), request());
     assert_eq!(
         (asked.operation, asked.now, &asked.pod, &asked.source),
@@ -166,23 +169,27 @@ async fn a_probe_comes_back_with_its_commands_and_a_poll_with_its_cursor() {
     let outcome = Ok(ProbeOutcome::Warning("almost".to_owned()));
     recorder.probe(&request, vec![exec.clone()], &outcome, Duration::from_millis(3));
     let call = read(&world.newest("probe").await).expect("read");
-    assert_eq!(call.answer, Answer::Warning { detail: "almost".to_owned() });
-    let Question::Probe(question) = &call.question else { panic!("another role: {call:?}") };
+    assert_eq!(call.answer, RecordedResponse::Warning { detail: "almost".to_owned() });
+    let RecordedRequest::Probe(question) = &call.question else { panic!("another role: {call:?}") };
     assert_eq!(question.execs, [exec]);
     let asked = question.request().expect("it makes sense");
     assert_eq!(
         (asked.container_id, asked.kind, asked.timeout, asked.pod_ips, asked.restarts),
         (request.container_id, request.kind, request.timeout, request.pod_ips, 2)
     );
-    let answer = PollAnswer {
+    let answer = PollResponse {
         snapshot: Snapshot::Pods(vec!["a pod".to_owned()]),
         cursor: Some("2".to_owned()),
         next_poll: None,
     };
     recorder.poll(Some("1"), &Ok(Ok(answer)), Duration::ZERO);
     let call = read(&world.newest("podSource").await).expect("read");
-    assert_eq!(call.question, Question::PodSource(SourceQuestion { cursor: Some("1".to_owned()) }));
-    let expected = Answer::Pods { manifests: vec!["a pod".to_owned()], cursor: Some("2".to_owned()) };
+    assert_eq!(
+        call.question,
+        RecordedRequest::PodSource(RecordedPollRequest { cursor: Some("1".to_owned()) })
+    );
+    let expected =
+        RecordedResponse::Pods { manifests: vec!["a pod".to_owned()], cursor: Some("2".to_owned()) };
     assert_eq!(call.answer, expected);
 }
 
@@ -197,7 +204,8 @@ async fn no_secret_is_written() {
     let path = world.newest("admission").await;
     let text = std::fs::read_to_string(&path).expect("read");
     assert!(!text.contains("let me in"), "{text}");
-    let Answer::Failed { outcome, message } = read(&path).expect("still a recorded call").answer else {
+    let RecordedResponse::Failed { outcome, message } = read(&path).expect("still a recorded call").answer
+    else {
         panic!("it failed: {text}")
     };
     assert_eq!((outcome.as_str(), message.as_str()), ("error", "AUTH [secret password] failed"));
@@ -266,16 +274,16 @@ async fn a_call_never_waits_for_the_writer() {
 
 #[test]
 fn failures_are_compared_by_their_kind_and_answers_by_all_they_say() {
-    let failed = |outcome: &str, message: &str| Answer::Failed {
+    let failed = |outcome: &str, message: &str| RecordedResponse::Failed {
         outcome: outcome.to_owned(),
         message: message.to_owned(),
     };
     assert!(failed("trapped", "a").agrees_with(&failed("trapped", "b")));
     assert!(!failed("trapped", "a").agrees_with(&failed("timed_out", "a")));
-    assert!(!failed("trapped", "a").agrees_with(&Answer::Admit));
+    assert!(!failed("trapped", "a").agrees_with(&RecordedResponse::Admit));
     let shortage = |used| {
         let shortage = Shortage { resource: "cpu".to_owned(), requested: 1, used, capacity: 3 };
-        Answer::of_verdict(&Ok(Verdict::Shortage(vec![shortage])))
+        RecordedResponse::of_verdict(&Ok(Verdict::Shortage(vec![shortage])))
     };
     assert!(shortage(2).agrees_with(&shortage(2)));
     assert!(!shortage(2).agrees_with(&shortage(3)));

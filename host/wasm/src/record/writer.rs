@@ -14,12 +14,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use witlet_core::admission::Verdict;
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
-use witlet_core::sources::plugin::{PollAnswer, SourceFault};
+use witlet_core::sources::plugin::{PollResponse, SourceFault};
 use witlet_ports::Clock;
 
 use super::format::{
-    API_VERSION, Answer, ExecRecord, KIND, Limits, ProbeQuestion, Question, RecordedCall, RequestRecord,
-    SourceQuestion,
+    API_VERSION, ExecRecord, KIND, Limits, RecordedCall, RecordedPollRequest, RecordedProbeRequest,
+    RecordedRequest, RecordedResponse, RequestRecord,
 };
 use super::scrub::scrub;
 use crate::plugin::CallError;
@@ -153,13 +153,13 @@ struct Entry {
     recorded_at: Timestamp,
     took: Duration,
     asked: CallInput,
-    answer: Answer,
+    answer: RecordedResponse,
 }
 
 enum CallInput {
     Admission(Arc<RequestFacts>),
-    Probe(Box<ProbeQuestion>),
-    Poll(SourceQuestion),
+    Probe(Box<RecordedProbeRequest>),
+    Poll(RecordedPollRequest),
 }
 
 struct Shared {
@@ -203,7 +203,7 @@ impl PluginRecorder {
         result: &Result<Verdict, CallError>,
         took: Duration,
     ) {
-        self.push(|| (CallInput::Admission(facts.clone()), Answer::of_verdict(result)), took);
+        self.push(|| (CallInput::Admission(facts.clone()), RecordedResponse::of_verdict(result)), took);
     }
 
     /// A probe, with the commands that it ran in its container.
@@ -214,23 +214,23 @@ impl PluginRecorder {
         result: &Result<ProbeOutcome, CallError>,
         took: Duration,
     ) {
-        let question = || CallInput::Probe(Box::new(ProbeQuestion::new(request, execs)));
-        self.push(|| (question(), Answer::of_probe(result)), took);
+        let question = || CallInput::Probe(Box::new(RecordedProbeRequest::new(request, execs)));
+        self.push(|| (question(), RecordedResponse::of_probe(result)), took);
     }
 
     /// A poll of a source.
     pub(crate) fn poll(
         &self,
         cursor: Option<&str>,
-        result: &Result<Result<PollAnswer, SourceFault>, CallError>,
+        result: &Result<Result<PollResponse, SourceFault>, CallError>,
         took: Duration,
     ) {
-        let question = SourceQuestion { cursor: cursor.map(str::to_owned) };
-        self.push(|| (CallInput::Poll(question), Answer::of_poll(result)), took);
+        let question = RecordedPollRequest { cursor: cursor.map(str::to_owned) };
+        self.push(|| (CallInput::Poll(question), RecordedResponse::of_poll(result)), took);
     }
 
     /// Copies only what there is room for.
-    fn push(&self, call: impl FnOnce() -> (CallInput, Answer), took: Duration) {
+    fn push(&self, call: impl FnOnce() -> (CallInput, RecordedResponse), took: Duration) {
         match self.shared.queue.try_reserve() {
             Ok(place) => {
                 let (asked, answer) = call();
@@ -336,9 +336,9 @@ fn encode(entry: Entry) -> Result<Vec<u8>, WriteError> {
         recorded_at,
         took_nanoseconds: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
         question: match asked {
-            CallInput::Admission(facts) => Question::Admission(Box::new(RequestRecord::new(&facts))),
-            CallInput::Probe(question) => Question::Probe(question),
-            CallInput::Poll(question) => Question::PodSource(question),
+            CallInput::Admission(facts) => RecordedRequest::Admission(Box::new(RequestRecord::new(&facts))),
+            CallInput::Probe(question) => RecordedRequest::Probe(question),
+            CallInput::Poll(question) => RecordedRequest::PodSource(question),
         },
         answer,
     };

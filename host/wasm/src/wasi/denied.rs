@@ -55,14 +55,14 @@ impl LinkedResources {
     }
 }
 
-/// Fills the linker's instance with refusals for everything that `wanted` exports.
+/// Fills the linker's instance with refusals for everything that `expected` exports.
 pub(crate) fn define_denied<T: 'static>(
     engine: &Engine,
     linker: &mut LinkerInstance<'_, T>,
-    wanted: &ComponentInstance,
+    expected: &ComponentInstance,
     given: &LinkedResources,
 ) -> wasmtime::Result<()> {
-    for (number, (name, item)) in wanted.exports(engine).enumerate() {
+    for (number, (name, item)) in expected.exports(engine).enumerate() {
         if number >= ITEMS_MAX {
             wasmtime::bail!("an interface has more than {ITEMS_MAX} items");
         }

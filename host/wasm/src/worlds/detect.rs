@@ -86,9 +86,9 @@ pub(crate) enum Obstacle {
     Capability { import: String },
     /// An import that no one here can give.
     UnknownImport { import: String },
-    /// More obstacles than anybody wants to read.
+    /// More obstacles than are worth reading.
     More { obstacles: usize },
-    /// Nothing that anybody builds has so many imports, and each one costs time.
+    /// No real component has so many imports, and each one costs time.
     TooManyImports,
 }
 
@@ -198,17 +198,17 @@ const TYPES: [(Role, &str, &[&str]); 3] = [
 
 /// The role whose types an import is, in a version that is served.
 fn role_of_types(import: &str) -> Option<Role> {
-    let (wanted, older) = import.split_once('@')?;
+    let (expected, older) = import.split_once('@')?;
     let is_it = |(_, interface, versions): &&(Role, &str, &[&str])| {
-        *interface == wanted && versions.iter().any(|version| serves(version, older))
+        *interface == expected && versions.iter().any(|version| serves(version, older))
     };
     TYPES.iter().find(is_it).map(|(role, ..)| *role)
 }
 
 /// Whether this interface, in this version, serves who asks for that one.
-fn is_served(served: &str, wanted: &str) -> bool {
-    match (served.split_once('@'), wanted.split_once('@')) {
-        (Some((served, version)), Some((wanted, older))) => served == wanted && serves(version, older),
+fn is_served(served: &str, expected: &str) -> bool {
+    match (served.split_once('@'), expected.split_once('@')) {
+        (Some((served, version)), Some((expected, older))) => served == expected && serves(version, older),
         _ => false,
     }
 }

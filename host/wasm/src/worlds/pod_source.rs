@@ -4,7 +4,7 @@ mod v0_1_0;
 
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
-use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
 
 use super::{Reply, serves};
 use crate::guest::async_guest::AsyncState;
@@ -76,7 +76,7 @@ impl Source {
         &self,
         store: &mut Store<AsyncState>,
         cursor: Option<&str>,
-    ) -> wasmtime::Result<Reply<Result<PollAnswer, SourceFault>>> {
+    ) -> wasmtime::Result<Reply<Result<PollResponse, SourceFault>>> {
         match self {
             Self::V0_1_0(instance) => instance.poll(store, cursor).await,
         }

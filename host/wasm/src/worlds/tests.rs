@@ -16,14 +16,14 @@ fn a_version_serves_itself_and_what_is_older_in_its_track() {
         ("1.4.0", "0.4.0", false),
         ("2.0.0", "1.0.0", false),
     ];
-    for (served, wanted, expected) in cases {
-        assert_eq!(serves(served, wanted), expected, "{served} for {wanted}");
+    for (served, required, expected) in cases {
+        assert_eq!(serves(served, required), expected, "{served} for {required}");
     }
 }
 
 #[test]
 fn what_is_no_released_version_is_served_by_none() {
-    for wanted in ["", "0.1", "0.1.0.0", "0.1.0-rc1", "0.1.x", "+0.1.0", "0.+1.0", "00.1.0", "0.1.0 ", "0.1.99999999999"] {
-        assert!(!serves("0.1.0", wanted), "{wanted:?}");
+    for required in ["", "0.1", "0.1.0.0", "0.1.0-rc1", "0.1.x", "+0.1.0", "0.+1.0", "00.1.0", "0.1.0 ", "0.1.99999999999"] {
+        assert!(!serves("0.1.0", required), "{required:?}");
     }
 }

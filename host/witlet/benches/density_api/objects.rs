@@ -28,7 +28,7 @@ pub(super) async fn run(bench: &Bench, count: usize) -> Value {
     until_true("all pods are ready", || bench.look(|seen| seen.ready.len() >= pods)).await;
     let start_cpu = bench.daemon.cpu_seconds() - cpu;
     say(&format!("{pods} pods with {count} objects were ready"));
-    bench.events_are_told().await;
+    bench.events_are_reported().await;
     tokio::time::sleep(SETTLE).await;
     let counts = bench.api.counts();
     let of = |action: &str| counts.get(action).copied().unwrap_or_default();

@@ -1,12 +1,8 @@
-//! The plugins that ship in the binary, as components. They come through the same door as anybody's.
+//! The plugins that ship in the binary, as components. They come through the same door as any other.
 
 #![forbid(unsafe_code)]
 
-#[allow(
-    unreachable_pub,
-    dead_code,
-    reason = "generated: pub for whoever includes it, with a list for the tests"
-)]
+#[allow(unreachable_pub, dead_code, reason = "generated: pub for its includers, with a list for the tests")]
 mod components {
     //! What the build script has compiled.
     include!(concat!(env!("OUT_DIR"), "/components.rs"));

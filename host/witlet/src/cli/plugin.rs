@@ -317,7 +317,7 @@ Examples:
     Pull(PullArgs),
     /// Check that a component keeps its contract: cases, properties, hostile inputs, determinism, budget, grants
     #[command(
-        after_help = "What the plugin must answer stands in case files: cases.yaml beside the component, or --cases. Without any, the
+        after_help = "What the plugin must answer stands in case files: cases.yaml next to the component, or --cases. Without any, the
 kit does all that it can with `config: null`, or with --config.
 
 Layers: load, vectors, properties, hostile, determinism, budget, grants, replay.

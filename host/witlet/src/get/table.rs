@@ -58,12 +58,12 @@ pub(super) fn pod_header(wide: bool) -> Vec<&'static str> {
 pub(super) fn pod_row(pod: &Pod, wide: bool, now: Timestamp) -> Vec<String> {
     let status = pod.status.clone().unwrap_or_default();
     let containers = status.container_statuses.as_deref().unwrap_or_default();
-    let wanted = pod.spec.as_ref().map_or(0, |spec| spec.containers.len());
+    let requested = pod.spec.as_ref().map_or(0, |spec| spec.containers.len());
     let created = pod.metadata.creation_timestamp.as_ref().or(status.start_time.as_ref());
     let mut row = vec![
         pod.metadata.namespace.clone().unwrap_or_default(),
         pod.metadata.name.clone().unwrap_or_default(),
-        format!("{}/{wanted}", containers.iter().filter(|c| c.ready).count()),
+        format!("{}/{requested}", containers.iter().filter(|c| c.ready).count()),
         pod_reason(pod, &status),
         restarts(containers, now),
         created.map_or_else(|| "<unknown>".into(), |at| age(now, at.0)),

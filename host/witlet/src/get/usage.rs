@@ -12,8 +12,8 @@ use crate::output::{print, structured};
 /// Prints the pods that have running containers.
 pub(super) async fn run(args: &GetArgs) -> Result<(), GetError> {
     let mut list: Value = LocalClient::new(&args.api_socket).get("/usage").await?;
-    let matches = |wanted: &Option<String>, have: &Value| {
-        wanted.as_ref().is_none_or(|wanted| have.as_str() == Some(wanted))
+    let matches = |requested: &Option<String>, have: &Value| {
+        requested.as_ref().is_none_or(|requested| have.as_str() == Some(requested))
     };
     if let Some(items) = list["items"].as_array_mut() {
         items.retain(|item| {

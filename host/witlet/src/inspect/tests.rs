@@ -13,7 +13,7 @@ async fn every_component_that_ships_is_inspected_by_its_name_and_others_are_name
         assert!(inspection.obstacles.is_empty(), "{name}: {:?}", inspection.obstacles);
         assert!(for_people(&name, &inspection).starts_with(&format!("{name}\n")));
     }
-    let error = component::read("builtin:nobody", &registry).await.expect_err("nobody ships that");
+    let error = component::read("builtin:nobody", &registry).await.expect_err("no one ships that");
     let words = error.to_string();
     assert!(words.starts_with("no built-in plugin \"nobody\"; expected one of node-pressure, "), "{words}");
     assert!(words.ends_with(", http-bundle"), "{words}");
@@ -22,7 +22,7 @@ async fn every_component_that_ships_is_inspected_by_its_name_and_others_are_name
 }
 
 #[test]
-fn what_does_not_fit_is_told_with_the_way_out() {
+fn what_does_not_fit_is_reported_with_the_way_out() {
     let fit = |obstacle: Option<&str>| Fit {
         role: witlet_wasm::role::Role::Probe,
         memory_bytes_default: 16 << 20,
@@ -33,7 +33,7 @@ fn what_does_not_fit_is_told_with_the_way_out() {
 }
 
 #[test]
-fn an_interface_is_told_with_the_version_that_serves_it() {
+fn an_interface_is_reported_with_the_version_that_serves_it() {
     let contract = |served_by| Contract {
         interface: "witlet:host/log".to_owned(),
         built_against: "0.1.0".to_owned(),

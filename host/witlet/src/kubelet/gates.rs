@@ -56,12 +56,12 @@ pub(crate) enum GateError {
         name: String,
     },
     /// It can't be chosen any more.
-    #[error("cannot set feature gate {name} to {wanted}, feature is locked to {}", !wanted)]
+    #[error("cannot set feature gate {name} to {requested}, feature is locked to {}", !requested)]
     Locked {
         /// The gate.
         name: String,
         /// What was asked for.
-        wanted: bool,
+        requested: bool,
     },
     /// It is on, and something that it depends on is off.
     #[error("{name} is enabled, but depends on features that are disabled: [{}]", missing.join(" "))]
@@ -79,10 +79,10 @@ pub(super) fn check(gates: &BTreeMap<String, bool>) -> Result<(), GateError> {
     if let Some(name) = gates.keys().find(|name| !is_special(name) && gate(name).is_none()) {
         return Err(GateError::Unknown { name: name.clone() });
     }
-    for (name, wanted) in gates {
-        let locked = gate(name).filter(|gate| gate.default.locked && gate.default.on != *wanted);
+    for (name, requested) in gates {
+        let locked = gate(name).filter(|gate| gate.default.locked && gate.default.on != *requested);
         if locked.is_some() {
-            return Err(GateError::Locked { name: name.clone(), wanted: *wanted });
+            return Err(GateError::Locked { name: name.clone(), requested: *requested });
         }
     }
     let enabled: BTreeSet<&str> =
@@ -98,8 +98,8 @@ pub(super) fn check(gates: &BTreeMap<String, bool>) -> Result<(), GateError> {
 
 /// What a gate comes to: as it was set, as all of its stage were, or its default.
 pub(super) fn is_enabled(gates: &BTreeMap<String, bool>, name: &str) -> bool {
-    if let Some(wanted) = gates.get(name) {
-        return *wanted;
+    if let Some(requested) = gates.get(name) {
+        return *requested;
     }
     let Some(gate) = gate(name) else { return false };
     let of_stage = match gate.stage {
@@ -121,11 +121,11 @@ pub(super) fn resolved(gates: &BTreeMap<String, bool>) -> BTreeMap<String, bool>
 
 /// Gates that ask for something else than what happens anyway, in order. Gates of other programs ask for nothing here.
 pub(super) fn not_yet(gates: &BTreeMap<String, bool>) -> Vec<&str> {
-    let ignored = |(name, wanted): &(&String, &bool)| match name.as_str() {
-        ALL_ALPHA => **wanted,
-        ALL_BETA => !**wanted,
+    let ignored = |(name, requested): &(&String, &bool)| match name.as_str() {
+        ALL_ALPHA => **requested,
+        ALL_BETA => !**requested,
         name if CHOSEN.contains(&name) || FOLLOWED.contains(&name) => false,
-        name => gate(name).is_none_or(|gate| gate.is_of_node) && **wanted != ON.contains(&name),
+        name => gate(name).is_none_or(|gate| gate.is_of_node) && **requested != ON.contains(&name),
     };
     gates.iter().filter(ignored).map(|(name, _)| name.as_str()).collect()
 }

@@ -19,9 +19,9 @@ use witlet_node::ManifestUrl;
 
 use super::configuration::Configuration;
 use super::configuration::defaults::defaulted;
+use super::effective_config::EffectiveConfig;
 use super::flags::Flags;
 use super::flags::table::Own;
-use super::wanted::Wanted;
 use crate::cli::API_SOCKET;
 use crate::settings::{
     Authorization, ClusterSettings, Folders, Manifests, PodSettings, RuntimeSettings, ServerSettings,
@@ -126,18 +126,18 @@ pub(crate) fn settings(
     machine: Machine,
 ) -> Result<Settings, SettingsError> {
     let document = configuration.document();
-    let wanted = wanted(&document)?;
-    if wanted.run_once {
+    let effective = effective_config(&document)?;
+    if effective.run_once {
         return Err(SettingsError::RunOnce);
     }
-    fits(&wanted, machine)?;
+    fits(&effective, machine)?;
     let root = PathBuf::from(flags.text(Own::RootDir).unwrap_or(ROOT_DIR));
     let cert_dir = flags.text(Own::CertDir).map_or_else(|| root.join(CERT_FOLDER), PathBuf::from);
-    let cluster = cluster(flags, &wanted, &cert_dir)?;
-    let server = server(&wanted, &cert_dir, cluster.is_some())?;
-    let pod_logs = PathBuf::from(wanted.pod_logs_dir.as_deref().unwrap_or(POD_LOGS_DIR));
+    let cluster = cluster(flags, &effective, &cert_dir)?;
+    let server = server(&effective, &cert_dir, cluster.is_some())?;
+    let pod_logs = PathBuf::from(effective.pod_logs_dir.as_deref().unwrap_or(POD_LOGS_DIR));
     Ok(Settings {
-        node: node::node(flags, &wanted)?,
+        node: node::node(flags, &effective)?,
         folders: Folders {
             // Upstream's place, whatever folder the logs of pods are in.
             container_logs: PathBuf::from("/var/log/containers"),
@@ -146,21 +146,21 @@ pub(crate) fn settings(
             pod_logs,
             root,
         },
-        manifests: manifests(&wanted)?,
-        runtime: runtime(&wanted)?,
-        pods: pods(flags, &wanted)?,
-        cgroups: cgroups::cgroups(flags, &wanted, machine)?,
-        reserved_cpus: wanted.reserved_system_cpus.clone(),
-        eviction: node::eviction(&wanted)?,
+        manifests: manifests(&effective)?,
+        runtime: runtime(&effective)?,
+        pods: pods(flags, &effective)?,
+        cgroups: cgroups::cgroups(flags, &effective, machine)?,
+        reserved_cpus: effective.reserved_system_cpus.clone(),
+        eviction: node::eviction(&effective)?,
         plugins: flags.text(Own::Plugins).map(PathBuf::from),
         api_socket: PathBuf::from(flags.text(Own::ApiSocket).unwrap_or(API_SOCKET)),
         readmit_on_restart: flags.is_on(Own::ReadmitOnRestart),
         stop_pods_on_exit: flags.is_on(Own::StopPodsOnExit),
-        resync: wanted.sync_frequency.unwrap_or(Duration::from_mins(1)),
-        healthz: healthz(&wanted)?,
-        read_only: read_only(&wanted)?,
-        oom_score: Some(oom_score(&wanted)?),
-        feature_gates: wanted.feature_gates.clone(),
+        resync: effective.sync_frequency.unwrap_or(Duration::from_mins(1)),
+        healthz: healthz(&effective)?,
+        read_only: read_only(&effective)?,
+        oom_score: Some(oom_score(&effective)?),
+        feature_gates: effective.feature_gates.clone(),
         configz: json!({ "kubeletconfig": defaulted(&document) }),
         cluster,
         server,
@@ -169,19 +169,19 @@ pub(crate) fn settings(
 
 /// How much is logged: klog's numbers.
 pub(crate) fn verbosity(configuration: &Configuration) -> Result<i64, SettingsError> {
-    Ok(wanted(&configuration.document())?.logging.verbosity)
+    Ok(effective_config(&configuration.document())?.logging.verbosity)
 }
 
 /// How logs look: `text` or `json`.
 pub(crate) fn logs_are_json(configuration: &Configuration) -> Result<bool, SettingsError> {
-    match wanted(&configuration.document())?.logging.format.as_deref() {
+    match effective_config(&configuration.document())?.logging.format.as_deref() {
         None | Some("text") => Ok(false),
         Some("json") => Ok(true),
         Some(other) => Err(wrong("logging.format", other, "expected \"json\" or \"text\"")),
     }
 }
 
-fn wanted(document: &serde_json::Value) -> Result<Wanted, SettingsError> {
+fn effective_config(document: &serde_json::Value) -> Result<EffectiveConfig, SettingsError> {
     serde_path_to_error::deserialize(document).map_err(|error| SettingsError::Field {
         path: error.path().to_string(),
         message: error.inner().to_string(),
@@ -189,11 +189,11 @@ fn wanted(document: &serde_json::Value) -> Result<Wanted, SettingsError> {
 }
 
 /// What upstream looks at before anything else.
-fn fits(wanted: &Wanted, machine: Machine) -> Result<(), SettingsError> {
-    if machine.cgroup_v1 && wanted.fail_cgroup_v1.unwrap_or(true) {
+fn fits(effective: &EffectiveConfig, machine: Machine) -> Result<(), SettingsError> {
+    if machine.cgroup_v1 && effective.fail_cgroup_v1.unwrap_or(true) {
         return Err(SettingsError::CgroupV1);
     }
-    if machine.swap && wanted.fail_swap_on.unwrap_or(true) {
+    if machine.swap && effective.fail_swap_on.unwrap_or(true) {
         return Err(SettingsError::Swap);
     }
     Ok(())
@@ -216,13 +216,13 @@ fn count<T: TryFrom<i64>>(name: &'static str, value: i64) -> Result<T, SettingsE
     bounded(name, value, 0, i32::MAX.into())
 }
 
-fn manifests(wanted: &Wanted) -> Result<Manifests, SettingsError> {
+fn manifests(effective: &EffectiveConfig) -> Result<Manifests, SettingsError> {
     const PERIOD: Duration = Duration::from_secs(20);
-    let url = match &wanted.static_pod_url {
+    let url = match &effective.static_pod_url {
         None => None,
         Some(url) => {
             let mut headers = Vec::new();
-            for (name, values) in &wanted.static_pod_url_header {
+            for (name, values) in &effective.static_pod_url_header {
                 if values.iter().any(|value| value.contains(',')) {
                     return Err(wrong("staticPodURLHeader", name, "must not contain a comma"));
                 }
@@ -232,39 +232,40 @@ fn manifests(wanted: &Wanted) -> Result<Manifests, SettingsError> {
         }
     };
     Ok(Manifests {
-        path: wanted.static_pod_path.as_ref().map(PathBuf::from),
-        path_period: wanted.file_check_frequency.unwrap_or(PERIOD),
+        path: effective.static_pod_path.as_ref().map(PathBuf::from),
+        path_period: effective.file_check_frequency.unwrap_or(PERIOD),
         url,
-        url_period: wanted.http_check_frequency.unwrap_or(PERIOD),
+        url_period: effective.http_check_frequency.unwrap_or(PERIOD),
     })
 }
 
-fn runtime(wanted: &Wanted) -> Result<RuntimeSettings, SettingsError> {
+fn runtime(effective: &EffectiveConfig) -> Result<RuntimeSettings, SettingsError> {
     Ok(RuntimeSettings {
-        endpoint: wanted.container_runtime_endpoint.clone().unwrap_or_else(|| RUNTIME_ENDPOINT.to_owned()),
-        image_endpoint: wanted.image_service_endpoint.clone(),
-        request_timeout: wanted.runtime_request_timeout.unwrap_or(Duration::from_mins(2)),
-        cgroup_driver: driver(wanted)?,
+        endpoint: effective.container_runtime_endpoint.clone().unwrap_or_else(|| RUNTIME_ENDPOINT.to_owned()),
+        image_endpoint: effective.image_service_endpoint.clone(),
+        request_timeout: effective.runtime_request_timeout.unwrap_or(Duration::from_mins(2)),
+        cgroup_driver: driver(effective)?,
     })
 }
 
-fn oom_score(wanted: &Wanted) -> Result<i32, SettingsError> {
-    bounded("oomScoreAdj", wanted.oom_score_adj.unwrap_or(OOM_SCORE), -1000, 1000)
+fn oom_score(effective: &EffectiveConfig) -> Result<i32, SettingsError> {
+    bounded("oomScoreAdj", effective.oom_score_adj.unwrap_or(OOM_SCORE), -1000, 1000)
 }
 
-fn driver(wanted: &Wanted) -> Result<CgroupDriver, SettingsError> {
-    let driver = wanted.cgroup_driver.as_deref().unwrap_or(CgroupDriver::Cgroupfs.name());
+fn driver(effective: &EffectiveConfig) -> Result<CgroupDriver, SettingsError> {
+    let driver = effective.cgroup_driver.as_deref().unwrap_or(CgroupDriver::Cgroupfs.name());
     CgroupDriver::of_name(driver).ok_or_else(|| wrong("cgroupDriver", driver, "expected cgroupfs or systemd"))
 }
 
-fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {
+fn pods(flags: &Flags, effective: &EffectiveConfig) -> Result<PodSettings, SettingsError> {
     let mut cluster_dns = Vec::new();
-    for server in &wanted.cluster_dns {
+    for server in &effective.cluster_dns {
         cluster_dns.push(server.parse().map_err(|_| wrong("clusterDNS", server, "expected an IP address"))?);
     }
-    let serialize =
-        wanted.serialize_image_pulls.unwrap_or(wanted.max_parallel_image_pulls.is_none_or(|most| most < 2));
-    let parallel_max = match wanted.max_parallel_image_pulls {
+    let serialize = effective
+        .serialize_image_pulls
+        .unwrap_or(effective.max_parallel_image_pulls.is_none_or(|most| most < 2));
+    let parallel_max = match effective.max_parallel_image_pulls {
         None => None,
         Some(most) => Some(bounded("maxParallelImagePulls", most, 1, i32::MAX.into())?),
     };
@@ -272,34 +273,39 @@ fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {
         let message = "maxParallelImagePulls cannot be larger than 1 unless serializeImagePulls is false";
         return Err(SettingsError::Together { message });
     }
-    let size = wanted.container_log_max_size.as_deref().unwrap_or(LOG_SIZE);
+    let size = effective.container_log_max_size.as_deref().unwrap_or(LOG_SIZE);
     let bytes = quantity::value(&Quantity(size.to_owned())).ok().and_then(|bytes| u64::try_from(bytes).ok());
     let bytes_max = bytes
         .filter(|bytes| *bytes > 0)
         .ok_or_else(|| wrong("containerLogMaxSize", size, "expected a size such as 10Mi"))?;
     Ok(PodSettings {
-        resolv_conf: match wanted.resolv_conf.as_deref() {
+        resolv_conf: match effective.resolv_conf.as_deref() {
             None => Some(PathBuf::from(RESOLV_CONF)),
             Some("") => None,
             Some(path) => Some(PathBuf::from(path)),
         },
         cluster_dns,
-        cluster_domain: wanted.cluster_domain.clone(),
+        cluster_domain: effective.cluster_domain.clone(),
         runtime_classes: flags.pairs(Own::RuntimeClasses),
-        allowed_unsafe_sysctls: wanted.allowed_unsafe_sysctls.clone(),
-        seccomp_default: wanted.seccomp_default,
+        allowed_unsafe_sysctls: effective.allowed_unsafe_sysctls.clone(),
+        seccomp_default: effective.seccomp_default,
         registry_credentials: registry_credentials(flags),
-        image_gc: image_gc::policy(wanted)?,
-        image_verification: image_verification::policy(wanted)?,
+        image_gc: image_gc::policy(effective)?,
+        image_verification: image_verification::policy(effective)?,
         image_pulls: ImagePullLimits {
             serialize,
             parallel_max,
-            per_second: count("registryPullQPS", wanted.registry_pull_qps.unwrap_or(5))?,
-            burst: count("registryBurst", wanted.registry_burst.unwrap_or(10))?,
+            per_second: count("registryPullQPS", effective.registry_pull_qps.unwrap_or(5))?,
+            burst: count("registryBurst", effective.registry_burst.unwrap_or(10))?,
         },
         logs: LogLimits {
             bytes_max,
-            files_max: bounded("containerLogMaxFiles", wanted.container_log_max_files.unwrap_or(5), 2, 1000)?,
+            files_max: bounded(
+                "containerLogMaxFiles",
+                effective.container_log_max_files.unwrap_or(5),
+                2,
+                1000,
+            )?,
             ..LogLimits::default()
         },
         container_gc: container_gc(flags)?,
@@ -338,42 +344,42 @@ fn address(name: &'static str, text: Option<&str>, default: IpAddr) -> Result<Ip
     text.map_or(Ok(default), |text| text.parse().map_err(|_| wrong(name, text, "expected an IP address")))
 }
 
-fn healthz(wanted: &Wanted) -> Result<Option<SocketAddr>, SettingsError> {
-    let port: u16 = bounded("healthzPort", wanted.healthz_port.unwrap_or(HEALTHZ_PORT), 0, 65535)?;
-    let bind = wanted.healthz_bind_address.as_deref();
+fn healthz(effective: &EffectiveConfig) -> Result<Option<SocketAddr>, SettingsError> {
+    let port: u16 = bounded("healthzPort", effective.healthz_port.unwrap_or(HEALTHZ_PORT), 0, 65535)?;
+    let bind = effective.healthz_bind_address.as_deref();
     let address = address("healthzBindAddress", bind, IpAddr::from([127, 0, 0, 1]))?;
     Ok((port != 0).then(|| SocketAddr::new(address, port)))
 }
 
-fn bind_address(wanted: &Wanted) -> Result<IpAddr, SettingsError> {
-    address("address", wanted.address.as_deref(), IpAddr::from([0, 0, 0, 0]))
+fn bind_address(effective: &EffectiveConfig) -> Result<IpAddr, SettingsError> {
+    address("address", effective.address.as_deref(), IpAddr::from([0, 0, 0, 0]))
 }
 
-fn read_only(wanted: &Wanted) -> Result<Option<SocketAddr>, SettingsError> {
-    let port: u16 = bounded("readOnlyPort", wanted.read_only_port.unwrap_or(0), 0, 65535)?;
-    Ok(if port == 0 { None } else { Some(SocketAddr::new(bind_address(wanted)?, port)) })
+fn read_only(effective: &EffectiveConfig) -> Result<Option<SocketAddr>, SettingsError> {
+    let port: u16 = bounded("readOnlyPort", effective.read_only_port.unwrap_or(0), 0, 65535)?;
+    Ok(if port == 0 { None } else { Some(SocketAddr::new(bind_address(effective)?, port)) })
 }
 
 fn server(
-    wanted: &Wanted,
+    effective: &EffectiveConfig,
     cert_dir: &Path,
     in_cluster: bool,
 ) -> Result<Option<ServerSettings>, SettingsError> {
-    let port: u16 = bounded("port", wanted.port.unwrap_or(PORT), 1, 65535)?;
-    let address = bind_address(wanted)?;
-    let only_tls13 = match wanted.tls_min_version.as_deref() {
+    let port: u16 = bounded("port", effective.port.unwrap_or(PORT), 1, 65535)?;
+    let address = bind_address(effective)?;
+    let only_tls13 = match effective.tls_min_version.as_deref() {
         // TLS before 1.2 is never spoken.
         None | Some("VersionTLS10" | "VersionTLS11" | "VersionTLS12") => false,
         Some("VersionTLS13") => true,
         Some(other) => return Err(wrong("tlsMinVersion", other, "expected VersionTLS12 or VersionTLS13")),
     };
-    let authentication = &wanted.authentication;
-    let authorization = match wanted.authorization.mode.as_deref() {
+    let authentication = &effective.authentication;
+    let authorization = match effective.authorization.mode.as_deref() {
         None | Some("Webhook") => Authorization::Webhook,
         Some("AlwaysAllow") => Authorization::AlwaysAllow,
         Some(other) => return Err(wrong("authorization.mode", other, "expected AlwaysAllow or Webhook")),
     };
-    let certificate = match (&wanted.tls_cert_file, &wanted.tls_private_key_file) {
+    let certificate = match (&effective.tls_cert_file, &effective.tls_private_key_file) {
         (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
         (None, None) => None,
         _ => {
@@ -381,7 +387,7 @@ fn server(
             return Err(SettingsError::Together { message });
         }
     };
-    if !wanted.enable_server.unwrap_or(true) {
+    if !effective.enable_server.unwrap_or(true) {
         return Ok(None);
     }
     Ok(Some(ServerSettings {
@@ -393,15 +399,15 @@ fn server(
         // Without an API server there is no one to ask.
         token_webhook: in_cluster && authentication.webhook.enabled.unwrap_or(true),
         authorization,
-        debugging: wanted.enable_debugging_handlers.unwrap_or(true),
+        debugging: effective.enable_debugging_handlers.unwrap_or(true),
         only_tls13,
-        streaming_idle: wanted.streaming_connection_idle_timeout.unwrap_or(STREAMING_IDLE),
+        streaming_idle: effective.streaming_connection_idle_timeout.unwrap_or(STREAMING_IDLE),
     }))
 }
 
 fn cluster(
     flags: &Flags,
-    wanted: &Wanted,
+    effective: &EffectiveConfig,
     cert_dir: &Path,
 ) -> Result<Option<ClusterSettings>, SettingsError> {
     let bootstrap_kubeconfig = flags.text(Own::BootstrapKubeconfig).map(PathBuf::from);
@@ -420,16 +426,16 @@ fn cluster(
             ));
         }
     };
-    let update = wanted.node_status_update_frequency;
+    let update = effective.node_status_update_frequency;
     let images_max: i64 = bounded(
         "nodeStatusMaxImages",
-        wanted.node_status_max_images.unwrap_or(IMAGES_MAX),
+        effective.node_status_max_images.unwrap_or(IMAGES_MAX),
         -1,
         i32::MAX.into(),
     )?;
     let lease = bounded(
         "nodeLeaseDurationSeconds",
-        wanted.node_lease_duration_seconds.unwrap_or(40),
+        effective.node_lease_duration_seconds.unwrap_or(40),
         1,
         i32::MAX.into(),
     )?;
@@ -437,19 +443,19 @@ fn cluster(
         kubeconfig,
         bootstrap_kubeconfig,
         cert_dir: cert_dir.to_owned(),
-        rotate_certificates: wanted.rotate_certificates,
-        qps: bounded("kubeAPIQPS", wanted.kube_api_qps.unwrap_or(50), -1, i32::MAX.into())?,
-        burst: count("kubeAPIBurst", wanted.kube_api_burst.unwrap_or(100))?,
-        event_qps: count("eventRecordQPS", wanted.event_record_qps.unwrap_or(50))?,
-        event_burst: count("eventBurst", wanted.event_burst.unwrap_or(100))?,
-        register: wanted.register_node.unwrap_or(true),
-        taints: wanted.register_with_taints.clone(),
+        rotate_certificates: effective.rotate_certificates,
+        qps: bounded("kubeAPIQPS", effective.kube_api_qps.unwrap_or(50), -1, i32::MAX.into())?,
+        burst: count("kubeAPIBurst", effective.kube_api_burst.unwrap_or(100))?,
+        event_qps: count("eventRecordQPS", effective.event_record_qps.unwrap_or(50))?,
+        event_burst: count("eventBurst", effective.event_burst.unwrap_or(100))?,
+        register: effective.register_node.unwrap_or(true),
+        taints: effective.register_with_taints.clone(),
         status_update: update.unwrap_or(Duration::from_secs(10)),
         // Upstream's, for the days when the update was the report.
-        status_report: wanted.node_status_report_frequency.or(update).unwrap_or(Duration::from_mins(5)),
+        status_report: effective.node_status_report_frequency.or(update).unwrap_or(Duration::from_mins(5)),
         images_max: usize::try_from(images_max).ok(),
         lease: Duration::from_secs(lease),
-        provider_id: wanted.provider_id.clone(),
+        provider_id: effective.provider_id.clone(),
         external_cloud,
     }))
 }

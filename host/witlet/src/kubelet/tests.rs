@@ -11,8 +11,8 @@ fn words(line: &str) -> Vec<OsString> {
 fn start_of(line: &str) -> Result<Box<Start>, KubeletError> {
     // What this machine is doesn't matter here.
     match read(&words(&format!("{line} --fail-cgroupv1=false --fail-swap-on=false")))? {
-        Asked::Run(start) => Ok(start),
-        Asked::Text(text) => panic!("it only says {text}"),
+        Invocation::Run(start) => Ok(start),
+        Invocation::Text(text) => panic!("it only says {text}"),
     }
 }
 
@@ -47,20 +47,20 @@ fn it_is_the_kubelet_by_its_name_or_its_first_word() {
 }
 
 #[test]
-fn help_and_version_are_told_before_any_file_is_read() {
-    let told = |line: &str| match read(&words(line)) {
-        Ok(Asked::Text(text)) => text,
+fn help_and_version_are_reported_before_any_file_is_read() {
+    let reported = |line: &str| match read(&words(line)) {
+        Ok(Invocation::Text(text)) => text,
         other => panic!("{line}: {other:?}"),
     };
-    let help = told("--config=/no/such/file --help");
+    let help = reported("--config=/no/such/file --help");
     for flag in flags::table::FLAGS {
         assert!(help.contains(&format!("--{}", flag.name)), "--{} isn't in the help", flag.name);
     }
     assert!(help.contains("*     --lock-file"), "what does nothing is marked:\n{help}");
-    assert_eq!(told("-h"), help);
+    assert_eq!(reported("-h"), help);
     // kubeadm cuts the first word off and reads the rest as a semantic version.
-    assert_eq!(told("--version"), format!("Kubernetes v1.36.0+witlet.{}\n", env!("CARGO_PKG_VERSION")));
-    assert!(told("--version=raw").starts_with("version.Info{GitVersion:\"v1.36.0+witlet."));
+    assert_eq!(reported("--version"), format!("Kubernetes v1.36.0+witlet.{}\n", env!("CARGO_PKG_VERSION")));
+    assert!(reported("--version=raw").starts_with("version.Info{GitVersion:\"v1.36.0+witlet."));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn what_cannot_be_read_is_named() {
 }
 
 #[test]
-fn what_is_not_done_is_told_once_by_name() {
+fn what_is_not_done_is_reported_once_by_name() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let fields = "topologyManagerPolicy: restricted\nreservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]\n\
                   featureGates: {PodLevelResourceManagers: true, EnvFiles: true}";
@@ -188,7 +188,7 @@ fn deprecated_flags_without_a_field_are_acted_on_and_warned_of_once() {
 }
 
 #[test]
-fn a_node_that_asks_for_what_is_not_done_starts_and_is_told_so() {
+fn a_node_that_asks_for_what_is_not_done_starts_and_is_reported_so() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let fields = "serverTLSBootstrap: true\nrotateCertificates: true\nenableControllerAttachDetach: true\n\
                   volumePluginDir: /opt/plugins\nnoSuchField: 1\n\

@@ -44,12 +44,12 @@ pub(crate) enum Error {
         obstacles: Vec<String>,
     },
     /// The component doesn't have the role that was asked for.
-    #[error("{file} does not have the role {wanted}, it has {}", has.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(", "))]
+    #[error("{file} does not have the role {requested}, it has {}", has.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(", "))]
     OtherRole {
         /// As it was named.
         file: String,
         /// What was asked for.
-        wanted: Role,
+        requested: Role,
         /// Its roles.
         has: Vec<Role>,
     },
@@ -115,12 +115,17 @@ pub(crate) async fn run(args: &BenchArgs) -> Result<(), Error> {
 }
 
 /// The roles to measure: the one that is wanted, else all.
-fn roles(file: &str, has: &[Role], wanted: Option<Role>, obstacles: &[String]) -> Result<Vec<Role>, Error> {
-    match wanted {
+fn roles(
+    file: &str,
+    has: &[Role],
+    requested: Option<Role>,
+    obstacles: &[String],
+) -> Result<Vec<Role>, Error> {
+    match requested {
         _ if has.is_empty() => Err(Error::NoRole { file: file.to_owned(), obstacles: obstacles.to_vec() }),
         None => Ok(has.to_vec()),
-        Some(wanted) if has.contains(&wanted) => Ok(vec![wanted]),
-        Some(wanted) => Err(Error::OtherRole { file: file.to_owned(), wanted, has: has.to_vec() }),
+        Some(requested) if has.contains(&requested) => Ok(vec![requested]),
+        Some(requested) => Err(Error::OtherRole { file: file.to_owned(), requested, has: has.to_vec() }),
     }
 }
 
@@ -142,7 +147,7 @@ fn plan(args: &BenchArgs) -> Result<Plan, Error> {
     let cases = match &args.cases[..] {
         // Only a file has something next to it.
         [] if args.file.contains(':') => Vec::new(),
-        [] => cases::beside(Path::new(&args.file))?,
+        [] => cases::next_to(Path::new(&args.file))?,
         named => {
             named.iter().map(|path| cases::find(path)).collect::<Result<Vec<Vec<CaseFile>>, _>>()?.concat()
         }

@@ -116,6 +116,6 @@ pub(crate) fn login(from: &RegistryArgs) -> Login {
     };
     match &from.registry_credentials {
         Some(file) => Login::File(file.clone()),
-        None => folder().map_or(Login::Nobody, |folder| Login::FileIfThere(folder.join("config.json"))),
+        None => folder().map_or(Login::Anonymous, |folder| Login::FileIfThere(folder.join("config.json"))),
     }
 }

@@ -59,7 +59,7 @@ pub(crate) enum Error {
 
 /// What is at the place of a new project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum TargetFolder {
     /// Nothing, or an empty folder.
     Free,
     /// A folder with something in it.
@@ -81,7 +81,7 @@ enum Way {
 pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
     let files = render(args.lang, args.role, &args.name)?;
     let folder = args.into.clone().unwrap_or_else(|| PathBuf::from(args.name.as_str()));
-    let way = way(place(&folder)?, args.force, &folder)?;
+    let way = way(target_folder(&folder)?, args.force, &folder)?;
     write(&files, &folder, way)?;
     let text = match args.output {
         OutputFormat::Table | OutputFormat::Wide => for_people(args, &folder, files.len()),
@@ -98,24 +98,26 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
 }
 
 /// Looks at the place.
-fn place(folder: &Path) -> Result<Place, Error> {
+fn target_folder(folder: &Path) -> Result<TargetFolder, Error> {
     match fs::read_dir(folder) {
-        Ok(mut entries) => Ok(if entries.next().is_some() { Place::Taken } else { Place::Free }),
-        Err(cause) if cause.kind() == ErrorKind::NotFound && !folder.is_symlink() => Ok(Place::Free),
+        Ok(mut entries) => {
+            Ok(if entries.next().is_some() { TargetFolder::Taken } else { TargetFolder::Free })
+        }
+        Err(cause) if cause.kind() == ErrorKind::NotFound && !folder.is_symlink() => Ok(TargetFolder::Free),
         Err(cause) if matches!(cause.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) => {
-            Ok(Place::NoFolder)
+            Ok(TargetFolder::NoFolder)
         }
         Err(cause) => Err(failed(folder)(cause)),
     }
 }
 
 /// No one's files are touched unless he says so.
-fn way(place: Place, force: bool, folder: &Path) -> Result<Way, Error> {
-    match (place, force) {
-        (Place::Free, _) => Ok(Way::Folder),
-        (Place::Taken, true) => Ok(Way::Files),
-        (Place::Taken, false) => Err(Error::NotEmpty { folder: folder.to_owned() }),
-        (Place::NoFolder, _) => Err(Error::NotAFolder { path: folder.to_owned() }),
+fn way(target_folder: TargetFolder, force: bool, folder: &Path) -> Result<Way, Error> {
+    match (target_folder, force) {
+        (TargetFolder::Free, _) => Ok(Way::Folder),
+        (TargetFolder::Taken, true) => Ok(Way::Files),
+        (TargetFolder::Taken, false) => Err(Error::NotEmpty { folder: folder.to_owned() }),
+        (TargetFolder::NoFolder, _) => Err(Error::NotAFolder { path: folder.to_owned() }),
     }
 }
 
@@ -123,16 +125,16 @@ fn way(place: Place, force: bool, folder: &Path) -> Result<Way, Error> {
 fn write(files: &[File], folder: &Path, way: Way) -> Result<(), Error> {
     let no_name = || Error::NoName { path: folder.to_owned() };
     let name = folder.file_name().ok_or_else(no_name)?.to_string_lossy();
-    let beside = match folder.parent() {
+    let parent_folder = match folder.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         Some(_) | None => Path::new("."),
     };
-    fs::create_dir_all(beside).map_err(failed(beside))?;
+    fs::create_dir_all(parent_folder).map_err(failed(parent_folder))?;
     let made = tempfile::Builder::new()
         .prefix(&format!(".{name}."))
         .permissions(Permissions::from_mode(FOLDER_MODE))
-        .tempdir_in(beside)
-        .map_err(failed(beside))?;
+        .tempdir_in(parent_folder)
+        .map_err(failed(parent_folder))?;
     for file in files {
         let path = made.path().join(&file.path);
         if let Some(parent) = path.parent() {

@@ -122,9 +122,10 @@ pub(crate) async fn run(args: &PushArgs) -> Result<(), Error> {
         report: report.map(Into::into),
     };
     let transfer = Arc::new(Transfer::start("pushing"));
-    let told = transfer.clone();
+    let reporter = transfer.clone();
     let client = Client::new(Egress::system(), login, args.login.registry.plain_http);
-    let pushed = client.push(&target, &artifact, &(Arc::new(move |bytes| told.at(bytes, size)) as _)).await;
+    let pushed =
+        client.push(&target, &artifact, &(Arc::new(move |bytes| reporter.at(bytes, size)) as _)).await;
     transfer.done();
     let pushed = pushed.map_err(|cause| {
         let (target, cause) = (target.to_string(), Box::new(cause));

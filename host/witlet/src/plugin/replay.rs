@@ -11,7 +11,7 @@ use witlet_ports::OCI_SCHEME;
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::config::{self, ComponentSource, ConfigError};
 use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, digest_of, replay};
-use witlet_wasm::record::{Answer, Question, RecordError, RecordedCall, read};
+use witlet_wasm::record::{RecordError, RecordedCall, RecordedRequest, RecordedResponse, read};
 
 use super::component::{self, ComponentError};
 use super::list::seconds;
@@ -131,18 +131,18 @@ fn configured(call: &RecordedCall, file: &Path) -> Result<Named, Error> {
             .map_err(|cause| Error::Configuration { path: file.to_owned(), cause })?;
     let entry = configured.plugins.into_iter().find(|entry| entry.name == call.plugin);
     let entry = entry.ok_or_else(|| Error::NoEntry { path: file.to_owned(), name: call.plugin.clone() })?;
-    let beside = |path: PathBuf| {
+    let next_to = |path: PathBuf| {
         let path = file.parent().unwrap_or(Path::new(".")).join(path);
         // Where the working folder is gone, the path as it was given is the best there is.
         std::path::absolute(&path).unwrap_or(path)
     };
     Ok(match entry.component {
         ComponentSource::File(path) => {
-            Named { component: beside(path).to_string_lossy().into_owned(), credentials: None }
+            Named { component: next_to(path).to_string_lossy().into_owned(), credentials: None }
         }
         ComponentSource::Shipped(name) => Named { component: format!("builtin:{name}"), credentials: None },
         ComponentSource::Registry { reference, credentials } => {
-            Named { component: reference.to_string(), credentials: credentials.map(beside) }
+            Named { component: reference.to_string(), credentials: credentials.map(next_to) }
         }
     })
 }
@@ -176,18 +176,21 @@ fn for_people(call: &RecordedCall, replayed: &Replayed) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| text.push_str(&format!("{name:<10} {}\n", one_line(&value)));
     line("plugin", format!("{} ({})", call.plugin, call.question.role()));
-    line("question", asked(&call.question));
+    line("question", request_text(&call.question));
     line(
         "recorded",
         format!(
             "{}, in {} by {} at {}",
-            told(&call.answer),
+            response_text(&call.answer),
             seconds(then.as_secs_f64()),
             short(&call.digest),
             call.recorded_at
         ),
     );
-    line("now", format!("{}, in {} by {}", told(answer), seconds(took.as_secs_f64()), short(digest)));
+    line(
+        "now",
+        format!("{}, in {} by {}", response_text(answer), seconds(took.as_secs_f64()), short(digest)),
+    );
     if let Some(commands) = commands {
         line("commands", commands.clone());
     }
@@ -200,9 +203,9 @@ fn one_line(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
-fn asked(question: &Question) -> String {
+fn request_text(question: &RecordedRequest) -> String {
     match question {
-        Question::Admission(request) => {
+        RecordedRequest::Admission(request) => {
             let request = request.request();
             let metadata = &request.pod.metadata;
             let part = |part: &Option<String>| part.clone().unwrap_or_default();
@@ -214,7 +217,7 @@ fn asked(question: &Question) -> String {
                 request.other_pods.len()
             )
         }
-        Question::Probe(probe) => {
+        RecordedRequest::Probe(probe) => {
             let metadata = &probe.pod.metadata;
             let part = |part: &Option<String>| part.clone().unwrap_or_default();
             format!(
@@ -226,26 +229,26 @@ fn asked(question: &Question) -> String {
                 probe.parameters
             )
         }
-        Question::PodSource(source) => format!("poll after {:?}", source.cursor),
+        RecordedRequest::PodSource(source) => format!("poll after {:?}", source.cursor),
     }
 }
 
-fn told(answer: &Answer) -> String {
+fn response_text(answer: &RecordedResponse) -> String {
     match answer {
-        Answer::Admit => "admit".to_owned(),
-        Answer::Reject { reason, message } => format!("reject {reason}: {message}"),
-        Answer::Defer { reason, message, retry_after_milliseconds } => {
+        RecordedResponse::Admit => "admit".to_owned(),
+        RecordedResponse::Reject { reason, message } => format!("reject {reason}: {message}"),
+        RecordedResponse::Defer { reason, message, retry_after_milliseconds } => {
             format!("defer {reason}: {message} (again after {retry_after_milliseconds}ms)")
         }
-        Answer::Shortage { resources } => format!("shortage of {}", resources.join("; ")),
-        Answer::Success { detail } => format!("success: {detail}"),
-        Answer::Warning { detail } => format!("warning: {detail}"),
-        Answer::Failure { detail } => format!("failure: {detail}"),
-        Answer::Unchanged { .. } => "unchanged".to_owned(),
-        Answer::Pods { manifests, .. } => format!("{} pods", manifests.len()),
-        Answer::Empty { .. } => "no pods".to_owned(),
-        Answer::Fault { reason, message } => format!("fault {reason}: {message}"),
-        Answer::Failed { outcome, message } => format!("failed ({outcome}): {message}"),
+        RecordedResponse::Shortage { resources } => format!("shortage of {}", resources.join("; ")),
+        RecordedResponse::Success { detail } => format!("success: {detail}"),
+        RecordedResponse::Warning { detail } => format!("warning: {detail}"),
+        RecordedResponse::Failure { detail } => format!("failure: {detail}"),
+        RecordedResponse::Unchanged { .. } => "unchanged".to_owned(),
+        RecordedResponse::Pods { manifests, .. } => format!("{} pods", manifests.len()),
+        RecordedResponse::Empty { .. } => "no pods".to_owned(),
+        RecordedResponse::Fault { reason, message } => format!("fault {reason}: {message}"),
+        RecordedResponse::Failed { outcome, message } => format!("failed ({outcome}): {message}"),
     }
 }
 

@@ -114,7 +114,7 @@ pub(crate) async fn run(args: &TestArgs) -> Result<bool, Error> {
     let watch = Watch::start();
     let report = kit.examine(&subject, &plan, &watch).await?;
     watch.finish();
-    let text = told(&report, args)?;
+    let text = render(&report, args)?;
     match &args.output_file {
         Some(path) => {
             keep(path, text.as_bytes())?;
@@ -129,7 +129,7 @@ pub(crate) async fn run(args: &TestArgs) -> Result<bool, Error> {
     Ok(report.passed())
 }
 
-fn told(report: &Report, args: &TestArgs) -> Result<String, Error> {
+fn render(report: &Report, args: &TestArgs) -> Result<String, Error> {
     match args.output {
         ReportFormat::Human => Ok(report.human(&command(args))),
         ReportFormat::Junit => Ok(report.junit()),
@@ -197,7 +197,7 @@ fn plan(args: &TestArgs) -> Result<Plan, Error> {
     let cases = match &args.cases[..] {
         // Only a file has something next to it.
         [] if args.file.contains(':') => Vec::new(),
-        [] => cases::beside(Path::new(&args.file))?,
+        [] => cases::next_to(Path::new(&args.file))?,
         named => {
             named.iter().map(|path| cases::find(path)).collect::<Result<Vec<Vec<CaseFile>>, _>>()?.concat()
         }
@@ -222,8 +222,8 @@ fn plan(args: &TestArgs) -> Result<Plan, Error> {
 
 /// What is left of all layers.
 fn layers(only: &[Layer], skip: &[Layer]) -> BTreeSet<Layer> {
-    let wanted = |layer: &Layer| (only.is_empty() || only.contains(layer)) && !skip.contains(layer);
-    Layer::ALL.into_iter().filter(wanted).collect()
+    let is_chosen = |layer: &Layer| (only.is_empty() || only.contains(layer)) && !skip.contains(layer);
+    Layer::ALL.into_iter().filter(is_chosen).collect()
 }
 
 /// A file, or the value itself.

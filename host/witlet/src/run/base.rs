@@ -8,7 +8,7 @@ use witlet_core::node::facts;
 use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, EndpointError};
 use witlet_egress::Egress;
 use witlet_node::{
-    FileStateStore, Gauge, NodeError, NodeInfo, NodeOptions, PodsCgroup, SystemClock, ThreadJitter,
+    FileStateStore, NodeError, NodeInfo, NodeOptions, PodsCgroup, SystemClock, SystemNodeReader, ThreadJitter,
 };
 use witlet_ports::{Runtime, SourceHealth};
 
@@ -54,7 +54,7 @@ pub(crate) struct Base {
     /// Which sources of pods can't be read.
     pub(crate) health: Arc<SourceHealth>,
     /// What the machine has left.
-    pub(crate) gauge: Arc<Gauge>,
+    pub(crate) node_reader: Arc<SystemNodeReader>,
 }
 
 impl Base {
@@ -68,9 +68,9 @@ impl Base {
             gates.map(|(gate, on)| (gate.clone(), on.to_string())).collect(),
         );
         let cri = cri(settings, clock.clone())?;
-        let gauge = {
+        let node_reader = {
             let pods = PodsCgroup::below(&settings.cgroups.root);
-            Arc::new(Gauge::new(settings.folders.root.clone(), Arc::new(cri.clone()), pods))
+            Arc::new(SystemNodeReader::new(settings.folders.root.clone(), Arc::new(cri.clone()), pods))
         };
         let mut runtime = cri.clone().into_runtime();
         runtime.info =
@@ -87,7 +87,7 @@ impl Base {
             egress: Egress::system(),
             state: Arc::new(ReportedState::new(Arc::new(state))),
             health: Arc::default(),
-            gauge,
+            node_reader,
         })
     }
 

@@ -9,7 +9,7 @@ use witlet_cluster::{
     MirrorPods, NodeManager, NodeOptions, NodePorts, Objects, SavedPods, StatusManager,
 };
 use witlet_core::node::registration::Registration;
-use witlet_ports::{AgentView, EventSink, NodeGauge, NodeWatch, PodSource};
+use witlet_ports::{AgentView, EventSink, NodeReader, NodeWatch, PodSource};
 
 use crate::kubelet::KUBERNETES_VERSION;
 use crate::run::base::Base;
@@ -111,10 +111,10 @@ impl Reached {
         // As fast as the node's own requests, and next to them: unauthenticated clients decide how many there are.
         let reviews = connection.reviews(settings.qps.into(), settings.burst)?;
         let machine: Arc<dyn NodeWatch> = base.machine.clone();
-        let gauge: Arc<dyn NodeGauge> = base.gauge.clone();
+        let node_reader: Arc<dyn NodeReader> = base.node_reader.clone();
         let ports = NodePorts {
             node: machine.clone(),
-            gauge,
+            node_reader,
             events: events.clone(),
             clock: clock.clone(),
             jitter: jitter.clone(),

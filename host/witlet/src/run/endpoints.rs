@@ -160,7 +160,7 @@ fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
         authorization: match access {
             _ if always => Authorization::AlwaysAllow,
             Some(access) => Authorization::Webhook(access),
-            None => Authorization::Webhook(Arc::new(Nobody)),
+            None => Authorization::Webhook(Arc::new(NoAuthorizer)),
         },
         options: ServerOptions {
             debugging_handlers: settings.is_none_or(|settings| settings.debugging),
@@ -171,10 +171,10 @@ fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
 }
 
 /// Without an API server no one says that someone may do something.
-struct Nobody;
+struct NoAuthorizer;
 
 #[async_trait::async_trait]
-impl NodeAccess for Nobody {
+impl NodeAccess for NoAuthorizer {
     async fn review_token(
         &self,
         _: &str,

@@ -134,7 +134,7 @@ impl OwnFiles {
             return Ok(());
         }
         fs::rename(from, to).map_err(|cause| OwnFilesError {
-            action: "move to the folder `witlet` beside it, or remove:",
+            action: "move to the folder `witlet` next to it, or remove:",
             path: from.to_owned(),
             cause,
         })

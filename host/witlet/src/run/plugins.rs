@@ -83,7 +83,7 @@ pub(crate) fn builtins(unsafe_sysctls: &[String]) -> Vec<Builtin> {
     handlers.chain(types).collect()
 }
 
-/// What a probe type is granted: what anybody's could be.
+/// What a probe type is granted: what any probe type can be granted.
 fn grants(probe_type: &str) -> Grants {
     let network = |grants: &[NetworkGrant]| Grants { network: grants.into(), ..Grants::default() };
     match probe_type {

@@ -16,12 +16,12 @@ pub(crate) struct RuntimeFacts {
     node: Arc<NodeInfo>,
     /// Of runtimes that don't say.
     cgroup_driver: CgroupDriver,
-    known: Mutex<Known>,
+    known: Mutex<CachedFacts>,
 }
 
 /// What isn't asked with every status, or stays when it isn't answered.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct CachedFacts {
     version: Option<RuntimeVersion>,
     cgroup_driver: Option<CgroupDriver>,
 }
@@ -36,7 +36,7 @@ impl RuntimeFacts {
         Self { runtime, node, cgroup_driver, known: Mutex::default() }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, CachedFacts> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -20,10 +20,13 @@ fn a_new_project_is_written_and_says_what_to_do_next() {
     assert!(again.err.contains("is not empty") && again.err.contains("--force"), "{}", again.err);
     let forced = witlet(&[&args[..], &["--force", "-o", "json"]].concat());
     assert_eq!(forced.code, 0, "{}", forced.err);
-    let told: Value = serde_json::from_str(&forced.out).expect("JSON");
-    let files = told["files"].as_array().expect("a list");
-    assert!(files.contains(&"Makefile".into()) && files.contains(&"wit/deps/host/host.wit".into()), "{told}");
-    assert_eq!((&told["language"], &told["role"]), (&"rust".into(), &"admission".into()));
+    let reported: Value = serde_json::from_str(&forced.out).expect("JSON");
+    let files = reported["files"].as_array().expect("a list");
+    assert!(
+        files.contains(&"Makefile".into()) && files.contains(&"wit/deps/host/host.wit".into()),
+        "{reported}"
+    );
+    assert_eq!((&reported["language"], &reported["role"]), (&"rust".into(), &"admission".into()));
 }
 
 #[test]
@@ -50,16 +53,16 @@ fn a_name_that_the_language_reserves_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn a_component_is_measured_beside_its_floor() {
+fn a_component_is_measured_next_to_its_floor() {
     let config = r#"{"allow": ["registry.example.com"]}"#;
     let measure =
         ["plugin", "bench", "builtin:image-policy", "--config", config, "--calls", "5", "-o", "json"];
     let answer = witlet(&measure);
     assert_eq!((answer.code, answer.err.as_str()), (0, ""), "{}", answer.out);
-    let told: Value = serde_json::from_str(&answer.out).expect("JSON");
-    let result = &told["results"][0];
-    assert_eq!((&told["kind"], &result["role"]), (&"PluginBenchmark".into(), &"admission".into()));
-    assert!(told["component"]["sizeBytes"].as_u64().is_some_and(|bytes| bytes > 0), "{told}");
+    let reported: Value = serde_json::from_str(&answer.out).expect("JSON");
+    let result = &reported["results"][0];
+    assert_eq!((&reported["kind"], &result["role"]), (&"PluginBenchmark".into(), &"admission".into()));
+    assert!(reported["component"]["sizeBytes"].as_u64().is_some_and(|bytes| bytes > 0), "{reported}");
     for kind in ["fresh", "warm"] {
         assert_eq!(result[kind]["calls"], 5, "{result}");
         assert!(result[kind]["memoryBytesLast"].as_u64().is_some_and(|bytes| bytes > 0), "{result}");
@@ -67,8 +70,11 @@ fn a_component_is_measured_beside_its_floor() {
     }
     assert!(result["floor"]["p50Seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{result}");
     let warm = witlet(&[&measure[..], &["--warm"]].concat());
-    let told: Value = serde_json::from_str(&warm.out).expect("JSON");
-    assert!(told["results"][0]["fresh"].is_null() && told["results"][0]["warm"].is_object(), "{told}");
+    let reported: Value = serde_json::from_str(&warm.out).expect("JSON");
+    assert!(
+        reported["results"][0]["fresh"].is_null() && reported["results"][0]["warm"].is_object(),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -79,7 +85,7 @@ fn what_cannot_be_measured_says_why_and_the_way_out() {
         answer.err
     };
     let refused = bench(&["builtin:image-policy"]);
-    assert!(refused.contains("allow"), "its own words are told: {refused}");
+    assert!(refused.contains("allow"), "its own words are reported: {refused}");
     let role = bench(&["builtin:image-policy", "--role", "probe"]);
     assert!(role.contains("does not have the role probe, it has admission"), "{role}");
     assert!(bench(&["builtin:image-policy", "--config", "{"]).contains("--config must be JSON"));
@@ -87,16 +93,16 @@ fn what_cannot_be_measured_says_why_and_the_way_out() {
 }
 
 #[test]
-fn what_is_in_a_component_is_told_with_its_contracts_and_limits() {
+fn what_is_in_a_component_is_reported_with_its_contracts_and_limits() {
     let answer = witlet(&["plugin", "inspect", "builtin:image-policy"]);
     assert_eq!(answer.code, 0, "{}", answer.err);
     for words in ["admission: starts within 16Mi", "witlet:admission/handler 0.1.0"] {
         assert!(answer.out.contains(words), "{words:?} isn't in: {}", answer.out);
     }
-    let told: Value =
+    let reported: Value =
         serde_json::from_str(&witlet(&["plugin", "inspect", "builtin:image-policy", "-o", "json"]).out)
             .expect("JSON");
-    assert_eq!(told["fits"][0]["obstacle"], Value::Null);
-    let contracts = told["contracts"].as_array().expect("a list");
-    assert!(contracts.iter().all(|contract| contract["servedBy"] == "0.1.0"), "{told}");
+    assert_eq!(reported["fits"][0]["obstacle"], Value::Null);
+    let contracts = reported["contracts"].as_array().expect("a list");
+    assert!(contracts.iter().all(|contract| contract["servedBy"] == "0.1.0"), "{reported}");
 }

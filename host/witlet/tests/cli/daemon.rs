@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::{scratch, witlet};
 
 /// How long anything may take before it counts as never.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same of a start: the first one compiles all that is built in.
-const START_PATIENCE: Duration = Duration::from_secs(600);
+const START_TIMEOUT: Duration = Duration::from_secs(600);
 /// How often something is looked at that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -40,7 +40,7 @@ impl Daemon {
 
     fn answers(&self) {
         let socket = self.folder.path().join("api.sock").display().to_string();
-        wait_for("the daemon answers", START_PATIENCE, || {
+        wait_for("the daemon answers", START_TIMEOUT, || {
             (witlet(&["get", "node", "--api-socket", &socket]).code == 0).then_some(())
         });
     }
@@ -59,7 +59,7 @@ impl Daemon {
 
     /// How it ended, and what it left.
     fn end(mut self) -> (ExitStatus, tempfile::TempDir) {
-        let status = wait_for("the daemon ends", PATIENCE, || {
+        let status = wait_for("the daemon ends", WAIT_TIMEOUT, || {
             self.process.0.try_wait().expect("it is this program's child")
         });
         (status, self.folder)
@@ -93,13 +93,13 @@ fn arguments(folder: &std::path::Path, socket: &str) -> Vec<String> {
 }
 
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
-fn wait_for<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+fn wait_for<T>(what: &str, timeout: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let start = std::time::Instant::now();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(start.elapsed() < patience, "never seen: {what}");
+        assert!(start.elapsed() < timeout, "never seen: {what}");
         std::thread::sleep(POLL_INTERVAL);
     }
 }
@@ -128,7 +128,7 @@ fn a_closed_terminal_and_an_impatient_operator_end_it_properly() {
 }
 
 #[test]
-fn a_second_agent_with_the_same_folder_is_refused_and_told_whose_it_is() {
+fn a_second_agent_with_the_same_folder_is_refused_and_reported_whose_it_is() {
     let daemon = Daemon::start(Stdio::null());
     let second = arguments(daemon.folder.path(), "second.sock");
     let answer = witlet(&second.iter().map(String::as_str).collect::<Vec<_>>());

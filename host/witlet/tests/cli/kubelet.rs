@@ -4,12 +4,12 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Answer, scratch, witlet, write};
+use crate::{CommandOutput, scratch, witlet, write};
 
 /// So that what this machine is doesn't matter.
 const ANYWHERE: [&str; 2] = ["--fail-cgroupv1=false", "--fail-swap-on=false"];
 
-fn kubelet(flags: &[&str]) -> Answer {
+fn kubelet(flags: &[&str]) -> CommandOutput {
     witlet(&[&["kubelet"], flags].concat())
 }
 
@@ -96,7 +96,7 @@ fn a_value_that_is_not_one_is_refused_with_file_and_path() {
 }
 
 #[test]
-fn a_field_that_is_not_one_is_told_with_its_file_and_does_not_stop_the_node() {
+fn a_field_that_is_not_one_is_reported_with_its_file_and_does_not_stop_the_node() {
     let error = answered("maxPod: 1");
     assert!(error.contains("config.yaml: unknown field") && error.contains("maxPod"), "{error}");
     assert!(error.contains("/no/such/kubelet.conf"), "it went no further: {error}");

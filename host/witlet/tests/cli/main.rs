@@ -10,19 +10,19 @@ mod registries;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-struct Answer {
+struct CommandOutput {
     code: i32,
     out: String,
     err: String,
 }
 
-fn witlet(args: &[&str]) -> Answer {
+fn witlet(args: &[&str]) -> CommandOutput {
     let cache = witlet_harness::program::component_cache().expect("a test lies in a target folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_witlet"));
     let command = command.args(args).env(witlet_harness::program::CACHE_VARIABLE, cache);
     let Output { status, stdout, stderr } = command.output().expect("the binary runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
-    Answer { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    CommandOutput { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
 }
 
 fn scratch() -> tempfile::TempDir {
@@ -107,7 +107,7 @@ fn good_manifests_are_counted() {
     let answer = witlet(&["check", folder.path().to_str().unwrap()]);
     assert_eq!((answer.code, answer.err.as_str()), (0, ""), "{}", answer.out);
     assert!(answer.out.contains("ok, 3 pods"), "{}", answer.out);
-    assert!(answer.out.contains("subfolder: NotAFile"), "what is passed over is told: {}", answer.out);
+    assert!(answer.out.contains("subfolder: NotAFile"), "what is passed over is reported: {}", answer.out);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn bad_manifests_are_refused_with_file_and_field() {
 }
 
 #[test]
-fn fields_that_nobody_acts_on_yet_are_refused_by_name() {
+fn fields_that_no_one_acts_on_yet_are_refused_by_name() {
     let with = |more: &str| pod(&format!("{more}\n  containers: [{{name: a, image: b}}]"));
     check_finds(
         "volume.yaml",
@@ -186,7 +186,7 @@ fn one_bad_file_does_not_hide_the_others() {
 }
 
 #[test]
-fn missing_paths_and_nothing_to_check_are_told_apart() {
+fn missing_paths_and_nothing_to_check_are_distinguished() {
     let missing = witlet(&["check", "/nonexistent/manifests"]);
     assert_eq!(missing.code, 4, "{}{}", missing.out, missing.err);
     assert!(missing.out.contains("/nonexistent/manifests"), "{}", missing.out);

@@ -68,8 +68,8 @@ fn a_replay_exits_0_for_the_same_answer_and_4_for_another() {
     };
     let same = replay("same.json", &json!({"kind": "admit"}));
     assert_eq!(same.code, 0, "{}{}", same.out, same.err);
-    let told: Value = serde_json::from_str(&same.out).expect("JSON");
-    assert_eq!((&told["same"], &told["now"]["answer"]["kind"]), (&json!(true), &json!("admit")));
+    let reported: Value = serde_json::from_str(&same.out).expect("JSON");
+    assert_eq!((&reported["same"], &reported["now"]["answer"]["kind"]), (&json!(true), &json!("admit")));
     let other = replay("other.json", &json!({"kind": "reject", "reason": "X", "message": "y"}));
     assert_eq!(other.code, 4, "{}{}", other.out, other.err);
 }

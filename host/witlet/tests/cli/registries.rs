@@ -1,9 +1,9 @@
-//! Pushing and pulling as people meet it, without a registry: what is refused before anybody is asked, and in which words.
+//! Pushing and pulling as people meet it, without a registry: what is refused before a registry is asked, and in which words.
 
-use crate::{Answer, scratch, witlet, write};
+use crate::{CommandOutput, scratch, witlet, write};
 
 /// Exit code 1, and an error with all of these words.
-fn fails(answer: &Answer, words: &[&str]) {
+fn fails(answer: &CommandOutput, words: &[&str]) {
     assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
     assert_eq!(answer.out, "");
     for word in words {

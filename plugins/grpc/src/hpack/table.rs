@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use super::Header;
 
-/// What a table of the other side may hold unless it is told otherwise, which it isn't.
+/// What a table of the other side may hold unless configured otherwise, which it isn't.
 const BYTES_MAX: usize = 4 * 1024;
 
 /// Bytes that each entry counts for in addition to its texts.
 const ENTRY_BYTES: usize = 32;
 
-/// The headers that everybody knows.
+/// The static table's headers.
 #[rustfmt::skip]
 const STATIC: [(&str, &str); 61] = [
     (":authority", ""), (":method", "GET"), (":method", "POST"), (":path", "/"), (":path", "/index.html"),
@@ -28,7 +28,7 @@ const STATIC: [(&str, &str); 61] = [
     ("user-agent", ""), ("vary", ""), ("via", ""), ("www-authenticate", ""),
 ];
 
-/// The headers that everybody knows, and those that the other side has sent lately.
+/// The static table's headers, and those that the other side has sent lately.
 #[derive(Debug)]
 pub(super) struct Table {
     /// The newest first.

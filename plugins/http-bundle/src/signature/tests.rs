@@ -47,7 +47,7 @@ fn weak_and_malformed_keys_are_refused() {
 }
 
 #[test]
-fn the_signature_lies_beside_the_bundle() {
+fn the_signature_lies_next_to_the_bundle() {
     assert_eq!(url_beside("https://h/a.yaml"), "https://h/a.yaml.sig");
     assert_eq!(url_beside("https://h/a.yaml?node=n1#x"), "https://h/a.yaml.sig?node=n1");
 }

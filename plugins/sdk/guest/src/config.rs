@@ -83,7 +83,7 @@ fn located<C: DeserializeOwned>(text: &str) -> Result<C, Refusal> {
 }
 
 /// Works with the host's configuration, decoded once per instance: an instance never sees another one, for a changed
-/// configuration is a new load of the plugin. Errors are told in one line.
+/// configuration is a new load of the plugin. Errors are reported in one line.
 #[cfg(target_family = "wasm")]
 pub fn with_config<C, T>(
     config: &'static LocalKey<OnceCell<C>>,

@@ -1,5 +1,5 @@
 //! HTTP requests with a deadline, for plugins with the grant `network`. They wait synchronously, and never longer than
-//! they are told to. Redirects aren't followed: the answer says where they lead.
+//! the given timeout. Redirects aren't followed: the answer says where they lead.
 //!
 //! ```
 //! use std::time::Duration;
@@ -161,9 +161,9 @@ impl Request {
 ///
 /// # Errors
 /// When they aren't there by the deadline, or there is no connection.
-pub fn send(request: &Request, deadline: Deadline) -> Result<Answer, Error> {
+pub fn send(request: &Request, deadline: Deadline) -> Result<Response, Error> {
     check(request)?;
-    backend::send(request, deadline).map(Answer)
+    backend::send(request, deadline).map(Response)
 }
 
 /// Whether it can be sent as RFC 9110 has requests: what could end a line isn't in any part of it.
@@ -198,9 +198,9 @@ const PART_BYTES_MIN: usize = 256;
 
 /// An answer whose body may be still on its way. Dropping it closes the connection.
 #[derive(Debug)]
-pub struct Answer(backend::Answer);
+pub struct Response(backend::ResponseReader);
 
-impl Answer {
+impl Response {
     /// The status code.
     pub fn status(&self) -> u16 {
         self.0.status()

@@ -1,5 +1,5 @@
 //! TCP connections and UDP exchanges with a deadline, for plugins with the grant `network`. They wait synchronously, and
-//! never longer than they are told to. Outside a component they are real ones of the developer's machine, so that tests
+//! never longer than the given timeout. Outside a component they are real ones of the developer's machine, so that tests
 //! can bring servers of their own.
 //!
 //! ```

@@ -8,7 +8,7 @@
 //! use witlet_plugin_sdk::source::{PodSource, Poll, SourceError};
 //!
 //! /// The pods that the configuration names, once the folder says that they are wanted.
-//! struct Wanted;
+//! struct Pods;
 //!
 //! #[derive(Deserialize)]
 //! #[serde(deny_unknown_fields)]
@@ -17,7 +17,7 @@
 //!     flag: String,
 //! }
 //!
-//! impl PodSource for Wanted {
+//! impl PodSource for Pods {
 //!     type Config = Config;
 //!
 //!     fn poll(cursor: Option<&str>, config: &Config) -> Result<Poll, SourceError> {
@@ -31,11 +31,11 @@
 //!     }
 //! }
 //!
-//! export_pod_source!(Wanted);
+//! export_pod_source!(Pods);
 //!
 //! // On the machine where it is developed, it is a function:
 //! let config = Config { manifests: vec!["kind: Pod".to_owned()], flag: "/nowhere".to_owned() };
-//! let error = Wanted::poll(None, &config).expect_err("there is no such file");
+//! let error = Pods::poll(None, &config).expect_err("there is no such file");
 //! assert_eq!(error.reason, "Unavailable");
 //! ```
 

@@ -32,7 +32,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them, in the order in which they are told.
+    /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 4] = [Self::Rust, Self::C, Self::Python, Self::JavaScript];
 
     /// Its name on the command line and of its folders.
@@ -69,7 +69,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them, in the order in which they are told.
+    /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Admission, Self::Probe, Self::PodSource];
 
     /// Its name on the command line and of the templates' folders.

@@ -13,7 +13,7 @@ pub(super) struct Order {
     /// The key of its objects; none for primitives, which are their own.
     merge_key: Option<&'static str>,
     /// Keys as the patch has them.
-    wanted: Vec<Value>,
+    expected: Vec<Value>,
     /// Keys as the server had them.
     before: Vec<Value>,
 }
@@ -40,13 +40,13 @@ impl Order {
             };
             let bad = || ApiError::new(500, "", format!("expected a list in {name}, got {directive}"));
             let items = directive.as_array().ok_or_else(bad)?;
-            let wanted = items.iter().map(|item| key_of(item, merge_key)).collect::<Result<Vec<_>, _>>()?;
+            let expected = items.iter().map(|item| key_of(item, merge_key)).collect::<Result<Vec<_>, _>>()?;
             if let Some(patched) = patch.get(&field).filter(|list| !list.is_null()) {
-                check(patched.as_array().ok_or_else(bad)?, &wanted, merge_key, &directive)?;
+                check(patched.as_array().ok_or_else(bad)?, &expected, merge_key, &directive)?;
             }
             let had = target.get(&field).and_then(Value::as_array).into_iter().flatten();
             let before = had.filter_map(|item| key_of(item, merge_key).ok()).collect();
-            orders.push(Self { field, merge_key, wanted, before });
+            orders.push(Self { field, merge_key, expected, before });
         }
         Ok(orders)
     }
@@ -57,8 +57,8 @@ impl Order {
         let key = |item: &Value| key_of(item, self.merge_key).unwrap_or_default();
         let place = |keys: &[Value], item: &Value| keys.iter().position(|known| *known == key(item));
         let (mut patched, mut others): (Vec<Value>, Vec<Value>) =
-            std::mem::take(list).into_iter().partition(|item| place(&self.wanted, item).is_some());
-        patched.sort_by_key(|item| place(&self.wanted, item));
+            std::mem::take(list).into_iter().partition(|item| place(&self.expected, item).is_some());
+        patched.sort_by_key(|item| place(&self.expected, item));
         others.sort_by_key(|item| place(&self.before, item).unwrap_or(usize::MAX));
         let mut others = others.into_iter().peekable();
         for item in patched {
@@ -87,17 +87,17 @@ fn key_of(item: &Value, merge_key: Option<&'static str>) -> Result<Value, ApiErr
 /// Whatever the patch sets must be named by the directive, in the same order; what has a directive of its own needn't be.
 fn check(
     patched: &[Value],
-    wanted: &[Value],
+    expected: &[Value],
     merge_key: Option<&'static str>,
     directive: &Value,
 ) -> Result<(), ApiError> {
-    if wanted.is_empty() {
+    if expected.is_empty() {
         return Ok(());
     }
-    let mut left = wanted.iter();
+    let mut left = expected.iter();
     for item in patched.iter().filter(|item| item.get("$patch").is_none()) {
         let key = key_of(item, merge_key)?;
-        if !left.any(|wanted| *wanted == key) {
+        if !left.any(|expected| *expected == key) {
             let list = Value::from(patched.to_vec());
             let message = format!(
                 "The order in patch list:\n{list}\n doesn't match $setElementOrder list:\n{directive}\n"

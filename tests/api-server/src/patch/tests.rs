@@ -73,7 +73,7 @@ fn an_item_without_its_key_is_an_error() {
     let original = json!({ "status": { "conditions": [] } });
     let patch = json!({ "status": { "conditions": [{ "status": "True" }] } });
     assert_eq!(apply(PatchType::Strategic, &original, patch.clone()).expect_err("no merge key").code, 500);
-    // Where nothing is to be merged nobody asks.
+    // Where nothing is merged, keys aren't required.
     strategic(json!({}), patch.clone(), patch);
 }
 

@@ -85,7 +85,7 @@ fn spdy_data(id: u32, ends: bool, bytes: &[u8]) -> Vec<u8> {
 async fn last_words_reach_a_client_that_still_sends() {
     let (node, mut far) = duplex(64 * 1024);
     let (client, mut near) = duplex(64 * 1024);
-    let wanted = Wanted { stdin: true, stdout: true, ..Wanted::default() };
+    let desired = StreamOptions { stdin: true, stdout: true, ..StreamOptions::default() };
     // The streams are numbered as they are opened: error, stdin, stdout.
     let mut words = spdy_data(5, false, b"almost ");
     words.extend(spdy_data(5, true, b"all"));
@@ -96,8 +96,8 @@ async fn last_words_reach_a_client_that_still_sends() {
     near.write_all(&masked(0x82, &[CLOSE, STDIN])).await.expect("room");
     let (from_client, to_client) = io::split(client);
     let to_client = Mutex::new(to_client);
-    let told = carry(from_client, &to_client, node, wanted).await.expect("streams");
-    assert_eq!(told.as_deref(), Some(&b"{\"status\":\"Success\"}"[..]));
+    let reported = carry(from_client, &to_client, node, desired).await.expect("streams");
+    assert_eq!(reported.as_deref(), Some(&b"{\"status\":\"Success\"}"[..]));
     let mut seen = vec![0; 16];
     near.read_exact(&mut seen).await.expect("two messages");
     assert_eq!(seen, b"\x82\x08\x01almost \x82\x04\x01all");
@@ -109,19 +109,20 @@ async fn last_words_reach_a_client_that_still_sends() {
 }
 
 #[tokio::test]
-async fn a_node_that_breaks_off_is_told_of() {
+async fn a_node_that_breaks_off_is_reported() {
     let (node, mut far) = duplex(64 * 1024);
     let (client, _near) = duplex(64 * 1024);
     let (from_client, to_client) = io::split(client);
-    let (to_client, wanted) = (Mutex::new(to_client), Wanted { stdout: true, ..Wanted::default() });
+    let (to_client, desired) =
+        (Mutex::new(to_client), StreamOptions { stdout: true, ..StreamOptions::default() });
     let breaks_off = async move {
         // Both streams have been opened with this.
         while far.read_u8().await.expect("an open connection") != b'o' {}
         while far.read_u8().await.expect("an open connection") != b'u' {}
         drop(far);
     };
-    let (told, ()) = tokio::join!(carry(from_client, &to_client, node, wanted), breaks_off);
-    let told = told.expect("streams").expect("the node's end came first");
-    let status: Value = serde_json::from_slice(&told).expect("a Status");
+    let (reported, ()) = tokio::join!(carry(from_client, &to_client, node, desired), breaks_off);
+    let reported = reported.expect("streams").expect("the node's end came first");
+    let status: Value = serde_json::from_slice(&reported).expect("a Status");
     assert_eq!(status["reason"], "InternalError");
 }

@@ -56,7 +56,7 @@ pub(super) async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Mess
     }
 }
 
-async fn payload(from: &mut (impl AsyncRead + Unpin), room: usize) -> io::Result<Vec<u8>> {
+async fn payload(from: &mut (impl AsyncRead + Unpin), bytes_max: usize) -> io::Result<Vec<u8>> {
     let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
     let second = from.read_u8().await?;
     let length = match second & !MASKED {
@@ -67,7 +67,7 @@ async fn payload(from: &mut (impl AsyncRead + Unpin), room: usize) -> io::Result
     if second & MASKED == 0 {
         return Err(invalid("a client's frame isn't masked"));
     }
-    let length = usize::try_from(length).ok().filter(|length| *length <= room);
+    let length = usize::try_from(length).ok().filter(|length| *length <= bytes_max);
     let length = length.ok_or_else(|| invalid("a message is too long"))?;
     let mut mask = [0; 4];
     from.read_exact(&mut mask).await?;

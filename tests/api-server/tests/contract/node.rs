@@ -25,7 +25,7 @@ use crate::support::of;
 
 /// One request as it came.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ReceivedRequest {
     pub(crate) method: String,
     /// Path and query.
     pub(crate) uri: String,
@@ -37,7 +37,7 @@ pub(crate) struct Seen {
 pub(crate) struct NodeEndpoint {
     /// The node's name in the API.
     pub(crate) name: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<ReceivedRequest>>>,
     _tasks: JoinSet<()>,
 }
 
@@ -59,12 +59,12 @@ impl NodeEndpoint {
     }
 
     /// What came so far.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<ReceivedRequest> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The last request.
-    pub(crate) fn last(&self) -> Seen {
+    pub(crate) fn last(&self) -> ReceivedRequest {
         self.seen().pop().expect("a request came")
     }
 }
@@ -82,7 +82,7 @@ fn acceptor() -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-async fn serve(listener: TcpListener, acceptor: TlsAcceptor, seen: Arc<Mutex<Vec<Seen>>>) {
+async fn serve(listener: TcpListener, acceptor: TlsAcceptor, seen: Arc<Mutex<Vec<ReceivedRequest>>>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         let (acceptor, seen) = (acceptor.clone(), Arc::clone(&seen));
@@ -100,7 +100,7 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, seen: Arc<Mutex<Vec
     }
 }
 
-fn answer(seen: &Mutex<Vec<Seen>>, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+fn answer(seen: &Mutex<Vec<ReceivedRequest>>, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     let (code, text) = match path.split('/').nth(3) {
         Some("refused") => (400, "container \"c\" in pod \"refused\" is waiting to start: ContainerCreating"),
@@ -110,7 +110,7 @@ fn answer(seen: &Mutex<Vec<Seen>>, request: &Request<Incoming>) -> Response<Full
         Some("busy") => (503, "wait"),
         _ => (200, "a line\n"),
     };
-    seen.lock().unwrap_or_else(PoisonError::into_inner).push(Seen {
+    seen.lock().unwrap_or_else(PoisonError::into_inner).push(ReceivedRequest {
         method: request.method().to_string(),
         uri: request.uri().to_string(),
         headers: request.headers().clone(),

@@ -310,7 +310,7 @@ async fn a_nodes_first_certificate_is_approved_and_signed(clients: Clients, name
         refused(requests.create(&CREATE, &signing_request(&name, &namespace, "system:nodes")).await).0,
         409
     );
-    // Whoever joins may not read pods.
+    // Joining nodes may not read pods.
     is_forbidden(pods(&clients.bootstrap, &namespace).list(&ListParams::default()).await);
     if !clients.signs {
         return;

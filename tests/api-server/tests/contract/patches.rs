@@ -137,7 +137,7 @@ async fn a_list_that_contradicts_its_order_is_refused(client: Client, namespace:
     assert_eq!(refused(patched(&api, "a", no_list).await), internal());
     let now = api.get("a").await.expect("it is there");
     assert_eq!(now.metadata.resource_version, made.metadata.resource_version, "nothing was written");
-    // Where there is nothing to merge with nobody asks for keys, and that there is none is the object's fault.
+    // Where there is nothing to merge with, keys aren't required, and that there is none is the object's fault.
     let no_key = || json!({ "status": { "conditions": [{ "status": "True" }] } });
     let invalid = fields(patched(&api, "a", no_key()).await);
     // Servers before 1.36 are known to call it a field of the metadata.

@@ -11,7 +11,7 @@ use crate::support::{cases, created, pod, pods};
 
 cases![
     logs_are_asked_for_by_container_and_pass,
-    a_nodes_refusal_of_logs_is_told_as_a_status,
+    a_nodes_refusal_of_logs_is_reported_as_a_status,
     streams_are_asked_for_in_the_nodes_words,
     any_path_of_a_node_passes_with_its_answer,
     a_container_is_chosen_before_a_node_is_asked,
@@ -56,7 +56,7 @@ async fn logs_are_asked_for_by_container_and_pass(client: Client, namespace: Str
     gone(&client, &node).await;
 }
 
-async fn a_nodes_refusal_of_logs_is_told_as_a_status(client: Client, namespace: String) {
+async fn a_nodes_refusal_of_logs_is_reported_as_a_status(client: Client, namespace: String) {
     let node = on_node(&client, &namespace, &["refused", "missing", "broken", "forbidden", "busy"]).await;
     for (name, code, reason, message) in [
         (
@@ -86,7 +86,7 @@ async fn a_nodes_refusal_of_logs_is_told_as_a_status(client: Client, namespace: 
 
 #[allow(clippy::panic, reason = "what breaks a case ends it")]
 fn unexpected(answer: &dyn std::fmt::Debug) -> ! {
-    panic!("the server should have told the node's refusal, and there was {answer:?}")
+    panic!("the server should have reported the node's refusal, and there was {answer:?}")
 }
 
 async fn streams_are_asked_for_in_the_nodes_words(client: Client, namespace: String) {

@@ -46,7 +46,7 @@ impl Drop for RealServer {
 }
 
 impl RealServer {
-    /// Whether somebody asked for it.
+    /// Whether it was asked for.
     pub(crate) fn is_wanted() -> bool {
         std::env::var_os(ASSETS).is_some()
     }
@@ -123,7 +123,7 @@ async fn minor(client: &Client) -> Result<u32, String> {
     digits.parse().map_err(|_| format!("an API server of version {}.{}", version.major, version.minor))
 }
 
-/// What kubeadm grants whoever joins.
+/// What kubeadm grants joining nodes.
 async fn grant(client: &Client) -> Result<(), String> {
     let signing = "system:certificates.k8s.io:certificatesigningrequests:nodeclient";
     for role in ["system:node-bootstrapper", signing] {

@@ -41,20 +41,20 @@ struct Recording {
 #[derive(Deserialize)]
 struct Exchange {
     command: String,
-    client: Asked,
-    node: Asked,
+    client: RecordedRequest,
+    node: RecordedRequest,
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct RecordedRequest {
     method: String,
     target: String,
     headers: BTreeMap<String, Vec<String>>,
 }
 
 /// What this exchange's node is asked since [`TRANSLATED_SINCE`]: for a WebSocket, what it was asked when kubectl wanted the same by SPDY.
-fn today<'a>(exchange: &'a Exchange, all: &'a [Exchange]) -> &'a Asked {
-    let is_websocket = |asked: &Asked| asked.headers.contains_key("sec-websocket-protocol");
+fn today<'a>(exchange: &'a Exchange, all: &'a [Exchange]) -> &'a RecordedRequest {
+    let is_websocket = |asked: &RecordedRequest| asked.headers.contains_key("sec-websocket-protocol");
     if !is_websocket(&exchange.client) {
         return &exchange.node;
     }
@@ -126,9 +126,9 @@ async fn a_node_is_asked_as_it_was_recorded(client: Client, namespace: String) {
             1,
         );
         assert_eq!((&found.method, parts(&found.uri)), (&expected.method, parts(&target)), "{command}");
-        let mut wanted = expected.headers.clone();
-        wanted.retain(|name, _| OF_UPGRADES.contains(&&**name));
-        assert_eq!(of_upgrade(&found.headers), wanted, "{command}");
+        let mut desired = expected.headers.clone();
+        desired.retain(|name, _| OF_UPGRADES.contains(&&**name));
+        assert_eq!(of_upgrade(&found.headers), desired, "{command}");
     }
     let nodes: Api<Node> = Api::all(client.clone());
     nodes.delete(&node.name, &DeleteParams::default()).await.expect("deleted");

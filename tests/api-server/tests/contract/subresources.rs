@@ -131,14 +131,14 @@ async fn kubectl_debug_adds_containers_as_it_was_recorded(client: Client, namesp
     let both = serde_json::to_value(both.spec.and_then(|spec| spec.ephemeral_containers)).expect("JSON");
     for (at, name) in ["first", "second"].iter().enumerate() {
         // What a node relies on is filled in.
-        let mut wanted = container(name, "c");
-        wanted["imagePullPolicy"] = "IfNotPresent".into();
-        wanted["terminationMessagePath"] = "/dev/termination-log".into();
+        let mut expected = container(name, "c");
+        expected["imagePullPolicy"] = "IfNotPresent".into();
+        expected["terminationMessagePath"] = "/dev/termination-log".into();
         let mut found = both[at].clone();
-        for either in [&mut wanted, &mut found] {
+        for either in [&mut expected, &mut found] {
             either.as_object_mut().expect("a container").retain(|key, _| key != "resources");
         }
-        assert_eq!(found, wanted);
+        assert_eq!(found, expected);
     }
     let order = ["first", "second", "third"];
     let unknown = patch("third", "nobody", &order).await;

@@ -17,7 +17,7 @@ cases![
     a_watch_without_a_version_begins_with_what_is_there,
     initial_events_end_in_a_marked_bookmark since 34,
     a_watch_that_lasts_so_long_ends_then,
-    a_pods_story_is_told_in_order,
+    a_pods_story_is_reported_in_order,
 ];
 
 type Events<K> = Pin<Box<dyn Stream<Item = Result<WatchEvent<K>, kube::Error>> + Send>>;
@@ -92,7 +92,7 @@ async fn objects_enter_and_leave_a_selector(client: Client, namespace: String) {
         assert_eq!(kind, expected);
         assert_eq!(seen.metadata.resource_version, now.metadata.resource_version);
         let shown = seen.metadata.labels.and_then(|labels| labels.get("in").cloned());
-        assert_eq!(shown.as_deref(), Some("yes"), "whoever leaves is shown as it was inside");
+        assert_eq!(shown.as_deref(), Some("yes"), "what leaves is shown as it was inside");
     }
 }
 
@@ -144,7 +144,7 @@ async fn a_watch_that_lasts_so_long_ends_then(client: Client, namespace: String)
     assert!(others <= 1, "a namespace may get its root certificate meanwhile: {events:?}");
 }
 
-async fn a_pods_story_is_told_in_order(client: Client, namespace: String) {
+async fn a_pods_story_is_reported_in_order(client: Client, namespace: String) {
     let api = pods(&client, &namespace);
     let wish = of::<Pod>(json!({
         "metadata": { "name": "a", "finalizers": ["example.com/hold"] },

@@ -9,7 +9,7 @@ use witlet_harness::streams::http::{PORT_FORWARD, SPDY, ask, upgraded};
 use witlet_harness::streams::spdy::Spdy;
 use witlet_harness::streams::websocket::{self, WebSocket};
 
-/// Runs until it is told to end.
+/// Runs until it is stopped.
 pub(crate) const SLEEPER: &str = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
 
 /// Answers HTTP on port 8080.
@@ -54,20 +54,20 @@ async fn spdy(world: &World, path: &str) -> Result<Spdy, String> {
     upgraded(world.api, "POST", &world.path(path), SPDY).await.map(Spdy::new)
 }
 
-fn check(what: &str, found: impl PartialEq<str> + std::fmt::Debug, wanted: &str) -> Outcome {
-    if found == *wanted { Ok(()) } else { Err(format!("{what} is {found:?}, not {wanted:?}")) }
+fn check(what: &str, found: impl PartialEq<str> + std::fmt::Debug, expected: &str) -> Outcome {
+    if found == *expected { Ok(()) } else { Err(format!("{what} is {found:?}, not {expected:?}")) }
 }
 
 /// The exit code that the error channel tells; 0 for success.
-fn exit_code(told: &str) -> Result<u64, String> {
-    let status: Value = serde_json::from_str(told).map_err(|error| format!("{error} in {told:?}"))?;
+fn exit_code(reported: &str) -> Result<u64, String> {
+    let status: Value = serde_json::from_str(reported).map_err(|error| format!("{error} in {reported:?}"))?;
     if status["status"] == "Success" {
         return Ok(0);
     }
     let causes = status["details"]["causes"].as_array().cloned().unwrap_or_default();
     let code =
         causes.iter().find(|cause| cause["reason"] == "ExitCode").and_then(|cause| cause["message"].as_str());
-    code.and_then(|code| code.parse().ok()).ok_or_else(|| format!("no exit code in {told}"))
+    code.and_then(|code| code.parse().ok()).ok_or_else(|| format!("no exit code in {reported}"))
 }
 
 async fn spdy_exec(world: &World) -> Outcome {
@@ -94,17 +94,18 @@ async fn spdy_terminal(world: &World) -> Outcome {
     let stdin = spdy.open(&[("streamtype", "stdin")]).await?;
     let stdout = spdy.open(&[("streamtype", "stdout")]).await?;
     let resize = spdy.open(&[("streamtype", "resize")]).await?;
-    for (size, wanted) in
+    for (size, expected) in
         [(r#"{"Width":123,"Height":45}"#, "45 123"), (r#"{"Width":80,"Height":24}"#, "24 80")]
     {
         spdy.send(resize, format!("{size}\n").as_bytes()).await?;
         // The size comes on its own way, so that the shell may be asked too early.
         spdy.send(
             stdin,
-            format!("until busybox stty size | busybox grep -x '{wanted}'; do sleep 0.1; done\n").as_bytes(),
+            format!("until busybox stty size | busybox grep -x '{expected}'; do sleep 0.1; done\n")
+                .as_bytes(),
         )
         .await?;
-        spdy.until(stdout, |text| text.lines().any(|line| line == wanted)).await?;
+        spdy.until(stdout, |text| text.lines().any(|line| line == expected)).await?;
     }
     spdy.send(stdin, b"exit 3\n").await?;
     match exit_code(&spdy.all(error).await?)? {
@@ -121,8 +122,8 @@ async fn websocket_exec(world: &World) -> Outcome {
     socket.send(0, b"hello\n").await?;
     socket.until(1, |bytes| bytes == b"said hello\n").await?;
     socket.until(2, |bytes| bytes == b"bad\n").await?;
-    let told = socket.until(3, |bytes| bytes.ends_with(b"}")).await?;
-    match exit_code(&String::from_utf8_lossy(&told))? {
+    let reported = socket.until(3, |bytes| bytes.ends_with(b"}")).await?;
+    match exit_code(&String::from_utf8_lossy(&reported))? {
         5 => Ok(()),
         other => Err(format!("the exit code is {other}")),
     }
@@ -203,8 +204,8 @@ async fn followed_log(world: &World) -> Outcome {
         }
     }
     let seen = String::from_utf8_lossy(&text);
-    let wanted = ["line 1\n", "line 2\n", "line 3\n", "line 4\n", "line 5\n"];
-    match wanted.iter().all(|line| seen.contains(line)) && has_ended {
+    let expected = ["line 1\n", "line 2\n", "line 3\n", "line 4\n", "line 5\n"];
+    match expected.iter().all(|line| seen.contains(line)) && has_ended {
         true => Ok(()),
         false => Err(format!("the log is {seen:?}")),
     }
@@ -228,7 +229,7 @@ async fn refusal(world: &World, method: &str, path: &str, code: &str, words: &st
     let mut body = vec![0; 1024];
     let length = stream.read(&mut body).await.map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&body[..length]).into_owned();
-    // Of what a log's reader is told the API server makes a Status.
+    // The API server makes a Status of what a log's reader gets.
     let status: Option<Value> = serde_json::from_str(&said).ok();
     let said = status.as_ref().and_then(|status| status["message"].as_str()).unwrap_or(&said);
     let is_refused = head.starts_with(&format!("HTTP/1.1 {code} ")) && said.contains(words);

@@ -80,8 +80,8 @@ async fn run(
     Ok((code, out, said))
 }
 
-fn check<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Outcome {
-    if found == wanted { Ok(()) } else { Err(format!("{what}: {found:?}, not {wanted:?}")) }
+fn check<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
+    if found == expected { Ok(()) } else { Err(format!("{what}: {found:?}, not {expected:?}")) }
 }
 
 async fn logs(world: &World) -> Outcome {
@@ -90,23 +90,23 @@ async fn logs(world: &World) -> Outcome {
     while run(world, &["logs", &world.pod], "").await?.1 != all {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    let told = run(world, &["logs", &world.pod, "--tail=1"], "").await?;
-    check("--tail", told, (Some(0), "three\n".to_owned(), String::new()))?;
-    let told = run(world, &["logs", &world.pod, "--limit-bytes=5"], "").await?;
-    check("--limit-bytes", told.1, "one\nt".to_owned())?;
+    let reported = run(world, &["logs", &world.pod, "--tail=1"], "").await?;
+    check("--tail", reported, (Some(0), "three\n".to_owned(), String::new()))?;
+    let reported = run(world, &["logs", &world.pod, "--limit-bytes=5"], "").await?;
+    check("--limit-bytes", reported.1, "one\nt".to_owned())?;
     let (code, text, _) = run(world, &["logs", &world.pod, "--timestamps"], "").await?;
     let stamped = text.lines().all(|line| line.split(' ').next().is_some_and(|stamp| stamp.len() >= 30));
     check("--timestamps", (code, text.lines().count(), stamped), (Some(0), 3, true))?;
-    let told = run(world, &["logs", &world.pod, "--all-containers", "--since=1h"], "").await?;
-    check("--all-containers --since", (told.0, told.1.as_str()), (Some(0), all))?;
+    let reported = run(world, &["logs", &world.pod, "--all-containers", "--since=1h"], "").await?;
+    check("--all-containers --since", (reported.0, reported.1.as_str()), (Some(0), all))?;
     let (code, text, said) = run(world, &["logs", &world.pod, "--previous"], "").await?;
     check("--previous", (code, text.is_empty(), said.is_empty()), (Some(1), true, false))?;
     let mut follow =
         kubectl(world)?.command(&["logs", &world.pod, "--follow"]).spawn().map_err(|e| e.to_string())?;
     let mut lines = BufReader::new(follow.stdout.take().ok_or("no output")?).lines();
-    for wanted in ["one", "two", "three"] {
+    for expected in ["one", "two", "three"] {
         let line = lines.next_line().await.map_err(|error| error.to_string())?;
-        check("--follow", line.as_deref(), Some(wanted))?;
+        check("--follow", line.as_deref(), Some(expected))?;
     }
     world.end().await?;
     let status = follow.wait().await.map_err(|error| error.to_string())?;
@@ -173,8 +173,8 @@ async fn attach(world: &World) -> Outcome {
     let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
     for word in ["one", "two"] {
         stdin.write_all(format!("{word}\n").as_bytes()).await.map_err(failed)?;
-        let wanted = format!("got {word}");
-        while lines.next_line().await.map_err(failed)?.ok_or("the output ended")? != wanted {}
+        let expected = format!("got {word}");
+        while lines.next_line().await.map_err(failed)?.ok_or("the output ended")? != expected {}
     }
     child.kill().await.map_err(failed)
 }

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime as Tokio;
 use witlet_harness::{Containerd, HarnessError, run_or_ignore};
 
 use witlet_harness::streams::kubectl::Kubectl;
-use world::{Case, Place, World};
+use world::{Case, TestNode, World};
 
 /// Why a case failed.
 type Outcome = Result<(), String>;
@@ -35,7 +35,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, HarnessError> {
     let no_kubectl = Kubectl::version().err();
     let trials = all().enumerate().map(|(number, case)| {
         let containerd = containerd.clone();
-        let place = Place { endpoint: containerd.endpoint(), logs: containerd.log_root(), number };
+        let place = TestNode { endpoint: containerd.endpoint(), logs: containerd.log_root(), number };
         let is_ignored = case.needs_kubectl && no_kubectl.is_some();
         if let (true, Some(reason)) = (is_ignored, &no_kubectl) {
             eprintln!("SKIPPED {}: {reason}", case.name);
@@ -50,7 +50,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, HarnessError> {
 }
 
 /// Where containerd's streaming server listens, and nowhere else.
-fn in_network(containerd: &Containerd, place: Place, case: &'static Case) -> Result<(), Failed> {
+fn in_network(containerd: &Containerd, place: TestNode, case: &'static Case) -> Result<(), Failed> {
     let done = containerd.in_network(move || -> Outcome {
         let tokio = Tokio::new().map_err(|error| error.to_string())?;
         tokio.block_on(async {

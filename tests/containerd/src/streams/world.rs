@@ -44,7 +44,7 @@ pub(crate) struct Case {
 }
 
 /// Where a case runs.
-pub(crate) struct Place {
+pub(crate) struct TestNode {
     pub(crate) endpoint: String,
     pub(crate) logs: PathBuf,
     pub(crate) number: usize,
@@ -91,7 +91,7 @@ impl LogFiles for Logs {
 }
 
 pub(crate) struct World {
-    /// The API server, in the clear; everybody is its administrator.
+    /// The API server, in the clear; all clients are its administrator.
     pub(crate) api: SocketAddr,
     pub(crate) pod: String,
     pub(crate) folder: PathBuf,
@@ -108,7 +108,7 @@ fn text(error: impl std::fmt::Display) -> String {
 }
 
 impl World {
-    pub(crate) async fn new(place: Place, case: &Case) -> Result<Self, String> {
+    pub(crate) async fn new(place: TestNode, case: &Case) -> Result<Self, String> {
         let client = CriClient::new(CriOptions::at(&place.endpoint).map_err(text)?, Arc::new(TestClock));
         let client = client.map_err(text)?;
         let runtime = client.clone().into_runtime();
@@ -133,7 +133,7 @@ impl World {
             clock: Arc::new(TestClock),
             metrics: LocalApi::new(view.clone(), view.clone()).metrics(),
             configz: json!({}),
-            // The API server shows its certificate; nobody else gets in.
+            // The API server shows its certificate; no other client gets in.
             authentication: Authentication::default(),
             authorization: Authorization::AlwaysAllow,
             options: ServerOptions::default(),
@@ -234,9 +234,9 @@ fn objects(api: &ApiServer, pod: &str, uid: &str, id: &ContainerId, port: u16) -
         "nodeName": "node-1",
         "containers": [{"name": "app", "image": BUSYBOX_IMAGE, "stdin": true}],
     });
-    let wanted = json!({"metadata": {"name": pod, "namespace": "default"}, "spec": spec});
-    let wanted: Pod = serde_json::from_value(wanted).map_err(text)?;
-    let made: Pod = api.create(&wanted).map_err(|error| format!("{error:?}"))?;
+    let expected = json!({"metadata": {"name": pod, "namespace": "default"}, "spec": spec});
+    let expected: Pod = serde_json::from_value(expected).map_err(text)?;
+    let made: Pod = api.create(&expected).map_err(|error| format!("{error:?}"))?;
     let status = json!({
         "phase": "Running",
         "containerStatuses": [{

@@ -38,7 +38,7 @@ pub(super) async fn limits_change_and_what_is_not_named_stays(fixture: &Fixture<
             ensure!(now.cpu_shares == shares, "the shares are {}, not {shares}", now.cpu_shares);
             let limit = now.memory_limit_bytes;
             ensure!(limit == memory, "the memory is {limit}, not {memory}");
-            ensure!(now.cpu_quota_us == 50_000, "nobody named the quota, and it is {}", now.cpu_quota_us);
+            ensure!(now.cpu_quota_us == 50_000, "no one named the quota, and it is {}", now.cpu_quota_us);
         }
     }
     Ok(())
@@ -51,7 +51,7 @@ pub(super) async fn limits_of_what_is_not_there_are_not_found(fixture: &Fixture<
     Ok(())
 }
 
-pub(super) async fn a_log_that_was_moved_away_is_written_anew(fixture: &Fixture<'_>) -> Verdict {
+pub(super) async fn a_log_that_was_moved_away_is_written_again(fixture: &Fixture<'_>) -> Verdict {
     let writes_on = fixture.environment.offers.writes_on.as_ref();
     let pod = fixture.pod();
     let sandbox = fixture.run(&pod).await?;
@@ -63,7 +63,7 @@ pub(super) async fn a_log_that_was_moved_away_is_written_anew(fixture: &Fixture<
     fixture.runtime.containers.reopen_log(&id).await?;
     ensure!(tokio::fs::try_exists(&log).await?, "after the reopening there is no {}", log.display());
     if writes_on.is_some() {
-        let deadline = Instant::now() + fixture.environment.patience;
+        let deadline = Instant::now() + fixture.environment.timeout;
         while tokio::fs::metadata(&log).await?.len() == 0 {
             ensure!(Instant::now() < deadline, "nothing is written to {}", log.display());
             tokio::time::sleep(POLL_INTERVAL).await;

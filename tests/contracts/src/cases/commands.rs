@@ -9,7 +9,7 @@ use witlet_ports::RuntimeError;
 use crate::environment::Commands;
 use crate::fixture::{Fixture, Verdict, ensure};
 
-/// Long enough to be told from at once, short enough to wait for.
+/// Long enough to be distinguished from at once, short enough to wait for.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Kernels keep their timers and the clock apart by a little.
@@ -24,10 +24,10 @@ pub(super) async fn a_command_gives_its_output_and_its_exit_code(fixture: &Fixtu
     let commands = commands(fixture)?;
     let pod = fixture.pod();
     let sandbox = fixture.run(&pod).await?;
-    let id = fixture.start(&sandbox, &pod, &pod.container("app", 0, &commands.beside)).await?;
+    let id = fixture.start(&sandbox, &pod, &pod.container("app", 0, &commands.commands_in)).await?;
     let containers = &fixture.runtime.containers;
     // With and without a timeout, for 0 means none to the CRI.
-    for timeout in [None, Some(fixture.environment.patience)] {
+    for timeout in [None, Some(fixture.environment.timeout)] {
         let output = containers.exec_sync(&id, &commands.writes, timeout).await?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -47,7 +47,7 @@ pub(super) async fn a_command_that_takes_too_long_is_killed(fixture: &Fixture<'_
     let commands = commands(fixture)?;
     let pod = fixture.pod();
     let sandbox = fixture.run(&pod).await?;
-    let id = fixture.start(&sandbox, &pod, &pod.container("app", 0, &commands.beside)).await?;
+    let id = fixture.start(&sandbox, &pod, &pod.container("app", 0, &commands.commands_in)).await?;
     let begun = Instant::now();
     let ran = fixture.runtime.containers.exec_sync(&id, &commands.never_ends, Some(TIMEOUT)).await;
     let took = begun.elapsed();

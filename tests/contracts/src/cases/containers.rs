@@ -81,7 +81,7 @@ pub(super) async fn exit_codes_are_reported(fixture: &Fixture<'_>) -> Verdict {
         let ended = fixture.exited(&pod, &id).await?;
         ensure!(ended.exit_code == code, "{name}: the exit code is {}, not {code}", ended.exit_code);
         ensure!(ended.reason == reason, "{name}: the reason is {:?}, not {reason:?}", ended.reason);
-        // A runtime takes the time of a start when it hears of it, which for containerd may be after a short process
+        // A runtime takes the time of a start when it learns of it, which for containerd may be after a short process
         // has ended: nothing is promised about the order of these two.
         let created = Some(ended.created_at);
         ensure!(
@@ -121,7 +121,7 @@ pub(super) async fn output_is_logged_in_the_cri_format(fixture: &Fixture<'_>) ->
     let path = pod.sandbox.log_directory.join("writer").join("0.log");
     ensure!(Path::new(&ended.log_path) == path, "its log is at {:?}, not at {path:?}", ended.log_path);
     // The runtime's writers may end a little after the process.
-    let deadline = Instant::now() + fixture.environment.patience;
+    let deadline = Instant::now() + fixture.environment.timeout;
     let lines = loop {
         let text = tokio::fs::read_to_string(&path).await?;
         let lines = text.lines().map(log_line).collect::<Result<Vec<_>, _>>()?;

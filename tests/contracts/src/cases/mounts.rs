@@ -82,15 +82,15 @@ pub(super) async fn a_read_only_mount_can_not_be_written(fixture: &Fixture<'_>) 
     Ok(())
 }
 
-pub(super) async fn mounts_are_told_as_they_were_asked_for(fixture: &Fixture<'_>) -> Verdict {
+pub(super) async fn mounts_are_reported_as_they_were_asked_for(fixture: &Fixture<'_>) -> Verdict {
     let pod = fixture.pod();
     let folder = folder(fixture, &pod).await?;
     let sandbox = fixture.run(&pod).await?;
     let asked = Mount { read_only: true, ..mount(folder) };
     let config = writer(fixture, &pod, "app", "note", asked.clone())?;
     let id = fixture.create(&sandbox, &pod, &config).await?;
-    let told = fixture.look_at(&pod, &id).await?.mounts;
-    let found = told.iter().find(|mount| mount.container_path == asked.container_path);
-    ensure!(found == Some(&asked), "asked for {asked:?}, told {told:?}");
+    let reported = fixture.look_at(&pod, &id).await?.mounts;
+    let found = reported.iter().find(|mount| mount.container_path == asked.container_path);
+    ensure!(found == Some(&asked), "asked for {asked:?}, reported {reported:?}");
     Ok(())
 }

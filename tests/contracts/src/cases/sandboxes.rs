@@ -72,7 +72,7 @@ pub(super) async fn a_sandbox_on_the_hosts_network_has_no_address_of_its_own(
     Ok(())
 }
 
-pub(super) async fn a_pod_may_have_a_newer_sandbox_beside_a_stopped_one(fixture: &Fixture<'_>) -> Verdict {
+pub(super) async fn a_pod_may_have_a_newer_sandbox_next_to_a_stopped_one(fixture: &Fixture<'_>) -> Verdict {
     let mut pod = fixture.pod();
     let first = fixture.run(&pod).await?;
     fixture.runtime.sandboxes.stop(&first).await?;
@@ -114,7 +114,7 @@ pub(super) async fn a_second_sandbox_of_the_same_name_and_attempt_is_refused(
     let pod = fixture.pod();
     let first = fixture.run(&pod).await?;
     let second = fixture.runtime.sandboxes.run(&pod.sandbox).await;
-    ensure!(second.is_err(), "beside {first} there is {second:?}");
+    ensure!(second.is_err(), "next to {first} there is {second:?}");
     let seen = fixture.look(&pod).await?;
     ensure!(seen.sandboxes.len() == 1, "the refused one left {seen:?}");
     Ok(())

@@ -93,30 +93,30 @@ pub(super) async fn the_status_of_one_pod_shows_no_other(fixture: &Fixture<'_>) 
     Ok(())
 }
 
-pub(super) async fn events_are_told_or_said_to_be_missing(fixture: &Fixture<'_>) -> Verdict {
+pub(super) async fn events_are_reported_or_said_to_be_missing(fixture: &Fixture<'_>) -> Verdict {
     let pod = fixture.pod();
     let (sender, mut receiver) = mpsc::channel(EVENTS_MAX);
-    let told = fixture.runtime.view.events(sender);
-    let patience = tokio::time::sleep(fixture.environment.patience);
+    let reported = fixture.runtime.view.events(sender);
+    let timeout = tokio::time::sleep(fixture.environment.timeout);
     if fixture.environment.offers.tells_events {
         tokio::select! {
-            ended = told => Err(format!("the runtime, which runs, ended its events with {ended:?}").into()),
-            seen = act_until_told(fixture, &pod, &mut receiver) => seen,
-            () = patience => Err("containers were started, and nothing was told".to_owned().into()),
+            ended = reported => Err(format!("the runtime, which runs, ended its events with {ended:?}").into()),
+            seen = act_until_reported(fixture, &pod, &mut receiver) => seen,
+            () = timeout => Err("containers were started, and nothing was reported".to_owned().into()),
         }
     } else {
         tokio::select! {
-            ended = told => {
+            ended = reported => {
                 ensure!(matches!(ended, Err(RuntimeError::Unimplemented { .. })), "the answer is {ended:?}");
                 Ok(())
             }
-            () = patience => Err("a runtime without events didn't say so".to_owned().into()),
+            () = timeout => Err("a runtime without events didn't say so".to_owned().into()),
         }
     }
 }
 
-/// Starts containers until one is told of: nobody says when the listening has begun.
-async fn act_until_told(
+/// Starts containers until one is reported: nothing says when the listening has begun.
+async fn act_until_reported(
     fixture: &Fixture<'_>,
     pod: &TestPod,
     events: &mut mpsc::Receiver<RuntimeEvent>,
@@ -131,7 +131,7 @@ async fn act_until_told(
         tokio::time::sleep(POLL_INTERVAL).await;
         while let Ok(event) = events.try_recv() {
             if ids.contains(&event.id) {
-                ensure!(event.uid.as_ref() == Some(&pod.uid), "it is told as one of {:?}", event.uid);
+                ensure!(event.uid.as_ref() == Some(&pod.uid), "it is reported as one of {:?}", event.uid);
                 return Ok(());
             }
         }

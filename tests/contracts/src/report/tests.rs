@@ -1,4 +1,4 @@
-//! A report counts what it is told.
+//! A report counts what is added to it.
 
 use super::*;
 

@@ -131,15 +131,17 @@ async fn local_storage(endpoint: String) -> Result<(), Failed> {
     create(&cluster, "volume", &fill("/cache"), json!({}), json!({"sizeLimit": "20Mi"}))?;
     create(&cluster, "layer", &fill("/bin"), limits("20Mi"), json!({}))?;
     let message = evicted(&cluster, "volume").await?;
-    let wanted = "Usage of EmptyDir volume \"cache\" exceeds the limit \"20Mi\". ";
-    expect("the volume's message", message == wanted, &message)?;
+    let expected = "Usage of EmptyDir volume \"cache\" exceeds the limit \"20Mi\". ";
+    expect("the volume's message", message == expected, &message)?;
     let message = evicted(&cluster, "layer").await?;
-    let wanted = "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. ";
-    expect("the layer's message", message == wanted, &message)?;
+    let expected = "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. ";
+    expect("the layer's message", message == expected, &message)?;
     for name in ["volume", "layer"] {
         let disrupted = cluster.pod(name).is_some_and(|pod| is_true(&pod, "DisruptionTarget"));
         expect("a disruption", !disrupted, &disrupted.to_string())?;
-        cluster.until("its event was reported", |c| (c.told(name, "Evicted") == 1).then_some(())).await?;
+        cluster
+            .until("its event was reported", |c| (c.event_count(name, "Evicted") == 1).then_some(()))
+            .await?;
     }
     is_left_alone(&cluster, "tame")?;
     for name in ["volume", "layer"] {

@@ -39,7 +39,7 @@ fn request_name(request: &CertificateSigningRequest) -> String {
     request.metadata.name.clone().unwrap_or_default()
 }
 
-/// Requests that nobody has decided about.
+/// Undecided requests.
 fn waiting(cluster: &Cluster) -> Option<CertificateSigningRequest> {
     let requests = cluster.api().list::<CertificateSigningRequest>();
     requests.into_iter().find(|request| {
@@ -116,7 +116,7 @@ pub(super) async fn bootstraps() -> Result<(), Failed> {
     cluster.ready("web").await?;
     cluster.until("the mirror is there", |c| c.pod("first-node1")).await?;
 
-    // The token is gone, and whoever still needs it gets nowhere.
+    // The token is gone, and a node that still needs it is refused.
     cluster.daemon.kill().map_err(failed)?;
     cluster.api().expire_tokens();
     std::fs::remove_file(&bootstrap)?;
@@ -130,7 +130,7 @@ pub(super) async fn bootstraps() -> Result<(), Failed> {
 }
 
 /// `/var/lib/kubelet/config.yaml` as kubeadm 1.36 writes it, with these folders and addresses in it. The last three fields are for
-/// machines of tests, which nobody prepared for Kubernetes.
+/// machines of tests, which weren't prepared for Kubernetes.
 fn configuration(authority: &Path, manifests: &Path, address: IpAddr) -> String {
     let (authority, manifests) = (authority.display(), manifests.display());
     format!(
@@ -192,7 +192,7 @@ evictionHard: {{}}
 }
 
 /// Runs the rest of the command line where `/var/lib/kubelet` is this folder, and what else the kubelet writes to is empty and
-/// nobody else's.
+/// no other's.
 const IN_PLACE: &str = "mount -t tmpfs tmpfs /var/log && mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib \
                         && mkdir /var/lib/kubelet && mount --bind \"$0\" /var/lib/kubelet && exec \"$@\"";
 

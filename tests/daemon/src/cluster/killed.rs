@@ -87,7 +87,7 @@ pub(super) async fn while_pods_come_and_go() -> Result<(), Failed> {
             .until_nothing_is_missing(&format!("the pods of round {round} run"), |c| missing(c, &pods, false))
             .await?;
         once(&cluster, &pods)?;
-        // The jobs end; every other round nobody but the killed daemon could have seen it.
+        // The jobs end; every other round only the killed daemon could have seen it.
         if round % 2 == 0 {
             cluster.daemon.kill().map_err(failed)?;
         }
@@ -100,7 +100,7 @@ pub(super) async fn while_pods_come_and_go() -> Result<(), Failed> {
         } else {
             kill_after(&mut cluster, moment).await?;
         }
-        cluster.until_nothing_is_missing("the jobs' ends are told", |c| missing(c, &pods, true)).await?;
+        cluster.until_nothing_is_missing("the jobs' ends are reported", |c| missing(c, &pods, true)).await?;
         once(&cluster, &pods)?;
         for name in pods.all() {
             cluster.delete(name, None)?;

@@ -20,7 +20,7 @@ use witlet_harness::cluster::{ADDRESS, AGAIN, address};
 use witlet_harness::cluster::{Cluster, Ground, NODE, is_true, phase, refused};
 use witlet_harness::streams::kubectl::{Ended, Kubectl};
 
-/// Tests that need kubectl beside containerd.
+/// Tests that need kubectl and containerd.
 pub(crate) const TESTS: &[(&str, ContainerdTest)] = &[
     ("kubectl_debug_adds_a_container_and_leads_into_it", |endpoint| {
         Box::pin(played(endpoint, |world| Box::pin(debug(world))))
@@ -122,8 +122,8 @@ impl World {
     }
 }
 
-fn check<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Result<(), Failed> {
-    if found == wanted { Ok(()) } else { Err(format!("{what}: {found:?}, not {wanted:?}").into()) }
+fn check<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), Failed> {
+    if found == expected { Ok(()) } else { Err(format!("{what}: {found:?}, not {expected:?}").into()) }
 }
 
 /// Whether kubectl had its streams by WebSockets alone: it falls back to SPDY where it can't.
@@ -168,7 +168,7 @@ async fn debug(world: &World) -> Result<(), Failed> {
     check("the pod is ready", is_true(&pod, "Ready"), true)?;
     terminal.press("exit 5\n").await?;
     let (code, seen) = terminal.end().await?;
-    // What the container ends with is told in the status only.
+    // What the container ends with is in the status only.
     check(&format!("the code of kubectl, which said {seen:?}"), code, Some(0))?;
     let ended = |cluster: &Cluster| code_of(ephemeral(&cluster.pod("subject")?)?);
     check("the container's code", world.cluster.until("it has ended", ended).await?, 5)?;
@@ -222,7 +222,7 @@ async fn debug_node(world: &World) -> Result<(), Failed> {
     world.cluster.until("it has ended", over).await
 }
 
-/// `kubectl run --rm`, with a terminal, with a pipe, and with a command that has ended before anybody can look.
+/// `kubectl run --rm`, with a terminal, with a pipe, and with a command that has ended before a client can look.
 async fn run(world: &World) -> Result<(), Failed> {
     let image = format!("--image={BUSYBOX_IMAGE}");
     let overrides = json!({"spec": {
@@ -247,11 +247,11 @@ async fn run(world: &World) -> Result<(), Failed> {
     let arguments =
         [common("pipe", "-i", never), vec!["--", "sh", "-c", "read a; echo got $a; exit 3"]].concat();
     let ended = world.kubectl(&arguments, "a line\n").await?;
-    let told = (ended.code, ended.out.contains("got a line\n"));
-    check(&format!("a pipe, {:?} {:?}", ended.out, ended.said), told, (Some(3), true))?;
+    let reported = (ended.code, ended.out.contains("got a line\n"));
+    check(&format!("a pipe, {:?} {:?}", ended.out, ended.said), reported, (Some(3), true))?;
     world.cluster.until("its pod is gone", |c| c.pod("pipe").is_none().then_some(())).await?;
 
-    // What it says is heard only by those who came in time, as with any node; how it ended is told in any case.
+    // What it says reaches only those who attached in time, as with any node; how it ended is reported in any case.
     let arguments = [common("brief", "-i", never), vec!["--", "sh", "-c", "exit 6"]].concat();
     let ended = world.kubectl(&arguments, "").await?;
     check(&format!("a brief command, {:?} {:?}", ended.out, ended.said), ended.code, Some(6))?;
@@ -273,7 +273,7 @@ async fn attach(world: &World) -> Result<(), Failed> {
     first.resize(28, 90)?;
     first.until("stty size\n", "28 90").await?;
     drop(first);
-    // The process stays when somebody goes, and shows the next one the same terminal.
+    // The process stays when a client goes, and shows the next one the same terminal.
     let mut second = world.kubectl.terminal(&["attach", "-it", "terminal"])?;
     second.until("echo $x $((40+2))\n", "kept 42").await?;
     second.until("stty size\n", "33 99").await?;
@@ -286,10 +286,10 @@ async fn attach(world: &World) -> Result<(), Failed> {
     let script = "while read -r line; do echo \"got $line\"; done; echo the last line; exit 4";
     let once = json!({"command": ["/bin/sh", "-c", script], "stdin": true, "stdinOnce": true});
     world.pod("once", once).await?;
-    // Its input ends with the client's, and all that it says then is heard.
+    // Its input ends with the client's, and all that it writes then arrives.
     let ended = world.kubectl(&["attach", "-i", "once"], "one\ntwo\n").await?;
-    let heard = ended.out.ends_with("got one\ngot two\nthe last line\n");
-    check(&format!("{:?} {:?}", ended.out, ended.said), (ended.code, heard), (Some(0), true))?;
+    let received = ended.out.ends_with("got one\ngot two\nthe last line\n");
+    check(&format!("{:?} {:?}", ended.out, ended.said), (ended.code, received), (Some(0), true))?;
     let over = |cluster: &Cluster| witlet_harness::cluster::exit_code(&cluster.pod("once")?);
     check("its code", world.cluster.until("it has ended", over).await?, 4)?;
     by_websockets(world)
@@ -343,7 +343,7 @@ async fn forward_two_ports(world: &World) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The page behind a forwarded port, once somebody listens in the pod.
+/// The page behind a forwarded port, once the pod listens.
 async fn page(address: &str) -> Result<String, Failed> {
     loop {
         let mut stream = TcpStream::connect(address).await?;

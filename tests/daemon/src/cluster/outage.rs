@@ -1,4 +1,4 @@
-//! An API server that nobody reaches for a minute.
+//! An API server that is unreachable for a minute.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use witlet_harness::cluster::Traffic;
 use witlet_harness::cluster::{Cluster, container, exit_code, failed, is_true, phase};
 
-/// A minute: connections fall silent, then the process is gone, then whoever listens in its place never answers.
+/// A minute: connections fall silent, then the process is gone, then a listener in its place never answers.
 const AWAY: [(Traffic, Duration); 3] = [
     (Traffic::Blocked, Duration::from_secs(15)),
     (Traffic::Cut, Duration::from_secs(20)),
@@ -19,9 +19,9 @@ const AWAY: [(Traffic, Duration); 3] = [
 ];
 /// Pods of each kind.
 const EACH: usize = 4;
-/// How long nothing more may be told, once all has been.
+/// How long nothing more may be reported, once all has been.
 const CALM: Duration = Duration::from_secs(12);
-/// Status PATCHes that a pod may cost after the return: a new one three, and on a busy machine steps between them are told, too.
+/// Status PATCHes that a pod may cost after the return: a new one three, and on a busy machine steps between them are reported, too.
 const PATCHES_MAX: usize = 5;
 /// With what a job fails.
 const CODE: i32 = 3;
@@ -58,7 +58,7 @@ const FATES: [(Fate, &str, &str); 8] = [
     (Fate::Replaced, "replaced", "Always"),
 ];
 
-/// Those that come while nobody can tell the node.
+/// Those that come while the node can't learn of them.
 const NEW: &str = "new";
 /// The mirror of a static pod that comes meanwhile.
 const MIRROR: &str = "meanwhile-node1";
@@ -76,7 +76,7 @@ fn new_pods() -> impl Iterator<Item = String> {
 /// Before: which container each pod had.
 type Before = BTreeMap<String, Option<(String, i32)>>;
 
-/// What happens while the API server is away, told to nobody.
+/// What happens while the API server is away, unreported.
 fn happens(cluster: &Cluster) -> Result<(), Failed> {
     for (fate, name, policy) in pods() {
         let exits = |code| match cluster.cri().exit(&name, code) {
@@ -121,8 +121,8 @@ fn missing(cluster: &Cluster, before: &Before) -> Vec<String> {
         let old = before.get(&name).cloned().flatten();
         let now = pod.as_ref().and_then(container);
         let ready = pod.as_ref().is_some_and(|pod| is_true(pod, "Ready"));
-        let ended = |wanted: &str, code| {
-            pod.as_ref().is_some_and(|pod| phase(pod) == wanted && exit_code(pod) == Some(code))
+        let ended = |desired: &str, code| {
+            pod.as_ref().is_some_and(|pod| phase(pod) == desired && exit_code(pod) == Some(code))
         };
         let is_right = match fate {
             Fate::Steady => ready && now == old,
@@ -150,14 +150,15 @@ fn missing(cluster: &Cluster, before: &Before) -> Vec<String> {
     missing
 }
 
-/// Each start was told once, and nothing was told in two objects.
-fn untold(cluster: &Cluster) -> Vec<String> {
+/// Each start was reported once, and nothing was reported in two objects.
+fn unreported(cluster: &Cluster) -> Vec<String> {
     let names = pods().map(|(_, name, _)| name).chain(new_pods()).chain([MIRROR.to_owned()]);
     names
         .filter_map(|name| {
             let starts = cluster.cri().started(&name, "main");
-            let told = cluster.told(&name, "Started");
-            (starts != told).then(|| format!("{name} was started {starts} times and told of {told} times"))
+            let reported = cluster.event_count(&name, "Started");
+            (starts != reported)
+                .then(|| format!("{name} was started {starts} times and reported {reported} times"))
         })
         .collect()
 }
@@ -188,7 +189,7 @@ fn patches(cluster: &Cluster) -> BTreeMap<String, usize> {
     patches
 }
 
-/// Pods go on meanwhile; after it every status is right, nothing stays on its way out, and nothing is told twice.
+/// Pods go on meanwhile; after it every status is right, nothing stays on its way out, and nothing is reported twice.
 pub(super) async fn a_minute() -> Result<(), Failed> {
     let cluster = Cluster::start().await?;
     cluster.node_ready().await?;
@@ -200,7 +201,7 @@ pub(super) async fn a_minute() -> Result<(), Failed> {
         let pod = cluster.ready(&name).await?;
         before.insert(name, container(&pod));
     }
-    cluster.until_nothing_is_missing("all starts are told", untold).await?;
+    cluster.until_nothing_is_missing("all starts are reported", unreported).await?;
 
     let starts = cluster.cri().starts().len();
     let mut away = AWAY.into_iter();
@@ -226,12 +227,13 @@ pub(super) async fn a_minute() -> Result<(), Failed> {
 
     cluster.ground.road.set(Traffic::Open);
     cluster.until_nothing_is_missing("everything is right again", |c| missing(c, &before)).await?;
-    cluster.until_nothing_is_missing("all starts are told", untold).await?;
+    cluster.until_nothing_is_missing("all starts are reported", unreported).await?;
     sleep(CALM).await;
-    let (missing, untold, repeated) = (missing(&cluster, &before), untold(&cluster), repeated(&cluster));
+    let (missing, unreported, repeated) =
+        (missing(&cluster, &before), unreported(&cluster), repeated(&cluster));
     let storm: Vec<_> = patches(&cluster).into_iter().filter(|(_, count)| *count > PATCHES_MAX).collect();
-    if !(missing.is_empty() && untold.is_empty() && repeated.is_empty() && storm.is_empty()) {
-        let wrong = format!("wrong: {missing:?} {untold:?}\nrepeated: {repeated:#?}\nPATCHes: {storm:?}");
+    if !(missing.is_empty() && unreported.is_empty() && repeated.is_empty() && storm.is_empty()) {
+        let wrong = format!("wrong: {missing:?} {unreported:?}\nrepeated: {repeated:#?}\nPATCHes: {storm:?}");
         return Err(cluster.complaint(&wrong));
     }
     let gets = cluster.api().count("get pods");

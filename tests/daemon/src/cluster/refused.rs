@@ -10,7 +10,7 @@ use witlet_harness::cluster::{Cluster, NODE, refused};
 struct Case {
     name: &'static str,
     labels: Value,
-    /// What its spec has beside the usual.
+    /// What its spec has in addition to the usual.
     spec: Value,
     reason: &'static str,
     /// Behind `Pod was rejected: ` in its status, and alone in the event.
@@ -95,7 +95,7 @@ impl Case {
         let status = cluster.pod(self.name).and_then(|pod| pod.status).unwrap_or_default();
         let has =
             |text: &Option<String>, start: &str| text.as_deref().is_some_and(|text| text.starts_with(start));
-        let is_told = |event: &Event| {
+        let is_reported = |event: &Event| {
             event.involved_object.name.as_deref() == Some(self.name)
                 && event.type_.as_deref() == Some("Warning")
                 && event.reason.as_deref() == Some(self.reason)
@@ -105,8 +105,8 @@ impl Case {
             && status.reason.as_deref() == Some(self.reason)
             && has(&status.message, &format!("Pod was rejected: {}", self.message));
         let events = cluster.api().list::<Event>();
-        let told = events.iter().filter(|event| is_told(event)).count();
-        if is_whole && told == 1 {
+        let reported = events.iter().filter(|event| is_reported(event)).count();
+        if is_whole && reported == 1 {
             return None;
         }
         let own = events.iter().filter(|event| event.involved_object.name.as_deref() == Some(self.name));
@@ -118,8 +118,8 @@ impl Case {
     }
 }
 
-/// Each fails with upstream's reason and message, in its status and in an event; nothing of it reaches the runtime, nobody beside it is
-/// touched, and it goes when it is told to.
+/// Each fails with upstream's reason and message, in its status and in an event; nothing of it reaches the runtime, no other pod is
+/// touched, and it goes when it is deleted.
 pub(super) async fn by_the_shipped_handlers() -> Result<(), Failed> {
     let cluster = Cluster::start().await?;
     cluster.node_ready().await?;

@@ -68,7 +68,7 @@ fn what_is_removed_leaves_nothing_behind() {
 }
 
 #[test]
-fn new_limits_are_told_and_what_is_not_named_stays() {
+fn new_limits_are_reported_and_what_is_not_named_stays() {
     let (mut state, _) = three_pods();
     let id = state.list_containers("", "", &labels("u-0", "one"))[0].id.clone();
     for (cpu_shares, memory_limit_in_bytes) in [(2, 64), (0, 128)] {
@@ -76,7 +76,7 @@ fn new_limits_are_told_and_what_is_not_named_stays() {
         state.update_resources(&id, &new).expect("it is there");
     }
     let status = state.container_status(&id).expect("it is there");
-    let now = status.resources.and_then(|resources| resources.linux).expect("told");
+    let now = status.resources.and_then(|resources| resources.linux).expect("reported");
     assert_eq!((now.cpu_shares, now.memory_limit_in_bytes), (2, 128));
     assert!(state.update_resources("none", &LinuxContainerResources::default()).is_none());
 }

@@ -180,7 +180,7 @@ fn check_paths(env: &[EnvVar], args: &[String]) {
         };
         match mounts(input) {
             Ok(planned) => planned.iter().for_each(|mount| check_sub_path(&mount.source, path.len())),
-            // A path of the pod's own is told as it stands, as upstream does.
+            // A path of the pod's own is reported as it stands, as upstream does.
             Err(error) => check_message(&error.to_string(), 2 * path.len()),
         }
     }

@@ -2,7 +2,7 @@
 
 use witlet_core::image::reference::{ImageReference, REFERENCE_BYTES_MAX, without_tag_and_digest};
 use witlet_core::image::with_default_tag;
-use witlet_oci::Target as Place;
+use witlet_oci::Target as OciTarget;
 use witlet_oci::address;
 use witlet_ports::ComponentReference;
 
@@ -49,16 +49,19 @@ fn run(data: &[u8]) {
         Err(error) => check_message(&error.to_string(), 0),
     }
     let bare = text.strip_prefix("oci://").unwrap_or(text);
-    match text.parse::<Place>() {
-        Ok(place) => {
+    match text.parse::<OciTarget>() {
+        Ok(oci_target) => {
             let reference = ImageReference::parse(bare).expect("a place in a registry is a reference");
-            assert_eq!((place.registry(), place.repository()), (&*reference.registry, &*reference.path));
             assert_eq!(
-                (place.tag(), place.digest()),
+                (oci_target.registry(), oci_target.repository()),
+                (&*reference.registry, &*reference.path)
+            );
+            assert_eq!(
+                (oci_target.tag(), oci_target.digest()),
                 (reference.tag.as_deref(), reference.digest.as_deref())
             );
-            assert_eq!(place.to_string().parse(), Ok(place.clone()));
-            check_url(&place);
+            assert_eq!(oci_target.to_string().parse(), Ok(oci_target.clone()));
+            check_url(&oci_target);
         }
         Err(error) => check_message(&error.to_string(), 0),
     }
@@ -98,23 +101,27 @@ fn check_parts(text: &str, reference: &ImageReference) {
 }
 
 /// The registry of a place is what its URL leads to, or there is no URL.
-fn check_url(place: &Place) {
-    let Ok(url) = address::of_registry(place.registry(), "/v2/", false) else { return };
-    assert_eq!(url.authority().map(|authority| authority.as_str()), Some(place.registry()));
+fn check_url(oci_target: &OciTarget) {
+    let Ok(url) = address::of_registry(oci_target.registry(), "/v2/", false) else { return };
+    assert_eq!(url.authority().map(|authority| authority.as_str()), Some(oci_target.registry()));
     assert!(url.authority().is_some_and(|authority| !authority.as_str().contains('@')), "{url}");
 }
 
 fn check_component(text: &str) {
-    let place =
-        text.parse::<Place>().ok().filter(|place| text.starts_with("oci://") && place.digest().is_some());
-    match (text.parse::<ComponentReference>(), place) {
-        (Ok(component), Some(place)) => {
+    let oci_target = text
+        .parse::<OciTarget>()
+        .ok()
+        .filter(|oci_target| text.starts_with("oci://") && oci_target.digest().is_some());
+    match (text.parse::<ComponentReference>(), oci_target) {
+        (Ok(component), Some(oci_target)) => {
             assert_eq!(component.to_string().parse(), Ok(component.clone()));
-            assert_eq!((component.name(), component.tag()), (place.name(), place.tag()));
-            assert_eq!(Some(component.digest()), place.digest());
-            assert_eq!(component.to_string(), place.to_string());
+            assert_eq!((component.name(), component.tag()), (oci_target.name(), oci_target.tag()));
+            assert_eq!(Some(component.digest()), oci_target.digest());
+            assert_eq!(component.to_string(), oci_target.to_string());
         }
         (Err(error), None) => check_message(&error.to_string(), 0),
-        (component, place) => panic!("{text:?} is {component:?} for one and {place:?} for the other"),
+        (component, oci_target) => {
+            panic!("{text:?} is {component:?} for one and {oci_target:?} for the other")
+        }
     }
 }

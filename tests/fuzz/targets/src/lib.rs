@@ -31,7 +31,7 @@ pub struct Target {
     pub name: &'static str,
     /// Takes an input. Panics if a promise is broken.
     pub run: fn(&[u8]),
-    /// Words of its inputs, for whoever changes them.
+    /// Words of its inputs, for those who change them.
     pub words: &'static [&'static str],
 }
 

@@ -54,18 +54,18 @@ pub(crate) const TARGET: Target = Target {
 /// Bytes of a head; as for clients without a certificate.
 const HEAD_BYTES_MAX: usize = 128 * 1024;
 /// Nothing takes as long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn run(data: &[u8]) {
     url(data);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let done = runtime.block_on(async { tokio::time::timeout(PATIENCE, both(data)).await });
+    let done = runtime.block_on(async { tokio::time::timeout(TIMEOUT, both(data)).await });
     assert!(done.is_ok(), "it hangs");
 }
 
 async fn both(data: &[u8]) {
     let whole = answers(data, false).await;
-    // Whether a request that follows a body which nobody read is read depends on when that body came; the others don't.
+    // Whether a request that follows an unread body is read depends on when that body came; the others don't.
     let cut = answers(data, true).await;
     assert_eq!(whole.first(), cut.first(), "where pieces end changes nothing");
     assert!(whole.iter().zip(&cut).all(|(whole, cut)| whole == cut), "{whole:?} {cut:?}");
@@ -135,7 +135,7 @@ fn head(request: &Request<Incoming>) -> String {
     let ports = streams::ports(request.headers(), &query);
     match &ports {
         Ok(ports) => assert!(ports.len() <= 128 && !ports.contains(&0), "{ports:?}"),
-        // A value is told to who sent it, as upstream tells it; a head has a bound.
+        // A value is returned to its sender, as upstream does; a head has a bound.
         Err(words) => check_message(words, 8 * request.uri().query().map_or(0, str::len)),
     }
     let passed = upgrade::passed_on(request.headers());

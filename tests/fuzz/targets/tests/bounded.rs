@@ -54,10 +54,10 @@ fn keep(target: Target, input: &[u8]) -> String {
 
 /// Ends the process, with the input kept, when nothing comes for too long: no thread can be ended otherwise.
 fn watch_for_hangs(target: Target, current: Arc<Mutex<Vec<u8>>>) -> SyncSender<()> {
-    let (beats, heard) = sync_channel(1024);
+    let (beats, beat_receiver) = sync_channel(1024);
     std::thread::spawn(move || {
         loop {
-            match heard.recv_timeout(HANGS_AFTER) {
+            match beat_receiver.recv_timeout(HANGS_AFTER) {
                 Ok(()) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {

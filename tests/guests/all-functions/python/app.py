@@ -1,4 +1,4 @@
-"""Calls every function of the contracts, and answers with what it was told. What it does is asked for by its configuration:
+"""Calls every function of the contracts, and answers with what it received. What it does is set by its configuration:
 the golden vectors of the host say what must come of it."""
 
 import json
@@ -60,8 +60,8 @@ class Handler(exports.Handler):
         asked = config or {}
         match asked.get("answer"):
             case None:
-                told = facts.of_request(request, asked.get("pointers", []))
-                return Verdict_Reject(Rejection("Told", json.dumps(told | {"config": config})))
+                reported = facts.of_request(request, asked.get("pointers", []))
+                return Verdict_Reject(Rejection("Told", json.dumps(reported | {"config": config})))
             case "admit":
                 return Verdict_Admit()
             case {"defer": {"reason": reason, "message": message, "retryAfterMilliseconds": milliseconds}}:
@@ -83,10 +83,10 @@ class Prober(exports.Prober):
 
     def probe(self, target: Target, parameters: str) -> Outcome:
         asked = json.loads(parameters) or {}
-        told = facts.of_target(target, asked.get("pointers", []))
-        told["secret"] = the_secret(asked.get("secret"))
-        told["exec"] = executed(target, asked.get("command"))
-        detail = json.dumps(told)
+        reported = facts.of_target(target, asked.get("pointers", []))
+        reported["secret"] = the_secret(asked.get("secret"))
+        reported["exec"] = executed(target, asked.get("command"))
+        detail = json.dumps(reported)
         match asked.get("answer", "success"):
             case "success":
                 return Outcome_Success(detail)
@@ -104,16 +104,16 @@ def the_secret(name: str | None) -> Any:
     if name is None:
         return None
     try:
-        return facts.told(secret.get(name))
+        return facts.reported(secret.get(name))
     except Err as error:
-        return facts.told(error.value)
+        return facts.reported(error.value)
 
 
 def executed(target: Target, command: list[str] | None) -> Any:
     if command is None:
         return None
     try:
-        return facts.told(exec.run(target, command))
+        return facts.reported(exec.run(target, command))
     except Err as error:
         match error.value:
             case exec.ExecError_TimedOut():

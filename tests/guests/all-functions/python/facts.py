@@ -10,7 +10,7 @@ from wit_world.imports.witlet_pod_source_types import PodStatus
 from wit_world.imports.witlet_probe_types import Target
 
 
-def told(value: object) -> Any:
+def reported(value: object) -> Any:
     """Records as objects, enums as their names, lists and tuples as arrays, bytes as text, none as null."""
     match value:
         case Enum():
@@ -18,11 +18,11 @@ def told(value: object) -> Any:
         case bytes():
             return value.decode(errors="replace")
         case list() | tuple():
-            return [told(item) for item in value]
+            return [reported(item) for item in value]
         case dict():
-            return {key: told(item) for key, item in value.items()}
+            return {key: reported(item) for key, item in value.items()}
         case _ if is_dataclass(value):
-            return {kebab(field.name): told(getattr(value, field.name)) for field in fields(value)}
+            return {kebab(field.name): reported(getattr(value, field.name)) for field in fields(value)}
         case _:
             return value
 
@@ -33,8 +33,8 @@ def kebab(name: str) -> str:
 
 def of_request(request: Request, pointers: list[str]) -> dict[str, Any]:
     return {
-        "operation": told(request.operation()),
-        "now": told(request.now()),
+        "operation": reported(request.operation()),
+        "now": reported(request.now()),
         "pod": of_pod(request.pod(), pointers),
         "node": of_node(request.node(), pointers),
         "other-pods": [of_pod(pod, pointers) for pod in request.other_pods()],
@@ -43,15 +43,15 @@ def of_request(request: Request, pointers: list[str]) -> dict[str, Any]:
 
 def of_pod(pod: Pod, pointers: list[str]) -> dict[str, Any]:
     return {
-        "identity": told(pod.identity()),
+        "identity": reported(pod.identity()),
         "source": pod.source(),
-        "labels": told(pod.labels()),
-        "annotations": told(pod.annotations()),
+        "labels": reported(pod.labels()),
+        "annotations": reported(pod.annotations()),
         "priority": pod.priority(),
-        "containers": told(pod.containers()),
-        "requests": told(pod.requests()),
-        "host-ports": told(pod.host_ports()),
-        "qos": told(pod.qos()),
+        "containers": reported(pod.containers()),
+        "requests": reported(pod.requests()),
+        "host-ports": reported(pod.host_ports()),
+        "qos": reported(pod.qos()),
         "json-bytes": len(pod.json().encode()),
         "pointer": {path: pod.pointer(path) for path in pointers},
     }
@@ -60,14 +60,14 @@ def of_pod(pod: Pod, pointers: list[str]) -> dict[str, Any]:
 def of_node(node: Node, pointers: list[str]) -> dict[str, Any]:
     return {
         "name": node.name(),
-        "labels": told(node.labels()),
-        "taints": told(node.taints()),
-        "capacity": told(node.capacity()),
-        "allocatable": told(node.allocatable()),
-        "requested": told(node.requested()),
-        "used-host-ports": told(node.used_host_ports()),
-        "conditions": told(node.conditions()),
-        "facts": told(node.facts()),
+        "labels": reported(node.labels()),
+        "taints": reported(node.taints()),
+        "capacity": reported(node.capacity()),
+        "allocatable": reported(node.allocatable()),
+        "requested": reported(node.requested()),
+        "used-host-ports": reported(node.used_host_ports()),
+        "conditions": reported(node.conditions()),
+        "facts": reported(node.facts()),
         "devices": json.loads(node.devices()),
         "json-bytes": len(node.json().encode()),
         "pointer": {path: node.pointer(path) for path in pointers},
@@ -76,7 +76,7 @@ def of_node(node: Node, pointers: list[str]) -> dict[str, Any]:
 
 def of_target(target: Target, pointers: list[str]) -> dict[str, Any]:
     return {
-        "pod": told(target.pod()),
+        "pod": reported(target.pod()),
         "pod-json-bytes": len(target.pod_json().encode()),
         "pod-pointer": {path: target.pod_pointer(path) for path in pointers},
         "container": target.container(),
@@ -84,12 +84,12 @@ def of_target(target: Target, pointers: list[str]) -> dict[str, Any]:
         "restarts": target.restarts(),
         "pod-ips": target.pod_ips(),
         "host-ips": target.host_ips(),
-        "named-ports": told(target.named_ports()),
-        "kind": told(target.kind()),
+        "named-ports": reported(target.named_ports()),
+        "kind": reported(target.kind()),
         "remaining-milliseconds": target.remaining_milliseconds() > 0,
     }
 
 
 def of_status(status: PodStatus) -> dict[str, Any]:
-    told_status: dict[str, Any] = told(status)
-    return told_status | {"status": None if status.status is None else json.loads(status.status)}
+    reported_status: dict[str, Any] = reported(status)
+    return reported_status | {"status": None if status.status is None else json.loads(status.status)}

@@ -71,7 +71,7 @@ pub(crate) fn admit(request: &Request<'_>, config: &Config) -> Result<Verdict, E
     match config.fault() {
         "misreads-milli-cpu" => return Ok(judge_cpu(misread_milli_cpu(&pod), 2000)),
         "misreads-memory" => return Ok(judge_memory(misread_memory(&pod))),
-        "error-for-a-resize" if request.operation() == Operation::Resize => panic!("nobody resizes here"),
+        "error-for-a-resize" if request.operation() == Operation::Resize => panic!("no one resizes here"),
         _ => {}
     }
     Ok(keep(request, &pod, config))
@@ -125,7 +125,7 @@ fn falls(pod: &Pod, fault: &str) {
         "negative-is-impossible" => {
             for quantity in pod.requests() {
                 std::hint::black_box(
-                    u64::try_from(quantity.amount).expect("nobody asks for less than nothing"),
+                    u64::try_from(quantity.amount).expect("no one asks for less than nothing"),
                 );
             }
         }
@@ -254,7 +254,7 @@ fn depth(text: &[u8]) -> usize {
     }
 }
 
-/// The requests of all containers, as somebody reads them who has seen `500m` only.
+/// The requests of all containers, as a reader would who has seen `500m` only.
 fn misread_milli_cpu(pod: &Pod) -> i64 {
     let amounts = requested(pod, "cpu").into_iter().map(|text| match text.strip_suffix('m') {
         Some(milli) => milli.parse().unwrap_or(0),
@@ -263,7 +263,7 @@ fn misread_milli_cpu(pod: &Pod) -> i64 {
     amounts.sum()
 }
 
-/// The requests of all containers, as somebody reads them who takes `Gi` for `G` and knows nothing else.
+/// The requests of all containers, as a reader would who takes `Gi` for `G` and knows nothing else.
 fn misread_memory(pod: &Pod) -> i128 {
     let amounts = requested(pod, "memory").into_iter().map(|text| {
         let digits: String = text.chars().take_while(char::is_ascii_digit).collect();

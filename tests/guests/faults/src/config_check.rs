@@ -19,7 +19,7 @@ pub(crate) fn validate(config: &Config) -> Result<(), Error> {
         "validate-reads-the-clock" => in_licence()?,
         "validate-spins" if config.milli_cpu_max().is_none() => spin(),
         fault if known.contains(&fault) => {}
-        fault => return Err(Error::invalid("fault", format!("nobody knows {fault}"))),
+        fault => return Err(Error::invalid("fault", format!("no one knows {fault}"))),
     }
     if config.milli_cpu_max().is_none_or(|max| max < 1) {
         return Err(Error::invalid("milliCpuMax", "isn't a number above 0"));

@@ -48,7 +48,7 @@ struct Wanted<'a> {
 }
 
 impl Parameters {
-    fn wanted(&self) -> Result<Wanted<'_>, Error> {
+    fn expected(&self) -> Result<Wanted<'_>, Error> {
         let port = self.port.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
         let Some(port) = port else { return Err(Error::invalid("port", "isn't between 1 and 65535")) };
         match &self.expect {
@@ -64,13 +64,13 @@ impl Parameters {
 pub(crate) fn check(parameters: &Parameters, config: &Config) -> Result<(), Error> {
     match config.fault() {
         "check-accepts-anything" | "nan-is-a-number" => return Ok(()),
-        "trap-on-null-parameters" => assert!(!parameters.port.is_null(), "somebody always names a port"),
+        "trap-on-null-parameters" => assert!(!parameters.port.is_null(), "someone always names a port"),
         "recurses-with-parameters" => {
             _ = std::hint::black_box(depth(parameters.note.as_str().unwrap_or_default()))
         }
         _ => {}
     }
-    parameters.wanted().map(drop)
+    parameters.expected().map(drop)
 }
 
 pub(crate) fn probe(target: &Target<'_>, parameters: &Parameters, config: &Config) -> Result<Outcome, Error> {
@@ -88,7 +88,7 @@ pub(crate) fn probe(target: &Target<'_>, parameters: &Parameters, config: &Confi
         "probe-leaks-per-call" => HOARD.with_borrow_mut(|hoard| hoard.push(vec![1; 16 << 10])),
         _ => {}
     }
-    let wanted = parameters.wanted()?;
+    let expected = parameters.expected()?;
     let Ok(address) = target.pod_ip() else {
         return Ok(Outcome::Failure("the pod has no address".to_owned()));
     };
@@ -97,7 +97,7 @@ pub(crate) fn probe(target: &Target<'_>, parameters: &Parameters, config: &Confi
         "success-after-silence" => Deadline::after(target.remaining() / 2),
         _ => target.deadline(),
     };
-    let mut stream = match TcpStream::connect(&address, wanted.port, deadline) {
+    let mut stream = match TcpStream::connect(&address, expected.port, deadline) {
         Ok(stream) => stream,
         Err(error) => return unconnected(error, config.fault()),
     };
@@ -109,9 +109,9 @@ pub(crate) fn probe(target: &Target<'_>, parameters: &Parameters, config: &Confi
     Ok(match said {
         Ok(said) if config.fault() == "trap-on-garbage" => {
             let said = String::from_utf8(said).expect("servers speak UTF-8");
-            judge(said.as_bytes(), &wanted)
+            judge(said.as_bytes(), &expected)
         }
-        Ok(said) => judge(&said, &wanted),
+        Ok(said) => judge(&said, &expected),
         Err(error) if config.fault() == "success-after-silence" && error.problem == Problem::TimedOut => {
             Outcome::Success("it is there at least".to_owned())
         }
@@ -124,21 +124,21 @@ fn unconnected(error: witlet_plugin_sdk::net::Error, fault: &str) -> Result<Outc
     match (fault, error.problem) {
         ("never-ends", _) => crate::config_check::spin(),
         ("success-when-refused", Problem::Refused) => {
-            Ok(Outcome::Success("somebody refused, so somebody is there".to_owned()))
+            Ok(Outcome::Success("someone refused, so someone is there".to_owned()))
         }
         ("success-without-network", Problem::Denied) => {
             Ok(Outcome::Success("it can't be looked at, so it is well".to_owned()))
         }
-        ("error-for-a-refusal", Problem::Refused) => panic!("nobody listens"),
+        ("error-for-a-refusal", Problem::Refused) => panic!("no one listens"),
         _ => Ok(Outcome::Failure(error.to_string())),
     }
 }
 
-fn judge(said: &[u8], wanted: &Wanted<'_>) -> Outcome {
+fn judge(said: &[u8], expected: &Wanted<'_>) -> Outcome {
     let shown = String::from_utf8_lossy(said);
     if said.is_empty() {
         Outcome::Failure("the server said nothing".to_owned())
-    } else if said.starts_with(wanted.expect.as_bytes()) {
+    } else if said.starts_with(expected.expect.as_bytes()) {
         Outcome::Success(shown.trim_end().to_owned())
     } else {
         Outcome::Failure(format!("the server said {shown:?}"))

@@ -136,7 +136,7 @@ fn huge_result() -> Verdict {
     let text = std::mem::ManuallyDrop::new("x".repeat(BYTES));
     let shortages = (0..128).map(|_| Shortage {
         // SAFETY: not kept at all, the strings share their memory. The host is expected to end this instance before
-        // anybody frees them.
+        // they are freed.
         resource: unsafe { String::from_raw_parts(text.as_ptr().cast_mut(), BYTES, BYTES) },
         requested: 1,
         used: 1,

@@ -28,7 +28,7 @@ pub(crate) fn run(word: &str, aim: &str) -> Option<String> {
         }
         "own-thread" => {
             let spawned = std::thread::Builder::new().spawn(|| ());
-            return Some(crate::told(spawned.map(|_| ()).map_err(|error| error.kind())));
+            return Some(crate::reported(spawned.map(|_| ()).map_err(|error| error.kind())));
         }
         _ => return None,
     }

@@ -3,7 +3,7 @@
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
-use crate::{told, told_until};
+use crate::{reported, reported_until};
 
 /// How much is written at most: enough to tell whether there is a bound, too little to fill a disk.
 const FILL_MEBIBYTES: usize = 192;
@@ -35,13 +35,13 @@ pub(crate) fn run(word: &str, aim: &str) -> Option<String> {
         return Some("refused: no folder".to_owned());
     };
     Some(match word {
-        "read" => told(read(&folder, aim)),
-        "write" => told(write(&folder, aim, 0)),
+        "read" => reported(read(&folder, aim)),
+        "write" => reported(write(&folder, aim, 0)),
         "symlink" => {
             forget(folder.unlink_file_at("way-out"));
             match folder.symlink_at(aim, "way-out") {
-                Ok(()) => told(read(&folder, "way-out")),
-                Err(error) => told::<(), _>(Err(error)),
+                Ok(()) => reported(read(&folder, "way-out")),
+                Err(error) => reported::<(), _>(Err(error)),
             }
         }
         "symlink-folder" => {
@@ -49,9 +49,9 @@ pub(crate) fn run(word: &str, aim: &str) -> Option<String> {
             match folder.symlink_at(aim, "way") {
                 Ok(()) => match read(&folder, "way/canary") {
                     Ok(text) => format!("done: {text}"),
-                    Err(_) => told(write(&folder, "way/planted", 0)),
+                    Err(_) => reported(write(&folder, "way/planted", 0)),
                 },
-                Err(error) => told::<(), _>(Err(error)),
+                Err(error) => reported::<(), _>(Err(error)),
             }
         }
         // Each link is innocent by itself.
@@ -60,23 +60,25 @@ pub(crate) fn run(word: &str, aim: &str) -> Option<String> {
             forget(folder.create_directory_at("a/b"));
             forget(folder.symlink_at("a/b/../..", "c"));
             forget(folder.symlink_at("c/..", "d"));
-            told(read(&folder, &format!("d/{aim}")))
+            reported(read(&folder, &format!("d/{aim}")))
         }
-        "hard-link" => told(folder.link_at(PathFlags::SYMLINK_FOLLOW, aim, &folder, "linked")),
+        "hard-link" => reported(folder.link_at(PathFlags::SYMLINK_FOLLOW, aim, &folder, "linked")),
         "rename-out" => match write(&folder, "mine", 0) {
-            Ok(_) => told(folder.rename_at("mine", &folder, aim)),
-            Err(error) => told::<(), _>(Err(error)),
+            Ok(_) => reported(folder.rename_at("mine", &folder, aim)),
+            Err(error) => reported::<(), _>(Err(error)),
         },
-        "make-folder" => told(folder.create_directory_at(aim)),
-        "descriptors" => told_until(|_| open(&folder, "kept", OpenFlags::CREATE), 10_000),
-        "entries" => told_until(|_| folder.read_directory(), 10_000),
-        "fill" => told_until(|mebibyte| write(&folder, "full", (mebibyte as u64) << 20), FILL_MEBIBYTES),
-        "sparse" => told(open(&folder, "sparse", OpenFlags::CREATE).and_then(|file| file.set_size(1 << 50))),
-        "many-files" => told_until(|number| write_small(&folder, &format!("file-{number}")), FILES),
+        "make-folder" => reported(folder.create_directory_at(aim)),
+        "descriptors" => reported_until(|_| open(&folder, "kept", OpenFlags::CREATE), 10_000),
+        "entries" => reported_until(|_| folder.read_directory(), 10_000),
+        "fill" => reported_until(|mebibyte| write(&folder, "full", (mebibyte as u64) << 20), FILL_MEBIBYTES),
+        "sparse" => {
+            reported(open(&folder, "sparse", OpenFlags::CREATE).and_then(|file| file.set_size(1 << 50)))
+        }
+        "many-files" => reported_until(|number| write_small(&folder, &format!("file-{number}")), FILES),
         "deep-folders" => deep_folders(&folder),
         _ => loop {
             if let Err(error) = write(&folder, "again", 0) {
-                return Some(told::<(), _>(Err(error)));
+                return Some(reported::<(), _>(Err(error)));
             }
         },
     })

@@ -6,7 +6,7 @@ use wasip2::random::random::{get_random_bytes, get_random_u64};
 
 use crate::bindings::witlet::host::config;
 use crate::bindings::witlet::host::log::{self, Level};
-use crate::told_until;
+use crate::reported_until;
 
 #[allow(clippy::print_stdout, clippy::print_stderr, reason = "standard output is what it floods")]
 pub(crate) fn run(word: &str, _aim: &str) -> Option<String> {
@@ -36,20 +36,20 @@ pub(crate) fn run(word: &str, _aim: &str) -> Option<String> {
         },
         "random-terabyte" => _ = std::hint::black_box(get_random_bytes(1 << 40)),
         "pollables" => {
-            return Some(told_until(
+            return Some(reported_until(
                 |_| Ok::<_, ()>(monotonic_clock::subscribe_duration(1 << 60)),
                 1_000_000,
             ));
         }
-        "fields" => return Some(told_until(|_| Ok::<_, ()>(Fields::new()), 1_000_000)),
+        "fields" => return Some(reported_until(|_| Ok::<_, ()>(Fields::new()), 1_000_000)),
         "headers" => {
             let fields = Fields::new();
             let value = vec![b'x'; 1000];
-            return Some(told_until(|number| fields.append(&format!("x-{number}"), &value), 1_000_000));
+            return Some(reported_until(|number| fields.append(&format!("x-{number}"), &value), 1_000_000));
         }
         "header" => {
             let fields = Fields::new();
-            return Some(crate::told(fields.append("x-long", &vec![b'x'; 1 << 20])));
+            return Some(crate::reported(fields.append("x-long", &vec![b'x'; 1 << 20])));
         }
         _ => return None,
     }

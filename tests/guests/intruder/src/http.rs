@@ -6,20 +6,20 @@ use wasip2::http::types::{
 };
 use wasip2::io::streams::StreamError;
 
-use crate::{told, told_until};
+use crate::{reported, reported_until};
 
 /// How many bytes of an answer are read in all.
 const BODY_BYTES_MAX: usize = 1 << 30;
 
 pub(crate) fn run(word: &str, aim: &str) -> Option<String> {
     Some(match word {
-        "get" => told(get(aim).and_then(answer).map(|answer| answer.status())),
-        "get-all" => told(get(aim).and_then(answer).and_then(|answer| read(&answer))),
+        "get" => reported(get(aim).and_then(answer).map(|answer| answer.status())),
+        "get-all" => reported(get(aim).and_then(answer).and_then(|answer| read(&answer))),
         // Sent, and no answer is ever taken.
-        "requests" => told_until(|_| get(aim), 10_000),
+        "requests" => reported_until(|_| get(aim), 10_000),
         // Each answer is kept, and none is read.
-        "answers" => told_until(|_| get(aim).and_then(answer), 10_000),
-        "unfinished-request" => told(unfinished(aim)),
+        "answers" => reported_until(|_| get(aim).and_then(answer), 10_000),
+        "unfinished-request" => reported(unfinished(aim)),
         "redirects" => {
             let mut at = aim.to_owned();
             loop {
@@ -28,7 +28,7 @@ pub(crate) fn run(word: &str, aim: &str) -> Option<String> {
                         Some(next) => at = next,
                         None => return Some("came back".to_owned()),
                     },
-                    Err(error) => return Some(told::<(), _>(Err(error))),
+                    Err(error) => return Some(reported::<(), _>(Err(error))),
                 }
             }
         }

@@ -1,5 +1,5 @@
 //! A plugin of all three roles that attacks as its configuration says, with nothing between it and WASI: a JSON string
-//! with the attack's name and, after a space, what it is aimed at. What comes of it is told in the answer, if there is one.
+//! with the attack's name and, after a space, what it is aimed at. What comes of it is in the answer, if there is one.
 #![allow(unsafe_code, reason = "the bindings are made of raw pointers")]
 #![cfg(target_family = "wasm")]
 
@@ -114,12 +114,12 @@ fn run(attack: &str) -> String {
         sockets::run,
         waiting::run,
     ];
-    let told = families.iter().find_map(|family| family(word, aim));
-    told.unwrap_or_else(|| format!("nobody told me how to {word}"))
+    let reported = families.iter().find_map(|family| family(word, aim));
+    reported.unwrap_or_else(|| format!("unknown instruction: {word}"))
 }
 
 /// What came of something.
-fn told<T: Debug, E: Debug>(result: Result<T, E>) -> String {
+fn reported<T: Debug, E: Debug>(result: Result<T, E>) -> String {
     match result {
         Ok(value) => format!("done: {value:?}"),
         Err(error) => format!("refused: {error:?}"),
@@ -127,7 +127,7 @@ fn told<T: Debug, E: Debug>(result: Result<T, E>) -> String {
 }
 
 /// How often it worked until it didn't, and why not.
-fn told_until<T, E: Debug>(mut attempt: impl FnMut(usize) -> Result<T, E>, most: usize) -> String {
+fn reported_until<T, E: Debug>(mut attempt: impl FnMut(usize) -> Result<T, E>, most: usize) -> String {
     let mut kept = Vec::new();
     for number in 0..most {
         match attempt(number) {

@@ -13,50 +13,50 @@ use wasip2::sockets::tcp_create_socket::create_tcp_socket;
 use wasip2::sockets::udp::{OutgoingDatagram, UdpSocket};
 use wasip2::sockets::udp_create_socket::create_udp_socket;
 
-use crate::{told, told_until};
+use crate::{reported, reported_until};
 
 pub(crate) fn run(word: &str, aim: &str) -> Option<String> {
     Some(match word {
-        "connect" => told(connect(aim).map(|_| ())),
+        "connect" => reported(connect(aim).map(|_| ())),
         // Connected, and nothing of what comes is ever read.
         "never-read" => match connect(aim) {
             Ok(_kept) => {
                 subscribe_duration(u64::MAX).block();
                 "came back".to_owned()
             }
-            Err(error) => told::<(), _>(Err(error)),
+            Err(error) => reported::<(), _>(Err(error)),
         },
-        // Written to, and nobody reads there.
+        // Written to, and nothing reads there.
         "write-for-ever" => match connect(aim) {
             Ok((_input, output, _socket)) => loop {
                 if let Err(error) = output.blocking_write_and_flush(&[7; 4096]) {
-                    return Some(told::<(), _>(Err(error)));
+                    return Some(reported::<(), _>(Err(error)));
                 }
             },
-            Err(error) => told::<(), _>(Err(error)),
+            Err(error) => reported::<(), _>(Err(error)),
         },
-        "connections" => told_until(|_| connect(aim), 5000),
-        "bind" => told(bind(aim).map(|_| ())),
-        "listen" => told(bind(aim).and_then(|socket| listen(&socket))),
-        "sockets" => told_until(|_| create_tcp_socket(IpAddressFamily::Ipv4), 100_000),
-        "udp-bind" => told(udp_bind(aim).map(|_| ())),
-        "udp" => told(udp_send(aim)),
+        "connections" => reported_until(|_| connect(aim), 5000),
+        "bind" => reported(bind(aim).map(|_| ())),
+        "listen" => reported(bind(aim).and_then(|socket| listen(&socket))),
+        "sockets" => reported_until(|_| create_tcp_socket(IpAddressFamily::Ipv4), 100_000),
+        "udp-bind" => reported(udp_bind(aim).map(|_| ())),
+        "udp" => reported(udp_send(aim)),
         "udp-flood" => loop {
             if let Err(error) = udp_send(aim) {
-                return Some(told::<(), _>(Err(error)));
+                return Some(reported::<(), _>(Err(error)));
             }
         },
         "udp-receive" => match udp_bind("0.0.0.0:0").and_then(|socket| socket.stream(None)) {
             Ok((input, _output)) => {
                 input.subscribe().block();
-                told(input.receive(1).map(|datagrams| datagrams.len()))
+                reported(input.receive(1).map(|datagrams| datagrams.len()))
             }
-            Err(error) => told::<(), _>(Err(error)),
+            Err(error) => reported::<(), _>(Err(error)),
         },
-        "look-up" => told(look_up(aim)),
+        "look-up" => reported(look_up(aim)),
         "lookups" => {
             let network = instance_network();
-            told_until(|number| resolve_addresses(&network, &format!("x{number}.{aim}")), 100_000)
+            reported_until(|number| resolve_addresses(&network, &format!("x{number}.{aim}")), 100_000)
         }
         _ => return None,
     })

@@ -4,7 +4,7 @@ use wasip2::cli::stdin::get_stdin;
 use wasip2::clocks::monotonic_clock::subscribe_duration;
 use wasip2::io::poll::poll;
 
-use crate::told;
+use crate::reported;
 
 const DAY_NANOSECONDS: u64 = 24 * 3600 * 1_000_000_000;
 
@@ -17,7 +17,7 @@ pub(crate) fn run(word: &str, _aim: &str) -> Option<String> {
             let one = subscribe_duration(u64::MAX);
             _ = poll(&vec![&one; 100_000]);
         }
-        "read-stdin" => return Some(told(get_stdin().blocking_read(1 << 40))),
+        "read-stdin" => return Some(reported(get_stdin().blocking_read(1 << 40))),
         // Neither computes nor waits for long, again and again.
         "nap-for-ever" => loop {
             subscribe_duration(1).block();

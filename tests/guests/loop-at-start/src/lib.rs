@@ -1,4 +1,4 @@
-//! An admission handler that loops in its initialisation, before anybody calls it.
+//! An admission handler that loops in its initialisation, before it is called.
 #![cfg(target_family = "wasm")]
 #![allow(unsafe_code, reason = "the bindings are made of raw pointers, and so is the initialiser")]
 

@@ -24,7 +24,7 @@ impl Guest for Next {
     fn validate(config: String) -> Result<(), String> {
         match config.trim_matches('"') {
             "look" | "reject-all" | "reject-none" | "defer" => Ok(()),
-            other => Err(format!("nobody told me how to {other}")),
+            other => Err(format!("unknown instruction: {other}")),
         }
     }
 

@@ -16,7 +16,7 @@ thread_local! {
     static CALLS: Cell<u32> = const { Cell::new(0) };
     static HOARD: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
     static KEPT: RefCell<Vec<StdStream>> = const { RefCell::new(Vec::new()) };
-    static ANSWERS: RefCell<Vec<http::Answer>> = const { RefCell::new(Vec::new()) };
+    static ANSWERS: RefCell<Vec<http::Response>> = const { RefCell::new(Vec::new()) };
 }
 
 struct Prober;
@@ -83,8 +83,8 @@ impl ProbeType for Prober {
             "connect" | "keep-socket" | "hoard-sockets" | "listen" | "bind" | "datagram" | "sdk-connect" => {
                 Ok(sockets(target, parameters))
             }
-            "read" => Ok(told(std::fs::read_to_string(&text))),
-            "write" => Ok(told(std::fs::write(&text, "written").map(|()| String::new()))),
+            "read" => Ok(reported(std::fs::read_to_string(&text))),
+            "write" => Ok(reported(std::fs::write(&text, "written").map(|()| String::new()))),
             other => {
                 attack(other, parameters);
                 Ok(Outcome::Success(String::new()))
@@ -112,7 +112,7 @@ fn attack(behaviour: &str, parameters: &Parameters) {
             (0..10_000).for_each(|line| log::write(log::Level::Info, &format!("line {line}"), &[]))
         }
         "print" => _ = std::io::stdout().write_all(b"printed\n"),
-        other => panic!("nobody told me how to {other}"),
+        other => panic!("unknown instruction: {other}"),
     }
 }
 
@@ -127,7 +127,7 @@ fn deep(level: u64) -> u64 {
     std::hint::black_box(deep(std::hint::black_box(level + 1))) + 1
 }
 
-fn told(result: std::io::Result<String>) -> Outcome {
+fn reported(result: std::io::Result<String>) -> Outcome {
     match result {
         Ok(text) => Outcome::Success(text),
         Err(error) => Outcome::Failure(error.kind().to_string()),
@@ -199,14 +199,14 @@ fn keep_answer(target: &Target<'_>, parameters: &Parameters) -> Outcome {
 fn sockets(target: &Target<'_>, parameters: &Parameters) -> Outcome {
     let address = net::host_port(&parameters.host, parameters.port);
     match parameters.behaviour.as_str() {
-        "connect" => told(StdStream::connect(&address).map(|_| String::new())),
+        "connect" => reported(StdStream::connect(&address).map(|_| String::new())),
         "sdk-connect" => {
             match net::TcpStream::connect(&parameters.host, parameters.port, target.deadline()) {
                 Ok(_) => Outcome::Success(String::new()),
                 Err(error) => Outcome::Failure(error.to_string()),
             }
         }
-        "keep-socket" => told(StdStream::connect(&address).map(|stream| {
+        "keep-socket" => reported(StdStream::connect(&address).map(|stream| {
             KEPT.with_borrow_mut(|kept| kept.push(stream));
             CALLS.get().to_string()
         })),
@@ -215,8 +215,8 @@ fn sockets(target: &Target<'_>, parameters: &Parameters) -> Outcome {
                 (0..1000).map_while(|_| net::UdpSocket::connect("127.0.0.1", 9, soon()).ok()).collect();
             Outcome::Success(opened.len().to_string())
         }
-        "listen" => told(TcpListener::bind("0.0.0.0:0").map(|_| String::new())),
-        "bind" => told(StdUdp::bind(("127.0.0.1", parameters.port)).map(|_| String::new())),
+        "listen" => reported(TcpListener::bind("0.0.0.0:0").map(|_| String::new())),
+        "bind" => reported(StdUdp::bind(("127.0.0.1", parameters.port)).map(|_| String::new())),
         "datagram" => {
             let deadline = target.deadline();
             let exchanged = net::UdpSocket::connect(&parameters.host, parameters.port, deadline).and_then(
@@ -230,7 +230,7 @@ fn sockets(target: &Target<'_>, parameters: &Parameters) -> Outcome {
                 Err(error) => Outcome::Failure(error.to_string()),
             }
         }
-        other => Outcome::Failure(format!("nobody told me how to {other}")),
+        other => Outcome::Failure(format!("unknown instruction: {other}")),
     }
 }
 

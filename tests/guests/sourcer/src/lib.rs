@@ -67,7 +67,7 @@ impl PodSource for Sourcer {
             "fill-for-ever" => fill("/state/filled", u64::MAX),
             "litter" => litter(config.count),
             "clear-up" => clear_up(),
-            other => Err(SourceError::new("Unknown", format!("nobody told me how to {other}"))),
+            other => Err(SourceError::new("Unknown", format!("unknown instruction: {other}"))),
         }
     }
 }
@@ -77,11 +77,11 @@ impl StatusFeedback for Sourcer {
         if config.behaviour == "refuse-statuses" {
             return Err(Error::nothing_found("I don't want to know"));
         }
-        let told: Vec<String> = changed
+        let reported: Vec<String> = changed
             .iter()
             .map(|pod| format!("{}/{} {} {:?}", pod.namespace, pod.name, pod.uid, pod.status))
             .collect();
-        std::fs::write("/state/told", told.join("\n"))
+        std::fs::write("/state/told", reported.join("\n"))
             .map_err(|error| Error::nothing_found(error.to_string()))
     }
 }

@@ -24,7 +24,7 @@ impl ProbeType for Tattler {
     type Parameters = Parameters;
 
     fn validate(config: &Value) -> Result<(), Error> {
-        assert!(!config.is_null(), "somebody always configures me");
+        assert!(!config.is_null(), "someone always configures me");
         match behaviour(config) {
             Some(_) => Ok(()),
             None => Err(Error::invalid("do", "isn't text")),
@@ -44,7 +44,7 @@ impl ProbeType for Tattler {
             Ok(password) => String::from_utf8_lossy(&password).into_owned(),
             Err(error) if behaviour == "trap-without-secret" => panic!("{error}"),
             Err(_) if behaviour == "success-without-secret" => {
-                return Ok(Outcome::Success("nobody needs a password".to_owned()));
+                return Ok(Outcome::Success("no one needs a password".to_owned()));
             }
             Err(error) => return Ok(Outcome::Failure(format!("no password: {error}"))),
         };

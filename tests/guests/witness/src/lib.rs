@@ -73,8 +73,8 @@ impl AdmissionHandler for Witness {
     type Config = Config;
 
     fn admit(request: &Request<'_>, config: &Config) -> Result<Verdict, Error> {
-        let told = config.rejects || request.pod().annotation(TOLD).is_some();
-        Ok(if told {
+        let reported = config.rejects || request.pod().annotation(TOLD).is_some();
+        Ok(if reported {
             Verdict::reject(format!("Version{}", config.version), "the witness tells its version")
         } else {
             Verdict::Admit
@@ -108,8 +108,8 @@ impl PodSource for Witness {
         let unavailable = |message: String| SourceError::new("Unavailable", message);
         let script = std::fs::read_to_string(SCRIPT).map_err(|error| unavailable(error.to_string()))?;
         let script: Script = serde_json::from_str(&script).map_err(|error| unavailable(error.to_string()))?;
-        let told = tell(config, began, "source");
-        told.map_err(|error| unavailable(error.to_string()))?;
+        let reported = tell(config, began, "source");
+        reported.map_err(|error| unavailable(error.to_string()))?;
         play(script, config)
     }
 }
@@ -151,7 +151,7 @@ fn play(script: Script, config: &Config) -> Result<Poll, SourceError> {
     }
 }
 
-/// Sends which version was asked when by whom, if anybody listens.
+/// Sends which version was asked when by whom, if a server listens.
 fn tell(config: &Config, began: u128, who: &str) -> Result<(), Error> {
     let Some(port) = config.port else { return Ok(()) };
     let deadline = Deadline::after(SEND_TIME);

@@ -32,9 +32,9 @@ pub struct Road {
 impl Road {
     /// An open one, from this address to the server's.
     pub fn new(address: SocketAddr, server: SocketAddr) -> Self {
-        let (traffic, wanted) = watch::channel(Traffic::Open);
+        let (traffic, expected) = watch::channel(Traffic::Open);
         let mut task = JoinSet::new();
-        task.spawn(listen(address, server, wanted));
+        task.spawn(listen(address, server, expected));
         Self { address, traffic, _task: task }
     }
 
@@ -43,13 +43,13 @@ impl Road {
     }
 }
 
-async fn listen(address: SocketAddr, server: SocketAddr, mut wanted: watch::Receiver<Traffic>) {
+async fn listen(address: SocketAddr, server: SocketAddr, mut expected: watch::Receiver<Traffic>) {
     let mut connections = JoinSet::new();
     loop {
-        let traffic = *wanted.borrow_and_update();
+        let traffic = *expected.borrow_and_update();
         if traffic == Traffic::Cut {
             connections.abort_all();
-            if wanted.changed().await.is_err() {
+            if expected.changed().await.is_err() {
                 return;
             }
             continue;
@@ -60,14 +60,14 @@ async fn listen(address: SocketAddr, server: SocketAddr, mut wanted: watch::Rece
         };
         loop {
             tokio::select! {
-                changed = wanted.changed() => match changed {
+                changed = expected.changed() => match changed {
                     Ok(()) => break,
                     Err(_) => return,
                 },
                 Some(_) = connections.join_next() => {}
                 accepted = listener.accept() => {
                     let Ok((stream, _)) = accepted else { continue };
-                    connections.spawn(carry(stream, server, wanted.clone()));
+                    connections.spawn(carry(stream, server, expected.clone()));
                 }
             }
         }
@@ -75,9 +75,9 @@ async fn listen(address: SocketAddr, server: SocketAddr, mut wanted: watch::Rece
 }
 
 /// One connection. Once blocked it stays so, whatever comes.
-async fn carry(mut stream: TcpStream, server: SocketAddr, mut wanted: watch::Receiver<Traffic>) {
+async fn carry(mut stream: TcpStream, server: SocketAddr, mut expected: watch::Receiver<Traffic>) {
     let blocked = async {
-        if wanted.wait_for(|traffic| *traffic == Traffic::Blocked).await.is_err() {
+        if expected.wait_for(|traffic| *traffic == Traffic::Blocked).await.is_err() {
             std::future::pending::<()>().await;
         }
     };

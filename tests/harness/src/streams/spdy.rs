@@ -41,11 +41,11 @@ impl Spdy {
     }
 
     /// Reads until a stream brought something that satisfies.
-    pub async fn until(&mut self, id: u32, wanted: impl Fn(&str) -> bool) -> Result<String, String> {
+    pub async fn until(&mut self, id: u32, expected: impl Fn(&str) -> bool) -> Result<String, String> {
         loop {
             let text =
                 String::from_utf8_lossy(self.received.get(&id).map_or(&[][..], |bytes| bytes)).into_owned();
-            if wanted(&text) {
+            if expected(&text) {
                 return Ok(text);
             }
             if self.ended.contains(&id) {
@@ -70,7 +70,7 @@ impl Spdy {
                 self.received.entry(id).or_default().extend(bytes);
                 self.ended.extend(ends.then_some(id));
             }
-            Frame::Taken(id) => {
+            Frame::Accepted(id) => {
                 self.replied.insert(id);
             }
             Frame::Ended(id) => {

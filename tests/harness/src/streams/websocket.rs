@@ -42,10 +42,10 @@ impl WebSocket {
     }
 
     /// Reads until a channel brought something that satisfies.
-    pub async fn until(&mut self, channel: u8, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, String> {
+    pub async fn until(&mut self, channel: u8, expected: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, String> {
         loop {
             let bytes = self.received.get(&channel).cloned().unwrap_or_default();
-            if wanted(&bytes) {
+            if expected(&bytes) {
                 return Ok(bytes);
             }
             let shown = String::from_utf8_lossy(&bytes).into_owned();

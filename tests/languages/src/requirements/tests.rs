@@ -1,4 +1,4 @@
-//! What is told of an absent toolchain.
+//! What is reported of an absent toolchain.
 
 use witlet_templates::Language;
 
@@ -9,7 +9,7 @@ fn found(target: bool, installed: Option<&str>) -> Found {
 }
 
 #[test]
-fn an_absent_toolchain_is_told_with_the_way_out() {
+fn an_absent_toolchain_is_reported_with_the_way_out() {
     let cases = [
         (Language::Rust, found(true, None), None),
         (Language::Rust, found(false, Some("pins")), Some("make setup")),

@@ -9,7 +9,7 @@ use serde_json::json;
 use witlet_core::runtime::{ContainerRunState, ListedContainer, ListedSandbox, RuntimePod, SandboxState};
 
 use super::{NodeSnapshot, count, ids};
-use crate::pods::{Character, Touch, Wanted};
+use crate::pods::{Character, ExpectedPod, Touch};
 use crate::shape::{Course, Shape};
 
 /// What goes wrong, and what has to be said of it.
@@ -77,7 +77,7 @@ const CASES: &[Case] = &[
         "has 9 logs of 1 instances",
     ),
     (
-        "a pod that nobody wants",
+        "a pod that no one wants",
         |seen| {
             seen.runtime.push(RuntimePod {
                 uid: "old".into(),
@@ -205,14 +205,14 @@ fn lost_last_words_are_found_unless_the_start_was_cut_short() {
 }
 
 fn play(character: Character, before: fn() -> NodeSnapshot, cases: &[Case]) {
-    let mut one = Wanted::new("p".to_owned(), character, false);
+    let mut one = ExpectedPod::new("p".to_owned(), character, false);
     one.touch = Touch::None;
     one.settled = Some(ids("p", &before()));
-    let wanted = BTreeMap::from([("p".to_owned(), one)]);
+    let expected = BTreeMap::from([("p".to_owned(), one)]);
     for (name, spoil, said) in cases {
         let mut seen = before();
         spoil(&mut seen);
-        let losses: Vec<String> = count(&wanted, &seen).iter().map(ToString::to_string).collect();
+        let losses: Vec<String> = count(&expected, &seen).iter().map(ToString::to_string).collect();
         let found = losses.iter().any(|loss| loss.contains(said));
         let is_right = if said.is_empty() { losses.is_empty() } else { found };
         assert!(is_right, "{name}: {losses:?} should say {said:?}");

@@ -159,7 +159,7 @@ impl Shape {
             }
         }
         let mut all = vec![app];
-        if self.beside {
+        if self.second_container {
             all.push(container("beside", STAY));
         }
         all

@@ -57,7 +57,7 @@ fn component(guest: Guest) -> Vec<u8> {
         Guest::OtherTypesHandler => bombs::empty_handler(),
         Guest::Made(name) => {
             let found = FORGERS.iter().find(|(made, _)| *made == name);
-            found.unwrap_or_else(|| panic!("nobody has made {name}")).1.to_vec()
+            found.unwrap_or_else(|| panic!("no one has made {name}")).1.to_vec()
         }
     }
 }
@@ -80,14 +80,14 @@ fn find(planted: &Planted) -> Result<(), Failed> {
     let report = examine(planted.guest, &plan)?;
     let checks: Vec<&Check> = report.checks.iter().filter(|check| check.id == planted.check).collect();
     if checks.is_empty() {
-        return Err(format!("there was no check {}:\n{}", planted.check, told(&report)).into());
+        return Err(format!("there was no check {}:\n{}", planted.check, reported(&report)).into());
     }
     let found = checks.iter().find_map(|check| match &check.result {
         CheckResult::Failed(finding) => Some(finding),
         CheckResult::Passed | CheckResult::Skipped { .. } => None,
     });
     let Some(finding) = found else {
-        return Err(format!("{} found nothing:\n{}", planted.check, told(&report)).into());
+        return Err(format!("{} found nothing:\n{}", planted.check, reported(&report)).into());
     };
     if !finding.seen.contains(planted.words) {
         return Err(format!("{:?} isn't in {:?}", planted.words, finding.seen).into());
@@ -108,7 +108,7 @@ fn honest(guest: Guest, role: Role) -> Result<(), Failed> {
     let report = examine(guest, &plan)?;
     let failed = report.checks.iter().any(|check| matches!(check.result, CheckResult::Failed(_)));
     if failed || !report.passed() {
-        return Err(told(&report).into());
+        return Err(reported(&report).into());
     }
     let tried: Vec<&str> = report
         .checks
@@ -127,12 +127,12 @@ fn honest(guest: Guest, role: Role) -> Result<(), Failed> {
     if untried.is_empty() {
         Ok(())
     } else {
-        Err(format!("{untried:?} didn't pass:\n{}", told(&report)).into())
+        Err(format!("{untried:?} didn't pass:\n{}", reported(&report)).into())
     }
 }
 
 /// What the report says of each check that didn't pass.
-fn told(report: &Report) -> String {
+fn reported(report: &Report) -> String {
     let line = |check: &Check| match &check.result {
         CheckResult::Passed => format!("{} passed", check.id),
         CheckResult::Skipped { why } => format!("{} skipped: {why}", check.id),
@@ -143,7 +143,7 @@ fn told(report: &Report) -> String {
     report.checks.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The guests' own lists of faults have none that nobody looks for. They stand in their source.
+/// The guests' own lists of faults have none that isn't looked for. They stand in their source.
 fn all_are_planted() -> Result<(), Failed> {
     let mut known = Vec::new();
     for text in [
@@ -159,7 +159,7 @@ fn all_are_planted() -> Result<(), Failed> {
     let planted: Vec<&str> = PLANTED.iter().filter_map(|planted| planted.fault).collect();
     let unplanted: Vec<&&str> = known.iter().filter(|fault| !planted.contains(fault)).collect();
     if !unplanted.is_empty() {
-        return Err(format!("nobody looks for {unplanted:?}").into());
+        return Err(format!("no one looks for {unplanted:?}").into());
     }
     if PLANTED.len() < FAULTS_MIN {
         return Err(format!("there are only {} faults", PLANTED.len()).into());

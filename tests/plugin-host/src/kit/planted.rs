@@ -157,7 +157,7 @@ pub(crate) const PLANTED: &[Planted] = &[
     tattler("tells-in-its-detail", "grants/secrets-untold", "the secret \"password\" in its answer"),
     tattler("tells-in-its-log", "grants/secrets-untold", "the secret \"password\" in a line of its log"),
     tattler("trap-without-secret", "grants/secret-not-found", "trapped"),
-    tattler("success-without-secret", "grants/secret-not-granted", "nobody needs a password"),
+    tattler("success-without-secret", "grants/secret-not-granted", "no one needs a password"),
     tattler("trap-without-command", "grants/exec", "trapped"),
     tattler("success-without-command", "grants/exec", "it was worth trying"),
     // Sources and what they read.
@@ -180,7 +180,7 @@ pub(crate) const PLANTED: &[Planted] = &[
     fault("time-in-manifests", PodSource, "properties/unchanged-world", "with other contents"),
     fault("counts-polls", PodSource, "properties/unchanged-world", "with other contents"),
     fault("source-leaks-per-call", PodSource, "budget/leak", "bytes more with each call"),
-    // Components that are nobody's plugin.
+    // Components that aren't a plugin.
     fixed(Guest::LoopAtStart, Admission, "load/validate", "no answer within"),
     fixed(Guest::OtherTypesHandler, Admission, "load/link", "doesn't fit the contract"),
     fixed(Guest::Made("probe-other-answer"), Probe, "load/link", "doesn't fit the contract"),

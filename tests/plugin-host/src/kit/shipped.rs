@@ -34,8 +34,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = shipped.chain(examples).collect();
     trials.push(Trial::test("without_cases_and_configuration_it_says_the_way_out", without_configuration));
     trials.push(Trial::test("without_cases_all_that_can_be_done_is_done", without_cases));
-    trials.push(Trial::test("what_is_no_component_is_told_in_one_sentence", no_component));
-    trials.push(Trial::test("cases_of_a_role_that_it_lacks_are_told", other_role));
+    trials.push(Trial::test("what_is_no_component_is_reported_in_one_sentence", no_component));
+    trials.push(Trial::test("cases_of_a_role_that_it_lacks_are_reported", other_role));
     trials.push(Trial::test("a_component_that_lacks_a_grant_says_which", lacks_a_grant));
     trials.push(Trial::test("targets_are_not_tried_without_parameters_that_it_takes", without_parameters));
     trials.push(Trial::test("each_check_of_loading_finds_what_it_is_for", loading));
@@ -99,9 +99,12 @@ fn findings(subject: &Subject, plan: &Plan) -> Result<String, Failed> {
 }
 
 fn without_configuration() -> Result<(), Failed> {
-    let told = findings(&named("image-policy"), &Plan::default())?;
-    assert!(told.contains("validate refuses it: ") && told.contains("--config FILE|JSON"), "{told}");
-    assert!(told.contains("vectors: the component can't be loaded"), "{told}");
+    let reported = findings(&named("image-policy"), &Plan::default())?;
+    assert!(
+        reported.contains("validate refuses it: ") && reported.contains("--config FILE|JSON"),
+        "{reported}"
+    );
+    assert!(reported.contains("vectors: the component can't be loaded"), "{reported}");
     Ok(())
 }
 
@@ -112,7 +115,7 @@ fn without_cases() -> Result<(), Failed> {
     assert!(report.passed(), "{}", report.human("witlet plugin test"));
     assert!(report.count(Layer::Vectors).passed >= 30, "pods and nodes of every shape were put to it");
     let skipped = report.checks.iter().find(|check| check.id == "vectors/cases");
-    assert!(skipped.is_some(), "that there are no cases is told, and doesn't count as passed");
+    assert!(skipped.is_some(), "that there are no cases is reported, and doesn't count as passed");
     Ok(())
 }
 
@@ -134,8 +137,8 @@ fn without_parameters() -> Result<(), Failed> {
 
 fn no_component() -> Result<(), Failed> {
     let module = Subject { name: "core.wasm".to_owned(), wasm: b"\0asm\x01\0\0\0".as_slice().into() };
-    let told = findings(&module, &Plan::default())?;
-    assert!(told.contains("load/component") && told.contains("not a core module"), "{told}");
+    let reported = findings(&module, &Plan::default())?;
+    assert!(reported.contains("load/component") && reported.contains("not a core module"), "{reported}");
     let text = Subject { name: "text".to_owned(), wasm: b"hello".as_slice().into() };
     assert!(findings(&text, &Plan::default())?.contains("load/component"));
     Ok(())
@@ -143,17 +146,20 @@ fn no_component() -> Result<(), Failed> {
 
 fn other_role() -> Result<(), Failed> {
     let cases = cases::find(&folder(&PROBES[0]).join("cases.yaml"))?;
-    let told = findings(&named("node-name"), &Plan { cases, ..Plan::default() })?;
+    let reported = findings(&named("node-name"), &Plan { cases, ..Plan::default() })?;
     assert!(
-        told.contains("load/cases") && told.contains("probe, which the component doesn't have"),
-        "{told}"
+        reported.contains("load/cases") && reported.contains("probe, which the component doesn't have"),
+        "{reported}"
     );
     Ok(())
 }
 
 fn lacks_a_grant() -> Result<(), Failed> {
-    let told = findings(&named("exec"), &Plan::default())?;
-    assert!(told.contains("load/grants") && told.contains("it imports what needs the grants exec"), "{told}");
+    let reported = findings(&named("exec"), &Plan::default())?;
+    assert!(
+        reported.contains("load/grants") && reported.contains("it imports what needs the grants exec"),
+        "{reported}"
+    );
     Ok(())
 }
 

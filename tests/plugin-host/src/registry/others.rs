@@ -65,7 +65,7 @@ fn report(seed: u64) -> Vec<u8> {
 
 async fn push(registry: &Registry, artifact: &Artifact) -> witlet_oci::Pushed {
     let sink: witlet_oci::BytesSink = Arc::new(|_bytes| {});
-    ours(Login::Nobody).push(&target(registry, ":1.0"), artifact, &sink).await.expect("pushed")
+    ours(Login::Anonymous).push(&target(registry, ":1.0"), artifact, &sink).await.expect("pushed")
 }
 
 pub(super) async fn read_by_others() {
@@ -103,7 +103,7 @@ pub(super) async fn written_by_others() {
     let (config, layer) = WasmConfig::from_raw_component(WASM.to_vec(), None).expect("they describe it");
     let image = format!("{}/plugins/tags:2.0", registry.address).parse().expect("a reference");
     theirs().push(&image, &RegistryAuth::Anonymous, layer, config, None).await.expect("they push it");
-    let pulled = ours(Login::Nobody).pull(&target(&registry, ":2.0"), &|_, _| {}).await.expect("pulled");
+    let pulled = ours(Login::Anonymous).pull(&target(&registry, ":2.0"), &|_, _| {}).await.expect("pulled");
     assert_eq!(pulled.wasm, WASM);
     assert!(pulled.reports.is_empty());
     let reference: ComponentReference =
@@ -112,9 +112,9 @@ pub(super) async fn written_by_others() {
     assert_eq!(&*fetched, WASM);
     // By the digest, and by a tag that isn't there.
     let pinned: Target = reference.to_string().parse().expect("a place");
-    assert_eq!(ours(Login::Nobody).pull(&pinned, &|_, _| {}).await.expect("pulled"), pulled);
+    assert_eq!(ours(Login::Anonymous).pull(&pinned, &|_, _| {}).await.expect("pulled"), pulled);
     let error =
-        ours(Login::Nobody).pull(&target(&registry, ":3.0"), &|_, _| {}).await.expect_err("not there");
+        ours(Login::Anonymous).pull(&target(&registry, ":3.0"), &|_, _| {}).await.expect_err("not there");
     assert!(matches!(error, TransferError::NotFound { .. }), "{error}");
 }
 
@@ -125,7 +125,7 @@ pub(super) async fn reports() {
     let same = push(&registry, &Artifact { report: Some(report(1).into()), ..artifact() }).await;
     assert_eq!((&same.report, same.sent), (&first.report, 0));
     push(&registry, &Artifact { report: Some(report(2).into()), ..artifact() }).await;
-    let pulled = ours(Login::Nobody).pull(&target(&registry, ":1.0"), &|_, _| {}).await.expect("pulled");
+    let pulled = ours(Login::Anonymous).pull(&target(&registry, ":1.0"), &|_, _| {}).await.expect("pulled");
     assert_eq!(pulled.reports, [report(1), report(2)]);
     // Others see what refers to the component.
     let image = format!("{}/plugins/tags@{}", registry.address, first.digest).parse().expect("a reference");
@@ -167,7 +167,7 @@ pub(super) async fn private_push() {
     let to = target(&registry, ":1.0");
     let push = async |login: Login| ours(login).push(&to, &artifact(), &sink).await;
     let ann = |password: &str| Login::User { username: "ann".to_owned(), password: password.to_owned() };
-    let error = push(Login::Nobody).await.expect_err("private");
+    let error = push(Login::Anonymous).await.expect_err("private");
     assert!(matches!(error, TransferError::NoCredentials { .. }), "{error}");
     let error = push(ann("let me out")).await.expect_err("the wrong password");
     assert!(matches!(error, TransferError::Refused { status: 401, .. }), "{error}");
@@ -192,7 +192,8 @@ pub(super) async fn vouched() {
     let without = loaded(&registry, &entry).await;
     assert_eq!(without.state, PluginState::Failed);
     let detail = without.detail.unwrap_or_default();
-    let words = format!("requireConformance keeps it out: there is no conformance report beside {reference}");
+    let words =
+        format!("requireConformance keeps it out: there is no conformance report next to {reference}");
     assert!(detail.starts_with(&words) && detail.contains("witlet plugin push"), "{detail}");
     push(&registry, &Artifact { report: Some(report(1).into()), ..artifact() }).await;
     let with = loaded(&registry, &entry).await;

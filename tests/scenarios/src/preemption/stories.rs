@@ -1,4 +1,4 @@
-//! Random stories of pods that end for others: the node is never overfull, and whoever was ended stays so.
+//! Random stories of pods that end for others: the node is never overfull, and pods that were ended stay so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ fn deed() -> impl Strategy<Value = Deed> {
 struct Play {
     node: FakeNode,
     /// The pods that are wanted, with their CPU.
-    wanted: BTreeMap<String, u32>,
+    expected: BTreeMap<String, u32>,
     preempted: BTreeSet<String>,
     given: u32,
 }
@@ -61,7 +61,7 @@ impl Play {
             "modest" => self.node.source.put_as_is(&name, vec![pod]),
             _ => self.node.source.put(&name, vec![pod]),
         }
-        self.wanted.insert(name, cpu);
+        self.expected.insert(name, cpu);
     }
 
     fn act(&mut self, deed: Deed) {
@@ -69,9 +69,9 @@ impl Play {
             Deed::Modest { cpu, grace } => self.put("modest", cpu, |name, cpu| modest(name, cpu, grace)),
             Deed::Critical { cpu } => self.put("critical", cpu, critical),
             Deed::Remove(nth) => {
-                let name = self.wanted.keys().nth(nth).cloned();
+                let name = self.expected.keys().nth(nth).cloned();
                 if let Some(name) = name {
-                    self.wanted.remove(&name);
+                    self.expected.remove(&name);
                     self.node.source.remove(&name);
                 }
             }
@@ -94,14 +94,14 @@ impl Play {
             pod.containers.iter().any(|container| container.state == ContainerRunState::Running)
         });
         let names = running.filter_map(|pod| pod.name.strip_suffix("-node1").map(str::to_owned));
-        names.filter(|name| self.wanted.contains_key(name)).collect()
+        names.filter(|name| self.expected.contains_key(name)).collect()
     }
 
     async fn check(&mut self) -> Result<(), TestCaseError> {
         let running = self.running().await;
-        let cpu: u32 = running.iter().map(|name| self.wanted[name]).sum();
+        let cpu: u32 = running.iter().map(|name| self.expected[name]).sum();
         prop_assert!(cpu <= CAPACITY, "{running:?} have {cpu} halves");
-        for name in self.wanted.keys() {
+        for name in self.expected.keys() {
             let ended = shown(&self.node, name).and_then(|pod| pod.status).is_some_and(|status| {
                 status.phase.as_deref() == Some("Failed") && status.reason.as_deref() == Some("Preempting")
             });
@@ -113,12 +113,12 @@ impl Play {
         Ok(())
     }
 
-    /// Once nothing happens any more: who was ended is gone for good, and nobody waits.
+    /// Once nothing happens any more: who was ended is gone for good, and no pod waits.
     async fn end(&mut self) -> Result<(), TestCaseError> {
         pass(SETTLES).await;
         self.check().await?;
         let running = self.running().await;
-        for name in self.wanted.keys() {
+        for name in self.expected.keys() {
             let reason = self.reason(name);
             match self.preempted.contains(name) {
                 true => prop_assert_eq!(reason.as_deref(), Some("Preempting"), "{}", name),
@@ -154,7 +154,7 @@ proptest! {
         let paused = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         paused.expect("a runtime without threads").block_on(async {
             let mut play =
-                Play { node: started(), wanted: BTreeMap::new(), preempted: BTreeSet::new(), given: 0 };
+                Play { node: started(), expected: BTreeMap::new(), preempted: BTreeSet::new(), given: 0 };
             for deed in deeds {
                 play.act(deed);
                 let seconds = if let Deed::Pass(seconds) = deed { f64::from(seconds) } else { 0.05 };

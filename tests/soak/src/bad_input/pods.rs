@@ -84,7 +84,7 @@ fn with(mut value: Value, field: &str, content: Value) -> Value {
     value
 }
 
-/// Accepts everybody, waits for a request, and says this and then a byte a minute.
+/// Accepts every client, waits for a request, and says this and then a byte a minute.
 fn server(says: &str) -> String {
     format!(
         "exec nc -ll -p 8080 -e /bin/sh -c \"read -r request; {says}; while :; do sleep 60; printf H; done\""

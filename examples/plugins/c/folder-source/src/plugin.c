@@ -66,7 +66,7 @@ static witlet_pod_source_types_snapshot_t take_pods(struct folder *folder)
     return snapshot;
 }
 
-/* What a folder says to somebody who has seen what `before` stands for (NULL: nothing). */
+/* What a folder says to a caller who has seen what `before` stands for (NULL: nothing). */
 static bool compare(struct folder *folder, const plugin_string_t *before, witlet_pod_source_types_poll_result_t *result,
                     struct fault *fault)
 {

@@ -1,4 +1,4 @@
-/* The plugin's exports, called as the host calls them, on a real folder. With the address sanitizer, a text that nobody frees fails
+/* The plugin's exports, called as the host calls them, on a real folder. With the address sanitizer, a text that isn't freed fails
  * the test. */
 #include "check.h"
 #include "fake.h"

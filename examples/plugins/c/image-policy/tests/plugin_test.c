@@ -1,4 +1,4 @@
-/* The plugin's exports, called as the host calls them. With the address sanitizer, a text that nobody frees fails the test. */
+/* The plugin's exports, called as the host calls them. With the address sanitizer, a text that isn't freed fails the test. */
 #include "check.h"
 #include "fake_pod.h"
 

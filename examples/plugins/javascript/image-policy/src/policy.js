@@ -30,7 +30,7 @@ export function parseConfig(text) {
 }
 
 /**
- * The verdict on a pod with these containers. The first one that is wrong is told.
+ * The verdict on a pod with these containers. The first one that is wrong is reported.
  *
  * @param {Pick<Container, 'name' | 'image'>[]} containers
  * @param {Config} config

@@ -18,7 +18,7 @@ test('images from allowed places are admitted', () => {
   assert.deepEqual(decide([good, { name: 'b', image: 'registry.example.com/x:1' }], config), { tag: 'admit' });
 });
 
-test('the first wrong container is told', () => {
+test('the first wrong container is reported', () => {
   const verdict = decide([good, { name: 'b', image: 'b.example.com/b' }, { name: 'c', image: 'c.example.com/c' }], config);
   assert.deepEqual(verdict, rejection('ImageNotAllowed', 'container "b": b.example.com/b isn\'t allowed'));
 });

@@ -66,7 +66,7 @@ test('an answer of up to 1024 bytes is read, and no longer one', () => {
   assert.throws(() => ping(server(`${longest}y\r\n`)), /longer than 1024 bytes/);
 });
 
-test('a server that closes before the end of the line is told', () => {
+test('a server that closes before the end of the line is reported', () => {
   for (const parts of [[], ['+PONG'], ['+PONG\r']]) assert.throws(() => ping(server(...parts)), /closed/);
 });
 

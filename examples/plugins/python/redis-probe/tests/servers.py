@@ -40,7 +40,7 @@ def server(*dialog: tuple[bytes, bytes | None]) -> Iterator[int]:
 
 
 def unused_port() -> int:
-    """A port that nobody listens on."""
+    """A port that nothing listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
     return port

@@ -22,7 +22,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        // What has no name in UTF-8 isn't taken for anybody's pod.
+        // What has no name in UTF-8 isn't taken for a pod.
         let Ok(name) = entry.file_name().into_string() else { continue };
         if name.ends_with(".json") && !name.starts_with('.') && entry.file_type()?.is_file() {
             names.push(name);
@@ -43,7 +43,7 @@ fn text(folder: &str, name: &str) -> Result<String, SourceError> {
     String::from_utf8(bytes).map_err(|_| invalid(name, "it isn't UTF-8"))
 }
 
-/// Nothing can be told about the pods: those of the last look go on.
+/// Nothing is known about the pods: those of the last look go on.
 fn unavailable(path: &str, cause: &io::Error) -> SourceError {
     SourceError::new("Unavailable", format!("read {path}: {cause}"))
 }

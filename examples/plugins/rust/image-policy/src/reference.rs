@@ -3,7 +3,7 @@
 /// Registry of a reference that names none.
 const DEFAULT_REGISTRY: &str = "docker.io";
 
-/// A reference's parts. Its tag is left out: anybody can move it.
+/// A reference's parts. Its tag is left out: anyone can move it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reference<'a> {
     registry: Option<&'a str>,

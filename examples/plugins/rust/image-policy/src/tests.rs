@@ -47,7 +47,7 @@ fn places_are_matched_in_whole_parts() {
 }
 
 #[test]
-fn the_first_container_that_is_wrong_is_told() {
+fn the_first_container_that_is_wrong_is_reported() {
     let config = config(&["docker.io"]);
     let expected = Verdict::reject("ImageNotAllowed", r#"container "setup": a.example/x isn't allowed"#);
     assert_eq!(judge(Operation::Add, "a.example/x", "b.example/x", &config), expected);

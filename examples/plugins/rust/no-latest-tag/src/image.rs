@@ -20,7 +20,7 @@ pub(crate) enum Reference<'a> {
 /// How an image is pinned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pin<'a> {
-    /// By a digest, which outweighs a tag beside it.
+    /// By a digest, which outweighs a tag.
     Digest,
     /// By a tag.
     Tag(&'a str),

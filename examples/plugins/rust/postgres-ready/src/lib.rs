@@ -2,7 +2,7 @@
 //! for a reason of its own; a server that starts, stops or recovers rejects them.
 //!
 //! Parameters: `{"port": 5432, "user": "app", "database": "shop"}`, all of them optional, and `host` for another host than
-//! the pod. Nobody logs in, so that user and database need not exist; the server's log may name them.
+//! the pod. It doesn't log in, so that user and database need not exist; the server's log may name them.
 
 #![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]
 
@@ -14,9 +14,9 @@ use witlet_plugin_sdk::probe::{Outcome, ProbeType, Target};
 use witlet_plugin_sdk::time::Deadline;
 use witlet_plugin_sdk::{Error, export_probe};
 
-use message::{Answer, answer, startup};
+use message::{StartupReply, answer, startup};
 
-/// Where PostgreSQL listens unless it is told otherwise.
+/// Where PostgreSQL listens unless configured otherwise.
 const PORT: u16 = 5432;
 
 /// The user and database that a server has from its beginning.
@@ -71,26 +71,26 @@ impl ProbeType for PostgresReady {
         let user = parameters.user.as_deref().unwrap_or(POSTGRES);
         let database = parameters.database.as_deref().unwrap_or(POSTGRES);
         Ok(match ask(&host, port, &startup(user, database), target.deadline()) {
-            Ok(Answer::Accepts) => Outcome::Success("accepting connections".to_owned()),
-            Ok(Answer::Rejects(words)) => Outcome::Failure(format!("rejecting connections: {words}")),
+            Ok(StartupReply::Accepts) => Outcome::Success("accepting connections".to_owned()),
+            Ok(StartupReply::Rejects(words)) => Outcome::Failure(format!("rejecting connections: {words}")),
             Err(words) => Outcome::Failure(format!("no response: {words}")),
         })
     }
 }
 
 /// The server's answer; an error is why there is none.
-fn ask(host: &str, port: u16, startup: &[u8], deadline: Deadline) -> Result<Answer, String> {
+fn ask(host: &str, port: u16, startup: &[u8], deadline: Deadline) -> Result<StartupReply, String> {
     let words = |error: net::Error| error.to_string();
     let mut stream = TcpStream::connect(host, port, deadline).map_err(words)?;
     stream.write_all(startup, deadline).map_err(words)?;
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     for _ in 0..PARTS_MAX {
         let part = stream.read(READ_BYTES, deadline).map_err(words)?;
         if part.is_empty() {
             return Err("the server closed the connection".to_owned());
         }
-        heard.extend_from_slice(&part);
-        let answered = answer(&heard).map_err(|_| "the answer isn't PostgreSQL's".to_owned())?;
+        received.extend_from_slice(&part);
+        let answered = answer(&received).map_err(|_| "the answer isn't PostgreSQL's".to_owned())?;
         if let Some(answer) = answered {
             return Ok(answer);
         }

@@ -11,7 +11,7 @@ const CANNOT_CONNECT_NOW: &str = "57P03";
 
 /// What a server says about connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum StartupReply {
     /// It takes them, even if not this one.
     Accepts,
     /// Not now, in its words.
@@ -35,7 +35,7 @@ pub(crate) fn startup(user: &str, database: &str) -> Vec<u8> {
 }
 
 /// The answer that the bytes begin with; none while it isn't whole.
-pub(crate) fn answer(mut bytes: &[u8]) -> Result<Option<Answer>, Malformed> {
+pub(crate) fn answer(mut bytes: &[u8]) -> Result<Option<StartupReply>, Malformed> {
     loop {
         let Some((kind, rest)) = bytes.split_first() else { return Ok(None) };
         if !matches!(kind, b'R' | b'E' | b'N' | b'v') {
@@ -48,7 +48,7 @@ pub(crate) fn answer(mut bytes: &[u8]) -> Result<Option<Answer>, Malformed> {
         }
         let Some((body, rest)) = rest.split_at_checked(length) else { return Ok(None) };
         match kind {
-            b'R' => return Ok(Some(Answer::Accepts)),
+            b'R' => return Ok(Some(StartupReply::Accepts)),
             b'E' => return error(body.get(4..).unwrap_or_default()).map(Some),
             // A notice, or which options it doesn't know: the answer follows.
             _ => bytes = rest,
@@ -56,8 +56,8 @@ pub(crate) fn answer(mut bytes: &[u8]) -> Result<Option<Answer>, Malformed> {
     }
 }
 
-/// What an error says: any but the one is told by a server that is up.
-fn error(mut fields: &[u8]) -> Result<Answer, Malformed> {
+/// What an error says: all but one mean that the server is up.
+fn error(mut fields: &[u8]) -> Result<StartupReply, Malformed> {
     let (mut code, mut message) = (None, String::new());
     while let Some((kind, rest)) = fields.split_first() {
         if *kind == 0 {
@@ -73,8 +73,8 @@ fn error(mut fields: &[u8]) -> Result<Answer, Malformed> {
         fields = &rest[end + 1..];
     }
     match code.as_deref() {
-        Some(CANNOT_CONNECT_NOW) => Ok(Answer::Rejects(message)),
-        Some(code) if code.len() == 5 => Ok(Answer::Accepts),
+        Some(CANNOT_CONNECT_NOW) => Ok(StartupReply::Rejects(message)),
+        Some(code) if code.len() == 5 => Ok(StartupReply::Accepts),
         Some(_) | None => Err(Malformed),
     }
 }

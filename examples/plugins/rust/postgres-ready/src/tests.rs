@@ -20,19 +20,19 @@ fn of(answer: &'static [u8], parameters: Parameters, startup: Vec<u8>) -> Outcom
     let server = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
     let port = server.local_addr().expect("it is bound").port();
     let serving = std::thread::spawn(move || {
-        let (mut stream, _) = server.accept().expect("somebody comes");
-        let mut heard = vec![0; startup.len()];
-        stream.read_exact(&mut heard).expect("the whole message");
-        assert_eq!(heard, startup);
+        let (mut stream, _) = server.accept().expect("someone comes");
+        let mut received = vec![0; startup.len()];
+        stream.read_exact(&mut received).expect("the whole message");
+        assert_eq!(received, startup);
         for byte in answer {
-            // Who has heard enough leaves.
+            // A client that has read enough hangs up.
             if stream.write_all(&[*byte]).is_err() {
                 return;
             }
         }
     });
     let outcome = probe(&Parameters { port: Some(port), ..parameters }, Duration::from_secs(30));
-    serving.join().expect("it heard what it should");
+    serving.join().expect("it received what it should");
     outcome
 }
 

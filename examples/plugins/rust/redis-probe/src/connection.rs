@@ -13,7 +13,7 @@ const LINE_END: &[u8] = b"\r\n";
 
 /// A line of the server's, by its first byte (RESP).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum Reply {
     /// `+…`, without the sign.
     Status(String),
     /// `-…`, without the sign.
@@ -22,7 +22,7 @@ pub(crate) enum Answer {
     Other(String),
 }
 
-impl Answer {
+impl Reply {
     fn of(line: &[u8]) -> Self {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         match line {
@@ -74,14 +74,14 @@ impl Connection {
     }
 
     /// Sends a command and waits for its line.
-    pub(crate) fn ask(&mut self, command: &[u8]) -> Result<Answer, Trouble> {
+    pub(crate) fn ask(&mut self, command: &[u8]) -> Result<Reply, Trouble> {
         self.stream.write_all(command, self.deadline)?;
         loop {
             let end = self.read.windows(LINE_END.len()).position(|bytes| bytes == LINE_END);
             if let Some(end) = end {
                 let rest = self.read.split_off(end + LINE_END.len());
                 let line = std::mem::replace(&mut self.read, rest);
-                return Ok(Answer::of(&line[..end]));
+                return Ok(Reply::of(&line[..end]));
             }
             if self.read.len() >= LINE_BYTES_MAX {
                 return Err(Trouble::TooLong);

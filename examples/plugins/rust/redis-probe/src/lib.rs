@@ -10,9 +10,9 @@ use witlet_plugin_sdk::probe::{Outcome, ProbeType, Target};
 use witlet_plugin_sdk::time::Deadline;
 use witlet_plugin_sdk::{Error, export_probe, secret};
 
-use connection::{Answer, Connection, Trouble};
+use connection::{Connection, Reply, Trouble};
 
-/// Where Redis listens unless it is told otherwise.
+/// Where Redis listens unless configured otherwise.
 const PORT: u16 = 6379;
 
 /// The probe type.
@@ -22,7 +22,7 @@ pub struct RedisProbe;
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Config {
-    /// Name of the secret with the password; none logs in as nobody.
+    /// Name of the secret with the password; none: it doesn't log in.
     pub password_secret: Option<String>,
 }
 
@@ -60,10 +60,10 @@ impl ProbeType for RedisProbe {
         let password = config.password_secret.as_deref().map(password).transpose()?;
         let port = parameters.port.unwrap_or(PORT);
         Ok(match ping(&host, port, password.as_deref(), deadline) {
-            Ok(Answer::Status(word)) if word == "PONG" => Outcome::Success(word),
-            Ok(Answer::Error(line)) => Outcome::Failure(line),
-            Ok(Answer::Status(word)) => unexpected(&format!("+{word}")),
-            Ok(Answer::Other(line)) => unexpected(&line),
+            Ok(Reply::Status(word)) if word == "PONG" => Outcome::Success(word),
+            Ok(Reply::Error(line)) => Outcome::Failure(line),
+            Ok(Reply::Status(word)) => unexpected(&format!("+{word}")),
+            Ok(Reply::Other(line)) => unexpected(&line),
             Err(trouble) => Outcome::Failure(trouble.to_string()),
         })
     }
@@ -86,11 +86,11 @@ fn password(name: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// What the server says to PING, or to the password if it doesn't take it.
-fn ping(host: &str, port: u16, password: Option<&[u8]>, deadline: Deadline) -> Result<Answer, Trouble> {
+fn ping(host: &str, port: u16, password: Option<&[u8]>, deadline: Deadline) -> Result<Reply, Trouble> {
     let mut connection = Connection::open(host, port, deadline)?;
     if let Some(password) = password {
         match connection.ask(&auth(password))? {
-            Answer::Status(word) if word == "OK" => {}
+            Reply::Status(word) if word == "OK" => {}
             answer => return Ok(answer),
         }
     }

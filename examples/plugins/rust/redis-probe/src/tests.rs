@@ -26,11 +26,11 @@ fn probe(config: &Config, dialog: Vec<(&'static [u8], Vec<u8>)>) -> Outcome {
     let server = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = server.local_addr().expect("it is bound").port();
     let serving = thread::spawn(move || {
-        let (mut stream, _) = server.accept().expect("somebody asks");
+        let (mut stream, _) = server.accept().expect("someone asks");
         for (command, answer) in dialog {
-            let mut heard = vec![0; command.len()];
-            stream.read_exact(&mut heard).expect("a command");
-            assert_eq!(heard, command, "{:?}", String::from_utf8_lossy(&heard));
+            let mut received = vec![0; command.len()];
+            stream.read_exact(&mut received).expect("a command");
+            assert_eq!(received, command, "{:?}", String::from_utf8_lossy(&received));
             stream.write_all(&answer).expect("it listens");
         }
     });

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use witlet_plugin_sdk::Error;
 
-/// So many bytes are told.
+/// At most so many bytes are shown.
 const SHOWN_BYTES_MAX: usize = 64;
 
 /// Bytes, written one of three ways.

@@ -25,13 +25,13 @@ fn server(unanswered: usize, answer: &'static [u8]) -> (u16, JoinHandle<Vec<u8>>
     let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback has a port");
     let port = socket.local_addr().expect("it is bound").port();
     let serving = std::thread::spawn(move || {
-        let mut heard = [0; 2_048];
+        let mut received = [0; 2_048];
         for _ in 0..unanswered {
-            socket.recv(&mut heard).expect("a datagram");
+            socket.recv(&mut received).expect("a datagram");
         }
-        let (count, from) = socket.recv_from(&mut heard).expect("a datagram");
+        let (count, from) = socket.recv_from(&mut received).expect("a datagram");
         socket.send_to(answer, from).expect("it is sent");
-        heard[..count].to_vec()
+        received[..count].to_vec()
     });
     (port, serving)
 }
@@ -67,7 +67,7 @@ fn the_answer_decides() {
         let (port, serving) = server(0, answer);
         let outcome = probe(&parameters(value.clone(), port), Duration::from_secs(30));
         assert_eq!(outcome, expected, "{value}");
-        assert_eq!(serving.join().expect("it heard something"), sent, "{value}");
+        assert_eq!(serving.join().expect("it received something"), sent, "{value}");
     }
 }
 
@@ -76,7 +76,7 @@ fn a_datagram_that_gets_lost_is_sent_again() {
     let (port, serving) = server(2, b"at last");
     let outcome = probe(&parameters(json!({"send": {"text": "a"}}), port), Duration::from_secs(3));
     assert_eq!(outcome, Outcome::Success("7 bytes were answered".to_owned()));
-    serving.join().expect("it heard three");
+    serving.join().expect("it received three");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn silence_and_a_closed_port_are_failures() {
     let outcome = probe(&asked, Duration::from_millis(150));
     assert!(matches!(&outcome, Outcome::Failure(text) if expected.contains(text)), "{outcome:?}");
     drop(silent);
-    // The machine tells that nobody listens by the next call, whichever that is.
+    // The machine reports that nothing listens by the next call, whichever that is.
     let outcome = probe(&asked, Duration::from_secs(30));
     assert!(
         matches!(&outcome, Outcome::Failure(text) if text.ends_with("connect: connection refused")),

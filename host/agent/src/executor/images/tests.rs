@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_failed_pull_is_told_by_what_the_runtime_says_of_it() {
+fn a_failed_pull_is_reported_by_what_the_runtime_says_of_it() {
     let cases = [
         ("no such manifest", "ErrImagePull", "no such manifest"),
         (

@@ -36,7 +36,7 @@ impl PodView for Script {
         let Some((pods, end)) = stream else { return std::future::pending().await };
         for uid in pods {
             let event = RuntimeEvent { uid: uid.map(PodUid::from), id: "c".to_owned() };
-            events.send(event).await.expect("somebody listens");
+            events.send(event).await.expect("someone listens");
         }
         match end {
             Some(end) => end,

@@ -22,7 +22,7 @@ const VANISHED: &[PlegEventKind] = &[ContainerDied, ContainerRemoved, ContainerD
 const SYNC: &[PlegEventKind] = &[PodSync];
 
 #[tokio::test]
-async fn a_pod_is_looked_at_until_that_works_and_nothing_is_told_twice() {
+async fn a_pod_is_looked_at_until_that_works_and_nothing_is_reported_twice() {
     let cases: Vec<(&str, Vec<Step>)> = vec![
         ("all works", vec![(RUNS, true, List, STARTED), (RUNS, true, List, &[])]),
         (

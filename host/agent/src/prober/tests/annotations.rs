@@ -40,7 +40,7 @@ async fn what_another_try_cant_mend_isnt_tried_again() {
             "Warning Unhealthy: Liveness probe failed: unknown probe type \"exec\"",
         ]
     );
-    let events = bench.world.told_of();
+    let events = bench.world.reported_of();
     for (name, times) in [("refuses", 2), ("unknown", 2), ("later", 1)] {
         let path = Some(format!("spec.containers{{{name}}}"));
         assert_eq!(events.iter().filter(|events| **events == path).count(), times, "{events:?}");
@@ -148,7 +148,7 @@ async fn another_check_is_made_in_place_of_one_that_waits_for_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wrong_annotation_is_told_once_for_each_time_that_it_changes() {
+async fn a_wrong_annotation_is_reported_once_for_each_time_that_it_changes() {
     let bench = Bench::settled().await;
     let wrong = annotated("{");
     bench.world.set_status(&wrong, status(vec![runs("a", "a1", bench.world.now(), true)]));

@@ -75,7 +75,7 @@ impl World {
     }
 
     /// Where the spec has the containers that events are about.
-    pub(in crate::prober) fn told_of(&self) -> Vec<Option<String>> {
+    pub(in crate::prober) fn reported_of(&self) -> Vec<Option<String>> {
         let path = |event: &Event| match &event.object {
             EventObject::Pod { field_path, .. } => field_path.clone(),
             other => panic!("{other}"),

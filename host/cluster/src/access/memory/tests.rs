@@ -29,7 +29,7 @@ async fn answers_are_known_as_long_as_was_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_told_to_those_who_waited_and_to_nobody_after() {
+async fn a_failure_is_reported_to_those_who_waited_and_to_no_one_after() {
     let memory: Memory<u32> = Memory::new(8);
     let asked = Cell::new(0);
     let fail = || async {

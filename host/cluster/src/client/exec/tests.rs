@@ -28,7 +28,7 @@ fn script(body: &str) -> (TempDir, ExecPlugin) {
 const HEAD: &str = r#""kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1""#;
 
 #[tokio::test]
-async fn a_plugin_is_told_what_it_must_know_and_its_token_is_taken() {
+async fn a_plugin_is_reported_what_it_must_know_and_its_token_is_taken() {
     let body = format!(
         "case \"$KUBERNETES_EXEC_INFO\" in *'\"interactive\":false'*) ;; *) exit 3;; esac\n\
          case \"$KUBERNETES_EXEC_INFO\" in *'\"server\":\"https://api\"'*) ;; *) exit 4;; esac\n\

@@ -278,7 +278,7 @@ async fn a_proxy_that_refuses_is_named_without_its_credentials() {
     let address = taken.local_addr().expect("an address");
     for scheme in ["http", "socks5"] {
         let error =
-            said_back(&format!("{scheme}://{address}"), port).await.expect_err("nobody listens").to_string();
+            said_back(&format!("{scheme}://{address}"), port).await.expect_err("no one listens").to_string();
         assert!(
             error.starts_with(&format!("proxy {scheme}://{address}: ")) && error.contains("refused"),
             "{error}"

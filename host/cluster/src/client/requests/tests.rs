@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode, Uri, header};
 use super::{Kind, RETRIES_MAX, kind_of, retry_after};
 
 #[test]
-fn watches_are_told_by_their_query() {
+fn watches_are_reported_by_their_query() {
     let cases = [
         ("/api/v1/pods", Kind::Ordinary, None),
         ("/api/v1/pods?watch=true", Kind::Watch, None),

@@ -58,7 +58,7 @@ async fn a_server_that_hangs_costs_one_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_status_is_made_anew_of_the_servers_own_object() {
+async fn a_refused_status_is_made_again_of_the_servers_own_object() {
     let mut rig = Rig::new();
     rig.start();
     sleep(30 * SECOND).await;

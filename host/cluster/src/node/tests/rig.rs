@@ -12,7 +12,7 @@ use witlet_api_server::{ApiServer, Identity, Options};
 use witlet_core::event::{Event, EventType};
 use witlet_core::node::NodeFacts;
 use witlet_ports::{
-    AgentStats, AgentView, Clock, EventSink, NodeGauge, NodeImage, NodeReadings, NodeWatch, RecordedEvent,
+    AgentStats, AgentView, Clock, EventSink, NodeImage, NodeReader, NodeReadings, NodeWatch, RecordedEvent,
 };
 use witlet_testkit::{FixedJitter, ManualClock, NODE_NAME, fixed_node};
 
@@ -41,7 +41,7 @@ impl View {
     }
 
     fn show(&self, condition: NodeCondition) {
-        let mut shown = self.0.lock().expect("nobody panics");
+        let mut shown = self.0.lock().expect("the lock is not poisoned");
         let conditions = Arc::make_mut(&mut shown).status.get_or_insert_default();
         let conditions = conditions.conditions.get_or_insert_default();
         conditions.retain(|known| known.type_ != condition.type_);
@@ -59,7 +59,7 @@ impl AgentView for View {
     }
 
     fn node(&self) -> Arc<Node> {
-        self.0.lock().expect("nobody panics").clone()
+        self.0.lock().expect("the lock is not poisoned").clone()
     }
 
     fn unhealthy(&self) -> Vec<String> {
@@ -73,10 +73,10 @@ impl AgentView for View {
 
 /// A machine with one image.
 #[derive(Default)]
-pub(super) struct Gauge;
+pub(super) struct StubNodeReader;
 
 #[async_trait]
-impl NodeGauge for Gauge {
+impl NodeReader for StubNodeReader {
     async fn read(&self) -> NodeReadings {
         NodeReadings::default()
     }
@@ -88,11 +88,11 @@ impl NodeGauge for Gauge {
 
 /// Remembers events.
 #[derive(Default)]
-struct Told(Mutex<Vec<Event>>);
+struct RecordedEvents(Mutex<Vec<Event>>);
 
-impl EventSink for Told {
+impl EventSink for RecordedEvents {
     fn record(&self, event: Event) {
-        self.0.lock().expect("nobody panics").push(event);
+        self.0.lock().expect("the lock is not poisoned").push(event);
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) struct Rig {
     pub(super) clock: ManualClock,
     /// What the manager that runs knows.
     pub(super) known: Option<watch::Receiver<Option<Arc<Node>>>>,
-    told: Arc<Told>,
+    recorded: Arc<RecordedEvents>,
     tasks: JoinSet<()>,
 }
 
@@ -144,7 +144,7 @@ impl Rig {
             machine: Arc::new(Machine(watch::Sender::new(Arc::new(facts)))),
             clock,
             known: None,
-            told: Arc::default(),
+            recorded: Arc::default(),
             tasks: JoinSet::new(),
         }
     }
@@ -157,8 +157,8 @@ impl Rig {
     pub(super) fn start(&mut self) {
         let ports = NodePorts {
             node: self.machine.clone(),
-            gauge: Arc::new(Gauge),
-            events: self.told.clone(),
+            node_reader: Arc::new(StubNodeReader),
+            events: self.recorded.clone(),
             clock: Arc::new(self.clock.clone()),
             jitter: Arc::new(FixedJitter(0.5)),
         };
@@ -184,12 +184,12 @@ impl Rig {
     }
 
     /// The events so far, a line each.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(super) fn recorded(&self) -> Vec<String> {
         let line = |event: &Event| {
             let kind = if event.kind == EventType::Normal { "Normal" } else { "Warning" };
             format!("{kind} {} {}", event.reason, event.message)
         };
-        self.told.0.lock().expect("nobody panics").iter().map(line).collect()
+        self.recorded.0.lock().expect("the lock is not poisoned").iter().map(line).collect()
     }
 }
 

@@ -48,7 +48,7 @@ async fn objects_are_watched_from_the_first_user_until_a_while_after_the_last() 
     let one = pod("one", &["m"], &["s"]);
     assert!(store.register(&one, now));
     assert!(!store.register(&one, now), "the same once more");
-    assert!(!store.register(&pod("one", &["m"], &["s"]), now), "read anew");
+    assert!(!store.register(&pod("one", &["m"], &["s"]), now), "read again");
     assert!(!store.register(&pod("two", &["m"], &[]), now), "watched already");
     assert_eq!(watched(&store), r#"configmap "shop/m" secret "shop/s""#);
     assert!(store.unregister(&PodUid::from("one"), now));
@@ -75,23 +75,23 @@ async fn a_pod_that_changes_uses_what_it_names_now() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_changes_after_the_first_answer_are_told_and_only_to_users() {
+async fn only_changes_after_the_first_answer_are_reported_and_only_to_users() {
     let (mut store, now) = (Store::default(), Instant::now());
     store.register(&pod("one", &["m"], &[]), now);
     store.register(&pod("two", &["m", "n"], &[]), now);
-    let told = |has_changed| Told { is_settled: false, has_changed };
-    assert_eq!(store.read(&map("m"), Some(content("1", false))), told(false));
-    assert_eq!(store.read(&map("m"), Some(content("1", false))), told(false));
+    let outcome = |has_changed| ReadOutcome { is_settled: false, has_changed };
+    assert_eq!(store.read(&map("m"), Some(content("1", false))), outcome(false));
+    assert_eq!(store.read(&map("m"), Some(content("1", false))), outcome(false));
     assert_eq!(store.take_changed(), vec![]);
-    assert_eq!(store.read(&map("m"), Some(content("2", false))), told(true));
-    assert_eq!(store.read(&map("m"), None), told(true));
+    assert_eq!(store.read(&map("m"), Some(content("2", false))), outcome(true));
+    assert_eq!(store.read(&map("m"), None), outcome(true));
     assert_eq!(store.take_changed(), uids(&["one", "two"]));
     assert_eq!(store.take_changed(), vec![]);
     // Someone may have been refused before the first answer.
     store.failed(&map("n"), ObjectError::Unavailable { object: "n".to_owned(), message: "no".to_owned() });
-    assert_eq!(store.read(&map("n"), None), told(true));
+    assert_eq!(store.read(&map("n"), None), outcome(true));
     assert_eq!(store.take_changed(), uids(&["two"]));
-    assert_eq!(store.read(&map("unknown"), None), told(false));
+    assert_eq!(store.read(&map("unknown"), None), outcome(false));
     store.mark_changed(uids(&["two", "gone"]));
     store.unregister(&PodUid::from("one"), now);
     assert_eq!(store.take_changed(), uids(&["two"]));
@@ -126,7 +126,7 @@ fn of_the_metadata_only_the_name_is_kept() {
 }
 
 #[test]
-fn a_secret_that_was_made_anew_under_its_name_is_another() {
+fn a_secret_that_was_made_again_under_its_name_is_another() {
     let made = |uid: &str| {
         let metadata = json!({"name": "s", "namespace": "shop", "uid": uid, "annotations": {"a": "b"}});
         Object::from(serde_json::from_value::<Secret>(json!({"metadata": metadata})).unwrap())

@@ -32,7 +32,7 @@ fn pod() -> Pod {
 }
 
 /// Capacity and length of the large lists.
-fn room(pod: &Pod) -> Vec<(usize, usize)> {
+fn capacities(pod: &Pod) -> Vec<(usize, usize)> {
     let (spec, status) = (pod.spec.as_ref().expect("a spec"), pod.status.as_ref().expect("a status"));
     let volume = &spec.volumes.as_ref().expect("volumes")[0];
     let sources =
@@ -52,11 +52,15 @@ fn room(pod: &Pod) -> Vec<(usize, usize)> {
 #[test]
 fn lists_have_no_room_to_spare_and_say_the_same() {
     let read = pod();
-    assert!(room(&read).iter().any(|(capacity, length)| capacity > length), "{:?}", room(&read));
+    assert!(capacities(&read).iter().any(|(capacity, length)| capacity > length), "{:?}", capacities(&read));
     let mut fitted = pod();
     shrink_pod(&mut fitted);
     assert_eq!(fitted, read);
-    assert!(room(&fitted).iter().all(|(capacity, length)| capacity == length), "{:?}", room(&fitted));
+    assert!(
+        capacities(&fitted).iter().all(|(capacity, length)| capacity == length),
+        "{:?}",
+        capacities(&fitted)
+    );
 }
 
 #[test]

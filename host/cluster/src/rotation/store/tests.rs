@@ -34,7 +34,7 @@ fn a_certificate_is_kept_as_the_kubelet_keeps_it() {
 }
 
 #[test]
-fn what_a_kill_left_behind_is_in_nobodys_way() {
+fn what_a_kill_left_behind_is_in_no_ones_way() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = CertificateStore::new(folder.path().to_owned());
     fs::write(folder.path().join("kubelet-client-updated.pem"), "half").expect("written");

@@ -62,7 +62,7 @@ async fn a_pod_that_the_server_has_no_more_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_pod_of_the_same_name_is_not_told_what_the_old_one_did() {
+async fn another_pod_of_the_same_name_is_not_reported_what_the_old_one_did() {
     let bench = Bench::new();
     let old = bench.pod("a");
     bench.server.delete::<Pod>("default", "a", Some(0)).unwrap();

@@ -82,7 +82,7 @@ fn mirrors_made(bench: &Bench) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_can_be_told_at_the_end_still_is() {
+async fn what_can_be_reported_at_the_end_still_is() {
     let mut bench = Bench::new();
     let pod = bench.pod("a");
     bench.report(&pod, Some(status("Pending")), Flags::RUNS);
@@ -96,7 +96,7 @@ async fn what_can_be_told_at_the_end_still_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_away_holds_nobody_up_at_the_end() {
+async fn a_server_that_is_away_holds_no_one_up_at_the_end() {
     let mut bench = Bench::new();
     bench.server.fault(Fault::new(Effect::Stall));
     let pod = bench.pod("a");

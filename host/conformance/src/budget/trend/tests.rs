@@ -1,4 +1,4 @@
-//! Growth is told apart from what was taken once.
+//! Growth is distinguished from what was taken once.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn numbers(memory: impl Fn(usize) -> f64) -> Vec<f64> {
 }
 
 #[test]
-fn what_grows_with_each_call_is_told_and_what_was_taken_once_is_not() {
+fn what_grows_with_each_call_is_reported_and_what_was_taken_once_is_not() {
     let leaks = numbers(|call| 17.0 * PAGE + call as f64 * PAGE);
     assert_eq!(growth(&leaks), Some(PAGE));
     // A page every fourth call is a line with steps.

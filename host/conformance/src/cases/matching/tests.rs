@@ -1,13 +1,13 @@
-//! Answers against expectations: each way in which an answer can miss one is told.
+//! Answers against expectations: each way in which an answer can miss one is reported.
 
 use serde_json::{Map, json};
 
 use super::super::expect;
 use super::*;
-use crate::answer::answered;
+use crate::plugin_response::answered;
 use witlet_core::admission::Verdict;
 use witlet_core::probe::ProbeOutcome;
-use witlet_core::sources::plugin::{PollAnswer, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PollResponse, Snapshot, SourceFault};
 use witlet_wasm::plugin::CallError;
 
 fn with(words: &str) -> Text {
@@ -47,7 +47,10 @@ fn texts_are_compared_as_the_case_says() {
     for (expected, got, different) in cases {
         assert_eq!(text("it", &expected, got).as_deref(), different, "{expected:?} {got}");
     }
-    assert!(text("it", &holding(json!({})), "no JSON").is_some_and(|told| told.contains("which is no JSON")));
+    assert!(
+        text("it", &holding(json!({})), "no JSON")
+            .is_some_and(|reported| reported.contains("which is no JSON"))
+    );
 }
 
 #[test]
@@ -66,22 +69,22 @@ fn a_part_may_have_more_around_it() {
 }
 
 /// Whether an answer is what a case's `expect` says.
-fn fits(forms: &'static [expect::Form], fields: Value, answered: &Answered) -> bool {
+fn fits(forms: &'static [expect::Form], fields: Value, answered: &CallResult) -> bool {
     let fields: Map<String, Value> = fields.as_object().expect("an object").clone();
     let (_, expect) = expect::expect(forms, fields).unwrap_or_else(|problem| panic!("{problem:?}"));
     differs(&expect, answered, &[], "the contract").is_none()
 }
 
-fn refused(words: &str) -> Answered {
+fn refused(words: &str) -> CallResult {
     answered::<()>(Err(CallError::Refused { words: words.to_owned() }))
 }
 
-fn trap() -> Answered {
+fn trap() -> CallResult {
     Err(CallError::Trap { message: "unreachable".to_owned() })
 }
 
 #[test]
-fn verdicts_are_told_apart() {
+fn verdicts_are_distinguished() {
     let reject = |reason: &str, message: &str| {
         answered(Ok(Verdict::Reject { reason: reason.to_owned(), message: message.to_owned() }))
     };
@@ -141,9 +144,9 @@ fn verdicts_are_told_apart() {
 }
 
 #[test]
-fn outcomes_are_told_apart() {
+fn outcomes_are_distinguished() {
     let success = |detail: &str| answered(Ok(ProbeOutcome::Success(detail.to_owned())));
-    let refused_parameters = || Ok(Answer::new(AnswerKind::ParametersRefused, "port is 0"));
+    let refused_parameters = || Ok(PluginResponse::new(ResponseKind::ParametersRefused, "port is 0"));
     let cases = [
         (json!({"outcome": "success"}), success(""), true),
         (json!({"outcome": "success", "detail": "PONG"}), success("PONG"), true),
@@ -164,12 +167,12 @@ fn outcomes_are_told_apart() {
 }
 
 #[test]
-fn snapshots_and_errors_of_sources_are_told_apart() {
+fn snapshots_and_errors_of_sources_are_distinguished() {
     const WEB: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"}}"#;
     const DB: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: db}\n";
     let polled = |snapshot| {
         let next_poll = Some(std::time::Duration::from_secs(2));
-        answered(Ok(Ok(PollAnswer { snapshot, cursor: Some("c".to_owned()), next_poll })))
+        answered(Ok(Ok(PollResponse { snapshot, cursor: Some("c".to_owned()), next_poll })))
     };
     let pods =
         |manifests: &[&str]| polled(Snapshot::Pods(manifests.iter().map(|m| (*m).to_owned()).collect()));
@@ -212,7 +215,7 @@ fn snapshots_and_errors_of_sources_are_told_apart() {
 
 #[test]
 fn lines_of_the_log_are_looked_for() {
-    let line = |level: &'static str, message: &str| HeardLine {
+    let line = |level: &'static str, message: &str| CapturedLine {
         level,
         message: message.to_owned(),
         fields: vec![("language".to_owned(), "rust".to_owned())],

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::answer::Answer;
 use crate::check::CheckResult;
+use crate::plugin_response::PluginResponse;
 
 #[test]
 fn every_hostile_folder_can_be_made_and_is_named_once() {
@@ -21,8 +21,8 @@ fn every_hostile_folder_can_be_made_and_is_named_once() {
 #[test]
 fn empty_is_no_answer_to_what_cannot_be_read() {
     for (answered, answers, empties) in [
-        (Ok(Answer::new(AnswerKind::Unchanged, "")), true, true),
-        (Ok(Answer::new(AnswerKind::Empty, "")), true, false),
+        (Ok(PluginResponse::new(ResponseKind::Unchanged, "")), true, true),
+        (Ok(PluginResponse::new(ResponseKind::Empty, "")), true, false),
         (Err(CallError::StackOverflow), false, true),
     ] {
         let mut both = Both::default();

@@ -7,7 +7,7 @@ fn trap() -> Option<Fault> {
 }
 
 #[test]
-fn the_first_finding_is_told_with_the_names_of_the_others() {
+fn the_first_finding_is_reported_with_the_names_of_the_others() {
     let nothing = CheckResult::Skipped { why: "there was nothing to try".to_owned() };
     assert_eq!(Found::default().result(), nothing);
     let mut found = Found::default();
@@ -28,9 +28,9 @@ fn what_never_answers_is_not_asked_for_ever() {
     }
     assert!(found.gives_up());
     let CheckResult::Failed(finding) = found.result() else { panic!("it has findings") };
-    let told =
+    let reported =
         "it waited. Also found with: b, c. After 3 without an answer in time further inputs weren't tried";
-    assert_eq!(finding.seen, told);
+    assert_eq!(finding.seen, reported);
 }
 
 #[test]

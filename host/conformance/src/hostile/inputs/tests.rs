@@ -31,7 +31,7 @@ fn every_hostile_pod_is_another_one_and_named() {
     let names: BTreeSet<&String> = pods.iter().map(|(name, _)| name).collect();
     assert_eq!(names.len(), pods.len());
     assert!(pods.iter().all(|(name, pod)| name == "a pod with nothing at all" || *pod != Pod::default()));
-    let of = |wanted: &str| pods.iter().find(|(name, _)| name == wanted).expect(wanted).1.clone();
+    let of = |expected: &str| pods.iter().find(|(name, _)| name == expected).expect(expected).1.clone();
     let least = of("numbers that are as small as can be").spec.expect("a spec");
     assert_eq!(least.containers[0].ports.as_ref().expect("ports")[0].container_port, i32::MIN);
     let least = of("quantities that are none").spec.expect("a spec");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn success_from_nothing_is_told_and_success_of_a_connection_is_not() {
+fn success_from_nothing_is_reported_and_success_of_a_connection_is_not() {
     use Behaviour::{Close, Endless, Garbage, Refuse, Reset, Silent};
     let cases: [(&[Behaviour], bool, Option<&str>); 7] = [
         (&[], false, None),
@@ -22,14 +22,14 @@ fn success_from_nothing_is_told_and_success_of_a_connection_is_not() {
         };
         let passed: Vec<_> = behaviours.iter().map(named).collect();
         let seen = from_nothing(&passed, datagrams);
-        let told = expected.map(|harm| format!("with {harm}: success: "));
-        assert_eq!(seen, told, "{behaviours:?}");
+        let reported = expected.map(|harm| format!("with {harm}: success: "));
+        assert_eq!(seen, reported, "{behaviours:?}");
     }
 }
 
 #[test]
 fn the_hosts_words_tell_that_a_probe_was_cut() {
-    let failed = |detail: &str| Ok(Answer::new(AnswerKind::Failure, detail));
+    let failed = |detail: &str| Ok(PluginResponse::new(ResponseKind::Failure, detail));
     assert!(was_cut(&failed("no answer within 600ms")));
     assert!(!was_cut(&failed("read tcp 127.0.0.1:1: i/o timeout")));
 }

@@ -7,28 +7,31 @@ use crate::admission::Operation;
 use crate::fixtures::{at, first, pod, resources, spec};
 use crate::pod::{PodUid, SourceName};
 
-fn reject(reason: &str) -> Answer {
-    Answer::Verdict(Verdict::Reject { reason: reason.to_owned(), message: format!("{reason} it is") })
+fn reject(reason: &str) -> HandlerResponse {
+    HandlerResponse::Verdict(Verdict::Reject {
+        reason: reason.to_owned(),
+        message: format!("{reason} it is"),
+    })
 }
 
-fn defer(reason: &str, milliseconds: u64) -> Answer {
-    Answer::Verdict(Verdict::Defer {
+fn defer(reason: &str, milliseconds: u64) -> HandlerResponse {
+    HandlerResponse::Verdict(Verdict::Defer {
         reason: reason.to_owned(),
         message: format!("{reason} it is"),
         retry_after: Duration::from_millis(milliseconds),
     })
 }
 
-fn short_of(resource: &str) -> Answer {
+fn short_of(resource: &str) -> HandlerResponse {
     let shortage = Shortage { resource: resource.to_owned(), requested: 500, used: 800, capacity: 1000 };
-    Answer::Verdict(Verdict::Shortage(vec![shortage]))
+    HandlerResponse::Verdict(Verdict::Shortage(vec![shortage]))
 }
 
-fn failure(kind: FailureKind, policy: FailurePolicy) -> Answer {
-    Answer::Failure { kind, message: "after 100 ms".to_owned(), policy }
+fn failure(kind: FailureKind, policy: FailurePolicy) -> HandlerResponse {
+    HandlerResponse::Failure { kind, message: "after 100 ms".to_owned(), policy }
 }
 
-const ADMIT: Answer = Answer::Verdict(Verdict::Admit);
+const ADMIT: HandlerResponse = HandlerResponse::Verdict(Verdict::Admit);
 
 /// A pod that may have others ended for it, and one that may not.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +69,7 @@ fn node() -> NodeFacts {
 }
 
 /// How many handlers were asked, and what came of it.
-fn ask_for(request: &AdmissionRequest, answers: &[Answer]) -> (usize, Decision) {
+fn ask_for(request: &AdmissionRequest, answers: &[HandlerResponse]) -> (usize, Decision) {
     let mut chain = Chain::new(request);
     for (index, answer) in answers.iter().enumerate() {
         match chain.answer(&format!("handler-{index}"), answer.clone()) {
@@ -77,7 +80,7 @@ fn ask_for(request: &AdmissionRequest, answers: &[Answer]) -> (usize, Decision) 
     (answers.len(), chain.finish())
 }
 
-fn ask(answers: &[Answer]) -> (usize, Decision) {
+fn ask(answers: &[HandlerResponse]) -> (usize, Decision) {
     ask_for(&request(Who::Common, Operation::Add), answers)
 }
 
@@ -95,8 +98,8 @@ fn word(decision: &Decision) -> String {
 #[test]
 fn the_first_refusal_decides() {
     let fails = |policy| failure(FailureKind::TimedOut, policy);
-    let cases: [(&str, &[Answer], usize, &str); 14] = [
-        ("nobody is asked", &[], 0, "admit"),
+    let cases: [(&str, &[HandlerResponse], usize, &str); 14] = [
+        ("no one is asked", &[], 0, "admit"),
         ("all admit", &[ADMIT, ADMIT], 2, "admit"),
         ("a reject is final", &[reject("A"), ADMIT], 1, "reject A"),
         ("a defer is final", &[defer("A", 1), reject("B")], 1, "defer A"),
@@ -121,7 +124,7 @@ fn the_first_refusal_decides() {
         ),
         (
             "a shortage without resources",
-            &[Answer::Verdict(Verdict::Shortage(vec![])), ADMIT],
+            &[HandlerResponse::Verdict(Verdict::Shortage(vec![])), ADMIT],
             1,
             "reject UnexpectedAdmissionError",
         ),
@@ -135,7 +138,7 @@ fn the_first_refusal_decides() {
 #[test]
 fn others_end_for_a_critical_pod_only_if_nothing_else_is_against_it() {
     let fails = |policy| failure(FailureKind::TimedOut, policy);
-    let cases: [(&str, &[Answer], usize, &str); 13] = [
+    let cases: [(&str, &[HandlerResponse], usize, &str); 13] = [
         ("a shortage alone", &[short_of("cpu")], 1, "preempt victim"),
         ("after a shortage the rest is asked", &[short_of("cpu"), ADMIT, ADMIT], 3, "preempt victim"),
         ("a reject before it", &[reject("A"), short_of("cpu")], 1, "reject A"),
@@ -177,15 +180,15 @@ fn others_end_for_a_critical_pod_only_if_nothing_else_is_against_it() {
 }
 
 #[test]
-fn nobody_is_ended_for_a_resize() {
+fn no_one_is_ended_for_a_resize() {
     let (_, decision) = ask_for(&request(Who::Critical, Operation::Resize), &[short_of("cpu"), ADMIT]);
     assert_eq!(word(&decision), "reject OutOfcpu");
 }
 
 #[test]
-fn a_shortage_that_is_none_ends_nobody() {
+fn a_shortage_that_is_none_ends_no_one() {
     let enough = Shortage { resource: "cpu".to_owned(), requested: 1, used: 1, capacity: 9 };
-    let answers = [Answer::Verdict(Verdict::Shortage(vec![enough]))];
+    let answers = [HandlerResponse::Verdict(Verdict::Shortage(vec![enough]))];
     let (_, decision) = ask_for(&request(Who::Critical, Operation::Add), &answers);
     assert_eq!(word(&decision), "reject OutOfcpu");
 }
@@ -202,7 +205,7 @@ fn a_critical_pods_decision_says_what_lacks() {
     );
     let Decision::Reject { message, .. } = ask_for(&critical, &[short_of("memory"), short_of("cpu")]).1
     else {
-        panic!("nobody has memory")
+        panic!("no one has memory")
     };
     assert_eq!(
         message,
@@ -212,7 +215,7 @@ fn a_critical_pods_decision_says_what_lacks() {
 }
 
 #[test]
-fn a_shortage_is_told_in_upstreams_words() {
+fn a_shortage_is_reported_in_upstreams_words() {
     let (_, decision) = ask(&[short_of("cpu")]);
     let expected = Decision::Reject {
         reason: "OutOfcpu".to_owned(),
@@ -240,7 +243,7 @@ fn a_failure_names_the_handler_and_how_it_failed() {
 }
 
 #[test]
-fn nobody_is_asked_again_before_a_second_or_later_than_an_hour() {
+fn no_one_is_asked_again_before_a_second_or_later_than_an_hour() {
     for (asked, expected) in [(0, 1_000), (999, 1_000), (1_000, 1_000), (5_000, 5_000), (u64::MAX, 3_600_000)]
     {
         let (_, decision) = ask(&[defer("A", asked)]);
@@ -275,7 +278,7 @@ fn a_failure_policy_is_written_as_in_the_configuration() {
     assert_eq!(FailurePolicy::default(), FailurePolicy::Defer);
 }
 
-fn any_answer() -> impl Strategy<Value = Answer> {
+fn any_answer() -> impl Strategy<Value = HandlerResponse> {
     let policy =
         prop_oneof![Just(FailurePolicy::Reject), Just(FailurePolicy::Admit), Just(FailurePolicy::Defer)];
     prop_oneof![
@@ -289,18 +292,18 @@ fn any_answer() -> impl Strategy<Value = Answer> {
 
 proptest! {
     #[test]
-    fn a_pod_is_admitted_only_if_nobody_refused(answers in prop::collection::vec(any_answer(), 0..8)) {
+    fn a_pod_is_admitted_only_if_no_one_refused(answers in prop::collection::vec(any_answer(), 0..8)) {
         let (_, decision) = ask(&answers);
         let refused = answers.iter().any(|answer| match answer {
-            Answer::Verdict(verdict) => *verdict != Verdict::Admit,
-            Answer::Failure { policy, .. } => *policy != FailurePolicy::Admit,
+            HandlerResponse::Verdict(verdict) => *verdict != Verdict::Admit,
+            HandlerResponse::Failure { policy, .. } => *policy != FailurePolicy::Admit,
         });
         prop_assert_eq!(decision == Decision::Admit, !refused);
     }
 }
 
 #[test]
-fn nobody_is_ended_for_what_the_node_has() {
+fn no_one_is_ended_for_what_the_node_has() {
     for claimed in ["ephemeral-storage", "pods", "example.com/licences"] {
         let chain = Chain::new(&request(Who::Critical, Operation::Add));
         let Next::Continue(chain) = chain.answer("liar", short_of(claimed)) else { panic!("it decided") };

@@ -70,8 +70,8 @@ const CASES: &[Case] = &[
     ("best-effort pods have no memory to give", CRITICAL, &["best-effort"], (0, 1, 0), None),
     ("several", CRITICAL, WITH_CRITICAL, (0, 550, 0), Some(&["high-burstable", "high-guaranteed"])),
     ("nothing lacks", CRITICAL, ALL, (0, 0, 0), Some(&[])),
-    ("nothing lacks and nobody is there", CRITICAL, &[], (0, 0, 0), Some(&[])),
-    ("nobody is there", CRITICAL, &[], (0, 0, 1), None),
+    ("nothing lacks and no one is there", CRITICAL, &[], (0, 0, 0), Some(&[])),
+    ("no one is there", CRITICAL, &[], (0, 0, 1), None),
     ("exactly as much", CRITICAL, &["burstable"], (100, 100, 1), Some(&["burstable"])),
     ("more than there is", CRITICAL, &["burstable"], (200, 200, 2), None),
     (
@@ -197,7 +197,7 @@ fn what_a_plugin_brings_is_never_critical() {
         };
         assert_eq!(may_preempt(&request), !expected, "{source}");
     }
-    assert!(!is_preemptable(&made("common", "", None), &of("compose")), "only for whoever is critical");
+    assert!(!is_preemptable(&made("common", "", None), &of("compose")), "only for critical pods");
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn of_a_resource_that_two_handlers_find_short_the_most_counts_once() {
 }
 
 #[test]
-fn what_still_lacks_is_told_in_upstreams_words() {
+fn what_still_lacks_is_reported_in_upstreams_words() {
     let error =
         chosen(&named("cluster-critical"), &["guaranteed"], &lacking(250, 100, 0)).expect_err("too few");
     assert_eq!(

@@ -1,6 +1,8 @@
 //! Weights of the classes (`TestQOSCPUConfigUpdate` in `qos_container_manager_linux_test.go`).
 
-use crate::cgroup::{ResourceConfig, Tier, TierMemory, TierPod, cpu_shares, first_tier_config, tier_configs};
+use crate::cgroup::{
+    ResourceConfig, Tier, TierMemory, TierPod, cpu_shares, first_tier_resources, tier_configs,
+};
 
 fn of(tier: Tier, cpu_milli: i64) -> TierPod {
     TierPod { tier, cpu_milli, memory_bytes: 0 }
@@ -32,7 +34,7 @@ fn burstable_weighs_what_its_pods_ask_for() {
 #[test]
 fn huge_pages_have_no_bound_in_the_tiers() {
     for tier in Tier::ALL {
-        let first = first_tier_config(tier, &[2 << 20]);
+        let first = first_tier_resources(tier, &[2 << 20]);
         assert_eq!(first.hugepages[&(2 << 20)], 1 << 62);
         assert_eq!(first.cpu_shares, (tier == Tier::BestEffort).then(|| cpu_shares(0)));
         assert_eq!(

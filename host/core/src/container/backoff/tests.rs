@@ -111,7 +111,7 @@ fn each_image_of_each_pod_has_a_delay_of_its_own() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_makes_nobody_panic() {
+fn a_clock_that_was_set_back_makes_no_one_panic() {
     let mut table = BackoffTable::new(CRASH);
     table.record(key(), at(0), at(1_000));
     assert!(table.wait(&key(), at(900), at(900)).is_some());

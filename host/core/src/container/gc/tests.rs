@@ -77,7 +77,7 @@ fn collected(case: &Case<'_>) -> Garbage {
         } else if case.ended.contains(&uid.as_str()) {
             PodNeed::Ended
         } else {
-            PodNeed::Wanted
+            PodNeed::Desired
         }
     };
     let needs = pods.iter().map(|pod| (pod.uid.clone(), need(&pod.uid))).collect();
@@ -185,7 +185,7 @@ fn ended_pods_lose_all_when_the_node_needs_the_room() {
 }
 
 #[test]
-fn pods_that_nobody_wants_lose_all_once_every_source_was_seen() {
+fn pods_that_no_one_wants_lose_all_once_every_source_was_seen() {
     let pods = "p a=exited@1 a=exited@2\nq a=exited@1 a=exited@2";
     let case = Case { gone: &["q"], ..case(pods) };
     check(&case, "q/a1 q/a2", "");
@@ -216,11 +216,11 @@ fn a_pod_that_the_agent_does_not_know_is_gone() {
 #[test]
 fn dead_sandboxes_go_by_whether_their_pod_is_wanted_and_what_is_in_them() {
     let cases: &[(&str, Case<'_>, &str)] = &[
-        ("a dead one of a pod that nobody wants goes", Case { gone: &["p"], ..case("p s0=dead@1") }, "s0"),
+        ("a dead one of a pod that no one wants goes", Case { gone: &["p"], ..case("p s0=dead@1") }, "s0"),
         ("a ready one never goes", Case { gone: &["p"], ..case("p s0=ready@1") }, ""),
         ("the only one of a wanted pod stays", case("p s0=dead@1"), ""),
         ("the older dead ones of a wanted pod go", case("p s0=dead@1 s1=dead@2 s2=dead@3"), "s0 s1"),
-        ("beside a ready one as well", case("p s0=dead@1 s1=ready@2"), "s0"),
+        ("next to a ready one as well", case("p s0=dead@1 s1=ready@2"), "s0"),
         ("not as long as a container is left in it", case("p s0=dead@1 s1=dead@2 a=exited@1/s0"), ""),
         (
             "those of ended pods when the node needs the room",

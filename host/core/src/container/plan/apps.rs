@@ -21,7 +21,7 @@ pub(super) fn in_new_sandbox(pod: &Pod, observed: &ObservedPod, attempt: u32) ->
         return Vec::new();
     }
     let apps = app_containers(pod).iter().enumerate();
-    apps.filter(|(_, container)| begins_anew(pod, container, observed)).map(|(index, _)| index).collect()
+    apps.filter(|(_, container)| begins_again(pod, container, observed)).map(|(index, _)| index).collect()
 }
 
 /// Whether no container of the pod restarts, whatever its end. Sidecars don't count: they serve the others.
@@ -33,7 +33,7 @@ fn runs_once(pod: &Pod) -> bool {
 }
 
 /// A container that ended and doesn't restart stays ended. Under the pod's own `Never` this is a matter of the whole pod.
-fn begins_anew(pod: &Pod, container: &Container, observed: &ObservedPod) -> bool {
+fn begins_again(pod: &Pod, container: &Container, observed: &ObservedPod) -> bool {
     let Some(newest) = observed.container(&container.name) else { return true };
     if runs_once(pod) {
         return true;

@@ -24,20 +24,21 @@ pub(super) fn spec_changed(container: &Container, running: &ObservedContainer) -
 
 /// Whether two references name other images for sure. Runtimes tell the full name of what a spec names shortly, a tag of what it
 /// names by its digest, and an id of what lost its name.
-fn are_other_images(wanted: &str, told: &str) -> bool {
+fn are_other_images(desired: &str, reported: &str) -> bool {
     // An id looks like a name with a tag.
-    if told.starts_with("sha256:") {
+    if reported.starts_with("sha256:") {
         return false;
     }
-    let (Ok(wanted), Ok(told)) = (ImageReference::parse(wanted), ImageReference::parse(told)) else {
+    let (Ok(desired), Ok(reported)) = (ImageReference::parse(desired), ImageReference::parse(reported))
+    else {
         return false;
     };
-    if wanted.repository() != told.repository() {
+    if desired.repository() != reported.repository() {
         return true;
     }
-    match (&wanted.digest, &told.digest) {
-        (Some(wanted), Some(told)) => wanted != told,
-        (None, None) => tag(&wanted) != tag(&told),
+    match (&desired.digest, &reported.digest) {
+        (Some(desired), Some(reported)) => desired != reported,
+        (None, None) => tag(&desired) != tag(&reported),
         (Some(_), None) | (None, Some(_)) => false,
     }
 }

@@ -7,7 +7,8 @@ use super::input::PlanInput;
 use super::spec::{ContainerKind, containers};
 use super::step::{KillReason, Step};
 use crate::cgroup::{
-    CpuQuotaPolicy, PodCgroup, cpu_quota, cpu_shares, cpu_weight, pod_config, quota_of_driver, quota_to_milli,
+    CpuQuotaPolicy, PodCgroup, cpu_quota, cpu_shares, cpu_weight, pod_resources, quota_of_driver,
+    quota_to_milli,
 };
 use crate::pod::allocation::ContainerResources;
 use crate::pod::resources::{CPU, MEMORY};
@@ -145,7 +146,7 @@ pub fn in_progress(pod: &Pod, observed: &ObservedPod, facts: ResizeFacts<'_>) ->
 /// The limits of a pod's own cgroup: shares by its requests; a quota and a memory limit only if all its containers have
 /// one, or the pod itself does.
 pub fn desired_pod_cgroup(pod: &Pod, quota: CpuQuotaPolicy) -> PodCgroup {
-    let config = pod_config(pod, quota);
+    let config = pod_resources(pod, quota);
     PodCgroup {
         cpu_shares: config.cpu_shares.unwrap_or_default(),
         cpu_weight: None,

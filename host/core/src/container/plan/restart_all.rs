@@ -31,8 +31,8 @@ pub(super) fn plan(input: PlanInput<'_>, sandbox: SandboxId) -> Plan {
     }
     steps.extend(removal(input));
     let (left, restart_counts) = afterwards(input);
-    let anew = PlanInput { observed: &left, restart_counts: &restart_counts, ..input };
-    let starts = plan_in_sandbox(anew, sandbox.clone());
+    let restarted = PlanInput { observed: &left, restart_counts: &restart_counts, ..input };
+    let starts = plan_in_sandbox(restarted, sandbox.clone());
     // What is stray among those left was stopped above.
     steps.extend(starts.steps.into_iter().filter(|step| !matches!(step, Step::KillContainers(_))));
     Plan { sandbox: Some(sandbox), steps, resize_error: starts.resize_error }
@@ -105,6 +105,6 @@ fn afterwards(input: PlanInput<'_>) -> (ObservedPod, BTreeMap<String, u32>) {
 
 /// Containers that starts over: all but ephemeral ones.
 fn names(input: PlanInput<'_>) -> BTreeSet<String> {
-    let anew = containers(input.pod).filter(|found| found.kind != ContainerKind::Ephemeral);
-    anew.map(|found| found.container.name.clone()).collect()
+    let restarted = containers(input.pod).filter(|found| found.kind != ContainerKind::Ephemeral);
+    restarted.map(|found| found.container.name.clone()).collect()
 }

@@ -185,7 +185,7 @@ fn a_sandbox_that_failed_before_any_container_came_is_tried_again_under_never() 
 }
 
 #[test]
-fn a_pod_that_never_restarts_begins_anew_if_no_sandbox_is_known() {
+fn a_pod_that_never_restarts_begins_again_if_no_sandbox_is_known() {
     let pod = pod("Never", &["a"]);
     check(&pod, &observed(vec![], vec![exited(&pod, "a", 1)]), &["sandbox 0", "start a #1"]);
 }
@@ -264,7 +264,7 @@ fn a_sandbox_that_cannot_stay_has_a_fault_and_any_other_has_none() {
 }
 
 #[test]
-fn an_older_dead_sandbox_beside_the_ready_one_does_not_matter() {
+fn an_older_dead_sandbox_next_to_the_ready_one_does_not_matter() {
     let pod = pod("Always", &["a"]);
     let sandboxes = vec![sandbox(4, SandboxState::Ready), sandbox(3, SandboxState::NotReady)];
     check(&pod, &observed(sandboxes, vec![running(&pod, "a")]), &[]);

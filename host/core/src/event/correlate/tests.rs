@@ -59,7 +59,7 @@ fn repeats_are_counted_from_the_first_on() {
 }
 
 #[test]
-fn what_is_no_api_object_is_told_of_the_node() {
+fn what_is_no_api_object_is_notified_of_the_node() {
     let source = EventObject::Source { source: "file".into(), place: "/etc/x.yaml".into() };
     for object in [EventObject::Plugin("p".into()), source, EventObject::Node] {
         let out = Correlator::default().correlate(&event(object, "R", "m"), at(0));

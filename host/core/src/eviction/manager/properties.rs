@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::eviction::fixtures::{hard, memory, pod, soft};
-use crate::eviction::rank::place;
+use crate::eviction::rank::eviction_order;
 use crate::eviction::signal::{SIGNALS, Signal};
 use crate::fixtures::{at, property};
 use crate::stats::{ContainerUsage, FsUsage, PodUsage};
@@ -85,7 +85,7 @@ proptest! {
         };
         let evictable: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.is_evictable()).collect();
         prop_assert_eq!(evicted.len(), usize::from(!evictable.is_empty()), "one pod at most, and one if there is any");
-        let of = |candidate: &Candidate| place(signal, filesystems, &candidate.pod, usages.get(&candidate.uid));
+        let of = |candidate: &Candidate| eviction_order(signal, filesystems, &candidate.pod, usages.get(&candidate.uid));
         for eviction in &evicted {
             let chosen = evictable.iter().find(|candidate| candidate.uid == eviction.uid);
             prop_assert!(chosen.is_some(), "neither critical nor evicted before");

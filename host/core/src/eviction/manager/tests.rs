@@ -144,7 +144,7 @@ fn critical_pods_stay_and_so_do_those_that_are_evicted_already() {
 }
 
 #[test]
-fn a_sample_that_is_no_newer_evicts_nobody() {
+fn a_sample_that_is_no_newer_evicts_no_one() {
     let mut node = Node::new(vec![hard(Signal::MemoryAvailable, "1Gi", None)], pods_of_memory());
     assert_eq!(node.memory(0, "500Mi").len(), 2);
     assert_eq!(node.memory(0, "500Mi"), [""; 0]);

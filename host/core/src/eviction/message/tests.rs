@@ -178,7 +178,7 @@ fn containers_over_their_requests_are_named() {
 }
 
 #[test]
-fn the_first_threshold_of_the_resource_is_told_with_what_is_left() {
+fn the_first_threshold_of_the_resource_is_reported_with_what_is_left() {
     let thresholds = [
         hard(Signal::NodeFsAvailable, "1Gi", None),
         soft(Signal::MemoryAvailable, "2Gi", None, 60),
@@ -216,11 +216,11 @@ fn disk_of_containers_is_layers_and_logs_where_both_are_known() {
     };
     let containers = vec![container("a", FsUsage::new(1 << 20, 9)), container("b", FsUsage::default())];
     let usage = PodUsage { containers, ..PodUsage::default() };
-    let told = |resource| message(resource, &pod, Some(&usage), &[], &Observations::new()).0;
+    let message_of = |resource| message(resource, &pod, Some(&usage), &[], &Observations::new()).0;
     assert_eq!(
-        told(StarvedResource::EphemeralStorage),
+        message_of(StarvedResource::EphemeralStorage),
         "The node was low on resource: ephemeral-storage. Container a was using 2Mi, request is 0, has larger \
          consumption of ephemeral-storage. "
     );
-    assert_eq!(told(StarvedResource::Inodes), "The node was low on resource: inodes. ");
+    assert_eq!(message_of(StarvedResource::Inodes), "The node was low on resource: inodes. ");
 }

@@ -66,7 +66,7 @@ fn a_pulled_image_is_for_those_who_show_its_credentials() {
     let node = record(&[("reg.io/app", PulledWith::NodeAccess)]);
     let secrets = record(&[("reg.io/app", PulledWith::Secrets(vec![secret("a", "h1"), secret("b", "")]))]);
     let none = record(&[("reg.io/app", PulledWith::Secrets(Vec::new()))]);
-    let made_anew = PullSecret { uid: "another".to_owned(), ..secret("a", "h3") };
+    let made_again = PullSecret { uid: "another".to_owned(), ..secret("a", "h3") };
     let elsewhere = PullSecret { namespace: "another".to_owned(), ..secret("a", "h3") };
     for (case, record, image, with, pull) in [
         ("node access is for all", &node, "reg.io/app:1", vec![], false),
@@ -79,7 +79,7 @@ fn a_pulled_image_is_for_those_who_show_its_credentials() {
         ("another secret", &secrets, "reg.io/app:1", vec![secret("c", "h3")], true),
         ("unhashed content is like no other", &secrets, "reg.io/app:1", vec![secret("c", "")], true),
         ("unhashed content of the same secret", &secrets, "reg.io/app:1", vec![secret("b", "")], false),
-        ("a secret made anew", &secrets, "reg.io/app:1", vec![made_anew], true),
+        ("a secret made again", &secrets, "reg.io/app:1", vec![made_again], true),
         ("a secret of another namespace", &secrets, "reg.io/app:1", vec![elsewhere], true),
         ("node access, shown a secret", &node, "reg.io/app:1", vec![secret("a", "h1")], false),
         ("one of several", &secrets, "reg.io/app:1", vec![secret("c", "h3"), secret("a", "h9")], false),
@@ -123,7 +123,7 @@ fn a_pull_adds_to_what_is_known() {
     let still = PulledRecord::pulled(Some(&open), "reg.io/app", "sha256:aa", of(&[secret("z", "h")]), at(6));
     assert_eq!(still, None, "a secret takes nothing away");
     let crashed = PulledRecord::pulled(None, "reg.io/app", "sha256:aa", None, at(7)).expect("it was pulled");
-    assert!(crashed.pulled_with.is_empty(), "and by whom, nobody knows");
+    assert!(crashed.pulled_with.is_empty(), "and by whom, no one knows");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_secret_that_was_accepted_is_noted() {
             vec![secret("b", "h1")],
             Some(vec![secret("a", "h1"), secret("b", "h1")]),
         ),
-        ("nobody accepted it", vec![secret("b", "h2")], None),
+        ("no one accepted it", vec![secret("b", "h2")], None),
     ] {
         let record = known.accepted("reg.io/app:1", &shown, at(9));
         let with = record.as_ref().map(|record| record.pulled_with["reg.io/app"].clone());

@@ -14,7 +14,7 @@ fn shown(request: &LogRequest) -> (String, bool) {
     let mut filter = LogFilter::new(request, "2024-01-01T00:00:30Z".parse().unwrap());
     let mut shown = Vec::new();
     for line in LOG {
-        if filter.take(line.as_bytes(), &mut shown) == Taken::Full {
+        if filter.take(line.as_bytes(), &mut shown) == FilterProgress::Full {
             return (String::from_utf8(shown).unwrap(), true);
         }
     }

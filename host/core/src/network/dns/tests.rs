@@ -119,7 +119,7 @@ fn a_search_path_that_the_cluster_has_already_is_there_once() {
 }
 
 #[test]
-fn without_a_cluster_the_host_answers_and_pod_and_node_are_told() {
+fn without_a_cluster_the_host_answers_and_pod_and_node_are_reported() {
     for fields in ["dnsPolicy: ClusterFirst", "dnsPolicy: ClusterFirstWithHostNet, hostNetwork: true"] {
         let dns = dns_of(fields, Some(HOST), &[]);
         assert_eq!(dns.config, config("192.0.2.53", "host.example", "timeout:2 rotate"));
@@ -189,16 +189,16 @@ fn an_option_replaces_one_of_its_name_with_or_without_a_value() {
 }
 
 #[test]
-fn a_fourth_server_is_left_out_and_told() {
+fn a_fourth_server_is_left_out_and_reported() {
     let three =
         dns_of("dnsPolicy: None, dnsConfig: {nameservers: [192.0.2.1, 192.0.2.2, 192.0.2.3]}", None, &[]);
     assert_eq!((three.config.servers.len(), reasons(&three)), (3, vec![]));
     let four = "dnsPolicy: Default, dnsConfig: {nameservers: [192.0.2.1, 192.0.2.2, 192.0.2.3]}";
     let four = dns_of(four, Some(HOST), &[]);
     assert_eq!(four.config.servers, ["192.0.2.53", "192.0.2.1", "192.0.2.2"]);
-    let told = "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: \
+    let warned = "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: \
                 192.0.2.53 192.0.2.1 192.0.2.2";
-    let warning = Warning { on_node: None, reason: "DNSConfigForming", message: told.to_owned() };
+    let warning = Warning { on_node: None, reason: "DNSConfigForming", message: warned.to_owned() };
     assert_eq!(four.warnings, [warning]);
 }
 
@@ -218,10 +218,10 @@ fn search_paths_are_cut_to_what_resolvers_take() {
         ((0..8).map(|index| format!("{index}{}", path(252))).chain(["x".repeat(17)]).collect(), 8, true),
         ((0..10).map(|index| format!("{index}{}", path(252))).collect(), 8, true),
     ];
-    for (searches, kept, told) in cases {
+    for (searches, kept, warned) in cases {
         let mut warnings = Vec::new();
         let fitted = fit_searches(searches.clone(), &mut warnings);
-        assert_eq!((fitted.len(), warnings.len()), (kept, usize::from(told)), "{searches:?}");
+        assert_eq!((fitted.len(), warnings.len()), (kept, usize::from(warned)), "{searches:?}");
         if let Some(warning) = warnings.first() {
             let line = format!("the applied search line is: {}", fitted.join(" "));
             assert!(

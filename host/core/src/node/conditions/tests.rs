@@ -117,16 +117,22 @@ fn a_restart_of_the_agent_doesnt_make_a_ready_node_unready() {
     ];
     for (shown, existing, has_looked, expected) in cases {
         let (shown, existing) = (shown.map(condition), existing.map(node));
-        let told = ready_to_tell(shown.as_ref(), existing.as_ref(), has_looked);
-        assert_eq!(told.map(|told| told.status).as_deref(), expected, "{shown:?} {existing:?} {has_looked}");
+        let reported = ready_to_tell(shown.as_ref(), existing.as_ref(), has_looked);
+        assert_eq!(
+            reported.map(|reported| reported.status).as_deref(),
+            expected,
+            "{shown:?} {existing:?} {has_looked}"
+        );
     }
 }
 
 #[test]
-fn an_unreadable_source_is_told_and_taken_back_and_never_mentioned_where_none_was() {
+fn an_unreadable_source_is_reported_and_taken_back_and_never_mentioned_where_none_was() {
     let of = |all: &[NodeCondition]| {
-        let told = all.iter().find(|condition| condition.type_ == SOURCE_UNREADABLE);
-        told.map(|told| (told.status.clone(), told.last_transition_time.clone().map(|time| time.0)))
+        let reported = all.iter().find(|condition| condition.type_ == SOURCE_UNREADABLE);
+        reported.map(|reported| {
+            (reported.status.clone(), reported.last_transition_time.clone().map(|time| time.0))
+        })
     };
     let mut all = Vec::new();
     set_source(&mut all, None, at(1));

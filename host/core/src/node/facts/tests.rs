@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn a_figure_is_published_anew_when_it_moved_by_a_64th() {
+fn a_figure_is_published_again_when_it_moved_by_a_64th() {
     for (known, now, expected) in [
         (None, 500, 500),
         (Some(500), 500, 500),

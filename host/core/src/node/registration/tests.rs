@@ -20,8 +20,8 @@ fn machine() -> Node {
     }))
 }
 
-fn seen(machine: &Node) -> Seen<'_> {
-    Seen {
+fn seen(machine: &Node) -> NodeSnapshot<'_> {
+    NodeSnapshot {
         machine,
         ready: None,
         source: None,

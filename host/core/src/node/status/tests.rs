@@ -12,8 +12,8 @@ fn resources(pairs: &[(&str, &str)]) -> Resources {
     pairs.iter().map(|(name, amount)| ((*name).to_owned(), Quantity((*amount).to_owned()))).collect()
 }
 
-fn seen(machine: &Node) -> Seen<'_> {
-    Seen {
+fn seen(machine: &Node) -> NodeSnapshot<'_> {
+    NodeSnapshot {
         machine,
         ready: None,
         source: None,
@@ -59,24 +59,24 @@ fn amounts_that_are_the_same_keep_their_spelling_and_others_resources_stay() {
         status.daemon_endpoints.and_then(|ends| ends.kubelet_endpoint).map(|end| end.port),
         Some(10250)
     );
-    assert_eq!(news.len(), 3, "three pressures are told for the first time: {news:?}");
+    assert_eq!(news.len(), 3, "three pressures are reported for the first time: {news:?}");
 }
 
 #[test]
-fn a_new_start_of_the_machine_is_told_once() {
+fn a_new_start_of_the_machine_is_reported_once() {
     let boot = |id: &str| {
         node(json!({"metadata": {"name": "n"}, "status": {"nodeInfo": {"bootID": id,
         "architecture": "", "containerRuntimeVersion": "", "kernelVersion": "", "kubeProxyVersion": "",
         "kubeletVersion": "", "machineID": "", "operatingSystem": "", "osImage": "", "systemUUID": ""}}}))
     };
-    let told = |existing: &Node| {
+    let reported = |existing: &Node| {
         let (_, news) = with_status(existing, &seen(&machine()));
         news.into_iter().filter(|news| matches!(news, NodeNews::Rebooted { .. })).collect::<Vec<_>>()
     };
-    assert_eq!(told(&boot("b1")), [NodeNews::Rebooted { boot_id: "b2".into() }]);
-    assert!(told(&boot("b2")).is_empty());
-    assert!(told(&boot("")).is_empty());
-    assert!(told(&Node::default()).is_empty());
+    assert_eq!(reported(&boot("b1")), [NodeNews::Rebooted { boot_id: "b2".into() }]);
+    assert!(reported(&boot("b2")).is_empty());
+    assert!(reported(&boot("")).is_empty());
+    assert!(reported(&Node::default()).is_empty());
 }
 
 #[test]
@@ -85,7 +85,8 @@ fn a_clouds_addresses_stay_where_a_cloud_sets_them() {
         node(json!({"status": {"addresses": [{"type": "ExternalIP", "address": "198.51.100.1"}]}}));
     let machine = machine();
     for (external, expected) in [(true, 1), (false, 2)] {
-        let (node, _) = with_status(&existing, &Seen { external_addresses: external, ..seen(&machine) });
+        let (node, _) =
+            with_status(&existing, &NodeSnapshot { external_addresses: external, ..seen(&machine) });
         let count = node.status.and_then(|status| status.addresses).map(|all| all.len());
         assert_eq!(count, Some(expected), "{external}");
     }
@@ -99,20 +100,20 @@ fn images_are_the_largest_first_by_their_first_names() {
         ..NodeImage::default()
     };
     let found: Vec<NodeImage> = (1..=60).map(|size| image(size, 2)).chain([image(99, 7)]).collect();
-    let told = images(found, STATUS_IMAGES_MAX);
-    assert_eq!(told.len(), STATUS_IMAGES_MAX);
-    assert_eq!(told[0].names.as_ref().map(Vec::len), Some(IMAGE_NAMES_MAX));
-    let sizes: Vec<_> = told.iter().take(3).map(|image| image.size_bytes).collect();
+    let reported = images(found, STATUS_IMAGES_MAX);
+    assert_eq!(reported.len(), STATUS_IMAGES_MAX);
+    assert_eq!(reported[0].names.as_ref().map(Vec::len), Some(IMAGE_NAMES_MAX));
+    let sizes: Vec<_> = reported.iter().take(3).map(|image| image.size_bytes).collect();
     assert_eq!(sizes, [Some(99), Some(60), Some(59)]);
     assert!(images(vec![image(1, 1)], 0).is_empty());
 }
 
 #[test]
-fn images_that_could_not_be_listed_stay_told() {
+fn images_that_could_not_be_listed_stay_reported() {
     let existing = node(json!({"status": {"images": [{"names": ["a"], "sizeBytes": 1}]}}));
     let machine = machine();
     for (images, expected) in [(None, 1), (Some([].as_slice()), 0)] {
-        let (node, _) = with_status(&existing, &Seen { images, ..seen(&machine) });
+        let (node, _) = with_status(&existing, &NodeSnapshot { images, ..seen(&machine) });
         let count = node.status.and_then(|status| status.images).map(|all| all.len());
         assert_eq!(count, Some(expected));
     }

@@ -74,7 +74,7 @@ fn a_patch_names_what_changed_alone() {
 }
 
 #[test]
-fn conditions_of_others_and_their_order_are_nobodys_change() {
+fn conditions_of_others_and_their_order_are_no_ones_change() {
     let turned = changed(
         "/status/conditions",
         json!([

@@ -278,6 +278,6 @@ pub fn precedence(wish: &PendingResize<'_>) -> Precedence {
 
 /// Whether the pod asks for more CPU or memory than it was allocated.
 pub fn increases_requests(pod: &Pod, allocation: &Allocation) -> bool {
-    let (wanted, has) = (resources::requests(pod), resources::requests(&allocation.apply(pod)));
-    RESIZABLE.into_iter().any(|name| wanted.get(name) > has.get(name))
+    let (desired, has) = (resources::requests(pod), resources::requests(&allocation.apply(pod)));
+    RESIZABLE.into_iter().any(|name| desired.get(name) > has.get(name))
 }

@@ -81,9 +81,9 @@ impl Allocations {
     }
 
     /// Forgets all pods that aren't wanted. Says whether anything has to be saved.
-    pub fn retain(&mut self, wanted: impl Fn(&PodUid) -> bool) -> bool {
+    pub fn retain(&mut self, keep: impl Fn(&PodUid) -> bool) -> bool {
         let before = self.pods.len();
-        self.pods.retain(|uid, _| wanted(uid));
+        self.pods.retain(|uid, _| keep(uid));
         self.pods.len() != before
     }
 

@@ -72,7 +72,7 @@ fn what_is_saved_reads_back_the_same_and_another_content_has_another_form() {
     assert!(checkpoint.ended().is_some(), "another spec doesn't take an end back");
     forms.push(checkpoint.encode());
     checkpoint.admit(&pod("Always", &["a"]));
-    assert_eq!((checkpoint.ended(), checkpoint.encode()), (None, forms[1].clone()), "it begins anew");
+    assert_eq!((checkpoint.ended(), checkpoint.encode()), (None, forms[1].clone()), "it begins again");
     forms.sort_unstable();
     forms.dedup();
     assert_eq!(forms.len(), 4);

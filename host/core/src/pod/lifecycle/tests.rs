@@ -77,7 +77,7 @@ fn show(life: &Lifecycle) -> String {
         let returns = if worker.is_restart_requested() { ", to return" } else { "" };
         words.push(format!("{origin}{state}{at_work}{returns}"));
     }
-    if life.waits_for_room {
+    if life.waits_for_capacity {
         words.push("waits for room".to_owned());
     }
     if words.is_empty() { "gone".to_owned() } else { words.join(" + ") }
@@ -191,7 +191,7 @@ fn the_cluster_and_the_clean_up_see_where_a_pod_stands() {
     let mut table = String::new();
     for point in points() {
         let life = at(&point);
-        let Standing { may_run, is_finished, is_ending } = life.standing(|| true);
+        let PodState { may_run, is_finished, is_ending } = life.pod_state(|| true);
         let flags = [
             (may_run, "may run"),
             (is_finished, "finished"),

@@ -56,7 +56,7 @@ fn planned(statics: &[StaticPod], mirrors: &[Pod], node: Option<&Node>, all_seen
 }
 
 #[test]
-fn every_static_pod_has_one_mirror_and_nobody_else_does() {
+fn every_static_pod_has_one_mirror_and_no_one_else_does() {
     let deleted = |mut mirror: Pod| {
         mirror.metadata.deletion_timestamp = Some(Time(at(0)));
         mirror
@@ -110,7 +110,7 @@ fn every_static_pod_has_one_mirror_and_nobody_else_does() {
 }
 
 #[test]
-fn a_mirror_of_nobody_stays_until_all_sources_were_seen() {
+fn a_mirror_of_no_one_stays_until_all_sources_were_seen() {
     assert_eq!(planned(&[], &[mirror("a", "1")], Some(&node()), false), "");
     assert_eq!(planned(&[], &[mirror("a", "1")], None, true), "a: -a-1");
     let replaced = planned(&[static_pod("a", "2", "runs")], &[mirror("a", "1")], Some(&node()), false);

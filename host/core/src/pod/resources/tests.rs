@@ -36,7 +36,7 @@ fn requests_are_the_greater_of_running_and_starting() {
             "cpu=2000 memory=2048",
         ),
         (
-            "sidecars run beside later init containers and the app",
+            "sidecars run next to later init containers and the app",
             json!({
                 "initContainers": [
                     {"name": "i", "resources": asks("3", "0")},

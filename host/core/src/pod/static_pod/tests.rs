@@ -79,7 +79,7 @@ fn a_uid_of_its_own_stays_when_the_content_changes() {
 }
 
 #[test]
-fn static_mirror_and_critical_pods_are_told_apart() {
+fn static_mirror_and_critical_pods_are_distinguished() {
     let with = |key: &str, value: &str, priority: Option<i32>| {
         let mut pod = written("p");
         pod.metadata.annotations = Some([(key.to_owned(), value.to_owned())].into());

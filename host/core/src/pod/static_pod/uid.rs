@@ -20,7 +20,7 @@ mod types;
 
 /// Where a kubelet finds static pods.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place<'a> {
+pub(super) enum ManifestLocation<'a> {
     /// A file: the node's name counts, too.
     File { path: &'a str, node_name: &'a str },
     /// A URL: the same pod on each node.
@@ -29,12 +29,12 @@ pub(super) enum Place<'a> {
 
 /// The UID of a pod as it was written, before anything was filled in or dropped: 32 hexadecimal digits. Total: a quantity or a
 /// field that upstream refuses is hashed somehow.
-pub(super) fn kubelet_uid(pod: &Pod, place: Place<'_>) -> String {
+pub(super) fn kubelet_uid(pod: &Pod, location: ManifestLocation<'_>) -> String {
     let mut hash = Fnv128a::new();
     hash.update(&print::pod(&internal::internal(pod)));
-    match place {
-        Place::File { path, node_name } => hash.update(&format!("host:{node_name}file:{path}")),
-        Place::Url(url) => hash.update(&format!("url:{url}")),
+    match location {
+        ManifestLocation::File { path, node_name } => hash.update(&format!("host:{node_name}file:{path}")),
+        ManifestLocation::Url(url) => hash.update(&format!("url:{url}")),
     }
     hash.finish()
 }

@@ -46,7 +46,7 @@ fn a_range_that_was_given_up_is_given_again() {
 }
 
 #[test]
-fn when_all_are_taken_nobody_gets_anothers() {
+fn when_all_are_taken_no_one_gets_anothers() {
     let mut ranges = UserNamespaces::default();
     for number in 0..PODS_MAX as usize {
         ranges.allocate(&uid(number)).unwrap();

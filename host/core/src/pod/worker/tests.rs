@@ -173,7 +173,7 @@ fn grace_only_shrinks_and_shrinking_cancels_the_running_work() {
 }
 
 #[test]
-fn grace_is_the_shortest_that_anybody_asked_for_and_at_least_one_second() {
+fn grace_is_the_shortest_that_anyone_asked_for_and_at_least_one_second() {
     let cases = [
         ("the spec's", pod(Some(30)), None, 30),
         ("none anywhere", pod(None), None, 1),

@@ -162,7 +162,7 @@ fn the_end_of_another_container_may_restart_all() {
 }
 
 #[test]
-fn a_type_is_told_of_addresses_each_once_and_the_primary_ones_first() {
+fn a_type_is_notified_of_addresses_each_once_and_the_primary_ones_first() {
     let status: PodStatus = serde_json::from_value(serde_json::json!({
         "podIP": "10.0.0.7",
         "podIPs": [{"ip": "10.0.0.7"}, {"ip": "fd00::7"}, {"ip": "nonsense"}],

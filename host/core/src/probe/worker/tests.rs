@@ -137,7 +137,7 @@ fn nothing_is_probed_before_the_initial_delay_is_over() {
 }
 
 #[test]
-fn another_check_counts_anew_and_the_result_stands_until_it_has_a_verdict() {
+fn another_check_counts_again_and_the_result_stands_until_it_has_a_verdict() {
     // What the old check found, then the new one → the results after each of the new ones.
     let cases = [
         (Readiness, "+", "---", "SSF"),
@@ -150,7 +150,7 @@ fn another_check_counts_anew_and_the_result_stands_until_it_has_a_verdict() {
         for found in old.chars() {
             bench.round(&running("c1", true), found == '+');
         }
-        bench.worker.begin_anew();
+        bench.worker.begin_again();
         let results: String = new
             .chars()
             .map(|found| match bench.round(&running("c1", true), found == '+').1 {
@@ -163,7 +163,7 @@ fn another_check_counts_anew_and_the_result_stands_until_it_has_a_verdict() {
     }
     let mut dying = Bench::new(Liveness, settings(1, 1));
     dying.round(&running("c1", true), false);
-    dying.worker.begin_anew();
+    dying.worker.begin_again();
     assert_eq!(
         dying.tick(&running("c1", true)),
         Next::Wait,

@@ -8,12 +8,12 @@ fn seconds(seconds: u64) -> Duration {
 
 /// The seconds at which reports came until `end`.
 fn reports(outage: &mut Outage, end: u64) -> Vec<u64> {
-    let mut told = Vec::new();
+    let mut said = Vec::new();
     while let Some(next) = outage.next_report().filter(|next| *next < seconds(end)) {
         assert_eq!(outage.report(next - seconds(1)), None, "none before its time");
-        told.push(outage.report(next).expect("it is due").as_secs());
+        said.push(outage.report(next).expect("it is due").as_secs());
     }
-    told
+    said
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn an_outage_is_reported_after_a_minute_and_then_less_and_less_often() {
 }
 
 #[test]
-fn what_is_read_in_time_is_not_reported_and_a_new_outage_begins_anew() {
+fn what_is_read_in_time_is_not_reported_and_a_new_outage_begins_again() {
     let mut outage = Outage::begin(seconds(0));
     outage.failed(seconds(30));
     assert!(!outage.ended(), "it was never reported");
@@ -33,5 +33,5 @@ fn what_is_read_in_time_is_not_reported_and_a_new_outage_begins_anew() {
     outage.failed(seconds(1050));
     assert_eq!(reports(&mut outage, 1200), [60, 180]);
     assert!(outage.ended(), "it was reported");
-    assert!(!outage.ended(), "that is told once");
+    assert!(!outage.ended(), "that is reported once");
 }

@@ -20,12 +20,12 @@ fn plain(name: &str) -> String {
     manifest(name, "", "")
 }
 
-fn taken(manifests: &[String], allowance: &Allowance, last: &[Arc<Pod>]) -> Result<Taken, SetError> {
+fn taken(manifests: &[String], allowance: &Allowance, last: &[Arc<Pod>]) -> Result<AllowedPods, SetError> {
     take(manifests, &SourceName::from("src"), "N1", allowance, last)
 }
 
 /// Names of the pods, then one line for each that was left out.
-fn show(taken: &Taken) -> String {
+fn show(taken: &AllowedPods) -> String {
     let names: Vec<_> = taken.pods.iter().map(|pod| PodFullName::of(pod).to_string()).collect();
     let mut lines = vec![format!("[{}] complete: {}", names.join(" "), taken.complete)];
     lines.extend(taken.left_out.iter().map(|left_out| match left_out {
@@ -121,7 +121,7 @@ fn a_fixed_uid_is_the_sources_own() {
 }
 
 #[test]
-fn what_is_no_pod_is_told_and_makes_the_set_incomplete() {
+fn what_is_no_pod_is_reported_and_makes_the_set_incomplete() {
     let bomb = format!(
         "a: &a [x,x,x,x,x,x,x,x,x,x]\n{}",
         ('b'..='i')

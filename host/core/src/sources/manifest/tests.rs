@@ -79,7 +79,7 @@ fn yaml_words_and_numbers_mean_what_upstream_takes_them_for() {
 }
 
 #[test]
-fn what_is_no_manifest_is_told_in_one_sentence() {
+fn what_is_no_manifest_is_reported_in_one_sentence() {
     check("", expect!["the file is empty; remove it to have no pods"]);
     check("# nothing\n---\n\n", expect!["the file is empty; remove it to have no pods"]);
     check(b"\xff\xfe\x00", expect!["the file must be UTF-8 text: invalid byte at offset 0"]);
@@ -125,7 +125,7 @@ fn what_is_no_manifest_is_told_in_one_sentence() {
 }
 
 #[test]
-fn broken_syntax_is_told_with_its_line_in_the_file() {
+fn broken_syntax_is_reported_with_its_line_in_the_file() {
     check(
         "a: [1, 2\nb: 3",
         expect!["document 1 (line 1): line 2, column 2: illegal placement of ':' indicator"],
@@ -149,7 +149,7 @@ fn broken_syntax_is_told_with_its_line_in_the_file() {
 }
 
 #[test]
-fn all_problems_of_all_documents_are_told_with_their_fields() {
+fn all_problems_of_all_documents_are_reported_with_their_fields() {
     let text = "\
 apiVersion: v1
 kind: Pod

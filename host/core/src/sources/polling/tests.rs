@@ -18,7 +18,7 @@ fn manifest(name: &str) -> String {
 }
 
 fn answer(snapshot: Snapshot) -> Polled {
-    Polled::Answer(PollAnswer { snapshot, cursor: Some("c".to_owned()), next_poll: None })
+    Polled::Answer(PollResponse { snapshot, cursor: Some("c".to_owned()), next_poll: None })
 }
 
 fn pods(names: &[&str]) -> Polled {
@@ -96,14 +96,14 @@ fn cursors_belong_to_answers_that_were_taken() {
     assert_eq!(source.cursor(), None);
     source.observe(pods(&["a"]), seconds(0), 0.0);
     assert_eq!(source.cursor(), Some("c"));
-    let flood = PollAnswer {
+    let flood = PollResponse {
         snapshot: Snapshot::Pods(vec![manifest("a"); 1000]),
         cursor: Some("beyond".to_owned()),
         next_poll: None,
     };
     assert_eq!(show(&mut source, Polled::Answer(flood)), "PodSourceFailed");
     assert_eq!(source.cursor(), Some("c"), "it will tell again what wasn't taken");
-    let long = PollAnswer {
+    let long = PollResponse {
         snapshot: Snapshot::Empty,
         cursor: Some("x".repeat(CURSOR_BYTES_MAX + 1)),
         next_poll: None,
@@ -116,7 +116,7 @@ fn cursors_belong_to_answers_that_were_taken() {
 fn waits_are_the_sources_within_bounds_and_grow_with_failures() {
     let wait = |polled: Polled| polling().observe(polled, seconds(0), 0.0).wait;
     let next =
-        |next_poll| wait(Polled::Answer(PollAnswer { snapshot: Snapshot::Empty, cursor: None, next_poll }));
+        |next_poll| wait(Polled::Answer(PollResponse { snapshot: Snapshot::Empty, cursor: None, next_poll }));
     assert_eq!(next(None), seconds(10));
     assert_eq!(next(Some(Duration::ZERO)), WAIT_MIN);
     assert_eq!(next(Some(seconds(77))), seconds(77));
@@ -141,12 +141,12 @@ fn waits_are_the_sources_within_bounds_and_grow_with_failures() {
         }
         source.observe(answer(Snapshot::Empty), seconds(0), chance);
         let again = source.observe(fault("Unavailable", None), seconds(0), chance).wait;
-        assert_eq!(again, Duration::from_millis(expected[0]), "a good answer begins anew");
+        assert_eq!(again, Duration::from_millis(expected[0]), "a good answer begins again");
     }
 }
 
 #[test]
-fn what_is_left_out_is_told_once_and_a_flood_of_it_in_one_line() {
+fn what_is_left_out_is_reported_once_and_a_flood_of_it_in_one_line() {
     let mut source = polling();
     let bad = |count: usize| {
         let forbidden = |n| manifest(&format!("p{n}")).replace("spec: {", "spec: {hostPID: true, ");
@@ -155,21 +155,24 @@ fn what_is_left_out_is_told_once_and_a_flood_of_it_in_one_line() {
     let first = source.observe(bad(100), seconds(0), 0.0);
     assert_eq!(first.reports.len(), LEFT_OUT_TOLD_MAX + 1);
     assert_eq!(first.reports.last(), Some(&Report::MoreLeftOut { count: 84 }));
-    assert_eq!(source.observe(bad(99), seconds(0), 0.0).reports, [], "they were told, or counted");
+    assert_eq!(source.observe(bad(99), seconds(0), 0.0).reports, [], "they were reported, or counted");
     assert_eq!(source.observe(bad(101), seconds(0), 0.0).reports.len(), 2);
 }
 
 #[test]
 fn a_source_that_flaps_has_a_budget_of_reports() {
     let mut source = polling();
-    let mut told = 0;
+    let mut reported = 0;
     for tenth in 0..10_000_u64 {
         let now = Duration::from_millis(tenth * 100);
         let polled = if tenth % 2 == 0 { fault("Unavailable", None) } else { answer(Snapshot::Empty) };
-        told += source.observe(polled, now, 0.0).reports.len();
+        reported += source.observe(polled, now, 0.0).reports.len();
     }
     let refilled = 1000 / usize::try_from(REPORT_EVERY.as_secs()).expect("few");
-    assert!(told <= usize::try_from(REPORTS_MAX).expect("few") + refilled, "{told} reports in 1000 s");
+    assert!(
+        reported <= usize::try_from(REPORTS_MAX).expect("few") + refilled,
+        "{reported} reports in 1000 s"
+    );
 }
 
 #[test]

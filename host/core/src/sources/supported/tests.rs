@@ -58,7 +58,7 @@ fn a_pod_that_uses_what_is_supported_passes() {
 }
 
 #[test]
-fn each_field_that_nobody_acts_on_is_named() {
+fn each_field_that_no_one_acts_on_is_named() {
     let pod = json!({
         "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z", "generateName": "x"},
         "spec": {

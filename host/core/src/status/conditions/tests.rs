@@ -306,12 +306,12 @@ fn a_gate_that_only_the_agent_could_open_stays_shut() {
     let mut facts = Facts::of(pod("Always", &["a"]), Phase::Running, "a+");
     gates(&mut facts.pod, &["Ready"]);
     of_others(&mut facts.pod, &[("Ready", "True")]);
-    let told = "False ReadinessGatesNotReady: corresponding condition of pod readiness gate \"Ready\" does not exist.";
-    assert_eq!(facts.word("Ready"), told);
+    let words = "False ReadinessGatesNotReady: corresponding condition of pod readiness gate \"Ready\" does not exist.";
+    assert_eq!(facts.word("Ready"), words);
 }
 
 #[test]
-fn a_turned_readiness_gate_makes_what_was_told_of_the_pod_outdated() {
+fn a_turned_readiness_gate_makes_what_was_notified_of_the_pod_outdated() {
     let mut pod = pod("Always", &["a"]);
     pod.status = Some(PodStatus {
         phase: Some("Running".to_owned()),
@@ -319,7 +319,7 @@ fn a_turned_readiness_gate_makes_what_was_told_of_the_pod_outdated() {
         ..PodStatus::default()
     });
     of_others(&mut pod, &[("Ready", "False"), ("g", "True")]);
-    assert!(!is_readiness_outdated(&pod), "nobody asks for a gate");
+    assert!(!is_readiness_outdated(&pod), "no one asks for a gate");
     gates(&mut pod, &["g"]);
     assert!(is_readiness_outdated(&pod), "the gate has turned");
     of_others(&mut pod, &[("Ready", "True"), ("g", "True")]);
@@ -327,7 +327,7 @@ fn a_turned_readiness_gate_makes_what_was_told_of_the_pod_outdated() {
     of_others(&mut pod, &[("Ready", "True"), ("g", "False")]);
     assert!(is_readiness_outdated(&pod), "the gate has turned back");
     of_others(&mut pod, &[("g", "False")]);
-    assert!(!is_readiness_outdated(&pod), "nothing was told yet");
+    assert!(!is_readiness_outdated(&pod), "nothing was reported yet");
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn a_resize_turns_with_its_reason() {
 }
 
 #[test]
-fn a_restart_of_all_containers_is_told_where_a_rule_could_cause_one() {
+fn a_restart_of_all_containers_is_reported_where_a_rule_could_cause_one() {
     let mut facts = Facts::of(pod("Never", &["a"]), Phase::Running, "a-");
     facts.restarting_all = true;
     assert_eq!(facts.word("AllContainersRestarting"), "none", "no rule asks for it");

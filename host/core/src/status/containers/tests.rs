@@ -140,7 +140,7 @@ fn a_running_container_shows_what_the_runtime_knows_of_it() {
 }
 
 #[test]
-fn the_end_of_a_container_is_told_in_full() {
+fn the_end_of_a_container_is_reported_in_full() {
     let seen = ObservedContainer {
         reason: "OOMKilled".to_owned(),
         message: "too much".to_owned(),
@@ -175,7 +175,7 @@ fn a_last_state_is_remembered_after_the_runtime_removed_the_instance() {
     assert_eq!(facts.words(), words("running", "terminated 3 Error", 1));
     let newer = instance(&one(), "a", 2, ContainerRunState::Running);
     let facts = Facts::of(one(), vec![newer]).before(before);
-    assert_eq!(facts.words(), words("running", "terminated 3 Error", 2), "the last end that anybody saw");
+    assert_eq!(facts.words(), words("running", "terminated 3 Error", 2), "the last end that anyone saw");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_container_that_vanished_from_a_deleted_pod_was_not_restarted() {
 }
 
 #[test]
-fn an_end_that_was_told_stays_told_after_the_runtime_forgot_it() {
+fn an_end_that_was_reported_stays_reported_after_the_runtime_forgot_it() {
     let never = pod("Never", &["a"]);
     let before = Facts::of(never.clone(), vec![exited(&never, "a", 3)]).statuses();
     assert_eq!(Facts::of(never, vec![]).before(before).words(), words("terminated 3 Error", "empty", 0));
@@ -284,11 +284,11 @@ fn a_restart_of_the_agent_takes_back_neither_started_nor_ready_of_the_same_insta
     facts.probes.clear();
     facts.observed.containers.insert(0, instance(&pod, "a", 1, ContainerRunState::Running));
     let status = facts.statuses().remove(0);
-    assert_eq!((status.started, status.ready), (Some(false), false), "another instance has to show it anew");
+    assert_eq!((status.started, status.ready), (Some(false), false), "another instance has to show it again");
 }
 
 #[test]
-fn containers_are_ordered_by_name_and_strangers_left_out() {
+fn containers_are_ordered_by_name_and_others_left_out() {
     let pod = pod("Always", &["b", "a"]);
     let stray = running(&pod, "stray");
     let names: Vec<String> =
@@ -297,7 +297,7 @@ fn containers_are_ordered_by_name_and_strangers_left_out() {
 }
 
 #[test]
-fn an_end_that_nobody_saw_stays_told_while_nobody_knows_better() {
+fn an_end_that_no_one_saw_stays_reported_while_no_one_knows_better() {
     let lost = || vec![instance(&one(), "a", 0, ContainerRunState::Unknown)];
     let first = Facts::of(one(), lost()).before(vec![was_running(0)]).statuses();
     let again = Facts::of(one(), lost()).before(first.clone());
@@ -345,8 +345,8 @@ fn an_older_loss_is_not_overwritten_by_a_newer_one() {
     let facts = Facts::of(one(), vec![]).before(vec![before]);
     let status = facts.statuses().remove(0);
     assert_eq!(status.restart_count, 2);
-    let told = last_terminated_state(&status).and_then(|ended| ended.message.clone());
-    assert_eq!(told.as_deref(), Some("the first time"));
+    let reported = last_terminated_state(&status).and_then(|ended| ended.message.clone());
+    assert_eq!(reported.as_deref(), Some("the first time"));
 }
 
 #[test]
@@ -355,18 +355,18 @@ fn the_end_of_a_container_tells_its_termination_message_within_its_share() {
     let mut seen = exited(&pod, "a", 1);
     seen.message = "oom".to_owned();
     seen.termination_message = Some("x".repeat(4096));
-    let told = |pod: &Pod| {
+    let reported = |pod: &Pod| {
         let status = Facts::of(pod.clone(), vec![seen.clone()]).statuses().remove(0);
         terminated_state(&status).and_then(|ended| ended.message.clone()).unwrap()
     };
-    assert_eq!(told(&pod).len(), 3_072);
-    assert!(told(&pod).starts_with("oom: x"));
+    assert_eq!(reported(&pod).len(), 3_072);
+    assert!(reported(&pod).starts_with("oom: x"));
     spec(&mut pod).containers.truncate(1);
-    assert_eq!(told(&pod).len(), 4_096 + "oom: ".len());
+    assert_eq!(reported(&pod).len(), 4_096 + "oom: ".len());
 }
 
 #[test]
-fn nothing_of_another_sandbox_is_missed_and_nothing_is_told_without_one() {
+fn nothing_of_another_sandbox_is_missed_and_nothing_is_reported_without_one() {
     let facts = Facts { observed: observed(vec![], vec![]), ..Facts::of(one(), vec![]) };
     assert_eq!(facts.words(), words("waiting ContainerCreating: -", "empty", 0));
 }

@@ -71,20 +71,32 @@ fn not_ready() -> PodStatus {
 }
 
 #[test]
-fn a_disruption_is_told_only_with_the_end_that_it_brings() {
+fn a_disruption_is_reported_only_with_the_end_that_it_brings() {
     let ended = "Failed -: ContainersReady False PodFailed, DisruptionTarget True TerminationByKubelet, \
                  PodScheduled True -, Ready False PodFailed";
-    let told_by_node =
+    let reported_by_node =
         "Running -: DisruptionTarget True TerminationByKubelet, PodScheduled True -, Ready True -";
-    let told_by_api =
+    let reported_by_api =
         "Running -: DisruptionTarget True EvictionByEvictionAPI, PodScheduled True -, Ready True -";
     check(&[
         ("with the end", running(&[]), failed(&[ENDED_BY_NODE]), false, ended),
         ("not while containers may run", running(&[]), failed(&[ENDED_BY_NODE]), true, READY_AND_RUNNING),
-        ("one that was told stays", running(&[ENDED_BY_NODE]), running(&[]), false, told_by_node),
+        ("one that was reported stays", running(&[ENDED_BY_NODE]), running(&[]), false, reported_by_node),
         ("it goes before another's", running(&[EVICTED_BY_API]), failed(&[ENDED_BY_NODE]), false, ended),
-        ("not while the pod runs", running(&[EVICTED_BY_API]), running(&[ENDED_BY_NODE]), false, told_by_api),
-        ("nor while containers may", running(&[EVICTED_BY_API]), failed(&[ENDED_BY_NODE]), true, told_by_api),
+        (
+            "not while the pod runs",
+            running(&[EVICTED_BY_API]),
+            running(&[ENDED_BY_NODE]),
+            false,
+            reported_by_api,
+        ),
+        (
+            "nor while containers may",
+            running(&[EVICTED_BY_API]),
+            failed(&[ENDED_BY_NODE]),
+            true,
+            reported_by_api,
+        ),
     ]);
 }
 
@@ -109,7 +121,7 @@ fn conditions_of_others_stay_and_those_of_the_agent_are_its_own() {
 }
 
 #[test]
-fn an_end_is_told_when_nothing_can_run_any_more() {
+fn an_end_is_reported_when_nothing_can_run_any_more() {
     let ended = "Failed Evicted: ContainersReady False PodFailed, PodScheduled True -, Ready False PodFailed";
     let held_back = "Running Unknown: PodScheduled True -, Ready True -";
     let runs = || with_reason(running(&[]), "Unknown");
@@ -121,12 +133,12 @@ fn an_end_is_told_when_nothing_can_run_any_more() {
 }
 
 #[test]
-fn a_disruption_begins_when_it_is_told() {
+fn a_disruption_begins_when_it_is_reported() {
     let time =
         |status: &PodStatus| find(status, DISRUPTION_TARGET).and_then(|c| c.last_transition_time.clone());
     assert_eq!(time(&merge(&running(&[]), &failed(&[ENDED_BY_NODE]), false, at(9))), Some(Time(at(9))));
-    let told_before = merge(&running(&[EVICTED_BY_API]), &failed(&[ENDED_BY_NODE]), false, at(9));
-    assert_eq!(time(&told_before), Some(Time(at(1))), "it held already");
+    let reported_before = merge(&running(&[EVICTED_BY_API]), &failed(&[ENDED_BY_NODE]), false, at(9));
+    assert_eq!(time(&reported_before), Some(Time(at(1))), "it held already");
 }
 
 proptest! {

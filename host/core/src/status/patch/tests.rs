@@ -48,8 +48,8 @@ fn status_of(body: Value) -> Value {
 }
 
 /// From one status to a changed one this is sent.
-fn check(name: &str, base: &PodStatus, wanted: &PodStatus, expected: &Value) {
-    let sent = patch("u1", base, wanted).map_or(Value::Null, status_of);
+fn check(name: &str, base: &PodStatus, desired: &PodStatus, expected: &Value) {
+    let sent = patch("u1", base, desired).map_or(Value::Null, status_of);
     assert_eq!(sent, *expected, "{name}");
 }
 
@@ -85,7 +85,7 @@ fn conditions_are_sent_one_by_one() {
         conditions[0].message = Some("for now".to_owned());
         conditions.extend([condition("PodResizePending", "True"), condition("example.com/x", "True")]);
     });
-    let wanted = changed(|status| {
+    let desired = changed(|status| {
         let conditions = status.conditions.as_mut().unwrap();
         conditions[0].status = "False".to_owned();
         conditions[0].last_transition_time = Some(Time(at(9)));
@@ -99,7 +99,7 @@ fn conditions_are_sent_one_by_one() {
             { "type": "PodResizePending", "$patch": "delete" },
         ],
     });
-    check("what another owns stays", &base, &wanted, &expected);
+    check("what another owns stays", &base, &desired, &expected);
     let turned = changed(|status| status.conditions.as_mut().unwrap().reverse());
     check("their order says nothing", &running(), &turned, &Value::Null);
 }
@@ -250,11 +250,11 @@ fn any_status() -> impl Strategy<Value = PodStatus> {
 
 proptest! {
     #[test]
-    fn a_server_that_applies_it_has_what_was_wanted(base in any_status(), wanted in any_status()) {
-        let body = patch("u1", &base, &wanted);
+    fn a_server_that_applies_it_has_the_desired_status(base in any_status(), desired in any_status()) {
+        let body = patch("u1", &base, &desired);
         let after = apply(&base, body.as_ref());
-        prop_assert_eq!(patch("u1", &after, &wanted), None, "{:?}", body);
-        prop_assert_eq!(&after.phase, &wanted.phase);
-        prop_assert_eq!(after.pod_ips.unwrap_or_default(), wanted.pod_ips.unwrap_or_default());
+        prop_assert_eq!(patch("u1", &after, &desired), None, "{:?}", body);
+        prop_assert_eq!(&after.phase, &desired.phase);
+        prop_assert_eq!(after.pod_ips.unwrap_or_default(), desired.pod_ips.unwrap_or_default());
     }
 }

@@ -47,7 +47,7 @@ fn facts() -> (Pod, PodStatus) {
     (pod, status)
 }
 
-fn told(status: &PodStatus, kind: &str) -> (String, String, i64) {
+fn condition_of(status: &PodStatus, kind: &str) -> (String, String, i64) {
     let condition = find(status, kind).expect("it is there");
     let turned = condition.last_transition_time.as_ref().expect("it has a time").0;
     let message = condition.message.clone().unwrap_or_default();
@@ -60,9 +60,9 @@ fn the_last_container_that_gets_ready_makes_its_pod_ready_at_once() {
     let status = probed(&pod, &last, &"b-0".into(), Readiness, Success, at(9)).expect("it changed");
     assert!(status.container_statuses.as_ref().is_some_and(|all| all.iter().all(|one| one.ready)));
     for kind in [READY, CONTAINERS_READY] {
-        assert_eq!(told(&status, kind), ("True".to_owned(), String::new(), 9), "{kind}");
+        assert_eq!(condition_of(&status, kind), ("True".to_owned(), String::new(), 9), "{kind}");
     }
-    assert_eq!(told(&status, "PodScheduled").2, 1, "what isn't concerned stays");
+    assert_eq!(condition_of(&status, "PodScheduled").2, 1, "what isn't concerned stays");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_container_or_sidecar_that_fails_is_named_and_the_pod_was_not_ready_before()
     for (id, unready) in [("a-0", "[a b]"), ("s-0", "[s b]")] {
         let status = probed(&pod, &last, &id.into(), Readiness, Failure, at(9)).expect("it changed");
         let message = format!("containers with unready status: {unready}");
-        assert_eq!(told(&status, READY), ("False".to_owned(), message, 1), "{id}");
+        assert_eq!(condition_of(&status, READY), ("False".to_owned(), message, 1), "{id}");
     }
 }
 
@@ -81,11 +81,14 @@ fn a_closed_readiness_gate_keeps_a_pod_of_ready_containers_from_being_ready() {
     spec(&mut pod).readiness_gates =
         Some(vec![PodReadinessGate { condition_type: "example.com/open".to_owned() }]);
     let status = probed(&pod, &last, &"b-0".into(), Readiness, Success, at(9)).expect("it changed");
-    assert_eq!((told(&status, READY).0, told(&status, CONTAINERS_READY).0), ("False".into(), "True".into()));
+    assert_eq!(
+        (condition_of(&status, READY).0, condition_of(&status, CONTAINERS_READY).0),
+        ("False".into(), "True".into())
+    );
 }
 
 #[test]
-fn startup_is_told_of_the_container_alone() {
+fn startup_is_notified_of_the_container_alone() {
     let (pod, mut last) = facts();
     last.container_statuses.as_mut().expect("there").iter_mut().for_each(|one| one.started = Some(false));
     let status = probed(&pod, &last, &"b-0".into(), Startup, Success, at(9)).expect("it changed");

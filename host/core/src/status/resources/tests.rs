@@ -65,7 +65,7 @@ fn seen(shares: i64, quota: i64, memory: i64) -> Option<LinuxResources> {
 }
 
 #[test]
-fn what_the_runtime_enforces_is_told_where_the_spec_has_such_a_resource() {
+fn what_the_runtime_enforces_is_reported_where_the_spec_has_such_a_resource() {
     let both = || requirements(&[("cpu", "1"), ("memory", "64Mi")], &[("cpu", "2"), ("memory", "128Mi")]);
     let mebi = 1 << 20;
     let cases = [
@@ -92,7 +92,7 @@ fn what_the_runtime_enforces_is_told_where_the_spec_has_such_a_resource() {
         ),
         ("a spec without anything", requirements(&[], &[]), seen(2, 0, 0), requirements(&[], &[])),
         (
-            "too little to be told apart",
+            "too little to be distinguished",
             requirements(&[("cpu", "1m")], &[("cpu", "5m")]),
             seen(2, 1_000, 0),
             requirements(&[("cpu", "1m")], &[("cpu", "5m")]),
@@ -106,13 +106,13 @@ fn what_the_runtime_enforces_is_told_where_the_spec_has_such_a_resource() {
     ];
     for (name, allocated, seen, expected) in cases {
         // A spec that asks for memory or storage alone shows no CPU that no one asked for.
-        let mut told = in_force_of(allocated, seen);
+        let mut reported = in_force_of(allocated, seen);
         if !expected.requests.as_ref().is_some_and(|requests| requests.contains_key("cpu"))
-            && let Some(requests) = &mut told.requests
+            && let Some(requests) = &mut reported.requests
         {
             requests.remove("cpu");
         }
-        assert_eq!(told, expected, "{name}");
+        assert_eq!(reported, expected, "{name}");
     }
 }
 
@@ -136,8 +136,8 @@ fn what_the_runtime_does_not_say_stays_as_it_was_said() {
     );
     let newly_allocated = requirements(&[("cpu", "2")], &[("memory", "128Mi")]);
     let status = status_of(newly_allocated.clone(), None, true, Some(&old), &ResizeStatus::default());
-    let told = container_of(&status).resources.clone().unwrap();
-    assert_eq!(told, requirements(&[("cpu", "1")], &[("memory", "64Mi")]));
+    let reported = container_of(&status).resources.clone().unwrap();
+    assert_eq!(reported, requirements(&[("cpu", "1")], &[("memory", "64Mi")]));
     assert_eq!(container_of(&status).allocated_resources, newly_allocated.requests);
 }
 
@@ -172,12 +172,12 @@ fn a_pod_shows_its_sum_and_the_old_one_while_a_resize_is_under_way() {
 }
 
 #[test]
-fn a_user_is_told_with_its_groups() {
-    let told = user(&ContainerUser { uid: 1000, gid: 1001, supplemental_groups: vec![5, 6] });
-    let linux = told.linux.unwrap();
+fn a_user_is_reported_with_its_groups() {
+    let reported = user(&ContainerUser { uid: 1000, gid: 1001, supplemental_groups: vec![5, 6] });
+    let linux = reported.linux.unwrap();
     assert_eq!((linux.uid, linux.gid, linux.supplemental_groups), (1000, 1001, Some(vec![5, 6])));
-    let told = user(&ContainerUser { uid: 0, gid: 0, supplemental_groups: vec![] });
-    assert_eq!(told.linux.and_then(|linux| linux.supplemental_groups), None);
+    let reported = user(&ContainerUser { uid: 0, gid: 0, supplemental_groups: vec![] });
+    assert_eq!(reported.linux.and_then(|linux| linux.supplemental_groups), None);
 }
 
 #[test]
@@ -205,10 +205,14 @@ fn a_read_only_mount_says_whether_that_goes_all_the_way_down() {
             ..VolumeMount::default()
         };
         let container = Container { volume_mounts: Some(vec![mount]), ..Container::default() };
-        let told = volume_mounts(&container, supported).unwrap().remove(0);
-        assert_eq!((told.name.as_str(), told.mount_path.as_str()), ("v", "/v"));
-        assert_eq!(told.read_only, read_only.filter(|read_only| *read_only));
-        assert_eq!(told.recursive_read_only.as_deref(), expected, "{read_only:?} {asked:?} {propagation:?}");
+        let reported = volume_mounts(&container, supported).unwrap().remove(0);
+        assert_eq!((reported.name.as_str(), reported.mount_path.as_str()), ("v", "/v"));
+        assert_eq!(reported.read_only, read_only.filter(|read_only| *read_only));
+        assert_eq!(
+            reported.recursive_read_only.as_deref(),
+            expected,
+            "{read_only:?} {asked:?} {propagation:?}"
+        );
     }
     assert_eq!(volume_mounts(&Container::default(), true), None);
 }

@@ -73,7 +73,7 @@ fn ends(statuses: &Option<Vec<ContainerStatus>>) -> String {
 }
 
 #[test]
-fn containers_that_nobody_saw_end_count_as_killed_unless_the_pod_never_came_to_them() {
+fn containers_that_no_one_saw_end_count_as_killed_unless_the_pod_never_came_to_them() {
     // Last states of init and app containers; their ends.
     let table = [
         ("", "f", "", "1"),

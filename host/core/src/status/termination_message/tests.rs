@@ -62,13 +62,13 @@ fn containers_share_twelve_kibibytes_equally() {
 
 #[test]
 fn the_runtimes_words_come_before_the_containers() {
-    assert_eq!(told("", None, 100), None);
-    assert_eq!(told("", Some(""), 100), None);
-    assert_eq!(told("oom", None, 100).as_deref(), Some("oom"));
-    assert_eq!(told("", Some("bye"), 100).as_deref(), Some("bye"));
-    assert_eq!(told("oom", Some("bye"), 100).as_deref(), Some("oom: bye"));
-    assert_eq!(told("oom", Some("bye"), 6).as_deref(), Some("oom: b"));
-    assert_eq!(told("ééé", None, 3).as_deref(), Some("é"), "no character is cut in two");
+    assert_eq!(combined("", None, 100), None);
+    assert_eq!(combined("", Some(""), 100), None);
+    assert_eq!(combined("oom", None, 100).as_deref(), Some("oom"));
+    assert_eq!(combined("", Some("bye"), 100).as_deref(), Some("bye"));
+    assert_eq!(combined("oom", Some("bye"), 100).as_deref(), Some("oom: bye"));
+    assert_eq!(combined("oom", Some("bye"), 6).as_deref(), Some("oom: b"));
+    assert_eq!(combined("ééé", None, 3).as_deref(), Some("é"), "no character is cut in two");
 }
 
 proptest! {

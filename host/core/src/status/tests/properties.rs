@@ -6,7 +6,7 @@ use super::*;
 use crate::fixtures::instance;
 use crate::runtime::ContainerRunState;
 
-/// A pod with an init container, a sidecar, two app containers and an ephemeral one, and containers of it and a stranger
+/// A pod with an init container, a sidecar, two app containers and an ephemeral one, and containers of it and one of another pod
 /// in any states.
 fn any_observed(pod: &Pod, states: &[(usize, usize, i32)]) -> ObservedPod {
     let names = ["init", "sidecar", "a", "b", "debugger", "stray"];
@@ -42,7 +42,7 @@ fn of_every_kind(policy: &str) -> Pod {
 
 proptest! {
     #[test]
-    fn any_facts_give_a_status_that_keeps_what_was_told(
+    fn any_facts_give_a_status_that_keeps_what_was_reported(
         looks in prop::collection::vec(
             (prop::collection::vec((0..6usize, 0..4usize, 0..2i32), 0..8), any::<bool>()), 1..5),
         policy in prop_oneof![Just("Always"), Just("OnFailure"), Just("Never")],

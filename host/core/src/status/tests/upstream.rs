@@ -84,7 +84,7 @@ fn containers_that_vanished_leave_a_pod_running_unless_it_ends() {
 }
 
 #[test]
-fn a_terminal_phase_stays_whoever_told_it() {
+fn a_terminal_phase_stays_whichever_side_reported_it() {
     let succeeded = |status: &PodStatus| {
         assert_eq!(condition(status, "Initialized"), "True PodCompleted");
         assert_eq!(condition(status, "Ready"), "False PodCompleted");

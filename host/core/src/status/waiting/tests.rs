@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures::{pod, spec};
 
 #[test]
-fn a_crash_loop_is_told_in_upstreams_words() {
+fn a_crash_loop_is_reported_in_upstreams_words() {
     for (seconds, expected) in [(10, "10s"), (60, "1m0s"), (160, "2m40s"), (300, "5m0s")] {
         let waiting = Waiting::crash_loop(&pod("Always", &["a"]), "a", Duration::from_secs(seconds));
         let message = format!("back-off {expected} restarting failed container=a pod=web_ns(uid-1)");

@@ -16,8 +16,8 @@ fn at_server(status: &PodStatus, is_deleted: bool) -> AtServer<'_> {
 }
 
 /// Reported of a pod: it may run, or is finished, or neither.
-fn told(status: Option<&PodStatus>, may_run: bool, is_finished: bool) -> Told<'_> {
-    Told { status, may_run, is_finished, is_static: false }
+fn at_node(status: Option<&PodStatus>, may_run: bool, is_finished: bool) -> AtNode<'_> {
+    AtNode { status, may_run, is_finished, is_static: false }
 }
 
 fn show(write: &Write) -> String {
@@ -29,7 +29,7 @@ fn show(write: &Write) -> String {
 }
 
 #[test]
-fn an_end_is_told_then_the_object_goes() {
+fn an_end_is_reported_then_the_object_goes() {
     // At the server: phase, deleted. Reported: phase, may run, finished, static.
     type Case = (&'static str, bool, Option<&'static str>, bool, bool, bool, &'static str);
     let cases: [Case; 16] = [
@@ -60,9 +60,9 @@ fn an_end_is_told_then_the_object_goes() {
             let conditions = Some(Vec::<PodCondition>::new());
             PodStatus { conditions, ..status(phase) }
         });
-        let told = Told { is_static, ..told(tells.as_ref(), may_run, is_finished) };
-        let write = next_write(at_server(&status(phase), deleted), told, at(0));
-        assert_eq!(show(&write), expected, "{phase} {deleted} {told:?}");
+        let at_node = AtNode { is_static, ..at_node(tells.as_ref(), may_run, is_finished) };
+        let write = next_write(at_server(&status(phase), deleted), at_node, at(0));
+        assert_eq!(show(&write), expected, "{phase} {deleted} {at_node:?}");
     }
 }
 

@@ -8,11 +8,11 @@ use crate::node::NodeFacts;
 use std::sync::Arc;
 
 fn of(source: &str) -> Result<Vec<VolumeSetUp>, String> {
-    with(source, "", &Drawn::default())
+    with(source, "", &ReferencedObjects::default())
 }
 
 /// `pod` is more of the spec.
-fn with(source: &str, pod: &str, drawn: &Drawn) -> Result<Vec<VolumeSetUp>, String> {
+fn with(source: &str, pod: &str, referenced: &ReferencedObjects) -> Result<Vec<VolumeSetUp>, String> {
     let yaml = format!(
         "{{metadata: {{name: web, uid: u-1}},
            spec: {{{pod} volumes: [{{name: v, {source}}}],
@@ -21,12 +21,12 @@ fn with(source: &str, pod: &str, drawn: &Drawn) -> Result<Vec<VolumeSetUp>, Stri
     );
     let pod: Pod = serde_saphyr::from_str(&yaml).unwrap();
     let fields = PodFields { pod: &pod, pod_ips: &[], node: &NodeFacts::default() };
-    let wanted = set_ups(fields, drawn);
-    wanted.into_iter().map(|wanted| wanted.set_up.map_err(|error| error.to_string())).collect()
+    let desired = set_ups(fields, referenced);
+    desired.into_iter().map(|desired| desired.set_up.map_err(|error| error.to_string())).collect()
 }
 
 /// Two config maps, a secret and tokens; who is `unavailable` can't be asked for, and `refused` isn't for this node.
-fn cluster() -> Drawn {
+fn cluster() -> ReferencedObjects {
     fn found<T: serde::de::DeserializeOwned>(yaml: &str) -> Fetched<Arc<T>> {
         Fetched::Found(Arc::new(serde_saphyr::from_str(yaml).unwrap()))
     }
@@ -35,7 +35,7 @@ fn cluster() -> Drawn {
         audience: audience.map(str::to_owned),
         expiration_seconds,
     };
-    Drawn {
+    ReferencedObjects {
         config_maps: BTreeMap::from([
             (text("settings"), found("{data: {greeting: hello, name: web}, binaryData: {blob: AAEC}}")),
             (text(ROOT_CA), found("{data: {ca.crt: certificate}}")),
@@ -100,7 +100,7 @@ fn projected_sources_share_a_folder_and_the_last_of_a_path_counts() {
 }
 
 /// Plugin, medium, and a line for each file: path, content, mode and owner.
-fn drawn(source: &str, pod: &str) -> Result<(&'static str, FilesMedium, Vec<String>), String> {
+fn referenced(source: &str, pod: &str) -> Result<(&'static str, FilesMedium, Vec<String>), String> {
     match with(source, pod, &cluster())?.remove(0).kind {
         VolumeKind::Files { plugin, files, medium } => {
             let row = |file: VolumeFile| {
@@ -161,7 +161,7 @@ fn objects_become_files_of_their_keys_or_of_the_items() {
         ),
     ];
     for (source, plugin, medium, files) in cases {
-        let (found, kept, rows) = drawn(source, "").unwrap();
+        let (found, kept, rows) = referenced(source, "").unwrap();
         assert_eq!((found, kept), (format!("kubernetes.io~{plugin}").as_str(), medium), "{source}");
         assert_eq!(rows, files, "{source}");
     }
@@ -178,7 +178,7 @@ fn sources_of_a_projected_volume_come_in_their_order() {
         {configMap: {name: settings}},
         {secret: {name: keys, items: [{key: user, path: greeting, mode: 0o400}]}},
         {downwardAPI: {items: [{path: blob, fieldRef: {fieldPath: metadata.name}}]}}]}";
-    let (plugin, medium, rows) = drawn(source, "").unwrap();
+    let (plugin, medium, rows) = referenced(source, "").unwrap();
     assert_eq!((plugin, medium), ("kubernetes.io~projected", HIDDEN));
     let expected = [
         "blob web 444",
@@ -211,15 +211,15 @@ fn tokens_belong_to_the_one_user_of_the_pod() {
         (init("{}", "{runAsUser: 8}"), "token token 644"),
         (init("{runAsUser: 7, fsGroup: 5}", "{runAsUser: 8}"), "token token 600"),
     ] {
-        let (_, _, rows) = drawn(source, &pod).unwrap();
+        let (_, _, rows) = referenced(source, &pod).unwrap();
         assert_eq!(rows, ["ca.crt certificate 644", token], "{pod}");
     }
-    let error = drawn(source, &pod("{runAsUser: -1}"));
+    let error = referenced(source, &pod("{runAsUser: -1}"));
     assert_eq!(error, Err("runAsUser -1 is not a user id".to_owned()));
 }
 
 #[test]
-fn what_can_not_be_drawn_is_told_in_upstreams_words() {
+fn what_can_not_be_drawn_is_reported_in_upstreams_words() {
     let projected = |sources: &str| format!("projected: {{sources: [{sources}]}}");
     for (source, message) in [
         ("configMap: {name: gone}".to_owned(), "configmap \"gone\" not found"),
@@ -253,7 +253,7 @@ fn what_can_not_be_drawn_is_told_in_upstreams_words() {
             "volume v: invalid path \"../x\": must not contain '..'",
         ),
     ] {
-        assert_eq!(drawn(&source, ""), Err(message.to_owned()), "{source}");
+        assert_eq!(referenced(&source, ""), Err(message.to_owned()), "{source}");
     }
 }
 
@@ -280,7 +280,7 @@ fn paths_stay_below_the_volume_and_out_of_the_writers_names() {
 }
 
 #[test]
-fn a_value_that_can_not_be_had_is_told_by_its_file() {
+fn a_value_that_can_not_be_had_is_reported_by_its_file() {
     let error = of("downwardAPI: {items: [{path: x, fieldRef: {fieldPath: metadata.nothing}}]}");
     assert_eq!(error, Err("volume v: value of file \"x\"".to_owned()));
     let error = of("downwardAPI: {items: [{path: x}]}");

@@ -8,8 +8,8 @@ use crate::node::NodeFacts;
 fn of(yaml: &str) -> Result<Vec<VolumeSetUp>, String> {
     let pod: Pod = serde_saphyr::from_str(yaml).unwrap();
     let fields = PodFields { pod: &pod, pod_ips: &[], node: &NodeFacts::default() };
-    let wanted = set_ups(fields, &Drawn::default());
-    wanted.into_iter().map(|wanted| wanted.set_up.map_err(|error| error.to_string())).collect()
+    let desired = set_ups(fields, &ReferencedObjects::default());
+    desired.into_iter().map(|desired| desired.set_up.map_err(|error| error.to_string())).collect()
 }
 
 fn one(volume: &str, pod: &str) -> Result<VolumeSetUp, String> {
@@ -86,7 +86,7 @@ fn the_pods_group_owns_what_is_the_pods_and_not_what_is_the_hosts() {
 }
 
 #[test]
-fn a_volume_that_can_not_be_is_told_beside_those_that_can() {
+fn a_volume_that_can_not_be_is_reported_next_to_those_that_can() {
     let pod: Pod = serde_saphyr::from_str(
         "{spec: {volumes: [{name: a, configMap: {name: gone}}, {name: b, emptyDir: {}}, {name: c, nfs: {server: s, path: /}}],
                  containers: [{name: x, volumeMounts: [{name: a, mountPath: /a}, {name: b, mountPath: /b},
@@ -94,13 +94,13 @@ fn a_volume_that_can_not_be_is_told_beside_those_that_can() {
     )
     .unwrap();
     let fields = PodFields { pod: &pod, pod_ips: &[], node: &NodeFacts::default() };
-    let wanted = set_ups(fields, &Drawn::default());
-    let rows: Vec<(&str, Option<String>, bool)> = wanted
+    let desired = set_ups(fields, &ReferencedObjects::default());
+    let rows: Vec<(&str, Option<String>, bool)> = desired
         .iter()
-        .map(|wanted| {
-            let error = wanted.set_up.as_ref().err();
+        .map(|desired| {
+            let error = desired.set_up.as_ref().err();
             let about_content = error.is_some_and(VolumeSpecError::is_about_content);
-            (wanted.name.as_str(), error.map(ToString::to_string), about_content)
+            (desired.name.as_str(), error.map(ToString::to_string), about_content)
         })
         .collect();
     assert_eq!(

@@ -354,14 +354,14 @@ fn what_the_runtime_can_do_is_read_and_silence_is_no() {
         }),
         ..cri::StatusResponse::default()
     };
-    let told = runtime_status(answer).expect("well formed");
-    let shown: Vec<_> = told
+    let reported = runtime_status(answer).expect("well formed");
+    let shown: Vec<_> = reported
         .handlers
         .iter()
         .map(|h| (h.name.as_str(), h.recursive_read_only_mounts, h.user_namespaces))
         .collect();
     assert_eq!(shown, [("", true, true), ("kata", false, false)]);
-    assert!(told.supplemental_groups_policy);
+    assert!(reported.supplemental_groups_policy);
     let silent = runtime_status(cri::StatusResponse { status, ..cri::StatusResponse::default() });
     let silent = silent.expect("well formed");
     assert!(silent.handlers.is_empty() && !silent.supplemental_groups_policy);
@@ -391,8 +391,8 @@ fn events_name_their_pod_if_they_can() {
         Some(cri::PodSandboxStatus { metadata, ..cri::PodSandboxStatus::default() })
     };
     for (status, uid) in [(of("u-1"), Some("u-1")), (of(""), None), (None, None)] {
-        let told = runtime_event(event(status));
-        assert_eq!((told.uid, told.id.as_str()), (uid.map(PodUid::from), "c-1"));
+        let reported = runtime_event(event(status));
+        assert_eq!((reported.uid, reported.id.as_str()), (uid.map(PodUid::from), "c-1"));
     }
 }
 

@@ -301,7 +301,7 @@ fn security_of(change: impl FnOnce(&mut ContainerSpec)) -> cri::LinuxContainerSe
 }
 
 #[test]
-fn what_nobody_asks_for_is_left_to_the_runtime() {
+fn what_no_one_asks_for_is_left_to_the_runtime() {
     let sent = container_config(&ContainerSpec::default(), &SandboxSpec::default()).expect("no odd signal");
     assert_eq!(sent.stop_signal, 0);
     let linux = sent.linux.expect("always set");
@@ -425,7 +425,7 @@ fn a_pull_brings_its_credentials_and_its_pod() {
     assert_eq!(image.annotations["team"], "tills");
     assert_eq!(sent.sandbox_config, Some(sandbox_config(&sandbox())));
     let sent = sent.auth.expect("given");
-    let told = [
+    let reported = [
         sent.username,
         sent.password,
         sent.auth,
@@ -433,6 +433,6 @@ fn a_pull_brings_its_credentials_and_its_pod() {
         sent.identity_token,
         sent.registry_token,
     ];
-    assert_eq!(told, ["u", "p", "a", "s", "i", "r"]);
+    assert_eq!(reported, ["u", "p", "a", "s", "i", "r"]);
     assert_eq!(pull_image("app:1", None, &sandbox()).auth, None);
 }

@@ -54,8 +54,8 @@ async fn nothing_is_read_ahead_of_the_reader() {
     let mut taken = 0;
     // What the pipe takes, and then nothing more.
     while let Ok(written) = timeout(Duration::from_secs(1), theirs.write(&[b'x'; 4096])).await {
-        taken += written.expect("nobody closes it");
-        assert!(taken <= PIPE_BYTES + HEADER_BYTES_MAX, "{taken} bytes were taken though nobody reads them");
+        taken += written.expect("no one closes it");
+        assert!(taken <= PIPE_BYTES + HEADER_BYTES_MAX, "{taken} bytes were taken though no one reads them");
     }
     drop(body);
 }

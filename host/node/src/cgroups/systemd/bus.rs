@@ -60,7 +60,7 @@ pub(super) struct Systemd {
 struct Session {
     connection: Connection,
     release: u32,
-    /// Jobs that ended, from the task that hears of them. Closed with the connection.
+    /// Jobs that ended, from the task that receives them. Closed with the connection.
     ended: broadcast::Receiver<JobEnd>,
     /// Ends with this.
     _reader: JoinSet<()>,

@@ -139,7 +139,7 @@ fn a_folder_that_cannot_be_listed_changes_nothing() {
 }
 
 #[test]
-fn a_broken_file_is_not_told_again_after_its_folder_was_unreadable() {
+fn a_broken_file_is_not_reported_again_after_its_folder_was_unreadable() {
     let mut script = Script::new();
     script.expect(files(&[("/a", broken())]), "", &["/a InvalidManifest"]);
     script.expect(Listing::Unreadable("no".into()), "-", &["/pods FailedRead"]);
@@ -161,7 +161,7 @@ fn of_two_files_with_one_pod_the_first_by_path_wins_until_it_goes() {
 }
 
 #[test]
-fn what_is_no_file_is_told_once_and_takes_the_pods_of_the_file_it_was() {
+fn what_is_no_file_is_reported_once_and_takes_the_pods_of_the_file_it_was() {
     let mut script = Script::new();
     script.expect(files(&[("/a", manifest("a", "1"))]), "a-n 1", &[]);
     let odd = files(&[("/a", FileState::NoFile("is a pipe"))]);

@@ -32,7 +32,7 @@ fn unavailable() -> RuntimeError {
 #[async_trait]
 impl PodView for Pods {
     async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
-        let mut left = self.answers_after.lock().expect("nobody panics");
+        let mut left = self.answers_after.lock().expect("the lock is not poisoned");
         match left.checked_sub(1) {
             Some(fewer) => {
                 *left = fewer;

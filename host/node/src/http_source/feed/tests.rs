@@ -68,7 +68,7 @@ fn pods_are_static_ones_of_this_node() {
 }
 
 #[test]
-fn failures_keep_the_last_set_and_are_told_ever_more_seldom() {
+fn failures_keep_the_last_set_and_are_reported_ever_more_seldom() {
     let bad = Ok("kind: Pod\napiVersion: v1\nspec: {contaners: []}\n");
     check(&[
         (Err("refused"), "FailedRead"),
@@ -88,7 +88,7 @@ fn failures_keep_the_last_set_and_are_told_ever_more_seldom() {
 }
 
 #[test]
-fn an_answer_of_no_bytes_means_no_pods_and_is_told() {
+fn an_answer_of_no_bytes_means_no_pods_and_is_reported() {
     check(&[
         (Ok(""), "[] EmptyAnswer"),
         (Ok(""), "EmptyAnswer"),

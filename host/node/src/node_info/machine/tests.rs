@@ -66,7 +66,7 @@ fn the_distributions_name_is_read_in_any_quotes() {
 }
 
 #[test]
-fn both_cgroup_versions_and_none_are_told_apart() {
+fn both_cgroup_versions_and_none_are_distinguished() {
     let folder = tempfile::tempdir().expect("a folder");
     assert_eq!(cgroup_version(folder.path()), "none");
     std::fs::create_dir(folder.path().join("memory")).expect("made");

@@ -170,15 +170,15 @@ fn a_link_to_elsewhere_is_not_taken_for_what_is_there() {
 fn readers_see_the_old_files_until_the_new_ones_are_whole_and_owned() {
     let (_folder, volume) = volume();
     put(&volume, &[file("a", "1"), file("b", "1")]);
-    let told = Cell::new(0);
+    let reported = Cell::new(0);
     let own = |fresh: &Path| {
-        told.set(told.get() + 1);
+        reported.set(reported.get() + 1);
         assert_eq!((read(&volume, "a"), read(&volume, "b")), ("1".into(), "1".into()));
         assert_eq!((read(fresh, "a"), read(fresh, "b")), ("2".into(), "2".into()));
         Ok(())
     };
     write(&volume, &[file("a", "2"), file("b", "2")], at(1), own).expect("written");
-    assert_eq!((told.get(), read(&volume, "a")), (1, "2".into()));
+    assert_eq!((reported.get(), read(&volume, "a")), (1, "2".into()));
 }
 
 #[test]

@@ -7,12 +7,12 @@ use super::*;
 use HostPathCheck::*;
 
 /// What the check says, by its message.
-fn of(path: &Path, wanted: HostPathCheck) -> Result<(), String> {
-    check(path, wanted).map_err(|error| error.to_string().replace(&path.display().to_string(), "P"))
+fn of(path: &Path, required: HostPathCheck) -> Result<(), String> {
+    check(path, required).map_err(|error| error.to_string().replace(&path.display().to_string(), "P"))
 }
 
 #[test]
-fn a_path_is_what_its_type_says_or_the_difference_is_told() {
+fn a_path_is_what_its_type_says_or_the_difference_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("folder")).expect("made");
@@ -25,7 +25,7 @@ fn a_path_is_what_its_type_says_or_the_difference_is_told() {
         Err(format!("hostPath type check failed: P is not a {expected}, it's a {found}"))
     };
     let missing = || Err("hostPath P doesn't exist".to_owned());
-    for (name, wanted, expected) in [
+    for (name, required, expected) in [
         ("folder", Unset, Ok(())),
         ("gone", Unset, Ok(())),
         ("folder", Directory, Ok(())),
@@ -50,7 +50,7 @@ fn a_path_is_what_its_type_says_or_the_difference_is_told() {
         ("folder", BlockDevice, is_not("block device", "Directory")),
         ("gone", BlockDevice, missing()),
     ] {
-        assert_eq!(of(&at(name), wanted), expected, "{name} {wanted:?}");
+        assert_eq!(of(&at(name), required), expected, "{name} {required:?}");
     }
     let null = Path::new("/dev/null");
     assert_eq!(of(null, CharDevice), Ok(()));

@@ -9,7 +9,7 @@ async fn is_free(locks: &VolumeLocks, uid: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_somebody_works_on_waits_and_others_dont() {
+async fn a_pod_that_someone_works_on_waits_and_others_dont() {
     let locks = VolumeLocks::new();
     let hung = locks.acquire(&"a".into(), Part::Own).await;
     for _ in 0..3 {
@@ -33,7 +33,7 @@ async fn pods_without_end_take_no_more_threads_than_there_are() {
 }
 
 #[tokio::test]
-async fn pods_that_nobody_works_on_are_forgotten() {
+async fn pods_that_no_one_works_on_are_forgotten() {
     let locks = VolumeLocks::new();
     for pod in 0..1000 {
         drop(locks.acquire(&PodUid::from(format!("pod-{pod}")), Part::Own).await);

@@ -22,7 +22,7 @@ fn an_event_is_made_only_for_those_who_listen() {
 }
 
 #[tokio::test]
-async fn who_is_too_far_behind_is_told_so_and_holds_up_nobody() {
+async fn who_is_too_far_behind_gets_an_error_and_holds_up_no_one() {
     let events = Events::default();
     let (mut slow, mut fast) = (events.listen().expect("a place"), events.listen().expect("a place"));
     for number in 0..=EVENTS_MAX {

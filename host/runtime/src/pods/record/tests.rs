@@ -55,7 +55,7 @@ fn a_command_replaces_the_programs_name_and_arguments_follow() {
 }
 
 #[test]
-fn a_program_knows_its_hosts_name_unless_it_was_told_another() {
+fn a_program_knows_its_hosts_name_unless_it_was_reported_another() {
     let mut config = config("file:a.wasm", &[], &[]);
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(environment(&config, "web"), [pair("A", "1"), pair("HOSTNAME", "web")]);

@@ -60,7 +60,7 @@ fn logs_stay_in_the_sandboxs_folder() {
 }
 
 #[test]
-fn a_containers_life_is_told_in_the_cris_terms() {
+fn a_containers_life_is_reported_in_the_cris_terms() {
     let second = |second| Timestamp::from_second(second).expect("a time");
     let exit = Exit { code: 137, reason: ExitReason::OomKilled, message: "too much".to_owned() };
     for (life, expected) in [
@@ -91,7 +91,7 @@ fn a_containers_life_is_told_in_the_cris_terms() {
             life,
         };
         let status = container_status(&record);
-        let told = (
+        let reported = (
             status.state(),
             status.started_at,
             status.finished_at,
@@ -99,14 +99,14 @@ fn a_containers_life_is_told_in_the_cris_terms() {
             status.reason.as_str(),
             status.message.as_str(),
         );
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         assert_eq!((status.created_at, status.image_ref.as_str()), (1_000_000_000, "sha256:0"));
         assert_eq!(status.metadata, Some(cri::ContainerMetadata { name: "app".to_owned(), attempt: 2 }));
     }
 }
 
 #[test]
-fn a_failure_is_told_with_its_causes() {
+fn a_failure_is_reported_with_its_causes() {
     let error = ImageError::Compile {
         reference: "file:a.wasm".to_owned(),
         cause: CompileError::NotAComponent { found: "it is empty" },

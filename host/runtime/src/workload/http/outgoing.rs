@@ -107,8 +107,8 @@ async fn connect(network: Network, authority: &Authority) -> Result<TcpStream, E
     Err(failure)
 }
 
-async fn connect_to(network: Network, wanted: SocketAddr) -> Result<TcpStream, Error> {
-    let address = network.reach(wanted).map_err(|refusal| match refusal {
+async fn connect_to(network: Network, requested: SocketAddr) -> Result<TcpStream, Error> {
+    let address = network.reach(requested).map_err(|refusal| match refusal {
         Refusal::OutOfReach | Refusal::NotThePods => Error::DestinationIpProhibited,
         Refusal::NoIpv6 => Error::DestinationIpUnroutable,
     })?;

@@ -60,9 +60,9 @@ impl HostTcpSocket for Confined<'_> {
         &mut self,
         this: Resource<TcpSocket>,
         network: Resource<Network>,
-        wanted: IpSocketAddress,
+        requested: IpSocketAddress,
     ) -> SocketResult<()> {
-        let address = self.network.bind(SocketAddr::from(wanted)).map_err(error_code)?;
+        let address = self.network.bind(SocketAddr::from(requested)).map_err(error_code)?;
         HostTcpSocket::start_bind(&mut self.view, this, network, address.into()).await
     }
 
@@ -70,9 +70,9 @@ impl HostTcpSocket for Confined<'_> {
         &mut self,
         this: Resource<TcpSocket>,
         network: Resource<Network>,
-        wanted: IpSocketAddress,
+        requested: IpSocketAddress,
     ) -> SocketResult<()> {
-        let address = self.network.reach(SocketAddr::from(wanted)).map_err(error_code)?;
+        let address = self.network.reach(SocketAddr::from(requested)).map_err(error_code)?;
         self.bind_to_source(&this, &network)?;
         HostTcpSocket::start_connect(&mut self.view, this, network, address.into())
     }

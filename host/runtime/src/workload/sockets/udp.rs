@@ -24,9 +24,9 @@ impl udp_create_socket::Host for Confined<'_> {
 impl udp::Host for Confined<'_> {}
 
 impl Confined<'_> {
-    fn reach(&self, wanted: Option<IpSocketAddress>) -> SocketResult<Option<IpSocketAddress>> {
-        let Some(wanted) = wanted else { return Ok(None) };
-        Ok(Some(self.network.reach(SocketAddr::from(wanted)).map_err(error_code)?.into()))
+    fn reach(&self, requested: Option<IpSocketAddress>) -> SocketResult<Option<IpSocketAddress>> {
+        let Some(requested) = requested else { return Ok(None) };
+        Ok(Some(self.network.reach(SocketAddr::from(requested)).map_err(error_code)?.into()))
     }
 }
 
@@ -35,9 +35,9 @@ impl HostUdpSocket for Confined<'_> {
         &mut self,
         this: Resource<UdpSocket>,
         network: Resource<Network>,
-        wanted: IpSocketAddress,
+        requested: IpSocketAddress,
     ) -> SocketResult<()> {
-        let address = self.network.bind(SocketAddr::from(wanted)).map_err(error_code)?;
+        let address = self.network.bind(SocketAddr::from(requested)).map_err(error_code)?;
         HostUdpSocket::start_bind(&mut self.view, this, network, address.into()).await
     }
 

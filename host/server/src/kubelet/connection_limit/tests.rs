@@ -13,7 +13,7 @@ fn is_revoked(permit: &ConnectionPermit) -> bool {
 }
 
 #[tokio::test]
-async fn the_stranger_who_came_first_gives_way_and_who_is_known_stays() {
+async fn the_unauthenticated_client_that_came_first_gives_way_and_who_is_known_stays() {
     let limit = ConnectionLimit::new(3);
     let known = limit.take();
     known.keep();
@@ -40,7 +40,7 @@ async fn the_stranger_who_came_first_gives_way_and_who_is_known_stays() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_place_hears_of_the_first_that_is_left() {
+async fn who_waits_for_a_place_gets_the_first_that_is_left() {
     let limit = ConnectionLimit::new(1);
     let permit = limit.take();
     permit.keep();

@@ -3,20 +3,20 @@
 use super::*;
 
 /// Checks, verbose, excluded → code, words.
-type Told<'a> = (&'a [Check], bool, &'a [&'a str], StatusCode, &'a str);
+type HealthCase<'a> = (&'a [Check], bool, &'a [&'a str], StatusCode, &'a str);
 
 #[test]
-fn checks_are_told_as_upstream_tells_them() {
+fn checks_are_reported_as_upstream_tells_them() {
     let well: Vec<Check> = vec![("ping", Ok(())), ("log", Ok(()))];
     let sick: Vec<Check> = vec![("ping", Ok(())), ("syncloop", Err("it stands still".to_owned()))];
     let ok = StatusCode::OK;
     let failed = StatusCode::INTERNAL_SERVER_ERROR;
-    let told = "[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n";
-    let cases: [Told<'_>; 6] = [
+    let reported = "[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n";
+    let cases: [HealthCase<'_>; 6] = [
         (&well, false, &[], ok, "ok"),
         (&well, true, &[], ok, "[+]ping ok\n[+]log ok\nhealthz check passed\n"),
-        (&sick, false, &[], failed, told),
-        (&sick, true, &[], failed, told),
+        (&sick, false, &[], failed, reported),
+        (&sick, true, &[], failed, reported),
         (&sick, false, &["syncloop"], ok, "ok"),
         (&sick, true, &["syncloop"], ok, "[+]ping ok\n[+]syncloop excluded: ok\nhealthz check passed\n"),
     ];

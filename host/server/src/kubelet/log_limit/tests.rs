@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn what_strangers_cause_is_logged_now_and_then() {
+async fn what_unauthenticated_clients_cause_is_logged_now_and_then() {
     let log_limit = LogLimit::default();
     let mut logged = Vec::new();
     for _ in 0..3 {

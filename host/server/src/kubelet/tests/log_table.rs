@@ -43,8 +43,8 @@ async fn begin(world: &World, query: &str) -> Response<Incoming> {
 }
 
 /// Reads until this came.
-async fn until(response: &mut Response<Incoming>, seen: &mut String, wanted: &str) {
-    while !seen.ends_with(wanted) {
+async fn until(response: &mut Response<Incoming>, seen: &mut String, awaited: &str) {
+    while !seen.ends_with(awaited) {
         let frame = soon(response.body_mut().frame()).await.expect("not the end").unwrap();
         seen.push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
     }
@@ -76,7 +76,7 @@ async fn a_log_is_shown_as_the_query_wants_it() {
 }
 
 #[tokio::test]
-async fn what_has_no_log_is_told_in_upstreams_words() {
+async fn what_has_no_log_is_reported_in_upstreams_words() {
     let world = world().await;
     let get = async |path: &str| {
         let answer = soon(world.get(path)).await;

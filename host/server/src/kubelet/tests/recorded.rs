@@ -27,11 +27,11 @@ struct Recording {
 #[derive(Deserialize)]
 struct Exchange {
     command: String,
-    node: Asked,
+    node: RecordedRequest,
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct RecordedRequest {
     method: String,
     target: String,
     headers: BTreeMap<String, Vec<String>>,
@@ -69,7 +69,7 @@ async fn upgrade(mut stream: TcpStream) {
 }
 
 /// Sends it as it was recorded, as the API server; the answer's code, and what it says of a failure.
-async fn ask(world: &World, method: &str, target: &str, asked: &Asked) -> (u16, String) {
+async fn ask(world: &World, method: &str, target: &str, asked: &RecordedRequest) -> (u16, String) {
     let api_server = world.ca.sign(Some("admin"), "system:masters", 2099);
     let stream = world.tls(Some(&api_server), "http/1.1").await;
     let mut request = Request::builder().method(method).uri(target).header("host", "10.250.0.1:10250");
@@ -119,14 +119,14 @@ async fn what_an_api_server_was_seen_to_ask_is_answered() {
     }
     assert!(upgraded > 0);
     let asked = world.cluster.asked.lock().unwrap().join("\n");
-    for wanted in [
+    for awaited in [
         "exec c-2 [\"echo\", \"hi\"] StreamOptions { stdin: false, stdout: true, stderr: true, tty: false }",
         "exec c-2 [\"cat\"] StreamOptions { stdin: true, stdout: true, stderr: true, tty: false }",
         "exec c-2 [\"sh\", \"-c\", \"stty size\"] StreamOptions { stdin: true, stdout: true, stderr: false, tty: true }",
         "attach c-2 StreamOptions { stdin: true, stdout: true, stderr: true, tty: false }",
         "attach c-2 StreamOptions { stdin: false, stdout: true, stderr: true, tty: false }",
     ] {
-        assert!(asked.contains(wanted), "{wanted} isn't in {asked}");
+        assert!(asked.contains(awaited), "{awaited} isn't in {asked}");
     }
     world.stop().await;
 }

@@ -53,7 +53,7 @@ async fn code(world: &World, method: &str, path: &str, who: &Who) -> u16 {
 }
 
 #[tokio::test]
-async fn every_path_is_refused_to_whoever_may_not_and_open_to_whoever_may() {
+async fn every_path_is_refused_to_the_unauthorized_and_open_to_the_authorized() {
     let world = world(SetUp::default()).await;
     let other = Ca::new("others");
     let by_certificate = |user, group| Who::certificate(world.ca.sign(user, group, 2030));
@@ -64,9 +64,9 @@ async fn every_path_is_refused_to_whoever_may_not_and_open_to_whoever_may() {
         let who = [
             ("nothing", Who::default(), 401),
             ("an unknown token", Who::token("x"), 401),
-            ("a token that nobody reviews", Who::token("unreviewed"), 401),
+            ("a token that no one reviews", Who::token("unreviewed"), 401),
             ("a token without rights", Who::token("nobody"), 403),
-            ("a token whose rights nobody knows", Who::token("riddle"), 500),
+            ("a token whose rights no one knows", Who::token("riddle"), 500),
             ("a token that may read", Who::token("reader"), read),
             ("a token that may do everything", Who::token("admin"), open),
             ("a certificate that may do everything", by_certificate(Some("admin"), "system:masters"), open),
@@ -244,14 +244,14 @@ async fn http2_is_spoken_side_by_side() {
 }
 
 #[tokio::test]
-async fn strangers_that_say_nothing_do_not_shut_out_others() {
+async fn unauthenticated_clients_that_say_nothing_do_not_shut_out_others() {
     let world = world(SetUp::default()).await;
     let node = Who::certificate(world.ca.sign(Some("admin"), "system:masters", 2030));
     // One that is known and lies idle, before all the others.
     let mut known = soon(world.tls(node.credentials.as_ref(), "http/1.1")).await;
-    let mut strangers = Vec::new();
+    let mut clients = Vec::new();
     for _ in 0..CONNECTIONS_MAX + 8 {
-        strangers.push(soon(tokio::net::TcpStream::connect(world.address)).await.unwrap());
+        clients.push(soon(tokio::net::TcpStream::connect(world.address)).await.unwrap());
     }
     assert_eq!(code(&world, "GET", "/pods", &node).await, 200);
     assert_eq!(code(&world, "GET", "/pods", &Who::token("admin")).await, 200);
@@ -262,14 +262,14 @@ async fn strangers_that_say_nothing_do_not_shut_out_others() {
     soon(known.read_to_string(&mut said)).await.unwrap();
     assert!(said.starts_with("HTTP/1.1 200"), "{said}");
     // The first connection gave way.
-    assert_eq!(soon(strangers[0].read(&mut [0])).await.unwrap_or(0), 0);
+    assert_eq!(soon(clients[0].read(&mut [0])).await.unwrap_or(0), 0);
     // The stop would wait for them.
-    drop(strangers);
+    drop(clients);
     world.stop().await;
 }
 
 #[tokio::test]
-async fn the_heads_of_strangers_are_short_and_those_of_the_api_server_may_be_long() {
+async fn the_heads_of_unauthenticated_clients_are_short_and_those_of_the_api_server_may_be_long() {
     let world = world(SetUp::default()).await;
     let node = Who::certificate(world.ca.sign(Some("admin"), "system:masters", 2030));
     let filling = "x".repeat(700_000);
@@ -280,12 +280,12 @@ async fn the_heads_of_strangers_are_short_and_those_of_the_api_server_may_be_lon
     let mut said = [0; 12];
     soon(server.read_exact(&mut said)).await.unwrap();
     assert_eq!(&said, b"HTTP/1.1 200");
-    let mut stranger = soon(world.tls(None, "http/1.1")).await;
+    let mut other_client = soon(world.tls(None, "http/1.1")).await;
     // It may break off before it was read.
-    let _ = soon(stranger.write_all(head.as_bytes())).await;
-    let _ = soon(stranger.flush()).await;
+    let _ = soon(other_client.write_all(head.as_bytes())).await;
+    let _ = soon(other_client.flush()).await;
     let mut said = Vec::new();
-    let _ = soon(stranger.read_to_end(&mut said)).await;
+    let _ = soon(other_client.read_to_end(&mut said)).await;
     let said = String::from_utf8_lossy(&said).into_owned();
     assert!(said.is_empty() || said.starts_with("HTTP/1.1 431"), "{said}");
     world.stop().await;

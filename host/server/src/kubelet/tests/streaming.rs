@@ -96,13 +96,13 @@ async fn bytes_go_both_ways_and_ends_are_passed_on() {
     let head = head.lock().unwrap().to_ascii_lowercase();
     let lines: Vec<&str> = head.lines().collect();
     assert_eq!(lines[0], "post /exec/token-1 http/1.1");
-    for wanted in [
+    for expected in [
         "connection: upgrade",
         "upgrade: spdy/3.1",
         "x-stream-protocol-version: v4.channel.k8s.io",
         "x-forwarded-for: 10.0.0.1",
     ] {
-        assert!(lines.contains(&wanted), "{wanted} isn't in {lines:?}");
+        assert!(lines.contains(&expected), "{expected} isn't in {lines:?}");
     }
     assert!(!head.contains("admin"), "the token stays here: {head}");
     let asked = world.cluster.asked.lock().unwrap().clone();
@@ -150,7 +150,7 @@ async fn an_answer_that_is_no_upgrade_is_passed_on() {
 }
 
 #[tokio::test]
-async fn what_leads_nowhere_is_told() {
+async fn what_leads_nowhere_is_reported() {
     let world = world(SetUp::default(), "https://127.0.0.1:1/exec/token-1".to_owned()).await;
     let ask = async |path: &str, upgrade: &str| {
         let answer = soon(ask(&world, Method::POST, path, upgrade)).await;

@@ -116,7 +116,7 @@ impl rustls::time_provider::TimeProvider for Then {
 }
 
 /// What came back.
-pub(super) struct Answer {
+pub(super) struct Reply {
     pub(super) code: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: String,
@@ -203,18 +203,18 @@ impl World {
     }
 
     /// One request over TLS with these credentials.
-    pub(super) async fn ask(&self, method: Method, path: &str, who: &Who) -> Answer {
+    pub(super) async fn ask(&self, method: Method, path: &str, who: &Who) -> Reply {
         let stream = self.tls(who.credentials.as_ref(), "http/1.1").await;
         answer(send(stream, request(method, path, &who.token)).await).await
     }
 
     /// As a user who may do everything.
-    pub(super) async fn get(&self, path: &str) -> Answer {
+    pub(super) async fn get(&self, path: &str) -> Reply {
         self.ask(Method::GET, path, &Who::token("admin")).await
     }
 
     /// One request in the clear.
-    pub(super) async fn plain(address: SocketAddr, path: &str) -> Answer {
+    pub(super) async fn plain(address: SocketAddr, path: &str) -> Reply {
         let stream = TcpStream::connect(address).await.unwrap();
         answer(send(stream, request(Method::GET, path, &None)).await).await
     }
@@ -267,8 +267,8 @@ pub(super) async fn send(
     answer
 }
 
-async fn answer(response: Response<Incoming>) -> Answer {
+async fn answer(response: Response<Incoming>) -> Reply {
     let (parts, body) = response.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
-    Answer { code: parts.status, headers: parts.headers, body: String::from_utf8(body.into()).unwrap() }
+    Reply { code: parts.status, headers: parts.headers, body: String::from_utf8(body.into()).unwrap() }
 }

@@ -49,12 +49,12 @@ fn a_certificate_is_made_once_and_again_before_it_ends() {
     drop(ServerTls::open(options, clock.clone()).unwrap());
     assert_eq!(fs::read(at("kubelet.crt")).unwrap(), first);
     *clock.0.lock().unwrap() += SignedDuration::from_hours(24 * 10);
-    assert!(tls.look().unwrap(), "it is made anew, and used");
+    assert!(tls.look().unwrap(), "it is made again, and used");
     assert_ne!(fs::read(at("kubelet.crt")).unwrap(), first);
 }
 
 #[test]
-fn files_that_change_are_read_anew_and_bad_ones_are_not_used() {
+fn files_that_change_are_read_again_and_bad_ones_are_not_used() {
     let (folder, made, clock) = set_up();
     drop(ServerTls::open(made, clock.clone()).unwrap());
     let at = |name: &str| folder.path().join(name);

@@ -34,7 +34,7 @@ fn streaming_urls_lead_to_where_the_runtime_listens() {
 }
 
 #[test]
-fn the_token_of_a_streaming_url_is_never_told() {
+fn the_token_of_a_streaming_url_is_never_reported() {
     let cases = [
         ("http://127.0.0.1:1234/exec/secret", "http://127.0.0.1:1234"),
         ("http://:1234/exec/secret?x=http://a", "http://:1234"),
@@ -121,7 +121,7 @@ async fn one_end_gives_the_other_way_a_while() {
 
 /// A streaming server that has sent all closes, whether or not its client has said all.
 #[tokio::test(start_paused = true)]
-async fn last_words_are_heard_by_who_still_talks() {
+async fn the_last_output_reaches_a_client_that_still_sends() {
     // What is on its way to the sender doesn't fit at once.
     let (mut sender, left) = duplex(16);
     let (right, mut backend) = duplex(1024);
@@ -129,8 +129,8 @@ async fn last_words_are_heard_by_who_still_talks() {
     backend.write_all(&words).await.expect("room");
     drop(backend);
     sender.write_all(b"late").await.expect("room");
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     let carried = both_ways(left, right, Duration::from_hours(4));
-    let (read, ()) = tokio::join!(sender.read_to_end(&mut heard), carried);
-    assert_eq!((read.expect("an end"), heard == words), (512, true));
+    let (read, ()) = tokio::join!(sender.read_to_end(&mut received), carried);
+    assert_eq!((read.expect("an end"), received == words), (512, true));
 }

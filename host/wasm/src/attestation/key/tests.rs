@@ -29,14 +29,18 @@ fn keys_of_openssl_are_read_and_belong_together() {
     assert_eq!(private.public(), public);
     assert_eq!(public.id(), KEY_ID);
     assert_eq!(public.to_pem(), PUBLIC_PEM);
-    let told = format!("# of the build server\r\n{}", PUBLIC_PEM.replace('\n', "\r\n"));
-    assert_eq!(PublicKey::from_pem(told.as_bytes()), Ok(public), "text around it, and other ends of lines");
+    let reported = format!("# of the build server\r\n{}", PUBLIC_PEM.replace('\n', "\r\n"));
+    assert_eq!(
+        PublicKey::from_pem(reported.as_bytes()),
+        Ok(public),
+        "text around it, and other ends of lines"
+    );
     assert!(public.verifies(b"words", &private.sign(b"words")));
     assert!(!public.verifies(b"other words", &private.sign(b"words")));
 }
 
 #[test]
-fn what_is_no_such_key_is_told_from_one() {
+fn what_is_no_such_key_is_reported_from_one() {
     let public = |text: &str| PublicKey::from_pem(text.as_bytes()).expect_err(text);
     let private = |text: &str| SigningKey::from_pem(text.as_bytes()).expect_err(text);
     assert_eq!(public(PRIVATE_PEM), KeyError::Private);
@@ -66,11 +70,11 @@ fn what_is_no_such_key_is_told_from_one() {
 #[test]
 fn a_key_that_is_printed_for_debugging_does_not_tell_itself() {
     let key = SigningKey::from_pem(PRIVATE_PEM.as_bytes()).expect("a private key");
-    let told = format!("{key:?}");
-    assert!(told.contains(KEY_ID) && !told.contains("hkST"), "{told}");
+    let reported = format!("{key:?}");
+    assert!(reported.contains(KEY_ID) && !reported.contains("hkST"), "{reported}");
     assert_eq!(
-        told.len(),
+        reported.len(),
         format!("SigningKey {{ public: \"{KEY_ID}\", .. }}").len(),
-        "nothing else: {told}"
+        "nothing else: {reported}"
     );
 }

@@ -44,16 +44,16 @@ fn signed(conformance: Conformance) -> Vec<u8> {
     Statement::new("tags.wasm", DIGEST, conformance).sign(&key(1))
 }
 
-fn wanted() -> Requirements<'static> {
+fn required() -> Requirements<'static> {
     Requirements { digest: DIGEST, roles: &["admission"], kit_version: None, failed_too: false }
 }
 
-fn refused(envelope: &[u8], wanted: &Requirements<'_>) -> VerifyError {
-    verify(envelope, &[key(1).public()], wanted).expect_err("refused")
+fn refused(envelope: &[u8], required: &Requirements<'_>) -> VerifyError {
+    verify(envelope, &[key(1).public()], required).expect_err("refused")
 }
 
 fn check(envelope: &[u8], expected: &Expect) {
-    expected.assert_eq(&refused(envelope, &wanted()).to_string());
+    expected.assert_eq(&refused(envelope, &required()).to_string());
 }
 
 /// An envelope around any payload, signed in earnest.
@@ -79,7 +79,7 @@ fn stated(change: impl Fn(&mut Value)) -> Vec<u8> {
 #[test]
 fn a_good_report_tells_who_signed_it_and_what_it_says() {
     let (own, other) = (key(1).public(), key(2).public());
-    let accepted = verify(&signed(good()), &[other, own], &wanted()).expect("accepted");
+    let accepted = verify(&signed(good()), &[other, own], &required()).expect("accepted");
     let expected = Accepted {
         key_id: own.id(),
         key_index: 1,
@@ -124,9 +124,9 @@ fn the_envelope_is_what_others_read() {
 #[test]
 fn another_components_report_does_not_count() {
     let other = "0".repeat(64);
-    let wanted = Requirements { digest: &other, ..wanted() };
+    let required = Requirements { digest: &other, ..required() };
     expect![[r#"it is about "tags.wasm" (sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08), not about this component (sha256:0000000000000000000000000000000000000000000000000000000000000000)"#]]
-        .assert_eq(&refused(&signed(good()), &wanted).to_string());
+        .assert_eq(&refused(&signed(good()), &required).to_string());
     check(
         &stated(|statement| statement["subject"] = json!([])),
         &expect![
@@ -134,7 +134,7 @@ fn another_components_report_does_not_count() {
         ],
     );
     let without = stated(|statement| statement["subject"][0]["digest"] = json!({"sha512": DIGEST}));
-    assert!(matches!(refused(&without, &self::wanted()), VerifyError::OtherComponent { .. }));
+    assert!(matches!(refused(&without, &self::required()), VerifyError::OtherComponent { .. }));
 }
 
 #[test]
@@ -143,39 +143,39 @@ fn one_of_several_subjects_is_enough() {
         let own = statement["subject"][0].clone();
         statement["subject"] = json!([{"name": "other.wasm", "digest": {"sha256": "0"}}, own]);
     });
-    assert!(verify(&several, &[key(1).public()], &wanted()).is_ok());
+    assert!(verify(&several, &[key(1).public()], &required()).is_ok());
 }
 
 #[test]
 fn signatures_of_other_keys_do_not_count() {
     let envelope = signed(good());
-    let error = verify(&envelope, &[key(2).public(), key(3).public()], &wanted()).expect_err("refused");
+    let error = verify(&envelope, &[key(2).public(), key(3).public()], &required()).expect_err("refused");
     assert_eq!(error, VerifyError::UnknownKey { found: vec![key(1).public().id()] });
     assert!(error.to_string().contains(&key(1).public().id()[..12]), "{error}");
-    assert!(matches!(verify(&envelope, &[], &wanted()), Err(VerifyError::UnknownKey { .. })));
+    assert!(matches!(verify(&envelope, &[], &required()), Err(VerifyError::UnknownKey { .. })));
     // The id is a hint: who names a key that counts hasn't signed with it.
     let claimed = forged(|envelope| envelope["signatures"][0]["sig"] = json!(STANDARD.encode([7; 64])));
-    assert_eq!(refused(&claimed, &wanted()), VerifyError::Signature { key: key(1).public().id() });
-    check(&forged(|envelope| envelope["signatures"] = json!([])), &expect!["nobody has signed it"]);
+    assert_eq!(refused(&claimed, &required()), VerifyError::Signature { key: key(1).public().id() });
+    check(&forged(|envelope| envelope["signatures"] = json!([])), &expect!["it has no signature"]);
 }
 
 #[test]
-fn a_signature_without_a_keys_name_or_beside_others_counts() {
+fn a_signature_without_a_keys_name_or_next_to_others_counts() {
     let unnamed = forged(|envelope| {
         envelope["signatures"][0].as_object_mut().expect("an object").remove("keyid");
     });
-    assert!(verify(&unnamed, &[key(1).public()], &wanted()).is_ok());
-    let beside = forged(|envelope| {
+    assert!(verify(&unnamed, &[key(1).public()], &required()).is_ok());
+    let additional = forged(|envelope| {
         let own = envelope["signatures"][0].clone();
         envelope["signatures"] = json!([{"keyid": "someone", "sig": "AAAA"}, own]);
     });
-    assert!(verify(&beside, &[key(1).public()], &wanted()).is_ok());
+    assert!(verify(&additional, &[key(1).public()], &required()).is_ok());
     // Both alphabets of Base64 are read.
     let url_safe = forged(|envelope| {
         let payload = STANDARD.decode(envelope["payload"].as_str().expect("a text")).expect("Base64");
         envelope["payload"] = json!(URL_SAFE_NO_PAD.encode(payload));
     });
-    assert!(verify(&url_safe, &[key(1).public()], &wanted()).is_ok());
+    assert!(verify(&url_safe, &[key(1).public()], &required()).is_ok());
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn what_was_changed_after_it_was_signed_does_not_count() {
         let text = String::from_utf8(payload).expect("text").replace("\"failed\":0", "\"failed\":1");
         envelope["payload"] = json!(STANDARD.encode(text));
     });
-    assert!(matches!(refused(&other, &wanted()), VerifyError::Signature { .. }));
+    assert!(matches!(refused(&other, &required()), VerifyError::Signature { .. }));
     check(
         &forged(|envelope| envelope["payloadType"] = json!("application/vnd.cyclonedx+json")),
         &expect![[r#"its payload is "application/vnd.cyclonedx+json", no application/vnd.in-toto+json"#]],
@@ -210,7 +210,7 @@ fn statements_of_another_kind_do_not_count() {
     let without = stated(|statement| {
         statement["predicate"].as_object_mut().expect("an object").remove("passed");
     });
-    assert!(matches!(refused(&without, &wanted()), VerifyError::Statement { line: 1, .. }));
+    assert!(matches!(refused(&without, &required()), VerifyError::Statement { line: 1, .. }));
 }
 
 #[test]
@@ -227,35 +227,35 @@ fn a_report_of_failures_counts_only_where_that_is_enough() {
         &signed(failed.clone()),
         &expect!["the kit found something wrong with the component: 2 of 8 checks failed"],
     );
-    let too = Requirements { failed_too: true, ..wanted() };
+    let too = Requirements { failed_too: true, ..required() };
     let accepted = verify(&signed(failed.clone()), &[key(1).public()], &too).expect("accepted");
     assert!(!accepted.passed);
     // One that says it passed and counts failures contradicts itself.
     assert!(matches!(
-        refused(&signed(Conformance { passed: true, ..failed }), &wanted()),
+        refused(&signed(Conformance { passed: true, ..failed }), &required()),
         VerifyError::Failed { .. }
     ));
     assert!(matches!(
-        refused(&signed(Conformance { passed: false, ..good() }), &wanted()),
+        refused(&signed(Conformance { passed: false, ..good() }), &required()),
         VerifyError::Failed { failed: 0, .. }
     ));
 }
 
 #[test]
 fn the_kit_must_be_new_enough_and_have_tried_each_role() {
-    let newer = Requirements { kit_version: "0.2.0".parse().ok(), ..wanted() };
+    let newer = Requirements { kit_version: "0.2.0".parse().ok(), ..required() };
     expect!["it is by kit 0.1.0, and kit 0.2.0 is the oldest that counts"]
         .assert_eq(&refused(&signed(good()), &newer).to_string());
     let strange = signed(Conformance { kit_version: "tomorrow".to_owned(), ..good() });
     assert!(matches!(refused(&strange, &newer), VerifyError::KitTooOld { .. }));
-    let same = Requirements { kit_version: "0.1.0".parse().ok(), ..wanted() };
+    let same = Requirements { kit_version: "0.1.0".parse().ok(), ..required() };
     assert!(verify(&signed(good()), &[key(1).public()], &same).is_ok());
-    let both = Requirements { roles: &["admission", "probe"], ..wanted() };
+    let both = Requirements { roles: &["admission", "probe"], ..required() };
     expect!["the component wasn't tried as probe, only as admission"]
         .assert_eq(&refused(&signed(good()), &both).to_string());
     let none = signed(Conformance { roles: Vec::new(), ..good() });
     expect!["the component wasn't tried as admission, only as nothing"]
-        .assert_eq(&refused(&none, &wanted()).to_string());
+        .assert_eq(&refused(&none, &required()).to_string());
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn a_part_of_the_kit_is_not_enough() {
     check(&signed(partial), &expect!["it is of a part of the kit only, without hostile, budget"]);
     let mut later = good();
     later.checks.insert("side-channels".to_owned(), Checks::default());
-    assert!(verify(&signed(later), &[key(1).public()], &wanted()).is_ok(), "a later kit's layer");
+    assert!(verify(&signed(later), &[key(1).public()], &required()).is_ok(), "a later kit's layer");
 }
 
 #[test]
@@ -284,12 +284,12 @@ fn sizes_and_numbers_are_bounded() {
         &expect!["it is damaged: its payload or a signature isn't Base64"],
     );
     let long = forged(|envelope| envelope["payloadType"] = json!("\u{1b}[2J".repeat(1000)));
-    let told = refused(&long, &wanted()).to_string();
-    assert!(told.len() < 400 && !told.contains('\u{1b}'), "{told}");
+    let message = refused(&long, &required()).to_string();
+    assert!(message.len() < 400 && !message.contains('\u{1b}'), "{message}");
 }
 
 #[test]
-fn what_a_report_is_about_can_be_told_without_a_key() {
+fn what_a_report_is_about_is_known_without_a_key() {
     assert_eq!(subjects(&signed(good())), Ok(vec![("tags.wasm".to_owned(), DIGEST.to_owned())]));
     assert!(subjects(b"{}").is_err());
 }
@@ -302,7 +302,7 @@ fn of_several_reasons_the_one_that_came_nearest_is_the_largest() {
         VerifyError::UnknownKey { found: Vec::new() },
         VerifyError::Signature { key: String::new() },
         VerifyError::Statement { line: 1, column: 1 },
-        VerifyError::OtherComponent { wanted: String::new(), found: Vec::new() },
+        VerifyError::OtherComponent { required: String::new(), found: Vec::new() },
         VerifyError::RoleNotTested { role: String::new(), tested: Vec::new() },
         VerifyError::Failed { failed: 1, checks: 2 },
     ];
@@ -312,7 +312,7 @@ fn of_several_reasons_the_one_that_came_nearest_is_the_largest() {
 proptest! {
     #[test]
     fn whatever_bytes_come_they_are_refused_and_nothing_breaks(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        prop_assert!(verify(&bytes, &[key(1).public()], &wanted()).is_err());
+        prop_assert!(verify(&bytes, &[key(1).public()], &required()).is_err());
     }
 
     /// The position counts whole letters of the payload and the signature; what stands around them is no part of the report.
@@ -324,6 +324,6 @@ proptest! {
             payload[at] ^= 1 << bit;
             envelope["payload"] = json!(STANDARD.encode(payload));
         });
-        prop_assert!(verify(&changed, &[key(1).public()], &wanted()).is_err());
+        prop_assert!(verify(&changed, &[key(1).public()], &required()).is_err());
     }
 }

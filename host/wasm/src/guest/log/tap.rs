@@ -8,11 +8,11 @@ use tracing::Level;
 use super::{FIELD_BYTES_MAX, FIELDS_MAX, Line, MESSAGE_BYTES_MAX, printable};
 
 /// How many lines are kept; the oldest go first.
-pub const HEARD_MAX: usize = 1024;
+pub const CAPTURED_LINES_MAX: usize = 1024;
 
 /// A line of a plugin's, within the bounds that the node's log has for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeardLine {
+pub struct CapturedLine {
     /// `trace`, `debug`, `info`, `warn` or `error`, as the contract names them.
     pub level: &'static str,
     /// At most 2 KiB, control characters escaped.
@@ -21,29 +21,29 @@ pub struct HeardLine {
     pub fields: Vec<(String, String)>,
 }
 
-/// Keeps the newest lines. Clones hear the same.
+/// Keeps the newest lines. Clones receive the same lines.
 #[derive(Clone, Debug, Default)]
-pub struct LogTap(Arc<Mutex<VecDeque<HeardLine>>>);
+pub struct LogTap(Arc<Mutex<VecDeque<CapturedLine>>>);
 
 impl LogTap {
-    /// Lines since this was last called, at most [`HEARD_MAX`] lines.
-    pub fn take(&self) -> Vec<HeardLine> {
+    /// Lines since this was last called, at most [`CAPTURED_LINES_MAX`] lines.
+    pub fn take(&self) -> Vec<CapturedLine> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }
 
     pub(super) fn hear(&self, line: &Line) {
         let field = |text: &str| printable(text, FIELD_BYTES_MAX);
         let fields = line.fields.iter().take(FIELDS_MAX);
-        let heard = HeardLine {
+        let captured = CapturedLine {
             level: level(line.level),
             message: printable(&line.message, MESSAGE_BYTES_MAX),
             fields: fields.map(|(name, value)| (field(name), field(value))).collect(),
         };
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == HEARD_MAX {
+        if lines.len() == CAPTURED_LINES_MAX {
             lines.pop_front();
         }
-        lines.push_back(heard);
+        lines.push_back(captured);
     }
 }
 

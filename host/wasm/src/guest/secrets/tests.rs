@@ -7,7 +7,7 @@ fn secrets(pairs: &[(&str, &str)]) -> BTreeMap<String, Arc<[u8]>> {
 }
 
 #[test]
-fn only_granted_secrets_are_told_and_always_the_newest() {
+fn only_granted_secrets_are_reported_and_always_the_newest() {
     let all = Arc::new(Secrets::default());
     all.replace(secrets(&[("redis-password", "old"), ("other", "hidden")]));
     let names = ["redis-password".to_owned(), "missing".to_owned()].into();

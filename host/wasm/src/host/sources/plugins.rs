@@ -8,9 +8,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use witlet_core::pod::SourceName;
-use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollResponse, Snapshot, SourceFault};
 use witlet_core::sources::polling::{Polled, Settings};
-use witlet_ports::{NotTold, PodSourceSet};
+use witlet_ports::{PodSourceSet, SourceNotifyError};
 
 use super::super::{PluginHost, Shared};
 use super::HostSources;
@@ -47,24 +47,24 @@ impl SourcePlugins for Shared {
         self.poll_plugin(plugin, cursor).instrument(span).await
     }
 
-    async fn tell(&self, name: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), NotTold> {
+    async fn tell(&self, name: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), SourceNotifyError> {
         let plugins = self.plugins();
-        let not_told = |message: String| NotTold { message };
+        let not_reported = |message: String| SourceNotifyError { message };
         let plugin = plugins
             .iter()
             .find(|plugin| *plugin.spec.name == *name.as_str())
-            .ok_or_else(|| not_told("it is gone".to_owned()))?;
-        let guests = self.source_guests(plugin).map_err(|error| not_told(error.sentence()))?;
+            .ok_or_else(|| not_reported("it is gone".to_owned()))?;
+        let guests = self.source_guests(plugin).map_err(|error| not_reported(error.sentence()))?;
         let _busy = plugin.metrics().role(Role::PodSource).begin();
         let asked = Instant::now();
         let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.statuses(changed.into()).await;
         let outcome = match &result {
-            Ok(()) => CallOutcome::Told,
+            Ok(()) => CallOutcome::Notified,
             Err(error) => CallOutcome::from(error.kind()),
         };
         let call = Call { outcome, took: asked.elapsed(), memory_bytes_peak: memory_bytes_peak as u64, cpu };
         self.note_source(plugin, call, result.as_ref().err());
-        result.map_err(|error| not_told(error.sentence()))
+        result.map_err(|error| not_reported(error.sentence()))
     }
 }
 
@@ -94,9 +94,9 @@ impl Shared {
         let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.poll(cursor).await;
         let took = asked.elapsed();
         let outcome = match &result {
-            Ok(Ok(PollAnswer { snapshot: Snapshot::Unchanged, .. })) => CallOutcome::Unchanged,
-            Ok(Ok(PollAnswer { snapshot: Snapshot::Pods(_), .. })) => CallOutcome::Pods,
-            Ok(Ok(PollAnswer { snapshot: Snapshot::Empty, .. })) => CallOutcome::Empty,
+            Ok(Ok(PollResponse { snapshot: Snapshot::Unchanged, .. })) => CallOutcome::Unchanged,
+            Ok(Ok(PollResponse { snapshot: Snapshot::Pods(_), .. })) => CallOutcome::Pods,
+            Ok(Ok(PollResponse { snapshot: Snapshot::Empty, .. })) => CallOutcome::Empty,
             Ok(Err(SourceFault { .. })) => CallOutcome::Error,
             Err(error) => CallOutcome::from(error.kind()),
         };

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use witlet_core::pod::SourceName;
 use witlet_core::sources::plugin::PodStatusChange;
 use witlet_core::sources::polling::{Polled, Settings};
-use witlet_ports::{Clock, EventSink, Jitter, NotTold, SourceHealth, StateStore};
+use witlet_ports::{Clock, EventSink, Jitter, SourceHealth, SourceNotifyError, StateStore};
 
 /// A plugin that is a source.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,7 @@ pub(in crate::host) trait SourcePlugins: Send + Sync + 'static {
     async fn poll(&self, name: &SourceName, cursor: Option<&str>) -> Polled;
 
     /// Passes changed statuses of its pods to one of them.
-    async fn tell(&self, name: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), NotTold>;
+    async fn tell(&self, name: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), SourceNotifyError>;
 }
 
 /// What the sources of plugins need next to the plugins.

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::sources::SourceUpdate;
 use witlet_core::sources::allow::Allowance;
-use witlet_core::sources::plugin::{PollAnswer, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PollResponse, Snapshot, SourceFault};
 use witlet_core::sources::polling::{Polled, Settings};
 use witlet_ports::{Clock, EventSink, FilesError, Jitter, SourceHealth, StateStore};
 
@@ -30,7 +30,7 @@ struct Fakes {
     scripts: Mutex<HashMap<SourceName, Script>>,
     /// When each poll began, with its cursor.
     polls: Mutex<Vec<(Duration, String)>>,
-    told: Mutex<Vec<PodStatusChange>>,
+    reported: Mutex<Vec<PodStatusChange>>,
     began: Mutex<Option<Instant>>,
 }
 
@@ -82,8 +82,8 @@ impl SourcePlugins for Fakes {
         answer
     }
 
-    async fn tell(&self, _: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), NotTold> {
-        lock(&self.told).extend(changed);
+    async fn tell(&self, _: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), SourceNotifyError> {
+        lock(&self.reported).extend(changed);
         Ok(())
     }
 }
@@ -154,7 +154,7 @@ fn manifest(name: &str) -> String {
 }
 
 fn answer(snapshot: Snapshot, cursor: Option<&str>) -> Polled {
-    Polled::Answer(PollAnswer { snapshot, cursor: cursor.map(str::to_owned), next_poll: None })
+    Polled::Answer(PollResponse { snapshot, cursor: cursor.map(str::to_owned), next_poll: None })
 }
 
 fn pods(names: &[&str]) -> Polled {
@@ -234,12 +234,12 @@ async fn a_source_that_fails_keeps_its_last_set_and_is_asked_ever_more_seldom() 
     plugins.script("edge", vec![pods(&["a"]), fault("Unavailable")]);
     plugins.script("silent", vec![fault("Denied")]);
     let mut node = start(plugins.clone(), Arc::default());
-    assert_eq!(node.sets(3000).await, ["edge: a-n1"], "nobody says that there are no pods");
-    let mut told = node.events.take();
-    told.retain(|event| !event.starts_with("SourceUnreadable"));
-    told.sort();
+    assert_eq!(node.sets(3000).await, ["edge: a-n1"], "no one says that there are no pods");
+    let mut reported = node.events.take();
+    reported.retain(|event| !event.starts_with("SourceUnreadable"));
+    reported.sort();
     assert_eq!(
-        told,
+        reported,
         ["PodSourceFailed plugin edge: Unavailable: no", "PodSourceFailed plugin silent: Denied: no"]
     );
     let polls = plugins.polls().len();
@@ -267,7 +267,7 @@ async fn a_source_that_goes_takes_its_name_along_and_the_others_go_on() {
     sleep(Duration::from_secs(60)).await;
     assert_eq!(plugins.polls().len(), 6, "only the other one is polled");
     plugins.install(vec![spec("edge"), spec("other")]);
-    assert_eq!(node.sets(1).await, ["edge: a-n1"], "one that comes back is seen anew");
+    assert_eq!(node.sets(1).await, ["edge: a-n1"], "one that comes back is seen again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -327,9 +327,9 @@ async fn a_source_that_cannot_be_read_for_a_minute_is_shown_until_it_can_be_or_i
     node.sets(59).await;
     assert_eq!((unreadable(node.events.take()).len(), node.health.all_unread().len()), (0, 0));
     node.sets(2).await;
-    let told = unreadable(node.events.take());
+    let reported = unreadable(node.events.take());
     let words = "pods of source \"edge\" have been unreadable since 2026-01-01T11:59:00Z: Unavailable: no";
-    assert!(told.len() == 1 && told[0].ends_with(words), "{told:?}");
+    assert!(reported.len() == 1 && reported[0].ends_with(words), "{reported:?}");
     node.sets(3600).await;
     assert!((3..8).contains(&unreadable(node.events.take()).len()), "again, less and less often");
     plugins.script("edge", vec![pods(&["a"]), fault("Unavailable")]);
@@ -342,7 +342,7 @@ async fn a_source_that_cannot_be_read_for_a_minute_is_shown_until_it_can_be_or_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn pods_beyond_the_allowance_are_told_by_name_and_the_rest_counts() {
+async fn pods_beyond_the_allowance_are_reported_by_name_and_the_rest_counts() {
     let plugins = Arc::new(Fakes::default());
     plugins.install(vec![spec("edge")]);
     let privileged = manifest("evil").replace("image: b", "image: b, securityContext: {privileged: true}");
@@ -350,22 +350,22 @@ async fn pods_beyond_the_allowance_are_told_by_name_and_the_rest_counts() {
     plugins.script("edge", vec![answer(Snapshot::Pods(manifests), None)]);
     let mut node = start(plugins.clone(), Arc::default());
     assert_eq!(node.sets(60).await, ["edge: good-n1 and who knows what"]);
-    let told = node.events.take();
-    assert_eq!(told.len(), 2, "each is told once: {told:?}");
+    let reported = node.events.take();
+    assert_eq!(reported.len(), 2, "each is reported once: {reported:?}");
     assert!(
-        told[0].starts_with(
+        reported[0].starts_with(
             "PodForbidden edge pod default/evil-n1: was not admitted: violates PodSecurity baseline"
         ),
-        "{told:?}"
+        "{reported:?}"
     );
-    assert!(told[1].starts_with("InvalidManifest edge manifest 3: "), "{told:?}");
+    assert!(reported[1].starts_with("InvalidManifest edge manifest 3: "), "{reported:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_thousand_pods_every_tenth_of_a_second_are_refused_and_nobody_else_waits() {
+async fn ten_thousand_pods_every_tenth_of_a_second_are_refused_and_no_one_else_waits() {
     let plugins = Arc::new(Fakes::default());
     plugins.install(vec![spec("flood"), spec("other")]);
-    let flood = PollAnswer {
+    let flood = PollResponse {
         snapshot: Snapshot::Pods((0..10_000).map(|n| manifest(&format!("p{n}"))).collect()),
         cursor: None,
         next_poll: Some(Duration::ZERO),
@@ -381,28 +381,31 @@ async fn ten_thousand_pods_every_tenth_of_a_second_are_refused_and_nobody_else_w
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_source_is_told_of_its_pods_by_the_names_that_it_gave_them() {
+async fn a_source_is_notified_of_its_pods_by_the_names_that_it_gave_them() {
     let plugins = Arc::new(Fakes::default());
     plugins.install(vec![SourceSpec { listens: true, ..spec("edge") }, spec("other")]);
     plugins.script("edge", vec![pods(&["a"])]);
     plugins.script("other", vec![pods(&["a"])]);
     let node = start(plugins.clone(), Arc::default());
     assert_eq!(node.set.listeners(), BTreeSet::from([SourceName::from("edge")]));
-    let fare =
-        |status| PodFare { full_name: PodFullName::new("default", "a-n1"), uid: PodUid::from("u"), status };
-    let told = node.set.tell(&"edge".into(), vec![fare(Some(Arc::default())), fare(None)]).await;
-    assert_eq!(told, Ok(()));
+    let fare = |status| PodStatusUpdate {
+        full_name: PodFullName::new("default", "a-n1"),
+        uid: PodUid::from("u"),
+        status,
+    };
+    let reported = node.set.tell(&"edge".into(), vec![fare(Some(Arc::default())), fare(None)]).await;
+    assert_eq!(reported, Ok(()));
     let change = |status: Option<&str>| PodStatusChange {
         namespace: "default".to_owned(),
         name: "a".to_owned(),
         uid: "u".to_owned(),
         status: status.map(str::to_owned),
     };
-    assert_eq!(*lock(&plugins.told), [change(Some("{}")), change(None)]);
+    assert_eq!(*lock(&plugins.reported), [change(Some("{}")), change(None)]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_stops_when_nobody_listens() {
+async fn it_stops_when_no_one_listens() {
     let plugins = Arc::new(Fakes::default());
     plugins.install(vec![spec("edge")]);
     plugins.script("edge", vec![pods(&["a"])]);

@@ -142,7 +142,7 @@ fn demanding(kit: Option<&str>) -> Spec {
 }
 
 #[test]
-fn what_runs_goes_on_after_a_failure_unless_nobody_vouches_for_it_any_more() {
+fn what_runs_goes_on_after_a_failure_unless_no_one_vouches_for_it_any_more() {
     let kept_out = || {
         let then = "";
         LoadError::Conformance(Box::new(ConformanceError::NoReport { place: String::new(), then }))
@@ -171,7 +171,7 @@ fn what_runs_does_not_outlive_the_key_that_vouches_for_it_whatever_keeps_its_suc
     let keys = |ids: &[&str]| Some(ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
     let cases = [
         ("its key counts", keys(&["other", KEY_ID]), true),
-        ("nobody could look", None, true),
+        ("no one could look", None, true),
         ("only another key counts", keys(&["other"]), false),
         ("no key counts", keys(&[]), false),
     ];

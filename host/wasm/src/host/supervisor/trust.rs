@@ -12,7 +12,7 @@ impl Supervisor {
     /// nothing back that was shown by it; a key that is gone does.
     pub(super) fn trust_changed(&mut self, now: &files::Fingerprints) -> Vec<Arc<str>> {
         let demands: Vec<_> = self
-            .wanted
+            .desired
             .iter()
             .filter_map(|spec| Some((spec.name.clone(), spec.conformance.clone()?)))
             .collect();

@@ -34,7 +34,7 @@ fn what_the_store_or_the_system_refuses_stays_in_the_pool() {
 }
 
 #[test]
-fn an_empty_pool_is_nobody_s_own_limit() {
+fn an_empty_pool_is_no_ones_own_limit() {
     let pool = Arc::new(MemoryPool::new(1200));
     let mut one = store(&pool);
     assert!(one.memory_growing(0, 1000, None).unwrap());
@@ -100,7 +100,7 @@ fn the_usage_of_a_call_begins_with_what_a_used_instance_has() {
 }
 
 #[test]
-fn giving_way_is_told_once() {
+fn giving_way_is_reported_once() {
     let usage = Usage::default();
     assert!(!usage.take_yielded());
     usage.note_yield();

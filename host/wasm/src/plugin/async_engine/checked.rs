@@ -69,6 +69,6 @@ mod tests {
         assert_eq!(checked.get(&long), Some(Ok(())));
         assert!(checked.bytes <= CHECKED_BYTES_MAX && checked.get("0").is_none());
         checked.keep("y".repeat(CHECKED_BYTES_MAX + 1).into(), Ok(()));
-        assert!(checked.get(&long).is_some(), "what is too long isn't kept and takes nobody's place");
+        assert!(checked.get(&long).is_some(), "what is too long isn't kept and takes no one's place");
     }
 }

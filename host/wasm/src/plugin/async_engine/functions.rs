@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use witlet_core::probe::ProbeOutcome;
-use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
 
 use super::instance::{AsyncInstance, Handle};
 use crate::guest::async_guest::AsyncState;
@@ -99,7 +99,7 @@ impl Function for Probe {
 pub(super) struct Poll(pub(super) Option<String>);
 
 impl Function for Poll {
-    type Output = Result<PollAnswer, SourceFault>;
+    type Output = Result<PollResponse, SourceFault>;
 
     fn role(&self) -> Role {
         Role::PodSource

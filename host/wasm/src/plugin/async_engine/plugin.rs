@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use wasmtime::{Store, UpdateDeadline};
 use witlet_core::probe::ProbeOutcome;
-use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
 
 use super::checked::Checked;
 use super::functions::{CheckParameters, Function, Poll, Probe, Statuses, Validate};
@@ -127,7 +127,7 @@ impl AsyncPlugin {
     pub(crate) async fn poll(
         self: &Arc<Self>,
         cursor: Option<&str>,
-    ) -> AsyncCalled<Result<PollAnswer, SourceFault>> {
+    ) -> AsyncCalled<Result<PollResponse, SourceFault>> {
         let cursor = cursor.map(str::to_owned);
         self.call_source(Poll(cursor)).await
     }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_told_and_twice_too_much_ends_a_call() {
+    fn too_much_is_reported_and_twice_too_much_ends_a_call() {
         let cases = [
             (STATE_BYTES_MAX, STATE_ENTRIES_MAX, None, None),
             (STATE_BYTES_MAX + 1, 1, Some(StateExcess::Bytes), None),

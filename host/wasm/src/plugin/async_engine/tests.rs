@@ -30,7 +30,7 @@ fn an_instance_takes_as_many_slots_as_it_needs() {
 }
 
 #[test]
-fn who_computed_who_waited_and_who_had_no_turn_are_told_apart() {
+fn who_computed_who_waited_and_who_had_no_turn_are_distinguished() {
     let cases = [
         // Time, runnable, processor time.
         ((1000, 0, 0), Overtime::Waited),

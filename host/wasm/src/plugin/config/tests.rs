@@ -158,15 +158,15 @@ fn a_file_without_plugins_is_taken() {
 }
 
 /// Each of these lists of entries is refused in words that begin so.
-fn all_told(cases: &[(&str, &str)]) {
+fn all_reported(cases: &[(&str, &str)]) {
     for (entries, words) in cases {
-        let told = error(&file(entries));
-        assert!(told.starts_with(words), "{told:?} doesn't begin with {words:?}");
+        let reported = error(&file(entries));
+        assert!(reported.starts_with(words), "{reported:?} doesn't begin with {words:?}");
     }
 }
 
 #[test]
-fn wrong_values_of_roles_are_told_with_their_field_and_the_way_out() {
+fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
     let allow = "allow: {namespaces: [a]}";
     let cases = [
         ("- {name: a, component: a.wasm}", "plugins[0]: no role: write `admission: {}`"),
@@ -229,11 +229,11 @@ fn wrong_values_of_roles_are_told_with_their_field_and_the_way_out() {
             "plugins[0].admission.match.namespaces: the list is empty",
         ),
     ];
-    all_told(&cases);
+    all_reported(&cases);
 }
 
 #[test]
-fn wrong_values_of_entries_are_told_with_their_field_and_the_way_out() {
+fn wrong_values_of_entries_are_reported_with_their_field_and_the_way_out() {
     let cases = [
         (
             "- {name: a, component: 'oci://registry.example.com/a@sha256:0', admission: {}}",
@@ -291,7 +291,7 @@ fn wrong_values_of_entries_are_told_with_their_field_and_the_way_out() {
             "plugins[0].record.max: 0 isn't between 1 and 1000",
         ),
     ];
-    all_told(&cases);
+    all_reported(&cases);
 }
 
 #[test]
@@ -339,9 +339,10 @@ fn a_grant_that_could_not_take_effect_is_refused() {
         ),
     ];
     for (role, grants, words) in cases {
-        let told = error(&file(&format!("- {{name: a, component: a.wasm, {role}, grants: {{{grants}}}}}")));
+        let reported =
+            error(&file(&format!("- {{name: a, component: a.wasm, {role}, grants: {{{grants}}}}}")));
         let expected = format!("plugins[0].grants{words}");
-        assert!(told.starts_with(&expected), "{told:?} doesn't begin with {expected:?}");
+        assert!(reported.starts_with(&expected), "{reported:?} doesn't begin with {expected:?}");
     }
     let taken =
         one("- {name: a, component: a.wasm, admission: {}, probe: {}, grants: {network: [pod], exec: true}}");
@@ -349,7 +350,7 @@ fn a_grant_that_could_not_take_effect_is_refused() {
 }
 
 #[test]
-fn wrong_secrets_are_told_with_their_field() {
+fn wrong_secrets_are_reported_with_their_field() {
     let with = |secrets: &str| {
         error(&format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nsecrets: {secrets}\n"))
     };
@@ -359,13 +360,13 @@ fn wrong_secrets_are_told_with_their_field() {
         ("[{name: a, file: ''}]", "secrets[0].file: no path"),
     ];
     for (secrets, words) in cases {
-        let told = with(secrets);
-        assert!(told.starts_with(words), "{told:?} doesn't begin with {words:?}");
+        let reported = with(secrets);
+        assert!(reported.starts_with(words), "{reported:?} doesn't begin with {words:?}");
     }
 }
 
 #[test]
-fn what_does_not_parse_is_told_with_its_line() {
+fn what_does_not_parse_is_reported_with_its_line() {
     for (text, words) in [
         (
             file("- {name: a, component: a.wasm, admission: {}, colour: red}"),
@@ -384,9 +385,9 @@ fn what_does_not_parse_is_told_with_its_line() {
         (file("- {component: a.wasm}"), ["missing field", "name", "line 4"]),
         ("apiVersion: [".to_owned(), ["line", "1", "["]),
     ] {
-        let told = error(&text);
+        let reported = error(&text);
         for word in words {
-            assert!(told.contains(word), "{word:?} isn't in {told:?}");
+            assert!(reported.contains(word), "{word:?} isn't in {reported:?}");
         }
     }
 }
@@ -400,8 +401,8 @@ fn what_is_wrong_is_shown_up_to_a_length() {
         file(&format!("- {{name: {long}, component: a.wasm, admission: {{}}}}")),
         file(&format!("- {{name: a, component: \"oci://{long}\", admission: {{}}}}")),
     ] {
-        let told = error(&text);
-        assert!(told.len() <= WORDS_BYTES_MAX + 100, "{} bytes: {told:.200}", told.len());
+        let reported = error(&text);
+        assert!(reported.len() <= WORDS_BYTES_MAX + 100, "{} bytes: {reported:.200}", reported.len());
     }
 }
 

@@ -37,9 +37,9 @@ fn report(digest: &str, signer: &str) -> Vec<u8> {
 }
 
 /// A folder with the signer's public key, where `a.wasm` would be.
-struct Place(tempfile::TempDir);
+struct Fixture(tempfile::TempDir);
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().expect("a folder"));
         place.put("ci.pub.pem", key(SIGNER).public().to_pem().as_bytes(), 0o644);
@@ -70,8 +70,8 @@ impl Place {
 }
 
 #[tokio::test]
-async fn a_report_beside_the_component_lets_it_in() {
-    let place = Place::new();
+async fn a_report_next_to_the_component_lets_it_in() {
+    let place = Fixture::new();
     place.put("a.wasm.conformance.json", &report(DIGEST, SIGNER), 0o666);
     let vouched = place.look(&["ci.pub.pem"]).await.expect("let in");
     assert_eq!(vouched.key, place.0.path().join("ci.pub.pem"));
@@ -79,8 +79,8 @@ async fn a_report_beside_the_component_lets_it_in() {
 }
 
 #[tokio::test]
-async fn what_keeps_a_component_out_is_told_in_one_sentence() {
-    let place = Place::new();
+async fn what_keeps_a_component_out_is_reported_in_one_sentence() {
+    let place = Fixture::new();
     let keys = ["ci.pub.pem"];
     place.refused(&keys, expect!["there is no conformance report at /etc/witlet/a.wasm.conformance.json: make one with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`, there or where `conformance` of its entry says"]).await;
     place.put("a.wasm.conformance.json", &report(&"0".repeat(64), SIGNER), 0o644);
@@ -101,7 +101,7 @@ async fn what_keeps_a_component_out_is_told_in_one_sentence() {
 
 #[tokio::test]
 async fn a_key_that_others_could_change_or_that_is_none_does_not_count() {
-    let place = Place::new();
+    let place = Fixture::new();
     place.put("a.wasm.conformance.json", &report(DIGEST, SIGNER), 0o644);
     let pem = key(SIGNER).public().to_pem();
     place.put("open.pem", pem.as_bytes(), 0o646);
@@ -159,7 +159,7 @@ impl ComponentFetcher for Beside {
         reference: &witlet_ports::ComponentReference,
         _credentials: Option<&Path>,
     ) -> Result<Arc<[u8]>, FetchError> {
-        Err(FetchError { reference: reference.clone(), cause: "nobody asks for it".into() })
+        Err(FetchError { reference: reference.clone(), cause: "no one asks for it".into() })
     }
 
     async fn reports(
@@ -178,7 +178,7 @@ impl ComponentFetcher for Beside {
 
 #[tokio::test]
 async fn reports_in_a_registry_are_kept_for_the_time_without_it() {
-    let place = Place::new();
+    let place = Fixture::new();
     let reference = format!("oci://registry.example.com/a@sha256:{}", "1".repeat(64));
     let origin = Origin::Registry { reference: reference.parse().expect("a reference"), credentials: None };
     let required =
@@ -195,9 +195,12 @@ async fn reports_in_a_registry_are_kept_for_the_time_without_it() {
     assert_eq!(look(std::slice::from_ref(&bad), Some(vec![good])).await, Ok(()), "a new one replaces it");
     let error = look(&[], None).await.expect_err("the registry is gone");
     assert!(error.ends_with("the registry is gone"), "{error}");
-    let error = look(&[], Some(vec![b"noise".to_vec(), bad])).await.expect_err("nobody vouches");
-    assert!(error.contains(&reference) && error.contains("signed with key"), "the nearest is told: {error}");
-    let error = look(&[], Some(Vec::new())).await.expect_err("nobody vouches");
+    let error = look(&[], Some(vec![b"noise".to_vec(), bad])).await.expect_err("no one vouches");
+    assert!(
+        error.contains(&reference) && error.contains("signed with key"),
+        "the nearest is reported: {error}"
+    );
+    let error = look(&[], Some(Vec::new())).await.expect_err("no one vouches");
     assert!(error.contains("witlet plugin push"), "{error}");
 }
 

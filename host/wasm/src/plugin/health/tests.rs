@@ -80,7 +80,7 @@ fn calls_that_began_before_the_quarantine_do_not_lengthen_it() {
 }
 
 #[test]
-fn the_end_of_a_quarantine_is_told_once() {
+fn the_end_of_a_quarantine_is_reported_once() {
     let mut health = check(&[(0, TimedOut, None), (0, TimedOut, None), (0, TimedOut, QUARANTINE(10))]);
     assert!(!health.take_release(at(9)));
     assert!(health.take_release(at(10)));

@@ -23,14 +23,14 @@ fn only_the_roles_that_an_entry_names_are_used() {
 }
 
 #[test]
-fn each_role_that_is_missing_is_told() {
+fn each_role_that_is_missing_is_reported() {
     let found = Detected { admission: None, pod_source: None, ..all() };
-    let told = match choose(found, &Role::ALL) {
+    let reported = match choose(found, &Role::ALL) {
         Err(error) => error.sentence(),
         Ok(_) => panic!("taken"),
     };
     assert_eq!(
-        told,
+        reported,
         "the component can't be a plugin here: its entry names the role admission, but the component has only probe; \
          its entry names the role podSource, but the component has only probe"
     );

@@ -22,7 +22,7 @@ fn short_of(resource: &str) -> Verdict {
 }
 
 #[test]
-fn verdicts_agree_when_the_pod_fares_the_same_for_the_same_reason() {
+fn verdicts_agree_when_the_pod_ends_the_same_for_the_same_reason() {
     let preempt = Decision::Preempt { victims: Vec::new(), message: String::new() };
     let defer = Decision::Defer {
         reason: "NotNow".to_owned(),
@@ -95,6 +95,6 @@ fn events_about_differences_are_rare_and_say_how_many_there_were() {
 #[test]
 fn long_messages_are_cut_between_letters() {
     let verdict = Verdict::Reject { reason: "A".to_owned(), message: "ö".repeat(4000) };
-    let told = verdict_summary(&verdict);
-    assert!(told.len() <= MESSAGE_BYTES_MAX && told.ends_with('ö'), "{}", told.len());
+    let reported = verdict_summary(&verdict);
+    assert!(reported.len() <= MESSAGE_BYTES_MAX && reported.ends_with('ö'), "{}", reported.len());
 }

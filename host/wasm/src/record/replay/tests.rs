@@ -32,7 +32,7 @@ fn commands_get_their_recorded_results_in_order() {
 }
 
 #[test]
-fn other_commands_than_the_recorded_ones_are_told() {
+fn other_commands_than_the_recorded_ones_are_reported() {
     let other = Tape::new(vec![record("a", None)]);
     assert!(run(&other, "x").is_err());
     assert_eq!(other.difference().as_deref(), Some(r#"it ran ["x"] where it ran ["a"] then"#));

@@ -87,14 +87,14 @@ mod tests {
         let one_plugin = share(CONNECTIONS_MAX + 2);
         let one = ConnectionBudget::new(one_plugin.clone(), all.clone());
         let sibling = ConnectionBudget::new(one_plugin, all.clone());
-        let stranger = ConnectionBudget::new(share(CONNECTIONS_MAX), all);
+        let other = ConnectionBudget::new(share(CONNECTIONS_MAX), all);
         let fill = |budget: &ConnectionBudget| std::iter::from_fn(|| budget.take()).collect::<Vec<_>>();
         let mut held = fill(&one);
-        let (of_sibling, of_stranger) = (fill(&sibling), fill(&stranger));
+        let (of_sibling, of_other) = (fill(&sibling), fill(&other));
         assert_eq!(held.len(), CONNECTIONS_MAX, "an instance's");
         assert_eq!(of_sibling.len(), 2, "the rest of the plugin's");
-        assert_eq!(of_stranger.len(), CONNECTIONS_MAX - 2, "the rest of all");
+        assert_eq!(of_other.len(), CONNECTIONS_MAX - 2, "the rest of all");
         held.pop();
-        assert!(stranger.take().is_some(), "what one gives back the other may have");
+        assert!(other.take().is_some(), "what one gives back the other may have");
     }
 }

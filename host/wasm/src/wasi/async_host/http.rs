@@ -92,7 +92,7 @@ impl WasiHttpHooks for Hooks {
 }
 
 fn limits(options: RequestOptions) -> SendLimits {
-    let part = |wanted: Option<Duration>| wanted.unwrap_or(PART_MAX).min(PART_MAX);
+    let part = |expected: Option<Duration>| expected.unwrap_or(PART_MAX).min(PART_MAX);
     SendLimits {
         connect: part(options.connect_timeout),
         first_byte: part(options.first_byte_timeout),

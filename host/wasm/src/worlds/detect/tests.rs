@@ -80,13 +80,13 @@ fn capabilities_need_their_grants() {
 }
 
 #[test]
-fn everything_in_the_way_is_told_at_once() {
-    let told = obstacles(
+fn everything_in_the_way_is_reported_at_once() {
+    let reported = obstacles(
         &["acme:rockets/launch@1.0.0", "witlet:host/secret@0.1.0", "witlet:host/log@0.2.0", "env"],
         &["wasi:cli/run@0.2.0"],
     );
     assert_eq!(
-        told,
+        reported,
         [
             "it is no plugin: it exports wasi:cli/run@0.2.0; a plugin exports one of \
              witlet:admission/handler, witlet:probe/prober, witlet:pod-source/source",
@@ -99,15 +99,15 @@ fn everything_in_the_way_is_told_at_once() {
 }
 
 #[test]
-fn versions_of_other_releases_are_told_apart() {
+fn versions_of_other_releases_are_distinguished() {
     let cases = [
         ("witlet:admission/handler@0.9.0", admission::VERSIONS),
         ("witlet:probe/prober@0.9.0", probe::VERSIONS),
         ("witlet:pod-source/source@0.9.0", pod_source::VERSIONS),
     ];
     for (export, served) in cases {
-        let told = format!("it exports {export}, but this host serves version {}", served.join(", "));
-        assert_eq!(obstacles(&[], &[export]), [told]);
+        let reported = format!("it exports {export}, but this host serves version {}", served.join(", "));
+        assert_eq!(obstacles(&[], &[export]), [reported]);
         assert_eq!(obstacles(&[], &[export, PROBER]), [""; 0], "a role that is served is enough");
     }
     assert_eq!(
@@ -117,17 +117,17 @@ fn versions_of_other_releases_are_told_apart() {
 }
 
 #[test]
-fn what_is_told_of_foreign_names_is_bounded_and_printable() {
+fn what_is_notified_of_foreign_names_is_bounded_and_printable() {
     let long = format!("acme:{}/x", "a".repeat(100_000));
     let escape = "acme:x/\u{1b}[2J\nforged";
     let many: Vec<String> = (0..200).map(|number| format!("acme:x/i{number}")).collect();
     let mut imports = vec![long.as_str(), escape];
     imports.extend(many.iter().map(String::as_str));
-    let told = obstacles(&imports, &[HANDLER]);
-    assert_eq!(told.len(), NAMES_MAX + 1);
-    assert_eq!(told.last().map(String::as_str), Some("and 186 more"));
-    assert!(told[0].len() < 2 * NAME_BYTES_MAX, "{}", told[0]);
-    assert_eq!(told[1], "it imports acme:x/\\u{1b}[2J\\nforged, which this host doesn't provide");
+    let reported = obstacles(&imports, &[HANDLER]);
+    assert_eq!(reported.len(), NAMES_MAX + 1);
+    assert_eq!(reported.last().map(String::as_str), Some("and 186 more"));
+    assert!(reported[0].len() < 2 * NAME_BYTES_MAX, "{}", reported[0]);
+    assert_eq!(reported[1], "it imports acme:x/\\u{1b}[2J\\nforged, which this host doesn't provide");
 }
 
 #[test]

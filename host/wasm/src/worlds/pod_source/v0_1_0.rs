@@ -4,7 +4,7 @@ mod convert;
 
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
-use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
 
 use crate::guest::async_guest::AsyncState;
 use crate::worlds::{Reply, unfit};
@@ -84,7 +84,7 @@ impl Instance {
         &self,
         store: &mut Store<AsyncState>,
         cursor: Option<&str>,
-    ) -> wasmtime::Result<Reply<Result<PollAnswer, SourceFault>>> {
+    ) -> wasmtime::Result<Reply<Result<PollResponse, SourceFault>>> {
         let answer = self.source.witlet_pod_source_source().call_poll(store, cursor).await?;
         Ok(match convert::poll(answer) {
             Ok(answer) => Reply::Answer(answer),

@@ -149,16 +149,18 @@ fn fields_that_do_not_exist_are_passed_over_and_named() {
 }
 
 #[test]
-fn of_a_name_that_stands_twice_the_last_value_counts_and_that_is_told() {
+fn of_a_name_that_stands_twice_the_last_value_counts_and_that_is_reported() {
     let mut found = with_head("maxPods: 1\nport: 2\nmaxPods: 3\n");
     assert_eq!(found.document(), json!({"maxPods": 3, "port": 2}));
-    let told = found.oddities().to_vec();
+    let reported = found.oddities().to_vec();
     assert!(
-        told.len() == 1 && told[0].contains("maxPods") && told[0].ends_with("the last value is used"),
-        "{told:?}"
+        reported.len() == 1
+            && reported[0].contains("maxPods")
+            && reported[0].ends_with("the last value is used"),
+        "{reported:?}"
     );
     found.overlay(with_head("noSuchField: 1\n"));
-    assert_eq!(found.oddities().len(), 2, "each file's are told");
+    assert_eq!(found.oddities().len(), 2, "each file's are reported");
 }
 
 #[test]
@@ -208,7 +210,7 @@ fn flags_win_whole_except_over_feature_gates_that_they_do_not_name() {
 }
 
 #[test]
-fn values_that_ask_for_what_happens_anyway_are_not_told() {
+fn values_that_ask_for_what_happens_anyway_are_not_reported() {
     let quiet = with_head(
         "volumeStatsAggPeriod: 60s\ntopologyManagerPolicy: none\nmemoryThrottlingFactor: 0.9\ncgroupDriver: systemd\n\
          evictionHard: {}\nreadOnlyPort: 0\nenforceNodeAllocatable: [pods]\n",

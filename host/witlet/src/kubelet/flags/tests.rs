@@ -144,7 +144,7 @@ fn command_lines_of_clusters_in_use_are_understood() {
 }
 
 #[test]
-fn flags_that_are_not_acted_on_are_told_once_unless_they_ask_for_what_happens_anyway() {
+fn flags_that_are_not_acted_on_are_reported_once_unless_they_ask_for_what_happens_anyway() {
     let flags =
         parsed("--vmodule=a=1 --vmodule=b=1 --lock-file= --experimental-mounter-path= --runtime-cgroups=/x");
     assert_eq!(flags.expect("they are known").not_yet, ["vmodule"]);

@@ -9,7 +9,7 @@ pub(super) enum Stage {
     Deprecated,
 }
 
-/// What a gate is when no one says anything, and whether anybody may.
+/// What a gate is when no one says anything, and whether it may be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Default {
     pub(super) on: bool,

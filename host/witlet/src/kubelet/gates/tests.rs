@@ -92,7 +92,7 @@ fn gates_of_a_stage_follow_its_own_gate_unless_they_are_named() {
 }
 
 #[test]
-fn gates_are_told_that_change_nothing_though_they_should() {
+fn gates_are_reported_that_change_nothing_though_they_should() {
     let cases: &[(&str, bool)] = &[
         ("PodLevelResources=true", false),
         ("PodLevelResources=false", false),
@@ -110,7 +110,7 @@ fn gates_are_told_that_change_nothing_though_they_should() {
         ("JobManagedBy=true", false),
         ("MatchLabelKeysInPodTopologySpread=false", false),
     ];
-    for (text, told) in cases {
-        assert_eq!(!not_yet(&gates(text)).is_empty(), *told, "{text}");
+    for (text, reported) in cases {
+        assert_eq!(!not_yet(&gates(text)).is_empty(), *reported, "{text}");
     }
 }

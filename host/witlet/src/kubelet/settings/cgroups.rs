@@ -9,9 +9,9 @@ use witlet_core::node::allocatable::{EnforcementFacts, enforcements};
 use witlet_core::node::tunables::TunablePolicy;
 
 use super::{Machine, SettingsError};
+use crate::kubelet::effective_config::EffectiveConfig;
 use crate::kubelet::flags::Flags;
 use crate::kubelet::gates;
-use crate::kubelet::wanted::Wanted;
 use witlet_core::pod::resources::MEMORY;
 
 /// What most machines have; this one's own is added at the start.
@@ -24,72 +24,72 @@ const PERIOD_MAX: Duration = Duration::from_secs(1);
 /// What the configuration says about them.
 pub(super) fn cgroups(
     flags: &Flags,
-    wanted: &Wanted,
+    effective: &EffectiveConfig,
     machine: Machine,
 ) -> Result<CgroupSettings, SettingsError> {
-    let per_qos = wanted.cgroups_per_qos.unwrap_or(true);
-    let (system_cgroup, kube_cgroup) = (&wanted.system_reserved_cgroup, &wanted.kube_reserved_cgroup);
+    let per_qos = effective.cgroups_per_qos.unwrap_or(true);
+    let (system_cgroup, kube_cgroup) = (&effective.system_reserved_cgroup, &effective.kube_reserved_cgroup);
     let mut problems = Vec::new();
     let default = ["pods".to_owned()];
-    let names = wanted.enforce_node_allocatable.as_deref().unwrap_or(&default);
+    let names = effective.enforce_node_allocatable.as_deref().unwrap_or(&default);
     let facts = EnforcementFacts { cgroups_per_qos: per_qos, system_cgroup, kube_cgroup };
     let enforce = enforcements(names, facts).unwrap_or_else(|found| {
         problems.extend(found);
         Default::default()
     });
-    let period = wanted.cpu_cfs_quota_period.unwrap_or(PERIOD);
+    let period = effective.cpu_cfs_quota_period.unwrap_or(PERIOD);
     if !(PERIOD_MIN..=PERIOD_MAX).contains(&period) {
         problems.push(format!(
             "cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {period:?} must be between 1ms and 1sec, inclusive"
         ));
     }
-    if wanted.reserved_system_cpus.is_some() && !(system_cgroup.is_empty() && kube_cgroup.is_empty()) {
+    if effective.reserved_system_cpus.is_some() && !(system_cgroup.is_empty() && kube_cgroup.is_empty()) {
         problems.push(
             "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or \
              kubeReservedCgroup (--kube-reserved-cgroup)"
                 .to_owned(),
         );
     }
-    if machine.cgroup_v1 && wanted.single_process_oom_kill == Some(false) {
+    if machine.cgroup_v1 && effective.single_process_oom_kill == Some(false) {
         problems
             .push("singleProcessOOMKill must not be explicitly set to false when using cgroup v1".to_owned());
     }
-    if wanted.system_cgroups.is_some() && wanted.cgroup_root.is_none() {
+    if effective.system_cgroups.is_some() && effective.cgroup_root.is_none() {
         problems.push(
             "systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified"
                 .to_owned(),
         );
     }
-    let swap = swap(wanted, machine, &mut problems)?;
-    let memory_qos = memory_qos(wanted, &mut problems);
-    let qos_reserved_percent = qos_reserved(wanted)?;
+    let swap = swap(effective, machine, &mut problems)?;
+    let memory_qos = memory_qos(effective, &mut problems);
+    let qos_reserved_percent = qos_reserved(effective)?;
     if !problems.is_empty() {
         return Err(SettingsError::Invalid { problems });
     }
-    if wanted.system_cgroups.as_deref() == Some("/") {
+    if effective.system_cgroups.as_deref() == Some("/") {
         return Err(SettingsError::Together { message: "system container cannot be root (\"/\")" });
     }
     Ok(CgroupSettings {
         mode: if per_qos { CgroupMode::Kept } else { CgroupMode::Off },
-        driver: Some(super::driver(wanted)?),
-        root: wanted.cgroup_root.clone().unwrap_or_else(|| "/".to_owned()),
+        driver: Some(super::driver(effective)?),
+        root: effective.cgroup_root.clone().unwrap_or_else(|| "/".to_owned()),
         cpu_quota: CpuQuotaPolicy {
-            is_enforced: wanted.cpu_cfs_quota.unwrap_or(true),
+            is_enforced: effective.cpu_cfs_quota.unwrap_or(true),
             period_us: i64::try_from(period.as_micros()).unwrap_or(i64::MAX),
         },
-        pod_pids_max: wanted.pod_pids_limit.filter(|limit| *limit > 0),
-        single_process_oom_kill: wanted.single_process_oom_kill.unwrap_or(machine.cgroup_v1),
+        pod_pids_max: effective.pod_pids_limit.filter(|limit| *limit > 0),
+        single_process_oom_kill: effective.single_process_oom_kill.unwrap_or(machine.cgroup_v1),
         swap,
         memory_qos,
         qos_reserved_percent,
-        tunables: match wanted.protect_kernel_defaults {
+        tunables: match effective.protect_kernel_defaults {
             true => TunablePolicy::Check,
             false => TunablePolicy::Write,
         },
-        own_cgroup: wanted.kubelet_cgroups.clone(),
-        system_processes: wanted.system_cgroups.clone(),
-        oom_score: Some(super::oom_score(wanted)?),
-        reservations: super::node::reserved(flags, wanted)?,
+        own_cgroup: effective.kubelet_cgroups.clone(),
+        system_processes: effective.system_cgroups.clone(),
+        oom_score: Some(super::oom_score(effective)?),
+        reservations: super::node::reserved(flags, effective)?,
         enforce,
         system_cgroup: system_cgroup.clone(),
         kube_cgroup: kube_cgroup.clone(),
@@ -98,11 +98,11 @@ pub(super) fn cgroups(
 }
 
 fn swap(
-    wanted: &Wanted,
+    effective: &EffectiveConfig,
     machine: Machine,
     problems: &mut Vec<String>,
 ) -> Result<SwapBehavior, SettingsError> {
-    match wanted.memory_swap.swap_behavior.as_deref() {
+    match effective.memory_swap.swap_behavior.as_deref() {
         None | Some("NoSwap") => Ok(SwapBehavior::NoSwap),
         Some("LimitedSwap") if machine.cgroup_v1 => Err(SettingsError::LimitedSwap),
         Some("LimitedSwap") => Ok(SwapBehavior::Limited),
@@ -116,16 +116,16 @@ fn swap(
 }
 
 /// None where the gate is off.
-fn memory_qos(wanted: &Wanted, problems: &mut Vec<String>) -> Option<MemoryQos> {
+fn memory_qos(effective: &EffectiveConfig, problems: &mut Vec<String>) -> Option<MemoryQos> {
     const FACTOR: f64 = 0.9;
-    let is_on = gates::is_enabled(&wanted.feature_gates, "MemoryQoS");
-    let throttling_factor = wanted.memory_throttling_factor.unwrap_or(FACTOR);
+    let is_on = gates::is_enabled(&effective.feature_gates, "MemoryQoS");
+    let throttling_factor = effective.memory_throttling_factor.unwrap_or(FACTOR);
     if !(throttling_factor > 0.0 && throttling_factor <= 1.0) {
         problems.push(format!(
             "memoryThrottlingFactor {throttling_factor} must be greater than 0 and less than or equal to 1.0"
         ));
     }
-    let reservation = match wanted.memory_reservation_policy.as_deref() {
+    let reservation = match effective.memory_reservation_policy.as_deref() {
         None | Some("None") => MemoryReservation::None,
         Some("TieredReservation") if is_on => MemoryReservation::Tiered,
         Some("TieredReservation") => {
@@ -146,9 +146,9 @@ fn memory_qos(wanted: &Wanted, problems: &mut Vec<String>) -> Option<MemoryQos> 
 }
 
 /// None where the gate is off.
-fn qos_reserved(wanted: &Wanted) -> Result<Option<i64>, SettingsError> {
+fn qos_reserved(effective: &EffectiveConfig) -> Result<Option<i64>, SettingsError> {
     let mut percent = None;
-    for (resource, text) in &wanted.qos_reserved {
+    for (resource, text) in &effective.qos_reserved {
         let read = match resource.as_str() {
             MEMORY => percentage(text)
                 .map_err(|problem| format!("failed to parse percentage {text:?} for \"memory\": {problem}")),
@@ -158,5 +158,5 @@ fn qos_reserved(wanted: &Wanted) -> Result<Option<i64>, SettingsError> {
             |problem| SettingsError::Value { name: "--qos-reserved", value: text.clone(), why: problem };
         percent = Some(read.map_err(failed)?);
     }
-    Ok(percent.filter(|_| gates::is_enabled(&wanted.feature_gates, "QOSReserved")))
+    Ok(percent.filter(|_| gates::is_enabled(&effective.feature_gates, "QOSReserved")))
 }

@@ -5,7 +5,7 @@ use witlet_core::go;
 use witlet_core::image::gc::ImageGcPolicy;
 
 use super::SettingsError;
-use crate::kubelet::wanted::Wanted;
+use crate::kubelet::effective_config::EffectiveConfig;
 
 /// Upstream's defaults.
 const HIGH: i64 = 85;
@@ -13,9 +13,9 @@ const LOW: i64 = 80;
 const MINIMUM_AGE: SignedDuration = SignedDuration::from_mins(2);
 
 /// What the configuration comes to. Ages of zero count as not set.
-pub(super) fn policy(wanted: &Wanted) -> Result<ImageGcPolicy, SettingsError> {
-    let high = wanted.image_gc_high_threshold_percent.unwrap_or(HIGH);
-    let low = wanted.image_gc_low_threshold_percent.unwrap_or(LOW);
+pub(super) fn policy(effective: &EffectiveConfig) -> Result<ImageGcPolicy, SettingsError> {
+    let high = effective.image_gc_high_threshold_percent.unwrap_or(HIGH);
+    let low = effective.image_gc_low_threshold_percent.unwrap_or(LOW);
     let (high_name, low_name) = (
         "imageGCHighThresholdPercent (--image-gc-high-threshold)",
         "imageGCLowThresholdPercent (--image-gc-low-threshold)",
@@ -30,8 +30,8 @@ pub(super) fn policy(wanted: &Wanted) -> Result<ImageGcPolicy, SettingsError> {
         return invalid(format!("{low_name} {low} must be less than {high_name} {high}"));
     }
     let age = |nanoseconds: Option<i64>| nanoseconds.map(SignedDuration::from_nanos);
-    let minimum = age(wanted.image_minimum_gc_age).unwrap_or(MINIMUM_AGE);
-    let maximum = age(wanted.image_maximum_gc_age).unwrap_or(SignedDuration::ZERO);
+    let minimum = age(effective.image_minimum_gc_age).unwrap_or(MINIMUM_AGE);
+    let maximum = age(effective.image_maximum_gc_age).unwrap_or(SignedDuration::ZERO);
     for (name, age) in [("imageMinimumGCAge", minimum), ("imageMaximumGCAge", maximum)] {
         if age.is_negative() {
             return invalid(format!("{name} {} must not be negative", shown(age)));

@@ -4,20 +4,20 @@
 use witlet_core::image::records::{VerificationPolicy, check_allowed};
 
 use super::{SettingsError, wrong};
+use crate::kubelet::effective_config::EffectiveConfig;
 use crate::kubelet::gates;
-use crate::kubelet::wanted::Wanted;
 
 const POLICY: &str = "imagePullCredentialsVerificationPolicy";
 const ALLOWLIST: &str = "preloadedImagesVerificationAllowlist";
 const GATE: &str = "KubeletEnsureSecretPulledImages";
 
 /// What the configuration comes to.
-pub(super) fn policy(wanted: &Wanted) -> Result<VerificationPolicy, SettingsError> {
+pub(super) fn policy(effective: &EffectiveConfig) -> Result<VerificationPolicy, SettingsError> {
     let (policy, allowed) = (
-        wanted.image_pull_credentials_verification_policy.as_deref(),
-        &wanted.preloaded_images_verification_allowlist,
+        effective.image_pull_credentials_verification_policy.as_deref(),
+        &effective.preloaded_images_verification_allowlist,
     );
-    if !gates::is_enabled(&wanted.feature_gates, GATE) {
+    if !gates::is_enabled(&effective.feature_gates, GATE) {
         let set = if allowed.is_empty() { policy.map(|_| POLICY) } else { Some(ALLOWLIST) };
         return match set {
             None => Ok(VerificationPolicy::NeverVerify),

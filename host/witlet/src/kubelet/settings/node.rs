@@ -10,9 +10,9 @@ use witlet_core::pod::resources::{self, Amounts, CPU, EPHEMERAL_STORAGE, MEMORY}
 use witlet_node::PODS_MAX_DEFAULT;
 
 use super::{SettingsError, bounded, count, wrong};
+use crate::kubelet::effective_config::EffectiveConfig;
 use crate::kubelet::flags::Flags;
 use crate::kubelet::flags::table::Own;
-use crate::kubelet::wanted::Wanted;
 use crate::settings::NodeSettings;
 
 /// Node-labels that upstream's flag takes in Kubernetes' own namespaces, next to those below the prefixes.
@@ -32,7 +32,7 @@ const OWN_LABELS: &[&str] = &[
 const LABEL_PREFIXES: &[&str] = &["kubelet.kubernetes.io", "node.kubernetes.io"];
 
 /// Who the node is.
-pub(super) fn node(flags: &Flags, wanted: &Wanted) -> Result<NodeSettings, SettingsError> {
+pub(super) fn node(flags: &Flags, effective: &EffectiveConfig) -> Result<NodeSettings, SettingsError> {
     let labels = flags.pairs(Own::NodeLabels);
     for label in labels.keys() {
         if !may_be_set(label) {
@@ -41,13 +41,13 @@ pub(super) fn node(flags: &Flags, wanted: &Wanted) -> Result<NodeSettings, Setti
             return Err(wrong("--node-labels", label, why));
         }
     }
-    let max_pods: u32 = count("maxPods", wanted.max_pods.unwrap_or(PODS_MAX_DEFAULT.into()))?;
+    let max_pods: u32 = count("maxPods", effective.max_pods.unwrap_or(PODS_MAX_DEFAULT.into()))?;
     Ok(NodeSettings {
         name: flags.text(Own::HostnameOverride).map(str::to_lowercase),
         labels,
         max_pods,
-        pods_per_core: count("podsPerCore", wanted.pods_per_core.unwrap_or(0))?,
-        reserved: reserved(flags, wanted)?,
+        pods_per_core: count("podsPerCore", effective.pods_per_core.unwrap_or(0))?,
+        reserved: reserved(flags, effective)?,
         ips: node_ips(flags.text(Own::NodeIp).unwrap_or_default())?,
     })
 }
@@ -81,36 +81,36 @@ fn node_ips(text: &str) -> Result<Vec<IpAddr>, SettingsError> {
 }
 
 /// When pods are evicted.
-pub(super) fn eviction(wanted: &Wanted) -> Result<EvictionConfig, SettingsError> {
-    let enforced = wanted.enforce_node_allocatable.as_ref();
+pub(super) fn eviction(effective: &EffectiveConfig) -> Result<EvictionConfig, SettingsError> {
+    let enforced = effective.enforce_node_allocatable.as_ref();
     let config = ThresholdConfig {
-        hard: wanted.eviction_hard.clone(),
-        soft: wanted.eviction_soft.clone(),
-        soft_grace: wanted.eviction_soft_grace_period.clone(),
-        min_reclaim: wanted.eviction_minimum_reclaim.clone(),
-        merge_defaults: wanted.merge_default_eviction_settings,
+        hard: effective.eviction_hard.clone(),
+        soft: effective.eviction_soft.clone(),
+        soft_grace: effective.eviction_soft_grace_period.clone(),
+        min_reclaim: effective.eviction_minimum_reclaim.clone(),
+        merge_defaults: effective.merge_default_eviction_settings,
         enforces_pods: enforced.is_none_or(|all| all.iter().any(|one| one == "pods")),
     };
     let thresholds = config.thresholds()?;
-    let grace = wanted.eviction_max_pod_grace_period.unwrap_or(0);
+    let grace = effective.eviction_max_pod_grace_period.unwrap_or(0);
     let default = EvictionConfig::default();
     Ok(EvictionConfig {
         thresholds,
-        pressure_transition: wanted
+        pressure_transition: effective
             .eviction_pressure_transition_period
             .unwrap_or(default.pressure_transition),
         max_pod_grace_seconds: bounded("evictionMaxPodGracePeriod", grace, i32::MIN.into(), i32::MAX.into())?,
-        local_storage_isolation: wanted.local_storage_capacity_isolation.unwrap_or(true),
-        memory_notification: wanted.kernel_memcg_notification,
+        local_storage_isolation: effective.local_storage_capacity_isolation.unwrap_or(true),
+        memory_notification: effective.kernel_memcg_notification,
     })
 }
 
 /// What pods may not have: what is reserved for the system and for Kubernetes, and what they would be evicted at. CPUs that are
 /// reserved by number take the place of both amounts of CPU.
-pub(super) fn reserved(flags: &Flags, wanted: &Wanted) -> Result<Reservations, SettingsError> {
-    let mut system = amounts("systemReserved", &wanted.system_reserved)?;
-    let mut kube = amounts("kubeReserved", &wanted.kube_reserved)?;
-    if let Some(list) = &wanted.reserved_system_cpus {
+pub(super) fn reserved(flags: &Flags, effective: &EffectiveConfig) -> Result<Reservations, SettingsError> {
+    let mut system = amounts("systemReserved", &effective.system_reserved)?;
+    let mut kube = amounts("kubeReserved", &effective.kube_reserved)?;
+    if let Some(list) = &effective.reserved_system_cpus {
         let cpus = cpu_set(list).ok_or_else(|| SettingsError::Invalid {
             problems: vec![format!("unable to parse reservedSystemCPUs (--reserved-cpus) {list}")],
         })?;
@@ -122,7 +122,7 @@ pub(super) fn reserved(flags: &Flags, wanted: &Wanted) -> Result<Reservations, S
     }
     let eviction = match flags.is_on(Own::AllocatableIgnoreEviction) {
         true => Vec::new(),
-        false => eviction(wanted)?.thresholds,
+        false => eviction(effective)?.thresholds,
     };
     Ok(Reservations { system, kube, eviction })
 }

@@ -77,7 +77,7 @@ fn the_verification_of_image_pulls_is_chosen_and_checked() {
     ] {
         assert_eq!(good(&fields, "").pods.image_verification, expected, "{fields}");
     }
-    for (fields, told) in [
+    for (fields, reported) in [
         (policy("Sometimes"), "expected NeverVerify, NeverVerifyPreloadedImages"),
         (allowed.to_owned(), "needs imagePullCredentialsVerificationPolicy"),
         (
@@ -91,7 +91,7 @@ fn the_verification_of_image_pulls_is_chosen_and_checked() {
         (format!("{allowed}\n{off}"), "must not be set if the feature gate"),
     ] {
         let error = read(&fields, "").expect_err(&fields).to_string();
-        assert!(error.contains(told), "{fields}: {error}");
+        assert!(error.contains(reported), "{fields}: {error}");
     }
 }
 
@@ -100,8 +100,8 @@ fn every_field_that_acts_is_read_and_no_other() {
     let mut read = BTreeSet::new();
     for field in FIELDS {
         let document = field.path.rsplit('.').fold(sample(field.kind), |inner, name| json!({ name: inner }));
-        let with = wanted(&document).unwrap_or_else(|error| panic!("{}: {error}", field.path));
-        if with != Wanted::default() {
+        let with = effective_config(&document).unwrap_or_else(|error| panic!("{}: {error}", field.path));
+        if with != EffectiveConfig::default() {
             read.insert(field.path);
         }
     }
@@ -132,7 +132,7 @@ fn without_anything_it_is_upstreams_node_that_stands_alone() {
 }
 
 #[test]
-fn in_a_cluster_upstreams_values_count_where_nobody_says_otherwise() {
+fn in_a_cluster_upstreams_values_count_where_no_one_says_otherwise() {
     let expected = ClusterSettings {
         kubeconfig: PathBuf::from("/k"),
         cert_dir: PathBuf::from("/var/lib/kubelet/pki"),
@@ -211,7 +211,7 @@ fn what_pods_get_is_taken() {
     assert_eq!(
         (pulls.serialize, pulls.parallel_max),
         (false, Some(3)),
-        "upstream's default beside several at a time"
+        "upstream's default next to several at a time"
     );
     assert_eq!((pulls.per_second, pulls.burst), (0, 10), "no rate is none, no burst is the default");
     assert_eq!((pods.logs.bytes_max, pods.logs.files_max), (1 << 30, 3));

@@ -128,16 +128,16 @@ async fn floor(role: Role, bar: &ProgressBar) -> Result<Option<Times>, Error> {
 
 async fn calls(
     rehearsal: &Rehearsal,
-    wanted: u32,
+    requested: u32,
     allowed: Duration,
     bar: &ProgressBar,
     what: &'static str,
 ) -> Result<Option<Calls>, Error> {
-    begin(bar, what, wanted);
+    begin(bar, what, requested);
     let started = Instant::now();
     let (mut done, mut times) = (0, Vec::new());
     let (mut memory_bytes_first, mut memory_bytes_last) = (0, 0);
-    while goes_on(done, wanted, started.elapsed(), allowed) {
+    while goes_on(done, requested, started.elapsed(), allowed) {
         let before = Instant::now();
         let asked = rehearsal.ask().await;
         times.push(before.elapsed());

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn people_see_a_line_for_each_kind_beside_the_floor() {
+    fn people_see_a_line_for_each_kind_next_to_the_floor() {
         expect![[r#"
 
             probe, asked "a server that answers"

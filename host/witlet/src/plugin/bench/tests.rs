@@ -7,7 +7,7 @@ use super::{Error, roles};
 #[test]
 fn the_wanted_role_is_measured_or_all_of_them() {
     let both = [Role::Admission, Role::Probe];
-    let of = |wanted| roles("x.wasm", &both, wanted, &[]);
+    let of = |expected| roles("x.wasm", &both, expected, &[]);
     assert_eq!(of(None).expect("it has roles"), both);
     assert_eq!(of(Some(Role::Probe)).expect("it has the role"), [Role::Probe]);
     let other = of(Some(Role::PodSource)).expect_err("it doesn't have the role");

@@ -31,8 +31,8 @@ pub(super) fn median(mut times: Vec<Duration>) -> Option<Duration> {
 }
 
 /// Whether another call is to be measured: there are too few yet, and there is time. The first one always is.
-pub(super) fn goes_on(done: u32, wanted: u32, spent: Duration, allowed: Duration) -> bool {
-    done < wanted && (done == 0 || spent < allowed)
+pub(super) fn goes_on(done: u32, requested: u32, spent: Duration, allowed: Duration) -> bool {
+    done < requested && (done == 0 || spent < allowed)
 }
 
 #[cfg(test)]
@@ -72,8 +72,8 @@ mod tests {
             ((10, 10, 0, 10), false),
             ((0, 0, 0, 10), false),
         ];
-        for ((done, wanted, spent, allowed), more) in cases {
-            assert_eq!(goes_on(done, wanted, ms(spent), ms(allowed)), more, "{done} of {wanted}");
+        for ((done, requested, spent, allowed), more) in cases {
+            assert_eq!(goes_on(done, requested, ms(spent), ms(allowed)), more, "{done} of {requested}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use witlet_templates::File;
 
-use super::{Error, Place, Way, next, place, quoted, way, write};
+use super::{Error, TargetFolder, Way, next, quoted, target_folder, way, write};
 
 fn file(path: &str, contents: &str) -> File {
     let contents = contents.as_bytes().to_vec();
@@ -24,14 +24,14 @@ fn entries(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn nobodys_files_are_touched_unless_he_says_so() {
+fn no_ones_files_are_touched_unless_he_says_so() {
     let folder = Path::new("somewhere");
     let taken = |result: Result<Way, Error>| matches!(result, Err(Error::NotEmpty { .. }));
-    assert_eq!(way(Place::Free, false, folder).expect("free"), Way::Folder);
-    assert_eq!(way(Place::Free, true, folder).expect("free"), Way::Folder);
-    assert_eq!(way(Place::Taken, true, folder).expect("forced"), Way::Files);
-    assert!(taken(way(Place::Taken, false, folder)));
-    assert!(matches!(way(Place::NoFolder, true, folder), Err(Error::NotAFolder { .. })));
+    assert_eq!(way(TargetFolder::Free, false, folder).expect("free"), Way::Folder);
+    assert_eq!(way(TargetFolder::Free, true, folder).expect("free"), Way::Folder);
+    assert_eq!(way(TargetFolder::Taken, true, folder).expect("forced"), Way::Files);
+    assert!(taken(way(TargetFolder::Taken, false, folder)));
+    assert!(matches!(way(TargetFolder::NoFolder, true, folder), Err(Error::NotAFolder { .. })));
 }
 
 #[test]
@@ -43,19 +43,19 @@ fn a_place_is_free_where_nothing_is() {
     fs::write(at("full/notes"), "mine").expect("a file");
     std::os::unix::fs::symlink("/nonexistent", at("nowhere")).expect("a link");
     let cases = [
-        ("none", Place::Free),
-        ("empty", Place::Free),
-        ("full", Place::Taken),
-        ("full/notes", Place::NoFolder),
-        ("nowhere", Place::NoFolder),
+        ("none", TargetFolder::Free),
+        ("empty", TargetFolder::Free),
+        ("full", TargetFolder::Taken),
+        ("full/notes", TargetFolder::NoFolder),
+        ("nowhere", TargetFolder::NoFolder),
     ];
     for (name, found) in cases {
-        assert_eq!(place(&at(name)).expect("it can be looked at"), found, "{name}");
+        assert_eq!(target_folder(&at(name)).expect("it can be looked at"), found, "{name}");
     }
 }
 
 #[test]
-fn a_project_appears_whole_and_nothing_beside_it() {
+fn a_project_appears_whole_and_nothing_next_to_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let project = folder.path().join("deep/my-plugin");
     write(&[file("Makefile", "build:"), file("src/run", "#!/bin/sh")], &project, Way::Folder)

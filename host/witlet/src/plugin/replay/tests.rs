@@ -23,7 +23,7 @@ fn call() -> RecordedCall {
 #[test]
 fn people_see_both_answers_and_nothing_reaches_their_terminal() {
     let replayed = Replayed {
-        answer: Answer::Success { detail: "yes".to_owned() },
+        answer: RecordedResponse::Success { detail: "yes".to_owned() },
         took: Duration::from_micros(28),
         digest: "fedcba9876543210".to_owned(),
         same: false,

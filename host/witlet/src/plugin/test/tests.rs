@@ -69,8 +69,8 @@ fn the_command_that_repeats_names_what_was_asked_for() {
     let words =
         ["test", "a.wasm", "--record", "a call.json", "--config", "{}", "--plain-http", "--seed", "4"];
     let args = Line::try_parse_from(words).expect("these are its arguments").args;
-    let told = command(&args);
-    assert_eq!(told, "witlet plugin test a.wasm --config '{}' --record 'a call.json' --plain-http");
+    let reported = command(&args);
+    assert_eq!(reported, "witlet plugin test a.wasm --config '{}' --record 'a call.json' --plain-http");
 }
 
 /// A command line of this command alone.

@@ -45,19 +45,20 @@ impl Progress for Watch {
 
 /// What came of a layer, in one line.
 fn line(layer: Layer, checks: &[Check], took: Duration) -> String {
-    let count =
-        |wanted: fn(&CheckResult) -> bool| checks.iter().filter(|check| wanted(&check.result)).count();
+    let count = |is_counted: fn(&CheckResult) -> bool| {
+        checks.iter().filter(|check| is_counted(&check.result)).count()
+    };
     let failed = count(|result| matches!(result, CheckResult::Failed(_)));
     let skipped = count(|result| matches!(result, CheckResult::Skipped { .. }));
     let passed = checks.len() - failed - skipped;
-    let mut told = format!("{:<12} {passed} passed", layer.as_str());
+    let mut summary = format!("{:<12} {passed} passed", layer.as_str());
     if failed > 0 {
-        told.push_str(&format!(", {failed} FAILED"));
+        summary.push_str(&format!(", {failed} FAILED"));
     }
     if skipped > 0 {
-        told.push_str(&format!(", {skipped} not tried"));
+        summary.push_str(&format!(", {skipped} not tried"));
     }
-    format!("{told}  {:.1}s", took.as_secs_f64())
+    format!("{summary}  {:.1}s", took.as_secs_f64())
 }
 
 #[cfg(test)]

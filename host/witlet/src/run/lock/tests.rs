@@ -3,9 +3,9 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_second_agent_waits_is_told_whose_the_folder_is_and_may_have_it_afterwards() {
+async fn a_second_agent_waits_is_reported_whose_the_folder_is_and_may_have_it_afterwards() {
     let folder = tempfile::tempdir().expect("a folder");
-    let first = RootLock::take(folder.path()).await.expect("nobody has it");
+    let first = RootLock::take(folder.path()).await.expect("no one has it");
     let began = Instant::now();
     let refused = RootLock::take(folder.path()).await.expect_err("the first has it").to_string();
     assert_eq!(began.elapsed(), WAIT_MAX);
@@ -19,7 +19,7 @@ async fn a_second_agent_waits_is_told_whose_the_folder_is_and_may_have_it_afterw
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_is_still_being_taken_apart_is_waited_for() {
     let folder = tempfile::tempdir().expect("a folder");
-    let first = RootLock::take(folder.path()).await.expect("nobody has it");
+    let first = RootLock::take(folder.path()).await.expect("no one has it");
     let began = Instant::now();
     let (second, ()) = tokio::join!(RootLock::take(folder.path()), async {
         sleep(Duration::from_secs(4)).await;
@@ -30,12 +30,12 @@ async fn an_agent_that_is_still_being_taken_apart_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_stands_in_the_lock_is_only_told() {
+async fn what_stands_in_the_lock_is_only_reported() {
     for text in ["", "no number", "99999999999999999999999999999999"] {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join(FILE_NAME), text).expect("written");
         let file = File::open(folder.path().join(FILE_NAME)).expect("there");
         assert_eq!(holder(&file), None, "{text:?}");
-        RootLock::take(folder.path()).await.expect("nobody has it");
+        RootLock::take(folder.path()).await.expect("no one has it");
     }
 }

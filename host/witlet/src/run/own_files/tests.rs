@@ -103,7 +103,7 @@ fn in_a_kubelets_root_folder_nothing_of_the_kubelets_is_touched_and_code_can_be_
     for _ in 0..2 {
         own.prepare().expect("a kubelet's folder is as good as any");
     }
-    Compiler::new(CompilerConfig::new(own.code())).expect("nobody else's folder");
+    Compiler::new(CompilerConfig::new(own.code())).expect("no one else's folder");
     let mut after = contents(root.path());
     after.retain(|path, _| !path.starts_with(&own.folder));
     assert_eq!(before, after);

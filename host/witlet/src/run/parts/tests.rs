@@ -26,7 +26,7 @@ async fn a_task_that_ends_or_panics_while_the_agent_runs_is_an_error_with_its_na
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_cause_of_parts_of_parts_is_told() {
+async fn the_cause_of_parts_of_parts_is_reported() {
     let stop = CancellationToken::new();
     let mut parts = Parts::default();
     let inner = stop.clone();

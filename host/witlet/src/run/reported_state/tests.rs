@@ -25,19 +25,20 @@ impl StateStore for Disk {
 }
 
 #[derive(Default)]
-struct Told(Mutex<Vec<Event>>);
+struct RecordedEvents(Mutex<Vec<Event>>);
 
-impl EventSink for Told {
+impl EventSink for RecordedEvents {
     fn record(&self, event: Event) {
-        self.0.lock().expect("nobody panics").push(event);
+        self.0.lock().expect("the lock is not poisoned").push(event);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_disk_makes_the_node_unready_after_a_minute_and_is_told_until_there_is_room() {
-    let (disk, told, stop) = (Arc::new(Disk::default()), Told::default(), CancellationToken::new());
+async fn a_full_disk_makes_the_node_unready_after_a_minute_and_is_reported_until_there_is_room() {
+    let (disk, reported, stop) =
+        (Arc::new(Disk::default()), RecordedEvents::default(), CancellationToken::new());
     let state = ReportedState::new(disk.clone());
-    let events = || told.0.lock().expect("nobody panics").len();
+    let events = || reported.0.lock().expect("the lock is not poisoned").len();
     let story = async {
         state.save("a", b"").await.expect("there is room");
         disk.is_full.store(true, Ordering::Relaxed);
@@ -51,8 +52,8 @@ async fn a_full_disk_makes_the_node_unready_after_a_minute_and_is_told_until_the
         );
         disk.is_full.store(false, Ordering::Relaxed);
         sleep(TRY_INTERVAL).await;
-        assert_eq!((events(), state.not_ready()), (2, None), "though nobody saved anything since");
+        assert_eq!((events(), state.not_ready()), (2, None), "though no one saved anything since");
         stop.cancel();
     };
-    tokio::join!(state.run(&told, &stop), story);
+    tokio::join!(state.run(&reported, &stop), story);
 }

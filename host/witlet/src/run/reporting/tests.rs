@@ -40,7 +40,7 @@ async fn a_source_that_cannot_be_read_is_shown_with_the_node_and_in_numbers_unti
     let since: Timestamp = clock.now() - SignedDuration::from_secs(90);
     health.unread(UnreadSource { source: "api".to_owned(), since, error: "no".to_owned() });
     let node = view.node();
-    let shown = conditions::of_type(&node, conditions::SOURCE_UNREADABLE).expect("it is told");
+    let shown = conditions::of_type(&node, conditions::SOURCE_UNREADABLE).expect("it is reported");
     assert_eq!((shown.status.as_str(), shown.reason.as_deref()), ("True", Some("SourceUnreadable")));
     assert_eq!(
         shown.message.as_deref(),

@@ -38,14 +38,14 @@ fn what_the_runtime_says_has_the_documented_keys() {
 
 /// Says its driver unless it can't, and whether it is there at all.
 #[derive(Default)]
-struct Asked {
+struct CountingRuntime {
     driver: Option<CgroupDriver>,
     is_away: AtomicBool,
     times: AtomicUsize,
 }
 
 #[async_trait]
-impl RuntimeInfo for Asked {
+impl RuntimeInfo for CountingRuntime {
     async fn version(&self) -> Result<RuntimeVersion, RuntimeError> {
         Err(RuntimeError::Unimplemented { call: "Version", message: String::new() })
     }
@@ -66,7 +66,7 @@ impl RuntimeInfo for Asked {
 #[tokio::test]
 async fn the_driver_is_the_runtimes_or_the_settings_and_asked_again_of_one_that_was_away() {
     for (driver, expected) in [(Some(CgroupDriver::Systemd), "systemd"), (None, "cgroupfs")] {
-        let runtime = Arc::new(Asked { driver, ..Asked::default() });
+        let runtime = Arc::new(CountingRuntime { driver, ..CountingRuntime::default() });
         let node = NodeInfo::new(NodeOptions::default(), &SystemClock).expect("this machine is known");
         let node = Arc::new(node);
         let facts = RuntimeFacts::new(runtime.clone(), node.clone(), CgroupDriver::Cgroupfs);

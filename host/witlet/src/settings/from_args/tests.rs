@@ -81,7 +81,7 @@ fn ports_can_be_chosen_and_switched_off_with_and_without_a_cluster() {
     let alone = good(&["--port=1250", "--address=127.0.0.1", "--healthz-port=1248"]);
     let server = alone.server.expect("it is on");
     assert_eq!(server.address.to_string(), "127.0.0.1:1250");
-    assert!(!server.token_webhook, "there is nobody to ask");
+    assert!(!server.token_webhook, "there is no server to ask");
     assert_eq!(alone.healthz.expect("it is on").to_string(), "127.0.0.1:1248");
 }
 

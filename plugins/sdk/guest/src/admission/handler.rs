@@ -59,7 +59,7 @@ pub trait AdmissionHandler {
     }
 
     /// The verdict on a pod: a function of the request and the configuration, for the host may ask again, in this
-    /// instance or in another, and must hear the same.
+    /// instance or in another, and must get the same answer.
     ///
     /// # Errors
     /// When there is no verdict. The plugin's `failurePolicy` decides what becomes of the pod.

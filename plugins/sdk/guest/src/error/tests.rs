@@ -3,7 +3,7 @@
 use super::{Error, describe};
 
 #[test]
-fn an_error_is_told_with_its_causes_once() {
+fn an_error_is_reported_with_its_causes_once() {
     let cause = serde_json::from_str::<u8>("256").expect_err("more than a byte holds");
     let error = Error::Decode { field: "/spec/priority".to_owned(), cause };
     assert_eq!(

@@ -40,18 +40,18 @@ pub fn serve_http(answer: impl Fn(&Request) -> Result<ScriptedAnswer, Error> + '
 }
 
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ResponseReader {
     answer: ScriptedAnswer,
     read: usize,
 }
 
-pub(super) fn send(request: &Request, _: Deadline) -> Result<Answer, Error> {
+pub(super) fn send(request: &Request, _: Deadline) -> Result<ResponseReader, Error> {
     let server = SERVER.with_borrow(Option::clone);
     let server = server.ok_or_else(|| Error::Denied { authority: request.authority.clone() })?;
-    Ok(Answer { answer: server(request)?, read: 0 })
+    Ok(ResponseReader { answer: server(request)?, read: 0 })
 }
 
-impl Answer {
+impl ResponseReader {
     pub(super) fn status(&self) -> u16 {
         self.answer.status
     }

@@ -76,7 +76,7 @@ fn a_body_that_comes_almost_byte_by_byte_is_given_up() {
 }
 
 #[test]
-fn a_request_that_cant_be_sent_is_an_error_before_anybody_is_asked() {
+fn a_request_that_cant_be_sent_is_an_error_before_anyone_is_asked() {
     serve_http(|_| Ok(ScriptedAnswer::default()));
     let sent = |change: &dyn Fn(&mut Request)| {
         let mut request = Request::get("http://a/").expect("a URL");

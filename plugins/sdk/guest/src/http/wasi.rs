@@ -13,20 +13,20 @@ use crate::time::{Deadline, wait};
 
 /// Dropped in this order: what is read is a child of the body, which is one of the response.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ResponseReader {
     body: Option<(InputStream, IncomingBody)>,
     response: IncomingResponse,
     authority: String,
 }
 
-pub(super) fn send(request: &Request, deadline: Deadline) -> Result<Answer, Error> {
+pub(super) fn send(request: &Request, deadline: Deadline) -> Result<ResponseReader, Error> {
     let (outgoing, body) = outgoing(request)?;
     let future = handle(outgoing, None).map_err(|code| error(code, &request.authority))?;
     write(body, &request.body, deadline)?;
     loop {
         match future.get() {
             Some(Ok(Ok(response))) => {
-                return Ok(Answer { body: None, response, authority: request.authority.clone() });
+                return Ok(ResponseReader { body: None, response, authority: request.authority.clone() });
             }
             Some(Ok(Err(code))) => return Err(error(code, &request.authority)),
             // Taken already, which can't be: this is the only place that takes it.
@@ -72,16 +72,16 @@ fn write(body: OutgoingBody, mut bytes: &[u8], deadline: Deadline) -> Result<(),
     if !bytes.is_empty() {
         let stream = body.write().map_err(|()| malformed("the request's body was taken"))?;
         while !bytes.is_empty() {
-            // What breaks here is told better by the answer.
-            let Ok(room) = stream.check_write() else { return Ok(()) };
-            let room = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
-            if room == 0 {
+            // The answer explains better what breaks here.
+            let Ok(writable) = stream.check_write() else { return Ok(()) };
+            let writable = usize::try_from(writable).unwrap_or(usize::MAX).min(bytes.len());
+            if writable == 0 {
                 if !wait(&stream.subscribe(), deadline) {
                     return Err(Error::HeadersLate);
                 }
                 continue;
             }
-            let (now, later) = bytes.split_at(room);
+            let (now, later) = bytes.split_at(writable);
             if stream.write(now).is_err() {
                 return Ok(());
             }
@@ -92,7 +92,7 @@ fn write(body: OutgoingBody, mut bytes: &[u8], deadline: Deadline) -> Result<(),
     OutgoingBody::finish(body, None).map_err(|code| error(code, ""))
 }
 
-impl Answer {
+impl ResponseReader {
     pub(super) fn status(&self) -> u16 {
         self.response.status()
     }

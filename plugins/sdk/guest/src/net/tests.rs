@@ -16,10 +16,10 @@ fn what_is_written_arrives_and_what_comes_back_is_read_to_its_end() {
     let port = server.local_addr().expect("it is bound").port();
     let serving = std::thread::spawn(move || {
         let (mut stream, _) = server.accept().expect("a client connects");
-        let mut heard = [0; 4];
-        stream.read_exact(&mut heard).expect("four bytes");
+        let mut received = [0; 4];
+        stream.read_exact(&mut received).expect("four bytes");
         stream.write_all(b"pong").expect("it listens");
-        heard
+        received
     });
     let deadline = Deadline::after(LONG);
     let mut stream = TcpStream::connect("localhost", port, deadline).expect("it listens");
@@ -37,7 +37,7 @@ fn what_is_written_arrives_and_what_comes_back_is_read_to_its_end() {
 }
 
 #[test]
-fn failures_are_told_as_upstreams_events_have_them() {
+fn failures_are_reported_as_upstreams_events_have_them() {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
     let refused =
         TcpStream::connect("127.0.0.1", port, Deadline::after(LONG)).expect_err("no server listens");
@@ -64,10 +64,10 @@ fn datagrams_go_there_and_back_and_are_cut() {
     let deadline = Deadline::after(LONG);
     let mut socket = UdpSocket::connect("127.0.0.1", port, deadline).expect("a socket");
     socket.send(b"ping", deadline).expect("it is sent");
-    let mut heard = [0; 16];
-    let (count, from) = server.recv_from(&mut heard).expect("it comes");
+    let mut received = [0; 16];
+    let (count, from) = server.recv_from(&mut received).expect("it comes");
     server.send_to(b"pong, and more", from).expect("it is sent");
-    assert_eq!(&heard[..count], b"ping");
+    assert_eq!(&received[..count], b"ping");
     assert_eq!(socket.receive(4, deadline).expect("an answer"), b"pong");
     let silent = socket.receive(4, Deadline::after(Duration::from_millis(50))).expect_err("nothing more");
     assert_eq!(silent.to_string(), format!("read udp 127.0.0.1:{port}: i/o timeout"));

@@ -64,13 +64,13 @@ impl TcpStream {
 
     pub(super) fn write_all(&mut self, mut bytes: &[u8], deadline: Deadline) -> Result<(), Problem> {
         while !bytes.is_empty() {
-            let room = self.output.check_write().map_err(|_| Problem::Reset)?;
-            let room = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
-            if room == 0 {
+            let writable = self.output.check_write().map_err(|_| Problem::Reset)?;
+            let writable = usize::try_from(writable).unwrap_or(usize::MAX).min(bytes.len());
+            if writable == 0 {
                 in_time(wait(&self.output.subscribe(), deadline))?;
                 continue;
             }
-            let (now, later) = bytes.split_at(room);
+            let (now, later) = bytes.split_at(writable);
             self.output.write(now).map_err(|_| Problem::Reset)?;
             bytes = later;
         }

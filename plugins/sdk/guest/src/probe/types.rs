@@ -14,7 +14,7 @@ use crate::Error;
 /// use witlet_plugin_sdk::probe::{Outcome, Output, ProbeType, Target};
 ///
 /// /// A command in the container says so; needs the grant `exec`.
-/// struct Asked;
+/// struct Checks;
 ///
 /// #[derive(Deserialize)]
 /// #[serde(deny_unknown_fields)]
@@ -22,7 +22,7 @@ use crate::Error;
 ///     command: Vec<String>,
 /// }
 ///
-/// impl ProbeType for Asked {
+/// impl ProbeType for Checks {
 ///     type Config = ();
 ///     type Parameters = Parameters;
 ///
@@ -44,7 +44,7 @@ use crate::Error;
 /// let command = vec!["cat".to_owned(), "/tmp/healthy".to_owned()];
 /// let ended = Ok(Output { exit_code: 0, output: b"yes".to_vec() });
 /// let facts = TargetFacts { commands: vec![(command.clone(), ended)], ..TargetFacts::default() };
-/// let outcome = Asked::probe(&facts.target(), &Parameters { command }, &())?;
+/// let outcome = Checks::probe(&facts.target(), &Parameters { command }, &())?;
 /// assert_eq!(outcome, Outcome::Success("yes".to_owned()));
 /// # Ok::<(), Error>(())
 /// ```

@@ -78,8 +78,8 @@ pub(super) async fn logs(endpoint: String) -> Result<(), Failed> {
     let write = format!("/bin/busybox dd if=/dev/zero bs=1M count=40 | /bin/busybox tr '\\0' x; {SLEEP}");
     create(&cluster, "talker", &write, limits, json!({}))?;
     let message = evicted(&cluster, "talker").await?;
-    let wanted = "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. ";
-    expect("the message", message == wanted, &message)?;
+    let expected = "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. ";
+    expect("the message", message == expected, &message)?;
     is_left_alone(&cluster, "tame")?;
     leaves_nothing(&cluster, "talker").await?;
     cluster.end().await

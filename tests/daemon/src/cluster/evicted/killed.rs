@@ -43,7 +43,7 @@ const CREATION: &[Step] = &[
 const EVICTION: &[Step] = &[
     ("it is over its limit", |_, traces| traces.is_over()),
     ("the eviction is saved", |_, traces| traces.is_saved()),
-    ("the eviction was reported", |cluster, traces| cluster.told(&traces.name, "Evicted") > 0),
+    ("the eviction was reported", |cluster, traces| cluster.event_count(&traces.name, "Evicted") > 0),
     ("its status says it", |cluster, traces| {
         let status = cluster.pod(&traces.name).and_then(|pod| pod.status);
         status.is_some_and(|status| status.reason.as_deref() == Some("Evicted"))
@@ -218,8 +218,8 @@ pub(super) async fn eviction(endpoint: String) -> Result<(), Failed> {
         cluster.until("its cgroups are gone", |_| traces.folders().is_empty().then_some(())).await?;
         expect(&after("starts"), traces.starts() == 1, &traces.starts().to_string())?;
         // Killed right after it was saved the daemon hasn't sent the event yet, and it isn't sent again.
-        let told = cluster.told(&name, "Evicted");
-        expect(&after("events"), told <= 1, &told.to_string())?;
+        let reported = cluster.event_count(&name, "Evicted");
+        expect(&after("events"), reported <= 1, &reported.to_string())?;
         leaves_nothing(&cluster, &name).await?;
     }
     is_left_alone(&cluster, "tame")?;

@@ -179,7 +179,7 @@ static void tell_node(struct tell *tell, const char *key, witlet_admission_types
 static plugin_string_t tell_request(witlet_admission_types_borrow_request_t request, witlet_text settings)
 {
     witlet_text pointers = witlet_json_member(settings, "pointers");
-    struct tell told = {0}, *tell = &told;
+    struct tell reported = {0}, *tell = &reported;
     tell_begin(tell, NULL, '{');
     tell_view(tell, "operation", witlet_view_c(operations[witlet_admission_types_method_request_operation(request)]));
     witlet_admission_types_datetime_t moment;

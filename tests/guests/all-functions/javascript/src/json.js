@@ -1,4 +1,4 @@
-// What is told and what is asked for, as JSON.
+// What is reported and what is asked for, as JSON.
 
 import { Refusal } from './refusal.js';
 

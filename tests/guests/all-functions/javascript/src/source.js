@@ -1,4 +1,4 @@
-// The role of pod sources, and what they are told of their pods.
+// The role of pod sources, and what they receive about their pods.
 
 import { write } from 'witlet:host/log@0.1.0';
 
@@ -31,15 +31,15 @@ export function poll(cursor, config) {
 }
 
 /**
- * Tells what it was told, as an error, if the configuration says so.
+ * Returns what it received, as an error, if the configuration says so.
  *
  * @param {PodStatus[]} changed
  * @param {any} config
  */
 export function statuses(changed, config) {
   if (config?.tellStatuses !== true) return;
-  const told = changed.map(({ status, ...pod }) => ({ ...pod, status: status === undefined ? null : valueOf(status) }));
-  throw new Refusal(tell(told));
+  const reported = changed.map(({ status, ...pod }) => ({ ...pod, status: status === undefined ? null : valueOf(status) }));
+  throw new Refusal(tell(reported));
 }
 
 /**

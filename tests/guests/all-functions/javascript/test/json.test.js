@@ -4,8 +4,8 @@ import test from 'node:test';
 import { bytesOf, parse, pointers, refuse, tell, valueOf } from '../src/json.js';
 
 test('whole numbers of 64 bits keep all their digits', () => {
-  const told = tell({ least: -(2n ** 63n), most: 2n ** 63n - 1n, text: '1', more: [1n, 1] });
-  assert.equal(told, '{"least":-9223372036854775808,"most":9223372036854775807,"text":"1","more":[1,1]}');
+  const reported = tell({ least: -(2n ** 63n), most: 2n ** 63n - 1n, text: '1', more: [1n, 1] });
+  assert.equal(reported, '{"least":-9223372036854775808,"most":9223372036854775807,"text":"1","more":[1,1]}');
 });
 
 test('large whole numbers are read with all their digits, and nothing else is touched', () => {

@@ -1,4 +1,4 @@
-//! The role of pod sources, and what they are told of their pods.
+//! The role of pod sources, and what they receive about their pods.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::value_of;
 pub(crate) fn poll(cursor: Option<&str>, config: &Value) -> Result<Poll, SourceError> {
     let line = format!("cursor {}", cursor.unwrap_or("none"));
     log::write(Level::Info, &line, &[("language", "rust")]);
-    let wanted = &config["poll"];
-    if let Some(error) = wanted.get("error") {
+    let expected = &config["poll"];
+    if let Some(error) = expected.get("error") {
         let text = |key: &str| error[key].as_str().unwrap_or_default();
         let failed = SourceError::new(text("reason"), text("message"));
         let retry_after = error["retryAfterMilliseconds"].as_u64().map(Duration::from_millis);
@@ -23,11 +23,11 @@ pub(crate) fn poll(cursor: Option<&str>, config: &Value) -> Result<Poll, SourceE
             None => failed,
         });
     }
-    let snapshot = if let Some(pods) = wanted["pods"].as_array() {
+    let snapshot = if let Some(pods) = expected["pods"].as_array() {
         Snapshot::Pods(
             pods.iter().map(|pod| pod.as_str().map_or_else(|| pod.to_string(), str::to_owned)).collect(),
         )
-    } else if wanted["empty"] == true {
+    } else if expected["empty"] == true {
         Snapshot::Empty
     } else {
         Snapshot::Unchanged
@@ -39,14 +39,14 @@ pub(crate) fn poll(cursor: Option<&str>, config: &Value) -> Result<Poll, SourceE
     })
 }
 
-/// Tells what it was told, as an error, if the configuration says so.
+/// Returns what it received, as an error, if the configuration says so.
 pub(crate) fn statuses(changed: &[PodStatus], config: &Value) -> Result<(), Error> {
     if config["tellStatuses"] != true {
         return Ok(());
     }
-    let told = changed.iter().map(|it| {
+    let reported = changed.iter().map(|it| {
         let status = it.status.clone().map(value_of);
         json!({"namespace": it.namespace, "name": it.name, "uid": it.uid, "status": status})
     });
-    Err(Error::nothing_found(Value::Array(told.collect()).to_string()))
+    Err(Error::nothing_found(Value::Array(reported.collect()).to_string()))
 }

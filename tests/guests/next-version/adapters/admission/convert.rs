@@ -26,7 +26,7 @@ pub(super) enum VerdictFault {
     ManyRejections(usize),
 }
 
-/// The verdict, or what is wrong with it. Of several reasons the first is the pod's, and all are told.
+/// The verdict, or what is wrong with it. Of several reasons the first is the pod's, and all are reported.
 pub(super) fn verdict(verdict: wit::Verdict) -> Result<Verdict, VerdictFault> {
     match verdict {
         wit::Verdict::Admit => Ok(Verdict::Admit),
@@ -72,12 +72,12 @@ pub(super) fn pod_ref(pod: &PodFacts) -> wit::PodRef {
 /// Init containers first; none of the ephemeral ones.
 pub(super) fn containers(pod: &Pod) -> Vec<wit::Container> {
     let Some(spec) = &pod.spec else { return Vec::new() };
-    let told = |container: &Container| wit::Container {
+    let reported = |container: &Container| wit::Container {
         name: container.name.clone(),
         image: container.image.clone().unwrap_or_default(),
         command: container.command.clone().unwrap_or_default(),
     };
-    spec.init_containers.iter().flatten().chain(&spec.containers).map(told).collect()
+    spec.init_containers.iter().flatten().chain(&spec.containers).map(reported).collect()
 }
 
 pub(super) fn origin(source: &SourceName) -> wit::Origin {

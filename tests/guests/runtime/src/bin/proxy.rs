@@ -95,7 +95,7 @@ mod handler {
         OutgoingBody::finish(body, None).unwrap();
     }
 
-    /// Writes without end, until nobody takes it any more.
+    /// Writes without end, until it isn't read any more.
     fn flood(answer: ResponseOutparam) {
         let response = OutgoingResponse::new(Fields::new());
         let body = response.body().unwrap();

@@ -34,7 +34,7 @@ fn unpinned_images_and_foreign_registries_are_objected_to() {
 }
 
 #[test]
-fn a_foreign_registry_is_named_beside_the_allowed_ones() {
+fn a_foreign_registry_is_named_next_to_the_allowed_ones() {
     let container =
         Container { name: "web".to_owned(), kind: ContainerKind::App, image: "quay.io/app:1".to_owned() };
     let rejection =

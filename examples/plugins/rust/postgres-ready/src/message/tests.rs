@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{ANSWER_BYTES_MAX, Answer, Malformed, answer, startup};
+use super::{ANSWER_BYTES_MAX, Malformed, StartupReply, answer, startup};
 
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).expect("it is short");
@@ -30,8 +30,8 @@ fn the_first_message_names_user_and_database() {
 #[test]
 fn a_server_that_isnt_starting_or_stopping_accepts() {
     let of = |code: &str| error(&[(b'S', "FATAL"), (b'C', code), (b'M', "the words"), (b'R', "x")]);
-    let rejects = Ok(Some(Answer::Rejects("the words".to_owned())));
-    let accepts = Ok(Some(Answer::Accepts));
+    let rejects = Ok(Some(StartupReply::Rejects("the words".to_owned())));
+    let accepts = Ok(Some(StartupReply::Accepts));
     let cases = [
         (message(b'R', &[0, 0, 0, 10]), accepts.clone()),
         (message(b'R', &[0, 0, 0, 0]), accepts.clone()),

@@ -125,7 +125,7 @@ async fn a_pull_with_other_credentials_or_for_another_handler_is_not_shared() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pull_goes_on_while_anybody_waits_for_it_and_ends_with_the_last() {
+async fn a_pull_goes_on_while_anyone_waits_for_it_and_ends_with_the_last() {
     let (registry, pulls) = pulls(UNLIMITED);
     let half = Duration::from_millis(500);
     let impatient = tokio::time::timeout(half, pulls.pull(request("a", &[])));
@@ -138,7 +138,7 @@ async fn a_pull_goes_on_while_anybody_waits_for_it_and_ends_with_the_last() {
     assert_eq!(
         registry.log(),
         ["a as nobody", "b as nobody", "b as nobody"],
-        "what nobody waited for is gone"
+        "what no one waited for is gone"
     );
 }
 

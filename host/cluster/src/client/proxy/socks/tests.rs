@@ -7,16 +7,20 @@ use super::connect;
 const USER: Option<(&str, &str)> = Some(("me", "pw"));
 
 /// What the proxy receives, and what it says then.
-type Turn<'a> = (&'a [u8], &'a [u8]);
+type Exchange<'a> = (&'a [u8], &'a [u8]);
 
 /// Plays the proxy: receives what is expected and answers, in turns. Gives the outcome, and what was read of `rest`.
-async fn played(host: &str, credentials: Option<(&str, &str)>, turns: &[Turn<'_>]) -> Result<String, String> {
+async fn played(
+    host: &str,
+    credentials: Option<(&str, &str)>,
+    exchanges: &[Exchange<'_>],
+) -> Result<String, String> {
     let (mut near, mut far) = tokio::io::duplex(1024);
     let proxy = async {
-        for (heard, said) in turns {
-            let mut message = vec![0; heard.len()];
+        for (received, said) in exchanges {
+            let mut message = vec![0; received.len()];
             far.read_exact(&mut message).await.expect("the whole message");
-            assert_eq!(message, *heard);
+            assert_eq!(message, *received);
             far.write_all(said).await.expect("it listens");
         }
         drop(far);
@@ -53,8 +57,8 @@ async fn addresses_are_asked_for_as_addresses_and_names_as_names() {
     ];
     for (host, address) in cases {
         for reply in replies {
-            let turns: [Turn<'_>; 2] = [(&[5, 1, 0], &[5, 0]), (&request(address), reply)];
-            assert_eq!(played(host, None, &turns).await, Ok("hi".to_owned()), "{host}");
+            let exchanges: [Exchange<'_>; 2] = [(&[5, 1, 0], &[5, 0]), (&request(address), reply)];
+            assert_eq!(played(host, None, &exchanges).await, Ok("hi".to_owned()), "{host}");
         }
     }
 }
@@ -67,9 +71,9 @@ async fn user_and_password_are_shown_where_they_are_wanted() {
     let outcome = played("10.1.2.3", USER, &[(offered, &[5, 2]), (shown, &[1, 0]), (asked, reply)]).await;
     assert_eq!(outcome, Ok(String::new()));
     let outcome = played("10.1.2.3", USER, &[(offered, &[5, 0]), (asked, reply)]).await;
-    assert_eq!(outcome, Ok(String::new()), "nobody wants to know");
-    let turns: [Turn<'_>; 3] = [(offered, &[5, 2]), (b"\x01\x02me\x00", &[1, 0]), (asked, reply)];
-    assert_eq!(played("10.1.2.3", Some(("me", "")), &turns).await, Ok(String::new()), "no password");
+    assert_eq!(outcome, Ok(String::new()), "no one wants to know");
+    let exchanges: [Exchange<'_>; 3] = [(offered, &[5, 2]), (b"\x01\x02me\x00", &[1, 0]), (asked, reply)];
+    assert_eq!(played("10.1.2.3", Some(("me", "")), &exchanges).await, Ok(String::new()), "no password");
     let outcome = played("10.1.2.3", USER, &[(offered, &[5, 2]), (shown, &[1, 1])]).await;
     assert_eq!(outcome, Err("SOCKS: the proxy rejected user and password".to_owned()));
 }
@@ -78,7 +82,7 @@ async fn user_and_password_are_shown_where_they_are_wanted() {
 async fn a_proxy_that_does_not_connect_is_an_error_with_words() {
     let greeting: &[u8] = &[5, 1, 0];
     let asked: &[u8] = &request(&[1, 10, 1, 2, 3]);
-    let cases: [(&[Turn<'_>], &str); 9] = [
+    let cases: [(&[Exchange<'_>], &str); 9] = [
         (&[(greeting, &[4, 0])], "SOCKS: the proxy speaks version 4"),
         (&[(greeting, &[5, 2])], "SOCKS: the proxy requires another authentication method"),
         (&[(greeting, &[5, 255])], "SOCKS: the proxy requires another authentication method"),
@@ -92,18 +96,18 @@ async fn a_proxy_that_does_not_connect_is_an_error_with_words() {
         ),
         (&[(greeting, &[5, 0]), (asked, &[5, 0, 0, 1, 0, 0])], "SOCKS: early eof"),
     ];
-    for (turns, expected) in cases {
-        assert_eq!(played("10.1.2.3", None, turns).await, Err(expected.to_owned()));
+    for (exchanges, expected) in cases {
+        assert_eq!(played("10.1.2.3", None, exchanges).await, Err(expected.to_owned()));
     }
     let long = "a".repeat(256);
     for (host, credentials) in
         [(long.as_str(), None), ("h", Some(("", "pw"))), ("h", Some(("me", long.as_str())))]
     {
-        let turns: &[Turn<'_>] = match credentials {
+        let exchanges: &[Exchange<'_>] = match credentials {
             None => &[(greeting, &[5, 0])],
             Some(_) => &[(&[5, 2, 0, 2], &[5, 2])],
         };
-        let outcome = played(host, credentials, turns).await;
+        let outcome = played(host, credentials, exchanges).await;
         let expected = "SOCKS: user and host must have 1 to 255 bytes, the password at most 255";
         assert_eq!(outcome, Err(expected.to_owned()));
     }

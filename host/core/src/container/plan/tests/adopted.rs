@@ -9,7 +9,7 @@ fn a_container_that_a_kubelet_made_goes_on_until_its_image_is_another() {
     let digest = |digit: &str| format!("sha256:{}", digit.repeat(64));
     let (mine, other) = (digest("0"), digest("1"));
     let by_digest = format!("busybox@{mine}");
-    for (wanted, hash, told, expected) in [
+    for (desired, hash, reported, expected) in [
         ("busybox", "7d2b5c1f", "busybox", &[][..]),
         ("busybox", "9c", "docker.io/library/busybox:latest", &[]),
         ("busybox:1.36", "9c", "docker.io/library/busybox:1.36", &[]),
@@ -25,8 +25,8 @@ fn a_container_that_a_kubelet_made_goes_on_until_its_image_is_another() {
         ("busybox", "7d2b5c1f00000000", "busybox", RESTARTED),
     ] {
         let mut pod = pod("Always", &["a"]);
-        spec(&mut pod).containers[0].image = Some(wanted.to_owned());
-        let (spec_hash, image) = (Some(hash.to_owned()), told.to_owned());
+        spec(&mut pod).containers[0].image = Some(desired.to_owned());
+        let (spec_hash, image) = (Some(hash.to_owned()), reported.to_owned());
         let seen = ObservedContainer { spec_hash, image, ..running(&pod, "a") };
         check(&pod, &in_sandbox(vec![seen]), expected);
     }
@@ -36,7 +36,7 @@ fn a_container_that_a_kubelet_made_goes_on_until_its_image_is_another() {
 fn the_kubelets_own_hash_goes_before_what_the_runtime_tells_of_the_image() {
     const NAME: &str = "test_container";
     const KILLED: &[&str] = &["kill test_container-0 SpecChanged 30s", "start test_container #1"];
-    for (wanted, hash, told, expected) in [
+    for (desired, hash, reported, expected) in [
         ("foo/image:v1", "8e45cbd0", "foo/image:v1", &[][..]),
         // Other names of the same image.
         ("foo/image:v1", "8e45cbd0", "foo/image:latest", &[]),
@@ -50,8 +50,8 @@ fn the_kubelets_own_hash_goes_before_what_the_runtime_tells_of_the_image() {
     ] {
         for policy in ["Always", "Never"] {
             let mut pod = pod(policy, &[NAME]);
-            spec(&mut pod).containers[0].image = Some(wanted.to_owned());
-            let (spec_hash, image) = (Some(hash.to_owned()), told.to_owned());
+            spec(&mut pod).containers[0].image = Some(desired.to_owned());
+            let (spec_hash, image) = (Some(hash.to_owned()), reported.to_owned());
             let seen = ObservedContainer { spec_hash, image, ..running(&pod, NAME) };
             check(&pod, &in_sandbox(vec![seen]), expected);
         }

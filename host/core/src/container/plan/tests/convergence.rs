@@ -265,7 +265,7 @@ proptest! {
     fn what_ended_for_good_is_not_started_again((pod, seen) in any_case()) {
         // A new sandbox, and a restart of all, begin init containers and whole pods again.
         let plan = plan_of(&pod, &seen, &[]);
-        let anew = plan.steps.iter().any(|step| matches!(step, Step::CreateSandbox { .. }))
+        let new_sandbox = plan.steps.iter().any(|step| matches!(step, Step::CreateSandbox { .. }))
             || !restart_all_triggers(&pod, &seen).is_empty();
         for name in started(&plan) {
             let Some(newest) = seen.container(name) else { continue };
@@ -274,7 +274,7 @@ proptest! {
                 || should_restart(&pod, &found.container, newest.exit_code);
             let elsewhere = newest.sandbox_id.is_some() && newest.sandbox_id.as_ref() != plan.sandbox.as_ref();
             let init = found.kind == ContainerKind::Init && (elsewhere || frontier_is_before(&pod, &seen, found.index));
-            prop_assert!(anew || again || init, "{} runs again", name);
+            prop_assert!(new_sandbox || again || init, "{} runs again", name);
         }
     }
 }

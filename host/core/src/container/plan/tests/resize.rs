@@ -300,7 +300,7 @@ fn a_resize_is_in_progress_while_a_running_container_differs() {
         ),
         ("it has ended", "ready x=exit0", &[("x", LARGE, SMALL)], false),
         ("it was made, and no more", "ready x=created", &[("x", LARGE, SMALL)], false),
-        ("nobody knows whether it runs", "ready x=unknown", &[("x", LARGE, SMALL)], false),
+        ("no one knows whether it runs", "ready x=unknown", &[("x", LARGE, SMALL)], false),
         ("nothing of it is there", "ready", &[("x", LARGE, SMALL)], false),
         (
             "another one differs",

@@ -117,7 +117,7 @@ fn a_pod_of_which_anything_may_restart_gets_another_sandbox() {
 }
 
 #[test]
-fn all_containers_begin_anew_in_the_same_sandbox() {
+fn all_containers_begin_again_in_the_same_sandbox() {
     claims(&[
         (
             "the others are stopped, all are removed, and init begins again",
@@ -178,7 +178,7 @@ fn the_restart_of_all_leaves_nothing_behind_and_touches_nothing_else() {
             &["remove RestartAll [x-0]", "start x #1"],
         ),
         (
-            "a container whose state nobody knows is stopped first",
+            "a container whose state no one knows is stopped first",
             "Never a:x:Never:in42=all a:y",
             "ready x=exit42 y=unknown",
             &["kill y-0 RestartAll 30s", "remove RestartAll [y-0 x-0]", "start x #1", "start y #1"],
@@ -219,7 +219,7 @@ fn the_restart_of_all_waits_for_the_delay_of_the_one_that_ended() {
         Step::RemoveContainers(remove) if remove.reason == RemoveReason::RestartAll => remove.crashes.first(),
         _ => None,
     });
-    let crash = crash.expect("the end is told before it is forgotten");
+    let crash = crash.expect("the end is reported before it is forgotten");
     assert_eq!(crash.finished_at, at(100));
     backoff.record(crash.key.clone(), at(90), at(95));
     let waiting = plan_with(&pod, &seen, &ProbeResults::new(), &backoff, 101);
@@ -232,7 +232,7 @@ fn the_restart_of_all_waits_for_the_delay_of_the_one_that_ended() {
 }
 
 #[test]
-fn what_is_stopped_for_all_to_begin_anew_runs_no_pre_stop_hook() {
+fn what_is_stopped_for_all_to_begin_again_runs_no_pre_stop_hook() {
     use crate::container::plan::KillReason;
     assert!(!KillReason::RestartAll.runs_pre_stop());
     assert!(KillReason::PodEnds.runs_pre_stop() && KillReason::LivenessProbe.runs_pre_stop());

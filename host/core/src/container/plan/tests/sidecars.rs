@@ -54,7 +54,7 @@ fn the_next_container_waits_for_a_sidecars_startup_probe() {
 }
 
 #[test]
-fn a_sidecars_liveness_probe_holds_nobody_up() {
+fn a_sidecars_liveness_probe_holds_no_one_up() {
     let pod = "Always s:one+L s:two a:x";
     claims(&[
         ("no result yet", pod, "ready one=running", &["start two #0"]),
@@ -191,7 +191,7 @@ fn a_failed_init_container_ends_the_sidecars_before_it() {
     claims(&[
         ("Never", "Never s:one i:two a:x", "ready two=exit1 one=running", &["kill pod PodEnds [one-0] [s0]"]),
         (
-            "OnFailure: it runs again beside them",
+            "OnFailure: it runs again next to them",
             "OnFailure s:one i:two a:x",
             "ready two=exit1 one=running",
             &["start two #1"],
@@ -256,7 +256,7 @@ fn sidecars_end_after_the_app_containers_in_reverse_order() {
 }
 
 #[test]
-fn nobody_waits_for_a_container_that_does_not_run() {
+fn no_one_waits_for_a_container_that_does_not_run() {
     let pod = language::pod("Never s:one s:two a:x a:y");
     let (seen, _) = language::seen(&pod, "ready x=exit0 y=running two=exit1 one=running");
     assert_eq!(render(&plan_kill(Some(&pod), &seen, 20)), ["kill pod PodEnds [y-0 one-0<y-0] [s0]"]);

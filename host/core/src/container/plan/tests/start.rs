@@ -47,7 +47,7 @@ fn a_status_tells_the_count_of_the_last_instance_that_there_was() {
             3,
             Some(2),
         ),
-        ("all begin anew, the same", waiting(), terminated("RestartingAllContainers"), None, 3, Some(2)),
+        ("all begin again, the same", waiting(), terminated("RestartingAllContainers"), None, 3, Some(2)),
         ("nothing is said of it", none(), none(), None, 0, None),
     ];
     for (claim, state, last_state, id, restart_count, expected) in cases {

@@ -50,7 +50,7 @@ fn a_limit_alone_is_also_a_request() {
 }
 
 #[test]
-fn request_and_limit_are_told_apart() {
+fn request_and_limit_are_distinguished() {
     let both = figures("{requests: {cpu: 250m, memory: 1G}, limits: {cpu: 1, memory: 2G}}");
     assert_eq!((both.cpu_shares, both.cpu_quota_us, both.memory_limit_bytes), (256, 100_000, 2_000_000_000));
     assert_eq!(both.oom_score_adj, 1_000 - 125);
@@ -108,7 +108,7 @@ fn huge_pages_are_limited_by_the_kernels_names_of_their_sizes() {
 }
 
 #[test]
-fn nobody_swaps_where_the_kernel_can_forbid_it() {
+fn no_one_swaps_where_the_kernel_can_forbid_it() {
     let of = |cgroups, swap| {
         let figures = figures_in("{limits: {memory: 1Gi}}", "null", cgroups, swap).unwrap();
         let files = figures.unified.into_iter().map(|(file, content)| format!("{file}={content}"));
@@ -223,7 +223,7 @@ proptest! {
 }
 
 #[test]
-fn a_sandbox_is_told_the_pods_limits_without_its_own_cost() {
+fn a_sandbox_is_reported_the_pods_limits_without_its_own_cost() {
     let mut pod = pod("Always", &["a"]);
     let node = fixtures::node("1");
     let host = fixtures::host(&node);
@@ -234,14 +234,14 @@ fn a_sandbox_is_told_the_pods_limits_without_its_own_cost() {
         memory_limit_bytes: 300,
         ..PodCgroup::default()
     };
-    let told = |pod: &Pod, cgroup| {
+    let values = |pod: &Pod, cgroup| {
         let (overhead, rest) = sandbox_resources(pod, host, cgroup);
         (overhead.memory_limit_bytes, rest.cpu_shares, rest.cpu_quota_us, rest.memory_limit_bytes)
     };
-    assert_eq!(told(&pod, cgroup), (0, 307, 30_000, 300));
+    assert_eq!(values(&pod, cgroup), (0, 307, 30_000, 300));
     let overhead = serde_json::json!({"cpu": "100m", "memory": "100"});
     spec(&mut pod).overhead = serde_json::from_value(overhead).unwrap();
-    assert_eq!(told(&pod, cgroup), (100, 204, 20_000, 200));
+    assert_eq!(values(&pod, cgroup), (100, 204, 20_000, 200));
     let unlimited = PodCgroup { cpu_quota_us: 0, memory_limit_bytes: 0, ..cgroup };
-    assert_eq!(told(&pod, unlimited), (100, 204, 0, 0), "no limit stays none");
+    assert_eq!(values(&pod, unlimited), (100, 204, 0, 0), "no limit stays none");
 }

@@ -45,7 +45,7 @@ const KUBERNETES: [&str; 7] = [
 ];
 
 #[test]
-fn a_pod_is_told_of_its_namespaces_services_and_the_clusters_own() {
+fn a_pod_is_notified_of_its_namespaces_services_and_the_clusters_own() {
     check(
         "{metadata: {namespace: shop}, spec: {enableServiceLinks: true, containers: []}}",
         ALL,
@@ -74,15 +74,15 @@ fn a_pod_is_told_of_its_namespaces_services_and_the_clusters_own() {
 }
 
 #[test]
-fn without_links_only_the_clusters_own_are_told() {
+fn without_links_only_the_clusters_own_are_reported() {
     let pod: Pod = serde_saphyr::from_str(
         "{metadata: {namespace: shop}, spec: {enableServiceLinks: false, containers: []}}",
     )
     .unwrap();
-    let told = service_variables(&pod, services(ALL).iter());
+    let variables = service_variables(&pod, services(ALL).iter());
     let mut expected: Vec<&str> = KUBERNETES.into();
     expected.push("KUBERNETES_SERVICE_PORT_HTTPS=443");
-    let lines: Vec<String> = told.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let lines: Vec<String> = variables.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(lines, expected);
 }
 
@@ -99,7 +99,7 @@ fn a_service_of_the_namespace_comes_before_the_clusters_own_of_its_name() {
     };
     let pod: Pod = serde_saphyr::from_str("{metadata: {namespace: shop}, spec: {containers: []}}").unwrap();
     for yaml in [both("default", "shop"), both("shop", "default")] {
-        let told = service_variables(&pod, services(&yaml).iter());
-        assert_eq!(told["KUBERNETES_SERVICE_HOST"], "10.0.0.2", "{yaml}");
+        let variables = service_variables(&pod, services(&yaml).iter());
+        assert_eq!(variables["KUBERNETES_SERVICE_HOST"], "10.0.0.2", "{yaml}");
     }
 }

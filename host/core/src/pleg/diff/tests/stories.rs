@@ -25,7 +25,7 @@ fn parse(text: &str) -> Option<RuntimePod> {
 /// The events between each list and the one before it, in order of their subjects.
 fn story(lists: &[&str]) -> String {
     let mut before: Option<RuntimePod> = None;
-    let told = lists.iter().map(|list| {
+    let lines = lists.iter().map(|list| {
         let now = parse(list);
         let mut events: Vec<String> = diff(before.as_ref(), now.as_ref())
             .iter()
@@ -49,7 +49,7 @@ fn story(lists: &[&str]) -> String {
         before = now;
         events.join(", ")
     });
-    told.collect::<Vec<_>>().join(" | ")
+    lines.collect::<Vec<_>>().join(" | ")
 }
 
 #[test]
@@ -79,13 +79,13 @@ fn lists_become_events() {
             "c1 died, s1 died | c1 removed, s1 removed",
         ),
         (
-            "sandboxes are told of like containers",
+            "sandboxes are reported like containers",
             &["s1:X s2:R", "s1:X s2:R", "s2:X s3:R"],
             "s1 died, s2 started |  | s1 removed, s2 died, s3 started",
         ),
         (
             // A look that fails leaves the old record: its list is left out here as it is there.
-            "what came and went while the pod could not be looked at is never told",
+            "what came and went while the pod could not be looked at is never reported",
             &["s1:R", "s1:R"],
             "s1 started | ",
         ),

@@ -59,13 +59,13 @@ impl Agent {
             _ => true,
         };
         if is_possible {
-            self.hear(event, &facts(Some(pod)))?;
+            self.handle(event, &facts(Some(pod)))?;
         }
         Ok(())
     }
 
     /// Feeds the event in.
-    fn hear(&mut self, event: Event, facts: &Facts) -> Result<Vec<Effect>, TestCaseError> {
+    fn handle(&mut self, event: Event, facts: &Facts) -> Result<Vec<Effect>, TestCaseError> {
         match event {
             Event::Added(_) => self.has_source = true,
             Event::Removed { .. } => self.has_source = false,
@@ -94,7 +94,7 @@ impl Agent {
             "an end is one"
         );
         prop_assert!(had || !ends_work || effects.is_empty());
-        prop_assert!(!self.life.waits_for_room || self.has_source);
+        prop_assert!(!self.life.waits_for_capacity || self.has_source);
         Ok(effects)
     }
 }
@@ -112,7 +112,7 @@ proptest! {
         // Now its source removes it, and everything works.
         let mut forgotten = agent.life.is_gone();
         if agent.has_source {
-            let effects = agent.hear(Event::Removed { may_end: true }, &facts(None))?;
+            let effects = agent.handle(Event::Removed { may_end: true }, &facts(None))?;
             forgotten = effects.iter().any(|effect| matches!(effect, Effect::Forget));
         }
         for _ in 0..12 {
@@ -123,7 +123,7 @@ proptest! {
                 Some(worker) if worker.is_terminating() => Event::Look,
                 Some(_) => Event::Unwanted,
             };
-            let effects = agent.hear(event, &facts(None))?;
+            let effects = agent.handle(event, &facts(None))?;
             forgotten |= effects.iter().any(|effect| matches!(effect, Effect::Forget));
         }
         prop_assert!(agent.life.is_gone() && forgotten, "stuck at {}", show(&agent.life));
@@ -137,9 +137,9 @@ proptest! {
         for (event, _, _) in story {
             agent.hear_if_possible(event, pod(true))?;
         }
-        let wanted = facts(Some(pod(true)));
+        let desired = facts(Some(pod(true)));
         if !agent.has_source {
-            agent.hear(Event::Added(Arrival::default()), &wanted)?;
+            agent.handle(Event::Added(Arrival::default()), &desired)?;
         }
         for _ in 0..16 {
             let event = match (agent.life.stage, &agent.life.worker) {
@@ -149,7 +149,7 @@ proptest! {
                 (Some(Stage::Returning), None) => Event::RemainsGone,
                 _ => Event::Look,
             };
-            agent.hear(event, &wanted)?;
+            agent.handle(event, &desired)?;
         }
         let state = agent.life.worker.as_ref().map(Worker::state);
         let is_settled = match agent.life.stage {

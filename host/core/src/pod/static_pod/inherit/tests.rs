@@ -41,7 +41,7 @@ fn a_static_pod_keeps_the_uid_that_it_runs_with_where_its_file_is_older_than_its
         ("a kubelet's", running("web-node", THEIRS, 10, Ready), Some(9), THEIRS),
         ("edited meanwhile", running("web-node", THEIRS, 10, Ready), Some(11), &own),
         ("edited at that very moment", running("web-node", THEIRS, 10, Ready), Some(10), &own),
-        ("nobody knows when", running("web-node", THEIRS, 10, Ready), None, &own),
+        ("no one knows when", running("web-node", THEIRS, 10, Ready), None, &own),
         ("ended", running("web-node", THEIRS, 10, NotReady), Some(9), &own),
         ("another name", running("web", THEIRS, 10, Ready), Some(9), &own),
         (
@@ -58,7 +58,7 @@ fn a_static_pod_keeps_the_uid_that_it_runs_with_where_its_file_is_older_than_its
 }
 
 #[test]
-fn a_uid_that_somebody_wrote_stays() {
+fn a_uid_that_someone_wrote_stays() {
     let mut inherited =
         InheritedUids::new(&[running("web-node", THEIRS, 10, SandboxState::Ready)], BTreeMap::new());
     for fixed in ["7d3c1e00-25a4-4c0d-9df6-3a9a2f6d11c1", "mine"] {

@@ -51,7 +51,7 @@ fn static_pods_have_the_uids_that_a_kubelet_gives_them() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-const PLACE: Place<'static> = Place::File { path: "/m/a.yaml", node_name: "n" };
+const LOCATION: ManifestLocation<'static> = ManifestLocation::File { path: "/m/a.yaml", node_name: "n" };
 
 /// A pod of nothing but what a case is about.
 fn pod(spec: &Value) -> Pod {
@@ -91,7 +91,7 @@ fn a_change_of_any_field_changes_the_uid() {
         for mut pod in read(vector) {
             pod.status = None;
             pod.metadata.uid = None;
-            let was = kubelet_uid(&pod, PLACE);
+            let was = kubelet_uid(&pod, LOCATION);
             let written = serde_json::to_value(pod).expect("plain data");
             let mut paths = Vec::new();
             leaves(&written["metadata"], "/metadata", &mut paths);
@@ -101,7 +101,7 @@ fn a_change_of_any_field_changes_the_uid() {
                 let leaf = edited.pointer_mut(&path).expect("it was found there");
                 *leaf = changed(leaf);
                 let edited = serde_json::from_value(edited).expect("of the same types");
-                assert_ne!(kubelet_uid(&edited, PLACE), was, "{}: {path}", vector.name);
+                assert_ne!(kubelet_uid(&edited, LOCATION), was, "{}: {path}", vector.name);
             }
         }
     }
@@ -126,9 +126,9 @@ fn what_a_kubelet_would_refuse_is_hashed_too() {
         with(json!({"limits": {"memory": "-170141183460469231731687303715884105727Ki"}})),
     ]
     .iter()
-    .map(|spec| kubelet_uid(&pod(spec), PLACE))
+    .map(|spec| kubelet_uid(&pod(spec), LOCATION))
     .collect();
-    uids.push(kubelet_uid(&Pod::default(), PLACE));
+    uids.push(kubelet_uid(&Pod::default(), LOCATION));
     assert!(uids.iter().all(|uid| uid.len() == 32), "{uids:?}");
     uids.sort_unstable();
     uids.dedup();

@@ -91,7 +91,7 @@ impl Name {
 }
 
 #[test]
-fn a_static_pod_runs_beside_one_of_the_api_server_and_holds_up_those_that_follow() {
+fn a_static_pod_runs_next_to_one_of_the_api_server_and_holds_up_those_that_follow() {
     let mut name = Name::new();
     for uid in ["1-normal", "2-static", "3-static", "4-static"] {
         name.send(uid, Create);
@@ -136,7 +136,7 @@ fn a_pod_that_ends_holds_the_name_until_it_is_finished() {
 }
 
 #[test]
-fn the_line_is_kept_whoever_asks_first() {
+fn the_line_is_kept_whichever_is_asked_first() {
     let mut name = Name::new();
     for uid in ["6-static", "7-static", "8-static", "9-static"] {
         name.send(uid, Create);

@@ -27,13 +27,13 @@ fn rank(state: WorkerState) -> u8 {
 /// What happens to a worker, or to the agent that it is a part of.
 #[derive(Clone, Debug)]
 enum Happening {
-    Heard(WorkerEvent),
+    Received(WorkerEvent),
     /// The agent dies, comes back, and is notified of the pod from its source as for the first time.
     Crash,
 }
 
 fn any_happening() -> impl Strategy<Value = Happening> {
-    prop_oneof![9 => any_event().prop_map(Happening::Heard), 1 => Just(Happening::Crash)]
+    prop_oneof![9 => any_event().prop_map(Happening::Received), 1 => Just(Happening::Crash)]
 }
 
 /// The work that the executor gets.
@@ -91,26 +91,26 @@ proptest! {
             let first = Update { kind: Create, pod: Some(pod.clone()), started_at: at(0), kill: None };
             Worker::begin(first, false).expect("a pod begins")
         };
-        let mut wanted = Arc::new(first);
-        let (mut worker, effects) = begin(&wanted);
+        let mut desired = Arc::new(first);
+        let (mut worker, effects) = begin(&desired);
         let mut ends = false;
         let mut last_run = run(effects);
         for happening in happenings {
             let effects = match happening {
                 Happening::Crash => {
-                    ends = is_ending(&wanted);
-                    let (again, effects) = begin(&wanted);
+                    ends = is_ending(&desired);
+                    let (again, effects) = begin(&desired);
                     worker = again;
                     effects
                 }
-                Happening::Heard(event) => {
+                Happening::Received(event) => {
                     let syncs = worker.state() == WorkerState::Syncing && worker.is_running();
                     match &event {
                         Send(update) => {
                             // A pod created again comes back once the old one is gone; the old one goes on ending.
                             let comes_back = update.kind == Create && worker.is_terminating();
                             if !comes_back && !worker.is_finished() {
-                                wanted = update.pod.clone().unwrap_or_else(|| wanted.clone());
+                                desired = update.pod.clone().unwrap_or_else(|| desired.clone());
                                 ends |= asks_for_end(update);
                             }
                         }
@@ -136,7 +136,7 @@ proptest! {
             prop_assert_eq!(worker.state(), WorkerState::Syncing);
             let work = last_run.expect("a pod that goes on was synced");
             prop_assert_eq!(work.task, Task::Sync);
-            prop_assert_eq!(work.pod.as_deref(), Some(&*wanted), "the newest pod is what is synced");
+            prop_assert_eq!(work.pod.as_deref(), Some(&*desired), "the newest pod is what is synced");
         }
     }
 }

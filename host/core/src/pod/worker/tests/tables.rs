@@ -31,7 +31,7 @@ fn updates_start_end_and_settle_pods() {
     let cases: Vec<(&str, Update, bool, Vec<WorkerEvent>, &str)> = vec![
         ("a new pod is started", created(), false, vec![], "sync(Create)"),
         (
-            "a pod created anew while the one with its UID ends comes back later",
+            "a pod created again while the one with its UID ends comes back later",
             created(),
             false,
             vec![WorkEnded(Done), Send(kill(None)), Send(created()), WorkEnded(Done), WorkEnded(Done)],
@@ -59,7 +59,7 @@ fn updates_start_end_and_settle_pods() {
             "sync(Create) | requeue | terminate(30) (evicted)",
         ),
         (
-            "a pod that had ended is ended again if nobody knows what the runtime has of it",
+            "a pod that had ended is ended again if no one knows what the runtime has of it",
             update(Create, with_phase("Succeeded")),
             false,
             vec![WorkEnded(Done), WorkEnded(Done)],

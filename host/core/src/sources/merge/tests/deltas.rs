@@ -17,8 +17,8 @@ fn show(changes: Changes) -> String {
         });
         let left_out: Vec<String> = left_out.collect();
         let updates = change.into_updates(&source).into_iter();
-        let told = updates.map(|update| format!("{:?} {}", update.op, names(&update.pods).join(" ")));
-        told.chain(left_out).collect::<Vec<_>>()
+        let lines = updates.map(|update| format!("{:?} {}", update.op, names(&update.pods).join(" ")));
+        lines.chain(left_out).collect::<Vec<_>>()
     });
     words.collect::<Vec<_>>().join(", ")
 }
@@ -63,7 +63,7 @@ fn a_single_pod_waits_for_its_uid_and_a_plugins_for_its_name() {
     let put = |pod: Pod| SourceUpdate::Put(Arc::new(pod));
     assert_eq!(show(merged.take(&api(), put(pod("other", "1")), at(2))), "!other");
     assert_eq!(show(merged.take_of_plugin(&plugin, put(pod("db", "p")), at(3))), "!db");
-    assert!(!merged.is_seen(&api()), "it hasn't told all that it has");
+    assert!(!merged.is_seen(&api()), "it hasn't reported all that it has");
     assert_eq!(
         show(merged.take(&SourceName::file(), SourceUpdate::Deleted("1".into()), at(4))),
         "Remove web, Add other"
@@ -72,7 +72,7 @@ fn a_single_pod_waits_for_its_uid_and_a_plugins_for_its_name() {
     assert_eq!(
         show(merged.merge(&SourceName::file(), Vec::new(), at(6))),
         "Remove db",
-        "nobody waits any more"
+        "no one waits any more"
     );
     assert_eq!(show(merged.take_of_plugin(&plugin, put(pod("other", "q")), at(7))), "!other");
 }

@@ -74,7 +74,7 @@ fn an_init_container_that_the_runtime_forgot_counts_as_done_once_an_app_containe
     let failed = exited(&pod, "x", 3);
     let before = vec![Facts::of(pod.clone(), vec![failed]).init()];
     let status = Facts::of(pod.clone(), vec![running(&pod, "a")]).init_before(before).init();
-    assert_eq!(word(&status.state), "terminated 3 Error", "what was told stays told");
+    assert_eq!(word(&status.state), "terminated 3 Error", "what was reported stays reported");
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn restarting_all() -> Pod {
 }
 
 #[test]
-fn a_container_removed_to_be_started_anew_says_so() {
+fn a_container_removed_to_be_started_again_says_so() {
     let pod = restarting_all();
     let removed = words("waiting RestartingAllContainers: -", "terminated 137 RestartingAllContainers", 1);
     let without_message = |status: &ContainerStatus| {
@@ -43,7 +43,7 @@ fn a_container_removed_to_be_started_anew_says_so() {
 }
 
 #[test]
-fn a_container_started_anew_after_all_were_removed_counts_on() {
+fn a_container_started_again_after_all_were_removed_counts_on() {
     let pod = restarting_all();
     let before = vec![ContainerStatus {
         name: "a".to_owned(),

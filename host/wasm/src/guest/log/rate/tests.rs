@@ -3,22 +3,22 @@
 use super::*;
 
 #[test]
-fn a_plugin_that_writes_without_end_is_held_to_its_rate_and_told_of_once_a_minute() {
+fn a_plugin_that_writes_without_end_is_held_to_its_rate_and_reported_of_once_a_minute() {
     let (start, mut rate) = (Instant::now(), Rate::default());
-    let (mut written, mut told) = (0, Vec::new());
+    let (mut written, mut reported) = (0, Vec::new());
     // A thousand lines a second, for two minutes.
     for millisecond in 0..120_000 {
         match rate.take(start + Duration::from_millis(millisecond)) {
             LineDecision::Written { left_out } => {
                 written += 1;
-                told.extend(left_out.map(|left_out| (millisecond / 1000, left_out)));
+                reported.extend(left_out.map(|left_out| (millisecond / 1000, left_out)));
             }
             LineDecision::LeftOut => {}
         }
     }
     assert_eq!(written, 12_000 + u64::from(BURST) - 1);
-    let seconds: Vec<u64> = told.iter().map(|(second, _)| *second).collect();
-    assert_eq!(seconds, [0, 60], "{told:?}");
+    let seconds: Vec<u64> = reported.iter().map(|(second, _)| *second).collect();
+    assert_eq!(seconds, [0, 60], "{reported:?}");
 }
 
 #[test]

@@ -99,7 +99,7 @@ async fn a_source_whose_set_always_changes_is_kept_once_a_second() {
     plugins.install(vec![spec("edge")]);
     let often = |name: String| {
         let snapshot = Snapshot::Pods(vec![manifest(&name)]);
-        Polled::Answer(PollAnswer { snapshot, cursor: None, next_poll: Some(Duration::ZERO) })
+        Polled::Answer(PollResponse { snapshot, cursor: None, next_poll: Some(Duration::ZERO) })
     };
     plugins.script("edge", (0..200).map(|n| often(format!("p{n}"))).collect());
     let mut node = start(plugins.clone(), Arc::default());

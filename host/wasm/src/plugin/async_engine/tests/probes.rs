@@ -222,19 +222,19 @@ async fn http_goes_to_the_pod_and_nowhere_else() {
         "a guest may say which host it means"
     );
     for elsewhere in ["127.0.0.2", "169.254.169.254", "example.com", "localhost"] {
-        let told = text(&guests, &get(elsewhere, "")).await;
-        assert!(told.starts_with("failure: ") && told.contains("grant"), "{elsewhere}: {told}");
+        let reported = text(&guests, &get(elsewhere, "")).await;
+        assert!(reported.starts_with("failure: ") && reported.contains("grant"), "{elsewhere}: {reported}");
     }
     let ungranted = Setting::default().prober();
-    let told = text(&ungranted, &get("127.0.0.1", "")).await;
-    assert!(told.starts_with("failure: ") && told.contains("grant"), "{told}");
+    let reported = text(&ungranted, &get("127.0.0.1", "")).await;
+    assert!(reported.starts_with("failure: ") && reported.contains("grant"), "{reported}");
     let host = Setting::granted(&["probe-host"]).prober();
-    let told = text(&host, &get("127.0.0.1", "")).await;
-    assert!(told.starts_with("success: 200"), "the host that the parameters name: {told}");
+    let reported = text(&host, &get("127.0.0.1", "")).await;
+    assert!(reported.starts_with("success: 200"), "the host that the parameters name: {reported}");
 }
 
 #[tokio::test]
-async fn sockets_reach_the_pod_and_nobody_listens() {
+async fn sockets_reach_the_pod_and_no_one_listens() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let at =
@@ -242,12 +242,12 @@ async fn sockets_reach_the_pod_and_nobody_listens() {
     let guests = Setting::granted(&["pod"]).prober();
     for behaviour in ["connect", "sdk-connect"] {
         assert_eq!(text(&guests, &at(behaviour, "127.0.0.1")).await, "success: ", "{behaviour}");
-        let told = text(&guests, &at(behaviour, "127.0.0.2")).await;
-        assert!(told.starts_with("failure: "), "{behaviour}: {told}");
+        let reported = text(&guests, &at(behaviour, "127.0.0.2")).await;
+        assert!(reported.starts_with("failure: "), "{behaviour}: {reported}");
     }
     for behaviour in ["listen", "bind"] {
-        let told = text(&guests, &at(behaviour, "127.0.0.1")).await;
-        assert_eq!(told, "failure: permission denied", "{behaviour}");
+        let reported = text(&guests, &at(behaviour, "127.0.0.1")).await;
+        assert_eq!(reported, "failure: permission denied", "{behaviour}");
     }
     let ungranted = Setting::default().prober();
     assert_eq!(text(&ungranted, &at("connect", "127.0.0.1")).await, "failure: permission denied");
@@ -294,8 +294,8 @@ async fn secrets_come_by_grant_and_name() {
 async fn without_a_grant_there_are_no_files() {
     let guests = Setting::default().prober();
     for parameters in [r#"{"do": "read", "text": "/etc/passwd"}"#, r#"{"do": "write", "text": "/state/x"}"#] {
-        let told = text(&guests, parameters).await;
-        assert!(told.starts_with("failure: "), "{told}");
+        let reported = text(&guests, parameters).await;
+        assert!(reported.starts_with("failure: "), "{reported}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollResponse, Snapshot, SourceFault};
 
 use super::node::Setting;
 use crate::plugin::async_engine::AsyncPlugin;
@@ -16,15 +16,15 @@ fn source(config: &'static str) -> Arc<AsyncPlugin> {
     Setting { config, ..Setting::default() }.sourcer()
 }
 
-fn answer(snapshot: Snapshot) -> PollAnswer {
-    PollAnswer { snapshot, cursor: None, next_poll: None }
+fn answer(snapshot: Snapshot) -> PollResponse {
+    PollResponse { snapshot, cursor: None, next_poll: None }
 }
 
 fn pods(texts: &[&str]) -> Snapshot {
     Snapshot::Pods(texts.iter().map(|text| (*text).to_owned()).collect())
 }
 
-async fn poll(guests: &Arc<AsyncPlugin>) -> Result<PollAnswer, SourceFault> {
+async fn poll(guests: &Arc<AsyncPlugin>) -> Result<PollResponse, SourceFault> {
     guests.poll(None).await.result.expect("an answer that the contract allows")
 }
 
@@ -147,7 +147,7 @@ async fn a_source_that_keeps_too_much_has_failed_until_it_cleared_up() {
 }
 
 #[tokio::test]
-async fn folders_are_granted_and_nobody_climbs_out() {
+async fn folders_are_granted_and_no_one_climbs_out() {
     let node = TempDir::new().expect("a folder");
     let write = |name: &str, text: &str| {
         std::fs::write(node.path().join(name), text).expect("the folder is writable");
@@ -196,7 +196,7 @@ async fn a_folder_that_is_not_there_is_the_source_s_to_tell() {
 }
 
 #[tokio::test]
-async fn a_source_hears_how_its_pods_fare() {
+async fn a_source_receives_the_statuses_of_its_pods() {
     let node = TempDir::new().expect("a folder");
     let grants = Grants { state: true, ..Grants::default() };
     let guests = Setting {
@@ -214,8 +214,8 @@ async fn a_source_hears_how_its_pods_fare() {
     };
     let changed = [change("web", Some("{}")), change("gone", None)];
     assert!(guests.statuses(changed.clone().into()).await.result.is_ok());
-    let told = "edge/web uid-of-web Some(\"{}\")\nedge/gone uid-of-gone None";
-    assert_eq!(poll(&guests).await, Ok(answer(pods(&[told]))));
+    let reported = "edge/web uid-of-web Some(\"{}\")\nedge/gone uid-of-gone None";
+    assert_eq!(poll(&guests).await, Ok(answer(pods(&[reported]))));
     match source(r#"{"do": "refuse-statuses"}"#).statuses(changed.into()).await.result {
         Err(CallError::Refused { words }) => assert_eq!(words, "I don't want to know"),
         other => panic!("{other:?}"),

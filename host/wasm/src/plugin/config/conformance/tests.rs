@@ -42,7 +42,7 @@ fn reports_are_demanded_for_the_whole_file() {
 }
 
 #[test]
-fn a_demand_that_nobody_could_meet_or_that_says_nothing_is_refused() {
+fn a_demand_that_no_one_could_meet_or_that_says_nothing_is_refused() {
     let component = "component: a.wasm";
     let cases = [
         ("{}", component, "requireConformance.keys: no key: name the public keys"),
@@ -71,13 +71,13 @@ fn a_demand_that_nobody_could_meet_or_that_says_nothing_is_refused() {
         ("{keys: [a]}", "component: a.wasm, conformance: ''", "plugins[0].conformance: no path"),
     ];
     for (required, entry, words) in cases {
-        let told = error(&demanding(required, entry));
-        assert!(told.starts_with(words), "{told:?} doesn't begin with {words:?}");
+        let reported = error(&demanding(required, entry));
+        assert!(reported.starts_with(words), "{reported:?} doesn't begin with {words:?}");
     }
-    let told = error(&file("component: a.wasm, conformance: a.json"));
+    let reported = error(&file("component: a.wasm, conformance: a.json"));
     assert!(
-        told.starts_with("plugins[0].conformance: without requireConformance reports are not checked"),
-        "{told}"
+        reported.starts_with("plugins[0].conformance: without requireConformance reports are not checked"),
+        "{reported}"
     );
     assert!(error(&demanding("{keys: [a], kit: 1}", component)).contains("unknown field"));
 }

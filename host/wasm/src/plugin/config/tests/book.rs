@@ -12,7 +12,7 @@ use crate::record::RECORDS_MAX;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 use witlet_core::error::one_line;
-use witlet_core::probe::wanted::wanted;
+use witlet_core::probe::desired::desired_probes;
 
 use witlet_tidy::{Block, blocks, check, files, quoted, read, relative, root};
 
@@ -140,9 +140,8 @@ fn pods_of_the_book_have_probes_that_can_be_followed() {
         tried += 1;
         let pod: Result<Pod, _> = serde_saphyr::from_str(&text);
         match pod {
-            Ok(pod) => {
-                findings.extend(wanted(&pod).problems.iter().map(|problem| format!("{place}: {problem}")))
-            }
+            Ok(pod) => findings
+                .extend(desired_probes(&pod).problems.iter().map(|problem| format!("{place}: {problem}"))),
             Err(error) => findings.push(format!("{place}: {error}")),
         }
     }

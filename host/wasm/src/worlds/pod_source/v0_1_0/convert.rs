@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use thiserror::Error;
-use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollResponse, Snapshot, SourceFault};
 
 use super::super::{CURSOR_BYTES_MAX, MANIFESTS_MAX, MESSAGE_BYTES_MAX, REASON_BYTES_MAX};
 use super::bindings::exports::witlet::pod_source::source;
@@ -35,7 +35,7 @@ pub(super) fn reply<T>(answer: Result<T, String>) -> Reply<T> {
 /// What the source has or why it can't tell; or what is wrong with its answer.
 pub(super) fn poll(
     answer: Result<source::PollResult, source::SourceError>,
-) -> Result<Result<PollAnswer, SourceFault>, PollFault> {
+) -> Result<Result<PollResponse, SourceFault>, PollFault> {
     match answer {
         Ok(wit::PollResult { snapshot, cursor, next_poll_milliseconds }) => {
             if let Some(cursor) = &cursor
@@ -44,7 +44,7 @@ pub(super) fn poll(
                 return Err(PollFault::LongCursor(cursor.len()));
             }
             let next_poll = next_poll_milliseconds.map(Duration::from_millis);
-            Ok(Ok(PollAnswer { snapshot: self::snapshot(snapshot)?, cursor, next_poll }))
+            Ok(Ok(PollResponse { snapshot: self::snapshot(snapshot)?, cursor, next_poll }))
         }
         Err(wit::SourceError { reason, message, retry_after_milliseconds }) => Ok(Err(SourceFault {
             reason: word(reason, REASON_BYTES_MAX)?,

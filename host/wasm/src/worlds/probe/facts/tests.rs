@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{host, remaining_milliseconds};
 
 #[test]
-fn a_guest_begins_with_the_whole_time_and_is_never_told_too_little() {
+fn a_guest_begins_with_the_whole_time_and_is_never_reported_too_little() {
     let cases = [
         // Timeout and what is left in microseconds, milliseconds reported.
         (3_000_000, 3_000_000, 3000),

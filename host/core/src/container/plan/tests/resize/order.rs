@@ -23,7 +23,7 @@ fn with_pod(containers: &[(&str, &str, &str)]) -> World {
 type Order<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
 
 #[track_caller]
-fn check_beside_small(cases: &[Order<'_>]) {
+fn check_next_to_small(cases: &[Order<'_>]) {
     for (claim, desired, current, expected) in cases {
         let world = with_pod(&[("x", desired, current), ("y", SMALL, SMALL)]);
         let steps: Vec<String> = world.plan().steps.iter().map(render_step).collect();
@@ -83,7 +83,7 @@ fn the_pods_own_limits_grow_before_and_shrink_after_its_containers() {
             ],
         ),
     ];
-    check_beside_small(cases);
+    check_next_to_small(cases);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn requests_and_limits_of_the_pod_change_only_where_they_differ() {
             &["resize pod CpuShares 204", "resize x-0 Cpu", "resize pod CpuQuota 20000"],
         ),
     ];
-    check_beside_small(cases);
+    check_next_to_small(cases);
 }
 
 #[test]

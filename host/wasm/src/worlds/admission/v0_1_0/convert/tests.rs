@@ -46,7 +46,7 @@ fn verdicts_that_the_contract_allows_are_taken() {
 }
 
 #[test]
-fn verdicts_that_the_contract_forbids_are_told() {
+fn verdicts_that_the_contract_forbids_are_reported() {
     let shortage =
         |resource: &str| wit::Shortage { resource: resource.to_owned(), requested: 1, used: 1, capacity: 1 };
     let cases = [

@@ -22,13 +22,13 @@ fn unchanged_pods_and_empty_stay_apart() {
         (wit::Snapshot::Pods(vec!["{}".to_owned()]), Snapshot::Pods(vec!["{}".to_owned()])),
     ];
     for (theirs, ours) in cases {
-        let expected = PollAnswer { snapshot: ours, cursor: None, next_poll: None };
+        let expected = PollResponse { snapshot: ours, cursor: None, next_poll: None };
         assert_eq!(poll(Ok(result(theirs))), Ok(Ok(expected)));
     }
 }
 
 #[test]
-fn answers_that_the_contract_does_not_allow_are_told() {
+fn answers_that_the_contract_does_not_allow_are_reported() {
     let no_pods = wit::Snapshot::Pods(Vec::new());
     assert_eq!(poll(Ok(result(no_pods))), Err(PollFault::NoPods));
     let many = wit::Snapshot::Pods(vec![String::new(); MANIFESTS_MAX + 1]);

@@ -1,4 +1,4 @@
-/* What a probe is told to look for. */
+/* What a probe looks for. */
 #ifndef PARAMETERS_H
 #define PARAMETERS_H
 

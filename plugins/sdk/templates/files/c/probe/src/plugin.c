@@ -24,7 +24,7 @@ bool exports_witlet_probe_prober_check_parameters(plugin_string_t *text, plugin_
     return good;
 }
 
-/* Receives until the server's first words can be told from others, or it closes. */
+/* Receives until the server's first words can be distinguished from others, or it closes. */
 static bool receive_greeting(struct tcp *tcp, size_t enough, char *buffer, size_t size, size_t *length,
                              plugin_string_t *error)
 {
@@ -47,10 +47,10 @@ static witlet_probe_types_outcome_t look(const struct parameters *parameters, wi
     plugin_string_t error;
     char greeting[EXPECT_MAX];
     size_t length;
-    bool heard = tcp_connect(&tcp, address, parameters->port, milliseconds, &error) &&
+    bool received = tcp_connect(&tcp, address, parameters->port, milliseconds, &error) &&
                  receive_greeting(&tcp, parameters->expect.len, greeting, sizeof greeting, &length, &error);
     tcp_close(&tcp);
-    if (!heard)
+    if (!received)
         return witlet_failure(error);
 
     witlet_text heard_text = {greeting, length};

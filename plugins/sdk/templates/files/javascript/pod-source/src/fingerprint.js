@@ -6,7 +6,7 @@ const TWO_TO_32 = 2 ** 32;
 
 /**
  * FNV-1a of 64 bits over texts and their lengths, as 16 hexadecimal digits. It tells changes from no changes; it doesn't
- * withstand anybody who looks for two things with the same hash.
+ * withstand an attacker who looks for two things with the same hash.
  *
  * @param {string[]} texts
  * @returns {string}

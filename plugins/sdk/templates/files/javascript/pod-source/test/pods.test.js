@@ -7,19 +7,19 @@ import { look, parseConfig } from '../src/pods.js';
 const web = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' } };
 const db = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db' } };
 
-test('the pods of the configuration are told once', () => {
+test('the pods of the configuration are reported once', () => {
   const first = look({ pods: [web, db] });
   assert.deepEqual(first.snapshot, { tag: 'pods', val: [JSON.stringify(web), JSON.stringify(db)] });
   const second = look({ pods: [web, db] }, first.cursor);
   assert.deepEqual(second, { snapshot: { tag: 'unchanged' }, cursor: first.cursor });
 });
 
-test('other pods are told again', () => {
+test('other pods are reported again', () => {
   const { cursor } = look({ pods: [web] });
   assert.equal(look({ pods: [db] }, cursor).snapshot.tag, 'pods');
 });
 
-test('no pods are told as such', () => {
+test('no pods are reported as such', () => {
   const { cursor } = look({ pods: [web] });
   const none = look({ pods: [] }, cursor);
   assert.equal(none.snapshot.tag, 'empty');

@@ -14,7 +14,7 @@ fn judge(operation: Operation, labels: &[(&str, &str)]) -> Verdict {
 }
 
 #[test]
-fn a_pod_with_the_label_is_admitted_and_told_in_the_log() {
+fn a_pod_with_the_label_is_admitted_and_reported_in_the_log() {
     assert_eq!(judge(Operation::Add, &[("app", "web"), ("team", "shop")]), Verdict::Admit);
     assert_eq!(take_log()[0].message, "pod pod has team=shop");
 }

@@ -26,7 +26,7 @@ fn the_pods_of_the_configuration_are_its_pods_until_they_change() {
 }
 
 #[test]
-fn no_pods_are_told_as_such() {
+fn no_pods_are_reported_as_such() {
     let poll = {{Camel}}::poll(None, &config(json!([]))).expect("an answer");
     assert_eq!(poll.snapshot, Snapshot::Empty);
 }

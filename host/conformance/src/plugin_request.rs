@@ -17,7 +17,7 @@ use witlet_core::sources::plugin::PodStatusChange;
 use witlet_wasm::direct;
 use witlet_wasm::role::Role;
 
-use crate::scene::address::ADDRESS_PLACEHOLDER;
+use crate::environment::address::ADDRESS_PLACEHOLDER;
 
 /// The node that has everything.
 const NODE: &str = include_str!("../vectors/defaults/node.json");
@@ -38,9 +38,9 @@ const FACTS: [(&str, &str); 7] = [
 ];
 
 #[derive(Clone, Debug)]
-pub(crate) enum Question {
+pub(crate) enum PluginRequest {
     /// `handler.admit`: the request, and what the host derives from it.
-    Admit(Box<AdmissionRequest>, direct::Question),
+    Admit(Box<AdmissionRequest>, direct::PreparedRequest),
     /// `prober.check-parameters`, and `prober.probe` if it has nothing against them, as the daemon asks.
     Probe {
         request: Box<ProbeRequest>,
@@ -55,9 +55,9 @@ pub(crate) enum Question {
     Statuses(Vec<PodStatusChange>),
 }
 
-impl Question {
+impl PluginRequest {
     pub(crate) fn admit(request: AdmissionRequest) -> Self {
-        let derived = direct::Question::new(request.clone());
+        let derived = direct::PreparedRequest::new(request.clone());
         Self::Admit(Box::new(request), derived)
     }
 

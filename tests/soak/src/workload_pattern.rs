@@ -21,7 +21,7 @@ pub(crate) enum Action {
 
 /// How a world is hit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Habits {
+pub(crate) struct WorkloadPattern {
     /// How many pods there are at most.
     pub(crate) pods_max: usize,
     /// How many of a hundred that are added are random ones.
@@ -29,18 +29,18 @@ pub(crate) struct Habits {
     /// Random pods are sturdy.
     pub(crate) sturdy: bool,
     /// How long everything may take to settle. The slowest settling is among the figures.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     /// Each as often as it is to be chosen.
     pub(crate) actions: &'static [(Action, usize)],
 }
 
-impl Habits {
+impl WorkloadPattern {
     /// Few pods, and everything goes wrong.
     pub(crate) const HARSH: Self = Self {
         pods_max: 14,
         varied: 0,
         sturdy: true,
-        patience: Duration::from_secs(300),
+        timeout: Duration::from_secs(300),
         actions: HARSH_ACTIONS,
     };
 
@@ -48,11 +48,11 @@ impl Habits {
     pub(crate) const HARSH_VARIED: Self = Self { varied: 40, ..Self::HARSH };
 
     /// Random pods, and a daemon that is killed.
-    pub(crate) const CROWD: Self = Self {
+    pub(crate) const STRESS: Self = Self {
         pods_max: 100,
         varied: 100,
         sturdy: false,
-        patience: Duration::from_secs(600),
+        timeout: Duration::from_secs(600),
         actions: CROWD_ACTIONS,
     };
 }

@@ -7,15 +7,15 @@ fn script(behaviour: Behaviour) -> ServerScript {
     ServerScript { port: 7001, protocol, behaviour, dialog, http }
 }
 
-fn holds(dialog: Vec<Turn>) -> ServerScript {
+fn holds(dialog: Vec<DialogTurn>) -> ServerScript {
     ServerScript { dialog, ..script(Behaviour::Answer) }
 }
 
-fn turn(receive: &str, send: &str) -> Turn {
-    Turn { receive: receive.into(), send: send.into(), ..Turn::default() }
+fn turn(receive: &str, send: &str) -> DialogTurn {
+    DialogTurn { receive: receive.into(), send: send.into(), ..DialogTurn::default() }
 }
 
-/// What a client hears that says this.
+/// What a client receives that sends this.
 async fn said(servers: &Servers, words: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect((servers.address, 7001)).await?;
     stream.write_all(words.as_bytes()).await?;
@@ -52,7 +52,7 @@ async fn two_cases_have_the_same_port_on_addresses_of_their_own() {
 }
 
 #[tokio::test]
-async fn nobody_listens_where_connections_are_refused_and_others_can_take_their_place() {
+async fn no_one_listens_where_connections_are_refused_and_others_can_take_their_place() {
     let mut servers = Servers::start(&[script(Behaviour::Refuse)]).await.expect("nothing to listen on");
     let refused = said(&servers, "").await.expect_err("no server listens");
     assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);

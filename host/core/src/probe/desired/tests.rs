@@ -27,9 +27,9 @@ fn check(annotations: &[(&str, &str)], expected: &Expect) {
         },
     }))
     .expect("the test's pod is one");
-    let WantedProbes { probes, problems } = wanted(&pod);
+    let DesiredProbes { probes, problems } = desired_probes(&pod);
     let lines = probes.iter().map(|probe| {
-        let WantedProbe { container, is_sidecar, kind, settings, handler } = probe;
+        let DesiredProbe { container, is_sidecar, kind, settings, handler } = probe;
         let side = if *is_sidecar { " (sidecar)" } else { "" };
         let what = match handler {
             Ok(handler) => format!("{} {}", handler.probe_type, handler.parameters),
@@ -132,7 +132,7 @@ fn a_pod_has_a_bounded_number_of_probes_a_second() {
             .map(|name| json!({"name": name, "livenessProbe": probe, "readinessProbe": probe}))
             .collect();
         let pod = json!({"metadata": {"annotations": annotations}, "spec": {"containers": containers}});
-        let WantedProbes { probes, problems } = wanted(&serde_json::from_value(pod).expect("a pod"));
+        let DesiredProbes { probes, problems } = desired_probes(&serde_json::from_value(pod).expect("a pod"));
         let periods: std::collections::BTreeSet<Duration> =
             probes.iter().map(|probe| probe.settings.period).collect();
         format!("{periods:?} {}", problems.join(" "))
@@ -150,7 +150,7 @@ fn words_that_all_name_a_long_variable_fill_no_memory() {
     let container = |number: usize, words: usize| json!({"name": format!("c{number}"), "env": [{"name": "LONG", "value": long}], "livenessProbe": probe(words)});
     let wanted_of = |containers: Vec<serde_json::Value>| {
         let pod: Pod = serde_json::from_value(json!({"spec": {"containers": containers}})).expect("a pod");
-        wanted(&pod).probes
+        desired_probes(&pod).probes
     };
     let too_long = |text| Err(NoHandler::Spec(HandlerError::TooLong { text }));
     assert_eq!(wanted_of(vec![container(0, 100_000)])[0].handler, too_long("the command"), "10 GB");

@@ -37,7 +37,7 @@ pub enum Fetched<T> {
 /// What the volumes of a pod refer to, by name, in its namespace. What isn't here wasn't asked for, and counts as missing.
 /// `Debug` shows names only.
 #[derive(Clone, Default)]
-pub struct Drawn {
+pub struct ReferencedObjects {
     /// Config maps.
     pub config_maps: BTreeMap<String, Fetched<Arc<ConfigMap>>>,
     /// Secrets.
@@ -46,25 +46,25 @@ pub struct Drawn {
     pub tokens: BTreeMap<TokenWish, Fetched<String>>,
 }
 
-impl std::fmt::Debug for Drawn {
+impl std::fmt::Debug for ReferencedObjects {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut set = f.debug_set();
         set.entries(self.config_maps.keys()).entries(self.secrets.keys()).entries(self.tokens.keys()).finish()
     }
 }
 
-impl Drawn {
+impl ReferencedObjects {
     /// The same, in which what a pod needs for nothing but to talk to the API server is left out as far as it can't be had: its
     /// tokens, and the certificates of the cluster.
     pub fn without_credentials(&self) -> Self {
-        let mut drawn = self.clone();
-        for token in drawn.tokens.values_mut() {
+        let mut referenced = self.clone();
+        for token in referenced.tokens.values_mut() {
             leave_out(token);
         }
-        if let Some(certificates) = drawn.config_maps.get_mut(ROOT_CA) {
+        if let Some(certificates) = referenced.config_maps.get_mut(ROOT_CA) {
             leave_out(certificates);
         }
-        drawn
+        referenced
     }
 }
 

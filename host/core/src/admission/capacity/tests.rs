@@ -4,7 +4,8 @@ use expect_test::{Expect, expect};
 
 use super::*;
 
-const IDLE: Room = Room { another_waits: false, pods_end: false, victims_left: 0, victims_ending: 0 };
+const IDLE: FreedCapacity =
+    FreedCapacity { another_waits: false, pods_end: false, victims_left: 0, victims_ending: 0 };
 
 fn word(decision: &Decision) -> &'static str {
     match decision {
@@ -26,15 +27,19 @@ fn no_pod_is_refused_and_room_is_made_for_one_at_a_time() {
     let defer =
         Decision::Defer { reason: "Later".to_owned(), message: message(), retry_after: Duration::ZERO };
     let preempt = Decision::Preempt { victims: vec![PodUid::from("v")], message: message() };
-    let pods_end = Room { pods_end: true, ..IDLE };
-    let another = Room { another_waits: true, ..IDLE };
-    let victims = |room: Room, victims_left, victims_ending| Room { victims_left, victims_ending, ..room };
+    let pods_end = FreedCapacity { pods_end: true, ..IDLE };
+    let another = FreedCapacity { another_waits: true, ..IDLE };
+    let victims = |freed: FreedCapacity, victims_left, victims_ending| FreedCapacity {
+        victims_left,
+        victims_ending,
+        ..freed
+    };
     let cases = [
         ("nothing is going on", &admit, IDLE, "admit"),
         ("nothing is going on", &reject, IDLE, "reject"),
         ("nothing is going on", &defer, IDLE, "defer"),
-        ("there is room beside all", &admit, pods_end, "admit"),
-        ("there is room beside all", &admit, another, "admit"),
+        ("there is capacity next to all", &admit, pods_end, "admit"),
+        ("there is capacity next to all", &admit, another, "admit"),
         ("it may fit once they are gone", &reject, pods_end, "wait"),
         ("it may fit once it is known who stays", &reject, another, "wait"),
         ("the handler's wish stands", &defer, pods_end, "defer"),
@@ -44,10 +49,15 @@ fn no_pod_is_refused_and_room_is_made_for_one_at_a_time() {
         ("its own victims still end", &preempt, victims(pods_end, 2, 2), "preempt"),
         ("more than those that end", &preempt, victims(pods_end, 2, 1), "wait"),
         ("another pod's turn", &preempt, victims(another, 2, 0), "wait"),
-        ("another pod's victims", &preempt, Room { another_waits: true, ..victims(pods_end, 1, 1) }, "wait"),
+        (
+            "another pod's victims",
+            &preempt,
+            FreedCapacity { another_waits: true, ..victims(pods_end, 1, 1) },
+            "wait",
+        ),
     ];
-    for (why, decision, room, expected) in cases {
-        assert_eq!(word(&beside(decision.clone(), room)), expected, "{why}: {decision:?} {room:?}");
+    for (why, decision, freed, expected) in cases {
+        assert_eq!(word(&settled(decision.clone(), freed)), expected, "{why}: {decision:?} {freed:?}");
     }
 }
 
@@ -58,7 +68,7 @@ const PODS: &[(&str, &str)] =
 fn facts(letters: &str) -> PodFacts {
     PodFacts {
         counts: letters.contains('c'),
-        waits_for_room: letters.contains('w'),
+        waits_for_capacity: letters.contains('w'),
         is_preempted: letters.contains('p'),
         is_ending: letters.contains('e'),
     }

@@ -1,37 +1,37 @@
-//! Which answers the contract has, which ones are the same, and how they are told.
+//! Which answers the contract has, which ones are the same, and how they are shown.
 
 use super::*;
 
-fn reject(message: &str) -> Answered {
+fn reject(message: &str) -> CallResult {
     answered(Ok(Verdict::Reject { reason: "No".to_owned(), message: message.to_owned() }))
 }
 
-fn failed(error: CallError) -> Answered {
+fn failed(error: CallError) -> CallResult {
     answered::<()>(Err(error))
 }
 
-fn trap() -> Answered {
+fn trap() -> CallResult {
     failed(CallError::Trap { message: "unreachable".to_owned() })
 }
 
-fn late() -> Answered {
+fn late() -> CallResult {
     failed(CallError::Timeout { limit: Duration::from_millis(100) })
 }
 
-fn refused(words: &str) -> Answered {
+fn refused(words: &str) -> CallResult {
     failed(CallError::Refused { words: words.to_owned() })
 }
 
-fn polled(snapshot: Snapshot) -> Answered {
-    answered(Ok(Ok(PollAnswer { snapshot, cursor: None, next_poll: None })))
+fn polled(snapshot: Snapshot) -> CallResult {
+    answered(Ok(Ok(PollResponse { snapshot, cursor: None, next_poll: None })))
 }
 
-fn source_error(message: &str) -> Answered {
+fn source_error(message: &str) -> CallResult {
     let (reason, message) = ("Unavailable".to_owned(), message.to_owned());
     answered(Ok(Err(SourceFault { reason, message, retry_after: None })))
 }
 
-fn failure_of(detail: &str) -> Answered {
+fn failure_of(detail: &str) -> CallResult {
     answered(Ok(ProbeOutcome::Failure(detail.to_owned())))
 }
 
@@ -41,7 +41,7 @@ fn answers_are_judged() {
     let pod = |name: &str| format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{name}"}}}}"#);
     let yaml = "apiVersion: v1\nkind: Pod\nmetadata: {name: yaml, namespace: shop}\n".to_owned();
     let pods = |manifests: &[String]| polled(Snapshot::Pods(manifests.to_vec()));
-    let cases: Vec<(Answered, Option<&str>)> = vec![
+    let cases: Vec<(CallResult, Option<&str>)> = vec![
         (answered(Ok(Verdict::Admit)), None),
         (reject("it may not run"), None),
         (reject(""), Some("an empty message")),

@@ -28,7 +28,7 @@ fn a_silent_server_holds_up_only_what_can_not_run_without_it() {
 fn only_what_can_not_be_had_and_is_for_the_server_is_left_out() {
     let unavailable = || Fetched::Unavailable("no answer".to_owned());
     let wish = |seconds| TokenWish { audience: None, expiration_seconds: seconds };
-    let drawn = Drawn {
+    let referenced = ReferencedObjects {
         config_maps: [(ROOT_CA.to_owned(), unavailable()), ("settings".to_owned(), unavailable())].into(),
         secrets: [("s".to_owned(), Fetched::Unavailable("no answer".to_owned()))].into(),
         tokens: [
@@ -38,14 +38,14 @@ fn only_what_can_not_be_had_and_is_for_the_server_is_left_out() {
         ]
         .into(),
     };
-    let left = drawn.without_credentials();
+    let left = referenced.without_credentials();
     assert_eq!(left.config_maps[ROOT_CA], Fetched::LeftOut);
     assert_eq!(left.config_maps["settings"], unavailable());
     assert_eq!(left.secrets["s"], Fetched::Unavailable("no answer".to_owned()));
     assert_eq!(left.tokens[&wish(1)], Fetched::LeftOut);
     assert_eq!(left.tokens[&wish(2)], Fetched::Found("t".to_owned()));
     assert_eq!(left.tokens[&wish(3)], Fetched::Refused("forbidden".to_owned()));
-    assert_eq!(drawn.tokens[&wish(1)], Fetched::Unavailable("no answer".to_owned()));
-    let shown = format!("{drawn:?}");
+    assert_eq!(referenced.tokens[&wish(1)], Fetched::Unavailable("no answer".to_owned()));
+    let shown = format!("{referenced:?}");
     assert!(shown.contains("settings") && !shown.contains("\"t\"") && !shown.contains("Found"), "{shown}");
 }

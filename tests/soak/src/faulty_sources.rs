@@ -1,5 +1,5 @@
-//! A pod source that fails, lies, hangs, floods and flaps beside a file and another source of pods: each is told by an
-//! event, what it brought before stands, nobody else's pods notice, and it brings pods again once it is well.
+//! A pod source that fails, lies, hangs, floods and flaps next to a file and another source of pods: each is reported by an
+//! event, what it brought before stands, no other source's pods notice, and it brings pods again once it is well.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -66,41 +66,45 @@ fn good() -> Value {
     bring(&[named(OWN, "good-{n}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{n}")], 2)
 }
 
-/// What the source does, and how it is told: object, reason and words of an event.
-struct Lie {
+/// What the source does, and how it is reported: object, reason and words of an event.
+struct FaultCase {
     what: &'static str,
     script: Value,
-    told: Vec<(&'static str, &'static str, &'static str)>,
+    reported: Vec<(&'static str, &'static str, &'static str)>,
     /// Whether its good pods aren't in the set, so that they end.
     ends_good: bool,
 }
 
-fn lie(what: &'static str, script: Value, told: &[(&'static str, &'static str, &'static str)]) -> Lie {
-    Lie { what, script, told: told.to_vec(), ends_good: false }
+fn fault_case(
+    what: &'static str,
+    script: Value,
+    reported: &[(&'static str, &'static str, &'static str)],
+) -> FaultCase {
+    FaultCase { what, script, reported: reported.to_vec(), ends_good: false }
 }
 
 /// Each fails as a whole: the last good set stands.
-fn failures() -> Vec<Lie> {
+fn failures() -> Vec<FaultCase> {
     vec![
-        lie(
+        fault_case(
             "an error",
             json!({"do": "fail", "reason": "Unwilling", "message": "not today"}),
             &[("liar", "PodSourceFailed", "Unwilling: not today")],
         ),
-        lie(
+        fault_case(
             "a set of no pods",
             json!({"do": "noPods"}),
             &[("liar", "PodSourceFailed", "the list of pods is empty")],
         ),
-        lie("a trap", json!({"do": "trap"}), &[("liar", "PodSourceFailed", "")]),
-        lie("no end", json!({"do": "spin"}), &[("liar", "PodSourceFailed", "")]),
-        lie("a memory bomb", json!({"do": "hoard"}), &[("liar", "PodSourceFailed", "")]),
-        lie(
+        fault_case("a trap", json!({"do": "trap"}), &[("liar", "PodSourceFailed", "")]),
+        fault_case("no end", json!({"do": "spin"}), &[("liar", "PodSourceFailed", "")]),
+        fault_case("a memory bomb", json!({"do": "hoard"}), &[("liar", "PodSourceFailed", "")]),
+        fault_case(
             "a manifest of 40 MiB",
             json!({"do": "long", "bytes": LONG_BYTES}),
             &[("liar", "PodSourceFailed", "")],
         ),
-        lie(
+        fault_case(
             "ten thousand pods",
             bring(&[pod(OWN, "flood-{n}")], FLOOD),
             &[("liar", "PodSourceFailed", "10000 pods")],
@@ -109,7 +113,7 @@ fn failures() -> Vec<Lie> {
 }
 
 /// Each brings something besides its good pods that isn't run.
-fn lies() -> Vec<Lie> {
+fn lies() -> Vec<FaultCase> {
     let good = named(OWN, "good-{n}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{n}");
     let with = |more: &[Value]| {
         let mut texts =
@@ -133,32 +137,32 @@ fn lies() -> Vec<Lie> {
     typed["spec"]["containers"] = json!("many");
     let twin = |name: &str| named(OWN, name, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");
     vec![
-        lie(
+        fault_case(
             "wrong types",
             with(&[json!("not: [yaml"), json!("42"), deployment, typed]),
             &[("liar", "InvalidManifest", "")],
         ),
-        lie(
+        fault_case(
             "a UID twice",
             with(&[twin("twin-a"), twin("twin-b")]),
             &[("liar", "PodForbidden", "has its UID")],
         ),
-        lie(
+        fault_case(
             "a pod of the file",
             with(&[named("filed", TAKEN.0, TAKEN.1)]),
             &[("liar", "PodForbidden", "namespace filed is not in podSource.allow.namespaces")],
         ),
-        lie(
+        fault_case(
             "another's signature",
             with(&[forged("kubernetes.io/config.source", "file")]),
             &[("liar", "PodForbidden", "must not name another source")],
         ),
-        lie(
+        fault_case(
             "an API server's signature",
             with(&[forged("kubernetes.io/config.mirror", "x")]),
             &[("liar", "PodForbidden", "must not be set by a source")],
         ),
-        lie(
+        fault_case(
             "privileged pods",
             with(&[privileged, on_host]),
             &[("liar", "PodForbidden", "violates PodSecurity baseline")],
@@ -195,8 +199,8 @@ pub(crate) async fn play() -> Result<(), Failed> {
         stage.node.until("all pods run", |look| others(look).len() == FILED + HONEST && goods(look) == 2);
     stage.others = others(&look.await?);
     let before = stage.usage()?;
-    for lie in failures().into_iter().chain(lies()) {
-        stage.tell(&lie).await?;
+    for fault_case in failures().into_iter().chain(lies()) {
+        stage.tell(&fault_case).await?;
     }
     stage.everywhere().await?;
     stage.flap().await?;
@@ -239,34 +243,36 @@ impl Stage {
         self.node.configure(&entries(self.node.folder.path(), self.version, &self.allow))
     }
 
-    /// The lie is told by events, and changes nothing; then the source is well again.
+    /// The fault is reported by events, and changes nothing; then the source is well again.
     #[allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
-    async fn tell(&mut self, lie: &Lie) -> Result<(), Failed> {
+    async fn tell(&mut self, fault_case: &FaultCase) -> Result<(), Failed> {
         let seen = counts(&self.node.until("the daemon answers", |_| true).await?);
-        self.next(&lie.script)?;
-        let (expected, goods_left) = (lie.told.clone(), if lie.ends_good { 0 } else { 2 });
+        self.next(&fault_case.script)?;
+        let (expected, goods_left) = (fault_case.reported.clone(), if fault_case.ends_good { 0 } else { 2 });
         let process = self.node.daemon.pid().ok_or("the daemon runs")?;
         let mut most = 0;
-        let look = self.node.until(lie.what, |look| {
+        let look = self.node.until(fault_case.what, |look| {
             most = most.max(Usage::of(process).map_or(0, |usage| usage.memory_kib));
             let now = counts(look);
             let is_new = |reason: &str| now.get(reason) > seen.get(reason);
-            expected.iter().all(|(object, reason, words)| look.told(object, reason, words) && is_new(reason))
+            expected
+                .iter()
+                .all(|(object, reason, words)| look.has_event(object, reason, words) && is_new(reason))
         });
         let look = look.await?;
         self.most = self.most.max(most);
-        eprintln!("{}: {} MiB; {}", lie.what, most / 1024, last_words(&look));
-        self.nobody_noticed(&look, lie.what)?;
+        eprintln!("{}: {} MiB; {}", fault_case.what, most / 1024, last_words(&look));
+        self.no_one_noticed(&look, fault_case.what)?;
         if goods(&look) != goods_left {
-            return Err(Failed::from(format!("{}: {} of its good pods run", lie.what, goods(&look))));
+            return Err(Failed::from(format!("{}: {} of its good pods run", fault_case.what, goods(&look))));
         }
         self.next(&good())?;
         let well = self.node.until("its good pods run", |look| goods(look) == 2 && own(look) == 2);
         let well = well.await?;
-        self.nobody_noticed(&well, lie.what)
+        self.no_one_noticed(&well, fault_case.what)
     }
 
-    fn nobody_noticed(&self, look: &Look, what: &str) -> Result<(), Failed> {
+    fn no_one_noticed(&self, look: &Look, what: &str) -> Result<(), Failed> {
         if others(look) == self.others {
             return Ok(());
         }
@@ -287,13 +293,13 @@ impl Stage {
         self.next(&bring(&texts, 1))?;
         let look = self.node.until("it has brought another's pod", |look| goods(look) == 2).await?;
         sleep(Duration::from_secs(3)).await;
-        self.nobody_noticed(&look, "another's pod")?;
+        self.no_one_noticed(&look, "another's pod")?;
         let look = self.node.until("the daemon answers", |_| true).await?;
-        self.nobody_noticed(&look, "another's pod")?;
+        self.no_one_noticed(&look, "another's pod")?;
         self.allow = own;
         self.next(&good())?;
         let look = self.node.until("its own pods run", |look| goods(look) == 2).await?;
-        self.nobody_noticed(&look, "another's pod gone")
+        self.no_one_noticed(&look, "another's pod gone")
     }
 
     /// Pods and none, by turns.
@@ -302,10 +308,10 @@ impl Stage {
         for _ in 0..FLAPS {
             self.next(&json!({"do": "empty"}))?;
             let look = self.node.until("it has none", |look| own(look) == 0).await?;
-            self.nobody_noticed(&look, "none")?;
+            self.no_one_noticed(&look, "none")?;
             self.next(&good())?;
             let look = self.node.until("it has two", |look| goods(look) == 2).await?;
-            self.nobody_noticed(&look, "some")?;
+            self.no_one_noticed(&look, "some")?;
             self.usage()?;
         }
         let look = self.node.until("the daemon answers", |_| true).await?;
@@ -326,15 +332,15 @@ impl Stage {
         let quarantined =
             |look: &Look| look.plugin("liar").is_some_and(|plugin| plugin["state"] == "Quarantined");
         let look = self.node.until("it is in quarantine", quarantined).await?;
-        self.nobody_noticed(&look, "quarantine")?;
-        if !look.told("liar", "PluginQuarantined", "") || goods(&look) != 2 {
-            return Err(Failed::from("a quarantine is told, and ends nothing"));
+        self.no_one_noticed(&look, "quarantine")?;
+        if !look.has_event("liar", "PluginQuarantined", "") || goods(&look) != 2 {
+            return Err(Failed::from("a quarantine is reported, and ends nothing"));
         }
         let brought = bring(&[named(OWN, "later-{n}", "ccccccccccccccccccccccccccccccc{n}")], 1);
         self.node.script("liar", &brought)?;
         let look =
             self.node.until("it is well", |look| look.pod("later-0").is_some() && own(look) == 1).await?;
-        self.nobody_noticed(&look, "the end of the quarantine")
+        self.no_one_noticed(&look, "the end of the quarantine")
     }
 }
 
@@ -355,7 +361,7 @@ fn own(look: &Look) -> usize {
     look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == *OWN).count()
 }
 
-/// How often each reason was told about the liar.
+/// How often each reason was reported about the faulty source.
 fn counts(look: &Look) -> BTreeMap<String, u64> {
     look.events.iter().filter(|event| event["involvedObject"]["name"] == "liar").fold(
         BTreeMap::new(),

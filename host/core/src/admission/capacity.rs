@@ -21,7 +21,7 @@ pub struct PodFacts {
     /// It was admitted, and may have containers that run.
     pub counts: bool,
     /// Others were ended for it.
-    pub waits_for_room: bool,
+    pub waits_for_capacity: bool,
     /// It was ended to free resources.
     pub is_preempted: bool,
     /// It is to end, for whatever reason.
@@ -36,7 +36,7 @@ impl PodFacts {
 
 /// How far freeing resources has come, as one judged pod sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Room {
+struct FreedCapacity {
     /// Another pod waits for resources that are freed for it.
     another_waits: bool,
     /// Pods that were ended to free resources may still run.
@@ -47,22 +47,22 @@ struct Room {
     victims_ending: usize,
 }
 
-impl Room {
+impl FreedCapacity {
     fn of<'a>(
         uid: &PodUid,
         victims: &[PodUid],
         pods: impl IntoIterator<Item = (&'a PodUid, PodFacts)>,
     ) -> Self {
-        let mut room = Self::default();
+        let mut freed = Self::default();
         for (other, pod) in pods {
-            room.another_waits |= pod.waits_for_room && other != uid;
-            room.pods_end |= pod.counts && pod.is_preempted;
+            freed.another_waits |= pod.waits_for_capacity && other != uid;
+            freed.pods_end |= pod.counts && pod.is_preempted;
             if pod.counts && victims.contains(other) {
-                room.victims_left += 1;
-                room.victims_ending += usize::from(pod.ends());
+                freed.victims_left += 1;
+                freed.victims_ending += usize::from(pod.ends());
             }
         }
-        room
+        freed
     }
 }
 
@@ -81,17 +81,17 @@ pub fn settle<'a>(
         // No other pod changes these, and most are such.
         Decision::Admit | Decision::Defer { .. } => return decision,
     };
-    let room = Room::of(uid, victims, pods);
-    beside(decision, room)
+    let freed = FreedCapacity::of(uid, victims, pods);
+    settled(decision, freed)
 }
 
-fn beside(decision: Decision, room: Room) -> Decision {
-    let Room { another_waits, pods_end, victims_left, victims_ending } = room;
-    let is_making_room = another_waits || pods_end;
+fn settled(decision: Decision, freed: FreedCapacity) -> Decision {
+    let FreedCapacity { another_waits, pods_end, victims_left, victims_ending } = freed;
+    let is_freeing = another_waits || pods_end;
     let message = match decision {
-        Decision::Reject { message, .. } if is_making_room => message,
+        Decision::Reject { message, .. } if is_freeing => message,
         Decision::Preempt { message, .. }
-            if victims_left == 0 || another_waits || (is_making_room && victims_ending < victims_left) =>
+            if victims_left == 0 || another_waits || (is_freeing && victims_ending < victims_left) =>
         {
             message
         }
@@ -119,7 +119,7 @@ pub fn preempt<'a>(
 ) -> Preemption {
     let (mut ends, mut waited) = (Vec::new(), false);
     for (other, pod) in pods {
-        waited |= pod.waits_for_room && other == uid;
+        waited |= pod.waits_for_capacity && other == uid;
         if victims.contains(other) && pod.counts && !pod.ends() {
             ends.push(other.clone());
         }

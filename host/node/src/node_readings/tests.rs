@@ -183,7 +183,7 @@ impl ImageStore for Images {
 async fn this_machine_is_read_whole_and_without_a_runtime_only_the_images_are_missing() {
     let folder = tempfile::tempdir().expect("a folder");
     let missing = folder.path().join("not/yet/there");
-    let full = Gauge::new(
+    let full = SystemNodeReader::new(
         missing.clone(),
         Arc::new(Images(Some((folder.path().to_owned(), None)))),
         PodsCgroup::default(),
@@ -195,7 +195,7 @@ async fn this_machine_is_read_whole_and_without_a_runtime_only_the_images_are_mi
     }
     assert_eq!(full.images().await.map(|images| images.len()), Some(1));
 
-    let down = Gauge::new(missing, Arc::new(Images(None)), PodsCgroup::default());
+    let down = SystemNodeReader::new(missing, Arc::new(Images(None)), PodsCgroup::default());
     let readings = down.read().await;
     assert!(readings.nodefs_bytes.is_some() && readings.imagefs_bytes.is_none());
     assert_eq!(readings.filesystems, None);
@@ -218,8 +218,9 @@ async fn file_systems_are_those_that_the_runtime_names() {
     ];
     for (images, containers, expected) in cases {
         let named = (images.to_owned(), containers.map(Path::to_owned));
-        let gauge = Gauge::new(own.to_owned(), Arc::new(Images(Some(named))), PodsCgroup::default());
-        let readings = gauge.read().await;
+        let node_reader =
+            SystemNodeReader::new(own.to_owned(), Arc::new(Images(Some(named))), PodsCgroup::default());
+        let readings = node_reader.read().await;
         assert_eq!(readings.filesystems, Some(expected), "{images:?} {containers:?}");
         let capacity = |path: &Path| file_system(path).0.map(|left| left.capacity);
         let containers = containers.unwrap_or(images);

@@ -15,12 +15,12 @@ fn a_probe_goes_where_the_servers_are_unless_it_says_otherwise() {
     let address = IpAddr::from([127, 0, 0, 7]);
     let request =
         || ProbeRequest { parameters: r#"{"at":"${ADDRESS}"}"#.into(), ..probe_request(plain_pod()) };
-    let asked = |question: Question| match question.placed(address) {
-        Question::Probe { request, .. } => (request.parameters.to_string(), request.pod_ips),
+    let asked = |question: PluginRequest| match question.placed(address) {
+        PluginRequest::Probe { request, .. } => (request.parameters.to_string(), request.pod_ips),
         other => panic!("{other:?}"),
     };
     let parameters = || r#"{"at":"127.0.0.7"}"#.to_owned();
-    assert_eq!(asked(Question::probe(request())), (parameters(), vec![address]));
-    let elsewhere = Question::Probe { request: Box::new(request()), own_address: false };
+    assert_eq!(asked(PluginRequest::probe(request())), (parameters(), vec![address]));
+    let elsewhere = PluginRequest::Probe { request: Box::new(request()), own_address: false };
     assert_eq!(asked(elsewhere), (parameters(), Vec::new()));
 }

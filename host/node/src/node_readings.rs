@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use witlet_core::eviction::Filesystems;
-use witlet_ports::{ImageFilesystem, ImageStore, Left, NodeGauge, NodeImage, NodeReadings};
+use witlet_ports::{ImageFilesystem, ImageStore, Left, NodeImage, NodeReader, NodeReadings};
 
 use crate::file_systems;
 use kernel::read;
@@ -27,7 +27,7 @@ const IMAGES_TIMEOUT: Duration = Duration::from_secs(10);
 const FOLDER_REFRESH: Duration = Duration::from_secs(600);
 
 /// Looks at the machine that it runs on.
-pub struct Gauge {
+pub struct SystemNodeReader {
     root: PathBuf,
     images: Arc<dyn ImageStore>,
     pods: PodsCgroup,
@@ -45,7 +45,7 @@ struct Folders {
     containers: PathBuf,
 }
 
-impl Gauge {
+impl SystemNodeReader {
     /// `root` is the agent's folder; one that isn't there yet counts as the nearest that is.
     pub fn new(root: PathBuf, images: Arc<dyn ImageStore>, pods: PodsCgroup) -> Self {
         Self { root, images, pods, folders: Mutex::default(), looking: Arc::default() }
@@ -78,7 +78,7 @@ impl Gauge {
 }
 
 #[async_trait]
-impl NodeGauge for Gauge {
+impl NodeReader for SystemNodeReader {
     async fn read(&self) -> NodeReadings {
         let (root, folders) = (self.root.clone(), self.runtime_folders().await);
         let reading = async {

@@ -1,4 +1,4 @@
-//! What plugins answer, in one form for all roles: how it is told, which answers are the same, and which ones the contract has.
+//! What plugins answer, in one form for all roles: how it is shown, which answers are the same, and which ones the contract has.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use witlet_core::admission::{Shortage, Verdict};
 use witlet_core::probe::ProbeOutcome;
-use witlet_core::sources::plugin::{PollAnswer, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PollResponse, Snapshot, SourceFault};
 use witlet_wasm::plugin::CallError;
 
 /// What the host puts where it cut a text.
@@ -20,10 +20,10 @@ const MANIFEST: &str =
     "source.poll: pods are manifests as JSON or YAML text, one pod each, and each pod once";
 const SENTENCE: &str = "handler.admit, source.poll: the message is one sentence for people, cut at 4 KiB";
 const DETAIL: &str = "prober.probe: the texts of an outcome are for people, and the host cuts them at 10 KiB";
-const OWN_WORDS: &str = "an error is told in the plugin's own words";
+const OWN_WORDS: &str = "an error is reported in the plugin's own words";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerKind {
+pub(crate) enum ResponseKind {
     /// Nothing against a configuration, parameters or a status.
     Done,
     /// An error in the plugin's own words.
@@ -44,7 +44,7 @@ pub(crate) enum AnswerKind {
     SourceError,
 }
 
-impl AnswerKind {
+impl ResponseKind {
     /// As case files and findings name it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl AnswerKind {
     }
 }
 
-impl AnswerKind {
+impl ResponseKind {
     /// Whether it has a reason, and a message for people.
     fn has_reason(self) -> bool {
         matches!(self, Self::Reject | Self::Defer | Self::SourceError)
@@ -80,8 +80,8 @@ impl AnswerKind {
 
 /// An answer of a plugin in any role. What a kind of answer doesn't have is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) kind: AnswerKind,
+pub(crate) struct PluginResponse {
+    pub(crate) kind: ResponseKind,
     /// The CamelCase word of a verdict or of a source's error.
     pub(crate) reason: String,
     /// The message of a verdict or an error, the detail of an outcome.
@@ -94,10 +94,10 @@ pub(crate) struct Answer {
 }
 
 /// An answer, or why there is none that counts. An error in the plugin's own words is an answer.
-pub(crate) type Answered = Result<Answer, CallError>;
+pub(crate) type CallResult = Result<PluginResponse, CallError>;
 
-impl Answer {
-    pub(crate) fn new(kind: AnswerKind, text: impl Into<String>) -> Self {
+impl PluginResponse {
+    pub(crate) fn new(kind: ResponseKind, text: impl Into<String>) -> Self {
         Self {
             kind,
             reason: String::new(),
@@ -110,51 +110,53 @@ impl Answer {
     }
 }
 
-impl From<()> for Answer {
+impl From<()> for PluginResponse {
     fn from((): ()) -> Self {
-        Self::new(AnswerKind::Done, "")
+        Self::new(ResponseKind::Done, "")
     }
 }
 
-impl From<Verdict> for Answer {
+impl From<Verdict> for PluginResponse {
     fn from(verdict: Verdict) -> Self {
         match verdict {
-            Verdict::Admit => Self::new(AnswerKind::Admit, ""),
-            Verdict::Reject { reason, message } => Self { reason, ..Self::new(AnswerKind::Reject, message) },
+            Verdict::Admit => Self::new(ResponseKind::Admit, ""),
+            Verdict::Reject { reason, message } => {
+                Self { reason, ..Self::new(ResponseKind::Reject, message) }
+            }
             Verdict::Defer { reason, message, retry_after } => {
                 let milliseconds = whole_milliseconds(Some(retry_after));
-                Self { reason, milliseconds, ..Self::new(AnswerKind::Defer, message) }
+                Self { reason, milliseconds, ..Self::new(ResponseKind::Defer, message) }
             }
-            Verdict::Shortage(shortages) => Self { shortages, ..Self::new(AnswerKind::Shortage, "") },
+            Verdict::Shortage(shortages) => Self { shortages, ..Self::new(ResponseKind::Shortage, "") },
         }
     }
 }
 
-impl From<ProbeOutcome> for Answer {
+impl From<ProbeOutcome> for PluginResponse {
     fn from(outcome: ProbeOutcome) -> Self {
         match outcome {
-            ProbeOutcome::Success(detail) => Self::new(AnswerKind::Success, detail),
-            ProbeOutcome::Warning(detail) => Self::new(AnswerKind::Warning, detail),
-            ProbeOutcome::Failure(detail) => Self::new(AnswerKind::Failure, detail),
+            ProbeOutcome::Success(detail) => Self::new(ResponseKind::Success, detail),
+            ProbeOutcome::Warning(detail) => Self::new(ResponseKind::Warning, detail),
+            ProbeOutcome::Failure(detail) => Self::new(ResponseKind::Failure, detail),
         }
     }
 }
 
-impl From<Result<PollAnswer, SourceFault>> for Answer {
-    fn from(polled: Result<PollAnswer, SourceFault>) -> Self {
+impl From<Result<PollResponse, SourceFault>> for PluginResponse {
+    fn from(polled: Result<PollResponse, SourceFault>) -> Self {
         match polled {
-            Ok(PollAnswer { snapshot, cursor, next_poll }) => {
+            Ok(PollResponse { snapshot, cursor, next_poll }) => {
                 let (kind, manifests) = match snapshot {
-                    Snapshot::Unchanged => (AnswerKind::Unchanged, Vec::new()),
-                    Snapshot::Empty => (AnswerKind::Empty, Vec::new()),
-                    Snapshot::Pods(manifests) => (AnswerKind::Pods, manifests),
+                    Snapshot::Unchanged => (ResponseKind::Unchanged, Vec::new()),
+                    Snapshot::Empty => (ResponseKind::Empty, Vec::new()),
+                    Snapshot::Pods(manifests) => (ResponseKind::Pods, manifests),
                 };
                 let milliseconds = whole_milliseconds(next_poll);
                 Self { manifests, cursor, milliseconds, ..Self::new(kind, "") }
             }
             Err(SourceFault { reason, message, retry_after }) => {
                 let milliseconds = whole_milliseconds(retry_after);
-                Self { reason, milliseconds, ..Self::new(AnswerKind::SourceError, message) }
+                Self { reason, milliseconds, ..Self::new(ResponseKind::SourceError, message) }
             }
         }
     }
@@ -165,47 +167,47 @@ fn whole_milliseconds(time: Option<Duration>) -> Option<u64> {
 }
 
 /// What a call of the host's came to.
-pub(crate) fn answered<T: Into<Answer>>(result: Result<T, CallError>) -> Answered {
+pub(crate) fn answered<T: Into<PluginResponse>>(result: Result<T, CallError>) -> CallResult {
     match result {
         Ok(answer) => Ok(answer.into()),
-        Err(CallError::Refused { words }) => Ok(Answer::new(AnswerKind::Error, words)),
+        Err(CallError::Refused { words }) => Ok(PluginResponse::new(ResponseKind::Error, words)),
         Err(error) => Err(error),
     }
 }
 
 /// An answer in one line, for people.
-pub(crate) fn in_words(answered: &Answered) -> String {
+pub(crate) fn in_words(answered: &CallResult) -> String {
     let answer = match answered {
         Ok(answer) => answer,
         Err(error) => return format!("no answer: {}", error.sentence()),
     };
-    let Answer { kind, reason, text, .. } = answer;
+    let PluginResponse { kind, reason, text, .. } = answer;
     let word = kind.as_str();
     match kind {
-        AnswerKind::Done => "it has nothing against it".to_owned(),
-        AnswerKind::Admit | AnswerKind::Empty | AnswerKind::Unchanged => word.to_owned(),
-        AnswerKind::Reject | AnswerKind::SourceError => format!("{word} {reason}: {text}"),
-        AnswerKind::Defer => {
+        ResponseKind::Done => "it has nothing against it".to_owned(),
+        ResponseKind::Admit | ResponseKind::Empty | ResponseKind::Unchanged => word.to_owned(),
+        ResponseKind::Reject | ResponseKind::SourceError => format!("{word} {reason}: {text}"),
+        ResponseKind::Defer => {
             format!("{word} {reason} for {}ms: {text}", answer.milliseconds.unwrap_or_default())
         }
-        AnswerKind::Shortage => {
-            let told = answer.shortages.iter().map(|shortage| {
+        ResponseKind::Shortage => {
+            let listed = answer.shortages.iter().map(|shortage| {
                 let Shortage { resource, requested, used, capacity } = shortage;
                 format!("{resource} (requested {requested}, used {used}, capacity {capacity})")
             });
-            format!("shortage of {}", told.collect::<Vec<_>>().join(", "))
+            format!("shortage of {}", listed.collect::<Vec<_>>().join(", "))
         }
-        AnswerKind::Pods => format!("{} pods ({})", answer.manifests.len(), names(&answer.manifests)),
-        AnswerKind::Error
-        | AnswerKind::ParametersRefused
-        | AnswerKind::Success
-        | AnswerKind::Warning
-        | AnswerKind::Failure => format!("{word}: {text}"),
+        ResponseKind::Pods => format!("{} pods ({})", answer.manifests.len(), names(&answer.manifests)),
+        ResponseKind::Error
+        | ResponseKind::ParametersRefused
+        | ResponseKind::Success
+        | ResponseKind::Warning
+        | ResponseKind::Failure => format!("{word}: {text}"),
     }
 }
 
 /// An answer by which it is compared with others. None where only the machine's load may be the reason.
-pub(crate) fn comparable(answered: &Answered) -> Option<String> {
+pub(crate) fn comparable(answered: &CallResult) -> Option<String> {
     match answered {
         Err(CallError::Busy | CallError::Host | CallError::Timeout { .. }) => None,
         // Details may hold times.
@@ -215,26 +217,26 @@ pub(crate) fn comparable(answered: &Answered) -> Option<String> {
 }
 
 /// The same without what is said to people, who may be shown a pod's own words.
-pub(crate) fn decision(answered: &Answered) -> Option<String> {
-    let Ok(Answer { kind, reason, .. }) = answered else { return comparable(answered) };
+pub(crate) fn decision(answered: &CallResult) -> Option<String> {
+    let Ok(PluginResponse { kind, reason, .. }) = answered else { return comparable(answered) };
     Some(match kind {
-        AnswerKind::Shortage | AnswerKind::Pods => in_words(answered),
+        ResponseKind::Shortage | ResponseKind::Pods => in_words(answered),
         kind if kind.has_reason() => format!("{} {reason}", kind.as_str()),
         kind => kind.as_str().to_owned(),
     })
 }
 
-pub(crate) fn is(answered: &Answered, kind: AnswerKind) -> bool {
+pub(crate) fn is(answered: &CallResult, kind: ResponseKind) -> bool {
     answered.as_ref().is_ok_and(|answer| answer.kind == kind)
 }
 
-pub(crate) fn passes(answered: &Answered) -> bool {
-    is(answered, AnswerKind::Success) || is(answered, AnswerKind::Warning)
+pub(crate) fn passes(answered: &CallResult) -> bool {
+    is(answered, ResponseKind::Success) || is(answered, ResponseKind::Warning)
 }
 
 /// The manifests that a poll brought, sorted; none if it brought none.
-pub(crate) fn set(answered: &Answered) -> Option<Vec<String>> {
-    let answer = answered.as_ref().ok().filter(|answer| answer.kind == AnswerKind::Pods)?;
+pub(crate) fn set(answered: &CallResult) -> Option<Vec<String>> {
+    let answer = answered.as_ref().ok().filter(|answer| answer.kind == ResponseKind::Pods)?;
     let mut manifests = answer.manifests.clone();
     manifests.sort();
     Some(manifests)
@@ -261,9 +263,9 @@ impl Fault {
 }
 
 /// What is wrong with an answer, or with how it failed to come. `contract` is what the function promises.
-pub(crate) fn fault(answered: &Answered, contract: &'static str) -> Option<Fault> {
+pub(crate) fn fault(answered: &CallResult, contract: &'static str) -> Option<Fault> {
     failure(answered, contract).or_else(|| {
-        let Answer { kind, text, .. } = answered.as_ref().ok()?;
+        let PluginResponse { kind, text, .. } = answered.as_ref().ok()?;
         if kind.is_outcome() {
             return was_cut("detail", text, DETAIL_BYTES_MAX, DETAIL);
         }
@@ -274,7 +276,7 @@ pub(crate) fn fault(answered: &Answered, contract: &'static str) -> Option<Fault
 }
 
 /// The same whatever it says to people: an answer to a hostile question may hold the question.
-pub(crate) fn failure(answered: &Answered, contract: &'static str) -> Option<Fault> {
+pub(crate) fn failure(answered: &CallResult, contract: &'static str) -> Option<Fault> {
     match answered {
         // Of these the host is the reason.
         Err(CallError::Busy | CallError::Host | CallError::Loading | CallError::Quarantined { .. }) => None,
@@ -282,7 +284,7 @@ pub(crate) fn failure(answered: &Answered, contract: &'static str) -> Option<Fau
             let is_late = matches!(error, CallError::Timeout { .. });
             Some(Fault { is_late, ..Fault::new(error.sentence(), contract) })
         }
-        Ok(Answer { kind: AnswerKind::Error | AnswerKind::ParametersRefused, text, .. }) => {
+        Ok(PluginResponse { kind: ResponseKind::Error | ResponseKind::ParametersRefused, text, .. }) => {
             text.trim().is_empty().then(|| Fault::new("an error without words", OWN_WORDS))
         }
         Ok(answer) => snapshot(&answer.manifests),

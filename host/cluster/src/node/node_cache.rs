@@ -15,9 +15,9 @@ mod tests;
 
 /// The newest object; none while it isn't known or doesn't exist.
 #[derive(Debug, Default)]
-pub(super) struct Known(watch::Sender<Option<Arc<Node>>>);
+pub(super) struct NodeCache(watch::Sender<Option<Arc<Node>>>);
 
-impl Known {
+impl NodeCache {
     pub(super) fn watch(&self) -> watch::Receiver<Option<Arc<Node>>> {
         self.0.subscribe()
     }

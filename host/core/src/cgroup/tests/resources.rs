@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use crate::cgroup::{
-    CpuQuotaPolicy, ResourceConfig, cpu_quota, cpu_shares, cpu_weight, existing_config, hugepage_limits,
-    hugepage_unit_size, node_config, pod_config, quota_to_milli, shares_of_weight, shares_to_milli,
+    CpuQuotaPolicy, ResourceConfig, cpu_quota, cpu_shares, cpu_weight, existing_resources, hugepage_limits,
+    hugepage_unit_size, node_resources, pod_resources, quota_to_milli, shares_of_weight, shares_to_milli,
 };
 use crate::pod::resources::Amounts;
 
@@ -50,7 +50,7 @@ fn check(name: &str, pod: &Pod, quota: CpuQuotaPolicy, (shares, cpu, memory_byte
         memory_bytes,
         ..ResourceConfig::default()
     };
-    assert_eq!(pod_config(pod, quota), expected, "{name}");
+    assert_eq!(pod_resources(pod, quota), expected, "{name}");
 }
 
 const REQUESTS: &str = "100m 100Mi";
@@ -208,7 +208,7 @@ fn huge_pages_by_size() {
             amounts.iter().map(|(name, amount)| (name.clone(), amount.to_string())).collect();
         let container = json!({"name": "c", "resources": {"requests": requests}});
         let pod: Pod = serde_json::from_value(json!({"spec": {"containers": [container]}})).unwrap();
-        assert_eq!(pod_config(&pod, OFF).hugepages, expected, "of a pod");
+        assert_eq!(pod_resources(&pod, OFF).hugepages, expected, "of a pod");
     }
     for (bytes, name) in [
         (two, Some("2MB")),
@@ -227,9 +227,9 @@ fn all_pods_and_the_system() {
         pairs.iter().map(|(name, amount)| ((*name).to_owned(), *amount)).collect()
     };
     let both = amounts(&[("cpu", 100), ("memory", 200 * MI)]);
-    let compressible = existing_config(&both, "");
+    let compressible = existing_resources(&both, "");
     assert_eq!(compressible, ResourceConfig { cpu_shares: Some(102), ..ResourceConfig::default() });
-    let memory = node_config(&amounts(&[("memory", 200 * MI)]), "");
+    let memory = node_resources(&amounts(&[("memory", 200 * MI)]), "");
     assert_eq!(memory, ResourceConfig { memory_bytes: Some(200 * MI), ..ResourceConfig::default() });
     let whole = amounts(&[("cpu", 4_000), ("memory", 8 << 30), ("pid", 1_000), ("hugepages-2Mi", 4 * MI)]);
     let expected = ResourceConfig {
@@ -240,5 +240,5 @@ fn all_pods_and_the_system() {
         hugepages: BTreeMap::from([(2 << 20, 4 << 20)]),
         ..ResourceConfig::default()
     };
-    assert_eq!(node_config(&whole, "0-3"), expected);
+    assert_eq!(node_resources(&whole, "0-3"), expected);
 }

@@ -32,7 +32,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// One probe of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WantedProbe {
+pub struct DesiredProbe {
     /// Name of the container.
     pub container: String,
     /// Whether that is a sidecar.
@@ -56,17 +56,17 @@ pub enum NoHandler {
 
 /// What is to be probed, and what no one can follow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WantedProbes {
+pub struct DesiredProbes {
     /// At most one of each kind and container.
-    pub probes: Vec<WantedProbe>,
+    pub probes: Vec<DesiredProbe>,
     /// One sentence for each thing that is wrong with the pod's annotations; at most [`PROBLEMS_MAX`].
     pub problems: Vec<String>,
 }
 
 /// The pod's probes. An annotation replaces handlers of probes that the spec has; what it says of others is a problem, and
 /// nothing else.
-pub fn wanted(pod: &Pod) -> WantedProbes {
-    let mut wanted = WantedProbes::default();
+pub fn desired_probes(pod: &Pod) -> DesiredProbes {
+    let mut desired = DesiredProbes::default();
     let mut annotations: BTreeMap<&str, &str> = pod
         .metadata
         .annotations
@@ -77,35 +77,35 @@ pub fn wanted(pod: &Pod) -> WantedProbes {
     let mut left = PARAMETERS_BYTES_MAX;
     for (container, is_sidecar) in probed_containers(pod) {
         let annotation = annotations.remove(container.name.as_str());
-        add_container(&mut wanted, &mut left, container, is_sidecar, annotation);
+        add_container(&mut desired, &mut left, container, is_sidecar, annotation);
     }
     for name in annotations.into_keys() {
-        wanted
+        desired
             .problems
             .push(format!("{ANNOTATION_PREFIX}{name}: the pod has no container or sidecar of this name"));
     }
-    bound_rate(&mut wanted);
-    wanted.problems.truncate(PROBLEMS_MAX);
-    wanted
+    bound_rate(&mut desired);
+    desired.problems.truncate(PROBLEMS_MAX);
+    desired
 }
 
 /// Makes periods below a second whole ones, if there are too many of them.
-fn bound_rate(wanted: &mut WantedProbes) {
-    let is_fine = |probe: &&mut WantedProbe| probe.settings.period < SECOND;
+fn bound_rate(desired: &mut DesiredProbes) {
+    let is_fine = |probe: &&mut DesiredProbe| probe.settings.period < SECOND;
     let periods =
-        wanted.probes.iter_mut().filter(is_fine).map(|probe| probe.settings.period.as_micros().max(1));
+        desired.probes.iter_mut().filter(is_fine).map(|probe| probe.settings.period.as_micros().max(1));
     let per_second = periods.map(|period| SECOND.as_micros() / period).sum::<u128>();
     if per_second <= FINE_PROBES_PER_SECOND_MAX {
         return;
     }
-    for probe in wanted.probes.iter_mut().filter(is_fine) {
+    for probe in desired.probes.iter_mut().filter(is_fine) {
         probe.settings.period = SECOND;
     }
     let problem = format!(
         "probes with periods below a second: {per_second} per second exceed the limit of \
          {FINE_PROBES_PER_SECOND_MAX} for a pod; each runs once per second"
     );
-    wanted.problems.insert(0, problem);
+    desired.problems.insert(0, problem);
 }
 
 /// Takes a handler, if there is capacity `left` for its parameters.
@@ -116,14 +116,14 @@ fn within(handler: ProbeHandler, left: &mut usize) -> Result<ProbeHandler, Handl
 }
 
 fn add_container(
-    wanted: &mut WantedProbes,
+    desired: &mut DesiredProbes,
     left: &mut usize,
     container: &Container,
     is_sidecar: bool,
     annotation: Option<&str>,
 ) {
     let read = annotation.map(|text| custom::read(text, container)).transpose();
-    let WantedProbes { probes: all, problems } = wanted;
+    let DesiredProbes { probes: all, problems } = desired;
     let mut problem = |what: &str, why: &str| {
         problems.push(format!("{ANNOTATION_PREFIX}{}: {what}{why}", container.name));
     };
@@ -159,6 +159,6 @@ fn add_container(
             Some(Err(invalid)) => (of_spec, Err(NoHandler::Annotation(invalid))),
         };
         let container = container.name.clone();
-        all.push(WantedProbe { container, is_sidecar, kind, settings, handler });
+        all.push(DesiredProbe { container, is_sidecar, kind, settings, handler });
     }
 }

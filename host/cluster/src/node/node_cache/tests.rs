@@ -11,7 +11,7 @@ fn node(uid: &str, version: &str) -> Node {
 
 #[test]
 fn the_newest_version_of_the_newest_object_is_known() {
-    let known = Known::default();
+    let known = NodeCache::default();
     let shown = || {
         known.current().map(|node| {
             let text = |field: &Option<String>| field.clone().unwrap_or_default();
@@ -32,7 +32,7 @@ fn the_newest_version_of_the_newest_object_is_known() {
 
 #[test]
 fn a_list_without_the_object_means_that_it_is_gone_unless_it_cant_be_read() {
-    let known = Known::default();
+    let known = NodeCache::default();
     known.put(node("a", "1"));
     let malformed = crate::watch::Malformed { key: None, message: "no".to_owned() };
     known.apply(Change::Replaced { objects: Vec::new(), malformed: vec![malformed] });
@@ -43,7 +43,7 @@ fn a_list_without_the_object_means_that_it_is_gone_unless_it_cant_be_read() {
 
 #[test]
 fn what_a_list_says_is_so_though_its_version_is_older() {
-    let known = Known::default();
+    let known = NodeCache::default();
     known.put(node("a", "100"));
     let list = |version: &str| Change::Replaced {
         objects: vec![Arc::new(node("a", version))],

@@ -47,7 +47,7 @@ impl Default for CpuQuotaPolicy {
 
 /// What a pod's own cgroup is set to when it is made. Limits of CPU and memory hold for the pod as a whole where all its
 /// containers have one, or the pod itself does; huge pages are limited to what is asked for.
-pub fn pod_config(pod: &Pod, quota: CpuQuotaPolicy) -> ResourceConfig {
+pub fn pod_resources(pod: &Pod, quota: CpuQuotaPolicy) -> ResourceConfig {
     let requests = resources::requests(pod);
     let limits = resources::limits(pod);
     let of = |amounts: &Amounts, name: &str| amounts.get(name).copied().unwrap_or_default();
@@ -84,17 +84,17 @@ fn is_limited(pod: &Pod, resource: &str) -> bool {
 
 /// What the cgroup of all pods is set to, by the amounts that they may use together: `cpu` in thousandths, `memory`,
 /// `pid` and huge pages. `cpus` are all CPUs of the node.
-pub fn node_config(amounts: &Amounts, cpus: &str) -> ResourceConfig {
+pub fn node_resources(amounts: &Amounts, cpus: &str) -> ResourceConfig {
     ResourceConfig {
         memory_bytes: amounts.get(MEMORY).copied(),
         pids_max: amounts.get(PIDS).copied(),
         hugepages: hugepage_limits(amounts),
-        ..existing_config(amounts, cpus)
+        ..existing_resources(amounts, cpus)
     }
 }
 
-/// The part of [`node_config`] that can be shared at any time: the weight of its CPU.
-pub fn existing_config(amounts: &Amounts, cpus: &str) -> ResourceConfig {
+/// The part of [`node_resources`] that can be shared at any time: the weight of its CPU.
+pub fn existing_resources(amounts: &Amounts, cpus: &str) -> ResourceConfig {
     ResourceConfig {
         cpu_shares: amounts.get(CPU).map(|milli| cpu_shares(*milli)),
         cpus: (!cpus.is_empty()).then(|| cpus.to_owned()),

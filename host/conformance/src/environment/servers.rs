@@ -16,7 +16,7 @@ use super::bytes::bytes;
 
 /// How many connections of one server are served at the same time.
 const CONNECTIONS_MAX: usize = 64;
-/// How many bytes a server reads of what it hears in one turn.
+/// How many bytes a server reads in one turn.
 const RECEIVED_BYTES_MAX: usize = 256 << 10;
 const CONVERSATIONS_MAX: usize = 64;
 /// Between two bytes of a server that drips.
@@ -33,7 +33,7 @@ pub(crate) struct ServerScript {
     pub(crate) behaviour: Behaviour,
     /// What it says where it holds a conversation.
     #[serde(default)]
-    pub(crate) dialog: Vec<Turn>,
+    pub(crate) dialog: Vec<DialogTurn>,
     /// What it answers to requests.
     #[serde(default)]
     pub(crate) http: Vec<HttpAnswer>,
@@ -59,7 +59,7 @@ impl ServerScript {
         let mut harmed = Self { behaviour, ..self.clone() };
         if behaviour == Behaviour::Drip && harmed.dialog.is_empty() {
             let send = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n".to_vec();
-            harmed.dialog.push(Turn { send, ..Turn::default() });
+            harmed.dialog.push(DialogTurn { send, ..DialogTurn::default() });
         }
         harmed
     }
@@ -76,7 +76,7 @@ pub(crate) enum Protocol {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Behaviour {
-    /// Holds its dialog turn by turn, and closes when it hears something else and after the last one; or answers requests by their
+    /// Holds its dialog turn by turn, and closes when it receives something else and after the last one; or answers requests by their
     /// path, one a connection, 404 for others.
     #[default]
     #[serde(skip)]
@@ -99,7 +99,7 @@ pub(crate) enum Behaviour {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Turn {
+pub(crate) struct DialogTurn {
     /// What the plugin must say first; nothing has the server begin.
     #[serde(default, deserialize_with = "bytes")]
     pub(crate) receive: Vec<u8>,
@@ -252,7 +252,7 @@ async fn converse(mut stream: TcpStream, script: Arc<ServerScript>, received: Re
 
 async fn dialog(
     stream: &mut TcpStream,
-    turns: &[Turn],
+    turns: &[DialogTurn],
     drip: Option<Duration>,
     said: &mut Vec<u8>,
 ) -> io::Result<()> {
@@ -260,7 +260,7 @@ async fn dialog(
         if !turn.receive.is_empty() {
             let mut bytes = vec![0; turn.receive.len()];
             let mut at = 0;
-            // Byte for byte, so that what came of a conversation that breaks off can be told.
+            // Byte for byte, so that what came of a conversation that breaks off is known.
             while at < bytes.len() {
                 let read = stream.read(&mut bytes[at..]).await?;
                 said.extend_from_slice(&bytes[at..at + read]);
@@ -318,9 +318,9 @@ async fn http(stream: &mut TcpStream, answers: &[HttpAnswer], said: &mut Vec<u8>
     let path = head.split(' ').nth(1).unwrap_or_default();
     let lines: Vec<String> = head.lines().map(str::to_lowercase).collect();
     let fits = |answer: &&HttpAnswer| {
-        let wanted =
+        let expected =
             |(name, value): (&String, &String)| lines.contains(&format!("{name}: {value}").to_lowercase());
-        answer.path == path && answer.request_headers.iter().all(wanted)
+        answer.path == path && answer.request_headers.iter().all(expected)
     };
     let found = answers.iter().find(fits);
     let (status, body) = found.map_or((404, &[][..]), |answer| (answer.status, &answer.body));

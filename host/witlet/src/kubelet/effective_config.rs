@@ -12,7 +12,7 @@ use witlet_core::duration;
 /// What the merged configuration asks for.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Wanted {
+pub(crate) struct EffectiveConfig {
     pub(crate) enable_server: Option<bool>,
     #[serde(deserialize_with = "text")]
     pub(crate) static_pod_path: Option<String>,
