@@ -119,7 +119,7 @@ pub(crate) struct Parts {
 }
 
 fn new_id() -> String {
-    hex::encode(&rand::random::<[u8; 32]>())
+    hex::encode(rand::random::<[u8; 32]>())
 }
 
 fn record_name(id: &str) -> String {

@@ -167,7 +167,7 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
         denied,
         exports,
         size_bytes: wasm.len(),
-        digest: hex::encode(&Sha256::digest(wasm)),
+        digest: hex::encode(Sha256::digest(wasm)),
         producers,
         needs,
     })

@@ -342,7 +342,7 @@ fn forget_code(compiler: &Compiler, programs: &Programs, id: &str) {
 }
 
 fn id_from(component: &[u8]) -> String {
-    format!("{ID_PREFIX}{}", hex::encode(&Sha256::digest(component)))
+    format!("{ID_PREFIX}{}", hex::encode(Sha256::digest(component)))
 }
 
 fn id_of(blob_name: &str) -> String {
@@ -354,7 +354,7 @@ fn blob_name(id: &str) -> String {
 }
 
 fn note_name(reference: &str) -> String {
-    format!("{}.json", hex::encode(&Sha256::digest(reference.as_bytes())))
+    format!("{}.json", hex::encode(Sha256::digest(reference.as_bytes())))
 }
 
 /// A SHA-256 digest of its hexadecimal form.

@@ -150,7 +150,7 @@ impl Key {
         hasher.0.update(digest);
         hasher.0.update(kind.name().as_bytes());
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        Self(hex::encode(&hasher.0.finalize()))
+        Self(hex::encode(hasher.0.finalize()))
     }
 
     /// Which of `shards` the key belongs to.
@@ -239,7 +239,7 @@ impl Cache {
                 file.write_all(&chunk[..length])?;
             }
         })?;
-        let noted = hex::encode(&hasher.finalize());
+        let noted = hex::encode(hasher.finalize());
         self.write(&name(key, DIGEST), |file| file.write_all(noted.as_bytes()))?;
         if let Err(error) = self.prune(&name(key, CODE)) {
             // Too many entries are no reason to do without this one.
@@ -383,7 +383,7 @@ fn digest(key: &Key, file: &mut File) -> io::Result<String> {
     loop {
         let length = file.read(&mut chunk)?;
         if length == 0 {
-            return Ok(hex::encode(&hasher.finalize()));
+            return Ok(hex::encode(hasher.finalize()));
         }
         hasher.update(&chunk[..length]);
     }

@@ -390,7 +390,7 @@ async fn check_folders(grants: &Grants) -> Result<(), LoadError> {
 
 /// The component's digest, computed off the caller's thread; none while the program ends.
 async fn digest(wasm: Arc<[u8]>) -> Option<String> {
-    tokio::task::spawn_blocking(move || hex::encode(&Sha256::digest(&wasm))).await.ok()
+    tokio::task::spawn_blocking(move || hex::encode(Sha256::digest(&wasm))).await.ok()
 }
 
 /// Refuses what can be refused without compiling it, off the caller's thread.

@@ -118,7 +118,7 @@ pub async fn replay(
 
 /// A component's digest as recordings have it: SHA-256 in hexadecimal.
 pub fn digest_of(wasm: &[u8]) -> String {
-    hex::encode(&Sha256::digest(wasm))
+    hex::encode(Sha256::digest(wasm))
 }
 
 /// As the recorded plugin was, in the role of an admission handler.
