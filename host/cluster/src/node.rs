@@ -311,6 +311,7 @@ impl Teller {
             machine: &look.facts.node,
             ready,
             source: conditions::of_type(&look.shown, conditions::SOURCE_UNREADABLE),
+            plugins: conditions::of_type(&look.shown, conditions::PLUGINS_READY),
             agent: look.shown.status.as_ref(),
             pressures: look.pressures,
             images: self.images.as_ref().map(|(_, images)| images.as_slice()),

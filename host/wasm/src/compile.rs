@@ -23,6 +23,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
@@ -377,6 +378,20 @@ pub fn read_component(path: &std::path::Path) -> std::io::Result<Arc<[u8]>> {
     let mut bytes = Vec::new();
     open_file(path)?.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes.into())
+}
+
+/// Reads a component that must have this digest: SHA-256, in hexadecimal.
+///
+/// # Errors
+/// When it can't be read, or is another component.
+pub(crate) fn read_component_of(path: &std::path::Path, digest: &str) -> std::io::Result<Arc<[u8]>> {
+    let component = read_component(path)?;
+    let found = hex::encode(Sha256::digest(&component));
+    if found == digest {
+        return Ok(component);
+    }
+    let message = format!("its SHA-256 is {found} instead of {digest}");
+    Err(std::io::Error::new(std::io::ErrorKind::InvalidData, message))
 }
 
 /// Opens what is a file and nothing else: a pipe that no one writes to would be waited for without end.

@@ -2,6 +2,7 @@
 
 mod admission;
 mod files;
+mod last_good;
 mod probes;
 mod retry;
 mod secrets;
@@ -33,7 +34,9 @@ use crate::limits::{EpochTicker, TickerError};
 use crate::metrics::Metrics;
 use crate::plugin::async_engine::AsyncHost;
 use crate::plugin::config::ConfigError;
-use crate::plugin::{Builtin, CallError, Caller, HealthChange, Loader, LoaderParts, Plugin, PluginStatus};
+use crate::plugin::{
+    Builtin, CallError, Caller, HealthChange, Loader, LoaderParts, Plugin, PluginState, PluginStatus,
+};
 use crate::record::{Recorder, RecorderConfig};
 
 /// How often files, quarantines and idle instances are looked at.
@@ -59,6 +62,10 @@ pub struct PluginHostConfig {
     pub containers: Option<Arc<dyn Containers>>,
     /// Gets a folder for each plugin with the grant `state`; without it such plugins don't load.
     pub state_folder: Option<PathBuf>,
+    /// Keeps the last set of plugins that was loaded as a whole. With it a start goes on with that set where the configuration
+    /// can't be taken or a component doesn't load, and with the built-ins where no set is kept; without it a bad configuration
+    /// fails the start.
+    pub last_good_folder: Option<PathBuf>,
     /// Reads the node again before a handler's rejection counts; without it the request's node is the newest.
     pub node: Option<Arc<dyn NodeWatch>>,
     /// Where calls are recorded of entries that say so; without it none are.
@@ -121,6 +128,7 @@ pub struct PluginHost {
     shared: Arc<Shared>,
     tried: watch::Receiver<bool>,
     look: Arc<Notify>,
+    is_configured: bool,
     _tasks: JoinSet<()>,
 }
 
@@ -195,7 +203,10 @@ pub(crate) struct Shared {
 
 impl PluginHost {
     /// Loads the built-ins. Configured plugins load next to what follows: until one is there, its failure policy answers
-    /// for it. Fails when nothing can work, or when the configuration file is wrong: there is no older one to go on with.
+    /// for it.
+    ///
+    /// # Errors
+    /// When nothing can work; when the configuration can't be taken and there is no folder for the last good one.
     pub async fn start(config: PluginHostConfig) -> Result<Arc<Self>, StartError> {
         let PluginHostConfig { compiler, clock, events, .. } = config;
         let surroundings = Surroundings {
@@ -222,16 +233,18 @@ impl PluginHost {
             shadows,
             events,
         });
+        let is_configured = config.plugins_file.is_some();
         let sources = supervisor::Sources {
             plugins_file: config.plugins_file,
             builtins: config.builtins,
             shipped: config.shipped,
+            last_good: config.last_good_folder.map(last_good::LastGood::new),
         };
         let (supervisor, tried) = supervisor::Supervisor::start(&shared, sources).await?;
         let (mut tasks, look) = (JoinSet::new(), Arc::new(Notify::new()));
         tasks.spawn(supervisor.run(Arc::downgrade(&shared), look.clone()));
         tasks.spawn(shadow::run(Arc::downgrade(&shared), requests));
-        Ok(Arc::new(Self { shared, tried, look, _tasks: tasks }))
+        Ok(Arc::new(Self { shared, tried, look, is_configured, _tasks: tasks }))
     }
 
     /// Returns when each configured plugin was loaded, or couldn't be, once.
@@ -271,6 +284,29 @@ impl PluginHost {
     /// Why the newest content of the `--plugins` file isn't what runs; none if it is.
     pub fn file_error(&self) -> Option<String> {
         lock(&self.shared.file_error).clone()
+    }
+
+    /// Whether there is a `--plugins` file.
+    pub fn is_configured(&self) -> bool {
+        self.is_configured
+    }
+
+    /// Why not everything that the `--plugins` file names is loaded as it has it, a sentence for each; empty if it is.
+    pub fn problems(&self) -> Vec<String> {
+        let plugins = self.list().into_iter().filter_map(|plugin| {
+            let PluginStatus { name, state, detail, pending, .. } = plugin;
+            match (state, pending) {
+                (PluginState::Loading, _) => Some(format!("plugin {name:?} is being loaded")),
+                (PluginState::Failed, _) => {
+                    Some(format!("plugin {name:?} is not loaded: {}", detail.unwrap_or_default()))
+                }
+                (PluginState::Ready | PluginState::Quarantined, Some(why)) => {
+                    Some(format!("plugin {name:?} runs an earlier version: {why}"))
+                }
+                (PluginState::Ready | PluginState::Quarantined, None) => None,
+            }
+        });
+        self.file_error().into_iter().chain(self.secret_errors()).chain(plugins).collect()
     }
 
     /// Why secrets of the `--plugins` file can't be had, a sentence for each; empty if all can.

@@ -311,6 +311,16 @@ pub struct PluginMetrics {
     failed: AtomicU64,
     agreed: AtomicU64,
     differed: AtomicU64,
+    running: RwLock<Option<RunningCode>>,
+}
+
+/// The code that a plugin runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningCode {
+    /// SHA-256 of its component, in hexadecimal.
+    pub digest: String,
+    /// The roles that it is used in.
+    pub roles: Vec<Role>,
 }
 
 impl PluginMetrics {
@@ -333,6 +343,16 @@ impl PluginMetrics {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Notes which code it runs; none while it has none.
+    pub fn set_running(&self, running: Option<RunningCode>) {
+        *self.running.write().unwrap_or_else(PoisonError::into_inner) = running;
+    }
+
+    /// The code that it runs.
+    pub fn running(&self) -> Option<RunningCode> {
+        self.running.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Notes whether a shadow's verdict was the one that counted.
     pub fn record_shadow(&self, agrees: bool) {
         let count = if agrees { &self.agreed } else { &self.differed };
@@ -349,6 +369,7 @@ impl PluginMetrics {
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     plugins: Arc<RwLock<BTreeMap<Arc<str>, Arc<PluginMetrics>>>>,
+    configuration_refused: Arc<AtomicBool>,
 }
 
 impl Metrics {
@@ -366,6 +387,11 @@ impl Metrics {
         let names: BTreeSet<&str> = names.into_iter().collect();
         let mut plugins = self.plugins.write().unwrap_or_else(PoisonError::into_inner);
         plugins.retain(|name, _| names.contains(&**name));
+    }
+
+    /// Notes whether the newest content of the configuration is what runs.
+    pub fn set_configuration_refused(&self, refused: bool) {
+        self.configuration_refused.store(refused, Ordering::Relaxed);
     }
 
     fn all(&self) -> Vec<(Arc<str>, Arc<PluginMetrics>)> {

@@ -51,7 +51,7 @@ use crate::run::lock::{LockError, RootLock};
 use crate::run::own_files::{OwnFiles, OwnFilesError};
 use crate::run::parts::{PartError, Parts};
 use crate::run::reported_state::ReportedState;
-use crate::run::reporting::Reporting;
+use crate::run::reporting::{PluginProblems, Reporting};
 use crate::settings::{Folders, Manifests, Settings};
 
 /// Where the kernel takes a process's out-of-memory score.
@@ -124,6 +124,12 @@ pub(crate) enum RunError {
 /// What the local API shows of the plugins.
 struct ShownPlugins(Arc<PluginHost>);
 
+impl PluginProblems for PluginHost {
+    fn problems(&self) -> Option<Vec<String>> {
+        self.is_configured().then(|| PluginHost::problems(self))
+    }
+}
+
 impl PluginView for ShownPlugins {
     fn plugins(&self) -> Vec<Value> {
         // A status has no value without a JSON form.
@@ -167,16 +173,17 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
         egress: base.egress.share(),
     };
     let plugins = PluginHost::start(plugins::host_config(&settings, around)?).await?;
+    let cgroups = cgroup_settings(&settings)?;
     // Last of what can fail: an embedded runtime that was started goes on without the agent.
     let embedded = embedded(&settings).await?;
     let ports = ports(&settings, &base, cluster.as_mut(), &plugins, node, events.clone());
-    let cgroups = cgroup_settings(&settings)?;
     let agent_settings = AgentSettings { user_namespace_ids, cgroups, ..agent_settings(&settings) };
     let (agent, handle) = Agent::new(ports, agent_settings);
     let view: Arc<dyn AgentView> = Arc::new(Reporting::new(
         Arc::new(handle),
         base.health.clone(),
         base.state.clone(),
+        plugins.clone(),
         base.clock.clone(),
     ));
     let metrics = Box::new(plugins.metrics());

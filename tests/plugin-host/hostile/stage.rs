@@ -123,6 +123,7 @@ impl Stage {
             fetcher: None,
             containers: None,
             state_folder: Some(at("state")),
+            last_good_folder: None,
             node: None,
             recorder: None,
             clock: Arc::new(SystemClock),

@@ -13,6 +13,7 @@ mod probing;
 mod recording;
 mod registry;
 mod reloading;
+mod restarting;
 mod servers;
 mod shipped_admission;
 mod shipped_probes;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         probing::CLAIMS,
         recording::CLAIMS,
         reloading::CLAIMS,
+        restarting::CLAIMS,
         sources::CLAIMS,
         upstream::CLAIMS,
         versions::CLAIMS,

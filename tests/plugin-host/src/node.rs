@@ -116,6 +116,8 @@ pub(crate) struct Setting {
     pub(crate) shipped: Vec<(&'static str, &'static [u8])>,
     /// Brings components from registries.
     pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
+    /// Keeps the last set that was good.
+    pub(crate) last_good_folder: Option<PathBuf>,
 }
 
 impl Setting {
@@ -129,6 +131,7 @@ impl Setting {
             containers: None,
             shipped: Vec::new(),
             fetcher: None,
+            last_good_folder: None,
         }
     }
 }
@@ -176,10 +179,15 @@ impl Node {
         ] {
             write(&folder.path().join(name), bytes);
         }
-        for (name, bytes) in setting.files {
+        for (name, bytes) in &setting.files {
             write(&folder.path().join(name), bytes);
         }
         write(&folder.path().join("plugins.yaml"), configuration(entries));
+        Self::in_folder(folder, setting).await
+    }
+
+    /// With what lies in this folder: a start after the one that made it.
+    pub(crate) async fn in_folder(folder: TempDir, setting: Setting) -> Result<Self, StartError> {
         let events = Arc::new(Events::default());
         let host = PluginHost::start(PluginHostConfig {
             compiler: setting.compiler,
@@ -189,6 +197,7 @@ impl Node {
             fetcher: setting.fetcher,
             containers: setting.containers,
             state_folder: None,
+            last_good_folder: setting.last_good_folder,
             node: setting.node,
             recorder: None,
             clock: Arc::new(FixedClock),

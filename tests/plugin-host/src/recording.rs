@@ -66,6 +66,7 @@ impl Recording {
                 Some(Ok(ExecOutput { stdout, stderr: Vec::new(), exit_code: 1 }))
             }))),
             state_folder: None,
+            last_good_folder: None,
             node: None,
             recorder: Some(RecorderConfig {
                 folder: folder.path().join("recorded"),

@@ -305,6 +305,7 @@ async fn loaded(registry: &Registry, entry: &str) -> PluginStatus {
         fetcher: Some(Arc::new(registry.registries("components"))),
         containers: None,
         state_folder: None,
+        last_good_folder: None,
         node: None,
         recorder: None,
         clock: Arc::new(Now),

@@ -237,6 +237,48 @@ pub fn set_source(conditions: &mut Vec<NodeCondition>, shown: Option<&NodeCondit
     }
 }
 
+/// The type of the condition that says whether all plugins are loaded as the configuration has them. Upstream's node has none; the
+/// node stays Ready without them, for the policy of each says what then happens to pods.
+pub const PLUGINS_READY: &str = "PluginsReady";
+
+/// Bytes of the message of [`PLUGINS_READY`]: an object in the API server has to hold it, and people to read it.
+const PLUGINS_MESSAGE_BYTES_MAX: usize = 2048;
+
+/// The condition of a node with configured plugins; `problems` says what isn't loaded as the configuration has it, a sentence for
+/// each.
+pub fn plugins_ready(problems: &[String]) -> NodeCondition {
+    let mut message = problems.join("; ");
+    if message.len() > PLUGINS_MESSAGE_BYTES_MAX {
+        message.truncate(message.floor_char_boundary(PLUGINS_MESSAGE_BYTES_MAX - '…'.len_utf8()));
+        message.push('…');
+    }
+    let (status, reason, message) = match problems {
+        [] => ("True", "PluginsLoaded", "all configured plugins are loaded".to_owned()),
+        _ => ("False", "PluginsNotLoaded", message),
+    };
+    NodeCondition {
+        type_: PLUGINS_READY.to_owned(),
+        status: status.to_owned(),
+        reason: Some(reason.to_owned()),
+        message: Some(message),
+        ..NodeCondition::default()
+    }
+}
+
+/// Puts the condition of the plugins among the others: as the agent shows it, or as true where no plugin is configured any more and
+/// the API server still has it.
+pub fn set_plugins(conditions: &mut Vec<NodeCondition>, shown: Option<&NodeCondition>, now: Timestamp) {
+    let is_known = conditions.iter().any(|known| known.type_ == PLUGINS_READY);
+    match shown {
+        Some(shown) => set_shown(conditions, shown, now),
+        None if is_known => {
+            let message = Some("no plugins are configured".to_owned());
+            set_shown(conditions, &NodeCondition { message, ..plugins_ready(&[]) }, now);
+        }
+        None => {}
+    }
+}
+
 /// The Ready condition to be reported: what the agent shows of itself. Until it has looked at the runtime for long enough
 /// (`has_looked`), a node that was ready before the agent's start stays so: no one is to be moved away for a restart of the
 /// agent. Before the agent shows anything the node isn't ready.

@@ -29,6 +29,8 @@ pub struct NodeSnapshot<'a> {
     pub ready: Option<&'a NodeCondition>,
     /// The condition of a source that can't be read, as the agent shows it; none while all can be.
     pub source: Option<&'a NodeCondition>,
+    /// The condition of the plugins, as the agent shows it; none where none are configured.
+    pub plugins: Option<&'a NodeCondition>,
     /// What the runtime's handlers can do, as the agent shows it.
     pub agent: Option<&'a NodeStatus>,
     /// Whether anything is short.
@@ -106,6 +108,7 @@ pub fn with_status(existing: &Node, seen: &NodeSnapshot) -> (Node, Vec<NodeNews>
         conditions::set_shown(all, ready, seen.now);
     }
     conditions::set_source(all, seen.source, seen.now);
+    conditions::set_plugins(all, seen.plugins, seen.now);
     (node, news)
 }
 

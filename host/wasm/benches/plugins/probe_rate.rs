@@ -58,6 +58,7 @@ pub(crate) async fn host(
         fetcher: None,
         containers: None,
         state_folder: None,
+        last_good_folder: None,
         node: None,
         recorder: None,
         clock: Arc::new(FixedClock),

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError};
 use tokio::time::Instant;
 use witlet_core::event::EventType;
 
-use super::{Shared, supervisor::LoadFailure};
-use crate::metrics::LoadOutcome;
+use super::{Shared, lock, supervisor::LoadFailure};
+use crate::metrics::{LoadOutcome, RunningCode};
 use crate::plugin::{Code, KnownComponents, Loaded, Loading, Plugin, Spec};
 use crate::record::{About, PluginRecorder};
 
@@ -63,6 +63,13 @@ impl Shared {
             plugin.retire();
         }
         self.metrics.retain(next.iter().map(|plugin| &*plugin.spec.name));
+        for plugin in next.iter() {
+            let running = plugin.code.ready().map(|loaded| RunningCode {
+                digest: loaded.digest.clone(),
+                roles: plugin.spec.roles().collect(),
+            });
+            plugin.metrics().set_running(running);
+        }
         self.generation.send_modify(|generation| *generation += 1);
     }
 
@@ -103,6 +110,20 @@ impl Shared {
             };
             self.record_event(name, EventType::Normal, "PluginReplaced", message);
         }
+    }
+
+    /// Notes that the last version that was good serves, for the newest doesn't load.
+    pub(super) fn report_last_good(&self, name: &str, digest: &str, error: &str) {
+        self.metrics.plugin(name).record_load(LoadOutcome::Loaded);
+        tracing::warn!(plugin = name, digest, error, "Loaded the last good version of the plugin");
+        let message = format!("runs sha256:{digest}, the last good version: {error}");
+        self.record_event(name, EventType::Warning, "PluginRunsLastGood", message);
+    }
+
+    /// Notes whether the newest content of the configuration is what runs, and if not, why.
+    pub(super) fn set_file_error(&self, error: Option<String>) {
+        self.metrics.set_configuration_refused(error.is_some());
+        *lock(&self.file_error) = error;
     }
 
     /// Notes that a version doesn't load; reported once for each reason.

@@ -4,6 +4,8 @@
 //! couldn't be. What takes longer than [`SWAP_WAIT_MAX`] follows by itself. A plugin whose newest version isn't there or
 //! doesn't load goes on with the version that it has, if it has one.
 
+mod configuration;
+mod last_good;
 mod trust;
 mod work;
 
@@ -21,28 +23,18 @@ use tokio::time::{Instant, MissedTickBehavior};
 use witlet_core::error::one_line;
 
 use super::files::{self, Change, Files};
+use super::last_good::LastGoodSet;
 use super::secrets::{self, Failure as SecretFailure};
 use super::{FileError, MAINTENANCE_PERIOD, Shared, lock};
-use crate::plugin::config::{self, PluginConfiguration, SecretEntry, Shipped};
-use crate::plugin::{Builtin, BuiltinRole, Code, KnownComponents, LoadError, Loading, Plugin, Spec};
+use crate::plugin::config::SecretEntry;
+use crate::plugin::{Code, KnownComponents, LoadError, Loading, Plugin, Spec};
+pub(super) use configuration::Sources;
+use configuration::Taken;
 pub(super) use work::Failure as LoadFailure;
 use work::{Failure, FinishedLoad, Step, Work, failure_spares, next_step};
 
 /// How long a changed set waits for its slowest plugin before it takes effect without it.
 pub(super) const SWAP_WAIT_MAX: Duration = Duration::from_secs(10);
-
-/// How long the first configuration stays as it is before it is taken for bad.
-const WRITE_WAIT: Duration = Duration::from_millis(250);
-
-/// How often it may change meanwhile.
-const WRITES_MAX: usize = 20;
-
-/// Where plugins come from.
-pub(super) struct Sources {
-    pub(super) plugins_file: Option<PathBuf>,
-    pub(super) builtins: Vec<Builtin>,
-    pub(super) shipped: Vec<(&'static str, &'static [u8])>,
-}
 
 /// Looks after the set.
 pub(super) struct Supervisor {
@@ -59,6 +51,12 @@ pub(super) struct Supervisor {
     loads: JoinSet<FinishedLoad>,
     works: HashMap<Arc<str>, Work>,
     failures: HashMap<Arc<str>, Failure>,
+    /// The text of the desired configuration.
+    text: String,
+    /// What the last good set had, for plugins whose first load fails.
+    spares: BTreeMap<Arc<str>, Spec>,
+    /// The set that was kept last, or should have been.
+    kept: Option<LastGoodSet>,
     /// Numbers loads, so that the result of one that isn't wanted any more is distinguished.
     serial: u64,
     /// Until when a changed set waits for all of its plugins.
@@ -85,13 +83,17 @@ impl Supervisor {
             loads: JoinSet::new(),
             works: HashMap::new(),
             failures: HashMap::new(),
+            text: String::new(),
+            spares: BTreeMap::new(),
+            kept: None,
             serial: 0,
             swap_at: None,
             tried,
         };
         // Looked at before it is read: a change in between is noticed later.
         supervisor.note_files().await;
-        let configuration = supervisor.sources.read_first().await?;
+        let first = supervisor.sources.read_first().await;
+        let taken = supervisor.first_set(shared, first).await?;
         // First alone, so that no other component's compilation is in their way.
         for spec in supervisor.desired.clone() {
             supervisor.begin(shared, spec);
@@ -100,7 +102,7 @@ impl Supervisor {
             supervisor.finish(joined);
         }
         supervisor.settle(shared);
-        supervisor.want(shared, configuration).await;
+        supervisor.want(shared, taken).await;
         // No one waits for them at the start.
         supervisor.swap_at = None;
         supervisor.settle(shared);
@@ -126,12 +128,14 @@ impl Supervisor {
             }
             self.settle(&shared);
             self.notify_tried();
+            self.keep_good(&shared).await;
         }
     }
 
     /// Notifies waiters when nothing is being loaded for the first time.
-    fn notify_tried(&self) {
+    fn notify_tried(&mut self) {
         if self.works.is_empty() {
+            self.spares.clear();
             self.tried.send_if_modified(|tried| !std::mem::replace(tried, true));
         }
     }
@@ -175,18 +179,18 @@ impl Supervisor {
 
     async fn reload_file(&mut self, shared: &Arc<Shared>) {
         match self.sources.read() {
-            Ok(configuration) => {
-                self.want(shared, configuration).await;
+            Ok(taken) => {
+                self.want(shared, taken).await;
                 self.reported_gone = false;
-                *lock(&shared.file_error) = None;
+                shared.set_file_error(None);
                 tracing::info!("Read plugin configuration");
             }
             Err(error) => {
-                let message = one_line(&error);
-                tracing::error!(error = message, "Rejected plugin configuration, keeping the last one");
-                let path = self.sources.plugins_file.as_deref().unwrap_or(Path::new(""));
-                shared.report_file("plugins", path, "PluginConfigurationInvalid", message.clone());
-                *lock(&shared.file_error) = Some(message);
+                tracing::error!(
+                    error = one_line(&error),
+                    "Rejected plugin configuration, keeping the last one"
+                );
+                self.report_refused(shared, one_line(&error));
             }
         }
     }
@@ -199,11 +203,19 @@ impl Supervisor {
         let message = format!("{} is gone; the plugins that it named last go on", path.display());
         tracing::error!(error = message, "Plugin configuration not found");
         shared.report_file("plugins", path, "PluginConfigurationMissing", message.clone());
-        *lock(&shared.file_error) = Some(message);
+        shared.set_file_error(Some(message));
+    }
+
+    fn report_refused(&self, shared: &Shared, message: String) {
+        let path = self.sources.plugins_file.as_deref().unwrap_or(Path::new(""));
+        shared.report_file("plugins", path, "PluginConfigurationInvalid", message.clone());
+        shared.set_file_error(Some(message));
     }
 
     /// Begins to make the set be what the file says.
-    async fn want(&mut self, shared: &Arc<Shared>, configuration: PluginConfiguration) {
+    async fn want(&mut self, shared: &Arc<Shared>, taken: Taken) {
+        let Taken { text, configuration } = taken;
+        self.text = text;
         let (desired, secrets) = self.sources.specs(configuration);
         self.desired = desired;
         self.secrets = secrets;
@@ -236,6 +248,10 @@ impl Supervisor {
 
     /// Starts to load this, in place of what was being loaded under its name.
     fn begin(&mut self, shared: &Arc<Shared>, spec: Spec) {
+        self.begin_as(shared, spec, false);
+    }
+
+    fn begin_as(&mut self, shared: &Arc<Shared>, spec: Spec, is_spare: bool) {
         self.serial += 1;
         let serial = self.serial;
         let known = self.known(shared, &spec);
@@ -250,7 +266,7 @@ impl Supervisor {
             async move { FinishedLoad { serial, loading: shared.load(&spec, &known).await } }
         };
         let task = self.loads.spawn(load);
-        self.works.insert(name, Work::new(spec, serial, task));
+        self.works.insert(name, Work::new(spec, serial, is_spare, task));
     }
 
     fn known(&self, shared: &Shared, spec: &Spec) -> KnownComponents {
@@ -284,7 +300,7 @@ impl Supervisor {
     }
 
     /// Makes what is loaded run, unless a changed set still waits for the rest of it.
-    fn settle(&mut self, shared: &Shared) {
+    fn settle(&mut self, shared: &Arc<Shared>) {
         let now = Instant::now();
         let loading = self.works.values().any(|work| work.result.is_none());
         if loading && self.swap_at.is_some_and(|at| now < at) {
@@ -308,13 +324,22 @@ impl Supervisor {
     }
 
     /// The plugin that answers for this specification from now on.
-    fn next(&mut self, shared: &Shared, spec: Spec, old: Option<&Arc<Plugin>>, now: Instant) -> Arc<Plugin> {
+    fn next(
+        &mut self,
+        shared: &Arc<Shared>,
+        spec: Spec,
+        old: Option<&Arc<Plugin>>,
+        now: Instant,
+    ) -> Arc<Plugin> {
         let Some(mut work) = self.works.remove(&spec.name) else { return self.unloaded(shared, spec, old) };
         let Some(loading) = work.result.take() else {
             let plugin = Self::meanwhile(shared, &spec, old);
             self.works.insert(spec.name, work);
             return plugin;
         };
+        if work.is_spare {
+            return self.spare_loaded(shared, spec, work, loading);
+        }
         let runs = old.filter(|old| old.code.ready().is_some());
         match loading.result {
             Ok(None) => self.known_again(shared, spec, old, loading.digest),
@@ -336,6 +361,9 @@ impl Supervisor {
                     Some(old) => {
                         old.set_pending(Some(error.sentence()));
                         old.clone()
+                    }
+                    None if runs.is_none() && self.begin_spare(shared, &spec) => {
+                        Self::meanwhile(shared, &spec, old)
                     }
                     None => shared.plugin(spec, Code::Failed(error)),
                 }
@@ -426,71 +454,4 @@ impl Supervisor {
             self.files.retain(|path| paths.iter().any(|known| known == path));
         }
     }
-}
-
-impl Sources {
-    fn builtin_specs(&self) -> Vec<Spec> {
-        let orders = i32::MIN..;
-        self.builtins.iter().zip(orders).map(|(builtin, order)| Spec::builtin(builtin, order)).collect()
-    }
-
-    /// What the file says; nothing if there is none.
-    fn read(&self) -> Result<PluginConfiguration, FileError> {
-        let Some(path) = &self.plugins_file else { return Ok(PluginConfiguration::default()) };
-        let text = read_text(path)?;
-        let reserved: Vec<&str> = self.builtins.iter().map(|builtin| builtin.name).collect();
-        let types = self.builtins.iter().filter_map(|builtin| match builtin.role {
-            BuiltinRole::Admission { .. } => None,
-            BuiltinRole::Probe { probe_type } => Some(probe_type),
-        });
-        let probe_types: Vec<&str> = types.collect();
-        let components: Vec<&str> = self.shipped.iter().map(|(name, _)| *name).collect();
-        let shipped = Shipped { reserved: &reserved, probe_types: &probe_types, components: &components };
-        config::parse(&text, shipped).map_err(|cause| FileError::Content { path: path.clone(), cause })
-    }
-
-    /// The same at the start. A file that is just being written is read again: without an older configuration to go on
-    /// with, the host doesn't start, and that shouldn't depend on the moment.
-    async fn read_first(&self) -> Result<PluginConfiguration, FileError> {
-        for _ in 0..WRITES_MAX {
-            let before = files::look(self.plugins_file.clone());
-            let error = match self.read() {
-                Ok(configuration) => return Ok(configuration),
-                Err(error) => error,
-            };
-            tokio::time::sleep(WRITE_WAIT).await;
-            if files::look(self.plugins_file.clone()) == before {
-                return Err(error);
-            }
-        }
-        self.read()
-    }
-
-    /// The built-ins, then the file's handlers by their order, then the rest. Secrets with paths that can be opened.
-    fn specs(&self, configuration: PluginConfiguration) -> (Vec<Spec>, Vec<SecretEntry>) {
-        let folder = self.plugins_file.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
-        let mut specs = self.builtin_specs();
-        let required = configuration.require_conformance.as_ref();
-        let entries = configuration.plugins.into_iter();
-        // The parser knows the names of what is shipped, so that none is left out.
-        let mut configured: Vec<Spec> =
-            entries.filter_map(|entry| Spec::configured(entry, folder, required, &self.shipped)).collect();
-        configured.sort_by_key(|spec| spec.admission.as_ref().map_or(i64::MAX, |role| role.order.into()));
-        specs.extend(configured);
-        let secrets = configuration.secrets.into_iter();
-        let secrets = secrets.map(|secret| SecretEntry { file: folder.join(secret.file), ..secret });
-        (specs, secrets.collect())
-    }
-}
-
-/// Reads at most one byte more than the parser takes.
-fn read_text(path: &Path) -> Result<String, FileError> {
-    use std::io::Read as _;
-    let read = || {
-        let mut text = String::new();
-        let limit = config::FILE_BYTES_MAX as u64 + 1;
-        crate::compile::open_file(path)?.take(limit).read_to_string(&mut text)?;
-        Ok(text)
-    };
-    read().map_err(|cause| FileError::Read { path: path.to_path_buf(), cause })
 }

@@ -54,6 +54,13 @@ impl Collector for Metrics {
         )?;
         instances(&mut encoder, &all)?;
         loads(&mut encoder, &all)?;
+        running(&mut encoder, &all)?;
+        let refused = self.configuration_refused.load(std::sync::atomic::Ordering::Relaxed);
+        let help =
+            "1 if the newest content of the plugin configuration is taken, 0 if it is refused or missing";
+        let name = "witlet_plugin_configuration_valid";
+        let mut valid = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        valid.encode_gauge(&u64::from(!refused))?;
         shadows(&mut encoder, &all)
     }
 }
@@ -134,6 +141,25 @@ fn loads(encoder: &mut DescriptorEncoder<'_>, all: &All) -> fmt::Result {
             metric
                 .encode_family(&labels)?
                 .encode_counter::<NoLabelSet, _, f64>(&count.load(Relaxed), None)?;
+        }
+    }
+    Ok(())
+}
+
+fn running(encoder: &mut DescriptorEncoder<'_>, all: &All) -> fmt::Result {
+    let help = "1 if the plugin's code is loaded";
+    let mut metric = encoder.encode_descriptor("witlet_plugin_ready", help, None, MetricType::Gauge)?;
+    for (name, plugin) in all {
+        let is_ready = u64::from(plugin.running().is_some());
+        metric.encode_family(&[("plugin", &**name)])?.encode_gauge(&is_ready)?;
+    }
+    let help = "The component that the plugin runs, in each of its roles";
+    let mut metric = encoder.encode_descriptor("witlet_plugin_info", help, None, MetricType::Gauge)?;
+    for (name, plugin) in all {
+        let Some(running) = plugin.running() else { continue };
+        for role in &running.roles {
+            let labels = [("plugin", &**name), ("digest", &running.digest), ("role", role.as_str())];
+            metric.encode_family(&labels)?.encode_gauge(&1_u64)?;
         }
     }
     Ok(())

@@ -104,10 +104,14 @@ fn prometheus_can_read_it() {
     role.record(call(CallOutcome::Reject, Duration::from_secs(60)));
     role.set_warm(3);
     role.set_quarantined(true);
+    let digest = "ab12".to_owned();
+    plugin.set_running(Some(RunningCode { digest, roles: vec![Role::Admission, Role::Probe] }));
+    metrics.set_configuration_refused(true);
+    metrics.plugin("fails").record_load(LoadOutcome::Failed);
     let text = text(&metrics);
     assert!(text.ends_with("# EOF\n"));
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains("_bucket{")).collect();
-    expect![[r#"
+    expect![[r##"
         # HELP witlet_plugin_calls Calls of the plugin by what came of them
         # TYPE witlet_plugin_calls counter
         witlet_plugin_calls_total{plugin="no-latest-tag",role="admission",outcome="admit"} 1
@@ -134,13 +138,26 @@ fn prometheus_can_read_it() {
         witlet_plugin_instances{plugin="no-latest-tag",role="admission",state="warm"} 3
         # HELP witlet_plugin_loads Times that the plugin was loaded, or couldn't be
         # TYPE witlet_plugin_loads counter
+        witlet_plugin_loads_total{plugin="fails",outcome="loaded"} 0
+        witlet_plugin_loads_total{plugin="fails",outcome="failed"} 1
         witlet_plugin_loads_total{plugin="no-latest-tag",outcome="loaded"} 1
         witlet_plugin_loads_total{plugin="no-latest-tag",outcome="failed"} 0
+        # HELP witlet_plugin_ready 1 if the plugin's code is loaded
+        # TYPE witlet_plugin_ready gauge
+        witlet_plugin_ready{plugin="fails"} 0
+        witlet_plugin_ready{plugin="no-latest-tag"} 1
+        # HELP witlet_plugin_info The component that the plugin runs, in each of its roles
+        # TYPE witlet_plugin_info gauge
+        witlet_plugin_info{plugin="no-latest-tag",digest="ab12",role="admission"} 1
+        witlet_plugin_info{plugin="no-latest-tag",digest="ab12",role="probe"} 1
+        # HELP witlet_plugin_configuration_valid 1 if the newest content of the plugin configuration is taken, 0 if it is refused or missing
+        # TYPE witlet_plugin_configuration_valid gauge
+        witlet_plugin_configuration_valid 0
         # HELP witlet_plugin_shadow_verdicts Verdicts of a shadow, by whether they were what the others decided
         # TYPE witlet_plugin_shadow_verdicts counter
         witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="true"} 1
         witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="false"} 1
-        # EOF"#]]
+        # EOF"##]]
     .assert_eq(&lines.join("\n"));
     let bucket = |le: &str| {
         let start = format!(

@@ -128,8 +128,10 @@ impl Demand {
     ) -> Option<Arc<Self>> {
         let place = match (named, origin) {
             (_, Origin::Embedded(_) | Origin::Shipped { .. }) => return None,
-            (Some(path), Origin::File(_) | Origin::Registry { .. }) => ReportPlace::File(folder.join(path)),
-            (None, Origin::File(path)) => {
+            (Some(path), Origin::File(_) | Origin::LastGood { .. } | Origin::Registry { .. }) => {
+                ReportPlace::File(folder.join(path))
+            }
+            (None, Origin::File(path) | Origin::LastGood { path, .. }) => {
                 let mut name = path.clone().into_os_string();
                 name.push(REPORT_SUFFIX);
                 ReportPlace::File(name.into())
@@ -186,9 +188,10 @@ impl Demand {
                 judge.reports(place, newest).await
             }
             // Only what comes from a registry has its report there.
-            (ReportPlace::Registry, Origin::Embedded(_) | Origin::Shipped { .. } | Origin::File(_)) => {
-                Err(ConformanceError::Interrupted)
-            }
+            (
+                ReportPlace::Registry,
+                Origin::Embedded(_) | Origin::Shipped { .. } | Origin::File(_) | Origin::LastGood { .. },
+            ) => Err(ConformanceError::Interrupted),
         }
     }
 }

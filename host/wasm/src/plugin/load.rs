@@ -323,6 +323,14 @@ impl Loader {
                 let fetcher = self.parts.fetcher.as_ref().ok_or(LoadError::NoFetcher)?;
                 Ok(fetcher.fetch(reference, credentials.as_deref()).await?)
             }
+            Origin::LastGood { copy, digest, .. } => {
+                let read_error = |cause| LoadError::Read { path: copy.clone(), cause };
+                let task = tokio::task::spawn_blocking({
+                    let (copy, digest) = (copy.clone(), digest.clone());
+                    move || compile::read_component_of(&copy, &digest)
+                });
+                task.await.unwrap_or(Err(std::io::ErrorKind::Interrupted.into())).map_err(read_error)
+            }
             Origin::File(path) => {
                 let read_error = |cause| LoadError::Read { path: path.clone(), cause };
                 let task = tokio::task::spawn_blocking({

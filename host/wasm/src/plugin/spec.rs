@@ -80,6 +80,8 @@ pub(crate) enum Origin {
     Shipped { name: &'static str, component: &'static [u8] },
     /// A file, read when the plugin is loaded and whenever it changes.
     File(PathBuf),
+    /// The copy of a component that was loaded before, because its file has none that can be.
+    LastGood { path: PathBuf, copy: PathBuf, digest: String },
     /// A registry, asked once for each digest.
     Registry { reference: ComponentReference, credentials: Option<PathBuf> },
 }
@@ -264,7 +266,10 @@ impl Spec {
     /// Its file, if that can change.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.origin {
-            Origin::Embedded(_) | Origin::Shipped { .. } | Origin::Registry { .. } => None,
+            Origin::Embedded(_)
+            | Origin::Shipped { .. }
+            | Origin::Registry { .. }
+            | Origin::LastGood { .. } => None,
             Origin::File(path) => Some(path),
         }
     }
@@ -275,6 +280,7 @@ impl Spec {
             Origin::Embedded(_) => "builtin".to_owned(),
             Origin::Shipped { name, .. } => format!("{BUILTIN_SCHEME}{name}"),
             Origin::File(path) => path.display().to_string(),
+            Origin::LastGood { path, .. } => format!("{} (last good copy)", path.display()),
             Origin::Registry { reference, .. } => reference.to_string(),
         }
     }

@@ -100,7 +100,8 @@ fn threshold_row(state: &Value) -> Vec<String> {
     ]
 }
 
-/// The message says what is wrong with the node: why it isn't ready, and which sources of pods can't be read.
+/// The message says what is wrong with the node: why it isn't ready, and which sources of pods can't be read, and which plugins
+/// aren't loaded.
 fn node_row(node: &Node, now: Timestamp) -> Vec<String> {
     let ready = conditions::ready(node);
     let word = match ready.map(|c| c.status.as_str()) {
@@ -114,7 +115,8 @@ fn node_row(node: &Node, now: Timestamp) -> Vec<String> {
     let pressures = conditions::PRESSURES.into_iter();
     let short = pressures.filter_map(|pressure| conditions::of_type(node, pressure.condition()));
     let short = short.filter(|c| c.status == "True");
-    let wrong = not_ready.into_iter().chain(unread).chain(short);
+    let plugins = conditions::of_type(node, conditions::PLUGINS_READY).filter(|c| c.status == "False");
+    let wrong = not_ready.into_iter().chain(unread).chain(plugins).chain(short);
     let wrong: Vec<&str> = wrong.filter_map(|c| c.message.as_deref()).collect();
     let info = node.status.as_ref().and_then(|status| status.node_info.as_ref());
     vec![

@@ -26,6 +26,8 @@ const COMPONENTS: &str = "components";
 const RECORDED: &str = "recorded";
 /// What plugins keep.
 const PLUGIN_STATE: &str = "plugin-state";
+/// The last set of plugins that was loaded as a whole.
+const LAST_GOOD_PLUGINS: &str = "last-good-plugins";
 
 /// Where earlier releases kept compiled code, with the folders [`COMPONENTS`], [`RECORDED`] and `state` in it.
 const OLD_PLUGINS: &str = "plugins";
@@ -85,6 +87,11 @@ impl OwnFiles {
     /// What plugins keep, a folder for each.
     pub(crate) fn plugin_state(&self) -> PathBuf {
         self.folder.join(PLUGIN_STATE)
+    }
+
+    /// The last set of plugins that was loaded as a whole.
+    pub(crate) fn last_good_plugins(&self) -> PathBuf {
+        self.folder.join(LAST_GOOD_PLUGINS)
     }
 
     /// Makes the folder, closed to others, and moves there what an earlier release left at its old places. A folder that exists keeps

@@ -39,6 +39,7 @@ pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostC
         fetcher: Some(fetcher(own.components(), settings.pods.registry_credentials.as_deref(), egress)?),
         containers: Some(containers),
         state_folder: Some(own.plugin_state()),
+        last_good_folder: Some(own.last_good_plugins()),
         node: Some(info),
         recorder: Some(RecorderConfig { folder: own.recorded(), clock: clock.clone() }),
         clock,

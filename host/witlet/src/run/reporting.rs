@@ -13,23 +13,31 @@ use crate::run::reported_state::ReportedState;
 #[cfg(test)]
 mod tests;
 
-/// Adds [`conditions::SOURCE_UNREADABLE`] to the node, makes one unready whose state can't be saved, and adds how long each source couldn't be read to the numbers.
+/// Why plugins aren't loaded as their configuration has them.
+pub(crate) trait PluginProblems: Send + Sync {
+    /// A sentence for each; none if no plugin is configured.
+    fn problems(&self) -> Option<Vec<String>>;
+}
+
+/// Adds [`conditions::SOURCE_UNREADABLE`] and [`conditions::PLUGINS_READY`] to the node, makes one unready whose state can't be saved, and adds how long each source couldn't be read to the numbers.
 pub(crate) struct Reporting {
     agent: Arc<dyn AgentView>,
     health: Arc<SourceHealth>,
     state: Arc<ReportedState>,
+    plugins: Arc<dyn PluginProblems>,
     clock: Arc<dyn Clock>,
 }
 
 impl Reporting {
-    /// Over an agent, the health of its sources and its state files.
+    /// Over an agent, the health of its sources, its state files and its plugins.
     pub(crate) fn new(
         agent: Arc<dyn AgentView>,
         health: Arc<SourceHealth>,
         state: Arc<ReportedState>,
+        plugins: Arc<dyn PluginProblems>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { agent, health, state, clock }
+        Self { agent, health, state, plugins, clock }
     }
 }
 
@@ -50,12 +58,13 @@ impl AgentView for Reporting {
         let node = self.agent.node();
         let unread = conditions::source_unreadable(&self.health.all_unread());
         let not_ready = self.state.not_ready().map(conditions::not_ready);
-        if unread.is_none() && not_ready.is_none() {
+        let plugins = self.plugins.problems().map(|problems| conditions::plugins_ready(&problems));
+        if unread.is_none() && not_ready.is_none() && plugins.is_none() {
             return node;
         }
         let mut shown = Node::clone(&node);
         let all = shown.status.get_or_insert_default().conditions.get_or_insert_default();
-        for condition in not_ready.into_iter().chain(unread) {
+        for condition in not_ready.into_iter().chain(unread).chain(plugins) {
             conditions::set_shown(all, &condition, self.clock.now());
         }
         Arc::new(shown)

@@ -164,15 +164,13 @@ fn relative_folders_are_enough_for_the_embedded_runtime() {
 
 #[test]
 fn an_agent_that_does_not_start_leaves_no_runtime_behind() {
-    for wrong in [["--plugins", "/nonexistent.yaml"], ["--image-service-endpoint", "tcp://10.0.0.1:1"]] {
-        let folder = scratch();
-        let mut arguments = arguments(folder.path(), "api.sock");
-        arguments.pop();
-        arguments.push("embedded".to_owned());
-        arguments.extend(wrong.map(str::to_owned));
-        let answer = witlet(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(answer.code, 1, "{}", answer.err);
-        assert!(answer.err.contains(wrong[1]), "{}", answer.err);
-        assert!(!folder.path().join("root/runtime").exists(), "{wrong:?}");
-    }
+    let (flag, wrong) = ("--image-service-endpoint", "tcp://10.0.0.1:1");
+    let folder = scratch();
+    let mut arguments = arguments(folder.path(), "api.sock");
+    arguments.pop();
+    arguments.extend(["embedded", flag, wrong].map(str::to_owned));
+    let answer = witlet(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(answer.code, 1, "{}", answer.err);
+    assert!(answer.err.contains(wrong), "{}", answer.err);
+    assert!(!folder.path().join("root/runtime").exists(), "{}", answer.err);
 }

@@ -153,6 +153,29 @@ fn an_unreadable_source_is_reported_and_taken_back_and_never_mentioned_where_non
 }
 
 #[test]
+fn plugins_that_are_not_loaded_are_shown_until_they_are_or_none_is_configured() {
+    let of = |all: &[NodeCondition]| {
+        let shown = all.iter().find(|condition| condition.type_ == PLUGINS_READY)?;
+        Some((shown.status.clone(), shown.reason.clone()?, shown.message.clone()?))
+    };
+    let state = |status: &str, reason: &str, message: &str| {
+        Some((status.to_owned(), reason.to_owned(), message.to_owned()))
+    };
+    let mut all = Vec::new();
+    set_plugins(&mut all, None, at(1));
+    assert_eq!(of(&all), None, "a node without plugins never mentions them");
+    set_plugins(&mut all, Some(&plugins_ready(&["a".to_owned(), "b".to_owned()])), at(2));
+    assert_eq!(of(&all), state("False", "PluginsNotLoaded", "a; b"));
+    set_plugins(&mut all, Some(&plugins_ready(&[])), at(3));
+    assert_eq!(of(&all), state("True", "PluginsLoaded", "all configured plugins are loaded"));
+    set_plugins(&mut all, Some(&plugins_ready(&["a".to_owned()])), at(4));
+    set_plugins(&mut all, None, at(5));
+    assert_eq!(of(&all), state("True", "PluginsLoaded", "no plugins are configured"));
+    let long = plugins_ready(&["ä".repeat(3000)]).message.expect("it has one");
+    assert!(long.len() <= 2048 && long.ends_with('…'), "{} bytes", long.len());
+}
+
+#[test]
 fn handlers_see_the_pressures_that_the_agent_decided_on() {
     let mut agent = Node::default();
     let facts = Arc::new(NodeFacts::default());

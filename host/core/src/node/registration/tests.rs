@@ -25,6 +25,7 @@ fn seen(machine: &Node) -> NodeSnapshot<'_> {
         machine,
         ready: None,
         source: None,
+        plugins: None,
         agent: None,
         pressures: Pressures::default(),
         images: None,

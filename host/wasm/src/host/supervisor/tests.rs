@@ -5,6 +5,7 @@ use serde_json::json;
 use witlet_core::admission::chain::FailurePolicy;
 
 use super::super::retry::RETRY_MIN;
+use super::configuration::{WRITE_WAIT, WRITES_MAX};
 use super::*;
 use crate::compile::CompileError;
 use crate::metrics::Metrics;
@@ -49,7 +50,7 @@ fn failure(version: &str, error: LoadError) -> Failure {
 async fn each_change_of_an_entry_takes_the_least_that_it_needs() {
     let work = |version: &str| {
         let task = JoinSet::new().spawn(std::future::pending::<()>());
-        Work::new(spec(version), 1, task)
+        Work::new(spec(version), 1, false, task)
     };
     let none = || None::<Work>;
     let cases = [
@@ -229,9 +230,14 @@ async fn read_while(text: &str, meanwhile: impl AsyncFnOnce(&Path)) -> Result<us
     let folder = tempfile::TempDir::new().expect("a folder");
     let path = folder.path().join("plugins.yaml");
     std::fs::write(&path, text).expect("writable");
-    let sources = Sources { plugins_file: Some(path.clone()), builtins: Vec::new(), shipped: Vec::new() };
+    let sources = Sources {
+        plugins_file: Some(path.clone()),
+        builtins: Vec::new(),
+        shipped: Vec::new(),
+        last_good: None,
+    };
     let (read, ()) = tokio::join!(sources.read_first(), meanwhile(&path));
-    read.map(|configuration| configuration.plugins.len())
+    read.map(|taken| taken.configuration.plugins.len())
 }
 
 const WHOLE: &str = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins: \

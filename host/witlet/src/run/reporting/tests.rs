@@ -1,5 +1,7 @@
 //! What is shown of a source that can't be read.
 
+use std::sync::Mutex;
+
 use jiff::{SignedDuration, Timestamp};
 use witlet_core::node::conditions::UnreadSource;
 use witlet_testkit::{ManualClock, MemoryStateStore};
@@ -30,12 +32,49 @@ impl AgentView for Agent {
     }
 }
 
+/// Plugins with these problems; none are configured where there are none.
+#[derive(Default)]
+struct Plugins(Mutex<Option<Vec<String>>>);
+
+impl PluginProblems for Plugins {
+    fn problems(&self) -> Option<Vec<String>> {
+        self.0.lock().expect("no test panics while it holds this").clone()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn plugins_that_are_not_loaded_are_shown_with_the_node() {
+    let plugins = Arc::new(Plugins::default());
+    let state = Arc::new(ReportedState::new(Arc::new(MemoryStateStore::default())));
+    let clock = Arc::new(ManualClock::new());
+    let view = Reporting::new(Arc::new(Agent), Arc::default(), state, plugins.clone(), clock);
+    assert_eq!(*view.node(), Node::default(), "nothing is shown where none are configured");
+    for (problems, status, reason, message) in [
+        (vec![], "True", "PluginsLoaded", "all configured plugins are loaded"),
+        (vec!["a".to_owned(), "b".to_owned()], "False", "PluginsNotLoaded", "a; b"),
+    ] {
+        *plugins.0.lock().expect("no test panics while it holds this") = Some(problems);
+        let node = view.node();
+        let shown = conditions::of_type(&node, conditions::PLUGINS_READY).expect("it is shown");
+        assert_eq!(
+            (shown.status.as_str(), shown.reason.as_deref(), shown.message.as_deref()),
+            (status, Some(reason), Some(message))
+        );
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_source_that_cannot_be_read_is_shown_with_the_node_and_in_numbers_until_it_can() {
     let clock = ManualClock::new();
     let health = Arc::new(SourceHealth::default());
     let state = Arc::new(ReportedState::new(Arc::new(MemoryStateStore::default())));
-    let view = Reporting::new(Arc::new(Agent), health.clone(), state, Arc::new(clock.clone()));
+    let view = Reporting::new(
+        Arc::new(Agent),
+        health.clone(),
+        state,
+        Arc::new(Plugins::default()),
+        Arc::new(clock.clone()),
+    );
     assert_eq!(*view.node(), Node::default());
     let since: Timestamp = clock.now() - SignedDuration::from_secs(90);
     health.unread(UnreadSource { source: "api".to_owned(), since, error: "no".to_owned() });

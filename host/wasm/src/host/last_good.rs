@@ -1,0 +1,133 @@
+//! The last set of plugins that was loaded as a whole, kept on disk: what a start goes on with when the configuration can't be
+//! taken, or when a component doesn't load.
+//!
+//! One folder holds [`SET`], with the configuration's text and the digests of its components, and a copy of each component that
+//! came from a file. Components from registries are kept by the fetcher, compiled code by the compiler's cache.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::compile;
+use crate::plugin::config::FILE_BYTES_MAX;
+
+#[cfg(test)]
+mod tests;
+
+/// The file that names what is kept. It is written last, so that it never names a copy that isn't whole.
+const SET: &str = "set.json";
+/// The extension of copies of components; their names are their digests.
+const COPY: &str = "wasm";
+/// The form of [`SET`]. Another one isn't read.
+const FORM: u32 = 1;
+/// Bytes of [`SET`] at most: a configuration whose every byte is escaped, and the digests.
+const SET_BYTES_MAX: u64 = 6 * FILE_BYTES_MAX as u64 + (64 << 10);
+
+/// A configuration of which every plugin was loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LastGoodSet {
+    form: u32,
+    /// The configuration's text.
+    pub(super) configuration: String,
+    /// SHA-256, in hexadecimal, of each component that came from a file, by the plugin's name.
+    pub(super) components: BTreeMap<String, String>,
+}
+
+impl LastGoodSet {
+    /// Of a configuration, and the digests of the components that came from files.
+    pub(super) fn new(configuration: String, components: BTreeMap<String, String>) -> Self {
+        Self { form: FORM, configuration, components }
+    }
+}
+
+/// The folder that it is kept in.
+#[derive(Clone, Debug)]
+pub(super) struct LastGood {
+    folder: PathBuf,
+}
+
+impl LastGood {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Where the copy of this component lies, if there is one.
+    pub(super) fn copy(&self, digest: &str) -> PathBuf {
+        self.folder.join(format!("{digest}.{COPY}"))
+    }
+
+    /// Reads the set; none if none was kept. Blocks as long as the disk does.
+    ///
+    /// # Errors
+    /// When it can't be read, or isn't one of this form.
+    pub(super) fn load(&self) -> io::Result<Option<LastGoodSet>> {
+        let path = self.folder.join(SET);
+        let file = match compile::open_file(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut text = Vec::new();
+        file.take(SET_BYTES_MAX + 1).read_to_end(&mut text)?;
+        let set: LastGoodSet = serde_json::from_slice(&text)?;
+        let is_digest =
+            |digest: &String| digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if set.form != FORM || !set.components.values().all(is_digest) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a set of this form"));
+        }
+        Ok(Some(set))
+    }
+
+    /// Keeps this set in place of the one before. `sources` are the files of its components by digest. Blocks as long as the
+    /// disk does.
+    ///
+    /// # Errors
+    /// When something can't be written, or when a file holds another component by now. The set before is then kept.
+    pub(super) fn save(&self, set: &LastGoodSet, sources: &BTreeMap<String, PathBuf>) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        for (digest, source) in sources {
+            let copy = self.copy(digest);
+            if !copy.exists() {
+                let component = compile::read_component_of(source, digest)?;
+                write(&copy, &component)?;
+            }
+        }
+        write(&self.folder.join(SET), &serde_json::to_vec(set)?)?;
+        File::open(&self.folder)?.sync_all()?;
+        self.remove_others(set)
+    }
+
+    /// Removes copies that the set doesn't name, and what a kill left unfinished.
+    fn remove_others(&self, set: &LastGoodSet) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let is_kept = |digest: &OsStr| set.components.values().any(|kept| OsStr::new(kept) == digest);
+            let is_used = path.file_name() == Some(OsStr::new(SET))
+                || (path.extension() == Some(OsStr::new(COPY)) && path.file_stem().is_some_and(is_kept));
+            if !is_used {
+                fs::remove_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let unfinished = path.with_extension("unfinished");
+    // A link left there must not be written through.
+    match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&unfinished, path)
+}

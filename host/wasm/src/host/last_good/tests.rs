@@ -1,0 +1,99 @@
+//! The set that is kept, whatever happens to its folder.
+
+use sha2::{Digest as _, Sha256};
+
+use super::*;
+use crate::compile::read_component_of;
+
+/// A folder of its own, and one with the node's components.
+struct Rig {
+    last_good: LastGood,
+    components: tempfile::TempDir,
+    _folder: tempfile::TempDir,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let last_good = LastGood::new(folder.path().join("last-good"));
+        Self { last_good, components: tempfile::tempdir().expect("a folder"), _folder: folder }
+    }
+
+    /// Keeps a set of one plugin whose component holds these bytes.
+    fn keep(&self, configuration: &str, component: &str) -> (LastGoodSet, io::Result<()>) {
+        let digest = hex::encode(Sha256::digest(component));
+        let source = self.components.path().join("a.wasm");
+        fs::write(&source, component).expect("writable");
+        let set = LastGoodSet::new(configuration.to_owned(), [("a".to_owned(), digest.clone())].into());
+        let saved = self.last_good.save(&set, &[(digest, source)].into());
+        (set, saved)
+    }
+
+    fn files(&self) -> Vec<String> {
+        let folder = fs::read_dir(&self.last_good.folder).expect("it is there");
+        let mut files: Vec<String> =
+            folder.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
+        files.sort();
+        files
+    }
+}
+
+#[test]
+fn the_newest_set_is_kept_with_its_components_and_no_others() {
+    let rig = Rig::new();
+    assert_eq!(rig.last_good.load().expect("no set is no error"), None);
+    for (configuration, component) in [("one", "first"), ("two", "first"), ("three", "second")] {
+        let (set, saved) = rig.keep(configuration, component);
+        saved.expect("saved");
+        assert_eq!(rig.last_good.load().expect("readable"), Some(set.clone()));
+        let digest = &set.components["a"];
+        let copy = read_component_of(&rig.last_good.copy(digest), digest).expect("a copy");
+        assert_eq!(&*copy, component.as_bytes());
+        assert_eq!(rig.files(), [format!("{digest}.wasm"), SET.to_owned()]);
+    }
+}
+
+#[test]
+fn a_component_that_changed_meanwhile_leaves_the_set_before() {
+    let rig = Rig::new();
+    let (before, saved) = rig.keep("one", "first");
+    saved.expect("saved");
+    let digest = hex::encode(Sha256::digest("second"));
+    let set = LastGoodSet::new("two".to_owned(), [("a".to_owned(), digest.clone())].into());
+    // The file holds "first" still.
+    let error = rig.last_good.save(&set, &[(digest, rig.components.path().join("a.wasm"))].into());
+    assert!(error.expect_err("another component").to_string().contains("SHA-256"));
+    assert_eq!(rig.last_good.load().expect("readable"), Some(before));
+}
+
+#[test]
+fn what_is_damaged_is_an_error_and_never_a_set() {
+    let rig = Rig::new();
+    let (set, saved) = rig.keep("one", "first");
+    saved.expect("saved");
+    let digest = &set.components["a"];
+    fs::write(rig.last_good.copy(digest), "other").expect("writable");
+    assert!(read_component_of(&rig.last_good.copy(digest), digest).is_err(), "its digest is another");
+    let traversal = r#"{"form":1,"configuration":"","components":{"a":"../../../etc/passwd"}}"#;
+    let newer = r#"{"form":2,"configuration":"","components":{}}"#;
+    for damaged in ["", "{", "[]", "null", traversal, newer] {
+        fs::write(rig.last_good.folder.join(SET), damaged).expect("writable");
+        assert!(rig.last_good.load().is_err(), "{damaged:?}");
+    }
+}
+
+#[test]
+fn what_a_kill_left_unfinished_is_replaced_and_no_link_is_followed() {
+    let rig = Rig::new();
+    let (_, saved) = rig.keep("one", "first");
+    saved.expect("saved");
+    let outside = rig.components.path().join("outside");
+    fs::write(&outside, "precious").expect("writable");
+    let unfinished = rig.last_good.folder.join("set.unfinished");
+    std::os::unix::fs::symlink(&outside, unfinished).expect("writable");
+    let (set, saved) = rig.keep("two", "second");
+    saved.expect("saved");
+    assert_eq!(rig.last_good.load().expect("readable"), Some(set));
+    assert_eq!(fs::read_to_string(&outside).expect("readable"), "precious");
+    assert_eq!(rig.files().len(), 2);
+}

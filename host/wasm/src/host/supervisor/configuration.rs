@@ -1,0 +1,105 @@
+//! Where plugins come from: the built-ins, what ships, and what the configuration names.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::super::last_good::LastGood;
+use super::super::{FileError, files};
+use crate::plugin::config::{self, ConfigError, PluginConfiguration, SecretEntry, Shipped};
+use crate::plugin::{Builtin, BuiltinRole, Spec};
+
+/// How long the first configuration stays as it is before it is taken for bad.
+pub(super) const WRITE_WAIT: Duration = Duration::from_millis(250);
+
+/// How often it may change meanwhile.
+pub(super) const WRITES_MAX: usize = 20;
+
+/// Where plugins come from.
+pub(in crate::host) struct Sources {
+    pub(in crate::host) plugins_file: Option<PathBuf>,
+    pub(in crate::host) builtins: Vec<Builtin>,
+    pub(in crate::host) shipped: Vec<(&'static str, &'static [u8])>,
+    /// Where the last good set is kept; without it a bad configuration fails the start.
+    pub(in crate::host) last_good: Option<LastGood>,
+}
+
+/// A configuration with its text.
+#[derive(Default)]
+pub(super) struct Taken {
+    pub(super) text: String,
+    pub(super) configuration: PluginConfiguration,
+}
+
+impl Sources {
+    pub(super) fn builtin_specs(&self) -> Vec<Spec> {
+        let orders = i32::MIN..;
+        self.builtins.iter().zip(orders).map(|(builtin, order)| Spec::builtin(builtin, order)).collect()
+    }
+
+    /// What the file says; nothing if there is none.
+    pub(super) fn read(&self) -> Result<Taken, FileError> {
+        let Some(path) = &self.plugins_file else { return Ok(Taken::default()) };
+        let text = read_text(path)?;
+        match self.parse(&text) {
+            Ok(configuration) => Ok(Taken { text, configuration }),
+            Err(cause) => Err(FileError::Content { path: path.clone(), cause }),
+        }
+    }
+
+    pub(super) fn parse(&self, text: &str) -> Result<PluginConfiguration, ConfigError> {
+        let reserved: Vec<&str> = self.builtins.iter().map(|builtin| builtin.name).collect();
+        let types = self.builtins.iter().filter_map(|builtin| match builtin.role {
+            BuiltinRole::Admission { .. } => None,
+            BuiltinRole::Probe { probe_type } => Some(probe_type),
+        });
+        let probe_types: Vec<&str> = types.collect();
+        let components: Vec<&str> = self.shipped.iter().map(|(name, _)| *name).collect();
+        let shipped = Shipped { reserved: &reserved, probe_types: &probe_types, components: &components };
+        config::parse(text, shipped)
+    }
+
+    /// The same at the start. A file that is just being written is read again: without an older configuration to go on
+    /// with, the host doesn't start, and that shouldn't depend on the moment.
+    pub(super) async fn read_first(&self) -> Result<Taken, FileError> {
+        for _ in 0..WRITES_MAX {
+            let before = files::look(self.plugins_file.clone());
+            let error = match self.read() {
+                Ok(taken) => return Ok(taken),
+                Err(error) => error,
+            };
+            tokio::time::sleep(WRITE_WAIT).await;
+            if files::look(self.plugins_file.clone()) == before {
+                return Err(error);
+            }
+        }
+        self.read()
+    }
+
+    /// The built-ins, then the file's handlers by their order, then the rest. Secrets with paths that can be opened.
+    pub(super) fn specs(&self, configuration: PluginConfiguration) -> (Vec<Spec>, Vec<SecretEntry>) {
+        let folder = self.plugins_file.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+        let mut specs = self.builtin_specs();
+        let required = configuration.require_conformance.as_ref();
+        let entries = configuration.plugins.into_iter();
+        // The parser knows the names of what is shipped, so that none is left out.
+        let mut configured: Vec<Spec> =
+            entries.filter_map(|entry| Spec::configured(entry, folder, required, &self.shipped)).collect();
+        configured.sort_by_key(|spec| spec.admission.as_ref().map_or(i64::MAX, |role| role.order.into()));
+        specs.extend(configured);
+        let secrets = configuration.secrets.into_iter();
+        let secrets = secrets.map(|secret| SecretEntry { file: folder.join(secret.file), ..secret });
+        (specs, secrets.collect())
+    }
+}
+
+/// Reads at most one byte more than the parser takes.
+fn read_text(path: &Path) -> Result<String, FileError> {
+    use std::io::Read as _;
+    let read = || {
+        let mut text = String::new();
+        let limit = config::FILE_BYTES_MAX as u64 + 1;
+        crate::compile::open_file(path)?.take(limit).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    read().map_err(|cause| FileError::Read { path: path.to_path_buf(), cause })
+}

@@ -1,0 +1,159 @@
+//! The last good set: what a start goes on with, and when a set is kept as the next one.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{FileError, LastGoodSet, Shared, Supervisor, Taken, Work, lock, one_line};
+use crate::plugin::{Code, Loading, Origin, Plugin, Spec};
+
+impl Supervisor {
+    /// What a start wants: the configuration as it is, else the last good one, else nothing but the built-ins.
+    ///
+    /// # Errors
+    /// When the configuration can't be taken and there is no folder for a last good one.
+    pub(super) async fn first_set(
+        &mut self,
+        shared: &Shared,
+        first: Result<Taken, FileError>,
+    ) -> Result<Taken, FileError> {
+        let kept = self.read_last_good().await;
+        match first {
+            Ok(taken) => Ok(taken),
+            Err(error) if self.sources.last_good.is_none() => Err(error),
+            Err(error) => {
+                let goes_on = match kept {
+                    Some(_) => "the last good configuration serves",
+                    None => "only the built-in plugins serve",
+                };
+                let message = one_line(&error);
+                tracing::error!(error = message, goes_on, "Rejected plugin configuration");
+                self.report_refused(shared, format!("{message}; {goes_on}"));
+                Ok(kept.unwrap_or_default())
+            }
+        }
+    }
+
+    /// Reads the set that was kept, and remembers its plugins for those that don't load.
+    async fn read_last_good(&mut self) -> Option<Taken> {
+        self.sources.plugins_file.as_ref()?;
+        let last_good = self.sources.last_good.clone()?;
+        let read = tokio::task::spawn_blocking({
+            let last_good = last_good.clone();
+            move || last_good.load()
+        });
+        let set = match read.await.ok()? {
+            Ok(set) => set?,
+            Err(error) => {
+                tracing::warn!(%error, "Failed to read the last good plugins");
+                return None;
+            }
+        };
+        let configuration = match self.sources.parse(&set.configuration) {
+            Ok(configuration) => configuration,
+            // Another release may take less.
+            Err(error) => {
+                tracing::warn!(%error, "The last good plugin configuration can't be used any more");
+                return None;
+            }
+        };
+        let (specs, _) = self.sources.specs(configuration.clone());
+        let specs = specs.into_iter().filter(|spec| !spec.builtin);
+        self.spares = specs
+            .map(|spec| (spec.name.clone(), spare(spec, &set, |digest| last_good.copy(digest))))
+            .collect();
+        let text = set.configuration.clone();
+        self.kept = Some(set);
+        Some(Taken { text, configuration })
+    }
+
+    /// Begins to load the last good version of a plugin whose newest failed before any ran. False if there is none, or none
+    /// for the same demand of conformance.
+    pub(super) fn begin_spare(&mut self, shared: &Arc<Shared>, spec: &Spec) -> bool {
+        let spare = self.spares.remove(&spec.name);
+        let spare = spare.filter(|spare| spare.conformance == spec.conformance && !spare.runs_as(spec));
+        let Some(spare) = spare else { return false };
+        self.begin_as(shared, spare, true);
+        true
+    }
+
+    /// The plugin that answers after the last good version was loaded, or wasn't.
+    pub(super) fn spare_loaded(
+        &self,
+        shared: &Shared,
+        spec: Spec,
+        work: Work,
+        loading: Loading,
+    ) -> Arc<Plugin> {
+        let Some(failure) = self.failures.get(&spec.name) else {
+            // The entry is another by now, and its own load follows.
+            return shared.plugin(spec, Code::Loading);
+        };
+        match loading.result {
+            Ok(Some(loaded)) => {
+                let sentence = failure.error.sentence();
+                shared.report_last_good(&spec.name, &loaded.digest, &sentence);
+                let plugin = shared.plugin(work.spec.clone(), Code::Ready(Arc::new(loaded)));
+                plugin.set_pending(Some(sentence));
+                plugin
+            }
+            other => {
+                let error = other.err().map(|error| error.sentence());
+                tracing::warn!(
+                    plugin = &*spec.name,
+                    error,
+                    "Failed to load the last good version of the plugin"
+                );
+                shared.plugin(spec, Code::Failed(failure.error.clone()))
+            }
+        }
+    }
+
+    /// Keeps what runs as the last good set, if it is what the configuration has and each plugin of it was loaded.
+    pub(super) async fn keep_good(&mut self, shared: &Shared) {
+        let Some(last_good) = self.sources.last_good.clone() else { return };
+        let is_good = self.works.is_empty() && self.failures.is_empty() && lock(&shared.file_error).is_none();
+        if !is_good || self.sources.plugins_file.is_none() {
+            return;
+        }
+        let (set, sources) = good_set(&self.text, &shared.plugins());
+        if self.kept.as_ref() == Some(&set) {
+            return;
+        }
+        self.kept = Some(set.clone());
+        let saved = tokio::task::spawn_blocking(move || last_good.save(&set, &sources)).await;
+        match saved {
+            Ok(Ok(())) => tracing::debug!("Kept the plugins as the last good ones"),
+            // A start without a set has the one before, or the built-ins.
+            Ok(Err(error)) => tracing::warn!(%error, "Failed to keep the last good plugins"),
+            Err(error) => tracing::debug!(%error, "Task that keeps the last good plugins failed"),
+        }
+    }
+}
+
+/// An entry of the last good set with the copy of its component.
+fn spare(spec: Spec, set: &LastGoodSet, copy: impl Fn(&str) -> PathBuf) -> Spec {
+    let origin = match (&spec.origin, set.components.get(&*spec.name)) {
+        (Origin::File(path), Some(digest)) => {
+            Origin::LastGood { path: path.clone(), copy: copy(digest), digest: digest.clone() }
+        }
+        (origin, _) => origin.clone(),
+    };
+    Spec { origin, ..spec }
+}
+
+/// The set of these plugins, and the files of its components by digest.
+fn good_set(text: &str, plugins: &[Arc<Plugin>]) -> (LastGoodSet, BTreeMap<String, PathBuf>) {
+    let files = plugins.iter().filter_map(|plugin| match (&plugin.spec.origin, plugin.code.ready()) {
+        (Origin::File(path), Some(loaded)) => {
+            Some((plugin.spec.name.to_string(), loaded.digest.clone(), path.clone()))
+        }
+        _ => None,
+    });
+    let (mut components, mut sources) = (BTreeMap::new(), BTreeMap::new());
+    for (name, digest, path) in files {
+        components.insert(name, digest.clone());
+        sources.insert(digest, path);
+    }
+    (LastGoodSet::new(text.to_owned(), components), sources)
+}

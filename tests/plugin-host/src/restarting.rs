@@ -1,0 +1,239 @@
+//! A start goes on with the last good plugins: no plugin file ends the agent.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use witlet_core::admission::Decision;
+use witlet_harness::WAIT_TIMEOUT;
+use witlet_wasm::plugin::{Builtin, PluginState};
+
+use crate::claims;
+use crate::node::{Node, Setting, cache, compiler, configuration, hostile, pod, write};
+
+claims!(
+    a_configuration_that_is_broken_at_the_start_leaves_the_last_good_plugins,
+    without_a_last_good_set_a_broken_configuration_leaves_the_built_in_plugins,
+    a_configuration_that_is_not_there_at_the_start_is_taken_when_it_is,
+    a_component_that_does_not_load_at_the_start_is_replaced_by_its_last_good_copy,
+    the_last_good_copy_of_an_entry_that_was_removed_is_not_loaded,
+    a_damaged_last_good_set_is_no_set,
+    forty_broken_configurations_leave_what_runs,
+);
+
+/// Where the last good set of this node lies.
+fn last_good(folder: &TempDir) -> PathBuf {
+    folder.path().join("last-good")
+}
+
+fn setting(folder: &TempDir) -> Setting {
+    Setting { last_good_folder: Some(last_good(folder)), ..Setting::new(compiler(cache())) }
+}
+
+/// A folder in which a node with these entries ran until its set was kept.
+async fn kept(entries: &str) -> TempDir {
+    let folder = Node::begin("", Setting::new(compiler(cache()))).await.expect("the host starts").folder;
+    write(&folder.path().join("plugins.yaml"), configuration(entries));
+    let setting = setting(&folder);
+    let node = Node::in_folder(folder, setting).await.expect("the host starts");
+    let set = last_good(&node.folder).join("set.json");
+    node.until("the set is kept", |_| set.exists()).await;
+    assert_eq!(node.host.problems(), Vec::<String>::new());
+    node.folder
+}
+
+/// Starts once more, and waits until each plugin was tried.
+async fn started(folder: TempDir, builtins: &[Builtin]) -> Node {
+    let setting = Setting { builtins: builtins.to_vec(), ..setting(&folder) };
+    let node = Node::in_folder(folder, setting).await.expect("a plugin file never ends the agent");
+    let ready = tokio::time::timeout(WAIT_TIMEOUT, node.host.ready()).await;
+    assert!(ready.is_ok(), "every plugin was tried: {:#?}", node.host.list());
+    node
+}
+
+fn put(folder: &TempDir, name: &str, content: impl AsRef<[u8]>) {
+    write(&folder.path().join(name), content);
+}
+
+async fn a_configuration_that_is_broken_at_the_start_leaves_the_last_good_plugins() {
+    let mut folder = kept(&hostile("one", "reject", "")).await;
+    let unknown = configuration("- {name: one, component: hostile.wasm, admission: {}, colour: red}\n");
+    for broken in ["", "{", "kind: Pod\n", &unknown, "\u{0}\u{0}", &"- ".repeat(5000)] {
+        put(&folder, "plugins.yaml", broken);
+        let node = started(folder, &[]).await;
+        assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "it decides: {broken:.40?}");
+        let error = node.host.file_error().unwrap_or_default();
+        assert!(
+            error.contains("plugins.yaml") && error.ends_with("; the last good configuration serves"),
+            "{error}"
+        );
+        assert_eq!(node.host.problems(), [error]);
+        assert_eq!(node.events.reasons(), ["PluginConfigurationInvalid"]);
+        folder = node.folder;
+    }
+    let node = started(folder, &[]).await;
+    node.configure(&configuration(&hostile("one", "admit", "")));
+    node.until("the mended file is taken", |node| node.host.problems().is_empty()).await;
+    node.until("its set serves", |node| node.status("one").state == PluginState::Ready).await;
+    assert_eq!(node.admit(pod("web")).await, Decision::Admit);
+}
+
+async fn without_a_last_good_set_a_broken_configuration_leaves_the_built_in_plugins() {
+    let folder = Node::begin("", Setting::new(compiler(cache()))).await.expect("the host starts").folder;
+    put(&folder, "plugins.yaml", "plugins: 1\n");
+    let node = started(folder, &[Builtin::admission("no-latest", witlet_test_guests::NO_LATEST_TAG)]).await;
+    assert_eq!(node.status("no-latest").state, PluginState::Ready);
+    assert_eq!(node.admit(pod("web")).await, Decision::Admit);
+    let error = node.host.file_error().unwrap_or_default();
+    assert!(error.ends_with("; only the built-in plugins serve"), "{error}");
+    assert!(!last_good(&node.folder).exists(), "a broken configuration is no good one");
+}
+
+async fn a_configuration_that_is_not_there_at_the_start_is_taken_when_it_is() {
+    let folder = kept(&hostile("one", "reject", "")).await;
+    std::fs::remove_file(folder.path().join("plugins.yaml")).expect("the test's folder is writable");
+    let node = started(folder, &[]).await;
+    assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "the last good one decides");
+    node.configure(&configuration(""));
+    node.until("it is taken", |node| node.host.list().is_empty()).await;
+    assert_eq!(node.host.problems(), Vec::<String>::new());
+}
+
+/// Removes the file of the component, or puts something else in its place.
+type Break = fn(&Path);
+
+async fn a_component_that_does_not_load_at_the_start_is_replaced_by_its_last_good_copy() {
+    let breaks: [(&str, Break); 5] = [
+        ("missing", |path| std::fs::remove_file(path).expect("the test's folder is writable")),
+        ("empty", |path| write(path, "")),
+        ("truncated", |path| write(path, witlet_test_guests::truncated())),
+        ("no component", |path| write(path, witlet_test_guests::core_module())),
+        ("of another world", |path| write(path, witlet_test_guests::wrong_world())),
+    ];
+    let mut folder = kept(&hostile("one", "reject", "")).await;
+    for (what, breaks) in breaks {
+        breaks(&folder.path().join("hostile.wasm"));
+        let node = started(folder, &[]).await;
+        let status = node.status("one");
+        assert_eq!(status.state, PluginState::Ready, "{what}: {status:#?}");
+        assert!(
+            status.pending.is_some() && status.component.ends_with("hostile.wasm (last good copy)"),
+            "{what}"
+        );
+        assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "{what}: it decides");
+        assert_eq!(node.events.reasons(), ["PluginNotLoaded", "PluginRunsLastGood"], "{what}");
+        let problems = node.host.problems();
+        assert!(
+            problems.len() == 1 && problems[0].starts_with("plugin \"one\" runs an earlier version: "),
+            "{problems:?}"
+        );
+        node.put("hostile.wasm", witlet_test_guests::HOSTILE);
+        node.until("its own file serves again", |node| node.host.problems().is_empty()).await;
+        assert!(node.status("one").component.ends_with("hostile.wasm"), "{what}");
+        folder = node.folder;
+    }
+}
+
+async fn the_last_good_copy_of_an_entry_that_was_removed_is_not_loaded() {
+    let folder = kept(&hostile("one", "reject", "")).await;
+    put(&folder, "plugins.yaml", configuration("- {name: two, component: missing.wasm, admission: {}}\n"));
+    let node = started(folder, &[]).await;
+    assert_eq!(node.host.list().len(), 1);
+    assert_eq!(node.status("two").state, PluginState::Failed, "it never was good");
+    let problems = node.host.problems();
+    assert!(problems.len() == 1 && problems[0].starts_with("plugin \"two\" is not loaded: "), "{problems:?}");
+}
+
+async fn a_damaged_last_good_set_is_no_set() {
+    let entry = hostile("one", "reject", "");
+    for damage in ["set.json", "wasm"] {
+        let folder = kept(&entry).await;
+        let files = std::fs::read_dir(last_good(&folder)).expect("it is there");
+        for path in files.map(|file| file.expect("readable").path()) {
+            if path.to_string_lossy().ends_with(damage) {
+                write(&path, "{");
+            }
+        }
+        std::fs::remove_file(folder.path().join("hostile.wasm")).expect("the test's folder is writable");
+        let node = started(folder, &[]).await;
+        assert_eq!(node.status("one").state, PluginState::Failed, "{damage}");
+        assert!(
+            matches!(node.admit(pod("web")).await, Decision::Defer { .. }),
+            "{damage}: its policy decides"
+        );
+    }
+}
+
+/// Entries and files that may not be taken.
+fn broken() -> Vec<String> {
+    let whole = [
+        "",
+        "[]",
+        "null",
+        "plugins",
+        "{",
+        "\t",
+        "apiVersion: v1\nkind: Pod\n",
+        "%YAML 9.9\n---\n",
+        "&a [*a]",
+        "? ?",
+    ];
+    let heads = [
+        "apiVersion: witlet.dev/v2\nkind: PluginConfiguration\nplugins: []\n",
+        "kind: PluginConfiguration\nplugins: []\n",
+    ];
+    let entries = [
+        "- {}",
+        "- one",
+        "- {name: one}",
+        "- {name: one, component: hostile.wasm}",
+        "- {name: ONE, component: hostile.wasm, admission: {}}",
+        "- {name: '', component: hostile.wasm, admission: {}}",
+        "- {name: one, component: '', admission: {}}",
+        "- {name: one, component: hostile.wasm, admission: []}",
+        "- {name: one, component: hostile.wasm, admision: {}}",
+        "- {name: one, component: hostile.wasm, admission: {order: first}}",
+        "- {name: one, component: hostile.wasm, admission: {failurePolicy: Maybe}}",
+        "- {name: one, component: hostile.wasm, admission: {}, limits: {timeout: 1h}}",
+        "- {name: one, component: hostile.wasm, admission: {}, limits: {timeout: -1s}}",
+        "- {name: one, component: hostile.wasm, admission: {}, limits: {memory: 0}}",
+        "- {name: one, component: hostile.wasm, admission: {}, limits: {memory: lots}}",
+        "- {name: one, component: hostile.wasm, admission: {}, grants: {secrets: [none]}}",
+        "- {name: one, component: hostile.wasm, admission: {}, grants: {network: [everything]}}",
+        "- {name: one, component: hostile.wasm, admission: {}, grants: {state: maybe}}",
+        "- {name: one, component: hostile.wasm, admission: {}, record: {max: 0}}",
+        "- {name: one, component: hostile.wasm, admission: {}, instances: {warm: {max: 99}}}",
+        "- {name: one, component: 'oci://', admission: {}}",
+        "- {name: one, component: 'oci://registry.example/a:latest', admission: {}}",
+        "- {name: one, component: 'builtin:none', admission: {}}",
+        "- {name: one, component: hostile.wasm, probe: {type: ''}}",
+        "- {name: one, component: hostile.wasm, podSource: {}}",
+        "- {name: one, component: hostile.wasm, podSource: {interval: 1ms, allow: {namespaces: [a]}}}",
+        "- {name: one, component: hostile.wasm, admission: {}}\n- {name: one, component: hostile.wasm, admission: {}}",
+        "- {name: one, component: hostile.wasm, admission: {}, name: two}",
+    ];
+    let entries = entries.into_iter().map(|entry| configuration(&format!("{entry}\n")));
+    let files = whole.into_iter().chain(heads).map(str::to_owned);
+    files.chain(entries).collect()
+}
+
+async fn forty_broken_configurations_leave_what_runs() {
+    let folder = kept(&hostile("one", "reject", "")).await;
+    let node = started(folder, &[]).await;
+    let broken = broken();
+    assert_eq!(broken.len(), 40);
+    for text in broken {
+        node.configure(&text);
+        node.until("it is refused", |node| {
+            node.host.look();
+            node.host.file_error().is_some()
+        })
+        .await;
+        assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "{text:?}");
+        node.configure(&configuration(&hostile("one", "reject", "")));
+        node.until("the good one is taken", |node| {
+            node.host.look();
+            node.host.file_error().is_none()
+        })
+        .await;
+    }
+}
