@@ -44,6 +44,11 @@ impl LastGoodSet {
     pub(super) fn new(configuration: String, components: BTreeMap<String, String>) -> Self {
         Self { form: FORM, configuration, components }
     }
+
+    /// Whether it is of this configuration and these components. Asked each second, so without a copy of either.
+    pub(super) fn is_of(&self, configuration: &str, components: &BTreeMap<String, String>) -> bool {
+        self.configuration == configuration && self.components == *components
+    }
 }
 
 /// The folder that it is kept in.

@@ -116,10 +116,11 @@ impl Supervisor {
         if !is_good || self.sources.plugins_file.is_none() {
             return;
         }
-        let (set, sources) = good_set(&self.text, &shared.plugins());
-        if self.kept.as_ref() == Some(&set) {
+        let (components, sources) = components_from_files(&shared.plugins());
+        if self.kept.as_ref().is_some_and(|kept| kept.is_of(&self.text, &components)) {
             return;
         }
+        let set = LastGoodSet::new(self.text.clone(), components);
         self.kept = Some(set.clone());
         let saved = tokio::task::spawn_blocking(move || last_good.save(&set, &sources)).await;
         match saved {
@@ -142,18 +143,14 @@ fn spare(spec: Spec, set: &LastGoodSet, copy: impl Fn(&str) -> PathBuf) -> Spec 
     Spec { origin, ..spec }
 }
 
-/// The set of these plugins, and the files of its components by digest.
-fn good_set(text: &str, plugins: &[Arc<Plugin>]) -> (LastGoodSet, BTreeMap<String, PathBuf>) {
-    let files = plugins.iter().filter_map(|plugin| match (&plugin.spec.origin, plugin.code.ready()) {
-        (Origin::File(path), Some(loaded)) => {
-            Some((plugin.spec.name.to_string(), loaded.digest.clone(), path.clone()))
-        }
-        _ => None,
-    });
+/// Digests of the components that come from files, by the plugin's name, and these files by digest.
+fn components_from_files(plugins: &[Arc<Plugin>]) -> (BTreeMap<String, String>, BTreeMap<String, PathBuf>) {
     let (mut components, mut sources) = (BTreeMap::new(), BTreeMap::new());
-    for (name, digest, path) in files {
-        components.insert(name, digest.clone());
-        sources.insert(digest, path);
+    for plugin in plugins {
+        if let (Origin::File(path), Some(loaded)) = (&plugin.spec.origin, plugin.code.ready()) {
+            components.insert(plugin.spec.name.to_string(), loaded.digest.clone());
+            sources.insert(loaded.digest.clone(), path.clone());
+        }
     }
-    (LastGoodSet::new(text.to_owned(), components), sources)
+    (components, sources)
 }
