@@ -27,7 +27,7 @@ use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::config::{
     Grants, INTERVAL_DEFAULT, MEMORY_BYTES_DEFAULT, PodSourceRole, ProbeRole, TIMEOUT_DEFAULT, Warm,
 };
-use crate::plugin::{CallError, Called, Caller, LoadError, Loaded, Spec, SyncPlugin};
+use crate::plugin::{CallError, Caller, LoadError, Loaded, Spec, SyncPlugin};
 use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::probe::facts::ProbeFacts;
@@ -199,7 +199,8 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
     (spec, given)
 }
 
-/// An admission handler.
+/// An admission handler. It is held to the contract: where the daemon makes a verdict of one that isn't allowed, this has
+/// [`CallError::BadAnswer`].
 #[derive(Clone)]
 pub struct DirectPlugin {
     caller: Caller,
@@ -209,16 +210,18 @@ pub struct DirectPlugin {
 impl DirectPlugin {
     /// Asks on this thread, within the plugin's limits.
     pub fn ask(&self, request: &PreparedRequest) -> CallReport<Verdict> {
-        let Called { result, memory_bytes_peak, cpu: _ } = self.caller.admit_here(&self.guests, &request.0);
-        CallReport { memory_bytes_peak, ..CallReport::unmeasured(result) }
+        let called = self.caller.admit_here(&self.guests, &request.0);
+        CallReport { memory_bytes_peak: called.memory_bytes_peak, ..CallReport::unmeasured(called.strict()) }
     }
 
     /// Asks on a thread of the runtime's, within the plugin's limits, as the daemon does.
     pub async fn admit(&self, request: &PreparedRequest) -> CallReport<Verdict> {
         match self.caller.admit(&self.guests, &request.0).await {
-            Ok(Called { result, memory_bytes_peak, cpu }) => {
-                CallReport { memory_bytes_peak, cpu: Some(cpu), ..CallReport::unmeasured(result) }
-            }
+            Ok(called) => CallReport {
+                memory_bytes_peak: called.memory_bytes_peak,
+                cpu: Some(called.cpu),
+                ..CallReport::unmeasured(called.strict())
+            },
             Err(error) => CallReport::unmeasured(Err(error)),
         }
     }

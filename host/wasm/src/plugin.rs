@@ -31,6 +31,7 @@ use shadow::Shadow;
 pub(crate) use shadow::{agrees, decision_summary, verdict_summary};
 pub(crate) use spec::{Origin, Spec, VALIDATE_TIMEOUT};
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
@@ -83,6 +84,8 @@ struct Vitals {
     health: [Mutex<Health>; Role::ALL.len()],
     metrics: Arc<PluginMetrics>,
     last_error: Mutex<Option<String>>,
+    /// Whether a verdict of it was sanitized.
+    was_sanitized: AtomicBool,
     shadow: Mutex<Shadow>,
 }
 
@@ -102,6 +105,7 @@ impl Plugin {
             health: Default::default(),
             metrics,
             last_error: Mutex::default(),
+            was_sanitized: AtomicBool::default(),
             shadow: Mutex::default(),
         };
         Self { spec, code, vitals: Arc::new(vitals), recorder, pending: Mutex::default() }
@@ -150,6 +154,12 @@ impl Plugin {
             None => {}
         }
         change
+    }
+
+    /// Notes what the contract doesn't allow of a verdict that counts all the same. Returns whether it is the first.
+    pub(crate) fn record_fault(&self, fault: &str) -> bool {
+        *lock(&self.vitals.last_error) = Some(fault.to_owned());
+        !self.vitals.was_sanitized.swap(true, Ordering::Relaxed)
     }
 
     /// Its numbers.

@@ -43,9 +43,14 @@ fn track([major, minor, patch]: [u32; 3]) -> [u32; 3] {
 }
 
 /// What a guest answered to a question that it understood.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reply<T> {
     Answer(T),
+    /// An answer with a text that the contract doesn't allow: the answer with another text in its place, and what was wrong.
+    Sanitized {
+        answer: T,
+        fault: String,
+    },
     /// The `error` of its `result`, in its own words.
     Refusal(String),
     /// An answer that the contract doesn't allow, and why.
@@ -66,6 +71,11 @@ pub(crate) enum WordFault {
 /// A reason ends up in `status.reason` and in events, which programs compare: a word of letters and digits that begins
 /// with a letter.
 fn word(reason: String, bytes_max: usize) -> Result<String, WordFault> {
+    check_word(&reason, bytes_max)?;
+    Ok(reason)
+}
+
+fn check_word(reason: &str, bytes_max: usize) -> Result<(), WordFault> {
     if reason.is_empty() {
         return Err(WordFault::Empty);
     }
@@ -74,7 +84,23 @@ fn word(reason: String, bytes_max: usize) -> Result<String, WordFault> {
     }
     let is_word = reason.starts_with(|first: char| first.is_ascii_alphabetic())
         && reason.chars().all(|letter| letter.is_ascii_alphanumeric());
-    if is_word { Ok(reason) } else { Err(WordFault::NoWord(reason)) }
+    if is_word { Ok(()) } else { Err(WordFault::NoWord(reason.to_owned())) }
+}
+
+/// Returns a word that the contract allows in place of one that it doesn't: its ASCII letters and digits, each run of them
+/// beginning with a capital, cut to `bytes_max`. `fallback` stands where none are left, and before a digit.
+fn sanitized_word(reason: &str, fallback: &str, bytes_max: usize) -> String {
+    let mut word = String::new();
+    for run in reason.split(|letter: char| !letter.is_ascii_alphanumeric()) {
+        let mut letters = run.chars();
+        word.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        word.push_str(letters.as_str());
+    }
+    if !word.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        word.insert_str(0, fallback);
+    }
+    word.truncate(bytes_max);
+    word
 }
 
 /// A sentence for people: cut, and with control characters escaped, for it ends up on terminals and in logs.
@@ -100,15 +126,4 @@ fn output(text: String, bytes_max: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_guests_say_drives_no_terminal() {
-        assert_eq!(sentence("two\nlines \u{1b}[2J", 100), "two\\nlines \\u{1b}[2J");
-        assert_eq!(output("two\n\tlines \u{1b}[2J".to_owned(), 100), "two\n\tlines \\u{1b}[2J");
-        assert_eq!(output("as it is\r\n".to_owned(), 100), "as it is\r\n");
-        assert_eq!(output("äöü".to_owned(), 3), "ä…");
-        assert_eq!(sentence("äöü", 3), "ä…");
-    }
-}
+mod tests;

@@ -7,7 +7,9 @@ use tokio::sync::watch;
 use witlet_core::admission::Decision;
 use witlet_core::node::NodeFacts;
 use witlet_ports::NodeWatch;
-use witlet_wasm::plugin::{Builtin, PluginState, ShadowReport, TIMEOUTS_TO_QUARANTINE};
+use witlet_wasm::plugin::{
+    Builtin, FAILURES_TO_QUARANTINE, PluginState, ShadowReport, TIMEOUTS_TO_QUARANTINE,
+};
 
 use crate::claims;
 use crate::node::{Node, Setting, cache, hostile, pod, pod_in};
@@ -15,6 +17,7 @@ use crate::node::{Node, Setting, cache, hostile, pod, pod_in};
 claims!(
     each_attack_has_its_name,
     a_failure_means_what_the_policy_says,
+    a_rejection_with_a_malformed_reason_stays_a_rejection,
     attacks_leave_the_host_working,
     repeated_timeouts_quarantine_the_plugin,
     an_error_of_its_own_does_not_quarantine_a_plugin,
@@ -39,8 +42,6 @@ const ATTACKS: &[(&str, &str, &str)] = &[
     ("sleep", "HandlerTrapped", "the plugin waited in wasi:io/poll"),
     ("huge-result", "HandlerTrapped", "it handed over more than 2097152 bytes at once"),
     ("error", "HandlerFailed", "I refuse to answer"),
-    ("empty-reason", "HandlerBadAnswer", "the reason is empty"),
-    ("bad-word", "HandlerBadAnswer", "isn't a CamelCase word"),
     ("empty-shortage", "HandlerBadAnswer", "the list of shortages is empty"),
 ];
 
@@ -70,6 +71,25 @@ async fn a_failure_means_what_the_policy_says() {
         let node = Node::with(&entries).await;
         assert!(matches!(node.admit(pod_in("strict", "web")).await, Decision::Reject { .. }), "{behaviour}");
         assert_eq!(node.admit(pod_in("lenient", "web")).await, Decision::Admit, "{behaviour}");
+    }
+}
+
+async fn a_rejection_with_a_malformed_reason_stays_a_rejection() {
+    let cases = [
+        ("empty-reason", "Rejected", "the reason is empty"),
+        ("bad-word", "NotAWord", "the reason \"not a word\" isn't a CamelCase word"),
+    ];
+    for (behaviour, expected, fault) in cases {
+        let node = Node::with(&hostile("careless", behaviour, "failurePolicy: Admit")).await;
+        for _ in 0..=FAILURES_TO_QUARANTINE {
+            let decision = node.admit(pod("web")).await;
+            let Decision::Reject { reason, .. } = decision else { panic!("{behaviour}: {decision:?}") };
+            assert_eq!(reason, expected);
+        }
+        let status = node.status("careless");
+        assert_eq!((status.state, status.errors()), (PluginState::Ready, 0), "{behaviour}");
+        assert_eq!(status.last_error.as_deref(), Some(fault));
+        assert_eq!(node.events.reasons(), ["PluginVerdictSanitized"], "{behaviour}: once, not for each pod");
     }
 }
 

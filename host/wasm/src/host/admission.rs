@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 use witlet_core::admission::chain::{Chain, FailurePolicy, HandlerResponse, Next};
 use witlet_core::admission::{AdmissionRequest, Decision, Verdict};
+use witlet_core::event::EventType;
 use witlet_core::node::NodeFacts;
 use witlet_core::node::conditions::with_pressures;
 use witlet_ports::Admission;
@@ -165,9 +166,9 @@ impl Shared {
             };
             let now = Instant::now();
             let took = now.saturating_duration_since(started);
-            let (result, memory_bytes_peak, cpu) = match called {
-                Ok(called) => (called.result, called.memory_bytes_peak as u64, called.cpu),
-                Err(error) => (Err(error), 0, Duration::ZERO),
+            let (result, fault, memory_bytes_peak, cpu) = match called {
+                Ok(called) => (called.result, called.fault, called.memory_bytes_peak as u64, called.cpu),
+                Err(error) => (Err(error), None, 0, Duration::ZERO),
             };
             let outcome = match &result {
                 Ok(verdict) => CallOutcome::from(verdict),
@@ -188,6 +189,9 @@ impl Shared {
             if let Some(change) = change {
                 self.report_change(name, change, result.as_ref().err());
             }
+            if let Some(fault) = fault {
+                self.report_sanitized(plugin, pod, &fault);
+            }
             if let Some(recorder) = &plugin.recorder
                 && outcome.was_called()
             {
@@ -197,6 +201,18 @@ impl Shared {
         }
         .instrument(span)
         .await
+    }
+
+    /// Notes a verdict of which the host changed a text. Each is logged, the first of the plugin's code is an event.
+    fn report_sanitized(&self, plugin: &Plugin, pod: &str, fault: &str) {
+        let name = &*plugin.spec.name;
+        tracing::warn!(plugin = name, pod, fault, "Sanitized the reason of a verdict");
+        if plugin.record_fault(fault) {
+            let message = format!(
+                "gave a verdict that the contract doesn't allow, which counts with another reason: {fault}"
+            );
+            self.record_event(name, EventType::Warning, "PluginVerdictSanitized", message);
+        }
     }
 
     async fn ask(

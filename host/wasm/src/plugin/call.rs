@@ -87,9 +87,21 @@ impl Instance for SyncInstance {
 /// What a call came to, and what it took.
 pub(crate) struct Called<T> {
     pub(crate) result: Result<T, CallError>,
+    /// What the contract doesn't allow of the answer, of which the host made one that it does.
+    pub(crate) fault: Option<String>,
     pub(crate) memory_bytes_peak: usize,
     /// CPU time, where it was measured.
     pub(crate) cpu: Duration,
+}
+
+impl<T> Called<T> {
+    /// The result by the contract's word: an answer that it doesn't allow is none.
+    pub(crate) fn strict(self) -> Result<T, CallError> {
+        match self.fault {
+            Some(fault) => Err(CallError::BadAnswer { fault }),
+            None => self.result,
+        }
+    }
 }
 
 impl SyncPlugin {
@@ -164,6 +176,7 @@ impl SyncPlugin {
     fn failed<T>(&self, error: &wasmtime::Error, state: &GuestState) -> Called<T> {
         Called {
             result: Err(classify(error, state.limits.hit(), &self.limits, self.timeout)),
+            fault: None,
             memory_bytes_peak: state.limits.memory_bytes_peak(),
             cpu: Duration::ZERO,
         }
@@ -220,7 +233,7 @@ pub(super) fn classify(
 /// Returns what a guest replied, refusals and replies that the contract doesn't allow as errors.
 pub(super) fn reply_result<T>(reply: Reply<T>) -> Result<T, CallError> {
     match reply {
-        Reply::Answer(answer) => Ok(answer),
+        Reply::Answer(answer) | Reply::Sanitized { answer, .. } => Ok(answer),
         Reply::Refusal(words) => Err(CallError::Refused { words: printable(&words, MESSAGE_BYTES_MAX) }),
         Reply::Malformed(fault) => Err(CallError::BadAnswer { fault: printable(&fault, MESSAGE_BYTES_MAX) }),
     }
@@ -397,5 +410,9 @@ async fn on_thread<T: Send + 'static>(
 
 fn finish<T>(reply: Reply<T>, store: &Store<GuestState>) -> Called<T> {
     let memory_bytes_peak = store.data().limits.memory_bytes_peak();
-    Called { result: reply_result(reply), memory_bytes_peak, cpu: Duration::ZERO }
+    let fault = match &reply {
+        Reply::Sanitized { fault, .. } => Some(printable(fault, MESSAGE_BYTES_MAX)),
+        Reply::Answer(_) | Reply::Refusal(_) | Reply::Malformed(_) => None,
+    };
+    Called { result: reply_result(reply), fault, memory_bytes_peak, cpu: Duration::ZERO }
 }

@@ -5,6 +5,7 @@ mod handles;
 #[cfg(feature = "next-version")]
 #[path = "../../../../tests/guests/next-version/adapters/admission/adapter.rs"]
 mod next_version;
+mod refusal;
 mod v0_1_0;
 
 use wasmtime::Store;

@@ -59,10 +59,7 @@ impl Handler for bindings::AdmissionHandler {
     fn admit(&self, store: &mut Store<GuestState>) -> wasmtime::Result<Reply<Verdict>> {
         let request = Resource::new_borrow(handle(store.data().serial(), 0));
         match self.witlet_admission_handler().call_admit(store, request)? {
-            Ok(verdict) => Ok(match convert::verdict(verdict) {
-                Ok(verdict) => Reply::Answer(verdict),
-                Err(fault) => Reply::Malformed(fault.to_string()),
-            }),
+            Ok(verdict) => Ok(convert::verdict(verdict)),
             Err(words) => Ok(Reply::Refusal(words)),
         }
     }

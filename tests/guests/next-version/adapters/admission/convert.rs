@@ -3,54 +3,40 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
-use thiserror::Error;
 use witlet_core::admission::{Operation, Verdict};
 use witlet_core::pod::SourceName;
 
+use super::super::Reply;
 use super::super::facts::PodFacts;
-use super::super::{MESSAGE_BYTES_MAX, REASON_BYTES_MAX};
+use super::super::refusal::{deferral, rejection};
 use super::bindings::witlet::admission::types as wit;
-use crate::worlds::{WordFault, sentence, word};
 
 /// How many reasons a rejection may have.
 const REJECTIONS_MAX: usize = 64;
 
-/// A verdict that the contract doesn't allow.
-#[derive(Debug, PartialEq, Eq, Error)]
-pub(super) enum VerdictFault {
-    #[error(transparent)]
-    Word(#[from] WordFault),
-    #[error("the list of rejections is empty")]
-    NoRejection,
-    #[error("{0} rejections are more than {REJECTIONS_MAX}")]
-    ManyRejections(usize),
-}
-
-/// The verdict, or what is wrong with it. Of several reasons the first is the pod's, and all are reported.
-pub(super) fn verdict(verdict: wit::Verdict) -> Result<Verdict, VerdictFault> {
+/// The verdict as the host takes it. Of several reasons the first is the pod's, and the messages of all are reported.
+pub(super) fn verdict(verdict: wit::Verdict) -> Reply<Verdict> {
     match verdict {
-        wit::Verdict::Admit => Ok(Verdict::Admit),
-        wit::Verdict::Reject(rejection) => reject(vec![rejection]),
-        wit::Verdict::RejectAll(rejections) => reject(rejections),
-        wit::Verdict::Defer(wit::Deferral { reason, message, retry_after_seconds }) => Ok(Verdict::Defer {
-            reason: word(reason, REASON_BYTES_MAX)?,
-            message: sentence(&message, MESSAGE_BYTES_MAX),
-            retry_after: Duration::from_secs(retry_after_seconds.into()),
-        }),
+        wit::Verdict::Admit => Reply::Answer(Verdict::Admit),
+        wit::Verdict::Reject(wit::Rejection { reason, message }) => rejection(reason, &message),
+        wit::Verdict::RejectAll(rejections) => reject_all(rejections),
+        wit::Verdict::Defer(wit::Deferral { reason, message, retry_after_seconds }) => {
+            deferral(reason, &message, Duration::from_secs(retry_after_seconds.into()))
+        }
     }
 }
 
-fn reject(rejections: Vec<wit::Rejection>) -> Result<Verdict, VerdictFault> {
-    if rejections.len() > REJECTIONS_MAX {
-        return Err(VerdictFault::ManyRejections(rejections.len()));
+fn reject_all(rejections: Vec<wit::Rejection>) -> Reply<Verdict> {
+    let count = rejections.len();
+    if count > REJECTIONS_MAX {
+        return Reply::Malformed(format!("{count} rejections are more than {REJECTIONS_MAX}"));
     }
-    let (mut reasons, mut messages) = (Vec::new(), Vec::new());
-    for wit::Rejection { reason, message } in rejections {
-        reasons.push(word(reason, REASON_BYTES_MAX)?);
-        messages.push(message);
+    let (reasons, messages): (Vec<_>, Vec<_>) =
+        rejections.into_iter().map(|rejection| (rejection.reason, rejection.message)).unzip();
+    match reasons.into_iter().next() {
+        Some(first) => rejection(first, &messages.join("; ")),
+        None => Reply::Malformed("the list of rejections is empty".to_owned()),
     }
-    let reason = reasons.into_iter().next().ok_or(VerdictFault::NoRejection)?;
-    Ok(Verdict::Reject { reason, message: sentence(&messages.join("; "), MESSAGE_BYTES_MAX) })
 }
 
 pub(super) fn operation(operation: Operation) -> wit::Operation {

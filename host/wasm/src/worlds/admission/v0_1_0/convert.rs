@@ -12,63 +12,81 @@ use witlet_core::pod::resources::{self, Amounts, HostPort, QosClass};
 use witlet_core::runtime::Protocol;
 
 use super::super::facts::PodFacts;
-use super::super::{MESSAGE_BYTES_MAX, REASON_BYTES_MAX, SHORTAGES_MAX};
+use super::super::refusal::{deferral, rejection};
+use super::super::{REASON_BYTES_MAX, Reply, SHORTAGES_MAX};
 use super::bindings::witlet::admission::types as wit;
-use crate::worlds::{WordFault, sentence, word};
 
-/// A verdict that the contract doesn't allow.
+/// Stands for a resource of whose name nothing can be shown.
+const UNNAMED_RESOURCE: &str = "resource";
+
+/// What the contract doesn't allow of shortages.
 #[derive(Debug, PartialEq, Eq, Error)]
-pub(super) enum VerdictFault {
-    #[error(transparent)]
-    Word(#[from] WordFault),
+pub(super) enum ShortageFault {
     #[error("the list of shortages is empty")]
-    NoShortage,
+    Empty,
     #[error("{0} shortages are more than {SHORTAGES_MAX}")]
-    ManyShortages(usize),
+    Many(usize),
     #[error("a shortage names no resource")]
-    UnnamedShortage,
+    Unnamed,
+    #[error("a shortage names a resource with {length} bytes, more than {REASON_BYTES_MAX}")]
+    Long { length: usize },
     #[error("a shortage is of {0:?}, which is no resource's name")]
     NoResource(String),
 }
 
-/// The verdict, or what is wrong with it. Messages are cut to their bound.
-pub(super) fn verdict(verdict: wit::Verdict) -> Result<Verdict, VerdictFault> {
+/// The verdict as the host takes it. Messages are cut to their bound; a refusal stays one, whatever is wrong with its texts.
+pub(super) fn verdict(verdict: wit::Verdict) -> Reply<Verdict> {
     match verdict {
-        wit::Verdict::Admit => Ok(Verdict::Admit),
-        wit::Verdict::Reject(wit::Rejection { reason, message }) => Ok(Verdict::Reject {
-            reason: word(reason, REASON_BYTES_MAX)?,
-            message: sentence(&message, MESSAGE_BYTES_MAX),
-        }),
+        wit::Verdict::Admit => Reply::Answer(Verdict::Admit),
+        wit::Verdict::Reject(wit::Rejection { reason, message }) => rejection(reason, &message),
         wit::Verdict::Defer(wit::Deferral { reason, message, retry_after_milliseconds }) => {
-            Ok(Verdict::Defer {
-                reason: word(reason, REASON_BYTES_MAX)?,
-                message: sentence(&message, MESSAGE_BYTES_MAX),
-                retry_after: Duration::from_millis(retry_after_milliseconds),
-            })
+            deferral(reason, &message, Duration::from_millis(retry_after_milliseconds))
         }
-        wit::Verdict::Shortage(shortages) => {
-            if shortages.is_empty() {
-                return Err(VerdictFault::NoShortage);
-            }
-            if shortages.len() > SHORTAGES_MAX {
-                return Err(VerdictFault::ManyShortages(shortages.len()));
-            }
-            shortages.into_iter().map(shortage).collect::<Result<_, _>>().map(Verdict::Shortage)
-        }
+        wit::Verdict::Shortage(shortages) => shortage_verdict(shortages),
     }
 }
 
-fn shortage(shortage: wit::Shortage) -> Result<Shortage, VerdictFault> {
-    let wit::Shortage { resource, requested, used, capacity } = shortage;
-    if resource.is_empty() || resource.len() > REASON_BYTES_MAX {
-        return Err(VerdictFault::UnnamedShortage);
+/// A list that is empty or too long isn't a text that could be another: nothing says what the pod would be refused for.
+fn shortage_verdict(shortages: Vec<wit::Shortage>) -> Reply<Verdict> {
+    if shortages.is_empty() {
+        return Reply::Malformed(ShortageFault::Empty.to_string());
     }
-    // It becomes a part of `status.reason`, as words do.
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
-    if !resource.bytes().all(is_name) {
-        return Err(VerdictFault::NoResource(resource));
+    if shortages.len() > SHORTAGES_MAX {
+        return Reply::Malformed(ShortageFault::Many(shortages.len()).to_string());
     }
-    Ok(Shortage { resource, requested, used, capacity })
+    let fault = shortages.iter().find_map(|shortage| check_resource(&shortage.resource).err());
+    let answer = Verdict::Shortage(shortages.into_iter().map(shortage).collect());
+    match fault {
+        None => Reply::Answer(answer),
+        Some(fault) => Reply::Sanitized { answer, fault: fault.to_string() },
+    }
+}
+
+/// It becomes a part of `status.reason`, as words do.
+fn check_resource(resource: &str) -> Result<(), ShortageFault> {
+    match resource.len() {
+        0 => Err(ShortageFault::Unnamed),
+        length if length > REASON_BYTES_MAX => Err(ShortageFault::Long { length }),
+        _ if resource.chars().all(is_name_letter) => Ok(()),
+        _ => Err(ShortageFault::NoResource(resource.to_owned())),
+    }
+}
+
+fn is_name_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/')
+}
+
+/// Of a name that is none the letters that names can have are left.
+fn shortage(shortage: wit::Shortage) -> Shortage {
+    let wit::Shortage { mut resource, requested, used, capacity } = shortage;
+    if check_resource(&resource).is_err() {
+        resource.retain(is_name_letter);
+        resource.truncate(REASON_BYTES_MAX);
+    }
+    if resource.is_empty() {
+        resource.push_str(UNNAMED_RESOURCE);
+    }
+    Shortage { resource, requested, used, capacity }
 }
 
 pub(super) fn operation(operation: Operation) -> wit::Operation {

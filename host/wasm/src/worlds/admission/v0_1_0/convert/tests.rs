@@ -1,5 +1,6 @@
 //! Verdicts and facts on their way across.
 
+use super::super::super::MESSAGE_BYTES_MAX;
 use super::*;
 
 fn rejection(reason: &str) -> wit::Verdict {
@@ -41,36 +42,73 @@ fn verdicts_that_the_contract_allows_are_taken() {
         ),
     ];
     for (given, expected) in cases {
-        assert_eq!(verdict(given), Ok(expected));
+        assert_eq!(verdict(given), Reply::Answer(expected));
+    }
+}
+
+fn lacking(resource: &str) -> wit::Shortage {
+    wit::Shortage { resource: resource.to_owned(), requested: 1, used: 1, capacity: 1 }
+}
+
+#[test]
+fn a_refusal_with_a_text_that_the_contract_forbids_stays_a_refusal() {
+    let reject = |reason: &str| {
+        let message = "a sentence".to_owned();
+        Verdict::Reject { reason: reason.to_owned(), message }
+    };
+    let out_of = |resource: &str| {
+        let resource = resource.to_owned();
+        Verdict::Shortage(vec![Shortage { resource, requested: 1, used: 1, capacity: 1 }])
+    };
+    let shortage = |resource: &str| wit::Verdict::Shortage(vec![lacking(resource)]);
+    let deferral = wit::Verdict::Defer(wit::Deferral {
+        reason: "\u{202e}".to_owned(),
+        message: "later".to_owned(),
+        retry_after_milliseconds: 7,
+    });
+    let deferred = Verdict::Defer {
+        reason: "Deferred".to_owned(),
+        message: "later".to_owned(),
+        retry_after: Duration::from_millis(7),
+    };
+    let cases = [
+        (rejection(""), reject("Rejected"), "the reason is empty"),
+        (rejection("not a word"), reject("NotAWord"), "the reason \"not a word\" isn't a CamelCase word"),
+        (rejection("1st"), reject("Rejected1st"), "the reason \"1st\" isn't a CamelCase word"),
+        (rejection(&"A".repeat(129)), reject(&"A".repeat(128)), "the reason has 129 bytes, more than 128"),
+        (deferral, deferred, "the reason \"\\u{202e}\" isn't a CamelCase word"),
+        (shortage(""), out_of("resource"), "a shortage names no resource"),
+        (
+            shortage(&"a".repeat(200)),
+            out_of(&"a".repeat(128)),
+            "a shortage names a resource with 200 bytes, more than 128",
+        ),
+        (
+            shortage("cpu\u{1b}[2J\nroot"),
+            out_of("cpu2Jroot"),
+            "a shortage is of \"cpu\\u{1b}[2J\\nroot\", which is no resource's name",
+        ),
+    ];
+    for (given, answer, fault) in cases {
+        assert_eq!(verdict(given), Reply::Sanitized { answer, fault: fault.to_owned() });
     }
 }
 
 #[test]
-fn verdicts_that_the_contract_forbids_are_reported() {
-    let shortage =
-        |resource: &str| wit::Shortage { resource: resource.to_owned(), requested: 1, used: 1, capacity: 1 };
+fn shortages_that_are_no_list_are_reported() {
     let cases = [
-        (rejection(""), WordFault::Empty.into()),
-        (rejection("not a word"), WordFault::NoWord("not a word".to_owned()).into()),
-        (rejection("1st"), WordFault::NoWord("1st".to_owned()).into()),
-        (rejection(&"A".repeat(129)), WordFault::Long { length: 129, limit: 128 }.into()),
-        (wit::Verdict::Shortage(Vec::new()), VerdictFault::NoShortage),
-        (wit::Verdict::Shortage(vec![shortage("")]), VerdictFault::UnnamedShortage),
-        (
-            wit::Verdict::Shortage(vec![shortage("cpu\u{1b}[2J\nroot")]),
-            VerdictFault::NoResource("cpu\u{1b}[2J\nroot".to_owned()),
-        ),
-        (wit::Verdict::Shortage(vec![shortage("cpu"); 65]), VerdictFault::ManyShortages(65)),
+        (Vec::new(), "the list of shortages is empty"),
+        (vec![lacking("cpu"); 65], "65 shortages are more than 64"),
     ];
-    for (given, expected) in cases {
-        assert_eq!(verdict(given), Err(expected));
+    for (given, fault) in cases {
+        assert_eq!(verdict(wit::Verdict::Shortage(given)), Reply::Malformed(fault.to_owned()));
     }
 }
 
 #[test]
 fn long_messages_are_cut_between_letters() {
     let long = "ä".repeat(MESSAGE_BYTES_MAX);
-    let Ok(Verdict::Reject { message, .. }) =
+    let Reply::Answer(Verdict::Reject { message, .. }) =
         verdict(wit::Verdict::Reject(wit::Rejection { reason: "R".to_owned(), message: long }))
     else {
         panic!("a long message is no fault")
