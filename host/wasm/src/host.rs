@@ -66,6 +66,9 @@ pub struct PluginHostConfig {
     /// can't be taken or a component doesn't load, and with the built-ins where no set is kept; without it a bad configuration
     /// fails the start.
     pub last_good_folder: Option<PathBuf>,
+    /// Whether the node has an API server: then static pods are system pods, which a handler is asked about only if its entry
+    /// says so.
+    pub in_cluster: bool,
     /// Reads the node again before a handler's rejection counts; without it the request's node is the newest.
     pub node: Option<Arc<dyn NodeWatch>>,
     /// Where calls are recorded of entries that say so; without it none are.
@@ -194,6 +197,7 @@ pub(crate) struct Shared {
     generation: watch::Sender<u64>,
     metrics: Metrics,
     recorder: Option<Recorder>,
+    in_cluster: bool,
     node: Option<Arc<dyn NodeWatch>>,
     /// Requests that are being decided: shadows wait for none.
     deciding: AtomicUsize,
@@ -228,6 +232,7 @@ impl PluginHost {
             generation: watch::Sender::new(0),
             metrics: Metrics::default(),
             recorder: config.recorder.map(Recorder::start),
+            in_cluster: config.in_cluster,
             node: config.node,
             deciding: AtomicUsize::new(0),
             shadows,

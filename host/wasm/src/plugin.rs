@@ -6,6 +6,7 @@ pub mod config;
 mod conformance;
 mod health;
 mod load;
+mod matching;
 mod pool;
 mod shadow;
 mod spec;
@@ -16,6 +17,7 @@ pub use call::{CallError, WaitedIn};
 pub use conformance::ConformanceError;
 pub use health::{FAILURES_TO_QUARANTINE, QUARANTINE_MAX, QUARANTINE_MIN, TIMEOUTS_TO_QUARANTINE};
 pub use load::LoadError;
+pub use matching::{Criteria, LabelOperator, LabelRequirement, LabelSelector, PodMatch};
 pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
 pub use spec::{BUILTIN_TIMEOUT, Builtin, BuiltinRole};
 pub use status::{ConformanceStatus, PluginState, PluginStatus, RoleStatus};
@@ -27,6 +29,7 @@ pub(crate) use conformance::Demand;
 pub(crate) use conformance::Vouched;
 pub(crate) use health::Change as HealthChange;
 pub(crate) use load::{KnownComponents, Loaded, Loader, LoaderParts, Loading};
+pub(crate) use matching::MatchSubject;
 use shadow::Shadow;
 pub(crate) use shadow::{agrees, decision_summary, verdict_summary};
 pub(crate) use spec::{Origin, Spec, VALIDATE_TIMEOUT};
@@ -82,6 +85,10 @@ pub(crate) struct Plugin {
 struct Vitals {
     /// For each role apart: a probe that hangs says nothing about how the same component decides on pods.
     health: [Mutex<Health>; Role::ALL.len()],
+    /// When it was begun to load, or took the place of another.
+    since: Instant,
+    /// Whether those that wait for its load were notified that its failure policy holds.
+    load_is_overdue: AtomicBool,
     metrics: Arc<PluginMetrics>,
     last_error: Mutex<Option<String>>,
     /// Whether a verdict of it was sanitized.
@@ -103,6 +110,8 @@ impl Plugin {
         }
         let vitals = Vitals {
             health: Default::default(),
+            since: Instant::now(),
+            load_is_overdue: AtomicBool::default(),
             metrics,
             last_error: Mutex::default(),
             was_sanitized: AtomicBool::default(),
@@ -130,6 +139,19 @@ impl Plugin {
                 Err(CallError::Quarantined { remaining: until.saturating_duration_since(now) })
             }
         }
+    }
+
+    /// Whether pods still wait for its load, whatever its failure policy is.
+    pub(crate) fn holds_pods(&self, now: Instant) -> bool {
+        matches!(self.code, Code::Loading)
+            && now.saturating_duration_since(self.vitals.since) < self.spec.load_timeout()
+    }
+
+    /// Whether its load has taken longer than pods wait for it since this was last asked: they may be asked about again.
+    pub(crate) fn take_overdue_load(&self, now: Instant) -> bool {
+        let is_overdue =
+            matches!(self.code, Code::Loading) && self.spec.admission.is_some() && !self.holds_pods(now);
+        is_overdue && !self.vitals.load_is_overdue.swap(true, Ordering::Relaxed)
     }
 
     /// Notes how a call in this role went; `error` is why it gave no usable answer. Returns the change of health that it
@@ -224,6 +246,7 @@ impl Plugin {
             conformance: loaded.and_then(|loaded| loaded.vouched.as_ref()).map(ConformanceStatus::of),
             order: self.spec.admission.as_ref().map(|role| role.order),
             failure_policy: self.spec.failure_policy(),
+            system_pods: self.spec.admission.as_ref().map(|role| role.matches.system_pods),
             probe_type: self.spec.probe.as_ref().map(|role| role.probe_type.to_string()),
             shadow: self.spec.is_shadow(),
             state,

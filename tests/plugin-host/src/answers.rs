@@ -3,17 +3,20 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::admission::Decision;
-use witlet_wasm::plugin::Builtin;
+use witlet_core::admission::{AdmissionRequest, Decision, Operation};
+use witlet_core::pod::SourceName;
+use witlet_wasm::plugin::{Builtin, PluginState};
 
 use crate::claims;
-use crate::node::{Node, configuration, hostile, pod, pod_in};
+use crate::node::{Node, Setting, configuration, hostile, pod, pod_in, request};
 
 claims!(
     a_verdict_decides,
     the_first_refusal_in_order_decides,
     a_shortage_lets_the_later_handlers_speak,
     pods_in_other_namespaces_are_not_asked_about,
+    only_shipped_handlers_and_entries_that_opt_in_are_asked_about_system_pods,
+    an_excluded_pod_is_not_asked_about,
     a_plugin_with_a_configuration_of_its_own_refuses_by_it,
     a_guest_sees_nothing_of_the_node_and_the_same_thing_each_time,
     http_links_and_is_denied,
@@ -65,7 +68,8 @@ fn critical(name: &str) -> Pod {
 }
 
 async fn a_shortage_lets_the_later_handlers_speak() {
-    let entries = hostile("full", "shortage", "order: 1") + &hostile("strict", "reject", "order: 2");
+    let entries = hostile("full", "shortage", "order: 1, match: {systemPods: true}")
+        + &hostile("strict", "reject", "order: 2, match: {systemPods: true}");
     let node = Node::with(&entries).await;
     assert_eq!(node.admit(critical("web")).await, reject("NotWanted", "this pod isn't wanted"));
     match node.admit(pod("web")).await {
@@ -82,6 +86,65 @@ async fn pods_in_other_namespaces_are_not_asked_about() {
     for namespace in ["team-a", "prod"] {
         assert!(matches!(node.admit(pod_in(namespace, "web")).await, Decision::Reject { .. }), "{namespace}");
     }
+}
+
+async fn only_shipped_handlers_and_entries_that_opt_in_are_asked_about_system_pods() {
+    let affinity = witlet_plugins::ADMISSION
+        .iter()
+        .find(|builtin| builtin.name == "node-affinity")
+        .expect("it is shipped");
+    let mut picky = pod("picky");
+    if let Some(spec) = &mut picky.spec {
+        spec.node_selector = Some([("disk".to_owned(), "fast".to_owned())].into());
+    }
+    let refused = reject("NotWanted", "this pod isn't wanted");
+    // The entry's match, whether the node has an API server, and what becomes of a static pod, of one of kube-system and of one of
+    // the API server.
+    let cases = [
+        ("", true, [false, false, true]),
+        ("match: {systemPods: true}", true, [true, true, true]),
+        ("", false, [true, false, true]),
+    ];
+    for (matches, in_cluster, is_refused) in cases {
+        let setting = Setting {
+            builtins: vec![Builtin::admission(affinity.name, affinity.component)],
+            in_cluster,
+            ..Setting::new(crate::node::compiler(crate::node::cache()))
+        };
+        let node =
+            Node::begin(&hostile("strict", "reject", matches), setting).await.expect("the host starts");
+        node.until("it is there", |node| node.status("strict").state == PluginState::Ready).await;
+        let of_api = |pod: Pod| AdmissionRequest { source: SourceName::from("api"), ..request(pod) };
+        let asked = [request(pod("static")), of_api(pod_in("kube-system", "dns")), of_api(pod("web"))];
+        for (asked, is_refused) in asked.into_iter().zip(is_refused) {
+            let what = format!("{:?} {matches} in a cluster: {in_cluster}", asked.pod.metadata.name);
+            let decision = node.host.admission().admit(asked).await;
+            assert_eq!(decision, if is_refused { refused.clone() } else { Decision::Admit }, "{what}");
+        }
+        let decision = node.admit(picky.clone()).await;
+        assert!(
+            matches!(&decision, Decision::Reject { reason, .. } if reason == "NodeAffinity"),
+            "the shipped handler is asked about a static pod: {decision:?}"
+        );
+    }
+}
+
+async fn an_excluded_pod_is_not_asked_about() {
+    let matches = "match: {operations: [add], exclude: [{namespaces: [sandbox]}, {images: [\"registry.example.com/app:1.2\"]}]}";
+    let node = Node::with(&hostile("strict", "reject", matches)).await;
+    let of = |namespace: &str, image: &str| {
+        let mut pod = pod_in(namespace, "web");
+        if let Some(spec) = &mut pod.spec {
+            spec.containers[0].image = Some(image.to_owned());
+        }
+        pod
+    };
+    assert_eq!(node.admit(of("sandbox", "nginx")).await, Decision::Admit);
+    assert_eq!(node.admit(of("default", "registry.example.com/app:1.2")).await, Decision::Admit);
+    let resize = AdmissionRequest { operation: Operation::Resize, ..request(of("default", "nginx")) };
+    assert_eq!(node.host.admission().admit(resize).await, Decision::Admit);
+    assert_eq!(node.status("strict").calls(), 0);
+    assert!(matches!(node.admit(of("default", "nginx")).await, Decision::Reject { .. }));
 }
 
 async fn a_plugin_with_a_configuration_of_its_own_refuses_by_it() {
@@ -141,8 +204,8 @@ async fn the_built_ins_admit_a_modest_pod() {
         .map(|builtin| Builtin::admission(builtin.name, builtin.component))
         .collect();
     let compiler = crate::node::compiler(crate::node::cache());
-    let node =
-        Node::start(&hostile("last", "admit", ""), &builtins, compiler).await.expect("the host starts");
+    let entry = hostile("last", "admit", "match: {systemPods: true}");
+    let node = Node::start(&entry, &builtins, compiler).await.expect("the host starts");
     let names: Vec<String> = node.host.list().into_iter().map(|status| status.name).collect();
     let mut expected: Vec<&str> = builtins.iter().map(|builtin| builtin.name).collect();
     expected.push("last");

@@ -118,6 +118,8 @@ pub(crate) struct Setting {
     pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
     /// Keeps the last set that was good.
     pub(crate) last_good_folder: Option<PathBuf>,
+    /// Whether the node has an API server.
+    pub(crate) in_cluster: bool,
 }
 
 impl Setting {
@@ -132,6 +134,7 @@ impl Setting {
             shipped: Vec::new(),
             fetcher: None,
             last_good_folder: None,
+            in_cluster: false,
         }
     }
 }
@@ -198,6 +201,7 @@ impl Node {
             containers: setting.containers,
             state_folder: None,
             last_good_folder: setting.last_good_folder,
+            in_cluster: setting.in_cluster,
             node: setting.node,
             recorder: None,
             clock: Arc::new(FixedClock),

@@ -38,7 +38,7 @@ fn running(mut pod: Pod, image: &str) -> Pod {
 
 async fn an_image_policy_holds_for_every_image_of_a_pod() {
     let node = node(
-        "- name: images\n  component: builtin:image-policy\n  admission: {}\n  limits: {timeout: 5s}\n  config:\n    \
+        "- name: images\n  component: builtin:image-policy\n  admission: {match: {systemPods: true}}\n  limits: {timeout: 5s}\n  config:\n    \
          allow: [registry.example.com, \"docker.io/library/*\"]\n    exemptNamespaces: [kube-system]\n",
     )
     .await;

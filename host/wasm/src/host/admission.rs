@@ -18,7 +18,7 @@ use witlet_ports::Admission;
 use super::Shared;
 use super::shadow_queue::DecidedRequest;
 use crate::metrics::{Call, CallOutcome};
-use crate::plugin::{CallError, Called, Plugin, SyncPlugin};
+use crate::plugin::{CallError, Called, MatchSubject, Plugin, SyncPlugin};
 use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
 
@@ -64,18 +64,18 @@ impl Admission for HostAdmission {
     async fn admit(&self, request: AdmissionRequest) -> Decision {
         let shared = &self.shared;
         let plugins = shared.plugins();
-        let namespace = request.pod.metadata.namespace.clone().unwrap_or_default();
+        let subject = MatchSubject::new(&request, shared.in_cluster);
         let deciding = Deciding::begin(&shared.deciding);
         let chain = Chain::new(&request);
         let facts = Arc::new(RequestFacts::new(request.clone()));
         let mut asking = Asking { request, facts, read_again: shared.node.is_none() };
-        let decision = shared.decide(&plugins, &namespace, chain, &mut asking).await;
+        let decision = shared.decide(&plugins, &subject, chain, &mut asking).await;
         drop(deciding);
         let has_shadows =
-            plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.spec.admits_in(&namespace));
+            plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.spec.admits(&subject));
         if has_shadows {
             let decision = decision.clone();
-            shared.shadows.push(DecidedRequest { facts: asking.facts, namespace, decision, plugins });
+            shared.shadows.push(DecidedRequest { facts: asking.facts, subject, decision, plugins });
         }
         decision
     }
@@ -89,13 +89,13 @@ impl Shared {
     async fn decide(
         &self,
         plugins: &[Arc<Plugin>],
-        namespace: &str,
+        subject: &MatchSubject,
         mut chain: Chain,
         asking: &mut Asking,
     ) -> Decision {
         let handlers = plugins.iter().filter_map(|plugin| Some((plugin, plugin.spec.failure_policy()?)));
         for (plugin, policy) in handlers {
-            if plugin.spec.is_shadow() || !plugin.spec.admits_in(namespace) {
+            if plugin.spec.is_shadow() || !plugin.spec.admits(subject) {
                 continue;
             }
             let answer = self.answer(plugin, policy, asking).await;
@@ -130,8 +130,9 @@ impl Shared {
             Ok(verdict) => HandlerResponse::Verdict(verdict),
             Err(error) => {
                 // At a node's start its pods are asked for before its plugins are there: none is to end for that, or to
-                // pass unseen. Loading ends, and if it fails the policy holds.
-                let policy = if matches!(error, CallError::Loading) { FailurePolicy::Defer } else { policy };
+                // pass unseen, while the load takes no longer than its entry allows.
+                let waits = matches!(error, CallError::Loading) && plugin.holds_pods(Instant::now());
+                let policy = if waits { FailurePolicy::Defer } else { policy };
                 HandlerResponse::Failure { kind: error.kind(), message: error.sentence(), policy }
             }
         }
@@ -238,3 +239,6 @@ pub(super) enum Purpose {
     /// A shadow's verdict.
     Compare,
 }
+
+#[cfg(test)]
+mod tests;

@@ -73,12 +73,22 @@ impl Shared {
         self.generation.send_modify(|generation| *generation += 1);
     }
 
-    /// Lets callers that wait for a plugin ask again when a quarantine is over, and drops instances that no one needs.
+    /// Lets callers that wait for a plugin ask again when a quarantine is over or its load takes too long, and drops instances
+    /// that no one needs.
     pub(super) fn maintain(&self) {
         let now = Instant::now();
         let mut released = false;
         for plugin in self.plugins().iter() {
             released |= plugin.take_release(now);
+            if plugin.take_overdue_load(now) {
+                released = true;
+                let policy = plugin.spec.failure_policy().unwrap_or_default();
+                tracing::warn!(
+                    plugin = &*plugin.spec.name,
+                    ?policy,
+                    "Plugin is still being loaded, its failure policy answers for it"
+                );
+            }
             if let Code::Ready(loaded) = &plugin.code {
                 loaded.shrink(now);
                 for role in plugin.spec.roles() {

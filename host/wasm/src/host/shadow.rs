@@ -56,7 +56,11 @@ impl Shared {
         }
         let pod = facts.pod();
         let difference = Difference {
-            pod: format!("{}/{}", request.namespace, pod.pod.metadata.name.as_deref().unwrap_or_default()),
+            pod: format!(
+                "{}/{}",
+                request.subject.namespace(),
+                pod.pod.metadata.name.as_deref().unwrap_or_default()
+            ),
             uid: pod.uid().to_owned(),
             time: facts.now.to_string(),
             verdict: verdict_summary(&verdict),

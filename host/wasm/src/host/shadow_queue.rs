@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use witlet_core::admission::Decision;
 
-use crate::plugin::Plugin;
+use crate::plugin::{MatchSubject, Plugin};
 use crate::worlds::admission::facts::RequestFacts;
 
 /// Decided requests that shadows may still be asked about; while there are as many, others are skipped.
@@ -14,7 +14,7 @@ const QUEUE_MAX: usize = 64;
 /// A request that was decided.
 pub(super) struct DecidedRequest {
     pub(super) facts: Arc<RequestFacts>,
-    pub(super) namespace: String,
+    pub(super) subject: MatchSubject,
     pub(super) decision: Decision,
     /// The set that decided, with its shadows.
     pub(super) plugins: Arc<[Arc<Plugin>]>,
@@ -22,7 +22,7 @@ pub(super) struct DecidedRequest {
 
 impl DecidedRequest {
     pub(super) fn shadows(&self) -> impl Iterator<Item = &Arc<Plugin>> {
-        self.plugins.iter().filter(|plugin| plugin.spec.is_shadow() && plugin.spec.admits_in(&self.namespace))
+        self.plugins.iter().filter(|plugin| plugin.spec.is_shadow() && plugin.spec.admits(&self.subject))
     }
 }
 

@@ -377,6 +377,10 @@ impl Supervisor {
             Some(old) if old.code.ready().is_some() => old.clone(),
             // It is being loaded already, or failed and is tried again.
             Some(old) if old.spec == *spec => old.clone(),
+            // An edit of its entry doesn't prolong how long pods wait for it.
+            Some(old) if matches!(old.code, Code::Loading) && old.spec.runs_as(spec) => {
+                shared.respecified(old, spec.clone())
+            }
             Some(_) | None => shared.plugin(spec.clone(), Code::Loading),
         }
     }

@@ -7,6 +7,7 @@ mod component;
 mod conformance;
 mod document;
 mod grants;
+mod matches;
 mod roles;
 mod values;
 
@@ -14,6 +15,7 @@ pub(crate) use component::BUILTIN_SCHEME;
 pub use component::{ComponentSource, not_shipped};
 pub use conformance::{CONFORMANCE_KEYS_MAX, RequiredConformance};
 pub use grants::{FileGrant, Grants, STATE_PATH};
+pub use matches::{EXCLUSIONS_MAX, MATCH_ITEMS_MAX};
 pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};
 pub use values::Globs;
 
@@ -35,6 +37,10 @@ pub const KIND: &str = "PluginConfiguration";
 pub const TIMEOUT_DEFAULT: Duration = Duration::from_millis(100);
 /// The longest timeout that an admission handler can be given: admission holds up every other pod.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(10);
+/// How long pods wait for an admission handler that is being loaded unless its entry says otherwise.
+pub const LOAD_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
+/// The longest that an entry can have them wait.
+pub const LOAD_TIMEOUT_MAX: Duration = Duration::from_secs(600);
 /// How long one poll of a pod source may take unless its entry says otherwise: a long poll waits for news.
 pub const SOURCE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
 /// The longest timeout that a pod source can be given.

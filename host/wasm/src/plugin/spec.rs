@@ -13,6 +13,7 @@ use super::config::{
     PodSourceRole, ProbeRole, RequiredConformance, WARM_IDLE_DEFAULT, WARM_USES_DEFAULT, Warm,
 };
 use super::conformance::Demand;
+use super::matching::{MatchSubject, PodMatch};
 use crate::role::Role;
 
 /// What a built-in handler may take for one call.
@@ -111,7 +112,9 @@ impl Spec {
     pub(crate) fn builtin(builtin: &Builtin, order: i32) -> Self {
         let (admission, probe, warm) = match builtin.role {
             BuiltinRole::Admission { timeout } => {
-                let role = AdmissionRole { order, timeout, ..AdmissionRole::standard() };
+                // As an entry with `match: {systemPods: true}`: a kubelet's own admission holds for every pod.
+                let matches = PodMatch::all();
+                let role = AdmissionRole { order, timeout, matches, ..AdmissionRole::standard() };
                 (Some(role), None, None)
             }
             BuiltinRole::Probe { probe_type } => {
@@ -253,9 +256,14 @@ impl Spec {
         self.admission.as_ref().map(|role| role.failure_policy)
     }
 
-    /// Whether it is asked about pods in this namespace, with or without its verdict counting.
-    pub(crate) fn admits_in(&self, namespace: &str) -> bool {
-        self.admission.as_ref().is_some_and(|role| role.namespaces.matches(namespace))
+    /// Whether it is asked about this pod, with or without its verdict counting.
+    pub(crate) fn admits(&self, subject: &MatchSubject) -> bool {
+        self.admission.as_ref().is_some_and(|role| role.matches.matches(subject))
+    }
+
+    /// How long pods wait for it while it is being loaded.
+    pub(crate) fn load_timeout(&self) -> Duration {
+        self.admission.as_ref().map_or(Duration::ZERO, |role| role.load_timeout)
     }
 
     /// Whether its component comes from a registry.

@@ -117,6 +117,8 @@ pub struct PluginStatus {
     pub order: Option<i32>,
     /// What its failure as an admission handler means for a pod.
     pub failure_policy: Option<FailurePolicy>,
+    /// Whether it is asked about system pods. None if it is no admission handler.
+    pub system_pods: Option<bool>,
     /// The probe type that it is.
     pub probe_type: Option<String>,
     /// Whether its verdicts are compared and don't count.

@@ -96,3 +96,19 @@ fn a_plugin_that_is_not_there_yet_says_so_and_keeps_no_error_of_it() {
     let status = plugin.status(now);
     assert_eq!((status.state, status.calls(), status.last_error), (PluginState::Loading, 0, None));
 }
+
+#[test]
+fn an_edit_of_an_entry_does_not_prolong_how_long_pods_wait_for_its_load() {
+    let plugin = Plugin::new(spec(), Code::Loading, Metrics::default().plugin("direct"), None);
+    let (now, most) = (Instant::now(), config::LOAD_TIMEOUT_DEFAULT);
+    let mut other = spec();
+    other.admission.as_mut().expect("it has one").order = 7;
+    let edited = plugin.respecified(other, None);
+    for plugin in [&plugin, &edited] {
+        assert!(plugin.holds_pods(now) && !plugin.holds_pods(now + most));
+        assert!(!plugin.take_overdue_load(now), "it may still come");
+    }
+    assert!(edited.take_overdue_load(now + most));
+    assert!(!edited.take_overdue_load(now + most), "reported once");
+    assert!(!ready().holds_pods(now), "what is loaded is asked");
+}

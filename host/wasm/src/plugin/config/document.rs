@@ -1,6 +1,7 @@
 //! The file as it is written: field by field, nothing unknown taken. What each field means, its default and its bounds
 //! stand here; the operators' book lists them from here.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -109,17 +110,87 @@ pub(super) struct AdmissionDocument {
     /// `enforce` (its verdicts count) or `shadow` (they are compared with the node's decision and change nothing).
     /// Default: `enforce`.
     pub(super) mode: Option<String>,
-    /// Which pods it is asked about. Default: all.
+    /// How long pods wait for it while it is being loaded; then its failure policy answers for it, and loading goes on. 0s to
+    /// 10m. Default: 10s.
+    pub(super) load_timeout: Option<DurationText>,
+    /// Which pods it is asked about. Default: all but system pods.
     #[serde(default, rename = "match")]
     pub(super) matches: MatchDocument,
 }
 
-/// `admission.match:`
+/// `admission.match:` A pod must meet all fields that are there, and of each list one item. Lists are never empty and have at
+/// most 64 items; in texts `*` stands for any run of characters.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct MatchDocument {
-    /// Namespaces, in which `*` stands for any run of characters. Default: `["*"]`; never empty.
+    /// Whether it is asked about system pods as well: pods of the namespace `kube-system`, pods of the priority classes
+    /// `system-node-critical` and `system-cluster-critical`, and on a node with an API server static pods; but what a pod
+    /// source brings is never a system pod. Default: false.
+    #[serde(default)]
+    pub(super) system_pods: bool,
+    /// Namespaces. Default: all.
     pub(super) namespaces: Option<Vec<String>>,
+    /// Labels of the pod, as Kubernetes selects by them. Default: any.
+    pub(super) label_selector: Option<LabelSelectorDocument>,
+    /// `add` (the pod is new to the node) and `resize` (a running one asks for other resources). Default: both.
+    pub(super) operations: Option<Vec<String>>,
+    /// Values of `spec.priorityClassName`; a pod without one has an empty text. Default: all.
+    pub(super) priority_classes: Option<Vec<String>>,
+    /// Where the pod comes from: `api`, `file`, `http`, or the name of a pod source. Default: all.
+    pub(super) sources: Option<Vec<String>>,
+    /// Service accounts as `NAMESPACE/NAME`; a pod that names none has `default`. Default: all.
+    pub(super) service_accounts: Option<Vec<String>>,
+    /// Images of containers and image volumes by their full names, such as `docker.io/library/nginx:1.27`: one of the pod's must
+    /// be among them. Default: all.
+    pub(super) images: Option<Vec<String>>,
+    /// Pods that it isn't asked about: those that meet all fields of one of these; at most 16. Default: none.
+    #[serde(default)]
+    pub(super) exclude: Vec<CriteriaDocument>,
+}
+
+/// One of `admission.match.exclude`; the fields are those of `admission.match`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct CriteriaDocument {
+    /// Namespaces.
+    pub(super) namespaces: Option<Vec<String>>,
+    /// Labels of the pod.
+    pub(super) label_selector: Option<LabelSelectorDocument>,
+    /// `add` and `resize`.
+    pub(super) operations: Option<Vec<String>>,
+    /// Values of `spec.priorityClassName`.
+    pub(super) priority_classes: Option<Vec<String>>,
+    /// Where the pod comes from.
+    pub(super) sources: Option<Vec<String>>,
+    /// Service accounts as `NAMESPACE/NAME`.
+    pub(super) service_accounts: Option<Vec<String>>,
+    /// Images by their full names: all of the pod's must be among them.
+    pub(super) images: Option<Vec<String>>,
+}
+
+/// `labelSelector:`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct LabelSelectorDocument {
+    /// Labels that the pod has, with these values; at most 64.
+    #[serde(default)]
+    pub(super) match_labels: BTreeMap<String, String>,
+    /// What must hold of labels; at most 64.
+    #[serde(default)]
+    pub(super) match_expressions: Vec<RequirementDocument>,
+}
+
+/// One of `matchExpressions`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct RequirementDocument {
+    /// The label's key.
+    pub(super) key: String,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    pub(super) operator: String,
+    /// For `In` and `NotIn`, one at least.
+    #[serde(default)]
+    pub(super) values: Vec<String>,
 }
 
 /// `probe:`

@@ -8,13 +8,14 @@ use witlet_core::sources::allow::{Allowance, PODS_DEFAULT, PODS_MAX};
 use witlet_core::sources::pod_security::SecurityLevel;
 
 use super::document::{AdmissionDocument, AllowDocument, LimitsDocument, PodSourceDocument, ProbeDocument};
-use super::values::{Globs, format_duration};
+use super::values::format_duration;
 use super::{
-    ConfigError, INTERVAL_DEFAULT, INTERVAL_MAX, INTERVAL_MIN, MEMORY_BYTES_DEFAULT, ORDER_DEFAULT,
-    SOURCE_MEMORY_BYTES_DEFAULT, SOURCE_TIMEOUT_DEFAULT, SOURCE_TIMEOUT_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX,
-    check_name, field,
+    ConfigError, INTERVAL_DEFAULT, INTERVAL_MAX, INTERVAL_MIN, LOAD_TIMEOUT_DEFAULT, LOAD_TIMEOUT_MAX,
+    MEMORY_BYTES_DEFAULT, ORDER_DEFAULT, SOURCE_MEMORY_BYTES_DEFAULT, SOURCE_TIMEOUT_DEFAULT,
+    SOURCE_TIMEOUT_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, check_name, field, matches,
 };
 use crate::engine::POOL_MEMORY_BYTES_MAX;
+use crate::plugin::matching::PodMatch;
 
 /// The shortest timeout that can be configured.
 const TIMEOUT_MIN: Duration = Duration::from_millis(1);
@@ -40,8 +41,10 @@ pub struct AdmissionRole {
     pub failure_policy: FailurePolicy,
     /// Whether its verdicts count.
     pub mode: AdmissionMode,
-    /// Namespaces of the pods that the plugin is asked about.
-    pub namespaces: Globs,
+    /// How long pods wait for it while it is being loaded; then the failure policy answers for it.
+    pub load_timeout: Duration,
+    /// Which pods the plugin is asked about.
+    pub matches: PodMatch,
     /// For one call.
     pub timeout: Duration,
     /// For one instance.
@@ -55,7 +58,8 @@ impl AdmissionRole {
             order: ORDER_DEFAULT,
             failure_policy: FailurePolicy::default(),
             mode: AdmissionMode::Enforce,
-            namespaces: Globs::all(),
+            load_timeout: LOAD_TIMEOUT_DEFAULT,
+            matches: PodMatch::default(),
             timeout: TIMEOUT_DEFAULT,
             memory_bytes: MEMORY_BYTES_DEFAULT,
         }
@@ -97,21 +101,14 @@ pub(super) fn admission(
             return field(&name, format!("{other:?} is neither `enforce` nor `shadow`"));
         }
     };
-    let namespaces = match document.matches.namespaces {
-        None => Globs::all(),
-        Some(patterns) if patterns.is_empty() => {
-            return field(
-                &format!("{path}.admission.match.namespaces"),
-                "the list is empty, so that the plugin would never be asked: leave it out or write [\"*\"]",
-            );
-        }
-        Some(patterns) => Globs::new(patterns),
-    };
+    let load_timeout = document.load_timeout.map_or(LOAD_TIMEOUT_DEFAULT, |text| text.0);
+    check_between(&format!("{path}.admission.loadTimeout"), load_timeout, Duration::ZERO, LOAD_TIMEOUT_MAX)?;
     Ok(AdmissionRole {
         order: document.order.unwrap_or(ORDER_DEFAULT),
         failure_policy: document.failure_policy.unwrap_or_default(),
         mode,
-        namespaces,
+        load_timeout,
+        matches: matches::parse(document.matches, &format!("{path}.admission.match"))?,
         timeout: timeout(limits, TIMEOUT_DEFAULT, TIMEOUT_MAX, "an admission handler", path)?,
         memory_bytes: memory(limits, MEMORY_BYTES_DEFAULT, path)?,
     })

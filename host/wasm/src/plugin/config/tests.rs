@@ -1,6 +1,7 @@
 //! What the configuration may say, and how it is reported when it says something else.
 
 mod book;
+mod matches;
 
 use expect_test::{Expect, expect};
 
@@ -10,6 +11,7 @@ use witlet_egress::NetworkGrant;
 
 use super::values::{glob, parse_duration};
 use super::*;
+use crate::plugin::{Criteria, PodMatch};
 
 fn file(entries: &str) -> String {
     format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n{entries}")
@@ -49,7 +51,7 @@ pullCredentials: registry.json
 plugins:
   - name: no-latest-tag
     component: ./no-latest-tag.wasm
-    admission: {order: 7, failurePolicy: Reject, mode: shadow, match: {namespaces: ["team-*"]}}
+    admission: {order: 7, failurePolicy: Reject, mode: shadow, loadTimeout: 30s, match: {namespaces: ["team-*"]}}
     limits: {timeout: 500ms, memory: 32Mi}
     record: {max: 20}
     config: {allowedRegistries: ["registry.example.com"]}
@@ -70,11 +72,14 @@ plugins:
     let [secret] = &taken.secrets[..] else { panic!("{taken:?}") };
     assert_eq!((&*secret.name, &*secret.file), ("redis-password", std::path::Path::new("secrets/redis")));
     let [tag, redis, compose] = &taken.plugins[..] else { panic!("{taken:?}") };
+    let namespaces = Some(Globs::new(vec!["team-*".to_owned()]));
+    let criteria = Criteria { namespaces, ..Criteria::default() };
     let admission = AdmissionRole {
         order: 7,
         failure_policy: FailurePolicy::Reject,
         mode: AdmissionMode::Shadow,
-        namespaces: Globs::new(vec!["team-*".to_owned()]),
+        load_timeout: Duration::from_secs(30),
+        matches: PodMatch { criteria, ..PodMatch::default() },
         timeout: Duration::from_millis(500),
         memory_bytes: 32 << 20,
     };
@@ -117,7 +122,8 @@ fn an_entry_that_says_nothing_gets_the_defaults() {
             order: 100,
             failure_policy: FailurePolicy::Defer,
             mode: AdmissionMode::Enforce,
-            namespaces: Globs::all(),
+            load_timeout: Duration::from_secs(10),
+            matches: PodMatch::default(),
             timeout: Duration::from_millis(100),
             memory_bytes: 16 << 20,
         }),
@@ -227,6 +233,10 @@ fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
         (
             "- {name: a, component: a.wasm, admission: {match: {namespaces: []}}}",
             "plugins[0].admission.match.namespaces: the list is empty",
+        ),
+        (
+            "- {name: a, component: a.wasm, admission: {loadTimeout: 1h}}",
+            "plugins[0].admission.loadTimeout: 1h isn't between 0ms and 600s",
         ),
     ];
     all_reported(&cases);

@@ -10,11 +10,6 @@ use serde::de::{self, Deserializer};
 pub struct Globs(Vec<String>);
 
 impl Globs {
-    /// Matches everything.
-    pub fn all() -> Self {
-        Self(vec!["*".to_owned()])
-    }
-
     /// Of these patterns.
     pub fn new(patterns: Vec<String>) -> Self {
         Self(patterns)

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use crate::metrics::CallOutcome;
 use crate::plugin::config::{
-    ConfigError, GRANTS_MAX, PLUGINS_MAX, PluginConfiguration, SECRETS_MAX, Shipped, WARM_MAX, parse,
+    ConfigError, EXCLUSIONS_MAX, GRANTS_MAX, MATCH_ITEMS_MAX, PLUGINS_MAX, PluginConfiguration, SECRETS_MAX,
+    Shipped, WARM_MAX, parse,
 };
 use crate::record::RECORDS_MAX;
 use k8s_openapi::api::core::v1::Pod;
@@ -160,12 +161,14 @@ fn bounds_in_the_book_are_the_parsers() {
         ("secrets", format!("at most {SECRETS_MAX}")),
         ("plugins", format!("at most {PLUGINS_MAX}")),
         ("plugins[].instances.warm.max", format!("1 to {WARM_MAX}")),
+        ("plugins[].admission.match.exclude", format!("at most {EXCLUSIONS_MAX}")),
         ("plugins[].record.max", format!("1 to {RECORDS_MAX}")),
     ];
     for (field, words) in cases {
         assert!(row(field).contains(&words), "{field}: {words:?} isn't in {:?}", row(field));
     }
     assert!(text.contains(&format!("At most {GRANTS_MAX} of a kind")), "grants");
+    assert!(text.contains(&format!("has at most {MATCH_ITEMS_MAX} items")), "matches");
 }
 
 #[test]

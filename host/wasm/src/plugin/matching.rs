@@ -1,0 +1,243 @@
+//! Which pods an admission handler is asked about: decided by the pod, its source and the operation alone.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use k8s_openapi::api::core::v1::{Pod, PodSpec};
+use witlet_core::admission::preemption::is_own;
+use witlet_core::admission::{AdmissionRequest, Operation};
+use witlet_core::image::reference::ImageReference;
+use witlet_core::pod::SourceName;
+use witlet_core::pod::static_pod::CRITICAL_PRIORITY_MIN;
+
+use super::config::Globs;
+
+#[cfg(test)]
+mod tests;
+
+/// The namespace of pods that a cluster needs.
+pub(crate) const SYSTEM_NAMESPACE: &str = "kube-system";
+/// The priority classes of pods that a node or a cluster needs (Kubernetes documentation, "Pod Priority and Preemption").
+pub(crate) const SYSTEM_PRIORITY_CLASSES: [&str; 2] = ["system-node-critical", "system-cluster-critical"];
+/// The source whose pods aren't static.
+const API_SOURCE: &str = "api";
+/// The sources of static pods that are no plugin's.
+pub(crate) const STATIC_SOURCES: [&str; 2] = ["file", "http"];
+/// The service account of a pod that names none.
+const SERVICE_ACCOUNT_DEFAULT: &str = "default";
+/// The tag of an image that names neither tag nor digest.
+const TAG_DEFAULT: &str = "latest";
+
+/// Which pods an admission handler is asked about: `match:` of its entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodMatch {
+    /// Whether system pods are among them: those of the namespace `kube-system`, of a system priority, and static ones on a node
+    /// with an API server; but none that a plugin's source brings.
+    pub system_pods: bool,
+    /// What the pods are like.
+    pub criteria: Criteria,
+    /// Pods that meet one of these are left out.
+    pub exclude: Vec<Criteria>,
+}
+
+/// What a pod is like: all that is named must hold, and of each list one item.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Criteria {
+    /// `metadata.namespace`
+    pub namespaces: Option<Globs>,
+    /// `metadata.labels`
+    pub labels: Option<LabelSelector>,
+    /// Why admission is asked.
+    pub operations: Option<Vec<Operation>>,
+    /// `spec.priorityClassName`
+    pub priority_classes: Option<Globs>,
+    /// The source that brought the pod.
+    pub sources: Option<Globs>,
+    /// Namespace and name of the service account, with a slash between them.
+    pub service_accounts: Option<Globs>,
+    /// Full names of images: one of the pod's, and to leave a pod out all of them.
+    pub images: Option<Globs>,
+}
+
+/// A label selector with the semantics of Kubernetes (`metav1.LabelSelector`): all requirements must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelSelector {
+    /// Labels that the pod must have.
+    pub match_labels: BTreeMap<String, String>,
+    /// Further requirements.
+    pub match_expressions: Vec<LabelRequirement>,
+}
+
+/// One of `matchExpressions`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelRequirement {
+    /// The label's key.
+    pub key: String,
+    /// What must hold of the label.
+    pub operator: LabelOperator,
+    /// For `In` and `NotIn`.
+    pub values: Vec<String>,
+}
+
+/// What a requirement says of a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelOperator {
+    /// It has one of the values.
+    In,
+    /// It has none of the values, or isn't there.
+    NotIn,
+    /// It is there.
+    Exists,
+    /// It isn't there.
+    DoesNotExist,
+}
+
+/// How many images of a pod must be of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ImageQuantifier {
+    Any,
+    All,
+}
+
+impl PodMatch {
+    /// All pods: as the shipped handlers are asked.
+    pub(crate) fn all() -> Self {
+        Self { system_pods: true, ..Self::default() }
+    }
+
+    /// Whether the handler is asked about this pod.
+    pub(crate) fn matches(&self, subject: &MatchSubject) -> bool {
+        // A pod isn't left out because one image among others is of a pattern.
+        let excludes = |criteria: &Criteria| criteria.are_met(subject, ImageQuantifier::All);
+        (self.system_pods || !subject.is_system())
+            && self.criteria.are_met(subject, ImageQuantifier::Any)
+            && !self.exclude.iter().any(excludes)
+    }
+}
+
+impl Criteria {
+    fn are_met(&self, subject: &MatchSubject, quantifier: ImageQuantifier) -> bool {
+        let fits = |globs: &Option<Globs>, text: &str| globs.as_ref().is_none_or(|globs| globs.matches(text));
+        fits(&self.namespaces, subject.namespace())
+            && fits(&self.priority_classes, subject.priority_class())
+            && fits(&self.sources, subject.source.as_str())
+            && self.operations.as_ref().is_none_or(|operations| operations.contains(&subject.operation))
+            && self.labels.as_ref().is_none_or(|selector| selector.selects(&subject.pod))
+            && self.service_accounts.as_ref().is_none_or(|globs| globs.matches(&subject.service_account()))
+            && self.images.as_ref().is_none_or(|globs| subject.has_images(globs, quantifier))
+    }
+}
+
+impl LabelSelector {
+    fn selects(&self, pod: &Pod) -> bool {
+        let label = |key: &str| pod.metadata.labels.as_ref().and_then(|labels| labels.get(key));
+        self.match_labels.iter().all(|(key, value)| label(key) == Some(value))
+            && self.match_expressions.iter().all(|requirement| requirement.holds(label(&requirement.key)))
+    }
+}
+
+impl LabelRequirement {
+    fn holds(&self, label: Option<&String>) -> bool {
+        match self.operator {
+            LabelOperator::In => label.is_some_and(|label| self.values.contains(label)),
+            LabelOperator::NotIn => label.is_none_or(|label| !self.values.contains(label)),
+            LabelOperator::Exists => label.is_some(),
+            LabelOperator::DoesNotExist => label.is_none(),
+        }
+    }
+}
+
+/// A question about a pod, as far as it decides which handlers are asked.
+#[derive(Debug)]
+pub(crate) struct MatchSubject {
+    pod: Arc<Pod>,
+    source: SourceName,
+    operation: Operation,
+    /// Whether the node has an API server.
+    in_cluster: bool,
+    /// Full names of its images, made for the first handler that wants them.
+    images: OnceLock<Vec<String>>,
+}
+
+impl MatchSubject {
+    /// Of a question on a node that has an API server, or hasn't.
+    pub(crate) fn new(request: &AdmissionRequest, in_cluster: bool) -> Self {
+        Self {
+            pod: request.pod.clone(),
+            source: request.source.clone(),
+            operation: request.operation,
+            in_cluster,
+            images: OnceLock::new(),
+        }
+    }
+
+    /// The pod's namespace.
+    pub(crate) fn namespace(&self) -> &str {
+        self.pod.metadata.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// Whether a handler is asked about the pod only if it opts in. What a plugin's source brings never is one, whatever it says
+    /// of itself. Without an API server all pods are static, and being so sets none apart.
+    fn is_system(&self) -> bool {
+        let priority = self.spec().and_then(|spec| spec.priority);
+        let is_needed = self.namespace() == SYSTEM_NAMESPACE
+            || SYSTEM_PRIORITY_CLASSES.contains(&self.priority_class())
+            || priority.is_some_and(|priority| priority >= CRITICAL_PRIORITY_MIN)
+            || (self.in_cluster && self.source.as_str() != API_SOURCE);
+        is_needed && is_own(&self.source)
+    }
+
+    fn spec(&self) -> Option<&PodSpec> {
+        self.pod.spec.as_ref()
+    }
+
+    fn priority_class(&self) -> &str {
+        self.spec().and_then(|spec| spec.priority_class_name.as_deref()).unwrap_or_default()
+    }
+
+    fn service_account(&self) -> String {
+        let name = self.spec().and_then(|spec| spec.service_account_name.as_deref());
+        let name = name.filter(|name| !name.is_empty()).unwrap_or(SERVICE_ACCOUNT_DEFAULT);
+        format!("{}/{name}", self.namespace())
+    }
+
+    fn has_images(&self, globs: &Globs, quantifier: ImageQuantifier) -> bool {
+        let images = self.images.get_or_init(|| self.spec().map(image_names).unwrap_or_default());
+        let mut fits = images.iter().map(|image| globs.matches(image));
+        match quantifier {
+            ImageQuantifier::Any => fits.any(|fits| fits),
+            ImageQuantifier::All => !images.is_empty() && fits.all(|fits| fits),
+        }
+    }
+}
+
+/// Full names of the images of all containers and image volumes.
+fn image_names(spec: &PodSpec) -> Vec<String> {
+    let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
+    let containers = containers.filter_map(|container| container.image.as_deref());
+    let ephemeral = spec.ephemeral_containers.iter().flatten();
+    let ephemeral = ephemeral.filter_map(|container| container.image.as_deref());
+    let volumes = spec.volumes.iter().flatten().filter_map(|volume| volume.image.as_ref());
+    let volumes = volumes.filter_map(|image| image.reference.as_deref());
+    containers.chain(ephemeral).chain(volumes).map(full_image_name).collect()
+}
+
+/// With registry, folder, and tag or digest; as it stands if it is no reference of that kind.
+fn full_image_name(image: &str) -> String {
+    let Ok(reference) = ImageReference::parse(image) else { return image.to_owned() };
+    let mut name = reference.repository();
+    let tag = match (&reference.tag, &reference.digest) {
+        (Some(tag), _) => Some(tag.as_str()),
+        (None, None) => Some(TAG_DEFAULT),
+        (None, Some(_)) => None,
+    };
+    if let Some(tag) = tag {
+        name.push(':');
+        name.push_str(tag);
+    }
+    if let Some(digest) = &reference.digest {
+        name.push('@');
+        name.push_str(digest);
+    }
+    name
+}
