@@ -33,7 +33,7 @@ use crate::guest::{GuestServices, Secrets};
 use crate::limits::{EpochTicker, TickerError};
 use crate::metrics::Metrics;
 use crate::plugin::async_engine::AsyncHost;
-use crate::plugin::config::ConfigError;
+use crate::plugin::config::{ConfigError, SkippedEntry};
 use crate::plugin::{
     Builtin, CallError, Caller, HealthChange, Loader, LoaderParts, Plugin, PluginState, PluginStatus,
 };
@@ -192,6 +192,8 @@ pub(crate) struct Shared {
     plugins: RwLock<Arc<[Arc<Plugin>]>>,
     /// Why the newest content of the file isn't what runs.
     file_error: Mutex<Option<String>>,
+    /// Optional entries of the file that require what this host doesn't have.
+    skipped: Mutex<Vec<SkippedEntry>>,
     /// Why secrets can't be had, each in one sentence.
     secret_errors: Mutex<Vec<String>>,
     generation: watch::Sender<u64>,
@@ -228,6 +230,7 @@ impl PluginHost {
             secrets,
             plugins: RwLock::new(Arc::new([])),
             file_error: Mutex::default(),
+            skipped: Mutex::default(),
             secret_errors: Mutex::default(),
             generation: watch::Sender::new(0),
             metrics: Metrics::default(),
@@ -289,6 +292,11 @@ impl PluginHost {
     /// Why the newest content of the `--plugins` file isn't what runs; none if it is.
     pub fn file_error(&self) -> Option<String> {
         lock(&self.shared.file_error).clone()
+    }
+
+    /// Optional entries of the `--plugins` file that aren't used, because they require what this host doesn't have.
+    pub fn skipped(&self) -> Vec<SkippedEntry> {
+        lock(&self.shared.skipped).clone()
     }
 
     /// Whether there is a `--plugins` file.

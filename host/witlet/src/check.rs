@@ -101,6 +101,10 @@ async fn check_plugins(path: &Path, cache: &ComponentCacheArgs) -> Result<usize,
         let detail = plugin.detail.unwrap_or_default();
         print(&format!("{}: plugin {}: {}: {detail}\n", path.display(), plugin.name, plugin.state.as_str()))?;
     }
+    // Nothing is wrong with what other hosts of the fleet are to have.
+    for entry in host.skipped() {
+        print(&format!("{}: plugin {}: {entry}\n", path.display(), entry.name))?;
+    }
     for error in host.secret_errors() {
         findings += 1;
         print(&format!("{}: {error}\n", path.display()))?;

@@ -95,6 +95,7 @@ async fn dispatch(command: Command) -> ExitCode {
             other => done(other),
         },
         Command::Plugin(Plugin::Bench(args)) => done(plugin::bench::run(&args).await),
+        Command::Plugin(Plugin::Features { output }) => done(plugin::features::run(output)),
         Command::Plugin(Plugin::New(args)) => done(plugin::new::run(&args)),
         Command::Plugin(Plugin::List(args)) => match plugin::list::run(&args).await {
             Err(get::error::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),

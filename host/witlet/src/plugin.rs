@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod component;
+pub(crate) mod features;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod pull;

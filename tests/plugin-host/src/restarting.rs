@@ -17,6 +17,7 @@ claims!(
     a_component_that_does_not_load_at_the_start_is_replaced_by_its_last_good_copy,
     the_last_good_copy_of_an_entry_that_was_removed_is_not_loaded,
     a_damaged_last_good_set_is_no_set,
+    a_configuration_of_a_later_release_leaves_the_last_good_plugins_or_is_skipped_in_part,
     forty_broken_configurations_leave_what_runs,
 );
 
@@ -161,6 +162,27 @@ async fn a_damaged_last_good_set_is_no_set() {
             "{damage}: its policy decides"
         );
     }
+}
+
+async fn a_configuration_of_a_later_release_leaves_the_last_good_plugins_or_is_skipped_in_part() {
+    let folder = kept(&hostile("one", "reject", "")).await;
+    let later =
+        |more: &str| format!("- {{name: two, requires: [wings], {more}component: 'sky://two', wings: 2}}\n");
+    put(&folder, "plugins.yaml", configuration(&later("")));
+    let node = started(folder, &[]).await;
+    assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "the last good one decides");
+    let error = node.host.file_error().unwrap_or_default();
+    assert!(error.contains("plugins[0].requires[0]: this host has no feature \"wings\""), "{error}");
+    node.configure(&configuration(&(later("optional: true, ") + &hostile("one", "admit", ""))));
+    node.until("the file is taken", |node| node.host.problems().is_empty()).await;
+    assert_eq!(node.admit(pod("web")).await, Decision::Admit, "its other entry counts");
+    let names: Vec<String> = node.host.list().into_iter().map(|status| status.name).collect();
+    assert_eq!(names, ["one"]);
+    let skipped: Vec<String> =
+        node.host.skipped().iter().map(|entry| format!("{} {entry}", entry.name)).collect();
+    assert_eq!(skipped, ["two is skipped: this host has no feature wings"]);
+    let reasons = node.events.reasons();
+    assert_eq!(reasons.iter().filter(|reason| *reason == "PluginSkipped").count(), 1, "{reasons:?}");
 }
 
 /// Entries and files that may not be taken.

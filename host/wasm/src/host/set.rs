@@ -7,6 +7,7 @@ use witlet_core::event::EventType;
 
 use super::{Shared, lock, supervisor::LoadFailure};
 use crate::metrics::{LoadOutcome, RunningCode};
+use crate::plugin::config::SkippedEntry;
 use crate::plugin::{Code, KnownComponents, Loaded, Loading, Plugin, Spec};
 use crate::record::{About, PluginRecorder};
 
@@ -134,6 +135,15 @@ impl Shared {
     pub(super) fn set_file_error(&self, error: Option<String>) {
         self.metrics.set_configuration_refused(error.is_some());
         *lock(&self.file_error) = error;
+    }
+
+    /// Notes which optional entries this host can't have; each is reported once while the file has it.
+    pub(super) fn set_skipped(&self, skipped: Vec<SkippedEntry>) {
+        let before = std::mem::replace(&mut *lock(&self.skipped), skipped.clone());
+        for entry in skipped.iter().filter(|entry| !before.contains(entry)) {
+            tracing::info!(plugin = entry.name, lacks = entry.lacks.join(", "), "Skipped optional plugin");
+            self.record_event(&entry.name, EventType::Normal, "PluginSkipped", entry.to_string());
+        }
     }
 
     /// Notes that a version doesn't load; reported once for each reason.

@@ -214,8 +214,9 @@ impl Supervisor {
 
     /// Begins to make the set be what the file says.
     async fn want(&mut self, shared: &Arc<Shared>, taken: Taken) {
-        let Taken { text, configuration } = taken;
+        let Taken { text, mut configuration } = taken;
         self.text = text;
+        shared.set_skipped(std::mem::take(&mut configuration.skipped));
         let (desired, secrets) = self.sources.specs(configuration);
         self.desired = desired;
         self.secrets = secrets;

@@ -6,6 +6,8 @@
 mod component;
 mod conformance;
 mod document;
+mod features;
+mod file;
 mod grants;
 mod matches;
 mod roles;
@@ -14,6 +16,7 @@ mod values;
 pub(crate) use component::BUILTIN_SCHEME;
 pub use component::{ComponentSource, not_shipped};
 pub use conformance::{CONFORMANCE_KEYS_MAX, RequiredConformance};
+pub use features::{FEATURES, Feature, REQUIRES_MAX, SkippedEntry};
 pub use grants::{FileGrant, Grants, STATE_PATH};
 pub use matches::{EXCLUSIONS_MAX, MATCH_ITEMS_MAX};
 pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};
@@ -27,7 +30,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::record::RECORDS_MAX;
-use document::{EntryDocument, FileDocument, SecretDocument, WarmDocument};
+use document::{EntryDocument, SecretDocument, WarmDocument};
 
 /// `apiVersion` of the file.
 pub const API_VERSION: &str = "witlet.dev/v1alpha1";
@@ -167,6 +170,8 @@ pub struct PluginConfiguration {
     pub require_conformance: Option<RequiredConformance>,
     /// The plugins in the file's order.
     pub plugins: Vec<PluginEntry>,
+    /// Optional entries that require what this host doesn't have.
+    pub skipped: Vec<SkippedEntry>,
 }
 
 /// What the program itself has, which the file may name or mustn't.
@@ -193,10 +198,11 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
     if text.len() > FILE_BYTES_MAX {
         return Err(ConfigError::TooLarge);
     }
-    let document: FileDocument =
-        serde_saphyr::from_str(text).map_err(|error| ConfigError::Syntax { message: error.to_string() })?;
+    let skipped = features::check(text)?;
+    let document = file::parse(text, &skipped.places)?;
     check_equal("apiVersion", &document.api_version, API_VERSION)?;
     check_equal("kind", &document.kind, KIND)?;
+    check_count("requires", document.requires.len(), REQUIRES_MAX)?;
     check_count("plugins", document.plugins.len(), PLUGINS_MAX)?;
     check_count("secrets", document.secrets.len(), SECRETS_MAX)?;
     let secrets = secrets(document.secrets)?;
@@ -210,8 +216,8 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
     let mut names = BTreeSet::new();
     let mut probe_types = BTreeSet::new();
     let mut plugins = Vec::with_capacity(document.plugins.len());
-    for (index, plugin) in document.plugins.into_iter().enumerate() {
-        let path = format!("plugins[{index}]");
+    for (place, plugin) in document.plugins {
+        let path = format!("plugins[{place}]");
         check_new("name", &path, &plugin.name, shipped.reserved, "name", &mut names)?;
         let entry = entry(plugin, &path, &known)?;
         if let Some(probe) = &entry.probe {
@@ -220,7 +226,7 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
         }
         plugins.push(entry);
     }
-    Ok(PluginConfiguration { secrets, require_conformance, plugins })
+    Ok(PluginConfiguration { secrets, require_conformance, plugins, skipped: skipped.entries })
 }
 
 /// What an entry may refer to.
@@ -282,6 +288,7 @@ fn secrets(documents: Vec<SecretDocument>) -> Result<Vec<SecretEntry>, ConfigErr
 
 fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<PluginEntry, ConfigError> {
     check_name(&plugin.name, &format!("{path}.name"))?;
+    features::check_entry(&plugin.requires, plugin.optional, path)?;
     let component = component::parse(&plugin.component, plugin.pull_credentials.as_deref(), known, path)?;
     if let Some(report) = &plugin.conformance {
         conformance::check_entry(report, &component, known, path)?;

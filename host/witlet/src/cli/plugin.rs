@@ -276,6 +276,14 @@ pub(crate) enum Plugin {
     /// List the daemon's plugins: role, version, state, calls, errors, times, memory
     #[command(visible_alias = "ls", after_help = LIST_HELP)]
     List(PluginListArgs),
+    /// List the features that a PluginConfiguration may require of this release
+    #[command(after_help = "Example:
+  witlet plugin features -o json")]
+    Features {
+        /// Output format
+        #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+        output: OutputFormat,
+    },
     /// Show what is in a component: roles, versions, grants, imports, size, needs
     #[command(after_help = "Example:
   witlet plugin inspect no-latest-tag.wasm -o json")]

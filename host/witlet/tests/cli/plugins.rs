@@ -25,6 +25,39 @@ fn help_explains_the_columns_and_what_can_be_replayed() {
     assert!(replay.code == 0 && replay.out.contains("Exit codes") && replay.out.contains("record: {max: N}"));
 }
 
+#[test]
+fn features_are_listed_and_a_check_names_what_is_skipped() {
+    let features = witlet(&["plugin", "features"]);
+    assert_eq!(features.code, 0, "{}", features.err);
+    assert!(features.out.starts_with("NAME") && features.out.contains("system-pods"), "{}", features.out);
+    let listed: Value =
+        serde_json::from_str(&witlet(&["plugin", "features", "-o", "json"]).out).expect("it is JSON");
+    assert!(listed.as_array().is_some_and(|features| features[0]["name"] == "admission-0.1"), "{listed}");
+    let folder = scratch();
+    let file = |optional: &str| {
+        let text = format!(
+            "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n\
+             - {{name: later, requires: [wings], {optional}component: later.wasm, wings: 2}}\n"
+        );
+        write(folder.path(), "plugins.yaml", &text).display().to_string()
+    };
+    let refused = witlet(&["check", "--plugins", &file("")]);
+    assert_eq!(refused.code, 4, "{}{}", refused.out, refused.err);
+    assert!(
+        refused.out.contains("plugins[0].requires[0]: this host has no feature \"wings\""),
+        "{}",
+        refused.out
+    );
+    let skipped = witlet(&["check", "--plugins", &file("optional: true, ")]);
+    assert_eq!(skipped.code, 0, "{}{}", skipped.out, skipped.err);
+    assert!(
+        skipped.out.contains("plugin later: is skipped: this host has no feature wings")
+            && skipped.out.contains("ok, 0 plugins"),
+        "{}",
+        skipped.out
+    );
+}
+
 /// A question about a pod's operating system, as the shipped handler was asked.
 fn recorded(answer: &Value) -> Value {
     let [os] = witlet_plugins::ADMISSION

@@ -10,16 +10,16 @@ use witlet_core::admission::chain::FailurePolicy;
 
 use super::values::{BytesText, DurationText};
 
-/// The file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+/// The file, as `file.rs` reads it.
+#[derive(Default)]
 pub(super) struct FileDocument {
     /// `witlet.dev/v1alpha1`
     pub(super) api_version: String,
     /// `PluginConfiguration`
     pub(super) kind: String,
+    /// Features that a host must have to take the file; at most 32.
+    pub(super) requires: Vec<String>,
     /// Values that plugins may be granted by name; at most 64.
-    #[serde(default)]
     pub(super) secrets: Vec<SecretDocument>,
     /// Credentials for all components from registries whose entry has none of its own: a file in the form of a docker
     /// configuration. Default: the node's own credentials.
@@ -27,9 +27,8 @@ pub(super) struct FileDocument {
     /// Keeps components out that have no signed report of the conformance kit; what ships needs none. Default: none is asked
     /// for.
     pub(super) require_conformance: Option<RequireConformanceDocument>,
-    /// The plugins; at most 64. Names are unique, and none is a built-in's.
-    #[serde(default)]
-    pub(super) plugins: Vec<EntryDocument>,
+    /// The plugins with their places in the list; at most 64. Names are unique, and none is a built-in's.
+    pub(super) plugins: Vec<(usize, EntryDocument)>,
 }
 
 /// `requireConformance:`
@@ -66,6 +65,12 @@ pub(super) struct EntryDocument {
     /// Unique in the file: lower case letters, digits and `-`, at most 63. Logs, events and metrics carry it; a pod
     /// source's pods carry it as their source, and a probe type is called so unless `probe.type` says otherwise.
     pub(super) name: String,
+    /// Features that a host must have for this entry; at most 32. A host that lacks one refuses the file.
+    #[serde(default)]
+    pub(super) requires: Vec<String>,
+    /// Whether a host that lacks what `requires` names skips the entry instead, whatever else is in it. Default: false.
+    #[serde(default)]
+    pub(super) optional: bool,
     /// Where the component is: a path (relative to the configuration), `builtin:NAME` for one that is shipped and off, or
     /// `oci://HOST[:PORT]/REPOSITORY[:TAG]@sha256:DIGEST`. A file that changes is taken at once.
     pub(super) component: String,

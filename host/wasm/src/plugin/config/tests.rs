@@ -1,6 +1,7 @@
 //! What the configuration may say, and how it is reported when it says something else.
 
 mod book;
+mod features;
 mod matches;
 
 use expect_test::{Expect, expect};

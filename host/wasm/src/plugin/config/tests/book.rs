@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use crate::metrics::CallOutcome;
 use crate::plugin::config::{
-    ConfigError, EXCLUSIONS_MAX, GRANTS_MAX, MATCH_ITEMS_MAX, PLUGINS_MAX, PluginConfiguration, SECRETS_MAX,
-    Shipped, WARM_MAX, parse,
+    ConfigError, EXCLUSIONS_MAX, FEATURES, GRANTS_MAX, MATCH_ITEMS_MAX, PLUGINS_MAX, PluginConfiguration,
+    SECRETS_MAX, Shipped, WARM_MAX, parse,
 };
 use crate::record::RECORDS_MAX;
 use k8s_openapi::api::core::v1::Pod;
@@ -172,6 +172,17 @@ fn bounds_in_the_book_are_the_parsers() {
 }
 
 #[test]
+fn the_book_lists_every_feature_that_a_file_may_require() {
+    let text = read(&root().join("docs/src/features.md"));
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let books: Vec<(&str, &str)> =
+        rows.map(|(name, rest)| (name, rest.trim_end().trim_end_matches('|').trim_end())).collect();
+    let hosts: Vec<(&str, &str)> =
+        FEATURES.iter().map(|feature| (feature.name, feature.description)).collect();
+    assert_eq!(books, hosts);
+}
+
+#[test]
 fn every_outcome_of_a_call_is_explained() {
     let text = read(&root().join("docs/src/watching.md"));
     let missing: Vec<String> = CallOutcome::ALL
@@ -218,7 +229,10 @@ fn metrics_and_events_of_the_book_are_the_programs() {
 #[test]
 fn the_parsers_fields_are_found_by_asking_it() {
     let top = known_at(&[]).expect("the file is a map");
-    assert_eq!(top, ["apiVersion", "kind", "secrets", "pullCredentials", "requireConformance", "plugins"]);
+    assert_eq!(
+        top,
+        ["apiVersion", "kind", "requires", "secrets", "pullCredentials", "requireConformance", "plugins"]
+    );
     assert_eq!(known_at(&["kind".to_owned()]), None, "a text has no fields");
     let config: Vec<String> = ["plugins[]", "config"].map(str::to_owned).into();
     assert_eq!(known_at(&config), None, "what a plugin takes is its own");
