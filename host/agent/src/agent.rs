@@ -25,7 +25,7 @@ use witlet_ports::{
 };
 
 use crate::cache::PodCache;
-use crate::cgroups::CgroupManager;
+use crate::cgroups::{CgroupManager, CgroupMetrics};
 use crate::checkpoints;
 use crate::container_logs::LogKeeper;
 use crate::event_log::EventLog;
@@ -110,6 +110,7 @@ pub struct Agent {
     statuses: Arc<PodStatusStore>,
     image_gc: ImageGc,
     image_requests: ImageGcRequests,
+    cgroup_metrics: Arc<CgroupMetrics>,
 }
 
 /// Shows what the agent does. Cheap to clone; outlives the agent.
@@ -117,6 +118,7 @@ pub struct Agent {
 pub struct AgentHandle {
     statuses: Arc<PodStatusStore>,
     image_gc: ImageGc,
+    cgroup_metrics: Arc<CgroupMetrics>,
 }
 
 impl AgentHandle {
@@ -148,7 +150,11 @@ impl AgentView for AgentHandle {
     }
 
     fn stats(&self) -> AgentStats {
-        AgentStats { images_removed: self.image_gc.removals(), ..self.statuses.stats() }
+        AgentStats {
+            images_removed: self.image_gc.removals(),
+            cgroups: self.cgroup_metrics.stats(),
+            ..self.statuses.stats()
+        }
     }
 
     fn thresholds(&self) -> Vec<ThresholdState> {
@@ -161,8 +167,13 @@ impl Agent {
     pub fn new(ports: Ports, settings: AgentSettings) -> (Self, AgentHandle) {
         let statuses = Arc::new(PodStatusStore::new(ports.events.clone(), ports.statuses.clone()));
         let (image_gc, requests) = ImageGc::channel();
-        let handle = AgentHandle { statuses: statuses.clone(), image_gc: image_gc.clone() };
-        (Self { ports, settings, statuses, image_gc, image_requests: requests }, handle)
+        let cgroup_metrics = Arc::<CgroupMetrics>::default();
+        let handle = AgentHandle {
+            statuses: statuses.clone(),
+            image_gc: image_gc.clone(),
+            cgroup_metrics: cgroup_metrics.clone(),
+        };
+        (Self { ports, settings, statuses, image_gc, image_requests: requests, cgroup_metrics }, handle)
     }
 
     /// Runs until `stop` is cancelled. Pods survive it, unless the configuration has them end with it. Nothing that
@@ -175,7 +186,7 @@ impl Agent {
         reason = "puts the agent together: a line for each part, and no decision"
     )]
     pub async fn run(self, stop: CancellationToken) -> Result<(), AgentError> {
-        let Self { ports, settings, statuses, image_gc: images, image_requests } = self;
+        let Self { ports, settings, statuses, image_gc: images, image_requests, cgroup_metrics } = self;
         let loaded = checkpoints::load(&*ports.state, &*ports.files, &*ports.events, &settings).await?;
         // Also cancelled when a part ends that shouldn't.
         let stop = stop.child_token();
@@ -213,6 +224,7 @@ impl Agent {
             ports.runtime.info.clone(),
             node.clone(),
             ports.events.clone(),
+            cgroup_metrics,
         ));
         keep_cgroups(cgroups.clone(), &mut tasks, &serves);
         let verification = settings.image_verification.clone();

@@ -1,6 +1,7 @@
 //! The container manager: the cgroup of all pods, the tiers of classes, and limits of the system's own cgroups (upstream:
 //! `cm/container_manager_linux.go`, `cm/qos_container_manager_linux.go`, `cm/node_container_manager_linux.go`).
 
+mod metrics;
 mod node;
 mod system;
 #[cfg(test)]
@@ -12,6 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
+pub(crate) use metrics::CgroupMetrics;
+use metrics::MeasuredCgroups;
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
@@ -182,6 +185,7 @@ pub(crate) struct CgroupManager {
     events: Arc<dyn EventSink>,
     state: watch::Sender<CgroupState>,
     active: Mutex<BTreeMap<PodUid, TierPod>>,
+    metrics: Arc<CgroupMetrics>,
     /// One update of the tiers at a time, so that an older one never replaces a newer one.
     updating: tokio::sync::Mutex<()>,
 }
@@ -193,7 +197,10 @@ impl CgroupManager {
         runtime: Arc<dyn RuntimeInfo>,
         node: watch::Receiver<Arc<NodeFacts>>,
         events: Arc<dyn EventSink>,
+        metrics: Arc<CgroupMetrics>,
     ) -> Self {
+        let version = drivers.cgroupfs.as_ref().or(drivers.systemd.as_ref()).map(|any| any.facts().version);
+        metrics.update(|stats| stats.version = version);
         let state = match settings.mode {
             CgroupMode::Kept => CgroupState::Starting,
             CgroupMode::Off => CgroupState::Off,
@@ -201,7 +208,7 @@ impl CgroupManager {
         };
         let (state, active, updating) =
             (watch::Sender::new(state), Mutex::default(), tokio::sync::Mutex::default());
-        Self { settings, drivers, runtime, node, events, state, active, updating }
+        Self { settings, drivers, runtime, node, events, state, active, metrics, updating }
     }
 
     /// Makes what has to be there before any pod, then keeps it as it should be until `stop`.
@@ -247,6 +254,7 @@ impl CgroupManager {
     async fn start(&self) -> Result<Arc<Kept>, CgroupStartError> {
         let driver = self.driver().await;
         let port = self.drivers.of(driver).ok_or(CgroupStartError::Controllers(CgroupError::NoMounts))?;
+        let port = Arc::new(MeasuredCgroups { driver: port, metrics: self.metrics.clone() });
         let layout = CgroupLayout::new(driver, &self.settings.root);
         let kept = Arc::new(Kept { layout, port });
         self.set_up_node(&kept).await?;
@@ -258,7 +266,10 @@ impl CgroupManager {
     async fn driver(&self) -> CgroupDriver {
         loop {
             match self.runtime.cgroup_driver().await {
-                Ok(said) => return said.or(self.settings.driver).unwrap_or(CgroupDriver::Cgroupfs),
+                Ok(said) => {
+                    self.metrics.update(|stats| stats.runtime_names_no_driver = said.is_none());
+                    return said.or(self.settings.driver).unwrap_or(CgroupDriver::Cgroupfs);
+                }
                 Err(error) => {
                     let error = one_line(&error);
                     tracing::debug!(error, "Failed to read the cgroup driver from the runtime, retrying");

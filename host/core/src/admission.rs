@@ -104,6 +104,8 @@ pub enum Decision {
     Preempt {
         /// Pods of `other_pods`; not empty.
         victims: Vec<PodUid>,
+        /// The first resource that lacks.
+        resource: String,
         /// What lacks, in one sentence.
         message: String,
     },

@@ -20,7 +20,7 @@ pub use convert::{
 };
 pub use layout::{CgroupLayout, KUBEPODS, first_tier_resources, tier_configs};
 pub(crate) use memory::MEMORY_LOW;
-pub use memory::{MEMORY_MIN, MemoryQos, MemoryReservation, QosReserved, TierMemory, percentage};
+pub use memory::{KeptMemory, MEMORY_MIN, MemoryQos, MemoryReservation, QosReserved, TierMemory, percentage};
 pub use name::{CgroupName, InvalidPart};
 pub use ownership::{PodCgroupAction, pod_cgroup_action};
 pub use resources::{CpuQuotaPolicy, ResourceConfig, existing_resources, node_resources, pod_resources};

@@ -10,6 +10,7 @@ mod cgroups;
 mod clock;
 mod components;
 mod credentials;
+mod durations;
 mod events;
 mod files;
 mod host;
@@ -37,6 +38,7 @@ pub use components::{
     ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,
 };
 pub use credentials::{CredentialsError, ImageCredentials, PullRecords};
+pub use durations::DurationHistogram;
 pub use events::EventSink;
 pub use files::{ContainerFiles, ContainerLogs, FilesError, PodFiles, RotateError, StateStore};
 pub use host::HostFiles;
@@ -55,5 +57,8 @@ pub use sources::{
 pub use stats::{ContainerStats, RuntimeStats, StorageMeter};
 pub use statuses::{NoStatuses, PodReport, StatusSink};
 pub use streaming::{StreamOptions, Streaming};
-pub use view::{AgentStats, AgentView, ImageRemovals, ProbeCounts, ProbeTotals, RecordedEvent};
+pub use view::{
+    ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, ImageRemovals, ProbeCounts, ProbeTotals,
+    RecordedEvent,
+};
 pub use volumes::{VolumeError, Volumes};

@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
+use witlet_core::cgroup::{CgroupVersion, KeptMemory};
 use witlet_core::event::Event;
 use witlet_core::eviction::ThresholdState;
 use witlet_core::pod::PodFullName;
+
+use crate::durations::DurationHistogram;
 
 /// An event as the agent remembers it: repeats are counted, not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,12 +71,53 @@ pub struct AgentStats {
     pub probes: ProbeTotals,
     /// Pods that admission refused since the agent began, by reason; reasons beyond a bounded number count as `Other`.
     pub rejections: BTreeMap<String, u64>,
-    /// Pods that were ended since the agent began to make room for a critical one.
-    pub preempted: u64,
+    /// Pods that were ended since the agent began to make room for a critical one, by the first resource that it lacked; resources beyond a
+    /// bounded number count as `Other` (upstream: `kubelet_preemptions`).
+    pub preemptions: BTreeMap<String, u64>,
+    /// Pods that admission handlers see as the node's (upstream: `kubelet_active_pods`).
+    pub active_pods: ActivePods,
     /// Pods that were evicted since the agent began, by signal (upstream: `kubelet_evictions`).
     pub evictions: BTreeMap<&'static str, u64>,
+    /// How old the figures were for which pods were evicted, by signal (upstream: `kubelet_eviction_stats_age_seconds`).
+    pub eviction_stats_ages: BTreeMap<&'static str, DurationHistogram>,
+    /// What the agent does with cgroups.
+    pub cgroups: CgroupStats,
     /// Images that the image garbage collection removed since the agent began.
     pub images_removed: ImageRemovals,
+}
+
+/// Pods that were admitted and haven't ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ActivePods {
+    /// Of the API server.
+    pub of_api_server: u64,
+    /// Of every other source.
+    pub of_node: u64,
+}
+
+/// What the agent does with cgroups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CgroupStats {
+    /// The kernel's; none where there are no cgroups (upstream: `kubelet_cgroup_version`).
+    pub version: Option<CgroupVersion>,
+    /// How long making, setting and removing cgroups took (upstream: `kubelet_cgroup_manager_duration_seconds`).
+    pub durations: CgroupDurations,
+    /// Memory that classes are kept, in bytes; none without the gate `MemoryQoS`, or on version 1 (upstream:
+    /// `kubelet_memory_qos_node_memory_min_bytes` and `_low_bytes`).
+    pub kept_memory: Option<KeptMemory>,
+    /// The runtime doesn't say which driver it uses, which later releases need (upstream: `kubelet_cri_losing_support`).
+    pub runtime_names_no_driver: bool,
+}
+
+/// By what was done, whether it succeeded or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CgroupDurations {
+    /// Cgroups were made.
+    pub create: DurationHistogram,
+    /// Cgroups were set.
+    pub update: DurationHistogram,
+    /// Cgroups were removed.
+    pub destroy: DurationHistogram,
 }
 
 /// Removed images by reason.

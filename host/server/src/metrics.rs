@@ -10,12 +10,19 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
-use witlet_ports::{AgentStats, AgentView, ImageRemovals, ProbeTotals};
+use witlet_core::cgroup::CgroupVersion;
+use witlet_ports::{
+    ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, DurationHistogram, ImageRemovals,
+    ProbeTotals,
+};
 
 /// The form of the answer (OpenMetrics 1.0, which Prometheus reads).
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// The largest answer; 16 plugins have 20 KB.
 const METRICS_BYTES_MAX: usize = 16 << 20;
+
+/// A kubelet of this version doesn't run on a runtime that has no `RuntimeConfig` (upstream: `getCgroupDriverFromCRI`).
+const NAMED_DRIVER_SINCE: &str = "1.37.0";
 
 /// All numbers of this process: a server of them has a clone.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +117,11 @@ impl Collector for OfAgent {
         )?;
         unread(&mut encoder, &stats)?;
         probes(&mut encoder, &stats.probes)?;
-        refusals(&mut encoder, &stats)
+        refusals(&mut encoder, &stats)?;
+        evictions(&mut encoder, &stats)?;
+        images(&mut encoder, &stats.images_removed)?;
+        active_pods(&mut encoder, stats.active_pods)?;
+        cgroups(&mut encoder, &stats.cgroups)
     }
 }
 
@@ -153,6 +164,18 @@ fn refusals(encoder: &mut DescriptorEncoder<'_>, stats: &AgentStats) -> fmt::Res
             .encode_family(&[("reason", reason.as_str())])?
             .encode_counter::<NoLabelSet, _, f64>(count, None)?;
     }
+    let help = "Pods that were ended to make room for a critical one, by the first resource that it lacked";
+    let mut family = encoder.encode_descriptor("kubelet_preemptions", help, None, MetricType::Counter)?;
+    for (resource, count) in &stats.preemptions {
+        family
+            .encode_family(&[("preemption_signal", resource.as_str())])?
+            .encode_counter::<NoLabelSet, _, f64>(count, None)?;
+    }
+    Ok(())
+}
+
+/// Under upstream's names.
+fn evictions(encoder: &mut DescriptorEncoder<'_>, stats: &AgentStats) -> fmt::Result {
     let help = "Pods that were evicted, by signal";
     let mut family = encoder.encode_descriptor("kubelet_evictions", help, None, MetricType::Counter)?;
     for (signal, count) in &stats.evictions {
@@ -160,11 +183,73 @@ fn refusals(encoder: &mut DescriptorEncoder<'_>, stats: &AgentStats) -> fmt::Res
             .encode_family(&[("eviction_signal", *signal)])?
             .encode_counter::<NoLabelSet, _, f64>(count, None)?;
     }
-    let help = "Pods that were ended to make room for a critical one";
-    encoder
-        .encode_descriptor("kubelet_preemptions", help, None, MetricType::Counter)?
-        .encode_counter::<NoLabelSet, _, f64>(&stats.preempted, None)?;
-    images(encoder, &stats.images_removed)
+    let ages = stats.eviction_stats_ages.iter().map(|(signal, ages)| (*signal, ages));
+    let help = "How old the figures were for which pods were evicted, by signal";
+    histograms(encoder, "kubelet_eviction_stats_age_seconds", help, "eviction_signal", ages)
+}
+
+/// Under upstream's name.
+fn active_pods(encoder: &mut DescriptorEncoder<'_>, pods: ActivePods) -> fmt::Result {
+    let help = "Pods that admission handlers see as the node's; static are those that no API server brought";
+    let mut family = encoder.encode_descriptor("kubelet_active_pods", help, None, MetricType::Gauge)?;
+    for (is_static, count) in [("", pods.of_api_server), ("true", pods.of_node)] {
+        family.encode_family(&[("static", is_static)])?.encode_gauge(&count)?;
+    }
+    Ok(())
+}
+
+/// Under upstream's names. What isn't known, or has no meaning here, isn't there.
+fn cgroups(encoder: &mut DescriptorEncoder<'_>, stats: &CgroupStats) -> fmt::Result {
+    let mut gauge = |name: &str, help: &str, value: Option<i64>| match value {
+        Some(value) => encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&value),
+        None => Ok(()),
+    };
+    let version = stats.version.map(|version| match version {
+        CgroupVersion::V1 => 1,
+        CgroupVersion::V2 => 2,
+    });
+    gauge("kubelet_cgroup_version", "The version of the node's cgroups", version)?;
+    gauge(
+        "kubelet_memory_qos_node_memory_min_bytes",
+        "Memory that Guaranteed pods are kept under all circumstances",
+        stats.kept_memory.map(|kept| kept.guaranteed),
+    )?;
+    gauge(
+        "kubelet_memory_qos_node_memory_low_bytes",
+        "Memory that Burstable pods are kept as long as others have some to give",
+        stats.kept_memory.map(|kept| kept.burstable),
+    )?;
+    if stats.runtime_names_no_driver {
+        let help =
+            "1 if the runtime doesn't name its cgroup driver, which kubelets from this version on need";
+        let name = "kubelet_cri_losing_support";
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        family.encode_family(&[("version", NAMED_DRIVER_SINCE)])?.encode_gauge(&1_u64)?;
+    }
+    let CgroupDurations { create, update, destroy } = &stats.durations;
+    let durations = [("create", create), ("update", update), ("destroy", destroy)];
+    let done = durations.into_iter().filter(|(_, durations)| durations.count() > 0);
+    let help = "How long making, setting and removing cgroups took";
+    histograms(encoder, "kubelet_cgroup_manager_duration_seconds", help, "operation_type", done)
+}
+
+/// One histogram for each value of the label.
+fn histograms<'a>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    label: &str,
+    of: impl Iterator<Item = (&'a str, &'a DurationHistogram)>,
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+    for (value, histogram) in of {
+        let buckets: Vec<(f64, u64)> = histogram.buckets().collect();
+        let (sum, count) = (histogram.sum().as_secs_f64(), histogram.count());
+        family
+            .encode_family(&[(label, value)])?
+            .encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+    }
+    Ok(())
 }
 
 /// Under upstream's name. A reason that no image was removed for isn't there.

@@ -6,7 +6,7 @@ use witlet_core::container::spec::SwapBehavior;
 use witlet_core::node::allocatable::Enforcement;
 use witlet_core::node::tunables::TunablePolicy;
 use witlet_core::runtime::CgroupDriver;
-use witlet_ports::CgroupError;
+use witlet_ports::{AgentView, CgroupError};
 use witlet_testkit::{FakeCgroups, FakeNode};
 
 use crate::support::{bound_pod, condition, node, orders, pass, pod_with_uid};
@@ -176,6 +176,9 @@ async fn memory_is_kept_for_pods_and_their_classes_on_version_2() {
         assert_eq!(file("/kubepods", "memory.min"), expected, "{version:?}");
         assert_eq!(file("/kubepods/burstable", "memory.low"), expected, "{version:?}");
         assert_eq!(file("/kubepods/burstable/poduid-b", "memory.low"), expected, "{version:?}");
+        let kept = node.agent().stats().cgroups.kept_memory;
+        let kept = kept.map(|kept| (kept.guaranteed, kept.burstable.to_string()));
+        assert_eq!(kept, expected.map(|bytes| (0, bytes)), "{version:?}");
     }
 }
 

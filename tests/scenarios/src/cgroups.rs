@@ -3,7 +3,7 @@
 use expect_test::expect;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
-use witlet_core::cgroup::ResourceConfig;
+use witlet_core::cgroup::{CgroupVersion, ResourceConfig};
 use witlet_core::event::EventObject;
 use witlet_core::node::allocatable::Enforcement;
 use witlet_core::runtime::labels;
@@ -120,11 +120,18 @@ async fn each_class_has_its_place_before_the_sandbox_and_nothing_is_left_at_the_
     assert_eq!(shares("/kubepods/burstable"), Some(256), "what its pod asks for");
     assert_eq!(shares("/kubepods/besteffort/poduid-e"), Some(2));
     orders(&node);
+    let stats = node.agent().stats();
+    assert_eq!((stats.active_pods.of_api_server, stats.active_pods.of_node), (0, 3));
+    assert_eq!(stats.cgroups.durations.create.count(), 6, "kubepods, two classes, three pods");
+    assert_eq!(stats.cgroups.durations.destroy.count(), 0);
+    assert_eq!((stats.cgroups.version, stats.cgroups.kept_memory), (Some(CgroupVersion::V1), None));
     for name in ["g", "b", "e"] {
         node.source.remove(name);
     }
     pass(60.0).await;
     assert_eq!(pods_in(&node), [""; 0]);
+    let stats = node.agent().stats();
+    assert_eq!((stats.active_pods.of_node, stats.cgroups.durations.destroy.count()), (0, 3));
     assert_eq!(shares("/kubepods/burstable"), Some(2), "no pod asks for anything");
 }
 

@@ -8,7 +8,7 @@ use witlet_core::event::EventObject;
 use witlet_core::eviction::{EvictionConfig, Filesystems, ThresholdConfig};
 use witlet_core::node::conditions;
 use witlet_core::stats::{ContainerUsage, FsUsage, LocalStorage};
-use witlet_ports::{AgentView, Left};
+use witlet_ports::{ActivePods, AgentView, Left};
 use witlet_testkit::{Behaviour, FakeImage, FakeNode};
 
 use crate::support::{bound_pod, condition, events, from_spec, node, orders, pass, status, status_of};
@@ -129,7 +129,12 @@ async fn a_memory_bomb_ends_and_its_neighbours_go_on() {
     pass(30.0).await;
     assert_eq!(pressures(&node), [""; 0]);
     assert!(status(&node, "tame").starts_with("Running app: running, 0"), "{}", status(&node, "tame"));
-    assert_eq!(node.agent().stats().evictions.into_iter().collect::<Vec<_>>(), [("memory.available", 1)]);
+    let stats = node.agent().stats();
+    assert_eq!(stats.evictions.into_iter().collect::<Vec<_>>(), [("memory.available", 1)]);
+    let ages = stats.eviction_stats_ages.into_iter().map(|(signal, ages)| (signal, ages.count()));
+    assert_eq!(ages.collect::<Vec<_>>(), [("memory.available", 1)]);
+    let ActivePods { of_api_server, of_node } = stats.active_pods;
+    assert_eq!((of_api_server, of_node), (1, 0), "the one that ended isn't active");
     // Neither comes back.
     assert!(events(&node, "bomb").matches("Started ×1").count() == 1);
 }

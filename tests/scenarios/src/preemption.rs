@@ -71,7 +71,7 @@ async fn a_modest_pod_ends_within_its_own_grace_and_the_critical_one_takes_its_p
         Killing ×1 Stopping container app
     "#]].assert_eq(&events(&node, "big"));
     assert!(events(&node, "vital").starts_with("Blocked ×3 Preempting: "), "{}", events(&node, "vital"));
-    assert_eq!(node.agent().stats().preempted, 1);
+    assert_eq!(node.agent().stats().preemptions, [("cpu".to_owned(), 1)].into());
     // It doesn't come back, whatever its source says of it.
     let mut edited = modest("big", "3", 20);
     edited.metadata.labels.get_or_insert_default().insert("edited".to_owned(), "yes".to_owned());
@@ -126,7 +126,7 @@ async fn no_one_is_ended_where_that_doesnt_suffice() {
         status(&node, "second")
     );
     assert!(status(&node, "small").starts_with("Running"), "{}", status(&node, "small"));
-    assert_eq!(node.agent().stats().preempted, 0);
+    assert!(node.agent().stats().preemptions.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

@@ -213,7 +213,11 @@ async fn a_change_while_a_pod_is_asked_for_isnt_lost_on_it() {
 
 #[tokio::test(start_paused = true)]
 async fn others_are_ended_for_a_pod_only_in_the_world_that_it_was_asked_for_in() {
-    let preempt = || Decision::Preempt { victims: vec![PodUid::from("victim")], message: String::new() };
+    let preempt = || Decision::Preempt {
+        victims: vec![PodUid::from("victim")],
+        resource: "cpu".to_owned(),
+        message: String::new(),
+    };
     let mut rig = QueueRig::new();
     rig.add("a", 1);
     rig.add("b", 2);

@@ -41,8 +41,8 @@ impl Clock for NoTime {
 pub(crate) fn no_cgroups() -> Arc<CgroupManager> {
     let (_, node) = watch::channel(Arc::default());
     let events = Arc::new(EventLog::new(Arc::new(NoTime)));
-    let settings = CgroupSettings::default();
-    Arc::new(CgroupManager::new(settings, CgroupDrivers::default(), Arc::new(Silent), node, events))
+    let (settings, drivers, metrics) = (CgroupSettings::default(), CgroupDrivers::default(), Arc::default());
+    Arc::new(CgroupManager::new(settings, drivers, Arc::new(Silent), node, events, metrics))
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ impl CgroupManager {
         let _turn = self.updating.lock().await;
         let pods: Vec<TierPod> = self.active().values().copied().collect();
         let memory = self.tier_memory(&kept);
+        self.metrics.update(|stats| stats.kept_memory = memory.kept(&pods));
         let mut configs = tier_configs(&pods, &kept.port.facts().hugepage_sizes, memory);
         let Err(error) = set(&kept, &configs).await else { return };
         // A class that uses more than it is to have keeps what it uses.

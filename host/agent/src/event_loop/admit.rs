@@ -1,5 +1,6 @@
 //! Admission as the loop sees it: who is asked for, and what a verdict brings.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,10 +19,10 @@ use crate::checkpoints::give_ids;
 use crate::executor::events::PodEvents;
 use crate::inputs::Event;
 
-/// So many reasons of refusals are counted each on their own, for plugins can make up any.
-const REJECTION_REASONS_MAX: usize = 64;
+/// So many words of handlers are counted each on their own (reasons of refusals, resources), for plugins can make up any.
+const COUNTED_WORDS_MAX: usize = 64;
 /// What all others count as, as upstream has it.
-const OTHER_REASON: &str = "Other";
+const OTHER: &str = "Other";
 /// A pod whose judging panicked is asked for again after this.
 const RETRY_AFTER_PANIC: Duration = Duration::from_secs(10);
 
@@ -128,7 +129,9 @@ impl EventLoop {
         match decision {
             Decision::Admit => self.admit(&uid, &pod),
             Decision::Reject { reason, message } => self.reject(&uid, &pod, &reason, &message),
-            Decision::Preempt { victims, message } => self.preempt(&uid, &victims, &message),
+            Decision::Preempt { victims, resource, message } => {
+                self.preempt(&uid, &victims, &resource, &message);
+            }
             Decision::Defer { reason, message, .. } => {
                 if reason != preemption::REASON {
                     self.advance(&uid, LifeEvent::RoomSettled);
@@ -155,7 +158,7 @@ impl EventLoop {
     fn reject(&mut self, uid: &PodUid, pod: &Pod, reason: &str, message: &str) {
         let full_name = PodFullName::of(pod);
         PodEvents::new(&*self.outside.events, &full_name, uid).warning(reason, message);
-        self.count_rejection(reason);
+        *count_of(&mut self.stats.rejections, reason) += 1;
         self.set_pending(uid, None);
         let (last, now) = (self.outside.statuses.status(uid), self.outside.clock.now());
         if self.has_worker(uid) {
@@ -202,13 +205,6 @@ impl EventLoop {
         }
     }
 
-    fn count_rejection(&mut self, reason: &str) {
-        let counts = &mut self.stats.rejections;
-        let is_kept = counts.contains_key(reason) || counts.len() < REJECTION_REASONS_MAX;
-        let reason = if is_kept { reason } else { OTHER_REASON };
-        *counts.entry(reason.to_owned()).or_default() += 1;
-    }
-
     /// Shows that the pod waits.
     pub(super) fn show_blocked(&mut self, uid: &PodUid, reason: &str, message: &str) {
         let is_alive = self.is_in_runtime(uid);
@@ -229,4 +225,10 @@ impl EventLoop {
         }
         self.advance(uid, LifeEvent::Deferred { is_alive });
     }
+}
+
+/// The count of a handler's word, of which a bounded number is kept.
+pub(super) fn count_of<'a>(counts: &'a mut BTreeMap<String, u64>, word: &str) -> &'a mut u64 {
+    let is_kept = counts.contains_key(word) || counts.len() < COUNTED_WORDS_MAX;
+    counts.entry(if is_kept { word } else { OTHER }.to_owned()).or_default()
 }

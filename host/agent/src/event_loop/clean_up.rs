@@ -10,8 +10,10 @@ use witlet_core::pod::clean_up::{
     CleanUp, CleanUpInput, Effect, PodFacts, Retained, SourcesRead, clean_up, logs_of,
 };
 use witlet_core::pod::lifecycle::Event as LifeEvent;
+use witlet_core::pod::static_pod::is_static;
 use witlet_core::pod::worker::GRACE_SECONDS_MIN;
 use witlet_core::runtime::{ContainerId, ContainerRunState};
+use witlet_ports::ActivePods;
 
 use super::EventLoop;
 use super::record::PodRecord;
@@ -25,6 +27,21 @@ impl EventLoop {
         tracing::debug!("SyncLoop (housekeeping)");
         self.clean_up();
         self.show_rejected();
+        self.count_active_pods();
+    }
+
+    /// Counts the pods that handlers see as the node's (upstream: `splitPodsByStatic` of the active ones).
+    fn count_active_pods(&mut self) {
+        let active = self.pods.values().filter(|record| record.life.counts());
+        let mut counts = ActivePods::default();
+        for sourced in active.filter_map(|record| record.sourced.as_ref()) {
+            if is_static(&sourced.pod) {
+                counts.of_node += 1;
+            } else {
+                counts.of_api_server += 1;
+            }
+        }
+        self.stats.active_pods = counts;
     }
 
     pub(super) fn cleaned_up(&mut self) {

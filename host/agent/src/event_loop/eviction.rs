@@ -2,6 +2,7 @@
 //! decision (`crate::eviction`). How a pod was evicted is saved before it ends, so that a restarted agent goes on with it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use witlet_core::admission::preemption::is_own;
@@ -52,11 +53,18 @@ impl EventLoop {
     }
 
     fn evict(&mut self, eviction: Eviction) {
-        let Eviction { uid, grace_seconds, message, annotations, signal, is_disrupted, .. } = eviction;
+        let Eviction { uid, grace_seconds, message, annotations, signal, is_disrupted, measured, .. } =
+            eviction;
         let condition_message = is_disrupted.then(|| message.clone());
         let end = NodeEnd { reason: REASON.to_owned(), message, condition_message };
         if self.end_by_node(&uid, &end, &annotations, Some(grace_seconds)) {
             *self.stats.evictions.entry(signal).or_default() += 1;
+            let now = self.outside.clock.now();
+            for (signal, at) in measured {
+                // A clock that was set back makes nothing older.
+                let age = Duration::try_from(now.duration_since(at)).unwrap_or_default();
+                self.stats.eviction_stats_ages.entry(signal).or_default().observe(age);
+            }
         }
     }
 

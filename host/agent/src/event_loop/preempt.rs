@@ -10,6 +10,7 @@ use witlet_core::pod::lifecycle::Event as LifeEvent;
 use witlet_core::status::{self, NodeEnd};
 
 use super::EventLoop;
+use super::admit::count_of;
 
 impl EventLoop {
     /// All pods as they stand to a decision about capacity. That a pod was preempted is known from its checkpoint, so that a restarted agent
@@ -27,7 +28,7 @@ impl EventLoop {
     }
 
     /// Ends the victims, each within its own grace. The pod waits.
-    pub(super) fn preempt(&mut self, uid: &PodUid, victims: &[PodUid], message: &str) {
+    pub(super) fn preempt(&mut self, uid: &PodUid, victims: &[PodUid], resource: &str, message: &str) {
         let Preemption { ends, outdates_verdicts } = capacity::preempt(uid, victims, self.capacity_facts());
         let end = NodeEnd {
             reason: REASON.to_owned(),
@@ -35,7 +36,9 @@ impl EventLoop {
             condition_message: Some(CONDITION_MESSAGE.to_owned()),
         };
         for victim in &ends {
-            self.stats.preempted += u64::from(self.end_by_node(victim, &end, &BTreeMap::new(), None));
+            if self.end_by_node(victim, &end, &BTreeMap::new(), None) {
+                *count_of(&mut self.stats.preemptions, resource) += 1;
+            }
         }
         self.advance(uid, LifeEvent::WaitsForRoom);
         if outdates_verdicts {

@@ -204,6 +204,7 @@ impl PreemptionCandidate {
             Ok(victims) if victims.is_empty() => out_of(first),
             Ok(victims) => self.deferral.unwrap_or_else(|| Decision::Preempt {
                 message: format!("Preempting {}: {}", pods(victims.len()), lacks(first)),
+                resource: first.resource.clone(),
                 victims,
             }),
             // Upstream's words (`lifecycle/predicate.go`).

@@ -79,6 +79,15 @@ pub struct TierMemory {
     pub reserved: Option<QosReserved>,
 }
 
+/// Memory that pods of a class are kept together, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeptMemory {
+    /// Of Guaranteed ones, under all circumstances.
+    pub guaranteed: i64,
+    /// Of Burstable ones, as long as others have memory to give.
+    pub burstable: i64,
+}
+
 /// `qosReserved` of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QosReserved {
@@ -89,22 +98,25 @@ pub struct QosReserved {
 }
 
 impl TierMemory {
+    /// What these pods are kept; none without the gate, or on version 1.
+    pub fn kept(&self, pods: &[TierPod]) -> Option<KeptMemory> {
+        Some(match self.reservation? {
+            MemoryReservation::Tiered => KeptMemory {
+                guaranteed: requested(Tier::Guaranteed, pods),
+                burstable: requested(Tier::Burstable, pods),
+            },
+            MemoryReservation::None => KeptMemory::default(),
+        })
+    }
+
     /// Adds the part of memory to what the tiers are set to.
     pub(super) fn add_to(&self, tiers: &mut [(Tier, ResourceConfig); 3], pods: &[TierPod]) {
-        let asked = |tier: Tier| -> i64 {
-            let of_tier = pods.iter().filter(|pod| pod.tier == tier);
-            of_tier.fold(0_i64, |sum, pod| sum.saturating_add(pod.memory_bytes))
-        };
-        let (guaranteed, burstable) = (asked(Tier::Guaranteed), asked(Tier::Burstable));
-        if let Some(reservation) = self.reservation {
-            let (min, low) = match reservation {
-                MemoryReservation::Tiered => (guaranteed.saturating_add(burstable), burstable),
-                MemoryReservation::None => (0, 0),
-            };
+        if let Some(KeptMemory { guaranteed, burstable }) = self.kept(pods) {
             for (tier, config) in tiers.iter_mut() {
                 let (file, bytes) = match tier {
-                    Tier::Guaranteed => (MEMORY_MIN, min),
-                    Tier::Burstable => (MEMORY_LOW, low),
+                    // What is kept for a cgroup holds only as far as the one above it is kept as much.
+                    Tier::Guaranteed => (MEMORY_MIN, guaranteed.saturating_add(burstable)),
+                    Tier::Burstable => (MEMORY_LOW, burstable),
                     Tier::BestEffort => continue,
                 };
                 config.unified.insert(file.to_owned(), bytes.to_string());
@@ -115,8 +127,8 @@ impl TierMemory {
         };
         let part =
             |bytes: i64| i64::try_from(i128::from(bytes) * i128::from(percent) / 100).unwrap_or(i64::MAX);
-        let burstable_limit = allocatable.saturating_sub(part(guaranteed));
-        let best_effort_limit = burstable_limit.saturating_sub(part(burstable));
+        let burstable_limit = allocatable.saturating_sub(part(requested(Tier::Guaranteed, pods)));
+        let best_effort_limit = burstable_limit.saturating_sub(part(requested(Tier::Burstable, pods)));
         for (tier, config) in tiers.iter_mut() {
             config.memory_bytes = match tier {
                 Tier::Guaranteed => None,
@@ -125,6 +137,12 @@ impl TierMemory {
             };
         }
     }
+}
+
+/// Bytes that the pods of a class ask for together.
+fn requested(tier: Tier, pods: &[TierPod]) -> i64 {
+    let of_tier = pods.iter().filter(|pod| pod.tier == tier);
+    of_tier.fold(0_i64, |sum, pod| sum.saturating_add(pod.memory_bytes))
 }
 
 /// The percents in a value of `qosReserved`, such as `50%`.

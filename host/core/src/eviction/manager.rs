@@ -85,6 +85,8 @@ pub struct Eviction {
     pub is_disrupted: bool,
     /// What it ended for, as upstream's metric names it.
     pub signal: &'static str,
+    /// When the node was measured, by the signals of the thresholds that are met; empty where the pod exceeded a limit of its own.
+    pub measured: Vec<(&'static str, Timestamp)>,
 }
 
 /// What comes next.
@@ -293,6 +295,7 @@ impl EvictionManager {
                 annotations: BTreeMap::new(),
                 is_disrupted: false,
                 signal: limit.as_str(),
+                measured: Vec::new(),
             })
         };
         evictable.filter_map(eviction).collect()
@@ -328,7 +331,14 @@ impl EvictionManager {
             annotations,
             is_disrupted: true,
             signal: target.signal.as_str(),
+            measured: self.measured(),
         })
+    }
+
+    fn measured(&self) -> Vec<(&'static str, Timestamp)> {
+        let at =
+            |threshold: &Threshold| Some((threshold.signal.as_str(), self.last.get(&threshold.signal)?.at?));
+        self.round.thresholds.iter().filter_map(at).collect()
     }
 
     /// What pods use has to be known only where one may be evicted.

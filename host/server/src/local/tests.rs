@@ -13,14 +13,16 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use witlet_core::cgroup::{CgroupVersion, KeptMemory};
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::eviction::{Observation, Signal, Threshold, ThresholdState, ThresholdValue};
 use witlet_core::node::allocatable::Reservations;
 use witlet_core::pod::PodUid;
 use witlet_core::stats::{ContainerUsage, CpuTime};
 use witlet_ports::{
-    AgentStats, AgentView, Clock, ContainerStats, Left, NodeImage, NodeReader, NodeReadings, ProbeCounts,
-    ProbeTotals, RecordedEvent, RuntimeError, RuntimeStats,
+    ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, Clock, ContainerStats,
+    DurationHistogram, Left, NodeImage, NodeReader, NodeReadings, ProbeCounts, ProbeTotals, RecordedEvent,
+    RuntimeError, RuntimeStats,
 };
 
 use crate::{BindError, ClientError, LocalApi, LocalClient, PluginView, RootOnlySocket, UsagePorts};
@@ -66,7 +68,16 @@ impl AgentView for Fixed {
             events_handled: 7,
             probes: ProbeTotals { readiness, ..ProbeTotals::default() },
             rejections: [("OutOfcpu".to_owned(), 3)].into(),
+            preemptions: [("cpu".to_owned(), 1)].into(),
             evictions: [("memory.available", 2)].into(),
+            eviction_stats_ages: [("memory.available", lasting(12_000))].into(),
+            active_pods: ActivePods { of_api_server: 4, of_node: 1 },
+            cgroups: CgroupStats {
+                version: Some(CgroupVersion::V2),
+                durations: CgroupDurations { create: lasting(7), ..CgroupDurations::default() },
+                kept_memory: Some(KeptMemory { guaranteed: 64, burstable: 32 }),
+                runtime_names_no_driver: true,
+            },
             ..AgentStats::default()
         }
     }
@@ -91,6 +102,12 @@ impl PluginView for Fixed {
     fn plugins(&self) -> Vec<Value> {
         vec![json!({"name": "host-ports"})]
     }
+}
+
+fn lasting(milliseconds: u64) -> DurationHistogram {
+    let mut durations = DurationHistogram::default();
+    durations.observe(Duration::from_millis(milliseconds));
+    durations
 }
 
 /// A number of another collector.
@@ -140,11 +157,24 @@ async fn metrics_are_the_agents_and_those_of_every_collector() {
         "witlet_sources_ready 0.0",
         "prober_probe_total{probe_type=\"Readiness\",result=\"failed\"} 2",
         "kubelet_admission_rejections_total{reason=\"OutOfcpu\"} 3",
+        "kubelet_preemptions_total{preemption_signal=\"cpu\"} 1",
         "kubelet_evictions_total{eviction_signal=\"memory.available\"} 2",
+        "kubelet_eviction_stats_age_seconds_bucket{le=\"10.0\",eviction_signal=\"memory.available\"} 0",
+        "kubelet_eviction_stats_age_seconds_bucket{le=\"+Inf\",eviction_signal=\"memory.available\"} 1",
+        "kubelet_active_pods{static=\"\"} 4",
+        "kubelet_active_pods{static=\"true\"} 1",
+        "kubelet_cgroup_version 2",
+        "kubelet_memory_qos_node_memory_min_bytes 64",
+        "kubelet_memory_qos_node_memory_low_bytes 32",
+        "kubelet_cri_losing_support{version=\"1.37.0\"} 1",
+        "kubelet_cgroup_manager_duration_seconds_bucket{le=\"0.005\",operation_type=\"create\"} 0",
+        "kubelet_cgroup_manager_duration_seconds_bucket{le=\"0.01\",operation_type=\"create\"} 1",
+        "kubelet_cgroup_manager_duration_seconds_sum{operation_type=\"create\"} 0.007",
         "extra_things 3",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} isn't in:\n{text}");
     }
+    assert!(!text.contains("operation_type=\"destroy\""), "none was removed:\n{text}");
     assert!(text.ends_with("# EOF\n"));
 }
 

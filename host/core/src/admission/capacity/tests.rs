@@ -7,6 +7,10 @@ use super::*;
 const IDLE: FreedCapacity =
     FreedCapacity { another_waits: false, pods_end: false, victims_left: 0, victims_ending: 0 };
 
+fn preempting(victims: Vec<PodUid>) -> Decision {
+    Decision::Preempt { victims, resource: "cpu".to_owned(), message: "words".to_owned() }
+}
+
 fn word(decision: &Decision) -> &'static str {
     match decision {
         Decision::Admit => "admit",
@@ -26,7 +30,7 @@ fn no_pod_is_refused_and_room_is_made_for_one_at_a_time() {
     let reject = Decision::Reject { reason: "OutOfcpu".to_owned(), message: message() };
     let defer =
         Decision::Defer { reason: "Later".to_owned(), message: message(), retry_after: Duration::ZERO };
-    let preempt = Decision::Preempt { victims: vec![PodUid::from("v")], message: message() };
+    let preempt = preempting(vec![PodUid::from("v")]);
     let pods_end = FreedCapacity { pods_end: true, ..IDLE };
     let another = FreedCapacity { another_waits: true, ..IDLE };
     let victims = |freed: FreedCapacity, victims_left, victims_ending| FreedCapacity {
@@ -81,7 +85,7 @@ fn check(pods: &str, victims: &str, expected: Expect) {
         names(pods).into_iter().map(|uid| (uid.clone(), facts(letters_of(&uid)))).collect();
     let all = || present.iter().map(|(uid, facts)| (uid, *facts));
     let (me, victims) = (PodUid::from("me"), names(victims));
-    let decision = Decision::Preempt { victims: victims.clone(), message: "words".to_owned() };
+    let decision = preempting(victims.clone());
     let Preemption { ends, outdates_verdicts } = preempt(&me, &victims, all());
     let ends: Vec<&str> = ends.iter().map(PodUid::as_str).collect();
     expected.assert_eq(&format!(

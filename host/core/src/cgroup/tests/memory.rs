@@ -7,7 +7,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use crate::cgroup::{
-    MemoryQos, MemoryReservation, QosReserved, Tier, TierMemory, TierPod, percentage, tier_configs,
+    KeptMemory, MemoryQos, MemoryReservation, QosReserved, Tier, TierMemory, TierPod, percentage,
+    tier_configs,
 };
 
 const MI: i64 = 1 << 20;
@@ -84,8 +85,7 @@ fn classes_keep_what_their_pods_ask_for() {
         tier_pod(Tier::BestEffort, 0),
     ];
     let files = |reservation: Option<MemoryReservation>| -> Vec<String> {
-        let memory = TierMemory { reservation, reserved: None };
-        let tiers = tier_configs(&pods, &[], memory);
+        let tiers = tier_configs(&pods, &[], TierMemory { reservation, reserved: None });
         assert!(tiers.iter().all(|(_, config)| config.memory_bytes.is_none()));
         let text = |tier, (file, value)| format!("{tier:?} {file}={value}");
         tiers
@@ -103,6 +103,11 @@ fn classes_keep_what_their_pods_ask_for() {
         "what an earlier start kept goes"
     );
     assert_eq!(files(None), [""; 0]);
+    let kept = |reservation| TierMemory { reservation, reserved: None }.kept(&pods);
+    let tiered = KeptMemory { guaranteed: 128 * MI, burstable: 320 * MI };
+    assert_eq!(kept(Some(MemoryReservation::Tiered)), Some(tiered));
+    assert_eq!(kept(Some(MemoryReservation::None)), Some(KeptMemory::default()));
+    assert_eq!(kept(None), None);
 }
 
 #[test]

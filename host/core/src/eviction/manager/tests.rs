@@ -331,3 +331,23 @@ fn thresholds_show_how_far_away_they_are() {
     node.memory(20, "1Mi");
     assert_eq!(node.manager.states()[0].met_since, Some(at(10)));
 }
+
+#[test]
+fn an_eviction_says_when_the_node_was_measured() {
+    let thresholds =
+        vec![hard(Signal::MemoryAvailable, "1Gi", None), hard(Signal::PidAvailable, "1Gi", None)];
+    let (pods, usages) = measured(pods_of_memory());
+    let mut manager = EvictionManager::new(EvictionConfig { thresholds, ..EvictionConfig::default() });
+    let seen = |at| Observation { at, ..left("500Mi", "10Gi") };
+    let observations = Observations::from([
+        (Signal::MemoryAvailable, seen(Some(at(30)))),
+        (Signal::PidAvailable, seen(None)),
+    ]);
+    let begun = manager.begin(observations, Some(Filesystems::Single), &pods, at(40));
+    assert_eq!(begun.step, Step::MeasureAll(StarvedResource::Memory));
+    let Step::Evict(evictions) = manager.advance(Found::All(usages), &pods).step else {
+        panic!("no pod is evicted")
+    };
+    let measured: Vec<_> = evictions.into_iter().flat_map(|eviction| eviction.measured).collect();
+    assert_eq!(measured, [("memory.available", at(30))], "a figure without a time has no age");
+}

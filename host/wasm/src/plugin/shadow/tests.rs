@@ -23,7 +23,7 @@ fn short_of(resource: &str) -> Verdict {
 
 #[test]
 fn verdicts_agree_when_the_pod_ends_the_same_for_the_same_reason() {
-    let preempt = Decision::Preempt { victims: Vec::new(), message: String::new() };
+    let preempt = Decision::Preempt { victims: Vec::new(), resource: String::new(), message: String::new() };
     let defer = Decision::Defer {
         reason: "NotNow".to_owned(),
         message: String::new(),
