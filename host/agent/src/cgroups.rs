@@ -55,7 +55,7 @@ pub struct CgroupSettings {
     pub mode: CgroupMode,
     /// Who makes cgroups, if the runtime doesn't say (`cgroupDriver`); none is `cgroupfs`.
     pub driver: Option<CgroupDriver>,
-    /// The cgroup that the one of all pods is in (`cgroupRoot`), as a path of the cgroup file system.
+    /// The cgroup that the one of all pods is in (`cgroupRoot`), written as a path of the cgroup file system.
     pub root: String,
     /// Whether and how CPU limits become quotas (`cpuCFSQuota`, `cpuCFSQuotaPeriod`).
     pub cpu_quota: CpuQuotaPolicy,

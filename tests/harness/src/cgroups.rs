@@ -4,8 +4,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use sha2::{Digest as _, Sha256};
+
+use crate::config::asks_for_systemd;
 
 /// Where the kernel's cgroups are mounted.
 const MOUNT: &str = "/sys/fs/cgroup";
@@ -16,28 +19,42 @@ pub fn flags(endpoint: &str) -> Vec<String> {
     if endpoint == "embedded" {
         return Vec::new();
     }
-    let root = root_of(endpoint);
-    match make(&root) {
-        Ok(()) => vec![format!("--cgroup-root={root}")],
+    match make(&path_of_root(endpoint)) {
+        Ok(()) => vec![format!("--cgroup-root={}", root_of(endpoint))],
         Err(_) => vec!["--cgroups-per-qos=false".to_owned()],
     }
 }
 
-/// The root of daemons on this runtime.
+/// The path of that root: of the slice of its name where systemd makes cgroups. systemd takes a slice that is there for its own with the
+/// first one that it makes in it.
+pub fn path_of_root(endpoint: &str) -> String {
+    let root = root_of(endpoint);
+    match asks_for_systemd() {
+        true => format!("{}.slice", root.replace('-', "_")),
+        false => root,
+    }
+}
+
+/// The root of daemons on this runtime, as `--cgroup-root` has it.
 pub fn root_of(endpoint: &str) -> String {
     let digest = Sha256::digest(endpoint.as_bytes());
     let hex: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     format!("/witlet-test-{hex}")
 }
 
-/// Its folders in all trees that hold limits.
-pub fn folders(root: &str) -> Vec<PathBuf> {
-    trees().into_iter().map(|tree| tree.join(root.trim_start_matches('/'))).collect()
+/// A cgroup's folders in all trees that hold limits.
+pub fn folders(path: &str) -> Vec<PathBuf> {
+    trees().into_iter().map(|tree| tree.join(path.trim_start_matches('/'))).collect()
 }
 
 /// Removes it with all below, as far as nothing runs in it.
 pub(crate) fn remove(endpoint: &str) {
-    let root = root_of(endpoint);
+    let root = path_of_root(endpoint);
+    if asks_for_systemd() {
+        // With all slices in it. Where systemd isn't the init there are none.
+        let _stopped =
+            Command::new("systemctl").args(["--quiet", "stop", root.trim_start_matches('/')]).output();
+    }
     for folder in folders(&root) {
         remove_folder(&folder);
     }

@@ -1,7 +1,7 @@
 //! What ends the start of an agent that is to keep cgroups, and what systemd's driver makes of pods.
 
 use serde_json::json;
-use witlet_core::cgroup::{CgroupVersion, MemoryQos, MemoryReservation};
+use witlet_core::cgroup::{CgroupVersion, MemoryQos, MemoryReservation, ResourceConfig};
 use witlet_core::container::spec::SwapBehavior;
 use witlet_core::node::allocatable::Enforcement;
 use witlet_core::node::tunables::TunablePolicy;
@@ -71,8 +71,12 @@ async fn what_cant_be_kept_ends_the_start_with_its_reason() {
         (
             "the root isn't there, on systemd",
             on_systemd,
-            |node| node.config.cgroups.root = "/nowhere".to_owned(),
-            "invalid configuration: cgroup \"/nowhere\" has some missing paths: /nowhere",
+            |node| {
+                // Of this name, but no slice.
+                node.cgroups.put("/nowhere", ResourceConfig::default());
+                node.config.cgroups.root = "/nowhere".to_owned();
+            },
+            "invalid configuration: cgroup \"/nowhere.slice\" has some missing paths: /nowhere.slice",
         ),
         (
             "more is reserved than there is",
@@ -120,6 +124,21 @@ async fn what_cant_be_kept_ends_the_start_with_its_reason() {
         );
         assert!(!orders(&node).contains("sandbox"), "{claim}: no pod is started");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_systemd_the_root_is_the_slice_of_its_name() {
+    let mut node = on_systemd();
+    node.cgroups.put("/a.slice/a-b_c.slice", ResourceConfig::default());
+    node.config.cgroups.root = "/a/b-c".to_owned();
+    node.start();
+    node.source.put("b", pod("b"));
+    pass(3.0).await;
+    assert_eq!(node.failure(), None);
+    let sandbox = node.runtime.sandbox_spec("b-node1").expect("it was made");
+    let kubepods = "/a.slice/a-b_c.slice/a-b_c-kubepods.slice";
+    let slice = format!("{kubepods}/a-b_c-kubepods-burstable.slice/a-b_c-kubepods-burstable-poduid_b.slice");
+    assert_eq!(sandbox.cgroup_parent, Some(slice));
 }
 
 #[tokio::test(start_paused = true)]

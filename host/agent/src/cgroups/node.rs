@@ -10,7 +10,7 @@ use witlet_core::cgroup::{
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::allocatable::{Enforcement, PIDS, amounts};
 use witlet_core::pod::resources::{Amounts, MEMORY};
-use witlet_ports::{CgroupError, Cgroups};
+use witlet_ports::CgroupError;
 
 use super::{CgroupManager, CgroupStartError, Kept};
 
@@ -23,7 +23,7 @@ impl CgroupManager {
     pub(super) async fn set_up_node(&self, kept: &Arc<Kept>) -> Result<(), CgroupStartError> {
         let Kept { layout, port } = &**kept;
         port.check_controllers().await.map_err(CgroupStartError::Controllers)?;
-        self.check_root(&**port).await?;
+        port.validate(&layout.path(layout.root())).await.map_err(CgroupStartError::Root)?;
         self.settings.reservations.check(&self.capacity())?;
         let kubepods = layout.path(layout.kubepods());
         let name = || layout.kubepods().to_string();
@@ -43,14 +43,6 @@ impl CgroupManager {
             }
         }
         self.limit_system(kept).await
-    }
-
-    /// `cgroupRoot` is a path of the file system with either driver.
-    async fn check_root(&self, port: &dyn Cgroups) -> Result<(), CgroupStartError> {
-        let of_files = self.drivers.cgroupfs.as_deref().unwrap_or(port);
-        let root = CgroupName::parse(&self.settings.root, witlet_core::runtime::CgroupDriver::Cgroupfs);
-        let root = root.path(witlet_core::runtime::CgroupDriver::Cgroupfs);
-        of_files.validate(&root).await.map_err(CgroupStartError::Root)
     }
 
     /// What the node has, with its process ids.

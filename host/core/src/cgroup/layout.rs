@@ -24,20 +24,27 @@ const HUGEPAGES_UNBOUNDED: u64 = 1 << 62;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CgroupLayout {
     driver: CgroupDriver,
+    root: CgroupName,
     kubepods: CgroupName,
 }
 
 impl CgroupLayout {
-    /// `root` is the operator's `cgroupRoot`, a path of the cgroup file system with either driver.
+    /// `root` is the operator's `cgroupRoot`. It is written as a path of the cgroup file system with either driver, and names a cgroup:
+    /// with systemd `/a/b` is the slice `a-b.slice`.
     pub fn new(driver: CgroupDriver, root: &str) -> Self {
         let root = CgroupName::parse(root, CgroupDriver::Cgroupfs);
-        let kubepods = root.child(KUBEPODS).unwrap_or(root);
-        Self { driver, kubepods }
+        let kubepods = root.child(KUBEPODS).unwrap_or_else(|_| root.clone());
+        Self { driver, root, kubepods }
     }
 
     /// Who makes these cgroups.
     pub fn driver(&self) -> CgroupDriver {
         self.driver
+    }
+
+    /// The cgroup that the one of all pods is in.
+    pub fn root(&self) -> &CgroupName {
+        &self.root
     }
 
     /// The cgroup of all pods.

@@ -105,12 +105,14 @@ async fn leaves_nothing(cluster: &Cluster, name: &str) -> Result<(), Failed> {
     let uid = cluster.pod(name).and_then(|pod| pod.metadata.uid).ok_or("its object is gone")?;
     cluster.delete(name, Some(1))?;
     cluster.until("its object is gone", |cluster| cluster.pod(name).is_none().then_some(())).await?;
-    let root = witlet_harness::cgroups::root_of(&cluster.ground.endpoint);
+    let root = witlet_harness::cgroups::path_of_root(&cluster.ground.endpoint);
     let mut folders = witlet_harness::cgroups::folders(&root);
     folders.extend([cluster.ground.path("agent/pods"), cluster.ground.path("pod-logs")]);
     let names = |folder: &Path| -> Vec<PathBuf> {
-        let found =
-            std::process::Command::new("find").arg(folder).args(["-name", &format!("*{uid}*")]).output();
+        // Names of slices have `_` in place of `-`.
+        let (own, of_slice) = (format!("*{uid}*"), format!("*{}*", uid.replace('-', "_")));
+        let names = ["-name", &own, "-o", "-name", &of_slice];
+        let found = std::process::Command::new("find").arg(folder).args(names).output();
         let found =
             found.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         found.lines().map(PathBuf::from).collect()

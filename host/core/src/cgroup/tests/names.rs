@@ -126,6 +126,27 @@ fn pod_of(tier: Tier, uid: &str) -> Pod {
 }
 
 #[test]
+fn the_root_is_written_as_a_path_and_names_a_cgroup() {
+    let cases: [(&str, CgroupDriver, &str, &str); 10] = [
+        ("", Cgroupfs, "/", "/kubepods"),
+        ("/", Cgroupfs, "/", "/kubepods"),
+        ("/a", Cgroupfs, "/a", "/a/kubepods"),
+        ("a/b-c", Cgroupfs, "/a/b-c", "/a/b-c/kubepods"),
+        ("/a_b", Cgroupfs, "/a_b", "/a_b/kubepods"),
+        ("", Systemd, "/", "/kubepods.slice"),
+        ("/", Systemd, "/", "/kubepods.slice"),
+        ("/a", Systemd, "/a.slice", "/a.slice/a-kubepods.slice"),
+        ("/a/b-c", Systemd, "/a.slice/a-b_c.slice", "/a.slice/a-b_c.slice/a-b_c-kubepods.slice"),
+        ("/a.slice", Systemd, "/a.slice.slice", "/a.slice.slice/a.slice-kubepods.slice"),
+    ];
+    for (root, driver, expected, kubepods) in cases {
+        let layout = CgroupLayout::new(driver, root);
+        assert_eq!(layout.path(layout.root()), expected, "{root:?} {driver:?}");
+        assert_eq!(layout.path(layout.kubepods()), kubepods, "{root:?} {driver:?}");
+    }
+}
+
+#[test]
 fn pods_are_in_the_cgroup_of_their_class() {
     let cases: [(Tier, CgroupDriver, &str); 6] = [
         (Tier::Guaranteed, Cgroupfs, "/kubepods/podfake-uid"),

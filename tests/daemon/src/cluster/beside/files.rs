@@ -51,11 +51,7 @@ fn named(folder: &str, names: &[(String, String)]) -> String {
 
 /// All files below the root of this cluster's pods.
 pub(super) fn read(cluster: &Cluster) -> Files {
-    let (root, names) = (cgroups::root_of(&cluster.ground.endpoint), names(cluster));
-    let root = match witlet_harness::asks_for_systemd() {
-        true => format!("{}.slice", root.trim_start_matches('/').replace('-', "_")),
-        false => root,
-    };
+    let (root, names) = (cgroups::path_of_root(&cluster.ground.endpoint), names(cluster));
     let mut trees = cgroups::folders("/");
     trees.push(PathBuf::from("/sys/fs/cgroup/unified"));
     let mut files = Files::new();

@@ -117,19 +117,10 @@ impl Traces {
         std::fs::metadata(self.agent.join(file)).is_ok_and(|file| file.len() > LIMIT << 20)
     }
 
-    /// Whether a file of the agent's state says that the pod was evicted.
+    /// Whether the pod's checkpoint says that it was evicted.
     fn is_saved(&self) -> bool {
-        fn says(folder: &Path, uid: &str) -> bool {
-            std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
-                let path = entry.path();
-                if path.is_dir() {
-                    return says(&path, uid);
-                }
-                let is_its = |text: String| text.contains(uid) && text.contains("Evicted");
-                std::fs::read_to_string(&path).is_ok_and(is_its)
-            })
-        }
-        says(&self.agent.join("witlet/state"), &self.uid)
+        let file = self.agent.join("pods").join(&self.uid).join("witlet-checkpoint.json");
+        std::fs::read_to_string(file).is_ok_and(|checkpoint| checkpoint.contains("Evicted"))
     }
 }
 
