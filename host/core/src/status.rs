@@ -157,11 +157,10 @@ impl ReportedPhase {
     }
 }
 
-/// What every status has. A class of service that the source says stands: it was settled when the pod was made.
+/// What every status has.
 fn base(pod: &Pod, previous: Option<&PodStatus>, now: Timestamp) -> PodStatus {
-    let settled = pod.status.as_ref().and_then(|status| status.qos_class.clone());
     PodStatus {
-        qos_class: settled.filter(|class| !class.is_empty()).or_else(|| Some(qos(pod).as_str().to_owned())),
+        qos_class: Some(qos(pod).as_str().to_owned()),
         start_time: previous.and_then(|previous| previous.start_time.clone()).or(Some(Time(now))),
         observed_generation: pod.metadata.generation,
         ..PodStatus::default()

@@ -42,8 +42,8 @@ impl MemoryQos {
         let request = resources::requests(pod).get(MEMORY).copied().unwrap_or_default();
         let file = match resources::qos(pod) {
             QosClass::Guaranteed => MEMORY_MIN,
-            QosClass::Burstable => MEMORY_LOW,
-            QosClass::BestEffort => return BTreeMap::new(),
+            // The overhead of a BestEffort pod's sandbox is kept, too.
+            QosClass::Burstable | QosClass::BestEffort => MEMORY_LOW,
         };
         match self.reservation {
             MemoryReservation::Tiered if request > 0 => [(file.to_owned(), request.to_string())].into(),

@@ -58,6 +58,11 @@ impl QosClass {
             Self::BestEffort => "BestEffort",
         }
     }
+
+    /// By the word of the API.
+    fn of_word(word: &str) -> Option<Self> {
+        [Self::Guaranteed, Self::Burstable, Self::BestEffort].into_iter().find(|class| class.as_str() == word)
+    }
 }
 
 /// An amount in the unit that its resource is counted in: `cpu` in thousandths, all else in base units, rounded up.
@@ -142,9 +147,16 @@ pub fn protocol(word: Option<&str>) -> Protocol {
     }
 }
 
-/// Class of service by CPU and memory of all containers, init containers included, or by the pod's own resources where
-/// it has any.
+/// Class of service that the pod has: that of its status, which the API server sets for good when it makes the pod, or else by its spec
+/// (upstream: `GetPodQOS`).
 pub fn qos(pod: &Pod) -> QosClass {
+    let settled = pod.status.as_ref().and_then(|status| status.qos_class.as_deref());
+    settled.and_then(QosClass::of_word).unwrap_or_else(|| qos_by_spec(pod))
+}
+
+/// Class of service by CPU and memory of all containers, init containers included, or by the pod's own resources where
+/// it has any (upstream: `ComputePodQOS`).
+pub fn qos_by_spec(pod: &Pod) -> QosClass {
     let Some(spec) = &pod.spec else { return QosClass::BestEffort };
     let mut requests = Amounts::new();
     let mut limits = Amounts::new();

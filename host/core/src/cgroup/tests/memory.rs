@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
 use crate::cgroup::{
@@ -53,6 +54,15 @@ fn requests_of_pods_are_kept_by_class() {
         assert_eq!(qos(MemoryReservation::Tiered, 0.9).of_pod(&pod(containers)), expected, "{claim}");
         assert_eq!(qos(MemoryReservation::None, 0.9).of_pod(&pod(containers)), BTreeMap::new(), "{claim}");
     }
+    let mut sandboxed = pod(&[""]);
+    let overhead = [("memory".to_owned(), Quantity("24Mi".to_owned()))].into();
+    sandboxed.spec.get_or_insert_default().overhead = Some(overhead);
+    let kept: BTreeMap<String, String> = [("memory.low".to_owned(), (24 * MI).to_string())].into();
+    assert_eq!(qos(MemoryReservation::Tiered, 0.9).of_pod(&sandboxed), kept, "what its sandbox costs");
+    let mut settled = pod(&[EXACT]);
+    settled.status.get_or_insert_default().qos_class = Some("Burstable".to_owned());
+    let kept: BTreeMap<String, String> = [("memory.low".to_owned(), (100 * MI).to_string())].into();
+    assert_eq!(qos(MemoryReservation::Tiered, 0.9).of_pod(&settled), kept, "the class of its status");
 }
 
 #[test]

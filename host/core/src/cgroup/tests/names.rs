@@ -171,6 +171,20 @@ fn pods_are_in_the_cgroup_of_their_class() {
             assert_eq!(layout.path(&name), expected);
         }
     }
+    for (of_spec, class, expected) in [
+        (Tier::BestEffort, "Guaranteed", "/kubepods/podfake-uid"),
+        (Tier::Guaranteed, "Burstable", "/kubepods/burstable/podfake-uid"),
+        (Tier::Burstable, "BestEffort", "/kubepods/besteffort/podfake-uid"),
+    ] {
+        let mut settled = pod_of(of_spec, "fake-uid");
+        settled.status.get_or_insert_default().qos_class = Some(class.to_owned());
+        let layout = CgroupLayout::new(Cgroupfs, "/");
+        assert_eq!(
+            layout.path(&layout.pod(&settled).unwrap()),
+            expected,
+            "{of_spec:?}, {class} by its status"
+        );
+    }
     let below = CgroupLayout::new(Cgroupfs, "/of/tests");
     let name = below.pod(&pod_of(Tier::Guaranteed, "1")).unwrap();
     assert_eq!(below.path(&name), "/of/tests/kubepods/pod1");

@@ -103,6 +103,22 @@ fn a_pods_cgroup_by_its_containers() {
 }
 
 #[test]
+fn a_pods_cgroup_by_the_class_of_its_status() {
+    let shares = cpu_shares(100);
+    let cases: [(&str, &str, Expected); 4] = [
+        (EXACT, "Burstable", (shares, Some((10_000, 100_000)), Some(100 * MI))),
+        (EXACT, "BestEffort", (2, None, None)),
+        (REQUESTS, "BestEffort", (2, None, None)),
+        (REQUESTS, "Guaranteed", (shares, Some((0, 100_000)), Some(0))),
+    ];
+    for (resources, class, expected) in cases {
+        let mut settled = pod(None, &[resources], &[]);
+        settled.status.get_or_insert_default().qos_class = Some(class.to_owned());
+        check(&format!("{resources} is {class}"), &settled, ON, expected);
+    }
+}
+
+#[test]
 fn a_pods_own_word_goes_before_its_containers() {
     let (shares, partial) = (cpu_shares(100), cpu_shares(200));
     let burstable = (shares, Some((20_000, 100_000)), Some(200 * MI));

@@ -149,7 +149,8 @@ fn removed(before: &Share, now: &Share) -> Option<(&'static str, String)> {
 }
 
 fn pinned(pod: &Pod, allocated: &Pod, node: NodePolicy) -> Option<Infeasible> {
-    let (from, to) = (resources::qos(allocated), resources::qos(pod));
+    // As the API server compares them: what the pod is, and what its wish would make of it.
+    let (from, to) = (resources::qos(allocated), resources::qos_by_spec(pod));
     if from != to {
         return Some(Infeasible::QosClass { from, to });
     }
@@ -254,24 +255,19 @@ pub struct PendingResize<'a> {
 pub struct Precedence {
     more: bool,
     priority: std::cmp::Reverse<i32>,
-    class: u8,
+    not_guaranteed: bool,
     since: Timestamp,
 }
 
 /// The order in which waiting wishes are asked about (upstream: `sortPendingResizes`): first those that ask for no more than
-/// they have; then by priority, the highest first; then Guaranteed before Burstable; then the one that waits longest.
+/// they have; then by priority, the highest first; then Guaranteed before others; then the one that waits longest.
 pub fn precedence(wish: &PendingResize<'_>) -> Precedence {
-    let class = match resources::qos(wish.pod) {
-        QosClass::Guaranteed => 0,
-        QosClass::Burstable => 1,
-        QosClass::BestEffort => 2,
-    };
     Precedence {
         more: increases_requests(wish.pod, wish.allocation),
         priority: std::cmp::Reverse(
             wish.pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or_default(),
         ),
-        class,
+        not_guaranteed: resources::qos(wish.pod) != QosClass::Guaranteed,
         since: wish.since,
     }
 }

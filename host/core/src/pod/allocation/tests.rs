@@ -8,6 +8,7 @@ use super::*;
 use crate::admission::Decision;
 use crate::fixtures::{at, pod, resources, spec};
 use crate::pod::PodUid;
+use crate::pod::resources::QosClass;
 
 const MI: i64 = 1024 * 1024;
 
@@ -112,6 +113,20 @@ fn a_wish_that_can_be_is_asked_about() {
     for (claim, before, now, expected) in cases {
         assert_eq!(judge(&with(now), &Allocation::of(&with(before)), node()), expected, "{claim}");
     }
+}
+
+#[test]
+fn a_wish_may_not_make_another_class_than_the_pods_status_has() {
+    let wish = |before: &str, now: &str, class: &str| {
+        let mut pod = with(now);
+        pod.status.get_or_insert_default().qos_class = Some(class.to_owned());
+        judge(&pod, &Allocation::of(&with(before)), node())
+    };
+    let (from, to) = (QosClass::Guaranteed, QosClass::Burstable);
+    let more = "cpu 200m/300m memory 200Mi/300Mi";
+    assert_eq!(wish(BURSTABLE, more, "Burstable"), Wish::Ask);
+    assert_eq!(wish(BURSTABLE, more, "Guaranteed"), Wish::Infeasible(Infeasible::QosClass { from, to }));
+    assert_eq!(wish(BURSTABLE, GUARANTEED, "Guaranteed"), Wish::Ask, "its spec follows its class");
 }
 
 /// A claim, what a container has, what it wishes, the node's policy, and why that can't be.

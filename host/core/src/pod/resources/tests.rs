@@ -167,7 +167,7 @@ fn class_of_service_follows_upstreams_rules() {
         ),
     ];
     for (what, spec, expected) in cases {
-        assert_eq!(qos(&pod(spec)), expected, "{what}");
+        assert_eq!(qos_by_spec(&pod(spec)), expected, "{what}");
     }
     assert_eq!(Burstable.as_str(), "Burstable");
 }
@@ -217,7 +217,7 @@ fn class_of_service_of_several_containers_is_that_of_all() {
             all.iter().map(|resources| json!({"name": "a", "resources": resources})).collect()
         };
         let spec = json!({"containers": list(&containers), "initContainers": list(&init)});
-        assert_eq!(qos(&pod(spec.clone())), expected, "{spec}");
+        assert_eq!(qos_by_spec(&pod(spec.clone())), expected, "{spec}");
     }
 }
 
@@ -240,7 +240,30 @@ fn class_of_service_of_a_pod_as_a_whole_goes_before_its_containers() {
     ];
     for (own, expected) in cases {
         let spec = json!({"containers": [{"name": "a", "resources": all}], "resources": own});
-        assert_eq!(qos(&pod(spec)), expected, "{own}");
+        assert_eq!(qos_by_spec(&pod(spec)), expected, "{own}");
+    }
+}
+
+#[test]
+fn class_of_service_of_the_status_goes_before_the_specs() {
+    use QosClass::{BestEffort, Burstable, Guaranteed};
+    let cases = [
+        (json!({}), json!({"qosClass": "Guaranteed"}), Guaranteed),
+        (json!({}), json!({"qosClass": "Burstable"}), Burstable),
+        (asks("1", "1Mi"), json!({"qosClass": "BestEffort"}), BestEffort),
+        (asks("1", "1Mi"), json!({"qosClass": "Burstable"}), Burstable),
+        (asks("1", "1Mi"), json!({"qosClass": ""}), Guaranteed),
+        (asks("1", "1Mi"), json!({"qosClass": "BestOfAll"}), Guaranteed),
+        (asks("1", "1Mi"), json!({"phase": "Pending"}), Guaranteed),
+        (json!({}), json!({}), BestEffort),
+    ];
+    for (resources, status, expected) in cases {
+        let what = format!("{resources} {status}");
+        let mut pod = pod(json!({"containers": [{"name": "a", "resources": resources}]}));
+        let by_spec = qos_by_spec(&pod);
+        pod.status = Some(serde_json::from_value(status).unwrap());
+        assert_eq!(qos(&pod), expected, "{what}");
+        assert_eq!(qos_by_spec(&pod), by_spec, "{what}");
     }
 }
 
