@@ -217,9 +217,11 @@ impl CgroupManager {
     /// When upstream wouldn't start either.
     pub(crate) async fn run(&self, stop: CancellationToken) -> Result<(), CgroupStartError> {
         self.tune().await?;
+        self.warn_of_swap().await;
         tokio::select! {
             ended = self.keep(stop) => ended,
             never = self.keep_system() => match never {},
+            never = self.watch_oom() => match never {},
         }
     }
 

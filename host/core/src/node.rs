@@ -4,6 +4,7 @@ pub mod allocatable;
 pub mod conditions;
 pub mod facts;
 pub mod lease;
+pub mod oom;
 mod overlay;
 pub mod published;
 pub mod readings;

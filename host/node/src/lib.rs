@@ -11,6 +11,7 @@ mod file_systems;
 pub mod heap;
 mod host_files;
 mod http_source;
+mod kernel_log;
 mod logs;
 mod memory_notifier;
 mod mounts;
@@ -22,6 +23,7 @@ mod pull_records;
 mod regular;
 mod state_store;
 mod subordinate_ids;
+mod swap;
 mod tree;
 mod volumes;
 
@@ -50,6 +52,7 @@ pub use pod_files::NodePodFiles;
 pub use pull_records::FilePullRecords;
 pub use state_store::{FileStateStore, STATE_BYTES_MAX};
 pub use subordinate_ids::{SubordinateIdsError, subordinate_ids};
+pub use swap::has_swap;
 pub use volumes::{NodeVolumes, selinux_is_on};
 
 use std::io;

@@ -6,12 +6,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use tokio::sync::mpsc;
 use witlet_ports::{CgroupError, NodeSystem};
 
-use crate::CgroupFs;
+use crate::{CgroupFs, kernel_log, swap};
 
 /// Processes that are born meanwhile are looked for this often (upstream: the same).
 const ROUNDS_MAX: u32 = 11;
+/// The kernel's log.
+const KERNEL_LOG: &str = "/dev/kmsg";
 /// The init.
 const INIT: i32 = 1;
 
@@ -112,6 +115,16 @@ impl NodeSystem for MachineSystem {
         let path = self.proc.join("self/oom_score_adj");
         let shown = || format!("{score} to {}", path.display());
         fs::write(&path, score.to_string()).map_err(|error| failed("write", shown(), &error))
+    }
+
+    async fn swaps_memory_volumes(&self) -> bool {
+        swap::has_swap_in(&self.proc) && !swap::tmpfs_avoids_swap()
+    }
+
+    async fn kernel_messages(&self, messages: mpsc::Sender<String>) -> Result<(), CgroupError> {
+        let failed = |error| failed("read", KERNEL_LOG.to_owned(), &error);
+        let log = kernel_log::open(Path::new(KERNEL_LOG)).map_err(failed)?;
+        kernel_log::follow(log, &messages).await.map_err(failed)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The port to the machine's own processes and to the tunables of its kernel.
 
 use async_trait::async_trait;
+use tokio::sync::mpsc;
 
 use crate::CgroupError;
 
@@ -19,4 +20,8 @@ pub trait NodeSystem: Send + Sync {
     async fn move_system(&self, cgroup: &str) -> Result<(), CgroupError>;
     /// Says how readily the kernel may end the agent when memory runs out, −1000 to 1000.
     async fn set_oom_score(&self, score: i32) -> Result<(), CgroupError>;
+    /// Whether what is in volumes of memory may get to the disk: there is swap, and the kernel can't keep them out of it.
+    async fn swaps_memory_volumes(&self) -> bool;
+    /// Sends the messages of the kernel's log from now on, until no one receives them.
+    async fn kernel_messages(&self, messages: mpsc::Sender<String>) -> Result<(), CgroupError>;
 }

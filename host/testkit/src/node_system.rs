@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use tokio::sync::mpsc;
 use witlet_core::node::tunables::TUNABLES;
 use witlet_ports::{CgroupError, NodeSystem};
 
@@ -19,13 +20,16 @@ struct Inner {
     tunables: BTreeMap<String, i64>,
     read_only: bool,
     failures: u32,
+    swaps_volumes: bool,
+    log: Option<mpsc::Sender<String>>,
 }
 
 impl FakeNodeSystem {
     /// With all that there is.
     pub fn new(runtime: Arc<FakeRuntime>) -> Arc<Self> {
         let tunables = TUNABLES.map(|(name, value)| (name.to_owned(), value)).into();
-        Arc::new(Self { runtime, inner: Mutex::new(Inner { tunables, read_only: false, failures: 0 }) })
+        let inner = Inner { tunables, read_only: false, failures: 0, swaps_volumes: false, log: None };
+        Arc::new(Self { runtime, inner: Mutex::new(inner) })
     }
 
     /// A tunable has this value; none takes it away.
@@ -50,6 +54,18 @@ impl FakeNodeSystem {
     /// The next moves fail.
     pub fn fail_moves(&self, times: u32) {
         self.lock().failures = times;
+    }
+
+    /// The machine swaps, and can't keep volumes in memory out of it.
+    pub fn set_swaps_memory_volumes(&self) {
+        self.lock().swaps_volumes = true;
+    }
+
+    /// The kernel logs this; an agent that reads the log gets it.
+    pub fn log(&self, message: &str) {
+        let log = self.lock().log.clone();
+        // Without an agent no one reads it.
+        let _unread = log.map(|log| log.try_send(message.to_owned()));
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -99,5 +115,15 @@ impl NodeSystem for FakeNodeSystem {
 
     async fn set_oom_score(&self, score: i32) -> Result<(), CgroupError> {
         self.note("score", &format!("agent {score}"))
+    }
+
+    async fn swaps_memory_volumes(&self) -> bool {
+        self.lock().swaps_volumes
+    }
+
+    async fn kernel_messages(&self, messages: mpsc::Sender<String>) -> Result<(), CgroupError> {
+        self.lock().log = Some(messages.clone());
+        messages.closed().await;
+        Ok(())
     }
 }

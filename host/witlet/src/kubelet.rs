@@ -42,9 +42,6 @@ const FOLDER_ENTRIES_MAX: usize = 10_000;
 /// The ending of files in `--config-dir` that count.
 const DROP_IN_ENDING: &str = "conf";
 
-/// Where the kernel lists what it swaps to, after a line of titles.
-const SWAPS_FILE: &str = "/proc/swaps";
-
 /// There on cgroup v2 only.
 const CGROUP_V2_FILE: &str = "/sys/fs/cgroup/cgroup.controllers";
 
@@ -253,9 +250,5 @@ fn drop_ins(folder: &Path) -> Result<Vec<PathBuf>, KubeletError> {
 
 /// What upstream looks at before it starts.
 fn machine() -> Machine {
-    let swaps = std::fs::read_to_string(SWAPS_FILE).unwrap_or_default();
-    Machine {
-        cgroup_v1: !Path::new(CGROUP_V2_FILE).exists(),
-        swap: swaps.lines().skip(1).any(|line| !line.trim().is_empty()),
-    }
+    Machine { cgroup_v1: !Path::new(CGROUP_V2_FILE).exists(), swap: witlet_node::has_swap() }
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 use witlet_core::cgroup::{CgroupVersion, MemoryQos, MemoryReservation, ResourceConfig};
 use witlet_core::container::spec::SwapBehavior;
+use witlet_core::event::{EventObject, EventType};
 use witlet_core::node::allocatable::Enforcement;
 use witlet_core::node::tunables::TunablePolicy;
 use witlet_core::runtime::CgroupDriver;
@@ -216,6 +217,45 @@ async fn a_class_that_uses_more_than_is_left_for_it_keeps_what_it_uses() {
     node.cgroups.fail_next("update", 1);
     pass(60.0).await;
     assert_eq!(memory("/kubepods/besteffort"), Some(all));
+}
+
+/// Warnings about the node, by reason and message.
+fn node_warnings(node: &FakeNode) -> Vec<String> {
+    let events = node.agent().events().into_iter().filter(|recorded| {
+        recorded.event.object == EventObject::Node && recorded.event.kind == EventType::Warning
+    });
+    events.map(|e| format!("{} ×{} {}", e.event.reason, e.count, e.event.message)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_is_out_of_memory_and_one_that_swaps_secrets_are_reported() {
+    let mut node = keeping();
+    node.start();
+    pass(1.0).await;
+    assert_eq!(node_warnings(&node), [""; 0]);
+    for of in ["global_oom", "oom_memcg=/kubepods/pod1", "global_oom"] {
+        node.system.log("app invoked oom-killer: gfp_mask=0x100cca");
+        let summary = format!(
+            "nodemask=(null),cpuset=/,mems_allowed=0,{of},task_memcg=/kubepods/pod1,task=app,pid=7,uid=0"
+        );
+        node.system.log(&format!("oom-kill:constraint=CONSTRAINT_NONE,{summary}"));
+        node.system.log("Out of memory: Killed process 7 (app) total-vm:1kB, anon-rss:1kB");
+    }
+    pass(1.0).await;
+    assert_eq!(
+        node_warnings(&node),
+        ["SystemOOM ×2 System OOM encountered, victim process: app, pid: 7"],
+        "a pod's limit is no shortage of the machine"
+    );
+    node.kill();
+    node.system.set_swaps_memory_volumes();
+    node.start();
+    pass(1.0).await;
+    let warnings = node_warnings(&node);
+    let is_upstreams = |text: &String| {
+        text.starts_with("PossibleMemoryBackedVolumesOnDisk ×1 The tmpfs noswap option is not supported.")
+    };
+    assert!(warnings.iter().any(is_upstreams), "{warnings:?}");
 }
 
 #[tokio::test(start_paused = true)]

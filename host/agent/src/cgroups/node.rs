@@ -87,13 +87,13 @@ impl CgroupManager {
         match kept.port.update(&kept.layout.path(kubepods), &self.pods_config()).await {
             Ok(()) => {
                 let message = "Updated Node Allocatable limit across pods".to_owned();
-                self.tell_of_node(EventType::Normal, ENFORCED, message);
+                self.record_node_event(EventType::Normal, ENFORCED, message);
                 true
             }
             Err(error) => {
                 let name = kubepods.parts();
                 let message = format!("Failed to update Node Allocatable Limits {name:?}: {error}");
-                self.tell_of_node(EventType::Warning, NOT_ENFORCED, message);
+                self.record_node_event(EventType::Warning, NOT_ENFORCED, message);
                 false
             }
         }
@@ -119,12 +119,12 @@ impl CgroupManager {
             match limit_existing(kept, cgroup, amounts, &config).await {
                 Ok(()) => {
                     let message = format!("Updated limits on {which} reserved cgroup {cgroup}");
-                    self.tell_of_node(EventType::Normal, ENFORCED, message);
+                    self.record_node_event(EventType::Normal, ENFORCED, message);
                 }
                 Err(problem) => {
                     let title = enforcement.title();
                     let message = format!("Failed to enforce {title} Cgroup Limits on {cgroup:?}: {problem}");
-                    self.tell_of_node(EventType::Warning, NOT_ENFORCED, message.clone());
+                    self.record_node_event(EventType::Warning, NOT_ENFORCED, message.clone());
                     return Err(CgroupStartError::Enforcement(message));
                 }
             }
@@ -132,7 +132,7 @@ impl CgroupManager {
         Ok(())
     }
 
-    fn tell_of_node(&self, kind: EventType, reason: &str, message: String) {
+    pub(super) fn record_node_event(&self, kind: EventType, reason: &str, message: String) {
         self.events.record(Event {
             object: EventObject::Node,
             kind,

@@ -4,7 +4,10 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
+use witlet_core::event::EventType;
+use witlet_core::node::oom::{OomReader, SYSTEM_OOM};
 use witlet_core::node::tunables::{TUNABLES, TunablePolicy, aggregate, tunables_to_write};
 use witlet_ports::NodeSystem;
 
@@ -14,6 +17,12 @@ use super::{CgroupManager, CgroupStartError};
 const INTERVAL: Duration = Duration::from_secs(60);
 /// An agent that no cgroup is named for sets its score with each fifth time.
 const SCORE_EVERY: u32 = 5;
+/// Messages of the kernel that may wait; its log keeps the others meanwhile.
+const KERNEL_MESSAGES_MAX: usize = 64;
+/// Upstream's reason and words.
+const MEMORY_MAY_BE_SWAPPED: &str = "PossibleMemoryBackedVolumesOnDisk";
+const MEMORY_MAY_BE_SWAPPED_MESSAGE: &str = "The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, \
+                                             emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.";
 
 impl CgroupManager {
     /// Reads the kernel's tunables, and refuses or writes what differs.
@@ -36,6 +45,35 @@ impl CgroupManager {
             }
         }
         if problems.is_empty() { Ok(()) } else { Err(refused(problems)) }
+    }
+
+    /// Says that secrets may get to the disk.
+    pub(super) async fn warn_of_swap(&self) {
+        if let Some(system) = &self.drivers.system
+            && system.swaps_memory_volumes().await
+        {
+            let message = MEMORY_MAY_BE_SWAPPED_MESSAGE.to_owned();
+            self.record_node_event(EventType::Warning, MEMORY_MAY_BE_SWAPPED, message);
+        }
+    }
+
+    /// Reports for good that the machine was out of memory. Where the kernel's log can't be read it isn't known.
+    pub(super) async fn watch_oom(&self) -> Infallible {
+        let Some(system) = &self.drivers.system else { return std::future::pending().await };
+        let (sender, mut messages) = mpsc::channel::<String>(KERNEL_MESSAGES_MAX);
+        let report = async {
+            let mut reader = OomReader::default();
+            while let Some(message) = messages.recv().await {
+                if let Some(oom) = reader.read(&message) {
+                    self.record_node_event(EventType::Warning, SYSTEM_OOM, oom.message());
+                }
+            }
+        };
+        let (read, ()) = tokio::join!(system.kernel_messages(sender), report);
+        if let Err(error) = read {
+            tracing::warn!(%error, "Failed to read the kernel's log: system OOMs aren't reported");
+        }
+        std::future::pending().await
     }
 
     /// Keeps processes where they belong for good. What fails is logged, and tried again a minute later.

@@ -88,7 +88,7 @@ impl Machine {
 }
 
 /// Whether the kernel counts swap by cgroup: version 2 does where the controller is on, seen below the root (upstream:
-/// `isSwapControllerAvailable`).
+/// `checkSwapControllerAvailability`).
 pub fn has_swap_controller() -> bool {
     let own = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
     counts_swap(Path::new("/sys/fs/cgroup"), &own)
@@ -96,9 +96,11 @@ pub fn has_swap_controller() -> bool {
 
 /// `own` is the content of `/proc/self/cgroup`.
 fn counts_swap(mount: &Path, own: &str) -> bool {
+    if cgroup_version(mount) != "2" {
+        return mount.join("memory/memory.memsw.limit_in_bytes").exists();
+    }
     let own = own.lines().find_map(|line| line.strip_prefix("0::/"));
-    cgroup_version(mount) == "2"
-        && own.is_some_and(|own| mount.join(own.trim_end()).join("memory.swap.max").exists())
+    own.is_some_and(|own| mount.join(own.trim_end()).join("memory.swap.max").exists())
 }
 
 fn content(path: &Path, what: &'static str) -> NodeError {

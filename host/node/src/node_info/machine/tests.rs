@@ -83,6 +83,10 @@ fn swap_is_counted_where_the_own_cgroup_has_a_file_for_it() {
     std::fs::write(own.join("memory.swap.max"), "max").expect("written");
     let line = "0::/system.slice/witlet.service\n";
     assert!(!counts_swap(folder.path(), line), "this is no cgroup of version 2");
+    std::fs::create_dir(folder.path().join("memory")).expect("made");
+    assert!(!counts_swap(folder.path(), line), "version 1 doesn't count it");
+    std::fs::write(folder.path().join("memory/memory.memsw.limit_in_bytes"), "1").expect("written");
+    assert!(counts_swap(folder.path(), line), "version 1 does");
     std::fs::write(folder.path().join("cgroup.controllers"), "cpu memory").expect("written");
     assert!(counts_swap(folder.path(), line));
     assert!(!counts_swap(folder.path(), "0::/\n"));
