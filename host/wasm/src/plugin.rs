@@ -44,6 +44,9 @@ use crate::record::PluginRecorder;
 use crate::role::Role;
 use health::{Gate, Health, Outcome};
 
+/// Digits of a digest that tell components apart for people; `witlet plugin list` shows as many.
+const DIGEST_SHOWN: usize = 12;
+
 /// What came of loading a plugin so far.
 #[derive(Clone, Debug)]
 pub(crate) enum Code {
@@ -182,6 +185,14 @@ impl Plugin {
     pub(crate) fn record_fault(&self, fault: &str) -> bool {
         *lock(&self.vitals.last_error) = Some(fault.to_owned());
         !self.vitals.was_sanitized.swap(true, Ordering::Relaxed)
+    }
+
+    /// Its name and the beginning of its component's digest, for those who are refused by it. None for what ships: that refuses in
+    /// a kubelet's words.
+    pub(crate) fn attribution(&self) -> Option<String> {
+        let loaded = self.code.ready().filter(|_| !self.spec.builtin)?;
+        let digest = loaded.digest.get(..DIGEST_SHOWN).unwrap_or(&loaded.digest);
+        Some(format!("plugin {}, sha256:{digest}", self.spec.name))
     }
 
     /// Its numbers.

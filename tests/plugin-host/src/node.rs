@@ -218,6 +218,30 @@ impl Node {
         tokio::time::timeout(WAIT_TIMEOUT, asked).await.expect("admission answers in time")
     }
 
+    /// Asks about a pod that this plugin refuses. Returns the decision without the plugin's name and digest, which it must end with.
+    pub(crate) async fn refused_by(&self, plugin: &str, pod: Pod) -> Decision {
+        self.unsigned(plugin, self.admit(pod).await)
+    }
+
+    /// A refusal without the plugin's name and digest, which it must end with.
+    pub(crate) fn unsigned(&self, plugin: &str, decision: Decision) -> Decision {
+        let digest = self.status(plugin).digest.expect("it is loaded");
+        let by = format!("(plugin {plugin}, sha256:{})", &digest[..12]);
+        let own = |message: String| match message.strip_suffix(&by) {
+            Some(own) => own.trim_end().to_owned(),
+            None => panic!("{message:?} doesn't end with {by:?}"),
+        };
+        match decision {
+            Decision::Reject { reason, message } => Decision::Reject { reason, message: own(message) },
+            Decision::Defer { reason, message, retry_after } => {
+                Decision::Defer { reason, message: own(message), retry_after }
+            }
+            other @ (Decision::Admit | Decision::Preempt { .. }) => {
+                panic!("{plugin} refuses nothing: {other:?}")
+            }
+        }
+    }
+
     /// The status of the plugin with this name.
     pub(crate) fn status(&self, name: &str) -> PluginStatus {
         self.host.list().into_iter().find(|status| status.name == name).expect("the plugin is listed")

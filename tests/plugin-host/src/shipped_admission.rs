@@ -53,8 +53,10 @@ async fn an_image_policy_holds_for_every_image_of_a_pod() {
     ] {
         let found = match node.admit(pod).await {
             Decision::Admit => String::new(),
-            Decision::Reject { reason, message } if reason == "ImageNotAllowed" => message,
-            other => panic!("{other:?}"),
+            refusal => match node.unsigned("images", refusal) {
+                Decision::Reject { reason, message } if reason == "ImageNotAllowed" => message,
+                other => panic!("{other:?}"),
+            },
         };
         assert_eq!(found, expected);
     }
@@ -75,7 +77,7 @@ async fn a_pod_waits_for_its_time_window() {
         message: "the next time window opens at 2026-01-02T03:05:00Z".to_owned(),
         retry_after: Duration::from_secs(55),
     };
-    assert_eq!(node.admit(pod_in("batch", "later")).await, expected);
+    assert_eq!(node.refused_by("nights", pod_in("batch", "later")).await, expected);
 }
 
 async fn a_wrong_configuration_is_refused_by_its_key() {

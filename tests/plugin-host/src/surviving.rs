@@ -147,9 +147,14 @@ fn warm(behaviour: &str, warm: &str) -> String {
 }
 
 async fn message(node: &Node, name: &str) -> String {
-    match node.admit(pod(name)).await {
+    let decision = node.admit(pod(name)).await;
+    if decision == Decision::Admit {
+        return "admitted".to_owned();
+    }
+    let only = &node.host.list()[0].name;
+    match node.unsigned(only, decision) {
         Decision::Reject { message, .. } | Decision::Defer { message, .. } => message,
-        Decision::Admit | Decision::Preempt { .. } => "admitted".to_owned(),
+        other @ (Decision::Admit | Decision::Preempt { .. }) => panic!("{other:?}"),
     }
 }
 
@@ -179,7 +184,8 @@ async fn a_used_instance_that_runs_out_of_memory_gets_another_try() {
 async fn a_handle_of_an_earlier_request_is_refused() {
     let node = Node::with(&warm("keep-handle", "max: 1")).await;
     assert_eq!(message(&node, "first").await, "");
-    let reported = message(&node, "second").await;
+    let decision = node.admit(pod("second")).await;
+    let Decision::Defer { message: reported, .. } = decision else { panic!("{decision:?}") };
     assert!(reported.contains("the handle belongs to an earlier request"), "{reported}");
 }
 

@@ -109,7 +109,7 @@ async fn components_of_two_versions_are_asked_side_by_side() {
         message: "not now".to_owned(),
         retry_after: Duration::from_secs(7),
     };
-    assert_eq!(node.admit(pod("web")).await, deferred);
+    assert_eq!(node.refused_by("new", pod("web")).await, deferred);
     assert_eq!((versions(&node, "old"), versions(&node, "new")), (vec![Some("0.1.0")], vec![Some("0.2.1")]));
     assert_eq!((node.status("old").calls(), node.status("new").calls()), (1, 1));
 }
@@ -118,10 +118,10 @@ async fn a_newer_version_sees_and_says_what_an_older_one_cannot() {
     let look = node(&entry("new", "next.wasm", "look")).await;
     let seen = "add default/web uid-of-web app=Some(\"web\") none=None main registry.example.com/app:1.2 \
                 [\"serve\", \"--all\"] from Origin::File on node-1 system=None";
-    assert_eq!(look.admit(labelled("web")).await, rejected("Seen", seen));
+    assert_eq!(look.refused_by("new", labelled("web")).await, rejected("Seen", seen));
     let several = node(&entry("new", "next.wasm", "reject-all")).await;
     let reported = rejected("First", "the first reason; the second reason");
-    assert_eq!(several.admit(pod("web")).await, reported);
+    assert_eq!(several.refused_by("new", pod("web")).await, reported);
 }
 
 async fn what_a_newer_version_forbids_is_a_bad_answer_there() {
@@ -139,7 +139,7 @@ async fn what_a_newer_version_forbids_is_a_bad_answer_there() {
 
 async fn a_component_of_an_older_version_of_the_track_links() {
     let node = node(&entry("older", "older.wasm", "null")).await;
-    assert_eq!(node.admit(pod("web")).await, rejected("Older", "not now"));
+    assert_eq!(node.refused_by("older", pod("web")).await, rejected("Older", "not now"));
     assert_eq!(versions(&node, "older"), [Some("0.2.1")]);
 }
 

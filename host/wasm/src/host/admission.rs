@@ -127,7 +127,7 @@ impl Shared {
             }
         }
         match result {
-            Ok(verdict) => HandlerResponse::Verdict(verdict),
+            Ok(verdict) => HandlerResponse::Verdict(attributed(verdict, plugin.attribution())),
             Err(error) => {
                 // At a node's start its pods are asked for before its plugins are there: none is to end for that, or to
                 // pass unseen, while the load takes no longer than its entry allows.
@@ -228,6 +228,23 @@ impl Shared {
             Purpose::Decide => self.caller.admit(guests, facts).await,
             Purpose::Compare => self.caller.admit_shadow(guests, facts).await,
         }
+    }
+}
+
+/// The verdict with who refuses the pod behind the message, which ends up in the pod's status and in an event.
+fn attributed(verdict: Verdict, by: Option<String>) -> Verdict {
+    let Some(by) = by else { return verdict };
+    let signed = |message: String| match message.as_str() {
+        "" => format!("({by})"),
+        message => format!("{message} ({by})"),
+    };
+    match verdict {
+        Verdict::Reject { reason, message } => Verdict::Reject { reason, message: signed(message) },
+        Verdict::Defer { reason, message, retry_after } => {
+            Verdict::Defer { reason, message: signed(message), retry_after }
+        }
+        // The chain says in a kubelet's words what lacks.
+        Verdict::Admit | Verdict::Shortage(_) => verdict,
     }
 }
 

@@ -98,6 +98,17 @@ fn a_plugin_that_is_not_there_yet_says_so_and_keeps_no_error_of_it() {
 }
 
 #[test]
+fn only_a_configured_plugin_is_named_to_those_whom_it_refuses() {
+    let with = |builtin, code| {
+        let spec = Spec { builtin, ..spec() };
+        Plugin::new(spec, code, Metrics::default().plugin("direct"), None).attribution()
+    };
+    let code = || Code::Ready(Arc::new(Loaded::uncalled("0123456789abcdef")));
+    assert_eq!(with(false, code()).as_deref(), Some("plugin direct, sha256:0123456789ab"));
+    assert_eq!((with(true, code()), with(false, Code::Loading)), (None, None));
+}
+
+#[test]
 fn an_edit_of_an_entry_does_not_prolong_how_long_pods_wait_for_its_load() {
     let plugin = Plugin::new(spec(), Code::Loading, Metrics::default().plugin("direct"), None);
     let (now, most) = (Instant::now(), config::LOAD_TIMEOUT_DEFAULT);

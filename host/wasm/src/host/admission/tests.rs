@@ -1,4 +1,4 @@
-//! Pods that wait for a handler which is being loaded.
+//! Pods that wait for a handler which is being loaded, and who is said to have refused one.
 
 use std::path::Path;
 
@@ -120,6 +120,31 @@ async fn pods_wait_for_a_load_until_its_time_is_over_and_then_the_policy_holds()
         assert_eq!(word(&*admission).await, expected, "{role}");
         let again = tokio::time::timeout(Duration::from_secs(30), generation.changed()).await;
         assert!(again.is_err(), "{role}: once is enough");
+    }
+}
+
+#[test]
+fn a_refusal_names_the_plugin_behind_its_own_words() {
+    let reject = |message: &str| {
+        let message = message.to_owned();
+        Verdict::Reject { reason: "NotWanted".to_owned(), message }
+    };
+    let defer = |message: &str| Verdict::Defer {
+        reason: "NotNow".to_owned(),
+        message: message.to_owned(),
+        retry_after: Duration::from_secs(7),
+    };
+    let shortage = Verdict::Shortage(Vec::new());
+    let cases = [
+        (reject("no team"), reject("no team (plugin a, sha256:0123)")),
+        (reject(""), reject("(plugin a, sha256:0123)")),
+        (defer("later"), defer("later (plugin a, sha256:0123)")),
+        (Verdict::Admit, Verdict::Admit),
+        (shortage.clone(), shortage),
+    ];
+    for (verdict, expected) in cases {
+        assert_eq!(attributed(verdict.clone(), None), verdict, "a shipped handler speaks as a kubelet");
+        assert_eq!(attributed(verdict, Some("plugin a, sha256:0123".to_owned())), expected);
     }
 }
 
