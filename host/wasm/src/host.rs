@@ -1,6 +1,7 @@
 //! The plugins of this node: loaded next to the start, swapped when their files change, asked in their order.
 
 mod admission;
+mod decision_log;
 mod files;
 mod last_good;
 mod probes;
@@ -66,6 +67,8 @@ pub struct PluginHostConfig {
     /// can't be taken or a component doesn't load, and with the built-ins where no set is kept; without it a bad configuration
     /// fails the start.
     pub last_good_folder: Option<PathBuf>,
+    /// Gets the decision log, if the configuration wants one; without it none is written.
+    pub decision_log_folder: Option<PathBuf>,
     /// Whether the node has an API server: then static pods are system pods, which a handler is asked about only if its entry
     /// says so.
     pub in_cluster: bool,
@@ -199,6 +202,7 @@ pub(crate) struct Shared {
     generation: watch::Sender<u64>,
     metrics: Metrics,
     recorder: Option<Recorder>,
+    decision_log: Option<decision_log::DecisionLog>,
     in_cluster: bool,
     node: Option<Arc<dyn NodeWatch>>,
     /// Requests that are being decided: shadows wait for none.
@@ -235,6 +239,7 @@ impl PluginHost {
             generation: watch::Sender::new(0),
             metrics: Metrics::default(),
             recorder: config.recorder.map(Recorder::start),
+            decision_log: config.decision_log_folder.map(decision_log::DecisionLog::start),
             in_cluster: config.in_cluster,
             node: config.node,
             deciding: AtomicUsize::new(0),

@@ -124,6 +124,7 @@ impl Stage {
             containers: None,
             state_folder: Some(at("state")),
             last_good_folder: None,
+            decision_log_folder: None,
             in_cluster: false,
             node: None,
             recorder: None,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 use witlet_core::pod::SourceName;
 use witlet_wasm::plugin::{Builtin, PluginState};
@@ -22,6 +23,7 @@ claims!(
     http_links_and_is_denied,
     the_built_ins_admit_a_modest_pod,
     a_log_flood_is_cut_and_harmless,
+    decisions_are_logged_while_the_configuration_wants_it,
 );
 
 fn reject(reason: &str, message: &str) -> Decision {
@@ -240,4 +242,31 @@ async fn a_log_flood_is_cut_and_harmless() {
         let node = Node::with(&format!("{slow}{behaviour}}}\n")).await;
         assert_eq!(node.admit(pod("web")).await, Decision::Admit, "{behaviour}");
     }
+}
+
+async fn decisions_are_logged_while_the_configuration_wants_it() {
+    let entry = hostile("strict", "reject", "match: {namespaces: [strict]}");
+    let node = Node::with(&entry).await;
+    let path = node.folder.path().join("decisions/decisions.jsonl");
+    let lines = || std::fs::read_to_string(&path).unwrap_or_default();
+    node.admit(pod_in("strict", "before")).await;
+    node.configure(&configuration(&entry).replace("plugins:", "decisionLog: true\nplugins:"));
+    // Asked again and again, for nothing else shows that the file was taken.
+    while lines().is_empty() {
+        node.admit(pod_in("strict", "web")).await;
+    }
+    node.admit(pod("other")).await;
+    node.until("both are logged", |_| lines().contains("\"other\"")).await;
+    let text = lines();
+    assert!(!text.contains("\"before\""), "nothing is logged before it is wanted: {text}");
+    let first: Value = serde_json::from_str(text.lines().next().unwrap_or_default()).expect("it is JSON");
+    let seen = (&first["name"], &first["decision"], &first["reason"], &first["plugin"]);
+    assert_eq!(seen, (&json!("web"), &json!("reject"), &json!("NotWanted"), &json!("strict")));
+    assert_eq!(first["digest"].as_str(), node.status("strict").digest.as_deref());
+    let last: Value = serde_json::from_str(text.lines().last().unwrap_or_default()).expect("it is JSON");
+    assert_eq!(
+        (&last["decision"], &last["plugin"]),
+        (&json!("admit"), &Value::Null),
+        "all handlers admitted it"
+    );
 }

@@ -201,6 +201,7 @@ impl Node {
             containers: setting.containers,
             state_folder: None,
             last_good_folder: setting.last_good_folder,
+            decision_log_folder: Some(folder.path().join("decisions")),
             in_cluster: setting.in_cluster,
             node: setting.node,
             recorder: None,

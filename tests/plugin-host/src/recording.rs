@@ -67,6 +67,7 @@ impl Recording {
             }))),
             state_folder: None,
             last_good_folder: None,
+            decision_log_folder: None,
             in_cluster: false,
             node: None,
             recorder: Some(RecorderConfig {

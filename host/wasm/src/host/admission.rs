@@ -16,6 +16,7 @@ use witlet_core::node::conditions::with_pressures;
 use witlet_ports::Admission;
 
 use super::Shared;
+use super::decision_log::DecisionLine;
 use super::shadow_queue::DecidedRequest;
 use crate::metrics::{Call, CallOutcome};
 use crate::plugin::{CallError, Called, MatchSubject, Plugin, SyncPlugin};
@@ -69,8 +70,12 @@ impl Admission for HostAdmission {
         let chain = Chain::new(&request);
         let facts = Arc::new(RequestFacts::new(request.clone()));
         let mut asking = Asking { request, facts, read_again: shared.node.is_none() };
-        let decision = shared.decide(&plugins, &subject, chain, &mut asking).await;
+        let started = Instant::now();
+        let (decision, decider) = shared.decide(&plugins, &subject, chain, &mut asking).await;
         drop(deciding);
+        if let Some(log) = &shared.decision_log {
+            log.push(|| DecisionLine::new(&asking.request, &decision, decider, started.elapsed()));
+        }
         let has_shadows =
             plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.spec.admits(&subject));
         if has_shadows {
@@ -86,13 +91,14 @@ impl Admission for HostAdmission {
 }
 
 impl Shared {
-    async fn decide(
+    /// Asks one handler after the other. Returns the decision and whose answer it is, if it is one's.
+    async fn decide<'a>(
         &self,
-        plugins: &[Arc<Plugin>],
+        plugins: &'a [Arc<Plugin>],
         subject: &MatchSubject,
         mut chain: Chain,
         asking: &mut Asking,
-    ) -> Decision {
+    ) -> (Decision, Option<&'a Plugin>) {
         let handlers = plugins.iter().filter_map(|plugin| Some((plugin, plugin.spec.failure_policy()?)));
         for (plugin, policy) in handlers {
             if plugin.spec.is_shadow() || !plugin.spec.admits(subject) {
@@ -101,10 +107,10 @@ impl Shared {
             let answer = self.answer(plugin, policy, asking).await;
             match chain.answer(&plugin.spec.name, answer) {
                 Next::Continue(next) => chain = next,
-                Next::Decided(decision) => return decision,
+                Next::Decided(decision) => return (decision, Some(&**plugin)),
             }
         }
-        chain.finish()
+        (chain.finish(), None)
     }
 
     /// The answer of one plugin to the chain. A rejection on a node that has changed since is asked for again, once for

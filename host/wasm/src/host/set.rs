@@ -137,6 +137,15 @@ impl Shared {
         *lock(&self.file_error) = error;
     }
 
+    /// Has decisions logged, or not.
+    pub(super) fn set_decision_log(&self, is_on: bool) {
+        match &self.decision_log {
+            Some(log) => log.set(is_on),
+            None if is_on => tracing::debug!("There is no folder for a decision log"),
+            None => {}
+        }
+    }
+
     /// Notes which optional entries this host can't have; each is reported once while the file has it.
     pub(super) fn set_skipped(&self, skipped: Vec<SkippedEntry>) {
         let before = std::mem::replace(&mut *lock(&self.skipped), skipped.clone());

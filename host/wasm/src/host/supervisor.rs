@@ -217,6 +217,7 @@ impl Supervisor {
         let Taken { text, mut configuration } = taken;
         self.text = text;
         shared.set_skipped(std::mem::take(&mut configuration.skipped));
+        shared.set_decision_log(configuration.decision_log);
         let (desired, secrets) = self.sources.specs(configuration);
         self.desired = desired;
         self.secrets = secrets;

@@ -168,6 +168,8 @@ pub struct PluginConfiguration {
     pub secrets: Vec<SecretEntry>,
     /// What a component's conformance report must say before it is loaded; none asks for no report.
     pub require_conformance: Option<RequiredConformance>,
+    /// Whether decisions about pods are logged.
+    pub decision_log: bool,
     /// The plugins in the file's order.
     pub plugins: Vec<PluginEntry>,
     /// Optional entries that require what this host doesn't have.
@@ -226,7 +228,8 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
         }
         plugins.push(entry);
     }
-    Ok(PluginConfiguration { secrets, require_conformance, plugins, skipped: skipped.entries })
+    let (decision_log, skipped) = (document.decision_log, skipped.entries);
+    Ok(PluginConfiguration { secrets, require_conformance, decision_log, plugins, skipped })
 }
 
 /// What an entry may refer to.

@@ -28,6 +28,8 @@ const RECORDED: &str = "recorded";
 const PLUGIN_STATE: &str = "plugin-state";
 /// The last set of plugins that was loaded as a whole.
 const LAST_GOOD_PLUGINS: &str = "last-good-plugins";
+/// The decision log.
+const DECISIONS: &str = "decisions";
 
 /// Where earlier releases kept compiled code, with the folders [`COMPONENTS`], [`RECORDED`] and `state` in it.
 const OLD_PLUGINS: &str = "plugins";
@@ -92,6 +94,11 @@ impl OwnFiles {
     /// The last set of plugins that was loaded as a whole.
     pub(crate) fn last_good_plugins(&self) -> PathBuf {
         self.folder.join(LAST_GOOD_PLUGINS)
+    }
+
+    /// The decision log.
+    pub(crate) fn decisions(&self) -> PathBuf {
+        self.folder.join(DECISIONS)
     }
 
     /// Makes the folder, closed to others, and moves there what an earlier release left at its old places. A folder that exists keeps

@@ -40,6 +40,7 @@ pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostC
         containers: Some(containers),
         state_folder: Some(own.plugin_state()),
         last_good_folder: Some(own.last_good_plugins()),
+        decision_log_folder: Some(own.decisions()),
         in_cluster: settings.cluster.is_some(),
         node: Some(info),
         recorder: Some(RecorderConfig { folder: own.recorded(), clock: clock.clone() }),

@@ -27,6 +27,8 @@ pub(super) struct FileDocument {
     /// Keeps components out that have no signed report of the conformance kit; what ships needs none. Default: none is asked
     /// for.
     pub(super) require_conformance: Option<RequireConformanceDocument>,
+    /// Whether each decision about a pod is written to the decision log. Default: false.
+    pub(super) decision_log: bool,
     /// The plugins with their places in the list; at most 64. Names are unique, and none is a built-in's.
     pub(super) plugins: Vec<(usize, EntryDocument)>,
 }

@@ -41,6 +41,7 @@ pub const FEATURES: &[Feature] = &[
         "match-criteria",
         "labels, operations, priority classes, sources, service accounts, images in admission.match",
     ),
+    feature("decision-log", "a line of JSON for each decision about a pod, decisionLog"),
     feature("match-exclude", "pods that are left out, admission.match.exclude"),
 ];
 

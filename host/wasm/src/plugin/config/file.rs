@@ -10,8 +10,16 @@ use super::ConfigError;
 use super::document::{EntryDocument, FileDocument};
 
 /// The fields of [`FileDocument`], in the order in which an error lists them.
-const FIELDS: &[&str] =
-    &["apiVersion", "kind", "requires", "secrets", "pullCredentials", "requireConformance", "plugins"];
+const FIELDS: &[&str] = &[
+    "apiVersion",
+    "kind",
+    "requires",
+    "secrets",
+    "pullCredentials",
+    "requireConformance",
+    "decisionLog",
+    "plugins",
+];
 
 /// Reads the file without the entries in these places.
 ///
@@ -51,6 +59,7 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
                 "secrets" => file.secrets = map.next_value()?,
                 "pullCredentials" => file.pull_credentials = map.next_value()?,
                 "requireConformance" => file.require_conformance = map.next_value()?,
+                "decisionLog" => file.decision_log = map.next_value()?,
                 "plugins" => file.plugins = map.next_value_seed(EntriesSeed(self.0))?,
                 unknown => return Err(A::Error::unknown_field(unknown, FIELDS)),
             }

@@ -1,0 +1,105 @@
+//! What a line has, and how many files are kept.
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::json;
+use witlet_core::node::NodeFacts;
+use witlet_core::pod::SourceName;
+
+use super::*;
+
+fn request(name: &str) -> AdmissionRequest {
+    let metadata = ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: Some("web".to_owned()),
+        uid: Some("u1".to_owned()),
+        ..ObjectMeta::default()
+    };
+    AdmissionRequest {
+        operation: Operation::Add,
+        now: Timestamp::UNIX_EPOCH,
+        pod: Arc::new(Pod { metadata, ..Pod::default() }),
+        source: SourceName::file(),
+        node: Arc::new(NodeFacts::default()),
+        other_pods: Arc::new([]),
+    }
+}
+
+fn line(name: &str) -> DecisionLine {
+    DecisionLine::new(&request(name), &Decision::Admit, None, Duration::from_micros(7))
+}
+
+#[test]
+fn a_line_has_the_pod_and_what_was_decided() {
+    let decided = |decision: &Decision| {
+        let line = DecisionLine::new(&request("a"), decision, None, Duration::from_micros(7));
+        let line = serde_json::to_value(line).expect("a line becomes JSON");
+        [&line["decision"], &line["reason"], &line["message"]].map(Clone::clone)
+    };
+    let text = |text: &str| text.to_owned();
+    let (reason, message) = (|| text("NoTeam"), || text("no label"));
+    let retry_after = Duration::from_secs(1);
+    let cases = [
+        (Decision::Admit, json!(["admit", null, null])),
+        (Decision::Reject { reason: reason(), message: message() }, json!(["reject", "NoTeam", "no label"])),
+        (
+            Decision::Defer { reason: reason(), message: message(), retry_after },
+            json!(["defer", "NoTeam", "no label"]),
+        ),
+        (
+            Decision::Preempt { victims: Vec::new(), message: message(), resource: String::new() },
+            json!(["preempt", null, "no label"]),
+        ),
+    ];
+    for (decision, expected) in cases {
+        assert_eq!(json!(decided(&decision)), expected, "{decision:?}");
+    }
+    let expected = json!({
+        "time": "1970-01-01T00:00:00Z", "namespace": "web", "name": "a", "uid": "u1", "source": "file",
+        "operation": "add", "decision": "admit", "tookMicroseconds": 7,
+    });
+    assert_eq!(serde_json::to_value(line("a")).expect("a line becomes JSON"), expected);
+}
+
+#[test]
+fn the_newest_files_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let folder = folder.path().join("decisions");
+    for number in 0..12 {
+        write(&folder, &line(&format!("pod-{number}")), 200).expect("the test's folder is writable");
+    }
+    let names = |file: &str| -> Vec<String> {
+        let text = fs::read_to_string(folder.join(file)).expect("it is there");
+        let lines = text.lines().map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).expect("each line is JSON");
+            line["name"].as_str().unwrap_or_default().to_owned()
+        });
+        lines.collect()
+    };
+    assert_eq!(names(FILE), ["pod-10", "pod-11"], "two lines fill a file");
+    assert_eq!(names(&format!("{FILE}.{}", FILES_MAX - 1)), ["pod-2", "pod-3"]);
+    let count = fs::read_dir(&folder).expect("it is there").count();
+    assert_eq!(count, FILES_MAX, "the oldest is gone");
+}
+
+#[tokio::test]
+async fn nothing_is_written_unless_it_is_wanted() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let log = DecisionLog::start(folder.path().to_owned());
+    log.push(|| line("before"));
+    log.set(true);
+    log.push(|| line("wanted"));
+    log.set(false);
+    log.push(|| line("after"));
+    let path = folder.path().join(FILE);
+    let text = async {
+        loop {
+            match fs::read_to_string(&path) {
+                Ok(text) if text.ends_with('\n') => return text,
+                Ok(_) | Err(_) => tokio::task::yield_now().await,
+            }
+        }
+    };
+    let text = tokio::time::timeout(Duration::from_secs(60), text).await.expect("the line is written");
+    assert!(text.lines().count() == 1 && text.contains("\"wanted\""), "{text}");
+}
