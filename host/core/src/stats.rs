@@ -6,8 +6,15 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, Volume};
 
 use crate::pod::PodUid;
+use cgroup_usage::{CgroupUsage, MemoryUsage, SwapUsage};
 
+pub mod cgroup_usage;
+pub mod exposition;
 mod metrics;
+pub mod network;
+pub mod rates;
+pub mod resource_metrics;
+pub mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -45,12 +52,31 @@ pub struct ContainerUsage {
     pub name: String,
     /// Working set, in bytes.
     pub memory: Option<u64>,
+    /// Memory with all that the runtime says of it.
+    pub memory_details: Option<MemoryUsage>,
+    /// Swap.
+    pub swap: Option<SwapUsage>,
     /// Processor time.
     pub cpu: Option<CpuTime>,
     /// Its writable layer.
     pub rootfs: FsUsage,
     /// Its logs.
     pub logs: FsUsage,
+}
+
+impl ContainerUsage {
+    /// The runtime's figures in place of the kernel's; none if it has none.
+    pub fn as_cgroup(&self, at: Timestamp) -> Option<CgroupUsage> {
+        let working_set = |working_set| MemoryUsage { working_set, ..MemoryUsage::default() };
+        let usage = CgroupUsage {
+            at: self.cpu.and_then(|cpu| cpu.at).unwrap_or(at),
+            cpu_nanoseconds: self.cpu.map(|cpu| cpu.nanoseconds),
+            memory: self.memory_details.or(self.memory.map(working_set)),
+            swap: self.swap,
+            pressure: Default::default(),
+        };
+        (usage.cpu_nanoseconds.is_some() || usage.memory.is_some()).then_some(usage)
+    }
 }
 
 /// What a pod uses.

@@ -12,6 +12,7 @@ pub mod heap;
 mod host_files;
 mod http_source;
 mod kernel_log;
+mod kernel_meter;
 mod logs;
 mod memory_notifier;
 mod mounts;
@@ -39,6 +40,7 @@ pub use file_source::{FileSource, INHERITED_UIDS, Outcome, Report, ReportReason,
 pub use file_systems::NodeFileSystems;
 pub use host_files::NodeHostFiles;
 pub use http_source::{HttpSource, ManifestUrl, ManifestUrlError, REMEMBERED_MANIFEST};
+pub use kernel_meter::SystemMeter;
 pub use memory_notifier::KernelMemoryNotifier;
 pub use mounts::make_shared;
 pub use node_info::{

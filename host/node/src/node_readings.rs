@@ -14,7 +14,7 @@ use crate::file_systems;
 use kernel::read;
 use memory::PodsCgroup;
 
-mod kernel;
+pub(crate) mod kernel;
 pub(crate) mod memory;
 #[cfg(test)]
 mod tests;
@@ -146,7 +146,7 @@ fn filesystems(root: &Path, folders: &Folders) -> Option<Filesystems> {
 }
 
 /// The smaller of the kernel's two limits, less the threads there are (the second figure of `0.0 0.1 0.2 3/456 789`).
-fn pids(pid_max: Option<&str>, threads_max: Option<&str>, loadavg: Option<&str>) -> Option<Left> {
+pub(crate) fn pids(pid_max: Option<&str>, threads_max: Option<&str>, loadavg: Option<&str>) -> Option<Left> {
     let number = |text: Option<&str>| text.and_then(|text| text.trim().parse::<u64>().ok());
     let capacity = [number(pid_max), number(threads_max)].into_iter().flatten().min()?;
     let running = loadavg?.split_whitespace().nth(3)?.split_once('/')?.1.parse::<u64>().ok()?;

@@ -54,7 +54,10 @@ pub use source_health::{SourceHealth, SourceOutage};
 pub use sources::{
     PodSource, PodSourceSet, PodStatusUpdate, SOURCE_EVENTS_MAX, SourceEvent, SourceNotifyError,
 };
-pub use stats::{ContainerStats, RuntimeStats, StorageMeter};
+pub use stats::{
+    ContainerCounts, ContainerStats, KernelCounts, KernelMeter, PodCounts, RunningPod, RuntimeStats,
+    StorageMeter,
+};
 pub use statuses::{NoStatuses, PodReport, StatusSink};
 pub use streaming::{StreamOptions, Streaming};
 pub use view::{

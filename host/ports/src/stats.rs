@@ -1,10 +1,16 @@
 //! The ports to what pods use now, and to what the node can give back: for evictions, and for those that show usage.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::PodUid;
+use witlet_core::runtime::ContainerId;
+use witlet_core::stats::cgroup_usage::CgroupUsage;
+use witlet_core::stats::network::InterfaceUsage;
+use witlet_core::stats::summary::{FsMeasurement, Scope};
 use witlet_core::stats::{ContainerUsage, LocalStorage};
 
 use crate::RuntimeError;
@@ -36,4 +42,66 @@ pub trait StorageMeter: Send + Sync {
     /// Adds up the pod's volumes on disk, logs and own files. May take as long as its files are many, up to a bound of the
     /// implementation; what couldn't be read by then is unknown.
     async fn measure(&self, pod: &Pod) -> LocalStorage;
+}
+
+/// A pod of which something runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningPod {
+    /// Its UID.
+    pub uid: PodUid,
+    /// Its containers that run.
+    pub containers: Vec<ContainerId>,
+    /// Whether it is in the node's network, which isn't counted for it.
+    pub host_network: bool,
+}
+
+/// What the kernel counts of a container.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContainerCounts {
+    /// What it uses.
+    pub usage: CgroupUsage,
+    /// Its processes, for [`Scope::All`] only.
+    pub processes: Option<u64>,
+}
+
+/// What the kernel counts of a pod.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PodCounts {
+    /// What its cgroup uses; none where it has none.
+    pub usage: Option<CgroupUsage>,
+    /// Its containers. One is missing where the runtime has no cgroup for it.
+    pub containers: BTreeMap<ContainerId, ContainerCounts>,
+    /// Traffic of its network, for [`Scope::All`] only.
+    pub network: Option<Vec<InterfaceUsage>>,
+}
+
+/// What the kernel counts of the node and its pods. What it doesn't say is none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KernelCounts {
+    /// The root of all cgroups.
+    pub node: Option<CgroupUsage>,
+    /// The cgroup of all pods.
+    pub all_pods: Option<CgroupUsage>,
+    /// The agent's own cgroup, unless that is the root.
+    pub agent: Option<CgroupUsage>,
+    /// Pods that were asked about.
+    pub pods: BTreeMap<PodUid, PodCounts>,
+    /// Traffic of the node, for [`Scope::All`] only.
+    pub network: Vec<InterfaceUsage>,
+    /// The interface of the default route, for [`Scope::All`] only.
+    pub default_interface: Option<String>,
+    /// Process ids that there may be, and that there are, for [`Scope::All`] only.
+    pub pids: Option<(u64, u64)>,
+    /// When the machine was started.
+    pub booted_at: Option<Timestamp>,
+}
+
+/// What the kernel counts.
+#[async_trait]
+pub trait KernelMeter: Send + Sync {
+    /// Counts of the node and of these pods. Takes a few seconds at most; what wasn't read by then is unknown.
+    async fn counts(&self, pods: Vec<RunningPod>, scope: Scope) -> KernelCounts;
+
+    /// The file system that a path is on; none if it doesn't answer in time.
+    async fn filesystem(&self, path: &Path) -> Option<FsMeasurement>;
 }

@@ -20,6 +20,7 @@ use witlet_ports::{AgentView, Clock, Containers, LogFiles, PodView, Streaming};
 
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
+use crate::stats::{StatsPorts, StatsProvider};
 
 mod access;
 mod answers;
@@ -33,6 +34,7 @@ mod logs;
 mod query;
 pub mod route;
 mod run;
+mod stats;
 pub mod streams;
 #[cfg(test)]
 mod tests;
@@ -114,6 +116,8 @@ pub struct ServerParts {
     pub clock: Arc<dyn Clock>,
     /// `/metrics`, from [`LocalApi::metrics`](crate::LocalApi::metrics).
     pub metrics: Metrics,
+    /// `/stats/summary` and `/metrics/resource`.
+    pub stats: StatsPorts,
     /// `/configz`: an object with the configuration under `kubeletconfig`.
     pub configz: Value,
     /// How clients are authenticated.
@@ -127,6 +131,7 @@ pub struct ServerParts {
 /// The kubelet's endpoints. One value serves any number of listeners.
 pub struct KubeletServer {
     parts: ServerParts,
+    stats: StatsProvider,
     sync_loop: SyncLoop,
     /// One for each stream.
     streams: Arc<Semaphore>,
@@ -147,8 +152,10 @@ impl KubeletServer {
             parts.clock.clone(),
         );
         let (streams, logs) = (Semaphore::new(STREAMS_MAX), Semaphore::new(LOGS_MAX));
+        let stats = StatsProvider::new(parts.stats.clone());
         Arc::new(Self {
             parts,
+            stats,
             sync_loop,
             streams: Arc::new(streams),
             logs: Arc::new(logs),
@@ -214,6 +221,8 @@ impl KubeletServer {
             Route::RunningPods => self.running_pods().await,
             Route::Configz => answers::json(&self.parts.configz),
             Route::Metrics => self.parts.metrics.answer(),
+            Route::ResourceMetrics => self.resource_metrics().await,
+            Route::StatsSummary => self.stats_summary(request.uri()).await,
             Route::ContainerLogs(target) => self.container_logs(request.uri(), target, stop).await,
             Route::Exec(target) => self.exec(request, target, stop).await,
             Route::Attach(target) => self.attach(request, target, stop).await,

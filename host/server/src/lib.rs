@@ -11,6 +11,7 @@ mod local;
 mod metrics;
 mod pod_list;
 mod socket;
+mod stats;
 
 pub use client::{ClientError, LocalClient};
 pub use kubelet::{
@@ -20,3 +21,4 @@ pub use kubelet::{
 pub use local::{LocalApi, PluginView, UsagePorts};
 pub use metrics::Metrics;
 pub use socket::{BindError, RootOnlySocket};
+pub use stats::StatsPorts;

@@ -33,14 +33,14 @@ use witlet_node::{
     CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, HttpSource,
     KernelMemoryNotifier, MachineSystem, NodeContainerFiles, NodeContainerLogs, NodeCredentials,
     NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, PullSecrets,
-    SubordinateIdsError, SystemdCgroups, subordinate_ids,
+    SubordinateIdsError, SystemMeter, SystemdCgroups, subordinate_ids,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
     AgentView, CgroupDrivers, Cgroups, ClusterObjects, NoObjects, NoStatuses, NodeAccess, NodeSystem,
     NodeWatch, PodSource, StatusSink,
 };
-use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket, UsagePorts};
+use witlet_server::{BindError, LocalApi, Metrics, PluginView, RootOnlySocket, StatsPorts, UsagePorts};
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
 
 use crate::run::base::{Base, BaseError};
@@ -195,18 +195,7 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
             reservations: settings.node.reserved.clone(),
             clock: base.clock.clone(),
         });
-    let answers = Answers {
-        view: view.clone(),
-        mirrors: cluster.as_ref().map(|cluster| cluster.mirrors.clone()),
-        pods: base.runtime.view.clone(),
-        containers: base.runtime.containers.clone(),
-        streaming: Arc::new(base.cri.clone()),
-        logs: Arc::new(NodeContainerLogs::new(&settings.folders.pod_logs)),
-        clock: base.clock.clone(),
-        metrics: api.metrics(),
-        configz: settings.configz.clone(),
-        access: cluster.as_ref().map(|cluster| cluster.access.clone() as Arc<dyn NodeAccess>),
-    };
+    let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), api.metrics());
     tracing::info!(node = %base.name, "Started witlet");
     let state = base.state.clone();
     let sides = Sides { view, api, socket, endpoints, answers, cluster, state, events };
@@ -216,6 +205,40 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     }
     tracing::info!("Stopped witlet");
     Ok(())
+}
+
+/// What the node's endpoints answer from.
+fn answers(
+    settings: &Settings,
+    base: &Base,
+    cluster: Option<&Cluster>,
+    view: Arc<dyn AgentView>,
+    metrics: Metrics,
+) -> Answers {
+    let Folders { root, pod_logs, .. } = &settings.folders;
+    Answers {
+        stats: StatsPorts {
+            view: view.clone(),
+            pods: base.runtime.view.clone(),
+            runtime: Arc::new(base.cri.clone()),
+            images: Arc::new(base.cri.clone()),
+            kernel: Arc::new(SystemMeter::new(&settings.cgroups.root, base.clock.clone())),
+            storage: Arc::new(DiskUsage::new(root, pod_logs)),
+            clock: base.clock.clone(),
+            node_name: base.name.clone(),
+            root: root.clone(),
+        },
+        view,
+        mirrors: cluster.map(|cluster| cluster.mirrors.clone()),
+        pods: base.runtime.view.clone(),
+        containers: base.runtime.containers.clone(),
+        streaming: Arc::new(base.cri.clone()),
+        logs: Arc::new(NodeContainerLogs::new(pod_logs)),
+        clock: base.clock.clone(),
+        metrics,
+        configz: settings.configz.clone(),
+        access: cluster.map(|cluster| cluster.access.clone() as Arc<dyn NodeAccess>),
+    }
 }
 
 /// The agent's ports.

@@ -1,4 +1,5 @@
-//! A pod of an API server on real containerd: what kubectl does with it goes through the API server to the node.
+//! A pod of an API server on real containerd: what kubectl does with it goes through the API server to the node, and so do questions
+//! what it uses.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use witlet_harness::WAIT_TIMEOUT;
@@ -18,6 +19,8 @@ use witlet_harness::cluster::{ADDRESS, AGAIN, Cluster, Ground, NODE, address, re
 use witlet_harness::streams::http::{PORT_FORWARD, SPDY, ask, upgraded};
 use witlet_harness::streams::spdy::Spdy;
 use witlet_harness::streams::websocket::{self as websocket, WebSocket};
+
+use crate::usage;
 
 /// The pod's grace, far more than it needs.
 const GRACE_SECONDS: i64 = 60;
@@ -197,7 +200,7 @@ pub(crate) async fn a_pods_life(endpoint: String) -> Result<(), Failed> {
 }
 
 async fn play(endpoint: String) -> Result<(), Failed> {
-    let ground = Ground::on(Admission { node_rules: true, ..Admission::default() }, endpoint).await?;
+    let ground = Ground::on(Admission { node_rules: true, ..Admission::default() }, endpoint.clone()).await?;
     // The same API server in the clear, where all clients are its administrator: kubectl's requests as bytes.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let (api, stop, mut serving) = (listener.local_addr()?, CancellationToken::new(), JoinSet::new());
@@ -209,6 +212,7 @@ async fn play(endpoint: String) -> Result<(), Failed> {
     cluster.api().create(&pod()?).map_err(refused)?;
     let ready = cluster.ready("talks").await?;
     let address = ready.status.and_then(|status| status.pod_ip);
+    let uid = ready.metadata.uid.unwrap_or_default();
 
     let mut text = Vec::new();
     let mut log = within("its log is followed", follow(api)).await?;
@@ -217,6 +221,7 @@ async fn play(endpoint: String) -> Result<(), Failed> {
     within("a command runs in it, by a WebSocket", exec_by_websocket(api)).await?;
     within("a helper looks into it", debug(&cluster, api)).await?;
     within("its port is forwarded", port_forward(api)).await?;
+    within("what it uses is shown", usage::is_shown(api, &endpoint, &uid)).await?;
 
     cluster.delete("talks", None)?;
     // The log goes on until the container has ended, and ends with it.

@@ -8,6 +8,7 @@
 
 mod cgroups;
 mod containerd;
+mod usage;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -63,8 +63,15 @@ impl CgroupLayout {
     /// # Errors
     /// When its UID can't be part of a cgroup's name.
     pub fn pod(&self, pod: &Pod) -> Result<CgroupName, InvalidPart> {
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        self.tier(Tier::of(pod)).child(&format!("{POD}{uid}"))
+        self.pod_in(Tier::of(pod), pod.metadata.uid.as_deref().unwrap_or_default())
+    }
+
+    /// The cgroup of the pod with this UID and class.
+    ///
+    /// # Errors
+    /// When the UID can't be part of a cgroup's name.
+    pub fn pod_in(&self, tier: Tier, uid: &str) -> Result<CgroupName, InvalidPart> {
+        self.tier(tier).child(&format!("{POD}{uid}"))
     }
 
     /// A cgroup's path below the mount points of controllers.

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::labels;
+use witlet_core::stats::cgroup_usage::{MemoryUsage, SwapUsage};
 use witlet_core::stats::{ContainerUsage, CpuTime, FsUsage};
 use witlet_ports::{ContainerStats, RuntimeError, RuntimeStats};
 use witlet_proto::cri;
@@ -60,7 +61,24 @@ fn container(stats: cri::ContainerStats) -> Option<ContainerStats> {
         attempt: metadata.attempt,
         usage: ContainerUsage {
             name: metadata.name,
-            memory: stats.memory.and_then(|memory| value(memory.working_set_bytes)),
+            memory: stats.memory.as_ref().and_then(|memory| value(memory.working_set_bytes)),
+            memory_details: stats.memory.and_then(|memory| {
+                let working_set = value(memory.working_set_bytes)?;
+                let available = value(memory.available_bytes);
+                Some(MemoryUsage {
+                    usage: value(memory.usage_bytes),
+                    working_set,
+                    rss: value(memory.rss_bytes),
+                    page_faults: value(memory.page_faults),
+                    major_page_faults: value(memory.major_page_faults),
+                    limit: available.map(|available| available.saturating_add(working_set)),
+                })
+            }),
+            swap: stats.swap.and_then(|swap| {
+                let usage = value(swap.swap_usage_bytes)?;
+                let available = value(swap.swap_available_bytes);
+                Some(SwapUsage { usage, limit: available.map(|available| available.saturating_add(usage)) })
+            }),
             cpu: stats.cpu.and_then(|cpu| {
                 let at = Timestamp::from_nanosecond(cpu.timestamp.into()).ok().filter(|_| cpu.timestamp > 0);
                 Some(CpuTime { nanoseconds: value(cpu.usage_core_nano_seconds)?, at })

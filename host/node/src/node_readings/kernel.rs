@@ -8,7 +8,7 @@ use std::path::Path;
 const BYTES_MAX: u64 = 64 * 1024;
 
 /// The file's text; none if it can't be read.
-pub(super) fn read(path: &Path) -> Option<String> {
+pub(crate) fn read(path: &Path) -> Option<String> {
     let mut text = String::new();
     File::open(path).and_then(|file| file.take(BYTES_MAX).read_to_string(&mut text)).ok()?;
     Some(text)

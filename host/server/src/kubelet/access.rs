@@ -63,7 +63,14 @@ impl ServerPort {
         match self {
             Self::Guarded(_) => true,
             Self::Healthz => matches!(route, Route::Healthz(_)),
-            Self::ReadOnly => matches!(route, Route::Healthz(_) | Route::Pods | Route::Metrics),
+            Self::ReadOnly => matches!(
+                route,
+                Route::Healthz(_)
+                    | Route::Pods
+                    | Route::Metrics
+                    | Route::ResourceMetrics
+                    | Route::StatsSummary
+            ),
         }
     }
 }

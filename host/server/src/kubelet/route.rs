@@ -34,6 +34,10 @@ pub enum Route<'a> {
     Configz,
     /// Metrics for Prometheus.
     Metrics,
+    /// What the node and its pods use, for the metrics server.
+    ResourceMetrics,
+    /// What the node and its pods use, in full.
+    StatsSummary,
     /// A log of a container.
     ContainerLogs(Target<'a>),
     /// A command in a container.
@@ -59,6 +63,8 @@ impl<'a> Route<'a> {
             ["runningpods"] | ["runningpods", ""] => Self::RunningPods,
             ["configz"] => Self::Configz,
             ["metrics"] => Self::Metrics,
+            ["metrics", "resource"] => Self::ResourceMetrics,
+            ["stats", "summary"] => Self::StatsSummary,
             ["logs", ..] | ["debug", "pprof", ..] => Self::NotShown,
             ["containerLogs", namespace, pod, container] => {
                 Self::ContainerLogs(target(namespace, pod, None, container)?)
@@ -75,7 +81,12 @@ impl<'a> Route<'a> {
     /// Whether it is there for `enableDebuggingHandlers` only.
     pub(super) fn is_debugging(&self) -> bool {
         match self {
-            Self::Healthz(_) | Self::Pods | Self::Configz | Self::Metrics => false,
+            Self::Healthz(_)
+            | Self::Pods
+            | Self::Configz
+            | Self::Metrics
+            | Self::ResourceMetrics
+            | Self::StatsSummary => false,
             Self::RunningPods
             | Self::ContainerLogs(_)
             | Self::Exec(_)
@@ -94,9 +105,12 @@ impl<'a> Route<'a> {
             | Self::RunningPods
             | Self::Configz
             | Self::Metrics
+            | Self::ResourceMetrics
             | Self::ContainerLogs(_)
             | Self::NotShown => READS,
-            Self::Exec(_) | Self::Attach(_) | Self::PortForward(_) => &[Method::GET, Method::POST],
+            Self::StatsSummary | Self::Exec(_) | Self::Attach(_) | Self::PortForward(_) => {
+                &[Method::GET, Method::POST]
+            }
             Self::Run(_) => &[Method::POST],
         }
     }

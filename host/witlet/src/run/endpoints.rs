@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_ports::{AgentView, Clock, Containers, LogFiles, NodeAccess, PodView, Streaming};
 use witlet_server::{
     Authentication, Authorization, KubeletServer, Metrics, MirrorPods, ServerOptions, ServerParts, ServerTls,
-    TlsError, TlsOptions,
+    StatsPorts, TlsError, TlsOptions,
 };
 
 use crate::run::parts::{PartError, Parts};
@@ -63,6 +63,7 @@ pub(crate) struct Answers {
     pub(crate) logs: Arc<dyn LogFiles>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) metrics: Metrics,
+    pub(crate) stats: StatsPorts,
     pub(crate) configz: Value,
     /// Who says what an identity may do; none where there is no API server.
     pub(crate) access: Option<Arc<dyn NodeAccess>>,
@@ -137,7 +138,7 @@ async fn listen(address: SocketAddr, flag: &'static str) -> Result<TcpListener, 
 }
 
 fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
-    let Answers { view, mirrors, pods, containers, streaming, logs, clock, metrics, configz, access } =
+    let Answers { view, mirrors, pods, containers, streaming, logs, clock, metrics, stats, configz, access } =
         answers;
     let tokens = access.clone().filter(|_| settings.is_some_and(|settings| settings.token_webhook));
     let always =
@@ -152,6 +153,7 @@ fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
         logs,
         clock,
         metrics,
+        stats,
         configz,
         authentication: Authentication {
             anonymous: settings.is_some_and(|settings| settings.anonymous),

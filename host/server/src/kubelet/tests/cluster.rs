@@ -16,8 +16,8 @@ use tokio::sync::{mpsc, watch};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{
     ContainerId, ContainerRunState, ContainerSpec, ExecOutput, LinuxResources, ListedContainer,
-    ObservedContainer, ObservedPod, ObservedSandbox, RuntimeEvent, RuntimePod, SandboxId, SandboxSpec,
-    SandboxState,
+    ListedSandbox, ObservedContainer, ObservedPod, ObservedSandbox, RuntimeEvent, RuntimePod, SandboxId,
+    SandboxSpec, SandboxState,
 };
 use witlet_ports::{
     AccessError, AgentStats, AgentView, Clock, Containers, FilesError, Identity, LogFiles, NodeAccess,
@@ -137,7 +137,12 @@ impl PodView for Cluster {
             uid: uid.into(),
             name: "web".to_owned(),
             namespace: "default".to_owned(),
-            sandboxes: Vec::new(),
+            sandboxes: vec![ListedSandbox {
+                id: "s-1".into(),
+                attempt: 0,
+                state: SandboxState::Ready,
+                created_at: Timestamp::UNIX_EPOCH,
+            }],
             containers,
         };
         let runs = pod("u-1", vec![listed("c-2", ContainerRunState::Running)]);

@@ -13,7 +13,7 @@ use super::soon;
 use super::world::{CONNECTIONS_MAX, Ca, SetUp, Who, World};
 
 /// Every path, with a method that it takes, the code for someone who may do everything, and whether `reader` may, too.
-const PATHS: [(&str, &str, u16, bool); 24] = [
+const PATHS: [(&str, &str, u16, bool); 25] = [
     ("GET", "/healthz", 200, true),
     ("GET", "/healthz/ping", 200, true),
     ("GET", "/healthz/log", 200, true),
@@ -25,7 +25,8 @@ const PATHS: [(&str, &str, u16, bool); 24] = [
     ("GET", "/configz", 200, true),
     ("GET", "/metrics", 200, true),
     ("GET", "/metrics/cadvisor", 404, true),
-    ("GET", "/stats/summary", 404, true),
+    ("GET", "/metrics/resource", 200, true),
+    ("GET", "/stats/summary", 200, true),
     ("GET", "/logs/", 404, true),
     ("GET", "/containerLogs/default/web/app", 200, false),
     ("POST", "/run/default/web/app?cmd=ls", 200, false),
@@ -152,7 +153,7 @@ async fn the_plain_listeners_have_only_what_is_theirs() {
         let (healthz, read_only) = match *path {
             "/healthz" | "/healthz/ping" => (200, 200),
             "/healthz/log" | "/healthz/syncloop" => (404, 200),
-            "/pods" | "/pods/" | "/metrics" => (404, 200),
+            "/pods" | "/pods/" | "/metrics" | "/metrics/resource" | "/stats/summary" => (404, 200),
             _ => (404, 404),
         };
         assert_eq!(soon(World::plain(world.healthz, path)).await.code.as_u16(), healthz, "{method} {path}");
@@ -185,6 +186,42 @@ async fn reads_answer_as_upstreams_do() {
     assert!(metrics.body.contains("witlet_event_loop_events_total 7"), "{}", metrics.body);
     let verbose = soon(world.get("/healthz?verbose")).await;
     assert_eq!(verbose.body, "[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n");
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn usage_is_shown_as_upstream_shows_it() {
+    let world = world(SetUp::default()).await;
+    let summary = soon(world.get("/stats/summary")).await;
+    assert_eq!(summary.headers["content-type"], "application/json");
+    let summary: Value = serde_json::from_str(&summary.body).unwrap();
+    assert_eq!(summary["node"]["nodeName"], "node-1");
+    assert_eq!(summary["pods"][0]["podRef"]["name"], "web");
+    assert_eq!(summary["pods"].as_array().map(Vec::len), Some(1), "one runs: {summary}");
+    assert!(summary["node"]["fs"].is_object(), "{summary}");
+    // Only the very word, and only once, leaves the rest out.
+    for (query, is_all) in [
+        ("only_cpu_and_memory=true", false),
+        ("only_cpu_and_memory=false", true),
+        ("only_cpu_and_memory=1", true),
+        ("only_cpu_and_memory=true&only_cpu_and_memory=true", true),
+        ("only_cpu_and_memory", true),
+    ] {
+        let answer = soon(world.get(&format!("/stats/summary?{query}"))).await;
+        let summary: Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!(summary["node"]["fs"].is_object(), is_all, "{query}");
+    }
+    let admin = Who::token("admin");
+    assert_eq!(code(&world, "POST", "/stats/summary", &admin).await, 200);
+    assert_eq!(code(&world, "PUT", "/stats/summary", &admin).await, 405);
+    let metrics = soon(world.get("/metrics/resource")).await;
+    assert_eq!(metrics.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8; escaping=values");
+    assert!(
+        metrics.body.contains("\npod_cpu_usage_seconds_total{namespace=\"default\",pod=\"web\"} "),
+        "{}",
+        metrics.body
+    );
+    assert!(metrics.body.ends_with("resource_scrape_error 0\n"), "{}", metrics.body);
     world.stop().await;
 }
 

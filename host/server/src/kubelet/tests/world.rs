@@ -32,6 +32,8 @@ use crate::kubelet::{
     Authentication, Authorization, KubeletServer, ServerOptions, ServerParts, ServerTls, TlsOptions,
 };
 use crate::metrics::Metrics;
+use crate::stats::StatsPorts;
+use crate::stats::tests::Machine;
 
 /// Connections that each listener takes: few, so that a test can take them all with few files open.
 pub(super) const CONNECTIONS_MAX: usize = 16;
@@ -151,6 +153,10 @@ impl World {
             logs: cluster.clone(),
             clock: cluster.clone() as Arc<dyn Clock>,
             metrics: Metrics::of_agent(cluster.clone()),
+            stats: {
+                let machine = Machine::default();
+                StatsPorts { view: cluster.clone(), pods: cluster.clone(), ..machine.ports() }
+            },
             configz: json!({"kubeletconfig": {"maxPods": 110}}),
             authentication: Authentication { anonymous: set_up.anonymous, tokens: Some(cluster.clone()) },
             authorization: match set_up.always_allow {

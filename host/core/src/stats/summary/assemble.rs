@@ -1,0 +1,406 @@
+//! The summary of measurements.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Pod, Volume};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::{
+    ContainerStats, CpuStats, FsStats, InterfaceStats, IoStats, MemoryStats, NetworkStats, NodeStats,
+    PodReference, PodStats, ProcessStats, PsiData, PsiStats, PvcReference, RlimitStats, RuntimeFilesystems,
+    Summary, SwapStats, VolumeStats,
+};
+use crate::stats::cgroup_usage::{CgroupUsage, MemoryUsage, Stall, Stalls, SwapUsage};
+use crate::stats::network::InterfaceUsage;
+use crate::stats::{FsUsage, is_local_ephemeral, volumes};
+
+/// The interface that a pod's own figures are of (upstream: `defaultNetworkInterfaceName`).
+const DEFAULT_INTERFACE: &str = "eth0";
+
+/// How much is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Everything.
+    All,
+    /// Without network, file systems, volumes, limits and pressure of disks (`only_cpu_and_memory`).
+    CpuAndMemory,
+}
+
+/// A file system, as the kernel shows it, and what is used of it by what is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FsMeasurement {
+    /// Bytes in all.
+    pub capacity: u64,
+    /// Bytes that are free for everyone.
+    pub available: u64,
+    /// Bytes that are used.
+    pub used: u64,
+    /// Inodes in all.
+    pub inodes: u64,
+    /// Inodes that are free.
+    pub inodes_free: u64,
+}
+
+/// Processes of the node that aren't a pod's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemMeasurement {
+    /// `kubelet` or `pods`.
+    pub name: &'static str,
+    /// Since when they are there.
+    pub started_at: Option<Timestamp>,
+    /// What they use.
+    pub usage: CgroupUsage,
+    /// Billionths of a core, now.
+    pub nanocores: Option<u64>,
+}
+
+/// A container that runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContainerMeasurement {
+    /// Its name in the pod.
+    pub name: String,
+    /// When it was made.
+    pub started_at: Timestamp,
+    /// What it uses.
+    pub usage: CgroupUsage,
+    /// Billionths of a core, now.
+    pub nanocores: Option<u64>,
+    /// Its writable layer.
+    pub rootfs: FsUsage,
+    /// Its logs.
+    pub logs: FsUsage,
+    /// Its processes.
+    pub processes: Option<u64>,
+}
+
+/// A volume that was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeMeasurement {
+    /// Its name in the pod.
+    pub name: String,
+    /// What is used.
+    pub usage: FsUsage,
+}
+
+/// A pod.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodMeasurement {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its UID.
+    pub uid: String,
+    /// When its sandbox was made.
+    pub started_at: Timestamp,
+    /// Its containers that run; a pod without one isn't shown.
+    pub containers: Vec<ContainerMeasurement>,
+    /// What its cgroup uses; none where it has none.
+    pub usage: Option<CgroupUsage>,
+    /// Billionths of a core, now.
+    pub nanocores: Option<u64>,
+    /// Traffic of its network; none of a pod in the node's.
+    pub network: Option<Vec<InterfaceUsage>>,
+    /// The pod as its source has it; none of one that no source has any more.
+    pub pod: Option<std::sync::Arc<Pod>>,
+    /// Its volumes.
+    pub volumes: Vec<VolumeMeasurement>,
+    /// Its own files.
+    pub own: FsUsage,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurements {
+    /// When.
+    pub at: Timestamp,
+    /// The node's name.
+    pub node_name: String,
+    /// When the machine was started.
+    pub booted_at: Option<Timestamp>,
+    /// The root of all cgroups.
+    pub node: Option<CgroupUsage>,
+    /// Billionths of a core, now.
+    pub node_nanocores: Option<u64>,
+    /// What isn't a pod's.
+    pub system: Vec<SystemMeasurement>,
+    /// Traffic of the node.
+    pub network: Vec<InterfaceUsage>,
+    /// The interface of the node's default route.
+    pub default_interface: Option<String>,
+    /// The file system of the agent's folder.
+    pub nodefs: Option<FsMeasurement>,
+    /// The file system of images, and what images take of it.
+    pub imagefs: Option<(Option<FsMeasurement>, FsUsage)>,
+    /// The same of writable layers; none where the runtime doesn't tell them from images.
+    pub containerfs: Option<(Option<FsMeasurement>, FsUsage)>,
+    /// Process ids that there may be, and that there are.
+    pub pids: Option<(u64, u64)>,
+    /// Pods that the runtime has.
+    pub pods: Vec<PodMeasurement>,
+}
+
+impl Measurements {
+    /// The summary of these.
+    pub fn summary(&self, scope: Scope) -> Summary {
+        Summary {
+            node: self.node_stats(scope),
+            pods: self.pods.iter().filter_map(|pod| self.pod_stats(pod, scope)).collect(),
+        }
+    }
+
+    fn node_stats(&self, scope: Scope) -> NodeStats {
+        let usage = self.node.as_ref();
+        let stats = NodeStats {
+            node_name: self.node_name.clone(),
+            system_containers: self.system.iter().map(|system| system_stats(system, scope)).collect(),
+            start_time: self.booted_at.map(Time),
+            cpu: usage.and_then(|usage| cpu(usage, self.node_nanocores)),
+            memory: usage.and_then(memory),
+            swap: usage.and_then(swap),
+            ..NodeStats::default()
+        };
+        if scope == Scope::CpuAndMemory {
+            return stats;
+        }
+        let runtime_fs =
+            |(system, used): &(Option<FsMeasurement>, FsUsage)| self.used_of(system.as_ref(), *used);
+        let image_fs = self.imagefs.as_ref().map(runtime_fs);
+        NodeStats {
+            io: usage.and_then(io),
+            network: self.network(&self.network, self.default_interface.as_deref()),
+            fs: self.nodefs.as_ref().map(|system| {
+                let used = FsUsage::new(system.used, system.inodes.saturating_sub(system.inodes_free));
+                self.used_of(Some(system), used)
+            }),
+            runtime: image_fs.map(|image_fs| RuntimeFilesystems {
+                container_fs: Some(self.containerfs.as_ref().map_or_else(|| image_fs.clone(), runtime_fs)),
+                image_fs: Some(image_fs),
+            }),
+            rlimit: self.pids.map(|(maxpid, curproc)| RlimitStats { time: Time(self.at), maxpid, curproc }),
+            ..stats
+        }
+    }
+
+    fn pod_stats(&self, pod: &PodMeasurement, scope: Scope) -> Option<PodStats> {
+        if pod.containers.is_empty() {
+            return None;
+        }
+        let summed = pod.usage.is_none().then(|| sum(&pod.containers));
+        let usage = pod.usage.or(summed.map(|(usage, _)| usage))?;
+        let nanocores = pod.nanocores.or(summed.and_then(|(_, nanocores)| nanocores));
+        let containers = pod.containers.iter().map(|container| self.container_stats(container, scope));
+        let stats = PodStats {
+            pod_ref: PodReference {
+                name: pod.name.clone(),
+                namespace: pod.namespace.clone(),
+                uid: pod.uid.clone(),
+            },
+            start_time: Some(Time(pod.started_at)),
+            containers: containers.collect(),
+            cpu: cpu(&usage, nanocores),
+            memory: memory(&usage),
+            swap: swap(&usage),
+            ..PodStats::default()
+        };
+        if scope == Scope::CpuAndMemory {
+            return Some(stats);
+        }
+        let processes: Option<u64> = pod.containers.iter().map(|container| container.processes).sum();
+        Some(PodStats {
+            io: io(&usage),
+            network: pod.network.as_deref().and_then(|all| self.network(all, Some(DEFAULT_INTERFACE))),
+            volume: self.volume_stats(pod),
+            ephemeral_storage: Some(self.used_of(self.nodefs.as_ref(), ephemeral_storage(pod))),
+            process_stats: processes.map(|process_count| ProcessStats { process_count }),
+            ..stats
+        })
+    }
+
+    fn container_stats(&self, container: &ContainerMeasurement, scope: Scope) -> ContainerStats {
+        let usage = &container.usage;
+        let stats = ContainerStats {
+            name: container.name.clone(),
+            start_time: Some(Time(container.started_at)),
+            cpu: cpu(usage, container.nanocores),
+            memory: memory(usage),
+            swap: swap(usage),
+            ..ContainerStats::default()
+        };
+        if scope == Scope::CpuAndMemory {
+            return stats;
+        }
+        let layers =
+            self.containerfs.as_ref().or(self.imagefs.as_ref()).and_then(|(system, _)| system.as_ref());
+        ContainerStats {
+            io: io(usage),
+            rootfs: Some(self.used_of(layers, container.rootfs)),
+            logs: Some(self.used_of(self.nodefs.as_ref(), container.logs)),
+            ..stats
+        }
+    }
+
+    fn volume_stats(&self, pod: &PodMeasurement) -> Vec<VolumeStats> {
+        let spec: BTreeMap<&str, &Volume> = match &pod.pod {
+            Some(pod) => volumes(pod).map(|volume| (volume.name.as_str(), volume)).collect(),
+            None => BTreeMap::new(),
+        };
+        let stats = |volume: &VolumeMeasurement| {
+            let used = volume.usage;
+            VolumeStats {
+                fs: self.used_of(self.nodefs.as_ref(), used),
+                name: volume.name.clone(),
+                pvc_ref: spec.get(volume.name.as_str()).and_then(|volume| claim(pod, volume)),
+            }
+        };
+        pod.volumes.iter().map(stats).collect()
+    }
+
+    /// What is used of a file system; its own figures are left out where it isn't known.
+    fn used_of(&self, system: Option<&FsMeasurement>, used: FsUsage) -> FsStats {
+        FsStats {
+            time: Time(self.at),
+            available_bytes: system.map(|system| system.available),
+            capacity_bytes: system.map(|system| system.capacity),
+            used_bytes: used.bytes,
+            inodes_free: system.map(|system| system.inodes_free),
+            inodes: system.map(|system| system.inodes),
+            inodes_used: used.inodes,
+        }
+    }
+
+    fn network(&self, interfaces: &[InterfaceUsage], default: Option<&str>) -> Option<NetworkStats> {
+        if interfaces.is_empty() {
+            return None;
+        }
+        let interfaces: Vec<InterfaceStats> = interfaces.iter().map(interface).collect();
+        let default = interfaces.iter().find(|interface| Some(interface.name.as_str()) == default);
+        Some(NetworkStats { time: Time(self.at), default: default.cloned(), interfaces })
+    }
+}
+
+/// The claim that a volume is of; one that is made for the pod has the name of both.
+fn claim(pod: &PodMeasurement, volume: &Volume) -> Option<PvcReference> {
+    let name = match (&volume.persistent_volume_claim, &volume.ephemeral) {
+        (Some(source), _) => source.claim_name.clone(),
+        (None, Some(_)) => format!("{}-{}", pod.name, volume.name),
+        (None, None) => return None,
+    };
+    Some(PvcReference { name, namespace: pod.namespace.clone() })
+}
+
+fn system_stats(system: &SystemMeasurement, scope: Scope) -> ContainerStats {
+    let usage = &system.usage;
+    ContainerStats {
+        name: system.name.to_owned(),
+        start_time: system.started_at.map(Time),
+        cpu: cpu(usage, system.nanocores),
+        memory: memory(usage),
+        swap: swap(usage),
+        io: io(usage).filter(|_| scope == Scope::All),
+        ..ContainerStats::default()
+    }
+}
+
+/// All local disk that counts for the pod (upstream: `calcEphemeralStorage`).
+fn ephemeral_storage(pod: &PodMeasurement) -> FsUsage {
+    let local: Vec<&str> = match &pod.pod {
+        Some(pod) => {
+            volumes(pod).filter(|volume| is_local_ephemeral(volume)).map(|volume| &*volume.name).collect()
+        }
+        None => Vec::new(),
+    };
+    let of_volumes = pod.volumes.iter().filter(|volume| local.contains(&volume.name.as_str()));
+    let of_containers = pod.containers.iter().flat_map(|container| [container.rootfs, container.logs]);
+    let all: Vec<FsUsage> =
+        of_volumes.map(|volume| volume.usage).chain(of_containers).chain([pod.own]).collect();
+    let sum = |of: fn(&FsUsage) -> Option<u64>| all.iter().filter_map(of).fold(0, u64::saturating_add);
+    FsUsage::new(sum(|usage| usage.bytes), sum(|usage| usage.inodes))
+}
+
+/// What containers use together, where their pod has no cgroup. Pressures can't be added up.
+fn sum(containers: &[ContainerMeasurement]) -> (CgroupUsage, Option<u64>) {
+    let at = containers.iter().map(|container| container.usage.at).max().unwrap_or_default();
+    let cpu = containers.iter().filter_map(|container| container.usage.cpu_nanoseconds);
+    let nanocores = containers.iter().filter_map(|container| container.nanocores);
+    let memory = containers.iter().filter_map(|container| container.usage.memory);
+    let swap = containers.iter().filter_map(|container| container.usage.swap);
+    let usage = CgroupUsage {
+        at,
+        cpu_nanoseconds: cpu.reduce(u64::saturating_add),
+        memory: memory.reduce(|a, b| MemoryUsage {
+            usage: add(a.usage, b.usage),
+            working_set: a.working_set.saturating_add(b.working_set),
+            rss: add(a.rss, b.rss),
+            page_faults: add(a.page_faults, b.page_faults),
+            major_page_faults: add(a.major_page_faults, b.major_page_faults),
+            limit: add(a.limit, b.limit),
+        }),
+        swap: swap.reduce(|a, b| SwapUsage {
+            usage: a.usage.saturating_add(b.usage),
+            limit: add(a.limit, b.limit),
+        }),
+        pressure: Default::default(),
+    };
+    (usage, nanocores.reduce(u64::saturating_add))
+}
+
+/// None where one of them isn't known, or has no limit.
+fn add(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    Some(a?.saturating_add(b?))
+}
+
+fn cpu(usage: &CgroupUsage, nanocores: Option<u64>) -> Option<CpuStats> {
+    usage.cpu_nanoseconds.map(|used| CpuStats {
+        time: Time(usage.at),
+        usage_nano_cores: nanocores,
+        usage_core_nano_seconds: Some(used),
+        psi: usage.pressure.cpu.map(psi),
+    })
+}
+
+fn memory(usage: &CgroupUsage) -> Option<MemoryStats> {
+    usage.memory.map(|memory| MemoryStats {
+        time: Time(usage.at),
+        available_bytes: memory.limit.map(|limit| limit.saturating_sub(memory.working_set)),
+        usage_bytes: memory.usage,
+        working_set_bytes: memory.working_set,
+        rss_bytes: memory.rss,
+        page_faults: memory.page_faults,
+        major_page_faults: memory.major_page_faults,
+        psi: usage.pressure.memory.map(psi),
+    })
+}
+
+fn swap(usage: &CgroupUsage) -> Option<SwapStats> {
+    usage.swap.map(|swap| SwapStats {
+        time: Time(usage.at),
+        swap_available_bytes: swap.limit.map(|limit| limit.saturating_sub(swap.usage)),
+        swap_usage_bytes: swap.usage,
+    })
+}
+
+fn io(usage: &CgroupUsage) -> Option<IoStats> {
+    usage.pressure.io.map(|stalls| IoStats { time: Time(usage.at), psi: psi(stalls) })
+}
+
+fn psi(stalls: Stalls) -> PsiStats {
+    let data = |stall: Stall| PsiData {
+        total: stall.total_nanoseconds,
+        avg10: stall.avg10,
+        avg60: stall.avg60,
+        avg300: stall.avg300,
+    };
+    PsiStats { full: data(stalls.full), some: data(stalls.some) }
+}
+
+fn interface(usage: &InterfaceUsage) -> InterfaceStats {
+    InterfaceStats {
+        name: usage.name.clone(),
+        rx_bytes: usage.rx_bytes,
+        rx_errors: usage.rx_errors,
+        tx_bytes: usage.tx_bytes,
+        tx_errors: usage.tx_errors,
+    }
+}

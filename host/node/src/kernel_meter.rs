@@ -1,0 +1,288 @@
+//! What the kernel counts of the node and its pods, for the summary and the metrics of resources.
+//!
+//! Cgroups are read directly, as the runtime would have to: a call to it for each container costs many times the few files that it
+//! reads then.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+use witlet_core::cgroup::{CgroupLayout, Tier};
+use witlet_core::pod::PodUid;
+use witlet_core::runtime::{CgroupDriver, ContainerId};
+use witlet_core::stats::cgroup_usage::CgroupUsage;
+use witlet_core::stats::network::{InterfaceUsage, interfaces};
+use witlet_core::stats::summary::{FsMeasurement, Scope};
+use witlet_ports::{Clock, ContainerCounts, KernelCounts, KernelMeter, PodCounts, RunningPod};
+
+use crate::node_readings::kernel::read;
+use crate::node_readings::pids;
+
+#[cfg(test)]
+mod tests;
+
+/// All counts take at most this long; what wasn't read by then is unknown.
+const COUNT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A file system that takes longer to answer is unknown.
+const FILESYSTEM_TIMEOUT: Duration = Duration::from_secs(3);
+/// Where a cgroup's processes are listed.
+const PROCESSES: &str = "cgroup.procs";
+
+/// Reads the kernel's files.
+pub struct SystemMeter {
+    kernel: Kernel,
+    layouts: Arc<[CgroupLayout; 2]>,
+    clock: Arc<dyn Clock>,
+    /// One look at a time, and where cgroups were found at the last one.
+    found: Arc<Mutex<Found>>,
+    /// One file system at a time: one that hangs must not gather threads.
+    filesystems: Arc<Mutex<()>>,
+}
+
+/// Where the kernel's files are.
+#[derive(Clone, Debug)]
+struct Kernel {
+    proc: PathBuf,
+    cgroups: PathBuf,
+}
+
+/// Paths of cgroups below the mount points of controllers.
+#[derive(Debug, Default)]
+struct Found {
+    pods: HashMap<PodUid, PathBuf>,
+    containers: HashMap<ContainerId, PathBuf>,
+}
+
+impl SystemMeter {
+    /// `root` is the cgroup that the one of all pods is in (`cgroupRoot`).
+    pub fn new(root: &str, clock: Arc<dyn Clock>) -> Self {
+        let kernel = Kernel { proc: "/proc".into(), cgroups: "/sys/fs/cgroup".into() };
+        Self::with_kernel(kernel, root, clock)
+    }
+
+    fn with_kernel(kernel: Kernel, root: &str, clock: Arc<dyn Clock>) -> Self {
+        // Which driver makes cgroups is the runtime's word, which may not be known yet.
+        let drivers = [CgroupDriver::Systemd, CgroupDriver::Cgroupfs];
+        let layouts = Arc::new(drivers.map(|driver| CgroupLayout::new(driver, root)));
+        Self { kernel, layouts, clock, found: Arc::default(), filesystems: Arc::default() }
+    }
+}
+
+#[async_trait]
+impl KernelMeter for SystemMeter {
+    async fn counts(&self, pods: Vec<RunningPod>, scope: Scope) -> KernelCounts {
+        let (kernel, layouts, clock) = (self.kernel.clone(), self.layouts.clone(), self.clock.clone());
+        let counting = async {
+            let mut found = self.found.clone().lock_owned().await;
+            let look = move || Look::new(&kernel, &layouts, &*clock, scope).counts(&mut found, &pods);
+            tokio::task::spawn_blocking(look).await
+        };
+        match timeout(COUNT_TIMEOUT, counting).await {
+            Ok(Ok(counts)) => counts,
+            // Only a runtime that is shutting down doesn't finish the work.
+            Ok(Err(_)) => KernelCounts::default(),
+            Err(_) => {
+                tracing::warn!(timeout = ?COUNT_TIMEOUT, "Timed out reading cgroups");
+                KernelCounts::default()
+            }
+        }
+    }
+
+    async fn filesystem(&self, path: &Path) -> Option<FsMeasurement> {
+        let path = path.to_owned();
+        let asking = async {
+            let turn = self.filesystems.clone().lock_owned().await;
+            tokio::task::spawn_blocking(move || (filesystem(&path), turn)).await
+        };
+        timeout(FILESYSTEM_TIMEOUT, asking).await.ok()?.ok()?.0
+    }
+}
+
+fn filesystem(path: &Path) -> Option<FsMeasurement> {
+    let existing = path.ancestors().find(|path| path.exists())?;
+    let stats = rustix::fs::statvfs(existing).ok()?;
+    let bytes = |blocks: u64| blocks.saturating_mul(stats.f_frsize);
+    Some(FsMeasurement {
+        capacity: bytes(stats.f_blocks),
+        available: bytes(stats.f_bavail),
+        used: bytes(stats.f_blocks.saturating_sub(stats.f_bfree)),
+        inodes: stats.f_files,
+        inodes_free: stats.f_ffree,
+    })
+}
+
+/// One look at the machine.
+struct Look<'a> {
+    kernel: &'a Kernel,
+    layouts: &'a [CgroupLayout; 2],
+    clock: &'a dyn Clock,
+    scope: Scope,
+    is_v2: bool,
+    has_pressure: bool,
+}
+
+impl<'a> Look<'a> {
+    fn new(kernel: &'a Kernel, layouts: &'a [CgroupLayout; 2], clock: &'a dyn Clock, scope: Scope) -> Self {
+        let is_v2 = kernel.cgroups.join("cgroup.controllers").exists();
+        // A kernel that has it may be told not to count.
+        let has_pressure = is_v2 && read(&kernel.proc.join("pressure/cpu")).is_some();
+        Self { kernel, layouts, clock, scope, is_v2, has_pressure }
+    }
+
+    fn counts(&self, found: &mut Found, pods: &[RunningPod]) -> KernelCounts {
+        let proc = &self.kernel.proc;
+        let counts = KernelCounts {
+            node: self.node(),
+            all_pods: self.kubepods().and_then(|cgroup| self.usage(&cgroup)),
+            agent: self.own_cgroup().and_then(|cgroup| self.usage(&cgroup)),
+            pods: pods.iter().map(|pod| (pod.uid.clone(), self.pod(found, pod))).collect(),
+            booted_at: read(&proc.join("stat")).as_deref().and_then(booted_at),
+            ..KernelCounts::default()
+        };
+        found.pods.retain(|uid, _| counts.pods.contains_key(uid));
+        found.containers.retain(|id, _| counts.pods.values().any(|pod| pod.containers.contains_key(id)));
+        if self.scope == Scope::CpuAndMemory {
+            return counts;
+        }
+        let text = |path: &str| read(&proc.join(path));
+        let left = pids(
+            text("sys/kernel/pid_max").as_deref(),
+            text("sys/kernel/threads-max").as_deref(),
+            text("loadavg").as_deref(),
+        );
+        KernelCounts {
+            network: text("net/dev").as_deref().map(interfaces).unwrap_or_default(),
+            default_interface: text("net/route").as_deref().and_then(default_interface),
+            pids: left.map(|left| (left.capacity, left.capacity.saturating_sub(left.available))),
+            ..counts
+        }
+    }
+
+    fn node(&self) -> Option<CgroupUsage> {
+        let meminfo = read(&self.kernel.proc.join("meminfo"))?;
+        let stat = self.is_v2.then(|| read(&self.kernel.cgroups.join("memory.stat"))).flatten();
+        Some(self.read_usage(Path::new("")).of_root(&meminfo, stat.as_deref()))
+    }
+
+    fn kubepods(&self) -> Option<PathBuf> {
+        let path = |layout: &CgroupLayout| relative(&layout.path(layout.kubepods()));
+        self.layouts.iter().map(path).find(|path| self.is_there(path))
+    }
+
+    /// None of the root, whose figures are the node's.
+    fn own_cgroup(&self) -> Option<PathBuf> {
+        let text = read(&self.kernel.proc.join("self/cgroup"))?;
+        let line = |line: &str| {
+            let (_, rest) = line.split_once(':')?;
+            let (controllers, path) = rest.split_once(':')?;
+            let is_it = if self.is_v2 { controllers.is_empty() } else { controllers == "memory" };
+            is_it.then(|| relative(path))
+        };
+        text.lines().find_map(line).filter(|path| !path.as_os_str().is_empty())
+    }
+
+    fn pod(&self, found: &mut Found, pod: &RunningPod) -> PodCounts {
+        let mut counts = PodCounts::default();
+        let known = found.pods.get(&pod.uid).filter(|path| self.is_there(path)).cloned();
+        let Some(folder) = known.or_else(|| self.pod_folder(&pod.uid)) else { return counts };
+        found.pods.insert(pod.uid.clone(), folder.clone());
+        counts.usage = self.usage(&folder);
+        if pod.containers.iter().any(|id| !found.containers.contains_key(id)) {
+            self.find_containers(found, &folder, &pod.containers);
+        }
+        for id in &pod.containers {
+            let Some(cgroup) = found.containers.get(id) else { continue };
+            let Some(usage) = self.usage(cgroup) else { continue };
+            let mut container = ContainerCounts { usage, processes: None };
+            if self.scope == Scope::All {
+                let listed = read(&self.file(cgroup, "memory", PROCESSES)).unwrap_or_default();
+                container.processes = u64::try_from(listed.lines().count()).ok();
+                if !pod.host_network && counts.network.is_none() {
+                    counts.network = listed.lines().next().and_then(|pid| self.network_of(pid));
+                }
+            }
+            counts.containers.insert(id.clone(), container);
+        }
+        counts
+    }
+
+    fn pod_folder(&self, uid: &PodUid) -> Option<PathBuf> {
+        let tiers = self.layouts.iter().flat_map(|layout| Tier::ALL.map(|tier| (layout, tier)));
+        let mut paths = tiers.filter_map(|(layout, tier)| {
+            let name = layout.pod_in(tier, uid.as_str()).ok()?;
+            Some(relative(&layout.path(&name)))
+        });
+        paths.find(|path| self.is_there(path))
+    }
+
+    /// A container's cgroup is named after it: `ID`, or `RUNTIME-ID.scope` where systemd makes cgroups.
+    fn find_containers(&self, found: &mut Found, pod: &Path, ids: &[ContainerId]) {
+        let Ok(entries) = fs::read_dir(self.file(pod, "memory", "")) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let id = name.strip_suffix(".scope").unwrap_or(name);
+            let id = id.rsplit_once('-').map_or(id, |(_, id)| id);
+            if let Some(id) = ids.iter().find(|known| known.as_str() == id) {
+                found.containers.insert(id.clone(), pod.join(name));
+            }
+        }
+    }
+
+    fn network_of(&self, pid: &str) -> Option<Vec<InterfaceUsage>> {
+        let pid: u32 = pid.parse().ok()?;
+        Some(interfaces(&read(&self.kernel.proc.join(format!("{pid}/net/dev")))?))
+    }
+
+    /// None of a cgroup that isn't there any more.
+    fn usage(&self, cgroup: &Path) -> Option<CgroupUsage> {
+        let usage = self.read_usage(cgroup);
+        (usage.cpu_nanoseconds.is_some() || usage.memory.is_some()).then_some(usage)
+    }
+
+    fn read_usage(&self, cgroup: &Path) -> CgroupUsage {
+        let at = self.clock.now();
+        if self.is_v2 {
+            let folder = self.kernel.cgroups.join(cgroup);
+            return CgroupUsage::of_v2(at, self.has_pressure, |file| read(&folder.join(file)));
+        }
+        CgroupUsage::of_v1(at, |controller, file| read(&self.file(cgroup, controller, file)))
+    }
+
+    fn is_there(&self, cgroup: &Path) -> bool {
+        self.file(cgroup, "memory", "").exists()
+    }
+
+    /// A file of a cgroup; in version 1 of the tree of that controller.
+    fn file(&self, cgroup: &Path, controller: &str, file: &str) -> PathBuf {
+        let tree =
+            if self.is_v2 { self.kernel.cgroups.clone() } else { self.kernel.cgroups.join(controller) };
+        tree.join(cgroup).join(file)
+    }
+}
+
+fn relative(path: &str) -> PathBuf {
+    path.trim_start_matches('/').into()
+}
+
+/// Of the line `btime 1790000000`.
+fn booted_at(stat: &str) -> Option<Timestamp> {
+    let seconds = stat.lines().find_map(|line| line.strip_prefix("btime "))?;
+    Timestamp::from_second(seconds.trim().parse().ok()?).ok()
+}
+
+/// The interface of the route to everywhere, of the kernel's table of routes.
+fn default_interface(routes: &str) -> Option<String> {
+    let interface = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (name, destination) = (words.next()?, words.next()?);
+        (destination == "00000000").then(|| name.to_owned())
+    };
+    routes.lines().skip(1).find_map(interface)
+}

@@ -1,0 +1,162 @@
+//! Files of a kernel in a folder.
+
+use super::*;
+use tempfile::TempDir;
+
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        "2026-06-01T12:00:00Z".parse().expect("a time")
+    }
+}
+
+struct Machine {
+    folder: TempDir,
+    meter: SystemMeter,
+}
+
+impl Machine {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let kernel = Kernel { proc: folder.path().join("proc"), cgroups: folder.path().join("cgroup") };
+        let machine = Self { meter: SystemMeter::with_kernel(kernel, "/", Arc::new(Noon)), folder };
+        machine.write("proc/meminfo", "MemTotal: 100 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
+        for (path, text) in files {
+            machine.write(path, text);
+        }
+        machine
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    async fn counts(&self, scope: Scope) -> KernelCounts {
+        self.meter.counts(vec![pod("u-1", &["c1"])], scope).await
+    }
+}
+
+fn pod(uid: &str, containers: &[&str]) -> RunningPod {
+    let containers = containers.iter().map(|id| ContainerId::from(*id)).collect();
+    RunningPod { uid: uid.into(), containers, host_network: false }
+}
+
+const DEV: &str = "a\nb\n eth0: 11 0 0 0 0 0 0 0 22 0 0 0 0 0 0 0\n";
+
+fn version_2(pod: &str, container: &str) -> Machine {
+    let file = |name: &str| format!("cgroup/{pod}/{name}");
+    let of_container = |name: &str| file(&format!("{container}/{name}"));
+    let machine = Machine::new(&[
+        ("cgroup/cgroup.controllers", "cpu memory"),
+        ("cgroup/cpu.stat", "usage_usec 9\n"),
+        ("cgroup/memory.stat", "anon 5\nfile 6\ninactive_file 1\n"),
+        ("proc/stat", "cpu 1\nbtime 1790000000\n"),
+        ("proc/loadavg", "0.0 0.0 0.0 1/300 5"),
+        ("proc/sys/kernel/pid_max", "4000"),
+        ("proc/net/dev", DEV),
+        ("proc/net/route", "Iface Destination\nens4 0001A8C0 0\nens3 00000000 0\n"),
+        ("proc/77/net/dev", DEV),
+        ("proc/self/cgroup", "0::/system.slice/witlet.service\n"),
+        ("cgroup/system.slice/witlet.service/memory.current", "123"),
+    ]);
+    machine.write(&file("memory.current"), "1000");
+    machine.write(&file("memory.stat"), "inactive_file 400\n");
+    machine.write(&of_container("cpu.stat"), "usage_usec 3\n");
+    machine.write(&of_container("memory.current"), "500");
+    machine.write(&of_container("cgroup.procs"), "77\n78\n");
+    machine
+}
+
+#[tokio::test]
+async fn pods_of_each_driver_and_class_are_found() {
+    for (pod, container) in [
+        ("kubepods/podu-1", "c1"),
+        ("kubepods/burstable/podu-1", "c1"),
+        ("kubepods/besteffort/podu-1", "c1"),
+        ("kubepods.slice/kubepods-podu_1.slice", "cri-containerd-c1.scope"),
+        ("kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podu_1.slice", "crio-c1.scope"),
+    ] {
+        let counts = version_2(pod, container).counts(Scope::All).await;
+        let found = &counts.pods[&PodUid::from("u-1")];
+        let memory = |usage: &CgroupUsage| usage.memory.map(|memory| memory.working_set);
+        assert_eq!(found.usage.as_ref().and_then(memory), Some(600), "{pod}");
+        let container = &found.containers[&ContainerId::from("c1")];
+        assert_eq!(container.usage.cpu_nanoseconds, Some(3000), "{pod}");
+        assert_eq!(memory(&container.usage), Some(500), "{pod}");
+        assert_eq!(container.processes, Some(2), "{pod}");
+        assert_eq!(found.network.as_ref().map(|all| all[0].tx_bytes), Some(22), "{pod}");
+    }
+}
+
+#[tokio::test]
+async fn the_node_is_counted() {
+    let counts = version_2("kubepods/podu-1", "c1").counts(Scope::All).await;
+    let node = counts.node.expect("it is read");
+    assert_eq!((node.cpu_nanoseconds, node.memory.map(|memory| memory.working_set)), (Some(9000), Some(10)));
+    assert_eq!(counts.booted_at, Timestamp::from_second(1_790_000_000).ok());
+    assert_eq!(counts.default_interface.as_deref(), Some("ens3"));
+    assert_eq!(counts.pids, Some((4000, 300)));
+    assert_eq!(counts.network.len(), 1);
+    let own = counts.agent.and_then(|usage| usage.memory);
+    assert_eq!(own.map(|memory| memory.working_set), Some(123));
+}
+
+#[tokio::test]
+async fn cpu_and_memory_alone_read_nothing_else() {
+    let counts = version_2("kubepods/podu-1", "c1").counts(Scope::CpuAndMemory).await;
+    let found = &counts.pods[&PodUid::from("u-1")];
+    assert_eq!((found.containers.len(), found.network.clone()), (1, None));
+    assert_eq!(found.containers[&ContainerId::from("c1")].processes, None);
+    assert_eq!((counts.network, counts.pids, counts.default_interface), (Vec::new(), None, None));
+}
+
+#[tokio::test]
+async fn version_1_is_read_by_controller() {
+    let machine = Machine::new(&[
+        ("cgroup/cpuacct/cpuacct.usage", "900"),
+        ("cgroup/memory/memory.usage_in_bytes", "80"),
+        ("cgroup/memory/kubepods/podu-1/memory.usage_in_bytes", "70"),
+        ("cgroup/memory/kubepods/podu-1/c1/memory.usage_in_bytes", "60"),
+        ("cgroup/memory/kubepods/podu-1/c1/cgroup.procs", "1\n"),
+        ("cgroup/cpuacct/kubepods/podu-1/c1/cpuacct.usage", "50"),
+        ("proc/self/cgroup", "4:memory:/\n0::/x\n"),
+    ]);
+    let counts = machine.counts(Scope::All).await;
+    assert_eq!(counts.node.and_then(|usage| usage.cpu_nanoseconds), Some(900));
+    let found = &counts.pods[&PodUid::from("u-1")];
+    assert_eq!(found.usage.and_then(|usage| usage.memory).map(|memory| memory.working_set), Some(70));
+    let container = &found.containers[&ContainerId::from("c1")];
+    assert_eq!((container.usage.cpu_nanoseconds, container.processes), (Some(50), Some(1)));
+    assert_eq!(counts.agent, None);
+}
+
+#[tokio::test]
+async fn what_went_is_looked_for_again() {
+    let machine = version_2("kubepods/podu-1", "c1");
+    machine.counts(Scope::All).await;
+    fs::remove_dir_all(machine.folder.path().join("cgroup/kubepods")).expect("removed");
+    let counts = machine.counts(Scope::All).await;
+    assert_eq!(counts.pods[&PodUid::from("u-1")], PodCounts::default());
+    machine.write("cgroup/kubepods/burstable/podu-1/c1/memory.current", "5");
+    let counts = machine.counts(Scope::All).await;
+    assert_eq!(counts.pods[&PodUid::from("u-1")].containers.len(), 1);
+}
+
+#[tokio::test]
+async fn a_uid_that_is_no_name_leads_nowhere() {
+    let machine = version_2("kubepods/podu-1", "c1");
+    let counts = machine.meter.counts(vec![pod("../../kubepods/podu-1", &["c1"])], Scope::All).await;
+    assert_eq!(counts.pods.into_values().collect::<Vec<_>>(), [PodCounts::default()]);
+}
+
+#[tokio::test]
+async fn file_systems_are_those_of_the_nearest_folder() {
+    let machine = Machine::new(&[]);
+    let here = machine.meter.filesystem(machine.folder.path()).await.expect("it is there");
+    assert!(here.capacity >= here.used && here.used > 0, "{here:?}");
+    let below = machine.meter.filesystem(&machine.folder.path().join("not/there")).await.expect("above it");
+    assert_eq!(below.capacity, here.capacity);
+}

@@ -1,0 +1,383 @@
+//! What the node and its pods use, measured when it is asked for: `/stats/summary` and `/metrics/resource`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use tokio::sync::{Mutex, Notify};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+use witlet_core::pod::PodUid;
+use witlet_core::runtime::{ContainerId, ContainerRunState, ListedContainer, RuntimePod, SandboxState};
+use witlet_core::stats::cgroup_usage::CgroupUsage;
+use witlet_core::stats::rates::Rates;
+use witlet_core::stats::summary::{
+    ContainerMeasurement, FsMeasurement, Measurements, PodMeasurement, Scope, SystemMeasurement,
+    VolumeMeasurement,
+};
+use witlet_core::stats::{ContainerUsage, FsUsage, LocalStorage};
+use witlet_ports::{
+    AgentView, Clock, ImageFilesystem, ImageStore, KernelCounts, KernelMeter, PodCounts, PodView, RunningPod,
+    RuntimeError, RuntimeStats, StorageMeter,
+};
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+/// Requests within this time get the same measurements.
+const FRESH: Duration = Duration::from_secs(1);
+/// Folders of pods are added up this often at most (upstream: `volumeStatsAggPeriod`).
+const STORAGE_PERIOD: Duration = Duration::from_secs(60);
+/// So long the first summary waits for them; a later one shows those of the pass before.
+const STORAGE_WAIT: Duration = Duration::from_secs(5);
+/// What images take is asked of the runtime for so long.
+const IMAGES_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What usage is measured with.
+#[derive(Clone)]
+pub struct StatsPorts {
+    /// The pods as their sources have them.
+    pub view: Arc<dyn AgentView>,
+    /// The pods as the runtime has them.
+    pub pods: Arc<dyn PodView>,
+    /// What the runtime measures: writable layers, and all of containers that have no cgroup.
+    pub runtime: Arc<dyn RuntimeStats>,
+    /// What images take.
+    pub images: Arc<dyn ImageStore>,
+    /// What the kernel counts.
+    pub kernel: Arc<dyn KernelMeter>,
+    /// What pods' folders take.
+    pub storage: Arc<dyn StorageMeter>,
+    /// The time of measurements.
+    pub clock: Arc<dyn Clock>,
+    /// The node's name.
+    pub node_name: String,
+    /// The agent's own folder.
+    pub root: PathBuf,
+}
+
+/// Whose processor time is compared with what it was.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Measured {
+    Node,
+    System(&'static str),
+    Pod(PodUid),
+    Container(ContainerId),
+}
+
+/// Measures on demand. All requests share what was measured a moment before.
+pub(crate) struct StatsProvider {
+    ports: StatsPorts,
+    started_at: Timestamp,
+    state: Mutex<State>,
+    /// Apart from the rest: a slow file system delays no one who doesn't ask for it.
+    filesystems: Mutex<Option<(Instant, Filesystems)>>,
+    passes: Mutex<Passes>,
+    storage: Arc<Storage>,
+}
+
+#[derive(Default)]
+struct State {
+    rates: Rates<Measured>,
+    newest: Option<(Instant, Scope, Arc<Measurements>)>,
+}
+
+/// A file system, where it is known, and what is used of it.
+type UsedFilesystem = (Option<FsMeasurement>, FsUsage);
+
+#[derive(Clone, Copy, Default)]
+struct Filesystems {
+    node: Option<FsMeasurement>,
+    images: Option<UsedFilesystem>,
+    containers: Option<UsedFilesystem>,
+}
+
+/// Passes over pods' folders.
+#[derive(Default)]
+struct Passes {
+    due: Option<Instant>,
+    running: JoinSet<()>,
+}
+
+/// What pods' folders took at the last pass.
+#[derive(Default)]
+struct Storage {
+    measured: SyncMutex<Option<BTreeMap<PodUid, LocalStorage>>>,
+    is_measured: Notify,
+}
+
+impl StatsProvider {
+    pub(crate) fn new(ports: StatsPorts) -> Self {
+        let started_at = ports.clock.now();
+        Self {
+            ports,
+            started_at,
+            state: Mutex::default(),
+            filesystems: Mutex::default(),
+            passes: Mutex::default(),
+            storage: Arc::default(),
+        }
+    }
+
+    /// What is used now, or was within the last second.
+    ///
+    /// # Errors
+    /// When the runtime doesn't say which pods run.
+    pub(crate) async fn measurements(&self, scope: Scope) -> Result<Arc<Measurements>, RuntimeError> {
+        let disk = match scope {
+            Scope::All => Some((self.filesystems().await, self.storage().await)),
+            Scope::CpuAndMemory => None,
+        };
+        let mut state = self.state.lock().await;
+        if let Some((at, of, measured)) = &state.newest
+            && at.elapsed() < FRESH
+            && (*of == Scope::All || *of == scope)
+        {
+            return Ok(measured.clone());
+        }
+        let (filesystems, storage) = disk.unwrap_or_default();
+        let measured = Arc::new(Measurements {
+            nodefs: filesystems.node,
+            imagefs: filesystems.images,
+            containerfs: filesystems.containers,
+            ..self.measure(&mut state.rates, scope, &storage).await?
+        });
+        state.newest = Some((Instant::now(), scope, measured.clone()));
+        Ok(measured)
+    }
+
+    /// Without file systems.
+    async fn measure(
+        &self,
+        rates: &mut Rates<Measured>,
+        scope: Scope,
+        storage: &BTreeMap<PodUid, LocalStorage>,
+    ) -> Result<Measurements, RuntimeError> {
+        let listed = self.ports.pods.list_pods().await?;
+        let specs: BTreeMap<PodUid, Arc<Pod>> =
+            self.ports.view.pods().into_iter().map(|pod| (PodUid::of(&pod), pod)).collect();
+        let running: Vec<RunningPod> =
+            listed.iter().filter_map(|pod| running(pod, specs.get(&pod.uid).map(|pod| &**pod))).collect();
+        let counts = self.ports.kernel.counts(running.clone(), scope).await;
+        let by_runtime = self.by_runtime(&running, &counts, scope).await;
+        let pods: Vec<PodMeasurement> = listed
+            .iter()
+            .map(|pod| self.pod(rates, pod, specs.get(&pod.uid), &counts, &by_runtime, storage.get(&pod.uid)))
+            .collect();
+        let measured = self.node(rates, &counts, pods);
+        forget(rates, &listed);
+        Ok(measured)
+    }
+
+    fn node(
+        &self,
+        rates: &mut Rates<Measured>,
+        counts: &KernelCounts,
+        pods: Vec<PodMeasurement>,
+    ) -> Measurements {
+        let system = [("kubelet", counts.agent, Some(self.started_at)), ("pods", counts.all_pods, None)];
+        let system = system.into_iter().filter_map(|(name, usage, started_at)| {
+            let usage = usage?;
+            let nanocores = nanocores(rates, Measured::System(name), &usage);
+            Some(SystemMeasurement { name, started_at, usage, nanocores })
+        });
+        let system = system.collect();
+        Measurements {
+            at: self.ports.clock.now(),
+            node_name: self.ports.node_name.clone(),
+            booted_at: counts.booted_at,
+            node: counts.node,
+            node_nanocores: counts.node.and_then(|usage| nanocores(rates, Measured::Node, &usage)),
+            system,
+            network: counts.network.clone(),
+            default_interface: counts.default_interface.clone(),
+            nodefs: None,
+            imagefs: None,
+            containerfs: None,
+            pids: counts.pids,
+            pods,
+        }
+    }
+
+    fn pod(
+        &self,
+        rates: &mut Rates<Measured>,
+        pod: &RuntimePod,
+        spec: Option<&Arc<Pod>>,
+        counts: &KernelCounts,
+        by_runtime: &BTreeMap<(PodUid, String), ContainerUsage>,
+        storage: Option<&LocalStorage>,
+    ) -> PodMeasurement {
+        let none = PodCounts::default();
+        let counted = counts.pods.get(&pod.uid).unwrap_or(&none);
+        let now = self.ports.clock.now();
+        let containers = newest_running(pod).filter_map(|container| {
+            let counts = counted.containers.get(&container.id);
+            let measured = by_runtime.get(&(pod.uid.clone(), container.name.clone()));
+            let usage = match counts {
+                Some(counts) => counts.usage,
+                None => measured?.as_cgroup(now)?,
+            };
+            let logs = storage.and_then(|storage| storage.logs.get(&container.name));
+            Some(ContainerMeasurement {
+                name: container.name.clone(),
+                started_at: container.created_at,
+                nanocores: nanocores(rates, Measured::Container(container.id.clone()), &usage),
+                usage,
+                rootfs: measured.map(|measured| measured.rootfs).unwrap_or_default(),
+                logs: logs.copied().unwrap_or_default(),
+                processes: counts.and_then(|counts| counts.processes),
+            })
+        });
+        let containers = containers.collect();
+        let volumes = storage.into_iter().flat_map(|storage| &storage.volumes);
+        PodMeasurement {
+            name: pod.name.clone(),
+            namespace: pod.namespace.clone(),
+            uid: pod.uid.to_string(),
+            started_at: pod.sandboxes.first().map_or(now, |sandbox| sandbox.created_at),
+            containers,
+            nanocores: counted
+                .usage
+                .and_then(|usage| nanocores(rates, Measured::Pod(pod.uid.clone()), &usage)),
+            usage: counted.usage,
+            network: counted.network.clone(),
+            pod: spec.cloned(),
+            volumes: volumes
+                .map(|(name, usage)| VolumeMeasurement { name: name.clone(), usage: *usage })
+                .collect(),
+            own: storage.map(|storage| storage.own).unwrap_or_default(),
+        }
+    }
+
+    /// What the runtime measures, by pod and name of the container: for writable layers, and where a cgroup is missing.
+    async fn by_runtime(
+        &self,
+        running: &[RunningPod],
+        counts: &KernelCounts,
+        scope: Scope,
+    ) -> BTreeMap<(PodUid, String), ContainerUsage> {
+        let is_counted = |pod: &RunningPod| {
+            let counted = counts.pods.get(&pod.uid);
+            pod.containers.iter().all(|id| counted.is_some_and(|pod| pod.containers.contains_key(id)))
+        };
+        if scope == Scope::CpuAndMemory && running.iter().all(is_counted) {
+            return BTreeMap::new();
+        }
+        let mut stats = match self.ports.runtime.containers().await {
+            Ok(stats) => stats,
+            Err(error) => {
+                tracing::debug!(%error, "Failed to get container stats of the runtime");
+                return BTreeMap::new();
+            }
+        };
+        // Of several instances the newest counts: it is put last.
+        stats.sort_by_key(|stats| stats.attempt);
+        stats.into_iter().map(|stats| ((stats.uid, stats.usage.name.clone()), stats.usage)).collect()
+    }
+
+    /// What pods' folders took at the last pass. Begins the next one if it is time.
+    async fn storage(&self) -> BTreeMap<PodUid, LocalStorage> {
+        {
+            let mut passes = self.passes.lock().await;
+            // A pass that panicked is begun again.
+            let _ended = passes.running.try_join_next();
+            let is_due = passes.due.is_none_or(|due| Instant::now() >= due);
+            if is_due && passes.running.is_empty() {
+                passes.due = Some(Instant::now() + STORAGE_PERIOD);
+                passes.running.spawn(self.pass());
+            }
+        }
+        self.storage.newest().await
+    }
+
+    fn pass(&self) -> impl Future<Output = ()> + Send + 'static {
+        let (meter, storage, pods) =
+            (self.ports.storage.clone(), self.storage.clone(), self.ports.view.pods());
+        async move {
+            let mut measured = BTreeMap::new();
+            for pod in pods {
+                measured.insert(PodUid::of(&pod), meter.measure(&pod).await);
+            }
+            storage.put(measured);
+        }
+    }
+
+    /// What the runtime doesn't say stays unknown.
+    async fn filesystems(&self) -> Filesystems {
+        let mut newest = self.filesystems.lock().await;
+        if let Some((at, known)) = &*newest
+            && at.elapsed() < FRESH
+        {
+            return *known;
+        }
+        let found = timeout(IMAGES_TIMEOUT, self.ports.images.filesystems()).await;
+        let found = found.ok().and_then(Result::ok).unwrap_or_default();
+        let known = Filesystems {
+            node: self.ports.kernel.filesystem(&self.ports.root).await,
+            images: self.filesystem(found.images.first()).await,
+            containers: self.filesystem(found.containers.first()).await,
+        };
+        *newest = Some((Instant::now(), known));
+        known
+    }
+
+    async fn filesystem(&self, of: Option<&ImageFilesystem>) -> Option<UsedFilesystem> {
+        let of = of?;
+        let used = FsUsage { bytes: of.used_bytes, inodes: of.inodes_used };
+        Some((self.ports.kernel.filesystem(&of.mountpoint).await, used))
+    }
+}
+
+impl Storage {
+    fn put(&self, measured: BTreeMap<PodUid, LocalStorage>) {
+        *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = Some(measured);
+        self.is_measured.notify_waiters();
+    }
+
+    /// Those of the last pass; the end of the first one is waited for, for a bounded time.
+    async fn newest(&self) -> BTreeMap<PodUid, LocalStorage> {
+        let measured = || self.measured.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let first = self.is_measured.notified();
+        if let Some(measured) = measured() {
+            return measured;
+        }
+        let _late = timeout(STORAGE_WAIT, first).await;
+        measured().unwrap_or_default()
+    }
+}
+
+/// Forgets what isn't there any more.
+fn forget(rates: &mut Rates<Measured>, listed: &[RuntimePod]) {
+    let pods: BTreeSet<&PodUid> = listed.iter().map(|pod| &pod.uid).collect();
+    let containers: BTreeSet<&str> =
+        listed.iter().flat_map(|pod| &pod.containers).map(|container| container.id.as_str()).collect();
+    rates.retain(|measured| match measured {
+        Measured::Node | Measured::System(_) => true,
+        Measured::Pod(uid) => pods.contains(uid),
+        Measured::Container(id) => containers.contains(id.as_str()),
+    });
+}
+
+/// None of a pod of which nothing runs.
+fn running(pod: &RuntimePod, spec: Option<&Pod>) -> Option<RunningPod> {
+    let containers: Vec<ContainerId> = newest_running(pod).map(|container| container.id.clone()).collect();
+    let host_network = spec.and_then(|pod| pod.spec.as_ref()?.host_network).unwrap_or(false);
+    (!containers.is_empty()).then(|| RunningPod { uid: pod.uid.clone(), containers, host_network })
+}
+
+/// Containers of the newest sandbox that run: of each name one.
+fn newest_running(pod: &RuntimePod) -> impl Iterator<Item = &ListedContainer> {
+    let ready = pod.sandboxes.iter().find(|sandbox| sandbox.state == SandboxState::Ready);
+    let sandbox = ready.or(pod.sandboxes.first()).map(|sandbox| &sandbox.id);
+    pod.containers.iter().filter(move |container| {
+        container.state == ContainerRunState::Running && Some(&container.sandbox_id) == sandbox
+    })
+}
+
+fn nanocores(rates: &mut Rates<Measured>, of: Measured, usage: &CgroupUsage) -> Option<u64> {
+    rates.measured(of, usage.cpu_nanoseconds?, usage.at)
+}

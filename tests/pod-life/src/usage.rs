@@ -1,0 +1,96 @@
+//! What a pod uses, as the metrics server and people ask the node for it, and as the kernel counts it.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Failed;
+use serde_json::Value;
+use witlet_harness::cgroups;
+use witlet_harness::cluster::{NODE, get};
+
+/// Asks the node through its API server, and compares the answers with the kernel's figures. The container `app` of this pod serves
+/// a page.
+pub(crate) async fn is_shown(api: SocketAddr, endpoint: &str, uid: &str) -> Result<(), Failed> {
+    let cgroup = cgroup(endpoint, uid).ok_or("the pod has no cgroup that counts processor time")?;
+    let before = nanoseconds(&cgroup)?;
+    let summary = body(api, "stats/summary").await?;
+    let after = nanoseconds(&cgroup)?;
+    let summary: Value = serde_json::from_str(&summary)?;
+    let pods = summary["pods"].as_array().ok_or("the summary has pods")?;
+    let pod = pods.iter().find(|pod| pod["podRef"]["uid"] == uid).ok_or("the summary has the pod")?;
+    let used = pod["cpu"]["usageCoreNanoSeconds"].as_u64();
+    if !used.is_some_and(|used| (before..=after).contains(&used)) {
+        return Err(format!("the pod used {before} to {after} ns, and the summary says {used:?}").into());
+    }
+    let app = &pod["containers"][0];
+    let figures = [
+        ("memory", &app["memory"]["workingSetBytes"]),
+        ("processor", &app["cpu"]["usageCoreNanoSeconds"]),
+        ("writable layer", &app["rootfs"]["usedBytes"]),
+        ("log", &app["logs"]["usedBytes"]),
+        ("processes", &pod["process_stats"]["process_count"]),
+        ("traffic", &pod["network"]["rxBytes"]),
+        ("node's disk", &summary["node"]["fs"]["capacityBytes"]),
+        ("images", &summary["node"]["runtime"]["imageFs"]["usedBytes"]),
+        ("node's processes", &summary["node"]["rlimit"]["curproc"]),
+    ];
+    let missing: Vec<&str> = figures
+        .iter()
+        .filter(|(_, figure)| figure.as_u64().unwrap_or(0) == 0)
+        .map(|(name, _)| *name)
+        .collect();
+    if !missing.is_empty() {
+        return Err(format!("the summary doesn't say {missing:?}: {summary:#}").into());
+    }
+    let metrics = body(api, "metrics/resource").await?;
+    for sample in [
+        "\nnode_cpu_usage_seconds_total ",
+        "\npod_memory_working_set_bytes{namespace=\"default\",pod=\"talks\"} ",
+        "\ncontainer_memory_working_set_bytes{container=\"app\",namespace=\"default\",pod=\"talks\"} ",
+        "\nresource_scrape_error 0",
+    ] {
+        if !metrics.contains(sample) {
+            return Err(format!("the metrics lack {sample:?}:\n{metrics}").into());
+        }
+    }
+    Ok(())
+}
+
+async fn body(api: SocketAddr, path: &str) -> Result<String, Failed> {
+    let answer = get(api, &format!("/api/v1/nodes/{NODE}/proxy/{path}")).await?;
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.starts_with("HTTP/1.1 200") => Ok(body.to_owned()),
+        _ => Err(format!("{path}: {answer}").into()),
+    }
+}
+
+/// The pod's cgroup in the tree that counts processor time.
+fn cgroup(endpoint: &str, uid: &str) -> Option<PathBuf> {
+    let counts = |folder: &PathBuf| counter(folder).is_some();
+    let root = cgroups::folders(&cgroups::root_of(endpoint)).into_iter().find(counts)?;
+    below(&root, &[format!("pod{uid}"), format!("pod{}", uid.replace('-', "_"))])
+}
+
+fn below(folder: &Path, names: &[String]) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).find_map(|path| {
+        let is_it = names.iter().any(|name| path.to_string_lossy().contains(name));
+        if is_it { Some(path) } else { below(&path, names) }
+    })
+}
+
+fn counter(folder: &Path) -> Option<u64> {
+    let v1 = || fs::read_to_string(folder.join("cpuacct.usage")).ok()?.trim().parse().ok();
+    let v2 = || {
+        let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
+        let usage: u64 = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?.parse().ok()?;
+        usage.checked_mul(1000)
+    };
+    v1().or_else(v2)
+}
+
+fn nanoseconds(cgroup: &Path) -> Result<u64, Failed> {
+    counter(cgroup).ok_or_else(|| format!("{} isn't there any more", cgroup.display()).into())
+}
