@@ -41,8 +41,9 @@ pub(crate) use stats::{ContainerStats, SandboxStats};
 pub(crate) const SANDBOXES_MAX: usize = 1000;
 /// How many containers there may be, ended ones among them.
 pub(crate) const CONTAINERS_MAX: usize = 4000;
-/// How long a killed program may take to be gone; it gives way every few milliseconds.
-const KILL_LIMIT: Duration = Duration::from_secs(10);
+/// How long a killed program may take to be gone. It gives way every few milliseconds, and its end is written to the disk, which a busy
+/// machine may take long for; clients give a call at least as long.
+const KILL_LIMIT: Duration = Duration::from_secs(60);
 
 /// All sandboxes and containers of a runtime.
 pub(crate) struct Pods {
