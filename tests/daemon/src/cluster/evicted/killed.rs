@@ -172,6 +172,8 @@ pub(super) async fn creation(endpoint: String) -> Result<(), Failed> {
         let traces = create(&cluster, &name, SLEEP, limits.clone())?;
         kill_at(&mut cluster, &traces, *step).await?;
         let pod = cluster.ready(&name).await?;
+        // It is ready once its process is there, which may not have run yet.
+        cluster.until("its program runs", |_| (traces.starts() > 0).then_some(())).await?;
         let after = |what: &str| format!("killed when {}: {what}", step.0);
         let restarts = container(&pod).map(|(_, restarts)| restarts);
         expect(&after("starts"), traces.starts() == 1, &traces.starts().to_string())?;
