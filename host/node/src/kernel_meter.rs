@@ -1,7 +1,6 @@
 //! What the kernel counts of the node and its pods, for the summary and the metrics of resources.
 //!
-//! Cgroups are read directly, as the runtime would have to: a call to it for each container costs many times the few files that it
-//! reads then.
+//! Cgroups are read directly: the runtime would read the same few files for each container, and a call would come on top.
 
 use std::collections::HashMap;
 use std::fs;

@@ -94,7 +94,7 @@ struct EntryRequirements {
 ///
 /// When the file, or an entry that isn't optional, requires what this host doesn't have.
 pub(super) fn check(text: &str) -> Result<Skipped, ConfigError> {
-    // What can't even be read so far is reported by whoever reads the whole.
+    // A file that can't be read up to here is refused when it is parsed as a whole.
     let FileRequirements { requires, plugins } = serde_saphyr::from_str(text).unwrap_or_default();
     if let Some((index, name)) = first_lacking(&requires) {
         return field(&format!("requires[{index}]"), lacking(name));
