@@ -16,6 +16,7 @@ mod files;
 mod host;
 mod images;
 mod log_files;
+mod metrics;
 mod node;
 mod node_system;
 mod objects;
@@ -44,6 +45,7 @@ pub use files::{ContainerFiles, ContainerLogs, FilesError, PodFiles, RotateError
 pub use host::HostFiles;
 pub use images::{ContainerImage, FileSystems, ImageFilesystem, ImageFilesystems, ImageStore};
 pub use log_files::LogFiles;
+pub use metrics::MetricsSource;
 pub use node::NodeWatch;
 pub use node_system::NodeSystem;
 pub use objects::{ClusterObjects, NoObjects, ObjectError, Token, TokenWish};

@@ -27,6 +27,7 @@ mod answers;
 mod connection_limit;
 mod connections;
 mod find;
+mod gzip;
 mod health;
 mod log_limit;
 mod log_reader;
@@ -44,6 +45,7 @@ pub mod upgrade;
 use access::{AccessControl, ServerPort};
 pub use access::{Authentication, Authorization};
 use connection_limit::ConnectionPermit;
+use gzip::Gzip;
 use health::SyncLoop;
 use route::Route;
 pub use tls::{ServerTls, TlsError, TlsOptions};
@@ -138,6 +140,7 @@ pub struct KubeletServer {
     /// One for each log that is shown.
     logs: Arc<Semaphore>,
     access: AccessControl,
+    gzip: Gzip,
     /// What outlives the request that began it: streams, and connections to the runtime.
     tasks: TaskTracker,
 }
@@ -160,6 +163,7 @@ impl KubeletServer {
             streams: Arc::new(streams),
             logs: Arc::new(logs),
             access,
+            gzip: Gzip::default(),
             tasks: TaskTracker::new(),
         })
     }
@@ -181,7 +185,20 @@ impl KubeletServer {
         connections::serve_plain(self, listener, ServerPort::ReadOnly, stop).await;
     }
 
-    /// Answers one request that came in by a listener.
+    /// Answers one request that came in by a listener, compressed where that is wanted.
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        port: ServerPort,
+        from: SocketAddr,
+        permit: Arc<ConnectionPermit>,
+        stop: CancellationToken,
+    ) -> Response {
+        let wants_gzip = gzip::is_for(request.uri().path()) && gzip::is_accepted(request.headers());
+        let response = self.clone().handle(request, port, from, permit, stop).await;
+        if wants_gzip { self.gzip.compressed(response).await } else { response }
+    }
+
     async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -220,7 +237,7 @@ impl KubeletServer {
             Route::Pods => answers::json(&PodList::new(self.parts.view.pods())),
             Route::RunningPods => self.running_pods().await,
             Route::Configz => answers::json(&self.parts.configz),
-            Route::Metrics => self.parts.metrics.answer(),
+            Route::Metrics => self.parts.metrics.answer(request.headers()),
             Route::ResourceMetrics => self.resource_metrics().await,
             Route::StatsSummary => self.stats_summary(request.uri()).await,
             Route::ContainerLogs(target) => self.container_logs(request.uri(), target, stop).await,

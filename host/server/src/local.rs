@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use prometheus_client::collector::Collector;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
 use witlet_core::eviction::{ThresholdState, missing};
-use witlet_ports::{AgentView, RecordedEvent};
+use witlet_ports::{AgentView, MetricsSource, RecordedEvent};
 
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
@@ -47,9 +46,9 @@ impl LocalApi {
         Self { agent, plugins, metrics, usage: None }
     }
 
-    /// Shows these numbers among the metrics, too.
-    pub fn with_collector(self, collector: Box<dyn Collector>) -> Self {
-        self.metrics.add(collector);
+    /// Shows the metrics of this source, too.
+    pub fn with_metrics(self, source: Box<dyn MetricsSource>) -> Self {
+        self.metrics.add(source);
         self
     }
 
@@ -59,7 +58,7 @@ impl LocalApi {
         self
     }
 
-    /// The same numbers for another server; those of later collectors, too.
+    /// The same metrics for another server; those of later sources, too.
     pub fn metrics(&self) -> Metrics {
         self.metrics.clone()
     }
@@ -153,8 +152,8 @@ async fn stats(State(api): State<Shared>) -> Json<Value> {
     }))
 }
 
-async fn metrics(State(api): State<Shared>) -> Response {
-    api.metrics.answer()
+async fn metrics(State(api): State<Shared>, headers: HeaderMap) -> Response {
+    api.metrics.answer(&headers)
 }
 
 async fn healthz(State(api): State<Shared>) -> Response {

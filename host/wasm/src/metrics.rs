@@ -2,7 +2,7 @@
 //! often shadows agreed.
 //!
 //! Recording takes no lock: a caller of a plugin keeps its [`PluginMetrics`], made once, and adds to atomic numbers.
-//! [`Metrics`] is a collector for a registry of `prometheus-client`, which reads them when someone asks.
+//! [`Metrics`] writes them when a client asks.
 
 mod encode;
 mod histogram;

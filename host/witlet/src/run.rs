@@ -187,14 +187,14 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
         base.clock.clone(),
     ));
     let metrics = Box::new(plugins.metrics());
-    let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins)))
-        .with_collector(metrics)
-        .with_usage(UsagePorts {
+    let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins))).with_metrics(metrics).with_usage(
+        UsagePorts {
             stats: Arc::new(base.cri.clone()),
             node_reader: base.node_reader.clone(),
             reservations: settings.node.reserved.clone(),
             clock: base.clock.clone(),
-        });
+        },
+    );
     let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), api.metrics());
     tracing::info!(node = %base.name, "Started witlet");
     let state = base.state.clone();

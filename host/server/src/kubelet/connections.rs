@@ -244,7 +244,7 @@ impl Visitor {
             .as_ref()
             .map_or_else(|| self.port.clone(), |shown| ServerPort::Guarded(shown.certificate()));
         let server = self.server.clone();
-        let answer = server.handle(request, port, self.from, self.permit.clone(), self.stop.clone());
+        let answer = server.answer(request, port, self.from, self.permit.clone(), self.stop.clone());
         async move { Ok(answer.await) }
     }
 

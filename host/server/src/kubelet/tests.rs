@@ -2,6 +2,7 @@
 
 mod cluster;
 mod log_table;
+mod metrics;
 mod recorded;
 mod refusals;
 mod streaming;

@@ -1,16 +1,14 @@
 //! The local API over a real socket, with an agent made of constants.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use axum::http::{HeaderMap, StatusCode};
 use k8s_openapi::api::core::v1::{Node, Pod};
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::DescriptorEncoder;
-use prometheus_client::metrics::MetricType;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_core::cgroup::{CgroupVersion, KeptMemory};
@@ -18,13 +16,15 @@ use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::eviction::{Observation, Signal, Threshold, ThresholdState, ThresholdValue};
 use witlet_core::node::allocatable::Reservations;
 use witlet_core::pod::PodUid;
+use witlet_core::stats::exposition::{Exposition, Kind};
 use witlet_core::stats::{ContainerUsage, CpuTime};
 use witlet_ports::{
     ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, Clock, ContainerStats,
-    DurationHistogram, Left, NodeImage, NodeReader, NodeReadings, ProbeCounts, ProbeTotals, RecordedEvent,
-    RuntimeError, RuntimeStats,
+    DurationHistogram, Left, MetricsSource, NodeImage, NodeReader, NodeReadings, ProbeCounts, ProbeTotals,
+    RecordedEvent, RuntimeError, RuntimeStats,
 };
 
+use crate::metrics::Metrics;
 use crate::{BindError, ClientError, LocalApi, LocalClient, PluginView, RootOnlySocket, UsagePorts};
 
 struct Fixed {
@@ -110,13 +110,12 @@ fn lasting(milliseconds: u64) -> DurationHistogram {
     durations
 }
 
-/// A number of another collector.
-#[derive(Debug)]
+/// The metrics of another source.
 struct Extra;
 
-impl Collector for Extra {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
-        encoder.encode_descriptor("extra_things", "Things", None, MetricType::Gauge)?.encode_gauge(&3_u64)
+impl MetricsSource for Extra {
+    fn write(&self, to: &mut Exposition) {
+        to.gauge("extra_things", "Things", 3.0);
     }
 }
 
@@ -136,7 +135,7 @@ async fn with_api<T>(
     let socket = RootOnlySocket::bind(&path).await.unwrap();
     let stop = CancellationToken::new();
     let view = Arc::new(Fixed { sick });
-    let api = complete(LocalApi::new(view.clone(), view).with_collector(Box::new(Extra)));
+    let api = complete(LocalApi::new(view.clone(), view).with_metrics(Box::new(Extra)));
     let (served, answer) = tokio::join!(api.serve(socket, stop.clone()), async {
         let answer = ask(LocalClient::new(&path)).await;
         stop.cancel();
@@ -148,51 +147,66 @@ async fn with_api<T>(
 }
 
 #[tokio::test]
-async fn metrics_are_the_agents_and_those_of_every_collector() {
+async fn metrics_are_the_agents_and_those_of_every_source() {
     let text = with_server(true, async |client| client.text("/metrics").await.unwrap()).await;
     for line in [
-        "# TYPE witlet_event_loop_events counter",
+        "# TYPE witlet_event_loop_events_total counter",
         "witlet_event_loop_events_total 7",
-        "witlet_healthy 0.0",
-        "witlet_sources_ready 0.0",
+        "witlet_healthy 0",
+        "witlet_sources_ready 0",
         "prober_probe_total{probe_type=\"Readiness\",result=\"failed\"} 2",
         "kubelet_admission_rejections_total{reason=\"OutOfcpu\"} 3",
-        "kubelet_preemptions_total{preemption_signal=\"cpu\"} 1",
-        "kubelet_evictions_total{eviction_signal=\"memory.available\"} 2",
-        "kubelet_eviction_stats_age_seconds_bucket{le=\"10.0\",eviction_signal=\"memory.available\"} 0",
-        "kubelet_eviction_stats_age_seconds_bucket{le=\"+Inf\",eviction_signal=\"memory.available\"} 1",
+        "# TYPE kubelet_preemptions counter",
+        "kubelet_preemptions{preemption_signal=\"cpu\"} 1",
+        "kubelet_evictions{eviction_signal=\"memory.available\"} 2",
+        "kubelet_eviction_stats_age_seconds_bucket{eviction_signal=\"memory.available\",le=\"10\"} 0",
+        "kubelet_eviction_stats_age_seconds_bucket{eviction_signal=\"memory.available\",le=\"+Inf\"} 1",
         "kubelet_active_pods{static=\"\"} 4",
         "kubelet_active_pods{static=\"true\"} 1",
         "kubelet_cgroup_version 2",
         "kubelet_memory_qos_node_memory_min_bytes 64",
         "kubelet_memory_qos_node_memory_low_bytes 32",
         "kubelet_cri_losing_support{version=\"1.37.0\"} 1",
-        "kubelet_cgroup_manager_duration_seconds_bucket{le=\"0.005\",operation_type=\"create\"} 0",
-        "kubelet_cgroup_manager_duration_seconds_bucket{le=\"0.01\",operation_type=\"create\"} 1",
+        "kubelet_cgroup_manager_duration_seconds_bucket{operation_type=\"create\",le=\"0.005\"} 0",
+        "kubelet_cgroup_manager_duration_seconds_bucket{operation_type=\"create\",le=\"0.01\"} 1",
         "kubelet_cgroup_manager_duration_seconds_sum{operation_type=\"create\"} 0.007",
         "extra_things 3",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} isn't in:\n{text}");
     }
     assert!(!text.contains("operation_type=\"destroy\""), "none was removed:\n{text}");
-    assert!(text.ends_with("# EOF\n"));
+    assert!(!text.contains("# EOF"), "a kubelet's metrics have no end mark:\n{text}");
 }
 
-#[test]
-fn metrics_that_never_end_are_cut_off() {
-    #[derive(Debug)]
-    struct Endless;
-    impl Collector for Endless {
-        fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
-            let mut metric = encoder.encode_descriptor("endless", "Never ends", None, MetricType::Gauge)?;
-            loop {
-                metric.encode_family(&[("label", "x".repeat(4096).as_str())])?.encode_gauge(&1_u64)?;
+#[tokio::test]
+async fn metrics_that_are_too_large_are_refused() {
+    struct Large;
+    impl MetricsSource for Large {
+        fn write(&self, to: &mut Exposition) {
+            let mut family = to.family("large", "Large", Kind::Gauge);
+            let label = "x".repeat(1 << 20);
+            for _ in 0..20 {
+                family.sample(&[("label", &label)], 1.0);
             }
         }
     }
-    let mut registry = prometheus_client::registry::Registry::default();
-    registry.register_collector(Box::new(Endless));
-    assert_eq!(crate::metrics::text(&registry), None);
+    let metrics = Metrics::default();
+    metrics.add(Box::new(Large));
+    assert_eq!(metrics.answer(&HeaderMap::new()).status(), StatusCode::INTERNAL_SERVER_ERROR);
+}
+
+#[tokio::test]
+async fn families_of_a_kubelet_say_how_stable_they_are_and_no_name_is_twice() {
+    let text = with_api(|api| api, false, async |client| client.text("/metrics").await.unwrap()).await;
+    let helps: Vec<(&str, &str)> =
+        text.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' ')).collect();
+    assert!(helps.len() >= 15, "{text}");
+    let names: BTreeSet<&str> = helps.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names.len(), helps.len(), "{text}");
+    for (name, help) in helps {
+        let is_marked = ["[ALPHA] ", "[BETA] ", "[STABLE] "].iter().any(|mark| help.starts_with(mark));
+        assert_eq!(is_marked, !name.starts_with("witlet_") && name != "extra_things", "{name}: {help}");
+    }
 }
 
 #[tokio::test]

@@ -1,67 +1,46 @@
 //! The numbers as Prometheus reads them, by upstream's conventions: base units, counters end in `_total`.
 
-use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
+use witlet_core::stats::exposition::{Exposition, Kind};
+use witlet_ports::MetricsSource;
 
 use super::{BUCKETS, CallOutcome, Metrics, PluginMetrics, RoleMetrics};
 use crate::role::Role;
 
 type All = [(Arc<str>, Arc<PluginMetrics>)];
 
-impl Collector for Metrics {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+impl MetricsSource for Metrics {
+    fn write(&self, to: &mut Exposition) {
         let all = self.all();
-        calls(&mut encoder, &all)?;
-        durations(&mut encoder, &all)?;
-        each_role(
-            &mut encoder,
-            &all,
-            ("witlet_plugin_cpu_seconds", "CPU time of the plugin's calls", MetricType::Counter),
-            |metric, role| metric.encode_counter::<NoLabelSet, _, f64>(&role.cpu().as_secs_f64(), None),
-        )?;
-        each_role(
-            &mut encoder,
-            &all,
-            (
-                "witlet_plugin_memory_peak_bytes",
-                "The most memory that one instance of the plugin had",
-                MetricType::Gauge,
-            ),
-            |metric, role| metric.encode_gauge(&role.memory_bytes_peak()),
-        )?;
-        each_role(
-            &mut encoder,
-            &all,
-            ("witlet_plugin_quarantined", "1 while the plugin is in quarantine", MetricType::Gauge),
-            |metric, role| {
-                let quarantined = role.quarantined.load(std::sync::atomic::Ordering::Relaxed);
-                metric.encode_gauge(&u64::from(quarantined))
-            },
-        )?;
-        each_role(
-            &mut encoder,
-            &all,
-            ("witlet_plugin_quarantines", "Quarantines that began", MetricType::Counter),
-            |metric, role| {
-                let count = role.quarantines.load(std::sync::atomic::Ordering::Relaxed);
-                metric.encode_counter::<NoLabelSet, _, f64>(&count, None)
-            },
-        )?;
-        instances(&mut encoder, &all)?;
-        loads(&mut encoder, &all)?;
-        running(&mut encoder, &all)?;
-        let refused = self.configuration_refused.load(std::sync::atomic::Ordering::Relaxed);
+        calls(to, &all);
+        durations(to, &all);
+        let help = "CPU time of the plugin's calls";
+        each_role(to, &all, ("witlet_plugin_cpu_seconds_total", help, Kind::Counter), |role| {
+            role.cpu().as_secs_f64()
+        });
+        let help = "The most memory that one instance of the plugin had";
+        each_role(to, &all, ("witlet_plugin_memory_peak_bytes", help, Kind::Gauge), |role| {
+            role.memory_bytes_peak() as f64
+        });
+        let help = "1 while the plugin is in quarantine";
+        each_role(to, &all, ("witlet_plugin_quarantined", help, Kind::Gauge), |role| {
+            f64::from(u8::from(role.quarantined.load(Relaxed)))
+        });
+        let help = "Quarantines that began";
+        each_role(to, &all, ("witlet_plugin_quarantines_total", help, Kind::Counter), |role| {
+            role.quarantines.load(Relaxed) as f64
+        });
+        instances(to, &all);
+        loads(to, &all);
+        running(to, &all);
+        let is_valid = !self.configuration_refused.load(Relaxed);
         let help =
             "1 if the newest content of the plugin configuration is taken, 0 if it is refused or missing";
-        let name = "witlet_plugin_configuration_valid";
-        let mut valid = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        valid.encode_gauge(&u64::from(!refused))?;
-        shadows(&mut encoder, &all)
+        to.gauge("witlet_plugin_configuration_valid", help, f64::from(u8::from(is_valid)));
+        shadows(to, &all);
     }
 }
 
@@ -75,110 +54,89 @@ fn roles(all: &All) -> impl Iterator<Item = (&str, Role, &RoleMetrics)> {
 }
 
 fn each_role(
-    encoder: &mut DescriptorEncoder<'_>,
+    to: &mut Exposition,
     all: &All,
-    (name, help, kind): (&str, &str, MetricType),
-    write: impl Fn(&mut MetricEncoder<'_>, &RoleMetrics) -> fmt::Result,
-) -> fmt::Result {
-    let mut metric = encoder.encode_descriptor(name, help, None, kind)?;
+    (name, help, kind): (&str, &str, Kind),
+    value: impl Fn(&RoleMetrics) -> f64,
+) {
+    let mut family = to.family(name, help, kind);
     for (plugin, role, metrics) in roles(all) {
-        let labels = [("plugin", plugin), ("role", role.as_str())];
-        write(&mut metric.encode_family(&labels)?, metrics)?;
+        family.sample(&[("plugin", plugin), ("role", role.as_str())], value(metrics));
     }
-    Ok(())
 }
 
 /// Outcomes that never were have no series: there are many kinds of them.
-fn calls(encoder: &mut DescriptorEncoder<'_>, all: &All) -> fmt::Result {
+fn calls(to: &mut Exposition, all: &All) {
     let help = "Calls of the plugin by what came of them";
-    let mut metric = encoder.encode_descriptor("witlet_plugin_calls", help, None, MetricType::Counter)?;
+    let mut family = to.family("witlet_plugin_calls_total", help, Kind::Counter);
     for (plugin, role, metrics) in roles(all) {
         for outcome in CallOutcome::ALL {
             let count = metrics.calls_with(outcome);
             if count > 0 {
                 let labels = [("plugin", plugin), ("role", role.as_str()), ("outcome", outcome.as_str())];
-                metric.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(&count, None)?;
+                family.sample(&labels, count as f64);
             }
         }
     }
-    Ok(())
 }
 
-fn durations(encoder: &mut DescriptorEncoder<'_>, all: &All) -> fmt::Result {
+fn durations(to: &mut Exposition, all: &All) {
     let help = "How long the plugin's calls took, in seconds";
-    let name = "witlet_plugin_call_duration_seconds";
-    let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
+    let mut family = to.family("witlet_plugin_call_duration_seconds", help, Kind::Histogram);
     for (plugin, role, metrics) in roles(all) {
-        let labels = [("plugin", plugin), ("role", role.as_str())];
-        let counts = metrics.duration().counts();
         let bounds = BUCKETS.iter().map(Duration::as_secs_f64).chain([f64::INFINITY]);
-        let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
-        let (sum, count) = (metrics.duration().sum().as_secs_f64(), counts.iter().sum());
-        metric.encode_family(&labels)?.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+        let (buckets, sum) = (bounds.zip(metrics.duration().counts()), metrics.duration().sum());
+        family.histogram(&[("plugin", plugin), ("role", role.as_str())], buckets, sum.as_secs_f64());
     }
-    Ok(())
 }
 
-fn instances(encoder: &mut DescriptorEncoder<'_>, all: &All) -> fmt::Result {
+fn instances(to: &mut Exposition, all: &All) {
     let help = "Instances of the plugin: busy with a call, or warm and waiting for the next";
-    let mut metric = encoder.encode_descriptor("witlet_plugin_instances", help, None, MetricType::Gauge)?;
+    let mut family = to.family("witlet_plugin_instances", help, Kind::Gauge);
     for (plugin, role, metrics) in roles(all) {
         for (state, count) in [("busy", metrics.busy()), ("warm", metrics.warm())] {
-            let labels = [("plugin", plugin), ("role", role.as_str()), ("state", state)];
-            metric.encode_family(&labels)?.encode_gauge(&count)?;
+            family.sample(&[("plugin", plugin), ("role", role.as_str()), ("state", state)], count as f64);
         }
     }
-    Ok(())
 }
 
-fn loads(encoder: &mut DescriptorEncoder<'_>, all: &All) -> fmt::Result {
-    use std::sync::atomic::Ordering::Relaxed;
+fn loads(to: &mut Exposition, all: &All) {
     let help = "Times that the plugin was loaded, or couldn't be";
-    let mut metric = encoder.encode_descriptor("witlet_plugin_loads", help, None, MetricType::Counter)?;
+    let mut family = to.family("witlet_plugin_loads_total", help, Kind::Counter);
     for (name, plugin) in all {
         for (outcome, count) in [("loaded", &plugin.loaded), ("failed", &plugin.failed)] {
-            let labels = [("plugin", &**name), ("outcome", outcome)];
-            metric
-                .encode_family(&labels)?
-                .encode_counter::<NoLabelSet, _, f64>(&count.load(Relaxed), None)?;
+            family.sample(&[("plugin", name), ("outcome", outcome)], count.load(Relaxed) as f64);
         }
     }
-    Ok(())
 }
 
-fn running(encoder: &mut DescriptorEncoder<'_>, all: &All) -> fmt::Result {
-    let help = "1 if the plugin's code is loaded";
-    let mut metric = encoder.encode_descriptor("witlet_plugin_ready", help, None, MetricType::Gauge)?;
+fn running(to: &mut Exposition, all: &All) {
+    let mut family = to.family("witlet_plugin_ready", "1 if the plugin's code is loaded", Kind::Gauge);
     for (name, plugin) in all {
-        let is_ready = u64::from(plugin.running().is_some());
-        metric.encode_family(&[("plugin", &**name)])?.encode_gauge(&is_ready)?;
+        let is_ready = plugin.running().is_some();
+        family.sample(&[("plugin", name)], f64::from(u8::from(is_ready)));
     }
     let help = "The component that the plugin runs, in each of its roles";
-    let mut metric = encoder.encode_descriptor("witlet_plugin_info", help, None, MetricType::Gauge)?;
+    let mut family = to.family("witlet_plugin_info", help, Kind::Gauge);
     for (name, plugin) in all {
         let Some(running) = plugin.running() else { continue };
         for role in &running.roles {
-            let labels = [("plugin", &**name), ("digest", &running.digest), ("role", role.as_str())];
-            metric.encode_family(&labels)?.encode_gauge(&1_u64)?;
+            family.sample(&[("plugin", name), ("digest", &running.digest), ("role", role.as_str())], 1.0);
         }
     }
-    Ok(())
 }
 
 /// Only of plugins that were ever asked as shadows.
-fn shadows(encoder: &mut DescriptorEncoder<'_>, all: &All) -> fmt::Result {
+fn shadows(to: &mut Exposition, all: &All) {
     let help = "Verdicts of a shadow, by whether they were what the others decided";
-    let name = "witlet_plugin_shadow_verdicts";
-    let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+    let mut family = to.family("witlet_plugin_shadow_verdicts_total", help, Kind::Counter);
     for (name, plugin) in all {
         let (agreed, differed) = plugin.shadow_verdicts();
         if agreed + differed == 0 {
             continue;
         }
         for (agrees, count) in [("true", agreed), ("false", differed)] {
-            let labels = [("plugin", &**name), ("agrees", agrees)];
-            metric.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(&count, None)?;
+            family.sample(&[("plugin", name), ("agrees", agrees)], count as f64);
         }
     }
-    Ok(())
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::registry::Registry;
 use proptest::prelude::*;
+use witlet_core::stats::exposition::{Exposition, Format};
+use witlet_ports::MetricsSource as _;
 
 use super::*;
 
@@ -14,11 +14,9 @@ fn call(outcome: CallOutcome, took: Duration) -> Call {
 }
 
 fn text(metrics: &Metrics) -> String {
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(metrics.clone()));
-    let mut text = String::new();
-    encode(&mut text, &registry).expect("a String takes all text");
-    text
+    let mut exposition = Exposition::new(Format::Text);
+    metrics.write(&mut exposition);
+    exposition.finish().expect("it is small")
 }
 
 #[test]
@@ -109,19 +107,18 @@ fn prometheus_can_read_it() {
     metrics.set_configuration_refused(true);
     metrics.plugin("fails").record_load(LoadOutcome::Failed);
     let text = text(&metrics);
-    assert!(text.ends_with("# EOF\n"));
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains("_bucket{")).collect();
     expect![[r##"
-        # HELP witlet_plugin_calls Calls of the plugin by what came of them
-        # TYPE witlet_plugin_calls counter
+        # HELP witlet_plugin_calls_total Calls of the plugin by what came of them
+        # TYPE witlet_plugin_calls_total counter
         witlet_plugin_calls_total{plugin="no-latest-tag",role="admission",outcome="admit"} 1
         witlet_plugin_calls_total{plugin="no-latest-tag",role="admission",outcome="reject"} 1
         # HELP witlet_plugin_call_duration_seconds How long the plugin's calls took, in seconds
         # TYPE witlet_plugin_call_duration_seconds histogram
         witlet_plugin_call_duration_seconds_sum{plugin="no-latest-tag",role="admission"} 60.00003
         witlet_plugin_call_duration_seconds_count{plugin="no-latest-tag",role="admission"} 2
-        # HELP witlet_plugin_cpu_seconds CPU time of the plugin's calls
-        # TYPE witlet_plugin_cpu_seconds counter
+        # HELP witlet_plugin_cpu_seconds_total CPU time of the plugin's calls
+        # TYPE witlet_plugin_cpu_seconds_total counter
         witlet_plugin_cpu_seconds_total{plugin="no-latest-tag",role="admission"} 30.000015
         # HELP witlet_plugin_memory_peak_bytes The most memory that one instance of the plugin had
         # TYPE witlet_plugin_memory_peak_bytes gauge
@@ -129,15 +126,15 @@ fn prometheus_can_read_it() {
         # HELP witlet_plugin_quarantined 1 while the plugin is in quarantine
         # TYPE witlet_plugin_quarantined gauge
         witlet_plugin_quarantined{plugin="no-latest-tag",role="admission"} 1
-        # HELP witlet_plugin_quarantines Quarantines that began
-        # TYPE witlet_plugin_quarantines counter
+        # HELP witlet_plugin_quarantines_total Quarantines that began
+        # TYPE witlet_plugin_quarantines_total counter
         witlet_plugin_quarantines_total{plugin="no-latest-tag",role="admission"} 1
         # HELP witlet_plugin_instances Instances of the plugin: busy with a call, or warm and waiting for the next
         # TYPE witlet_plugin_instances gauge
         witlet_plugin_instances{plugin="no-latest-tag",role="admission",state="busy"} 0
         witlet_plugin_instances{plugin="no-latest-tag",role="admission",state="warm"} 3
-        # HELP witlet_plugin_loads Times that the plugin was loaded, or couldn't be
-        # TYPE witlet_plugin_loads counter
+        # HELP witlet_plugin_loads_total Times that the plugin was loaded, or couldn't be
+        # TYPE witlet_plugin_loads_total counter
         witlet_plugin_loads_total{plugin="fails",outcome="loaded"} 0
         witlet_plugin_loads_total{plugin="fails",outcome="failed"} 1
         witlet_plugin_loads_total{plugin="no-latest-tag",outcome="loaded"} 1
@@ -153,22 +150,21 @@ fn prometheus_can_read_it() {
         # HELP witlet_plugin_configuration_valid 1 if the newest content of the plugin configuration is taken, 0 if it is refused or missing
         # TYPE witlet_plugin_configuration_valid gauge
         witlet_plugin_configuration_valid 0
-        # HELP witlet_plugin_shadow_verdicts Verdicts of a shadow, by whether they were what the others decided
-        # TYPE witlet_plugin_shadow_verdicts counter
+        # HELP witlet_plugin_shadow_verdicts_total Verdicts of a shadow, by whether they were what the others decided
+        # TYPE witlet_plugin_shadow_verdicts_total counter
         witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="true"} 1
-        witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="false"} 1
-        # EOF"##]]
+        witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="false"} 1"##]]
     .assert_eq(&lines.join("\n"));
     let bucket = |le: &str| {
         let start = format!(
-            r#"witlet_plugin_call_duration_seconds_bucket{{le="{le}",plugin="no-latest-tag",role="admission"}} "#
+            r#"witlet_plugin_call_duration_seconds_bucket{{plugin="no-latest-tag",role="admission",le="{le}"}} "#
         );
         text.lines()
             .find_map(|line| line.strip_prefix(&start))
             .unwrap_or_else(|| panic!("no bucket {le}:\n{text}"))
     };
     // Buckets are summed up in the text.
-    assert_eq!((bucket("0.000025"), bucket("0.00005"), bucket("30.0"), bucket("+Inf")), ("0", "1", "1", "2"));
+    assert_eq!((bucket("0.000025"), bucket("0.00005"), bucket("30"), bucket("+Inf")), ("0", "1", "1", "2"));
 }
 
 proptest! {

@@ -1,0 +1,70 @@
+//! What is compressed for whom.
+
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+
+use super::*;
+
+fn headers(values: &[&str]) -> HeaderMap {
+    let values = values.iter().map(|value| (header::ACCEPT_ENCODING, value.parse().unwrap()));
+    values.fold(HeaderMap::new(), |mut headers, (name, value)| {
+        headers.append(name, value);
+        headers
+    })
+}
+
+#[test]
+fn it_is_accepted_by_name_or_by_a_star() {
+    let cases: [(&[&str], bool); 12] = [
+        (&[], false),
+        (&[""], false),
+        (&["identity"], false),
+        (&["gzip"], true),
+        (&["GZIP"], true),
+        (&["deflate, gzip;q=0.5"], true),
+        (&["deflate", "gzip"], true),
+        (&["gzip;q=0"], false),
+        (&["gzip; q=0.000, *"], false),
+        (&["*"], true),
+        (&["*;q=0"], false),
+        (&["gzip;q=x"], false),
+    ];
+    for (values, expected) in cases {
+        assert_eq!(is_accepted(&headers(values)), expected, "{values:?}");
+    }
+}
+
+#[test]
+fn metrics_and_the_summary_are_compressed() {
+    for (path, expected) in [
+        ("/metrics", true),
+        ("/metrics/resource", true),
+        ("/metrics/cadvisor", true),
+        ("/stats/summary", true),
+        ("/metricsx", false),
+        ("/pods", false),
+        ("/exec/default/web/app", false),
+    ] {
+        assert_eq!(is_for(path), expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_success_is_compressed_and_all_else_is_sent_as_it_is() {
+    let gzip = Gzip::default();
+    let words = "figures ".repeat(10_000);
+    let response = gzip.compressed(answers::text(StatusCode::OK, words.clone())).await;
+    assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    assert!(body.len() < words.len() / 10, "{}", body.len());
+    let mut read = String::new();
+    GzDecoder::new(&body[..]).read_to_string(&mut read).unwrap();
+    assert_eq!(read, words);
+    let stream = Body::from_stream(futures::stream::iter([Ok::<_, io::Error>("part")]));
+    let too_large = vec![b'x'; EXPOSITION_BYTES_MAX + 1];
+    for response in [answers::not_found(), Response::new(stream), Response::new(Body::from(too_large))] {
+        let response = gzip.compressed(response).await;
+        assert!(!response.headers().contains_key(header::CONTENT_ENCODING), "{:?}", response.status());
+    }
+}
