@@ -19,13 +19,13 @@ use witlet_core::network::dns;
 use witlet_core::pleg::PlegEvent;
 use witlet_ports::{
     Admission, AgentStats, AgentView, CgroupDrivers, Clock, ClusterObjects, ContainerFiles, ContainerLogs,
-    EventSink, FileSystems, HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles,
-    PodSource, PodSourceSet, ProbeTypes, PullRecords, RecordedEvent, Runtime, SOURCE_EVENTS_MAX, SourceEvent,
-    StateStore, StatusSink, Volumes,
+    EventSink, FileSystems, HookRequests, HostFiles, ImageCredentials, Jitter, MetricsSource, NodeWatch,
+    PodFiles, PodSource, PodSourceSet, ProbeTypes, PullRecords, RecordedEvent, Runtime, SOURCE_EVENTS_MAX,
+    SourceEvent, StateStore, StatusSink, Volumes,
 };
 
 use crate::cache::PodCache;
-use crate::cgroups::{CgroupManager, CgroupMetrics};
+use crate::cgroups::CgroupManager;
 use crate::checkpoints;
 use crate::container_logs::LogKeeper;
 use crate::event_log::EventLog;
@@ -39,6 +39,7 @@ use crate::health::{Health, HealthCheck};
 use crate::housekeeping::{Housekeeper, PodFolders};
 use crate::image_gc::{ImageGc, ImageGcManager, ImageGcPorts, ImageGcRequests};
 use crate::inputs::{Inputs, PluginSources};
+use crate::metrics::AgentMetrics;
 use crate::pleg::{Inspector, Pleg, RelistRequests, Relisted, RuntimeEvents};
 use crate::pod_status_store::PodStatusStore;
 use crate::prober::{ProbeUpdate, Prober, ProberHandle, ProberPorts};
@@ -110,7 +111,7 @@ pub struct Agent {
     statuses: Arc<PodStatusStore>,
     image_gc: ImageGc,
     image_requests: ImageGcRequests,
-    cgroup_metrics: Arc<CgroupMetrics>,
+    metrics: Arc<AgentMetrics>,
 }
 
 /// Shows what the agent does. Cheap to clone; outlives the agent.
@@ -118,13 +119,18 @@ pub struct Agent {
 pub struct AgentHandle {
     statuses: Arc<PodStatusStore>,
     image_gc: ImageGc,
-    cgroup_metrics: Arc<CgroupMetrics>,
+    metrics: Arc<AgentMetrics>,
 }
 
 impl AgentHandle {
     /// The agent's image garbage collection.
     pub fn image_gc(&self) -> &ImageGc {
         &self.image_gc
+    }
+
+    /// What probes found, by container.
+    pub fn probe_metrics(&self) -> Arc<dyn MetricsSource> {
+        Arc::new(self.metrics.prober.clone())
     }
 }
 
@@ -152,7 +158,7 @@ impl AgentView for AgentHandle {
     fn stats(&self) -> AgentStats {
         AgentStats {
             images_removed: self.image_gc.removals(),
-            cgroups: self.cgroup_metrics.stats(),
+            cgroups: self.metrics.cgroups.stats(),
             ..self.statuses.stats()
         }
     }
@@ -167,13 +173,10 @@ impl Agent {
     pub fn new(ports: Ports, settings: AgentSettings) -> (Self, AgentHandle) {
         let statuses = Arc::new(PodStatusStore::new(ports.events.clone(), ports.statuses.clone()));
         let (image_gc, requests) = ImageGc::channel();
-        let cgroup_metrics = Arc::<CgroupMetrics>::default();
-        let handle = AgentHandle {
-            statuses: statuses.clone(),
-            image_gc: image_gc.clone(),
-            cgroup_metrics: cgroup_metrics.clone(),
-        };
-        (Self { ports, settings, statuses, image_gc, image_requests: requests, cgroup_metrics }, handle)
+        let metrics = Arc::<AgentMetrics>::default();
+        let handle =
+            AgentHandle { statuses: statuses.clone(), image_gc: image_gc.clone(), metrics: metrics.clone() };
+        (Self { ports, settings, statuses, image_gc, image_requests: requests, metrics }, handle)
     }
 
     /// Runs until `stop` is cancelled. Pods survive it, unless the configuration has them end with it. Nothing that
@@ -186,7 +189,7 @@ impl Agent {
         reason = "puts the agent together: a line for each part, and no decision"
     )]
     pub async fn run(self, stop: CancellationToken) -> Result<(), AgentError> {
-        let Self { ports, settings, statuses, image_gc: images, image_requests, cgroup_metrics } = self;
+        let Self { ports, settings, statuses, image_gc: images, image_requests, metrics } = self;
         let loaded = checkpoints::load(&*ports.state, &*ports.files, &*ports.events, &settings).await?;
         // Also cancelled when a part ends that shouldn't.
         let stop = stop.child_token();
@@ -199,7 +202,8 @@ impl Agent {
         let Watched { inspector, relists, relisted, pleg, pleg_dropped, health } =
             watch_runtime(&ports, &settings, &mut tasks, &serves);
         let cache = inspector.cache.clone();
-        let (prober, probes) = probe(&ports, &statuses, &mut tasks, &serves);
+        let prober = metrics.prober.clone();
+        let probes = probe(&ports, &statuses, &prober, &mut tasks, &serves);
         tend_files(&ports, &settings, &cache, &mut tasks, &serves);
 
         let source_names: BTreeSet<_> = ports.sources.iter().map(|source| source.name()).collect();
@@ -224,7 +228,7 @@ impl Agent {
             ports.runtime.info.clone(),
             node.clone(),
             ports.events.clone(),
-            cgroup_metrics,
+            metrics.cgroups.clone(),
         ));
         keep_cgroups(cgroups.clone(), &mut tasks, &serves);
         let verification = settings.image_verification.clone();
@@ -398,9 +402,10 @@ fn keep_cgroups(cgroups: Arc<CgroupManager>, tasks: &mut JoinSet<()>, serves: &L
 fn probe(
     ports: &Ports,
     statuses: &Arc<PodStatusStore>,
+    prober: &ProberHandle,
     tasks: &mut JoinSet<()>,
     serves: &Lifeline,
-) -> (ProberHandle, mpsc::Receiver<ProbeUpdate>) {
+) -> mpsc::Receiver<ProbeUpdate> {
     let prober_ports = ProberPorts {
         types: ports.probe_types.clone(),
         statuses: statuses.clone(),
@@ -408,9 +413,9 @@ fn probe(
         clock: ports.clock.clone(),
         jitter: ports.jitter.clone(),
     };
-    let (prober, handle, updates) = Prober::new(prober_ports, PROBE_RESULTS_MAX);
+    let (prober, updates) = Prober::new(prober_ports, prober, PROBE_RESULTS_MAX);
     serves.spawn(tasks, "the probe manager", prober.run(serves.stop.clone()));
-    (handle, updates)
+    updates
 }
 
 /// Starts what keeps the logs of containers small, and looks once at the node's resolv.conf.

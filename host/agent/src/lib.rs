@@ -19,6 +19,7 @@ mod health;
 mod housekeeping;
 mod image_gc;
 mod inputs;
+mod metrics;
 mod pleg;
 mod pod_status_store;
 mod prober;

@@ -6,13 +6,14 @@
 
 mod attempt;
 mod manager;
+mod series;
 mod shared;
 mod slots;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodUid;
@@ -42,17 +43,16 @@ pub(crate) struct Prober {
 }
 
 impl Prober {
-    /// A probe manager, its handle, and where changed results come out. Its making counts as the start of
+    /// The probe manager of this handle, and where changed results come out. Its making counts as the start of
     /// the agent.
     pub(crate) fn new(
         ports: ProberPorts,
+        handle: &ProberHandle,
         updates_max: usize,
-    ) -> (Self, ProberHandle, mpsc::Receiver<ProbeUpdate>) {
+    ) -> (Self, mpsc::Receiver<ProbeUpdate>) {
         let (sender, updates) = mpsc::channel(updates_max);
         let begun = Begun { at: ports.clock.now(), instant: Instant::now() };
-        let shared = Arc::new(Shared { slots: Mutex::default(), wake: Notify::new() });
-        let handle = ProberHandle { shared: shared.clone() };
-        (Self { manager: Manager::new(ports, shared, sender, begun) }, handle, updates)
+        (Self { manager: Manager::new(ports, handle.shared.clone(), sender, begun) }, updates)
     }
 
     /// Probes until it is stopped; probes that run are then dropped.
@@ -62,7 +62,7 @@ impl Prober {
 }
 
 /// Tells the probe manager what to probe, and shows results. Nothing here waits. Cheap to clone.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct ProberHandle {
     shared: Arc<Shared>,
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::response::Response;
 use hyper::Request;
 use hyper::body::Incoming;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -16,7 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use witlet_core::pod::PodFullName;
-use witlet_ports::{AgentView, Clock, Containers, LogFiles, PodView, Streaming};
+use witlet_ports::{AgentView, Clock, Containers, LogFiles, MetricsSource, PodView, Streaming};
 
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
@@ -35,6 +36,7 @@ mod logs;
 mod query;
 pub mod route;
 mod run;
+mod slis;
 mod stats;
 pub mod streams;
 #[cfg(test)]
@@ -48,6 +50,7 @@ use connection_limit::ConnectionPermit;
 use gzip::Gzip;
 use health::SyncLoop;
 use route::Route;
+use slis::HealthCounts;
 pub use tls::{ServerTls, TlsError, TlsOptions};
 
 /// Streams (commands, attached terminals, forwarded ports) that are open at the same time.
@@ -118,6 +121,10 @@ pub struct ServerParts {
     pub clock: Arc<dyn Clock>,
     /// `/metrics`, from [`LocalApi::metrics`](crate::LocalApi::metrics).
     pub metrics: Metrics,
+    /// `/metrics/probes`: what probes found.
+    pub probes: Arc<dyn MetricsSource>,
+    /// When this process was started, if that is known.
+    pub process_started_at: Option<Timestamp>,
     /// `/stats/summary` and `/metrics/resource`.
     pub stats: StatsPorts,
     /// `/configz`: an object with the configuration under `kubeletconfig`.
@@ -135,6 +142,7 @@ pub struct KubeletServer {
     parts: ServerParts,
     stats: StatsProvider,
     sync_loop: SyncLoop,
+    health_counts: HealthCounts,
     /// One for each stream.
     streams: Arc<Semaphore>,
     /// One for each log that is shown.
@@ -160,6 +168,7 @@ impl KubeletServer {
             parts,
             stats,
             sync_loop,
+            health_counts: HealthCounts::default(),
             streams: Arc::new(streams),
             logs: Arc::new(logs),
             access,
@@ -232,12 +241,14 @@ impl KubeletServer {
         match route {
             Route::Healthz(check) => {
                 let events_handled = self.parts.view.stats().events_handled;
-                self.sync_loop.healthz(events_handled, &port, check, request.uri())
+                self.sync_loop.healthz(events_handled, &port, check, request.uri(), &self.health_counts)
             }
             Route::Pods => answers::json(&PodList::new(self.parts.view.pods())),
             Route::RunningPods => self.running_pods().await,
             Route::Configz => answers::json(&self.parts.configz),
             Route::Metrics => self.parts.metrics.answer(request.headers()),
+            Route::ProbeMetrics => self.probe_metrics(request.headers()),
+            Route::Slis => self.slis(request.method(), request.headers()),
             Route::ResourceMetrics => self.resource_metrics().await,
             Route::StatsSummary => self.stats_summary(request.uri()).await,
             Route::ContainerLogs(target) => self.container_logs(request.uri(), target, stop).await,

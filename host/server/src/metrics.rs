@@ -35,7 +35,9 @@ impl Metrics {
     pub(crate) fn answer(&self, headers: &HeaderMap) -> Response {
         exposed(headers, |to| self.write(to))
     }
+}
 
+impl MetricsSource for Metrics {
     fn write(&self, to: &mut Exposition) {
         let sources = self.0.read().unwrap_or_else(PoisonError::into_inner);
         sources.iter().for_each(|source| source.write(to));
@@ -94,9 +96,9 @@ fn event_loop(to: &mut Exposition, stats: &AgentStats) {
     to.counter("kubelet_pleg_discard_events", help, stats.pleg_events_dropped);
 }
 
-/// Under upstream's name, without its labels that name pods: there is no bound to those.
+/// Of all containers together, also of those that are gone, as `/metrics/probes` doesn't have them.
 fn probes(to: &mut Exposition, totals: &ProbeTotals) {
-    let mut family = to.family("prober_probe_total", "[BETA] Probes by kind and result", Kind::Counter);
+    let mut family = to.family("witlet_probes_total", "Probes by kind and result", Kind::Counter);
     let kinds =
         [("Startup", &totals.startup), ("Readiness", &totals.readiness), ("Liveness", &totals.liveness)];
     for (kind, counts) in kinds {

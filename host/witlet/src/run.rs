@@ -33,12 +33,12 @@ use witlet_node::{
     CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, HttpSource,
     KernelMemoryNotifier, MachineSystem, NodeContainerFiles, NodeContainerLogs, NodeCredentials,
     NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, PullSecrets,
-    SubordinateIdsError, SystemMeter, SystemdCgroups, subordinate_ids,
+    SubordinateIdsError, SystemMeter, SystemdCgroups, process_started_at, subordinate_ids,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
-    AgentView, CgroupDrivers, Cgroups, ClusterObjects, NoObjects, NoStatuses, NodeAccess, NodeSystem,
-    NodeWatch, PodSource, StatusSink,
+    AgentView, CgroupDrivers, Cgroups, ClusterObjects, MetricsSource, NoObjects, NoStatuses, NodeAccess,
+    NodeSystem, NodeWatch, PodSource, StatusSink,
 };
 use witlet_server::{BindError, LocalApi, Metrics, PluginView, RootOnlySocket, StatsPorts, UsagePorts};
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
@@ -179,6 +179,7 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     let ports = ports(&settings, &base, cluster.as_mut(), &plugins, node, events.clone());
     let agent_settings = AgentSettings { user_namespace_ids, cgroups, ..agent_settings(&settings) };
     let (agent, handle) = Agent::new(ports, agent_settings);
+    let probes = handle.probe_metrics();
     let view: Arc<dyn AgentView> = Arc::new(Reporting::new(
         Arc::new(handle),
         base.health.clone(),
@@ -195,7 +196,8 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
             clock: base.clock.clone(),
         },
     );
-    let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), api.metrics());
+    let shown = (api.metrics(), probes);
+    let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), shown);
     tracing::info!(node = %base.name, "Started witlet");
     let state = base.state.clone();
     let sides = Sides { view, api, socket, endpoints, answers, cluster, state, events };
@@ -213,7 +215,7 @@ fn answers(
     base: &Base,
     cluster: Option<&Cluster>,
     view: Arc<dyn AgentView>,
-    metrics: Metrics,
+    (metrics, probes): (Metrics, Arc<dyn MetricsSource>),
 ) -> Answers {
     let Folders { root, pod_logs, .. } = &settings.folders;
     Answers {
@@ -236,6 +238,8 @@ fn answers(
         logs: Arc::new(NodeContainerLogs::new(pod_logs)),
         clock: base.clock.clone(),
         metrics,
+        probes,
+        process_started_at: process_started_at(),
         configz: settings.configz.clone(),
         access: cluster.map(|cluster| cluster.access.clone() as Arc<dyn NodeAccess>),
     }

@@ -32,6 +32,7 @@ const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// A probe that ended; none if it panicked.
 struct Ended {
     id: SlotId,
+    took: Duration,
     outcome: Option<Result<ProbeOutcome, ProbeError>>,
 }
 
@@ -261,7 +262,7 @@ impl Manager {
         drop(slots);
         match (tick.next, ask) {
             (_, Some(Ask::Run(ready))) => self.start(ready),
-            (_, Some(Ask::Found(error))) => self.found(id, Some(Err(error))),
+            (_, Some(Ask::Found(error))) => self.found(id, Duration::ZERO, Some(Err(error))),
             (Next::Wait | Next::Probe, None) => self.rest(id, now),
             (Next::Stop, None) => {}
         }
@@ -280,8 +281,9 @@ impl Manager {
         let Some(slot) = slots.slot(id) else { return };
         let types = self.ports.types.clone();
         let running = self.running.spawn(async move {
-            let probe = attempt(&*types, &request);
-            Ended { id, outcome: AssertUnwindSafe(probe).catch_unwind().await.ok() }
+            let begun = Instant::now();
+            let outcome = AssertUnwindSafe(attempt(&*types, &request)).catch_unwind().await.ok();
+            Ended { id, took: begun.elapsed(), outcome }
         });
         *self.of_pods.entry(uid.clone()).or_default() += 1;
         self.pods.insert(running.id(), uid);
@@ -319,12 +321,12 @@ impl Manager {
         }
         slot.running = None;
         drop(slots);
-        self.found(ended.id, ended.outcome);
+        self.found(ended.id, ended.took, ended.outcome);
     }
 
     /// Takes in what a probe found. One that could not be carried out, or panicked (none), changes nothing; one that no one
     /// can make as it is wanted has failed.
-    fn found(&mut self, id: SlotId, outcome: Option<Result<ProbeOutcome, ProbeError>>) {
+    fn found(&mut self, id: SlotId, took: Duration, outcome: Option<Result<ProbeOutcome, ProbeError>>) {
         let shared = self.shared.clone();
         let mut slots = shared.lock();
         let Some(slot) = slots.slot(id) else { return };
@@ -350,7 +352,7 @@ impl Manager {
             }
             Some(_) | None => None,
         };
-        slots.count(kind, passed);
+        slots.count(id, passed, took);
         if let Some((instance, result)) = instance.zip(result)
             && slots.set_result(&uid, &instance, kind, result)
         {

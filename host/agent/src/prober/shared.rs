@@ -54,6 +54,7 @@ pub(super) struct Begun {
 }
 
 /// What the manager and its handles share.
+#[derive(Default)]
 pub(super) struct Shared {
     pub(super) slots: Mutex<Slots>,
     /// Something for the task is in the slots' list of wakes.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 use tokio::task::AbortHandle;
@@ -13,7 +14,9 @@ use witlet_core::probe::handler::ProbeHandler;
 use witlet_core::probe::worker::{ProbeSettings, ProbeWorker};
 use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
 use witlet_core::runtime::ContainerId;
-use witlet_ports::ProbeTotals;
+use witlet_ports::{DurationHistogram, ProbeCounts, ProbeTotals};
+
+use super::series::ProbeSeries;
 
 /// A slot; never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,9 +71,19 @@ pub(super) struct Slot {
     pub(super) is_triggered: bool,
     /// Of the probe that runs.
     pub(super) running: Option<AbortHandle>,
+    /// What was found since its begin.
+    counts: ProbeCounts,
+    /// How long it took, of those that passed and those that could not be carried out (as upstream has it).
+    durations: DurationHistogram,
 }
 
 impl Slot {
+    fn series(&self) -> ProbeSeries {
+        let Self { uid, pod, container, kind, counts, durations, .. } = self;
+        let (uid, pod, container) = (uid.clone(), pod.clone(), container.clone());
+        ProbeSeries { uid, pod, container, kind: *kind, counts: *counts, durations: *durations }
+    }
+
     /// The container's spec, as the pod has it now.
     pub(super) fn spec(&self) -> Option<&Container> {
         let mut containers = probed_containers(&self.pod);
@@ -213,6 +226,8 @@ impl Slots {
             next_tick: None,
             is_triggered: false,
             running: None,
+            counts: ProbeCounts::default(),
+            durations: DurationHistogram::default(),
         };
         self.slots.insert(id, slot);
         probed.slots.insert(key, id);
@@ -279,17 +294,31 @@ impl Slots {
     }
 
     /// Counts a probe; `passed` is none for one that could not be carried out.
-    pub(super) fn count(&mut self, kind: ProbeKind, passed: Option<bool>) {
-        let counts = match kind {
+    pub(super) fn count(&mut self, id: SlotId, passed: Option<bool>, took: Duration) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        let total = match slot.kind {
             ProbeKind::Startup => &mut self.totals.startup,
             ProbeKind::Readiness => &mut self.totals.readiness,
             ProbeKind::Liveness => &mut self.totals.liveness,
         };
-        match passed {
-            Some(true) => counts.successful += 1,
-            Some(false) => counts.failed += 1,
-            None => counts.unknown += 1,
+        for counts in [&mut slot.counts, total] {
+            match passed {
+                Some(true) => counts.successful += 1,
+                Some(false) => counts.failed += 1,
+                None => counts.unknown += 1,
+            }
         }
+        if passed != Some(false) {
+            slot.durations.observe(took);
+        }
+    }
+
+    /// What was found of each probe, in the order of pods' UIDs.
+    pub(super) fn series(&self) -> Vec<ProbeSeries> {
+        let mut pods: Vec<(&PodUid, &Probed)> = self.pods.iter().collect();
+        pods.sort_by_key(|(uid, _)| *uid);
+        let slots = pods.into_iter().flat_map(|(_, probed)| probed.slots.values());
+        slots.filter_map(|id| self.slots.get(id)).map(Slot::series).collect()
     }
 
     pub(super) fn totals(&self) -> ProbeTotals {

@@ -2,6 +2,7 @@
 
 mod annotations;
 mod bench;
+mod series;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;

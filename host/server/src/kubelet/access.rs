@@ -68,6 +68,8 @@ impl ServerPort {
                 Route::Healthz(_)
                     | Route::Pods
                     | Route::Metrics
+                    | Route::ProbeMetrics
+                    | Route::Slis
                     | Route::ResourceMetrics
                     | Route::StatsSummary
             ),

@@ -34,6 +34,10 @@ pub enum Route<'a> {
     Configz,
     /// Metrics for Prometheus.
     Metrics,
+    /// What probes found, for Prometheus.
+    ProbeMetrics,
+    /// How checks of health went, for Prometheus.
+    Slis,
     /// What the node and its pods use, for the metrics server.
     ResourceMetrics,
     /// What the node and its pods use, in full.
@@ -63,6 +67,8 @@ impl<'a> Route<'a> {
             ["runningpods"] | ["runningpods", ""] => Self::RunningPods,
             ["configz"] => Self::Configz,
             ["metrics"] => Self::Metrics,
+            ["metrics", "probes"] => Self::ProbeMetrics,
+            ["metrics", "slis"] => Self::Slis,
             ["metrics", "resource"] => Self::ResourceMetrics,
             ["stats", "summary"] => Self::StatsSummary,
             ["logs", ..] | ["debug", "pprof", ..] => Self::NotShown,
@@ -85,6 +91,8 @@ impl<'a> Route<'a> {
             | Self::Pods
             | Self::Configz
             | Self::Metrics
+            | Self::ProbeMetrics
+            | Self::Slis
             | Self::ResourceMetrics
             | Self::StatsSummary => false,
             Self::RunningPods
@@ -105,12 +113,14 @@ impl<'a> Route<'a> {
             | Self::RunningPods
             | Self::Configz
             | Self::Metrics
+            | Self::ProbeMetrics
             | Self::ResourceMetrics
             | Self::ContainerLogs(_)
             | Self::NotShown => READS,
             Self::StatsSummary | Self::Exec(_) | Self::Attach(_) | Self::PortForward(_) => {
                 &[Method::GET, Method::POST]
             }
+            Self::Slis => &[Method::GET, Method::DELETE],
             Self::Run(_) => &[Method::POST],
         }
     }

@@ -154,7 +154,7 @@ async fn metrics_are_the_agents_and_those_of_every_source() {
         "witlet_event_loop_events_total 7",
         "witlet_healthy 0",
         "witlet_sources_ready 0",
-        "prober_probe_total{probe_type=\"Readiness\",result=\"failed\"} 2",
+        "witlet_probes_total{probe_type=\"Readiness\",result=\"failed\"} 2",
         "kubelet_admission_rejections_total{reason=\"OutOfcpu\"} 3",
         "# TYPE kubelet_preemptions counter",
         "kubelet_preemptions{preemption_signal=\"cpu\"} 1",

@@ -6,12 +6,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use witlet_ports::{AgentView, Clock, Containers, LogFiles, NodeAccess, PodView, Streaming};
+use witlet_ports::{AgentView, Clock, Containers, LogFiles, MetricsSource, NodeAccess, PodView, Streaming};
 use witlet_server::{
     Authentication, Authorization, KubeletServer, Metrics, MirrorPods, ServerOptions, ServerParts, ServerTls,
     StatsPorts, TlsError, TlsOptions,
@@ -63,6 +64,8 @@ pub(crate) struct Answers {
     pub(crate) logs: Arc<dyn LogFiles>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) metrics: Metrics,
+    pub(crate) probes: Arc<dyn MetricsSource>,
+    pub(crate) process_started_at: Option<Timestamp>,
     pub(crate) stats: StatsPorts,
     pub(crate) configz: Value,
     /// Who says what an identity may do; none where there is no API server.
@@ -138,28 +141,28 @@ async fn listen(address: SocketAddr, flag: &'static str) -> Result<TcpListener, 
 }
 
 fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
-    let Answers { view, mirrors, pods, containers, streaming, logs, clock, metrics, stats, configz, access } =
-        answers;
-    let tokens = access.clone().filter(|_| settings.is_some_and(|settings| settings.token_webhook));
+    let tokens = answers.access.clone().filter(|_| settings.is_some_and(|settings| settings.token_webhook));
     let always =
         settings.is_some_and(|settings| settings.authorization == settings::Authorization::AlwaysAllow);
     let options = ServerOptions::default();
     ServerParts {
-        view,
-        mirrors,
-        pods,
-        containers,
-        streaming,
-        logs,
-        clock,
-        metrics,
-        stats,
-        configz,
+        view: answers.view,
+        mirrors: answers.mirrors,
+        pods: answers.pods,
+        containers: answers.containers,
+        streaming: answers.streaming,
+        logs: answers.logs,
+        clock: answers.clock,
+        metrics: answers.metrics,
+        probes: answers.probes,
+        process_started_at: answers.process_started_at,
+        stats: answers.stats,
+        configz: answers.configz,
         authentication: Authentication {
             anonymous: settings.is_some_and(|settings| settings.anonymous),
             tokens,
         },
-        authorization: match access {
+        authorization: match answers.access {
             _ if always => Authorization::AlwaysAllow,
             Some(access) => Authorization::Webhook(access),
             None => Authorization::Webhook(Arc::new(NoAuthorizer)),

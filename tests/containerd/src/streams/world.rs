@@ -137,6 +137,8 @@ impl World {
             authentication: Authentication::default(),
             authorization: Authorization::AlwaysAllow,
             options: ServerOptions::default(),
+            probes: Arc::new(witlet_server::Metrics::default()),
+            process_started_at: None,
         });
         let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
         tasks.spawn(server.serve(kubelet, tls, stop.clone()));

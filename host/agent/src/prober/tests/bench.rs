@@ -1,6 +1,7 @@
 //! Probe types, statuses and time by script, and a manager among them.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -193,7 +194,8 @@ impl Bench {
             clock: world.clone(),
             jitter: world.clone(),
         };
-        let (manager, prober, updates) = Prober::new(ports, 20);
+        let prober = ProberHandle::default();
+        let (manager, updates) = Prober::new(ports, &prober, 20);
         let mut tasks = JoinSet::new();
         let stop = CancellationToken::new();
         tasks.spawn(manager.run(stop.clone()));

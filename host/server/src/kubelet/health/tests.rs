@@ -21,7 +21,8 @@ fn checks_are_reported_as_upstream_tells_them() {
         (&sick, true, &["syncloop"], ok, "[+]ping ok\n[+]syncloop excluded: ok\nhealthz check passed\n"),
     ];
     for (checks, verbose, excluded, code, words) in cases {
-        assert_eq!(together(checks, verbose, excluded), (code, words.to_owned()));
+        let counts = HealthCounts::default();
+        assert_eq!(together(checks, verbose, excluded, &counts), (code, words.to_owned()));
     }
     assert_eq!(single(&sick[1].1), (failed, "internal server error: it stands still\n".to_owned()));
 }

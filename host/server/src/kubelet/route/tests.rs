@@ -16,6 +16,8 @@ fn paths_lead_where_upstreams_do() {
         ("/runningpods/", Some(Route::RunningPods)),
         ("/configz", Some(Route::Configz)),
         ("/metrics", Some(Route::Metrics)),
+        ("/metrics/probes", Some(Route::ProbeMetrics)),
+        ("/metrics/slis", Some(Route::Slis)),
         ("/metrics/resource", Some(Route::ResourceMetrics)),
         ("/stats/summary", Some(Route::StatsSummary)),
         ("/logs/syslog", Some(Route::NotShown)),

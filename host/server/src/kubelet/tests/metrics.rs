@@ -5,11 +5,11 @@ use std::io::Read as _;
 use axum::http::HeaderMap;
 use flate2::read::GzDecoder;
 use http_body_util::{BodyExt, Empty};
-use hyper::Request;
 use hyper::body::Bytes;
+use hyper::{Method, Request};
 
 use super::soon;
-use super::world::{SetUp, World, send};
+use super::world::{SetUp, Who, World, send};
 
 /// Headers and the plain body of a response to one that sends these headers.
 async fn scraped(world: &World, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, String) {
@@ -74,5 +74,49 @@ async fn metrics_and_the_summary_are_compressed_where_that_is_accepted() {
     }
     let (headers, _) = scraped(&world, "/pods", &[("accept-encoding", "gzip")]).await;
     assert!(!headers.contains_key("content-encoding"));
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn metrics_of_probes_come_with_the_start_of_the_process() {
+    let world = World::new(SetUp::default()).await;
+    for body in [
+        scraped(&world, "/metrics/probes", &[("accept-encoding", "gzip")]).await.1,
+        soon(World::plain(world.read_only, "/metrics/probes")).await.body,
+    ] {
+        assert!(body.contains("\nprocess_start_time_seconds "), "{body}");
+        assert!(body.ends_with("\nprober_probe_total 5\n"), "{body}");
+    }
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn checks_of_health_are_counted_on_every_port_until_they_are_reset() {
+    let world = World::new(SetUp::default()).await;
+    let count = |body: &str, name: &str| {
+        let line =
+            format!("kubernetes_healthchecks_total{{name=\"{name}\",status=\"success\",type=\"healthz\"}} ");
+        body.lines().find_map(|found| found.strip_prefix(&line).map(str::to_owned))
+    };
+    soon(world.get("/healthz")).await;
+    soon(World::plain(world.healthz, "/healthz")).await;
+    soon(World::plain(world.read_only, "/healthz?verbose&exclude=log")).await;
+    // One check alone isn't counted, as upstream has it.
+    soon(world.get("/healthz/ping")).await;
+    let body = soon(world.get("/metrics/slis")).await.body;
+    let counts = ["ping", "log", "syncloop"].map(|name| count(&body, name));
+    assert_eq!(counts, ["3", "1", "2"].map(|count| Some(count.to_owned())), "{body}");
+    assert!(body.contains("kubernetes_healthcheck{name=\"syncloop\",type=\"healthz\"} 1\n"), "{body}");
+    assert!(body.contains("\nprocess_start_time_seconds "), "{body}");
+    let reset = soon(world.ask(Method::DELETE, "/metrics/slis", &Who::token("admin"))).await;
+    assert_eq!((reset.code.as_u16(), reset.body.as_str()), (200, "metrics reset\n"));
+    let body = soon(World::plain(world.read_only, "/metrics/slis")).await.body;
+    assert_eq!(count(&body, "ping"), None, "{body}");
+    for (method, path) in
+        [(Method::POST, "/metrics/slis"), (Method::DELETE, "/metrics/probes"), (Method::DELETE, "/metrics")]
+    {
+        let refused = soon(world.ask(method.clone(), path, &Who::token("admin"))).await;
+        assert_eq!(refused.code.as_u16(), 405, "{method} {path}");
+    }
     world.stop().await;
 }

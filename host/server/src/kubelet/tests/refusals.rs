@@ -13,7 +13,7 @@ use super::soon;
 use super::world::{CONNECTIONS_MAX, Ca, SetUp, Who, World};
 
 /// Every path, with a method that it takes, the code for someone who may do everything, and whether `reader` may, too.
-const PATHS: [(&str, &str, u16, bool); 25] = [
+const PATHS: [(&str, &str, u16, bool); 28] = [
     ("GET", "/healthz", 200, true),
     ("GET", "/healthz/ping", 200, true),
     ("GET", "/healthz/log", 200, true),
@@ -25,6 +25,9 @@ const PATHS: [(&str, &str, u16, bool); 25] = [
     ("GET", "/configz", 200, true),
     ("GET", "/metrics", 200, true),
     ("GET", "/metrics/cadvisor", 404, true),
+    ("GET", "/metrics/probes", 200, true),
+    ("GET", "/metrics/slis", 200, true),
+    ("DELETE", "/metrics/slis", 200, false),
     ("GET", "/metrics/resource", 200, true),
     ("GET", "/stats/summary", 200, true),
     ("GET", "/logs/", 404, true),
@@ -153,7 +156,8 @@ async fn the_plain_listeners_have_only_what_is_theirs() {
         let (healthz, read_only) = match *path {
             "/healthz" | "/healthz/ping" => (200, 200),
             "/healthz/log" | "/healthz/syncloop" => (404, 200),
-            "/pods" | "/pods/" | "/metrics" | "/metrics/resource" | "/stats/summary" => (404, 200),
+            "/pods" | "/pods/" | "/stats/summary" => (404, 200),
+            "/metrics" | "/metrics/probes" | "/metrics/slis" | "/metrics/resource" => (404, 200),
             _ => (404, 404),
         };
         assert_eq!(soon(World::plain(world.healthz, path)).await.code.as_u16(), healthz, "{method} {path}");

@@ -25,7 +25,8 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
-use witlet_ports::Clock;
+use witlet_core::stats::exposition::Exposition;
+use witlet_ports::{Clock, MetricsSource};
 
 use super::cluster::{Cluster, now};
 use crate::kubelet::{
@@ -108,6 +109,15 @@ pub(super) struct World {
     tasks: JoinSet<()>,
 }
 
+/// Metrics of probes.
+struct Probed;
+
+impl MetricsSource for Probed {
+    fn write(&self, to: &mut Exposition) {
+        to.counter("prober_probe_total", "Probes", 5);
+    }
+}
+
 #[derive(Debug)]
 struct Then;
 
@@ -153,6 +163,8 @@ impl World {
             logs: cluster.clone(),
             clock: cluster.clone() as Arc<dyn Clock>,
             metrics: Metrics::of_agent(cluster.clone()),
+            probes: Arc::new(Probed),
+            process_started_at: Some(now()),
             stats: {
                 let machine = Machine::default();
                 StatsPorts { view: cluster.clone(), pods: cluster.clone(), ..machine.ports() }

@@ -1,0 +1,63 @@
+//! What is shown of each container's probes.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use witlet_core::stats::exposition::{Exposition, Format};
+use witlet_ports::{Clock, MetricsSource as _};
+
+use super::bench::*;
+use crate::prober::*;
+
+fn text(bench: &Bench) -> String {
+    let mut exposition = Exposition::new(Format::Text);
+    bench.prober.write(&mut exposition);
+    exposition.finish().expect("it is small")
+}
+
+#[tokio::test(start_paused = true)]
+async fn series_of_a_container_grow_with_its_probes_and_go_with_them() {
+    let bench = Bench::settled().await;
+    assert_eq!(text(&bench), "");
+    let web = web();
+    let (namespace, pod) =
+        (web.metadata.namespace.clone().unwrap_or_default(), web.metadata.name.clone().unwrap_or_default());
+    let uid = PodUid::of(&web);
+    bench.world.script("ready", Script::Takes(Duration::from_millis(30)));
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    bench.add(&web);
+    sleep(Duration::from_millis(2_500)).await;
+    let total = |result: &str, count: u64| {
+        format!(
+            "prober_probe_total{{container=\"a\",namespace=\"{namespace}\",pod=\"{pod}\",pod_uid=\"{uid}\",probe_type=\"Readiness\",result=\"{result}\"}} {count}\n"
+        )
+    };
+    let duration = |what: &str, le: &str, value: &str| {
+        format!(
+            "prober_probe_duration_seconds_{what}{{container=\"a\",namespace=\"{namespace}\",pod=\"{pod}\",probe_type=\"Readiness\"{le}}} {value}\n"
+        )
+    };
+    let shown = text(&bench);
+    for line in [
+        total("successful", 3),
+        duration("bucket", ",le=\"0.025\"", "0"),
+        duration("bucket", ",le=\"0.05\"", "3"),
+        duration("count", "", "3"),
+    ] {
+        assert!(shown.contains(&line), "{line} isn't in:\n{shown}");
+    }
+    assert!(!shown.contains("result=\"failed\""), "{shown}");
+    // A failure is counted, but how long it took isn't, as upstream has it.
+    bench.world.script("ready", Script::Fails);
+    sleep(Duration::from_millis(1_000)).await;
+    let shown = text(&bench);
+    for line in [total("successful", 3), total("failed", 1), duration("count", "", "3")] {
+        assert!(shown.contains(&line), "{line} isn't in:\n{shown}");
+    }
+    bench.prober.stop_liveness_and_startup(&uid);
+    let shown = text(&bench);
+    assert!(!shown.contains("Liveness") && shown.contains("Readiness"), "{shown}");
+    bench.prober.remove_pod(&uid);
+    assert_eq!(text(&bench), "");
+    bench.end().await;
+}
