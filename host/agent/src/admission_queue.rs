@@ -6,6 +6,9 @@
 //! only counts if no pod was admitted since it was asked for; otherwise it is asked for again, and this time
 //! no pod is admitted before it. That others are ended for a pod counts only if nothing has changed at all meanwhile. A
 //! refusal changes nothing for the other pods, so it stands as if it had been given at once.
+//!
+//! A rejection that is published later (`witlet_core::admission::rejections`) waits here until then. It is final as any other, so
+//! that a change of the node or its pods doesn't matter to it; but when the handlers change meanwhile, the pod is asked for again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -36,6 +39,8 @@ pub(crate) struct AskId(u64);
 pub(crate) enum Next {
     /// Put this pod to the handlers.
     Ask(AskId, PodUid),
+    /// The time of this pod's rejection has come.
+    Publish(PodUid, HeldRejection),
     /// Come back at this time, or when anything changes.
     Wait(Instant),
     /// Come back when anything changes.
@@ -51,6 +56,13 @@ pub(crate) enum Judged {
     Dropped,
 }
 
+/// A rejection that is published later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeldRejection {
+    pub(crate) reason: String,
+    pub(crate) message: String,
+}
+
 /// Pods that wait for their verdict.
 #[derive(Debug, Default)]
 pub(crate) struct AdmissionQueue {
@@ -61,10 +73,13 @@ pub(crate) struct AdmissionQueue {
     overtaken: BTreeSet<QueuePosition>,
     asked: BTreeMap<AskId, InFlightRequest>,
     deferred: HashMap<PodUid, Deferred>,
+    held: HashMap<PodUid, Held>,
     next_ask: u64,
     next_arrival: u64,
     /// How often the world changed.
     changes: u64,
+    /// How often the handlers did.
+    handler_changes: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +105,8 @@ struct InFlightRequest {
     admissions: u64,
     /// How often the world had changed.
     changes: u64,
+    /// How often the handlers had.
+    handler_changes: u64,
     at: Instant,
     exclusive: bool,
 }
@@ -99,6 +116,14 @@ struct Deferred {
     position: QueuePosition,
     not_before: Instant,
     due: Instant,
+}
+
+#[derive(Debug)]
+struct Held {
+    position: QueuePosition,
+    not_before: Instant,
+    due: Instant,
+    rejection: HeldRejection,
 }
 
 impl AdmissionQueue {
@@ -137,13 +162,18 @@ impl AdmissionQueue {
         }
         self.asked.retain(|_, asked| asked.uid != *uid);
         self.deferred.remove(uid);
+        self.held.remove(uid);
     }
 
     /// The pod to judge now. `admissions` counts the changes to what is admitted; `timeout` is how long the
     /// pod that was asked for last holds up the next.
     pub(crate) fn next(&mut self, now: Instant, admissions: u64, timeout: Duration) -> Next {
+        if let Some((uid, rejection)) = self.take_due_rejection(now) {
+            return Next::Publish(uid, rejection);
+        }
         self.wake_deferred(now);
-        let first_due = self.deferred.values().map(|deferred| deferred.due).min();
+        let deferred = self.deferred.values().map(|deferred| deferred.due);
+        let first_due = deferred.chain(self.held.values().map(|held| held.due)).min();
         let idle = first_due.map_or(Next::Idle, Next::Wait);
         if self.is_exclusive() || self.asked.len() >= ADMISSIONS_MAX {
             return idle;
@@ -191,6 +221,20 @@ impl AdmissionQueue {
         }
     }
 
+    /// The handlers rejected the pod, which is published at this time. If they changed while it was asked for, it is asked for
+    /// again. Says whether the question was waited for.
+    pub(crate) fn hold(&mut self, id: AskId, rejection: HeldRejection, now: Instant, due: Instant) -> bool {
+        let Some(asked) = self.asked.remove(&id) else { return false };
+        let InFlightRequest { uid, position, handler_changes, .. } = asked;
+        let not_before = now + ASK_AGAIN_AFTER_MIN;
+        if handler_changes == self.handler_changes {
+            self.held.insert(uid, Held { position, not_before, due, rejection });
+        } else {
+            self.deferred.insert(uid, Deferred { position, not_before, due: not_before });
+        }
+        true
+    }
+
     /// Has the pod asked for again after this; sooner if the world changed while it was asked for.
     fn defer(&mut self, asked: &InFlightRequest, now: Instant, retry_after: Duration) {
         let not_before = now + ASK_AGAIN_AFTER_MIN;
@@ -207,7 +251,16 @@ impl AdmissionQueue {
         }
     }
 
-    /// How many pods wait or are asked for; deferred ones don't count.
+    /// The handlers changed: what the world's change means, and whose rejection waits is asked for as soon as may be.
+    pub(crate) fn handlers_changed(&mut self) {
+        self.handler_changes += 1;
+        for (uid, Held { position, not_before, .. }) in self.held.drain() {
+            self.deferred.insert(uid, Deferred { position, not_before, due: not_before });
+        }
+        self.world_changed();
+    }
+
+    /// How many pods wait or are asked for; deferred ones don't count, and those whose rejection waits.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len() + self.asked.len()
     }
@@ -215,6 +268,11 @@ impl AdmissionQueue {
     /// How many pods are deferred.
     pub(crate) fn deferred(&self) -> usize {
         self.deferred.len()
+    }
+
+    /// How many rejections wait for their time.
+    pub(crate) fn held(&self) -> usize {
+        self.held.len()
     }
 
     fn is_exclusive(&self) -> bool {
@@ -237,11 +295,27 @@ impl AdmissionQueue {
         self.positions.remove(&uid);
         let id = AskId(self.next_ask);
         self.next_ask += 1;
-        self.asked.insert(
-            id,
-            InFlightRequest { uid: uid.clone(), position, admissions, changes: self.changes, at, exclusive },
-        );
+        let (changes, handler_changes) = (self.changes, self.handler_changes);
+        let asked = InFlightRequest {
+            uid: uid.clone(),
+            position,
+            admissions,
+            changes,
+            handler_changes,
+            at,
+            exclusive,
+        };
+        self.asked.insert(id, asked);
         Next::Ask(id, uid)
+    }
+
+    /// The rejection that is due for longest.
+    fn take_due_rejection(&mut self, now: Instant) -> Option<(PodUid, HeldRejection)> {
+        let due = self.held.iter().filter(|(_, held)| held.due <= now);
+        let (uid, _) = due.min_by_key(|(_, held)| (held.due, held.position))?;
+        let uid = uid.clone();
+        let held = self.held.remove(&uid)?;
+        Some((uid, held.rejection))
     }
 
     fn wake_deferred(&mut self, now: Instant) {

@@ -6,6 +6,7 @@ mod clean_up;
 mod eviction;
 mod preempt;
 mod record;
+mod reject;
 mod removals;
 mod resize;
 mod sources;
@@ -23,6 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::AdmittedPod;
+use witlet_core::admission::rejections::RejectionHistory;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::node::NodeFacts;
 use witlet_core::node::conditions::Pressures;
@@ -86,6 +88,8 @@ pub(crate) struct EventLoop {
     queue: AdmissionQueue,
     /// When the queue wants to be asked again.
     admission_due: Option<Instant>,
+    /// Those that a controller makes again.
+    rejections: RejectionHistory,
     /// How many pods were admitted.
     admissions: u64,
     /// The admitted pods, as handlers see them; none after a change.
@@ -133,6 +137,7 @@ impl EventLoop {
             due: WorkQueue::default(),
             queue: AdmissionQueue::default(),
             admission_due: None,
+            rejections: RejectionHistory::default(),
             admissions: 0,
             others: None,
             health: Health::unknown(),
@@ -189,7 +194,7 @@ impl EventLoop {
                 self.publish_node();
             }
             Event::Node => self.node_changed(),
-            Event::Handlers => self.queue.world_changed(),
+            Event::Handlers => self.queue.handlers_changed(),
             Event::Objects(uids) => self.sync_pods(&uids),
             Event::Eviction(request) => self.eviction_requested(request),
             Event::SyncTick => self.sync_due(),
@@ -276,6 +281,7 @@ impl EventLoop {
         self.stats.pleg_events_dropped = self.outside.pleg_dropped.load(Ordering::Relaxed);
         self.stats.admission_queue = self.queue.len();
         self.stats.deferred = self.queue.deferred();
+        self.stats.rejections_waiting = self.queue.held();
         self.stats.probes = self.outside.prober.totals();
         self.stats.sources_ready = self.all_sources_seen() && self.plugin_sources_seen();
         self.outside.statuses.put_sources_seen(self.stats.sources_ready && self.partial.is_empty());

@@ -3,6 +3,7 @@
 pub mod capacity;
 pub mod chain;
 pub mod preemption;
+pub mod rejections;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,6 +99,8 @@ pub enum Decision {
         reason: String,
         /// Message without the prefix `Pod was rejected: `, which the status adds.
         message: String,
+        /// The configured handler whose answer, or failure, decided. None if a shipped one did, and if a critical pod lacks resources.
+        handler: Option<String>,
     },
     /// The node lacks resources for a critical pod, and these pods free resources for it: they are ended, and the pod is asked
     /// for again when they are gone. Until then it waits.

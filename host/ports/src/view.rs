@@ -59,8 +59,12 @@ pub struct AgentStats {
     pub pleg_events_dropped: u64,
     /// Pods that wait for admission, deferred ones not counted.
     pub admission_queue: usize,
-    /// Pods that wait as `Blocked`.
+    /// Pods that a handler deferred, and that wait as `Blocked`.
     pub deferred: usize,
+    /// Pods whose rejection waits for its time, as `Blocked`.
+    pub rejections_waiting: usize,
+    /// Rejections since the agent began that had to wait, because others for the same controller were published before.
+    pub rejections_delayed: u64,
     /// Whether every source was seen.
     pub sources_ready: bool,
     /// Sources whose pods can't be read, and for how long.

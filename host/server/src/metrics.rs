@@ -84,6 +84,10 @@ fn event_loop(to: &mut Exposition, stats: &AgentStats) {
     to.gauge("witlet_event_loop_longest_pause_seconds", help, stats.longest_pause.as_secs_f64());
     to.gauge("witlet_admission_queue_pods", "Pods that wait for admission", stats.admission_queue as f64);
     to.gauge("witlet_blocked_pods", "Pods that a handler has deferred", stats.deferred as f64);
+    let help = "Pods whose rejection waits for its time";
+    to.gauge("witlet_waiting_rejections", help, stats.rejections_waiting as f64);
+    let help = "Rejections that waited because others for the same controller were published before";
+    to.counter("witlet_delayed_rejections_total", help, stats.rejections_delayed);
     let help = "1 once every source was seen";
     to.gauge("witlet_sources_ready", help, f64::from(u8::from(stats.sources_ready)));
     // A source that can be read isn't there.

@@ -20,6 +20,10 @@ pub const NOT_BEFORE_SECONDS: &str = "example.witlet.dev/not-before-seconds";
 /// Label: the handlers never answer for such a pod before their deadline, and then defer it.
 const HANGS: &str = "fake/admission-hangs";
 
+/// Label: the pod is rejected, with reason `NotWanted`. Its value is the name of the configured handler that does; empty for a shipped
+/// one.
+pub const REJECTED_BY: &str = "fake/rejected-by";
+
 /// How long handlers have.
 const DEADLINE: Duration = Duration::from_millis(100);
 
@@ -32,6 +36,7 @@ pub struct FakeAdmission {
     node: Mutex<Option<Arc<Node>>>,
     defers: AtomicBool,
     refuses: Mutex<Option<String>>,
+    admits_all: AtomicBool,
     delay: Mutex<Duration>,
 }
 
@@ -45,6 +50,7 @@ impl Default for FakeAdmission {
             node: Mutex::default(),
             defers,
             refuses: Mutex::default(),
+            admits_all: AtomicBool::default(),
             delay: Mutex::default(),
         }
     }
@@ -70,6 +76,12 @@ impl FakeAdmission {
     /// The handlers refuse the pod of this name from now on.
     pub fn set_refuses(&self, pod: &str) {
         *self.refuses.lock().unwrap_or_else(PoisonError::into_inner) = Some(pod.to_owned());
+        self.change();
+    }
+
+    /// Whether the handlers take pods that the label [`REJECTED_BY`] says they reject.
+    pub fn set_admits_all(&self, admits: bool) {
+        self.admits_all.store(admits, Ordering::Relaxed);
         self.change();
     }
 
@@ -131,7 +143,15 @@ impl Admission for FakeAdmission {
         }
         if is_refused {
             let (reason, message) = ("AsScripted".to_owned(), "the test wants it so".to_owned());
-            return Decision::Reject { reason, message };
+            return Decision::Reject { reason, message, handler: None };
+        }
+        let rejected_by = meta.labels.as_ref().and_then(|labels| labels.get(REJECTED_BY));
+        if let Some(handler) = rejected_by.filter(|_| !self.admits_all.load(Ordering::Relaxed)) {
+            return Decision::Reject {
+                reason: "NotWanted".to_owned(),
+                message: "this pod isn't wanted".to_owned(),
+                handler: Some(handler.clone()).filter(|name| !name.is_empty()),
+            };
         }
         if let Some(decision) = not_before(&request) {
             return decision;
@@ -184,5 +204,6 @@ fn node_ports(request: &AdmissionRequest) -> Option<Decision> {
     clash.then(|| Decision::Reject {
         reason: "NodePorts".to_owned(),
         message: "node(s) didn't have free ports for the requested pod ports".to_owned(),
+        handler: None,
     })
 }

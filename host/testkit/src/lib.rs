@@ -17,7 +17,7 @@ mod sources;
 mod time;
 mod volumes;
 
-pub use admission::{FakeAdmission, NOT_BEFORE_SECONDS};
+pub use admission::{FakeAdmission, NOT_BEFORE_SECONDS, REJECTED_BY};
 pub use builders::{ContainerBuilder, PodBuilder, container, pod};
 pub use cgroups::{CgroupCut, FakeCgroups};
 pub use eviction::FakeUsage;

@@ -188,7 +188,7 @@ async fn say(stage: &Stage, attack: &'static Attack) -> String {
     let name = attack.name;
     match attack.role {
         Role::Admission => match stage.host.admission().admit(request(name)).await {
-            Decision::Reject { reason, message } => format!("{reason}: {message}"),
+            Decision::Reject { reason, message, .. } => format!("{reason}: {message}"),
             Decision::Defer { message, .. } if message.contains(name) => message,
             other => format!("{other:?}"),
         },

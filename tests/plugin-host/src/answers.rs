@@ -27,7 +27,7 @@ claims!(
 );
 
 fn reject(reason: &str, message: &str) -> Decision {
-    Decision::Reject { reason: reason.to_owned(), message: message.to_owned() }
+    Decision::Reject { reason: reason.to_owned(), message: message.to_owned(), handler: None }
 }
 
 async fn a_verdict_decides() {
@@ -36,10 +36,12 @@ async fn a_verdict_decides() {
         message: "not now".to_owned(),
         retry_after: Duration::from_secs(5),
     };
-    let shortage = reject(
-        "OutOfcpu",
-        "Node didn't have enough resource: cpu, requested: 500, used: 800, capacity: 1000",
-    );
+    let shortage = Decision::Reject {
+        reason: "OutOfcpu".to_owned(),
+        message: "Node didn't have enough resource: cpu, requested: 500, used: 800, capacity: 1000"
+            .to_owned(),
+        handler: Some("only".to_owned()),
+    };
     let cases = [
         ("admit", Decision::Admit),
         ("reject", reject("NotWanted", "this pod isn't wanted")),
@@ -134,7 +136,7 @@ async fn only_shipped_handlers_and_entries_that_opt_in_are_asked_about_system_po
         }
         let decision = node.admit(picky.clone()).await;
         assert!(
-            matches!(&decision, Decision::Reject { reason, message } if reason == "NodeAffinity" && !message.contains("sha256")),
+            matches!(&decision, Decision::Reject { reason, message, handler: None } if reason == "NodeAffinity" && !message.contains("sha256")),
             "the shipped handler is asked about a static pod, and speaks as a kubelet: {decision:?}"
         );
     }

@@ -224,7 +224,7 @@ impl Node {
         self.unsigned(plugin, self.admit(pod).await)
     }
 
-    /// A refusal without the plugin's name and digest, which it must end with.
+    /// A refusal without the plugin's name and digest, which it must end with, and which a rejection must name.
     pub(crate) fn unsigned(&self, plugin: &str, decision: Decision) -> Decision {
         let digest = self.status(plugin).digest.expect("it is loaded");
         let by = format!("(plugin {plugin}, sha256:{})", &digest[..12]);
@@ -233,7 +233,10 @@ impl Node {
             None => panic!("{message:?} doesn't end with {by:?}"),
         };
         match decision {
-            Decision::Reject { reason, message } => Decision::Reject { reason, message: own(message) },
+            Decision::Reject { reason, message, handler } => {
+                assert_eq!(handler.as_deref(), Some(plugin), "the rejection names its handler");
+                Decision::Reject { reason, message: own(message), handler: None }
+            }
             Decision::Defer { reason, message, retry_after } => {
                 Decision::Defer { reason, message: own(message), retry_after }
             }

@@ -149,7 +149,9 @@ fn hostile(behaviour: &str) -> String {
 
 async fn a_recorded_verdict_is_replayed_to_the_letter() {
     let recording = Recording::start(NO_LATEST_TAG).await;
-    let Decision::Reject { reason, message } = recording.admit("web").await else { panic!("it is refused") };
+    let Decision::Reject { reason, message, .. } = recording.admit("web").await else {
+        panic!("it is refused")
+    };
     let call = recording.newest("no-latest-tag", 1).await;
     let by = format!(" (plugin no-latest-tag, sha256:{})", &call.digest[..12]);
     let message = message.strip_suffix(&by).expect("the pod's status names the plugin").to_owned();

@@ -54,7 +54,7 @@ async fn an_image_policy_holds_for_every_image_of_a_pod() {
         let found = match node.admit(pod).await {
             Decision::Admit => String::new(),
             refusal => match node.unsigned("images", refusal) {
-                Decision::Reject { reason, message } if reason == "ImageNotAllowed" => message,
+                Decision::Reject { reason, message, .. } if reason == "ImageNotAllowed" => message,
                 other => panic!("{other:?}"),
             },
         };

@@ -91,7 +91,7 @@ async fn ask(node: &Node, request: AdmissionRequest) -> Decision {
 /// Reason and message, or what else was decided.
 fn reported(decision: Decision) -> String {
     match decision {
-        Decision::Reject { reason, message } => format!("{reason}: {message}"),
+        Decision::Reject { reason, message, .. } => format!("{reason}: {message}"),
         Decision::Preempt { victims, .. } => {
             format!("ends {}", victims.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         }

@@ -95,7 +95,7 @@ fn labelled(name: &str) -> Pod {
 }
 
 fn rejected(reason: &str, message: &str) -> Decision {
-    Decision::Reject { reason: reason.to_owned(), message: message.to_owned() }
+    Decision::Reject { reason: reason.to_owned(), message: message.to_owned(), handler: None }
 }
 
 fn versions(node: &Node, name: &str) -> Vec<Option<&'static str>> {

@@ -25,6 +25,7 @@ mod preemption;
 mod probes;
 mod properties;
 mod readmission;
+mod rejections;
 mod reports;
 mod resize;
 mod restart_rules;

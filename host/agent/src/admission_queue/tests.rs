@@ -39,6 +39,7 @@ impl QueueRig {
                     words.push(uid.to_string());
                     self.asked.insert(uid.to_string(), id);
                 }
+                Next::Publish(uid, rejection) => words.push(format!("{uid} fails: {}", rejection.reason)),
                 Next::Wait(at) => {
                     words.push(format!("until {}", (at - self.start).as_millis()));
                     return words.join(" ");
@@ -49,6 +50,13 @@ impl QueueRig {
                 }
             }
         }
+    }
+
+    /// The handlers reject the pod, which is to be published at this time.
+    fn hold(&mut self, name: &str, due_ms: u64) -> bool {
+        let rejection = HeldRejection { reason: "No".to_owned(), message: String::new() };
+        let due = self.start + Duration::from_millis(due_ms);
+        self.queue.hold(self.asked[name], rejection, self.now(), due)
     }
 
     fn answer(&mut self, name: &str, decision: Decision) -> bool {
@@ -71,7 +79,7 @@ fn defer(ms: u64) -> Decision {
 }
 
 fn reject() -> Decision {
-    Decision::Reject { reason: "No".into(), message: String::new() }
+    Decision::Reject { reason: "No".into(), message: String::new(), handler: None }
 }
 
 #[tokio::test(start_paused = true)]
@@ -249,6 +257,77 @@ async fn no_more_pods_are_asked_for_at_once_than_the_bound_allows() {
     assert!(rig.answer("p3", reject()));
     rig.next();
     assert_eq!(rig.asked.len(), ADMISSIONS_MAX + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rejections_wait_until_their_time_and_hold_up_no_pod() {
+    let mut rig = QueueRig::new();
+    for (name, created) in [("a", 1), ("b", 2), ("c", 3)] {
+        rig.add(name, created);
+    }
+    rig.next();
+    assert!(rig.hold("a", 5000));
+    assert_eq!(rig.next(), "b until 20");
+    assert!(rig.hold("b", 3000));
+    assert_eq!((rig.queue.len(), rig.queue.deferred(), rig.queue.held()), (1, 0, 2));
+    assert_eq!(rig.next(), "c until 3000");
+    assert!(rig.answer("c", Admit));
+    rig.ms = 2000;
+    rig.queue.world_changed();
+    assert_eq!(rig.next(), "until 3000", "a rejection is final");
+    rig.ms = 6000;
+    assert_eq!(rig.next(), "b fails: No a fails: No idle", "the longest due first");
+    assert_eq!(rig.queue.held(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_whose_rejection_waits_is_asked_for_again_when_the_handlers_change_but_not_within_a_second() {
+    let cases = [("right away", 10, "until 1000"), ("later", 30_000, "a idle")];
+    for (what, changed_ms, expected) in cases {
+        let mut rig = QueueRig::new();
+        rig.add("a", 1);
+        rig.next();
+        assert!(rig.hold("a", 60_000), "{what}");
+        rig.ms = changed_ms;
+        rig.queue.handlers_changed();
+        assert_eq!(rig.next(), expected, "{what}");
+    }
+    let mut rig = QueueRig::new();
+    rig.add("a", 1);
+    rig.next();
+    rig.queue.handlers_changed();
+    assert!(rig.hold("a", 60_000), "by the handlers before the change");
+    assert_eq!((rig.next(), rig.queue.held()), ("until 1000".to_owned(), 0));
+    let mut rig = QueueRig::new();
+    rig.add("a", 1);
+    rig.next();
+    rig.queue.world_changed();
+    assert!(rig.hold("a", 60_000));
+    assert_eq!(rig.next(), "until 60000", "the node's change means nothing to a rejection");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rejection_of_a_pod_that_goes_or_is_edited_is_dropped() {
+    for edited in [false, true] {
+        let mut rig = QueueRig::new();
+        rig.add("a", 1);
+        rig.next();
+        assert!(rig.hold("a", 60_000));
+        match edited {
+            false => rig.queue.remove(&PodUid::from("a")),
+            true => rig.add("a", 1),
+        }
+        assert_eq!(rig.next(), if edited { "a idle" } else { "idle" });
+        rig.ms = 60_000;
+        assert_eq!(rig.next(), "idle", "nothing is published");
+        assert_eq!(rig.queue.held(), 0);
+    }
+    let mut rig = QueueRig::new();
+    rig.add("a", 1);
+    rig.next();
+    rig.queue.remove(&PodUid::from("a"));
+    assert!(!rig.hold("a", 60_000), "it went while it was asked for");
+    assert_eq!((rig.next(), rig.queue.held()), ("idle".to_owned(), 0));
 }
 
 proptest! {

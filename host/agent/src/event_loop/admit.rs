@@ -10,7 +10,7 @@ use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation,
 use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::{PodFullName, PodUid, deadline, resize};
-use witlet_core::status::{self, AdmissionPending, NodeEnd};
+use witlet_core::status::{self, AdmissionPending};
 
 use super::EventLoop;
 use super::record::{PodRecord, Sourced};
@@ -52,6 +52,7 @@ impl EventLoop {
         loop {
             match self.queue.next(Instant::now(), self.admissions, self.settings.admission_timeout) {
                 Next::Ask(id, uid) => self.ask(id, &uid),
+                Next::Publish(uid, rejection) => self.publish_rejection(&uid, &rejection),
                 Next::Wait(at) => {
                     self.admission_due = Some(at);
                     return;
@@ -108,14 +109,20 @@ impl EventLoop {
 
     pub(super) fn judged(&mut self, id: AskId, decision: Decision) {
         let stage = |uid: &PodUid| self.pods.get(uid)?.life.stage();
-        let asked = self.queue.asked(id).and_then(|uid| Some((uid, stage(uid)?.operation())));
-        let operation = asked.map(|(_, operation)| operation);
-        let decision = match asked {
+        let asked = self.queue.asked(id).and_then(|uid| Some((uid.clone(), stage(uid)?.operation())));
+        let operation = asked.as_ref().map(|(_, operation)| *operation);
+        let decision = match &asked {
             Some((uid, Operation::Resize)) => match self.sourced(uid) {
                 Some(sourced) => resize::queued(&sourced.pod, decision),
                 None => decision,
             },
-            Some((uid, Operation::Add)) => capacity::settle(uid, decision, self.capacity_facts()),
+            Some((uid, Operation::Add)) => {
+                let decision = capacity::settle(uid, decision, self.capacity_facts());
+                if self.delay_rejection(id, uid, &decision) {
+                    return;
+                }
+                decision
+            }
             None => decision,
         };
         let Judged::Stands(uid, decision) = self.queue.answer(id, decision, Instant::now(), self.admissions)
@@ -128,7 +135,7 @@ impl EventLoop {
         let Some(pod) = self.sourced(&uid).map(|sourced| sourced.pod.clone()) else { return };
         match decision {
             Decision::Admit => self.admit(&uid, &pod),
-            Decision::Reject { reason, message } => self.reject(&uid, &pod, &reason, &message),
+            Decision::Reject { reason, message, .. } => self.reject(&uid, &pod, &reason, &message),
             Decision::Preempt { victims, resource, message } => {
                 self.preempt(&uid, &victims, &resource, &message);
             }
@@ -155,26 +162,6 @@ impl EventLoop {
         self.advance(uid, LifeEvent::Admitted);
     }
 
-    fn reject(&mut self, uid: &PodUid, pod: &Pod, reason: &str, message: &str) {
-        let full_name = PodFullName::of(pod);
-        PodEvents::new(&*self.outside.events, &full_name, uid).warning(reason, message);
-        *count_of(&mut self.stats.rejections, reason) += 1;
-        self.set_pending(uid, None);
-        let (last, now) = (self.outside.statuses.status(uid), self.outside.clock.now());
-        if self.has_worker(uid) {
-            // It went on until now, and ends with a status that its end doesn't take back.
-            let text = format!("Pod was rejected: {message}");
-            let end =
-                NodeEnd { reason: reason.to_owned(), message: text.clone(), condition_message: Some(text) };
-            let last = last.unwrap_or_default();
-            self.outside.statuses.put_status(uid, status::ended_by_node(pod, &last, &end, now));
-            self.advance(uid, LifeEvent::Rejected);
-        } else {
-            self.advance(uid, LifeEvent::Rejected);
-            self.outside.statuses.put_status(uid, status::rejected(pod, reason, message, now));
-        }
-    }
-
     /// Ends what has waited for its admission for longer than it may be active (`activeDeadlineSeconds`). What runs has a
     /// worker that does.
     pub(super) fn end_overdue(&mut self) {
@@ -199,7 +186,7 @@ impl EventLoop {
         }
     }
 
-    fn set_pending(&mut self, uid: &PodUid, pending: Option<AdmissionPending>) {
+    pub(super) fn set_pending(&mut self, uid: &PodUid, pending: Option<AdmissionPending>) {
         if let Some(sourced) = self.sourced_mut(uid) {
             sourced.admission_pending = pending;
         }

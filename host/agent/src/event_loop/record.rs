@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::AdmittedPod;
 use witlet_core::pod::lifecycle::Lifecycle;
@@ -40,12 +41,22 @@ pub(super) struct Sourced {
     pub(super) source: SourceName,
     /// Its wish for other resources.
     pub(super) resize: Resize,
+    /// When it fails if it is rejected. Once it is known, neither an edit nor other handlers change it.
+    pub(super) publication: Option<Publication>,
     /// Why the verdict on a pod that runs already is put off.
     pub(super) admission_pending: Option<AdmissionPending>,
     /// The version of the allocated resources that has this pod's, until it is on disk.
     pub(super) allocation_unsaved: Option<u64>,
     /// What it was admitted with, or granted, has to be on disk before anything is made of it.
     pub(super) must_save: bool,
+}
+
+/// When a rejection is published.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Publication {
+    /// Which one it is for the pod's controller.
+    pub(super) nth: u32,
+    pub(super) at: Instant,
 }
 
 /// What goes with a pod's worker.
@@ -67,6 +78,7 @@ impl Sourced {
             allocated,
             source,
             resize: Resize::default(),
+            publication: None,
             admission_pending: None,
             allocation_unsaved: None,
             must_save: false,

@@ -149,7 +149,7 @@ impl Chain {
         let decision = match answer {
             HandlerResponse::Verdict(Verdict::Admit) => return Next::Continue(self),
             HandlerResponse::Verdict(Verdict::Reject { reason, message }) => {
-                Decision::Reject { reason, message }
+                Decision::Reject { reason, message, handler: None }
             }
             HandlerResponse::Verdict(Verdict::Defer { reason, message, retry_after }) => {
                 let retry_after = retry_after.clamp(RETRY_AFTER_MIN, RETRY_AFTER_MAX);
@@ -165,6 +165,7 @@ impl Chain {
                     (None, _) => Decision::Reject {
                         reason: UNEXPECTED_ADMISSION_ERROR.to_owned(),
                         message: format!("Admission handler {handler} returned a shortage without resources"),
+                        handler: None,
                     },
                 }
             }
@@ -214,13 +215,15 @@ impl PreemptionCandidate {
                     "Unexpected error while attempting to recover from admission failure: preemption: error \
                      finding a set of pods to preempt: {not_enough}"
                 ),
+                handler: None,
             },
         }
     }
 }
 
 fn out_of(shortage: &Shortage) -> Decision {
-    Decision::Reject { reason: format!("OutOf{}", shortage.resource), message: lacks(shortage) }
+    let reason = format!("OutOf{}", shortage.resource);
+    Decision::Reject { reason, message: lacks(shortage), handler: None }
 }
 
 /// Upstream's words (`lifecycle/predicate.go`), which dashboards and people know.
@@ -239,7 +242,8 @@ fn failed(handler: &str, kind: FailureKind, message: &str, policy: FailurePolicy
     match policy {
         FailurePolicy::Admit => None,
         FailurePolicy::Reject => {
-            Some(Decision::Reject { reason: UNEXPECTED_ADMISSION_ERROR.to_owned(), message })
+            let reason = UNEXPECTED_ADMISSION_ERROR.to_owned();
+            Some(Decision::Reject { reason, message, handler: None })
         }
         FailurePolicy::Defer => Some(Decision::Defer {
             reason: kind.as_str().to_owned(),

@@ -66,6 +66,8 @@ impl AgentView for Fixed {
         let readiness = ProbeCounts { successful: 5, failed: 2, unknown: 0 };
         AgentStats {
             events_handled: 7,
+            rejections_waiting: 2,
+            rejections_delayed: 6,
             probes: ProbeTotals { readiness, ..ProbeTotals::default() },
             rejections: [("OutOfcpu".to_owned(), 3)].into(),
             preemptions: [("cpu".to_owned(), 1)].into(),
@@ -153,6 +155,8 @@ async fn metrics_are_the_agents_and_those_of_every_source() {
         "# TYPE witlet_event_loop_events_total counter",
         "witlet_event_loop_events_total 7",
         "witlet_healthy 0",
+        "witlet_waiting_rejections 2",
+        "witlet_delayed_rejections_total 6",
         "witlet_sources_ready 0",
         "witlet_probes_total{probe_type=\"Readiness\",result=\"failed\"} 2",
         "kubelet_admission_rejections_total{reason=\"OutOfcpu\"} 3",

@@ -107,7 +107,7 @@ impl Shared {
             let answer = self.answer(plugin, policy, asking).await;
             match chain.answer(&plugin.spec.name, answer) {
                 Next::Continue(next) => chain = next,
-                Next::Decided(decision) => return (decision, Some(&**plugin)),
+                Next::Decided(decision) => return (named(decision, plugin), Some(&**plugin)),
             }
         }
         (chain.finish(), None)
@@ -251,6 +251,17 @@ fn attributed(verdict: Verdict, by: Option<String>) -> Verdict {
         }
         // The chain says in a kubelet's words what lacks.
         Verdict::Admit | Verdict::Shortage(_) => verdict,
+    }
+}
+
+/// A rejection with the handler whose answer decided, if it is a configured one.
+fn named(decision: Decision, plugin: &Plugin) -> Decision {
+    match decision {
+        Decision::Reject { reason, message, .. } => {
+            let handler = (!plugin.spec.builtin).then(|| plugin.spec.name.to_string());
+            Decision::Reject { reason, message, handler }
+        }
+        other @ (Decision::Admit | Decision::Preempt { .. } | Decision::Defer { .. }) => other,
     }
 }
 

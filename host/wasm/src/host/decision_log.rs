@@ -69,7 +69,9 @@ impl DecisionLine {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let (word, reason, message) = match decision {
             Decision::Admit => ("admit", None, None),
-            Decision::Reject { reason, message } => ("reject", Some(reason.clone()), Some(message.clone())),
+            Decision::Reject { reason, message, .. } => {
+                ("reject", Some(reason.clone()), Some(message.clone()))
+            }
             Decision::Defer { reason, message, .. } => ("defer", Some(reason.clone()), Some(message.clone())),
             Decision::Preempt { message, .. } => ("preempt", None, Some(message.clone())),
         };

@@ -142,7 +142,7 @@ pub(crate) fn verdict_summary(verdict: &Verdict) -> String {
 pub(crate) fn decision_summary(decision: &Decision) -> String {
     match decision {
         Decision::Admit => "admit".to_owned(),
-        Decision::Reject { reason, message } => summary("reject", reason, message),
+        Decision::Reject { reason, message, .. } => summary("reject", reason, message),
         Decision::Preempt { message, .. } => summary("preempt", "Preempting", message),
         Decision::Defer { reason, message, .. } => summary("defer", reason, message),
     }

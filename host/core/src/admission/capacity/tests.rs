@@ -27,7 +27,7 @@ fn word(decision: &Decision) -> &'static str {
 fn no_pod_is_refused_and_room_is_made_for_one_at_a_time() {
     let message = || "words".to_owned();
     let admit = Decision::Admit;
-    let reject = Decision::Reject { reason: "OutOfcpu".to_owned(), message: message() };
+    let reject = Decision::Reject { reason: "OutOfcpu".to_owned(), message: message(), handler: None };
     let defer =
         Decision::Defer { reason: "Later".to_owned(), message: message(), retry_after: Duration::ZERO };
     let preempt = preempting(vec![PodUid::from("v")]);
@@ -94,7 +94,7 @@ fn check(pods: &str, victims: &str, expected: Expect) {
         ends.join(" "),
         word(&settle(
             &me,
-            Decision::Reject { reason: "OutOfcpu".to_owned(), message: "words".to_owned() },
+            Decision::Reject { reason: "OutOfcpu".to_owned(), message: "words".to_owned(), handler: None },
             all()
         )),
     ));

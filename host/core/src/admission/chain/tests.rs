@@ -221,13 +221,14 @@ fn a_shortage_is_reported_in_upstreams_words() {
         reason: "OutOfcpu".to_owned(),
         message: "Node didn't have enough resource: cpu, requested: 500, used: 800, capacity: 1000"
             .to_owned(),
+        handler: None,
     };
     assert_eq!(decision, expected);
 }
 
 #[test]
 fn a_handlers_words_reach_the_pod_unchanged() {
-    let expected = Decision::Reject { reason: "A".to_owned(), message: "A it is".to_owned() };
+    let expected = Decision::Reject { reason: "A".to_owned(), message: "A it is".to_owned(), handler: None };
     assert_eq!(ask(&[reject("A")]).1, expected);
 }
 

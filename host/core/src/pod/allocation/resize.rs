@@ -225,14 +225,14 @@ pub enum Grant {
 pub fn after_admission(pod: &Pod, decision: Decision) -> Grant {
     match decision {
         Decision::Admit => Grant::Granted(Allocation::of(pod)),
-        Decision::Reject { reason, message } if reason == INFEASIBLE => {
+        Decision::Reject { reason, message, .. } if reason == INFEASIBLE => {
             Grant::Infeasible(Infeasible::Refused { message })
         }
         // Nothing is preempted for a pod that runs already.
         Decision::Preempt { message, .. } => {
             Grant::Deferred { why: preemption::REASON.to_owned(), message, retry_after: None }
         }
-        Decision::Reject { reason: why, message } => Grant::Deferred { why, message, retry_after: None },
+        Decision::Reject { reason: why, message, .. } => Grant::Deferred { why, message, retry_after: None },
         Decision::Defer { reason: why, message, retry_after } => {
             Grant::Deferred { why, message, retry_after: Some(retry_after) }
         }

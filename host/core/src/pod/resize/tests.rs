@@ -73,7 +73,7 @@ fn check(events: Vec<Event>, expected: Expect) {
 }
 
 fn reject(reason: &str, message: &str) -> Decision {
-    Decision::Reject { reason: reason.to_owned(), message: message.to_owned() }
+    Decision::Reject { reason: reason.to_owned(), message: message.to_owned(), handler: None }
 }
 
 #[test]

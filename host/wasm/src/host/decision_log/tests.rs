@@ -41,7 +41,10 @@ fn a_line_has_the_pod_and_what_was_decided() {
     let retry_after = Duration::from_secs(1);
     let cases = [
         (Decision::Admit, json!(["admit", null, null])),
-        (Decision::Reject { reason: reason(), message: message() }, json!(["reject", "NoTeam", "no label"])),
+        (
+            Decision::Reject { reason: reason(), message: message(), handler: None },
+            json!(["reject", "NoTeam", "no label"]),
+        ),
         (
             Decision::Defer { reason: reason(), message: message(), retry_after },
             json!(["defer", "NoTeam", "no label"]),

@@ -5,7 +5,7 @@ use witlet_core::admission::Shortage;
 use super::*;
 
 fn reject(reason: &str) -> Decision {
-    Decision::Reject { reason: reason.to_owned(), message: "words of the node".to_owned() }
+    Decision::Reject { reason: reason.to_owned(), message: "words of the node".to_owned(), handler: None }
 }
 
 fn says(reason: &str) -> Verdict {
