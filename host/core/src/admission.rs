@@ -4,6 +4,7 @@ pub mod capacity;
 pub mod chain;
 pub mod preemption;
 pub mod rejections;
+pub mod review;
 
 use std::sync::Arc;
 use std::time::Duration;

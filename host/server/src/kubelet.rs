@@ -25,15 +25,15 @@ use crate::stats::{StatsPorts, StatsProvider};
 
 mod access;
 mod answers;
-mod connection_limit;
-mod connections;
+pub(crate) mod connection_limit;
+pub(crate) mod connections;
 mod find;
 mod gzip;
 mod health;
 mod log_limit;
 mod log_reader;
 mod logs;
-mod query;
+pub(crate) mod query;
 pub mod route;
 mod run;
 mod slis;

@@ -1,5 +1,5 @@
 //! What a node answers over HTTP: the local API, over a unix socket that only root can open, with a client for it; and the
-//! kubelet's endpoints, over TLS for authorized clients.
+//! kubelet's endpoints, over TLS for authorized clients. And admission handlers as a webhook of an API server.
 //!
 //! The local API is HTTP/1.1 with JSON bodies, and metrics as Prometheus reads them. Its requests are reads of published
 //! state, so none of them waits for the agent.
@@ -12,6 +12,7 @@ mod metrics;
 mod pod_list;
 mod socket;
 mod stats;
+pub mod webhook;
 
 pub use client::{ClientError, LocalClient};
 pub use kubelet::{

@@ -3,18 +3,20 @@
 mod cluster;
 mod common;
 mod plugin;
+mod webhook_target;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use cluster::ClusterArgs;
-pub(crate) use common::{API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, OutputFormat};
+pub(crate) use common::{API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, LogFormat, OutputFormat};
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
     BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PullArgs, PushArgs, RegistryArgs, ReplayArgs,
-    ReportFormat, TestArgs,
+    ReportFormat, ServeArgs, TestArgs,
 };
+pub(crate) use webhook_target::WebhookTarget;
 use witlet_core::runtime::CgroupDriver;
 
 /// Exit codes, in the words of `--help`.
@@ -230,15 +232,6 @@ pub(crate) struct RuntimeArgs {
     /// Log format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
-}
-
-/// Looks of the logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// Lines for people.
-    Text,
-    /// One JSON object a line.
-    Json,
 }
 
 /// `witlet get`

@@ -111,6 +111,10 @@ async fn dispatch(command: Command) -> ExitCode {
             Ok(false) => ExitCode::from(exit::FINDINGS),
             Err(cause) => fail(&cause, 1),
         },
+        Command::Plugin(Plugin::Serve(args)) => {
+            logging::start(args.log_format, 0);
+            done(plugin::serve::run(&args).await)
+        }
         Command::Plugin(Plugin::Replay(args)) => match plugin::replay::run(&args).await {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::from(exit::FINDINGS),

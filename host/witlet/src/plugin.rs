@@ -1,4 +1,4 @@
-//! `witlet plugin`: what plugins do on this node, what is in a component, and recorded calls once more.
+//! `witlet plugin`: what plugins do on this node, what is in a component, recorded calls once more, and handlers as a webhook.
 
 pub(crate) mod bench;
 pub(crate) mod component;
@@ -8,4 +8,5 @@ pub(crate) mod new;
 pub(crate) mod pull;
 pub(crate) mod push;
 pub(crate) mod replay;
+pub(crate) mod serve;
 pub(crate) mod test;

@@ -21,6 +21,11 @@ pub const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(10);
 /// Upstream's reason for a pod that was refused because admission itself went wrong.
 const UNEXPECTED_ADMISSION_ERROR: &str = "UnexpectedAdmissionError";
 
+/// Before the resource in the reason of a pod for which the node lacks resources.
+const SHORTAGE_REASON: &str = "OutOf";
+/// Before the resource in its message.
+const SHORTAGE_MESSAGE: &str = "Node didn't have enough resource: ";
+
 /// What a handler's failure means for the pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FailurePolicy {
@@ -222,15 +227,18 @@ impl PreemptionCandidate {
 }
 
 fn out_of(shortage: &Shortage) -> Decision {
-    let reason = format!("OutOf{}", shortage.resource);
+    let reason = format!("{SHORTAGE_REASON}{}", shortage.resource);
     Decision::Reject { reason, message: lacks(shortage), handler: None }
+}
+
+/// Whether a rejection says that the node lacks resources.
+pub fn is_shortage(reason: &str, message: &str) -> bool {
+    reason.starts_with(SHORTAGE_REASON) && message.starts_with(SHORTAGE_MESSAGE)
 }
 
 /// Upstream's words (`lifecycle/predicate.go`), which dashboards and people know.
 fn lacks(Shortage { resource, requested, used, capacity }: &Shortage) -> String {
-    format!(
-        "Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}"
-    )
+    format!("{SHORTAGE_MESSAGE}{resource}, requested: {requested}, used: {used}, capacity: {capacity}")
 }
 
 fn pods(count: usize) -> String {

@@ -28,7 +28,7 @@ struct State {
 }
 
 /// Counts a connection until it is dropped.
-pub(super) struct ConnectionPermit {
+pub(crate) struct ConnectionPermit {
     limit: Arc<ConnectionLimit>,
     number: u64,
     /// Cancelled when another connection takes its place.
@@ -80,7 +80,7 @@ impl ConnectionLimit {
 
 impl ConnectionPermit {
     /// The client is authenticated: the connection stays.
-    pub(super) fn keep(&self) {
+    pub(crate) fn keep(&self) {
         self.limit.state().unauthenticated.remove(&self.number);
     }
 

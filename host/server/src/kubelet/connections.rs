@@ -1,5 +1,6 @@
 //! Connections: how many, how long they may be silent, and what is spoken on them.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,12 +14,14 @@ use http_body::{Frame, SizeHint};
 use hyper::Request;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::{http1, http2};
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt;
+use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -67,12 +70,7 @@ pub(super) async fn serve_tls(
     let each = |stream: TcpStream, from, permit: Arc<ConnectionPermit>, tasks: TaskTracker| {
         let (server, tls, stop) = (server.clone(), tls.clone(), stop.clone());
         async move {
-            let accepted = TlsAcceptor::from(tls.config()).accept(stream);
-            let stream = match tokio::time::timeout(HANDSHAKE_DEADLINE, accepted).await {
-                Ok(Ok(stream)) => stream,
-                Ok(Err(error)) => return tracing::debug!(%from, %error, "TLS handshake failed"),
-                Err(_) => return tracing::debug!(%from, "TLS handshake timed out"),
-            };
+            let Some(stream) = handshake(tls.config(), stream, from).await else { return };
             let shown = stream.get_ref().1;
             let is_http2 = shown.alpn_protocol() == Some(b"h2");
             let shown = Shown::new(tls.clone(), shown.peer_certificates());
@@ -85,7 +83,8 @@ pub(super) async fn serve_tls(
             if is_http2 { visitor.http2(stream, tasks).await } else { visitor.http1(stream).await }
         }
     };
-    accept(&server, &listener, &stop, each).await;
+    accept(server.parts.options.connections_max, &listener, &stop, each).await;
+    server.end_streams().await;
 }
 
 pub(super) async fn serve_plain(
@@ -99,19 +98,43 @@ pub(super) async fn serve_plain(
         let visitor = Visitor { server, port, shown: None, from, permit, stop };
         visitor.http1(stream)
     };
-    accept(&server, &listener, &stop, each).await;
+    accept(server.parts.options.connections_max, &listener, &stop, each).await;
+    server.end_streams().await;
+}
+
+impl KubeletServer {
+    /// Waits a while for streams, which watch for the stop themselves.
+    async fn end_streams(&self) {
+        self.tasks.close();
+        let _ = tokio::time::timeout(STOP_GRACE, self.tasks.wait()).await;
+    }
+}
+
+/// The server's side of a TLS connection, if the client completes it in time.
+pub(crate) async fn handshake(
+    config: Arc<ServerConfig>,
+    stream: TcpStream,
+    from: SocketAddr,
+) -> Option<TlsStream<TcpStream>> {
+    let accepted = TlsAcceptor::from(config).accept(stream);
+    match tokio::time::timeout(HANDSHAKE_DEADLINE, accepted).await {
+        Ok(Ok(stream)) => return Some(stream),
+        Ok(Err(error)) => tracing::debug!(%from, %error, "TLS handshake failed"),
+        Err(_) => tracing::debug!(%from, "TLS handshake timed out"),
+    }
+    None
 }
 
 /// Accepts until the stop, and then waits a while for what is under way.
-async fn accept<F>(
-    server: &KubeletServer,
+pub(crate) async fn accept<F>(
+    connections_max: usize,
     listener: &TcpListener,
     stop: &CancellationToken,
     each: impl Fn(TcpStream, SocketAddr, Arc<ConnectionPermit>, TaskTracker) -> F,
 ) where
     F: Future<Output = ()> + Send + 'static,
 {
-    let (tasks, limit) = (TaskTracker::new(), ConnectionLimit::new(server.parts.options.connections_max));
+    let (tasks, limit) = (TaskTracker::new(), ConnectionLimit::new(connections_max));
     loop {
         let accepted = async {
             limit.open().await;
@@ -143,9 +166,31 @@ async fn accept<F>(
     }
     tasks.close();
     let _ = tokio::time::timeout(STOP_GRACE, tasks.wait()).await;
-    // Streams watch for the stop themselves.
-    server.tasks.close();
-    let _ = tokio::time::timeout(STOP_GRACE, server.tasks.wait()).await;
+}
+
+/// Answers requests one after the other, until one of them is upgraded or the stop. A client that says nothing for long is left.
+pub(crate) async fn serve_http1<S>(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    service: S,
+    head_bytes_max: usize,
+    stop: CancellationToken,
+) -> hyper::Result<()>
+where
+    S: Service<Request<Incoming>, Response = Response, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(IDLE_MAX).max_buf_size(head_bytes_max);
+    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        biased;
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
+        }
+    }
 }
 
 fn set_options(stream: &TcpStream) -> std::io::Result<()> {
@@ -182,20 +227,8 @@ impl Visitor {
 
     /// Answers requests one after the other, until one of them is upgraded.
     async fn http1(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let (stop, head_bytes_max) = (self.stop.clone(), self.head_bytes_max());
         let service = service_fn(|request| self.answer(request));
-        let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(IDLE_MAX).max_buf_size(head_bytes_max);
-        let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
-        let mut connection = std::pin::pin!(connection);
-        let ended = tokio::select! {
-            biased;
-            ended = connection.as_mut() => ended,
-            () = stop.cancelled() => {
-                connection.as_mut().graceful_shutdown();
-                tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
-            }
-        };
+        let ended = serve_http1(stream, service, self.head_bytes_max(), self.stop.clone()).await;
         self.log_end(ended);
     }
 
@@ -206,9 +239,7 @@ impl Visitor {
             let guard = Busy::begin(&busy);
             let answer = self.answer(request);
             async move {
-                Ok::<_, std::convert::Infallible>(
-                    answer.await?.map(|body| Body::new(Guarded { body, _guard: guard })),
-                )
+                Ok::<_, Infallible>(answer.await?.map(|body| Body::new(Guarded { body, _guard: guard })))
             }
         });
         let mut builder = http2::Builder::new(Tracked(tasks));
@@ -238,7 +269,7 @@ impl Visitor {
     fn answer(
         &self,
         request: Request<Incoming>,
-    ) -> impl Future<Output = Result<Response, std::convert::Infallible>> + Send + use<> {
+    ) -> impl Future<Output = Result<Response, Infallible>> + Send + use<> {
         let port = self
             .shown
             .as_ref()

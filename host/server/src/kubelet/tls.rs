@@ -167,7 +167,7 @@ impl ServerTls {
     }
 
     /// What a new connection is made with.
-    pub(super) fn config(&self) -> Arc<ServerConfig> {
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
         self.current().config
     }
 

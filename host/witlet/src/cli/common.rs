@@ -38,3 +38,12 @@ pub(crate) enum OutputFormat {
     /// YAML.
     Yaml,
 }
+
+/// Looks of the logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}

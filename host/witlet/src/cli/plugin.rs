@@ -1,5 +1,6 @@
 //! `witlet plugin`: names, defaults and help of its commands and flags.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -7,7 +8,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use witlet_conformance::Layer;
 use witlet_templates::{Language, Name, Role};
 
-use super::common::{API_SOCKET, ComponentCacheArgs, OutputFormat};
+use super::common::{API_SOCKET, ComponentCacheArgs, LogFormat, OutputFormat};
+use super::webhook_target::WebhookTarget;
 
 /// What the columns of `witlet plugin list` mean.
 pub(super) const LIST_HELP: &str = "Columns:
@@ -265,6 +267,39 @@ pub(crate) struct ReplayArgs {
     pub(crate) cache: ComponentCacheArgs,
 }
 
+/// `witlet plugin serve`
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// A PluginConfiguration; reloaded when it changes
+    #[arg(value_name = "FILE", required_unless_present = "print_webhook")]
+    pub(crate) file: Option<PathBuf>,
+    /// Address to serve on
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8443")]
+    pub(crate) listen: SocketAddr,
+    /// Certificate of the webhook and those between it and its authority (PEM); reloaded when it changes
+    #[arg(long, value_name = "FILE", required_unless_present = "print_webhook")]
+    pub(crate) tls_cert_file: Option<PathBuf>,
+    /// Private key of the certificate (PEM); reloaded when it changes
+    #[arg(long, value_name = "FILE", required_unless_present = "print_webhook")]
+    pub(crate) tls_private_key_file: Option<PathBuf>,
+    /// Print the ValidatingWebhookConfiguration for a webhook at https://HOST[:PORT] or behind the service NAMESPACE/NAME, and
+    /// serve nothing
+    #[arg(long, value_name = "URL|SERVICE", value_parser = WebhookTarget::parse)]
+    pub(crate) print_webhook: Option<WebhookTarget>,
+    /// Authority that signed the certificate, for --print-webhook (default: --tls-cert-file, for one that signed itself)
+    #[arg(long, value_name = "FILE", requires = "print_webhook")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Registry credentials in docker's config.json format (default: those of `docker login`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_credentials: Option<PathBuf>,
+    /// Compiled code of components
+    #[command(flatten)]
+    pub(crate) cache: ComponentCacheArgs,
+    /// Log format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}
+
 /// `witlet plugin`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plugin {
@@ -352,4 +387,18 @@ Examples:
   witlet plugin replay call.json --component new.wasm -o json"
     )]
     Replay(ReplayArgs),
+    /// Serve the admission handlers of a PluginConfiguration as a validating admission webhook
+    #[command(
+        after_help = "The handlers are asked about new pods and resizes, as on a node of a cluster, with a node without name, labels and resources
+and without other pods. A rejection denies the pod. A deferral, a shortage of resources and a failed handler with
+`failurePolicy: Defer` allow it with a warning: its node asks again.
+
+Serves /validate, /healthz and /readyz over HTTPS. Ends on SIGTERM once the reviews under way are answered.
+
+Examples:
+  witlet plugin serve plugins.yaml --tls-cert-file tls.crt --tls-private-key-file tls.key --listen 0.0.0.0:8443
+  witlet plugin serve --print-webhook policies/witlet-webhook --ca-file ca.crt | kubectl apply -f -
+  witlet plugin serve --print-webhook https://10.0.0.5:8443 --tls-cert-file tls.crt"
+    )]
+    Serve(Box<ServeArgs>),
 }

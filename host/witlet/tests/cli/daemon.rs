@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::{scratch, witlet};
 
 /// How long anything may take before it counts as never.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The same of a start: the first one compiles all that is built in.
-const START_TIMEOUT: Duration = Duration::from_secs(600);
+pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(600);
 /// How often something is looked at that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -67,7 +67,7 @@ impl Daemon {
 }
 
 /// A process that doesn't outlive a failed test.
-struct Owned(Child);
+pub(crate) struct Owned(pub(crate) Child);
 
 impl Drop for Owned {
     fn drop(&mut self) {
@@ -93,7 +93,7 @@ fn arguments(folder: &std::path::Path, socket: &str) -> Vec<String> {
 }
 
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
-fn wait_for<T>(what: &str, timeout: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, timeout: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let start = std::time::Instant::now();
     loop {
         if let Some(found) = look() {

@@ -6,6 +6,7 @@ mod daemon;
 mod kubelet;
 mod plugins;
 mod registries;
+mod serve;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

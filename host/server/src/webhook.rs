@@ -1,0 +1,203 @@
+//! A validating admission webhook: admission handlers asked by an API server before a pod exists, over TLS.
+//!
+//! It speaks HTTP/1.1, as API servers do with webhooks, and authenticates no client: what it answers is no secret.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{ALLOW, CONTENT_TYPE};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::service::service_fn;
+use rustls::ServerConfig;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use witlet_core::admission::AdmissionRequest;
+use witlet_core::admission::review::{self, Question, ReviewAnswer};
+use witlet_core::duration;
+use witlet_core::error::one_line;
+use witlet_core::node::NodeFacts;
+use witlet_core::pod::SourceName;
+use witlet_ports::{Admission, Clock};
+
+use crate::kubelet::ServerTls;
+use crate::kubelet::connection_limit::ConnectionPermit;
+use crate::kubelet::connections::{accept, handshake, serve_http1};
+use crate::kubelet::query::query;
+
+#[cfg(test)]
+mod tests;
+
+/// Where reviews are sent.
+pub const PATH: &str = "/validate";
+
+/// Bytes of the largest body, as API servers limit objects.
+const BODY_BYTES_MAX: usize = 3 << 20;
+/// Bytes of a request's head.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Connections at the same time. Beyond that, one on which nothing was ever asked gives way.
+const CONNECTIONS_MAX: usize = 256;
+/// Reviews that are decided at the same time; further ones wait, each for as long as it has.
+const REVIEWS_MAX: usize = 64;
+/// How long an API server waits unless it says otherwise, and the longest that it waits.
+const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
+const TIMEOUT_MAX: Duration = Duration::from_secs(30);
+/// The part of that time within which it has an answer.
+const ANSWERED_WITHIN: f64 = 0.9;
+
+/// Why reviews can't be answered as the configuration wants it; none if they can.
+pub type NotReady = Box<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// The webhook.
+pub struct AdmissionWebhook {
+    admission: Arc<dyn Admission>,
+    clock: Arc<dyn Clock>,
+    not_ready: NotReady,
+    reviews: Semaphore,
+}
+
+impl AdmissionWebhook {
+    /// Answers by these handlers.
+    pub fn new(admission: Arc<dyn Admission>, clock: Arc<dyn Clock>, not_ready: NotReady) -> Arc<Self> {
+        Arc::new(Self { admission, clock, not_ready, reviews: Semaphore::new(REVIEWS_MAX) })
+    }
+
+    /// Serves until the stop, and then for as long as reviews take that are under way, at most 5 s.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener, tls: Arc<ServerTls>, stop: CancellationToken) {
+        let each = |stream: TcpStream, from: SocketAddr, permit: Arc<ConnectionPermit>, _| {
+            let (webhook, config, stop) = (self.clone(), only_http1(&tls.config()), stop.clone());
+            async move {
+                let Some(stream) = handshake(config, stream, from).await else { return };
+                let service = service_fn(|request| {
+                    let (webhook, permit) = (webhook.clone(), permit.clone());
+                    async move { Ok::<_, Infallible>(webhook.answer(request, || permit.keep()).await) }
+                });
+                if let Err(error) = serve_http1(stream, service, HEAD_BYTES_MAX, stop).await {
+                    tracing::debug!(%from, %error, "Connection closed");
+                }
+            }
+        };
+        accept(CONNECTIONS_MAX, &listener, &stop, each).await;
+    }
+
+    /// Answers one request. `keep` is called for a review: the connection is an API server's, or as good as one's.
+    async fn answer<B>(&self, request: Request<B>, keep: impl FnOnce()) -> Response
+    where
+        B: hyper::body::Body<Data = Bytes> + Send,
+        B::Error: std::error::Error + Send + Sync + 'static,
+    {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        match (&method, path.as_str()) {
+            (&Method::GET, "/healthz" | "/livez") => "ok".into_response(),
+            (&Method::GET, "/readyz") => match (self.not_ready)() {
+                None => "ok".into_response(),
+                Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why).into_response(),
+            },
+            (&Method::POST, PATH) => {
+                let timeout = timeout(&request).mul_f64(ANSWERED_WITHIN);
+                match tokio::time::timeout(timeout, self.review(request, keep)).await {
+                    Ok(answer) => answer,
+                    Err(_) => {
+                        tracing::warn!(?timeout, "Review timed out");
+                        let words = format!("the review took longer than {timeout:?}");
+                        (StatusCode::GATEWAY_TIMEOUT, words).into_response()
+                    }
+                }
+            }
+            (_, PATH) => not_allowed("POST"),
+            (_, "/healthz" | "/livez" | "/readyz") => not_allowed("GET"),
+            _ => (StatusCode::NOT_FOUND, format!("reviews are sent to {PATH}")).into_response(),
+        }
+    }
+
+    async fn review<B>(&self, request: Request<B>, keep: impl FnOnce()) -> Response
+    where
+        B: hyper::body::Body<Data = Bytes> + Send,
+        B::Error: std::error::Error + Send + Sync + 'static,
+    {
+        let (parts, body) = request.into_parts();
+        let content_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if !content_type.is_some_and(is_json) {
+            return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
+                .into_response();
+        }
+        let body = match Limited::new(body, BODY_BYTES_MAX).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                let words = format!("the body must have at most {BODY_BYTES_MAX} bytes");
+                return (StatusCode::PAYLOAD_TOO_LARGE, words).into_response();
+            }
+            Err(error) => {
+                return (StatusCode::BAD_REQUEST, format!("read the body: {error}")).into_response();
+            }
+        };
+        let review = match review::read(&body) {
+            Ok(review) => review,
+            Err(error) => return (StatusCode::BAD_REQUEST, one_line(&error)).into_response(),
+        };
+        drop(body);
+        keep();
+        let answer = match review.question {
+            Question::None(answer) => answer,
+            Question::Pod { operation, pod } => {
+                // Closed by no one.
+                let _turn = self.reviews.acquire().await;
+                let request = AdmissionRequest {
+                    operation,
+                    now: self.clock.now(),
+                    pod,
+                    source: SourceName::from("api"),
+                    node: Arc::new(NodeFacts::default()),
+                    other_pods: Arc::new([]),
+                };
+                self.decide(request).await
+            }
+        };
+        match answer.to_json(&review.uid) {
+            Ok(body) => ([(CONTENT_TYPE, "application/json")], Body::from(body)).into_response(),
+            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+        }
+    }
+
+    async fn decide(&self, request: AdmissionRequest) -> ReviewAnswer {
+        let pod = request.pod.clone();
+        let answer = review::answer(self.admission.admit(request).await);
+        let (namespace, name) = (pod.metadata.namespace.as_deref(), pod.metadata.name.as_deref());
+        match &answer.denial {
+            Some((reason, message)) => tracing::info!(namespace, name, reason, message, "Denied pod"),
+            None => tracing::debug!(namespace, name, warnings = ?answer.warnings, "Allowed pod"),
+        }
+        answer
+    }
+}
+
+/// What a connection is made with: browsers and curl would prefer HTTP/2, which no API server speaks here.
+fn only_http1(config: &ServerConfig) -> Arc<ServerConfig> {
+    let mut config = config.clone();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+/// For how long the API server waits, which it says in the query.
+fn timeout<B>(request: &Request<B>) -> Duration {
+    let query = query(request.uri());
+    let said = query.iter().find(|(name, _)| name == "timeout").and_then(|(_, value)| duration::parse(value));
+    said.filter(|timeout| !timeout.is_zero()).map_or(TIMEOUT_DEFAULT, |timeout| timeout.min(TIMEOUT_MAX))
+}
+
+fn is_json(content_type: &str) -> bool {
+    let kind = content_type.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+fn not_allowed(method: &'static str) -> Response {
+    (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, method)], format!("the method must be {method}"))
+        .into_response()
+}
