@@ -8,20 +8,17 @@ use std::sync::atomic::AtomicU64;
 
 use futures::FutureExt;
 use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::{Node, Pod};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
-use witlet_core::eviction::ThresholdState;
 use witlet_core::network::dns;
 use witlet_core::pleg::PlegEvent;
 use witlet_ports::{
-    Admission, AgentStats, AgentView, CgroupDrivers, Clock, ClusterObjects, ContainerFiles, ContainerLogs,
-    EventSink, FileSystems, HookRequests, HostFiles, ImageCredentials, Jitter, MetricsSource, NodeWatch,
-    PodFiles, PodSource, PodSourceSet, ProbeTypes, PullRecords, RecordedEvent, Runtime, SOURCE_EVENTS_MAX,
-    SourceEvent, StateStore, StatusSink, Volumes,
+    Admission, CgroupDrivers, Clock, ClusterObjects, ContainerFiles, ContainerLogs, EventSink, FileSystems,
+    HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, PodSourceSet,
+    ProbeTypes, PullRecords, Runtime, SOURCE_EVENTS_MAX, SourceEvent, StateStore, StatusSink, Volumes,
 };
 
 use crate::cache::PodCache;
@@ -47,8 +44,10 @@ use crate::resource_table::ResourceTable;
 use crate::settings::{AgentSettings, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
 use crate::tasks::{end_within, ticker};
 
+mod handle;
 mod lifeline;
 
+pub use handle::AgentHandle;
 pub use lifeline::AgentError;
 use lifeline::Lifeline;
 
@@ -114,60 +113,6 @@ pub struct Agent {
     metrics: Arc<AgentMetrics>,
 }
 
-/// Shows what the agent does. Cheap to clone; outlives the agent.
-#[derive(Clone)]
-pub struct AgentHandle {
-    statuses: Arc<PodStatusStore>,
-    image_gc: ImageGc,
-    metrics: Arc<AgentMetrics>,
-}
-
-impl AgentHandle {
-    /// The agent's image garbage collection.
-    pub fn image_gc(&self) -> &ImageGc {
-        &self.image_gc
-    }
-
-    /// What probes found, by container.
-    pub fn probe_metrics(&self) -> Arc<dyn MetricsSource> {
-        Arc::new(self.metrics.prober.clone())
-    }
-}
-
-impl AgentView for AgentHandle {
-    fn pods(&self) -> Vec<Arc<Pod>> {
-        self.statuses.pods()
-    }
-
-    fn pod(&self, namespace: &str, name: &str) -> Option<Arc<Pod>> {
-        self.statuses.pod(namespace, name)
-    }
-
-    fn events(&self) -> Vec<RecordedEvent> {
-        self.statuses.events()
-    }
-
-    fn node(&self) -> Arc<Node> {
-        self.statuses.node()
-    }
-
-    fn unhealthy(&self) -> Vec<String> {
-        self.statuses.unhealthy()
-    }
-
-    fn stats(&self) -> AgentStats {
-        AgentStats {
-            images_removed: self.image_gc.removals(),
-            cgroups: self.metrics.cgroups.stats(),
-            ..self.statuses.stats()
-        }
-    }
-
-    fn thresholds(&self) -> Vec<ThresholdState> {
-        self.statuses.thresholds()
-    }
-}
-
 impl Agent {
     /// An agent, and the handle that shows it.
     pub fn new(ports: Ports, settings: AgentSettings) -> (Self, AgentHandle) {
@@ -200,7 +145,7 @@ impl Agent {
         let serves = Lifeline { stop: serving.clone(), ended: ended.clone() };
 
         let Watched { inspector, relists, relisted, pleg, pleg_dropped, health } =
-            watch_runtime(&ports, &settings, &mut tasks, &serves);
+            watch_runtime(&ports, &settings, &metrics, &mut tasks, &serves);
         let cache = inspector.cache.clone();
         let prober = metrics.prober.clone();
         let probes = probe(&ports, &statuses, &prober, &mut tasks, &serves);
@@ -270,6 +215,7 @@ impl Agent {
             hooks: ports.hooks,
             objects: ports.objects.clone(),
             prober: prober.clone(),
+            metrics: metrics.pods.clone(),
             actuated,
             allocated,
             start_retry: SignedDuration::try_from(settings.requeue.error).unwrap_or(SignedDuration::MAX),
@@ -356,6 +302,7 @@ struct Watched {
 fn watch_runtime(
     ports: &Ports,
     settings: &AgentSettings,
+    metrics: &AgentMetrics,
     tasks: &mut JoinSet<()>,
     serves: &Lifeline,
 ) -> Watched {
@@ -367,7 +314,8 @@ fn watch_runtime(
         files: ports.container_files.clone(),
         cache: Arc::new(PodCache::new()),
     };
-    let generator = Pleg::new(inspector.clone(), ports.clock.clone(), pleg_events, relisted_sender);
+    let mut generator = Pleg::new(inspector.clone(), ports.clock.clone(), pleg_events, relisted_sender);
+    generator.metrics = metrics.relists.clone();
     let pleg_dropped = generator.dropped.clone();
     serves.spawn(tasks, "PLEG", generator.run(settings.relist, requests, serves.stop.clone()));
 

@@ -41,6 +41,7 @@ use witlet_ports::{
 use crate::cache::PodCache;
 use crate::cgroups::CgroupManager;
 use crate::health::Health;
+use crate::metrics::PodMetrics;
 use crate::pleg::{Inspector, RelistRequests};
 use crate::pod_status_store::PodStatusStore;
 use crate::prober::ProberHandle;
@@ -107,6 +108,7 @@ pub(crate) struct Executor {
     pub(crate) inspector: Inspector,
     pub(crate) statuses: Arc<PodStatusStore>,
     pub(crate) prober: ProberHandle,
+    pub(crate) metrics: Arc<PodMetrics>,
     pub(crate) relists: RelistRequests,
     pub(crate) images: Images,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,

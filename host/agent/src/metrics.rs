@@ -2,14 +2,36 @@
 
 use std::sync::Arc;
 
+use witlet_core::stats::exposition::Exposition;
+use witlet_ports::MetricsSource;
+
 use crate::cgroups::CgroupMetrics;
 use crate::prober::ProberHandle;
+
+mod pods;
+mod relists;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use pods::PodMetrics;
+pub(crate) use relists::RelistMetrics;
 
 /// The agent's metrics. Parts of it have their own, which they add to.
 #[derive(Default)]
 pub(crate) struct AgentMetrics {
-    /// Cgroups of pods and their classes.
+    /// Cgroups of pods and their classes, among [`witlet_ports::AgentStats`].
     pub(crate) cgroups: Arc<CgroupMetrics>,
-    /// Probes of containers.
+    /// Probes of containers, apart from the rest.
     pub(crate) prober: ProberHandle,
+    /// Lists of the runtime's pods.
+    pub(crate) relists: Arc<RelistMetrics>,
+    /// The work on pods.
+    pub(crate) pods: Arc<PodMetrics>,
+}
+
+impl MetricsSource for AgentMetrics {
+    fn write(&self, to: &mut Exposition) {
+        self.relists.write(to);
+        self.pods.write(to);
+    }
 }

@@ -16,6 +16,7 @@ use witlet_core::runtime::{ListedContainer, ListedSandbox, ObservedPod, RuntimeP
 use witlet_ports::Clock;
 
 use crate::cache::{PodCache, Stamp};
+use crate::metrics::RelistMetrics;
 use crate::settings::{INSPECTIONS_MAX, RELIST_REQUESTS_MAX};
 use crate::tasks::ticker;
 
@@ -63,6 +64,7 @@ pub(crate) struct Pleg {
     /// Events for which the loop's queue had no room.
     pub(crate) dropped: Arc<AtomicU64>,
     pub(crate) relisted: watch::Sender<Relisted>,
+    pub(crate) metrics: Arc<RelistMetrics>,
     /// Whether the last list failed.
     failing: bool,
     known: HashMap<PodUid, RuntimePod>,
@@ -86,6 +88,7 @@ impl Pleg {
             events,
             dropped: Arc::default(),
             relisted,
+            metrics: Arc::default(),
             failing: false,
             known: HashMap::new(),
             in_line: None,
@@ -127,8 +130,18 @@ impl Pleg {
 
     /// Lists all pods and looks at those that changed.
     async fn relist(&mut self) {
+        let begun = Instant::now();
+        let last = self.relisted.borrow().at;
+        if let Some(last) = last {
+            self.metrics.begun(begun.duration_since(last));
+        }
+        self.list(begun).await;
+        self.metrics.ended(begun.elapsed());
+    }
+
+    async fn list(&mut self, begun: Instant) {
         let stamp = self.cache.stamp();
-        let (begun, now) = (Instant::now(), self.clock.now());
+        let now = self.clock.now();
         let pods = match self.inspector.view.list_pods().await {
             Ok(pods) => pods,
             Err(error) => {
@@ -149,6 +162,7 @@ impl Pleg {
             self.in_line = self.reinspect.is_empty().then(|| pods.clone());
         }
         self.cache.listed(stamp, now, |uid| self.known.contains_key(uid) || self.reinspect.contains(uid));
+        self.metrics.listed(now, pods.clone());
         self.relisted.send_replace(Relisted { at: Some(begun), pods });
     }
 

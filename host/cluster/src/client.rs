@@ -13,7 +13,7 @@ use rustls::pki_types::ServerName;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceBuilder;
-use witlet_ports::{Clock, Jitter};
+use witlet_ports::{Clock, Jitter, MetricsSource};
 
 use crate::kubeconfig::{self, KubeconfigError, Source, Target, kubeconfig_of};
 use crate::rotation::Rotation;
@@ -24,6 +24,7 @@ mod dial;
 pub(crate) mod exec;
 mod files;
 pub(crate) mod identity;
+pub(crate) mod metrics;
 pub(crate) mod proxy;
 pub(crate) mod rate;
 mod requests;
@@ -39,6 +40,7 @@ pub use transport::TransportError;
 
 use credentials::Credentials;
 use identity::{Identities, Identity};
+use metrics::{ClientMetrics, ConnectionMetrics};
 use proxy::Environment;
 use rate::Rate;
 pub(crate) use requests::OneTry;
@@ -132,6 +134,7 @@ struct Link {
     identities: Arc<Identities>,
     /// What the server is trusted by, if not by the system's authorities.
     authorities: Option<Arc<Authorities>>,
+    metrics: Arc<ClientMetrics>,
 }
 
 impl Link {
@@ -139,11 +142,12 @@ impl Link {
         path: PathBuf,
         target: Target,
         identities: Arc<Identities>,
-        user_agent: &str,
-        clock: Arc<dyn Clock>,
+        options: &ConnectOptions,
+        metrics: Arc<ClientMetrics>,
     ) -> Result<Self, ConnectError> {
         let bad = |message: String| ConnectError::Value { path: path.clone(), message };
-        let user_agent = HeaderValue::try_from(user_agent).map_err(|error| bad(error.to_string()))?;
+        let user_agent =
+            HeaderValue::try_from(&options.user_agent).map_err(|error| bad(error.to_string()))?;
         let host = target.server.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let secure = target.server.scheme_str() == Some("https");
@@ -171,11 +175,11 @@ impl Link {
             tracing::info!(server = %target.server, %proxy, "Using a proxy for the API server");
         }
         let transport = Arc::new(Transport::new(Endpoint { host, port, tls, proxy }, identities.clone()));
-        let credentials = Credentials::new(target.user.clone(), identities.clone(), clock);
+        let credentials = Credentials::new(target.user.clone(), identities.clone(), options.clock.clone());
         let credentials =
             credentials.map_err(|cause| ConnectError::Credentials { path: path.clone(), cause })?;
         let credentials = Arc::new(credentials);
-        Ok(Self { path, target, user_agent, transport, credentials, identities, authorities })
+        Ok(Self { path, target, user_agent, transport, credentials, identities, authorities, metrics })
     }
 
     fn client(&self, policy: Policy) -> Result<Client, ConnectError> {
@@ -190,6 +194,7 @@ impl Link {
             credentials: self.credentials.clone(),
             identities: self.identities.clone(),
             policy: Arc::new(policy),
+            metrics: self.metrics.clone(),
         };
         let service = ServiceBuilder::new().layer(config.base_uri_layer()).layer(extra).service(requests);
         Ok(Client::new(service, self.target.namespace.clone()))
@@ -249,15 +254,15 @@ impl Connection {
         let Beginning { path, target, identity, foreign, kubeconfig } = beginning;
         let needs_certificate = kubeconfig.is_some();
         let identities = Arc::new(Identities::new(identity));
-        let clock = &options.clock;
-        let link = Link::open(path, target, identities, &options.user_agent, clock.clone())?;
+        let metrics = Arc::<ClientMetrics>::default();
+        let link = Link::open(path, target, identities, &options, metrics.clone())?;
         let bootstrap = match bootstrap {
             None => None,
             Some((path, target)) => {
                 let identity =
                     target.certificate.as_ref().map(|pair| identity_of(&path, pair)).transpose()?;
                 let identities = Arc::new(Identities::new(identity));
-                Some(Link::open(path, target, identities, &options.user_agent, clock.clone())?)
+                Some(Link::open(path, target, identities, &options, metrics)?)
             }
         };
         let rate = Rate::new(options.qps, options.burst);
@@ -302,6 +307,15 @@ impl Connection {
         let rate = Rate::new(qps, burst);
         let needs_certificate = self.needs_certificate;
         self.link.client(Policy { rate, deadline: REQUEST_MAX, needs_certificate })
+    }
+
+    /// What is counted of its requests and its certificate.
+    pub fn metrics(&self) -> Arc<dyn MetricsSource> {
+        Arc::new(ConnectionMetrics {
+            client: self.link.metrics.clone(),
+            identities: self.link.identities.clone(),
+            clock: self.options.clock.clone(),
+        })
     }
 
     /// Returns when there are credentials to make requests with; at once unless a bootstrap is needed.
@@ -353,6 +367,7 @@ impl Connection {
             kubeconfig: self.kubeconfig.clone(),
             clock: self.options.clock.clone(),
             jitter: self.options.jitter.clone(),
+            metrics: self.link.metrics.clone(),
         }))
     }
 }

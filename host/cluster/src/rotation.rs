@@ -14,6 +14,7 @@ use witlet_ports::{Clock, Jitter};
 
 use crate::bootstrap::{CsrError, Order, order};
 use crate::client::identity::{Identities, Identity};
+use crate::client::metrics::ClientMetrics;
 
 pub(crate) mod store;
 
@@ -97,6 +98,7 @@ pub(crate) struct Rotation {
     pub(crate) kubeconfig: Option<(PathBuf, String)>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) jitter: Arc<dyn Jitter>,
+    pub(crate) metrics: Arc<ClientMetrics>,
 }
 
 impl Rotation {
@@ -158,6 +160,7 @@ impl Rotation {
                 }
                 Err(error) => {
                     failures = failures.saturating_add(1);
+                    self.metrics.renewal_failed();
                     let pause = pause_after(failures, self.jitter.unit());
                     tracing::warn!(%error, retry_in = ?pause, "Failed to renew client certificate");
                     tokio::time::sleep(pause).await;

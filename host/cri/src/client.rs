@@ -23,6 +23,7 @@ use crate::convert;
 use crate::deadlines::Deadlines;
 use crate::endpoint::{Endpoint, EndpointError};
 use crate::lists::{Entries, LastList};
+use crate::operations::RuntimeOperations;
 
 mod image_store;
 mod stats;
@@ -74,6 +75,7 @@ pub struct CriClient {
     deadlines: Deadlines,
     clock: Arc<dyn Clock>,
     listed: Arc<LastList>,
+    operations: Arc<RuntimeOperations>,
 }
 
 /// The runtime at this endpoint (`unix:///path` or `/path`), with upstream's deadlines. Doesn't wait for it: a
@@ -87,9 +89,16 @@ impl CriClient {
     pub fn new(options: CriOptions, clock: Arc<dyn Clock>) -> Result<Self, ConnectError> {
         Handle::try_current().map_err(|_| ConnectError::NoTokioRuntime)?;
         let CriOptions { endpoint, image_endpoint, deadlines } = options;
-        let runtime = Connection::lazy(endpoint);
-        let images = image_endpoint.map_or_else(|| runtime.clone(), Connection::lazy);
-        Ok(Self { runtime, images, deadlines, clock, listed: Arc::default() })
+        let operations = Arc::<RuntimeOperations>::default();
+        let runtime = Connection::lazy(endpoint, operations.clone());
+        let images = image_endpoint
+            .map_or_else(|| runtime.clone(), |endpoint| Connection::lazy(endpoint, operations.clone()));
+        Ok(Self { runtime, images, deadlines, clock, listed: Arc::default(), operations })
+    }
+
+    /// What is counted of its calls and its clones'.
+    pub fn metrics(&self) -> Arc<RuntimeOperations> {
+        self.operations.clone()
     }
 
     /// The ports, all of this client.

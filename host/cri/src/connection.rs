@@ -1,10 +1,12 @@
 //! One channel to one socket: lazy, bounded, with a deadline for each call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
 use prost::Message;
 use tokio::net::UnixStream;
+use tokio::time::Instant;
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::{Channel, Uri};
@@ -18,6 +20,7 @@ use witlet_proto::cri::runtime_service_client::RuntimeServiceClient;
 use crate::endpoint::Endpoint;
 use crate::error::runtime_error;
 use crate::lists::Entries;
+use crate::operations::RuntimeOperations;
 
 /// Largest message in bytes, both ways: upstream's `maxMsgSize` (`remote_runtime.go`).
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -36,11 +39,12 @@ const DEADLINE_MARGIN: Duration = Duration::from_secs(1);
 pub(crate) struct Connection {
     endpoint: Endpoint,
     channel: Channel,
+    operations: Arc<RuntimeOperations>,
 }
 
 impl Connection {
     /// Must run inside a tokio runtime, which drives the channel. Doesn't touch the socket.
-    pub(crate) fn lazy(endpoint: Endpoint) -> Self {
+    pub(crate) fn lazy(endpoint: Endpoint, operations: Arc<RuntimeOperations>) -> Self {
         let path = endpoint.path().to_owned();
         // The name is for the HTTP/2 header alone; grpc-go sends the same for unix sockets.
         let channel = Channel::builder(Uri::from_static("http://localhost"))
@@ -51,7 +55,7 @@ impl Connection {
                 let path = path.clone();
                 async move { UnixStream::connect(path).await.map(TokioIo::new) }
             }));
-        Self { endpoint, channel }
+        Self { endpoint, channel, operations }
     }
 
     pub(crate) fn runtime_service(&self) -> RuntimeServiceClient<Channel> {
@@ -92,11 +96,14 @@ impl Connection {
         limit: Duration,
         answer: impl Future<Output = Result<Response<T>, Status>>,
     ) -> Result<T, RuntimeError> {
-        match tokio::time::timeout(limit, answer).await {
+        let begun = Instant::now();
+        let answer = match tokio::time::timeout(limit, answer).await {
             Ok(Ok(response)) => Ok(response.into_inner()),
             Ok(Err(status)) => Err(runtime_error(call, &self.endpoint, limit, &status)),
             Err(_) => Err(RuntimeError::DeadlineExceeded { call, limit }),
-        }
+        };
+        self.operations.ended(call, begun.elapsed(), answer.is_ok());
+        answer
     }
 }
 

@@ -13,8 +13,10 @@ mod deadlines;
 mod endpoint;
 mod error;
 pub mod lists;
+mod operations;
 
 pub use client::{ConnectError, CriClient, CriOptions, connect};
 pub use connection::MESSAGE_BYTES_MAX;
 pub use deadlines::Deadlines;
 pub use endpoint::{Endpoint, EndpointError, SOCKET_PATH_BYTES_MAX};
+pub use operations::RuntimeOperations;

@@ -45,7 +45,7 @@ pub use files::{ContainerFiles, ContainerLogs, FilesError, PodFiles, RotateError
 pub use host::HostFiles;
 pub use images::{ContainerImage, FileSystems, ImageFilesystem, ImageFilesystems, ImageStore};
 pub use log_files::LogFiles;
-pub use metrics::MetricsSource;
+pub use metrics::{Counters, DEFAULT_BUCKETS, Durations, MetricsSource};
 pub use node::NodeWatch;
 pub use node_system::NodeSystem;
 pub use objects::{ClusterObjects, NoObjects, ObjectError, Token, TokenWish};

@@ -80,6 +80,8 @@ pub struct AgentStats {
     pub preemptions: BTreeMap<String, u64>,
     /// Pods that admission handlers see as the node's (upstream: `kubelet_active_pods`).
     pub active_pods: ActivePods,
+    /// Pods that sources want here, whether they were admitted or not (upstream: `kubelet_desired_pods`).
+    pub desired_pods: ActivePods,
     /// Pods that were evicted since the agent began, by signal (upstream: `kubelet_evictions`).
     pub evictions: BTreeMap<&'static str, u64>,
     /// How old the figures were for which pods were evicted, by signal (upstream: `kubelet_eviction_stats_age_seconds`).
@@ -90,13 +92,21 @@ pub struct AgentStats {
     pub images_removed: ImageRemovals,
 }
 
-/// Pods that were admitted and haven't ended.
+/// Pods by where they come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActivePods {
     /// Of the API server.
     pub of_api_server: u64,
     /// Of every other source.
     pub of_node: u64,
+}
+
+impl ActivePods {
+    /// Counts one more, of the API server or, if it is static, of another source.
+    pub fn add(&mut self, is_static: bool) {
+        let count = if is_static { &mut self.of_node } else { &mut self.of_api_server };
+        *count += 1;
+    }
 }
 
 /// What the agent does with cgroups.

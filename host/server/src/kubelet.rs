@@ -30,6 +30,7 @@ pub(crate) mod connections;
 mod find;
 mod gzip;
 mod health;
+mod http_metrics;
 mod log_limit;
 mod log_reader;
 mod logs;
@@ -49,6 +50,7 @@ pub use access::{Authentication, Authorization};
 use connection_limit::ConnectionPermit;
 use gzip::Gzip;
 use health::SyncLoop;
+use http_metrics::HttpMetrics;
 use route::Route;
 use slis::HealthCounts;
 pub use tls::{ServerTls, TlsError, TlsOptions};
@@ -143,6 +145,7 @@ pub struct KubeletServer {
     stats: StatsProvider,
     sync_loop: SyncLoop,
     health_counts: HealthCounts,
+    requests: Arc<HttpMetrics>,
     /// One for each stream.
     streams: Arc<Semaphore>,
     /// One for each log that is shown.
@@ -154,7 +157,7 @@ pub struct KubeletServer {
 }
 
 impl KubeletServer {
-    /// Over these parts. Serves nothing yet.
+    /// Over these parts, among whose metrics its requests are from now on. Serves nothing yet.
     pub fn new(parts: ServerParts) -> Arc<Self> {
         let sync_loop = SyncLoop::new(parts.options.sync_loop_silence);
         let access = AccessControl::new(
@@ -164,11 +167,14 @@ impl KubeletServer {
         );
         let (streams, logs) = (Semaphore::new(STREAMS_MAX), Semaphore::new(LOGS_MAX));
         let stats = StatsProvider::new(parts.stats.clone());
+        let requests = Arc::<HttpMetrics>::default();
+        parts.metrics.add(requests.clone());
         Arc::new(Self {
             parts,
             stats,
             sync_loop,
             health_counts: HealthCounts::default(),
+            requests,
             streams: Arc::new(streams),
             logs: Arc::new(logs),
             access,
@@ -203,6 +209,7 @@ impl KubeletServer {
         permit: Arc<ConnectionPermit>,
         stop: CancellationToken,
     ) -> Response {
+        let _answering = self.requests.begin(request.method(), request.uri().path(), &port);
         let wants_gzip = gzip::is_for(request.uri().path()) && gzip::is_accepted(request.headers());
         let response = self.clone().handle(request, port, from, permit, stop).await;
         if wants_gzip { self.gzip.compressed(response).await } else { response }

@@ -47,7 +47,7 @@ impl LocalApi {
     }
 
     /// Shows the metrics of this source, too.
-    pub fn with_metrics(self, source: Box<dyn MetricsSource>) -> Self {
+    pub fn with_metrics(self, source: Arc<dyn MetricsSource>) -> Self {
         self.metrics.add(source);
         self
     }

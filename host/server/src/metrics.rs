@@ -4,11 +4,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use k8s_openapi::api::core::v1::Node;
 use witlet_core::cgroup::CgroupVersion;
+use witlet_core::node::KUBERNETES_VERSION;
 use witlet_core::stats::exposition::{EXPOSITION_BYTES_MAX, Exposition, Format, Kind};
 use witlet_ports::{
-    ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, DurationHistogram, ImageRemovals,
-    MetricsSource, ProbeTotals,
+    AgentStats, AgentView, CgroupDurations, CgroupStats, DurationHistogram, ImageRemovals, MetricsSource,
+    ProbeTotals,
 };
 
 /// A kubelet of this version doesn't run on a runtime that has no `RuntimeConfig` (upstream: `getCgroupDriverFromCRI`).
@@ -16,18 +18,18 @@ const NAMED_DRIVER_SINCE: &str = "1.37.0";
 
 /// All metrics of this process: a server of them has a clone.
 #[derive(Clone, Default)]
-pub struct Metrics(Arc<RwLock<Vec<Box<dyn MetricsSource>>>>);
+pub struct Metrics(Arc<RwLock<Vec<Arc<dyn MetricsSource>>>>);
 
 impl Metrics {
     /// The agent's own.
     pub(crate) fn of_agent(agent: Arc<dyn AgentView>) -> Self {
         let metrics = Self::default();
-        metrics.add(Box::new(OfAgent(agent)));
+        metrics.add(Arc::new(OfAgent(agent)));
         metrics
     }
 
     /// Shows these metrics, too.
-    pub(crate) fn add(&self, source: Box<dyn MetricsSource>) {
+    pub(crate) fn add(&self, source: Arc<dyn MetricsSource>) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).push(source);
     }
 
@@ -72,7 +74,10 @@ impl MetricsSource for OfAgent {
         refusals(to, &stats);
         evictions(to, &stats);
         images(to, &stats.images_removed);
-        active_pods(to, stats.active_pods);
+        pods(to, &stats);
+        let node = self.0.node();
+        node_name(to, &node);
+        build_info(to, &node);
         cgroups(to, &stats.cgroups);
     }
 }
@@ -139,13 +144,48 @@ fn evictions(to: &mut Exposition, stats: &AgentStats) {
     histograms(to, "kubelet_eviction_stats_age_seconds", help, "eviction_signal", ages);
 }
 
-fn active_pods(to: &mut Exposition, pods: ActivePods) {
-    let help =
+fn pods(to: &mut Exposition, stats: &AgentStats) {
+    let active =
         "[ALPHA] Pods that admission handlers see as the node's; static are those that no API server brought";
-    let mut family = to.family("kubelet_active_pods", help, Kind::Gauge);
-    for (is_static, count) in [("", pods.of_api_server), ("true", pods.of_node)] {
-        family.sample(&[("static", is_static)], count as f64);
+    let desired = "[ALPHA] Pods that sources want here; static are those that no API server brought";
+    for (name, help, pods) in [
+        ("kubelet_active_pods", active, stats.active_pods),
+        ("kubelet_desired_pods", desired, stats.desired_pods),
+    ] {
+        let mut family = to.family(name, help, Kind::Gauge);
+        for (is_static, count) in [("", pods.of_api_server), ("true", pods.of_node)] {
+            family.sample(&[("static", is_static)], count as f64);
+        }
     }
+}
+
+/// Rules of dashboards join other metrics with it.
+fn node_name(to: &mut Exposition, node: &Node) {
+    let help = "[ALPHA] 1, with the node's name";
+    if let Some(name) = &node.metadata.name {
+        to.family("kubelet_node_name", help, Kind::Gauge).sample(&[("node", name)], 1.0);
+    }
+}
+
+/// As the node says which release it stands for. What only Go's builds have is empty.
+fn build_info(to: &mut Exposition, node: &Node) {
+    let Some(info) = node.status.as_ref().and_then(|status| status.node_info.as_ref()) else { return };
+    let mut numbers = KUBERNETES_VERSION.trim_start_matches('v').split('.');
+    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+    let platform = format!("{}/{}", info.operating_system, info.architecture);
+    let labels = [
+        ("build_date", ""),
+        ("compiler", "rustc"),
+        ("git_commit", ""),
+        ("git_tree_state", ""),
+        ("git_version", info.kubelet_version.as_str()),
+        ("go_version", ""),
+        ("major", major),
+        ("minor", minor),
+        ("platform", platform.as_str()),
+    ];
+    let help = "[BETA] 1, with the release of Kubernetes that the node stands for";
+    to.family("kubernetes_build_info", help, Kind::Gauge).sample(&labels, 1.0);
 }
 
 /// What isn't known, or has no meaning here, isn't there.

@@ -32,8 +32,8 @@ use witlet_egress::HttpHooks;
 use witlet_node::{
     CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, HttpSource,
     KernelMemoryNotifier, MachineSystem, NodeContainerFiles, NodeContainerLogs, NodeCredentials,
-    NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, PullSecrets,
-    SubordinateIdsError, SystemMeter, SystemdCgroups, process_started_at, subordinate_ids,
+    NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, ProcessMetrics,
+    PullSecrets, SubordinateIdsError, SystemMeter, SystemdCgroups, process_started_at, subordinate_ids,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
@@ -179,7 +179,7 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     let ports = ports(&settings, &base, cluster.as_mut(), &plugins, node, events.clone());
     let agent_settings = AgentSettings { user_namespace_ids, cgroups, ..agent_settings(&settings) };
     let (agent, handle) = Agent::new(ports, agent_settings);
-    let probes = handle.probe_metrics();
+    let (probes, agent_metrics) = (handle.probe_metrics(), handle.metrics());
     let view: Arc<dyn AgentView> = Arc::new(Reporting::new(
         Arc::new(handle),
         base.health.clone(),
@@ -187,15 +187,17 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
         plugins.clone(),
         base.clock.clone(),
     ));
-    let metrics = Box::new(plugins.metrics());
-    let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins))).with_metrics(metrics).with_usage(
-        UsagePorts {
+    let metrics: [Arc<dyn MetricsSource>; 4] =
+        [Arc::new(plugins.metrics()), Arc::new(ProcessMetrics), base.cri.metrics(), agent_metrics];
+    let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins)));
+    let of_cluster = cluster.as_ref().map(|cluster| cluster.metrics.clone());
+    let api =
+        metrics.into_iter().chain(of_cluster).fold(api, LocalApi::with_metrics).with_usage(UsagePorts {
             stats: Arc::new(base.cri.clone()),
             node_reader: base.node_reader.clone(),
             reservations: settings.node.reserved.clone(),
             clock: base.clock.clone(),
-        },
-    );
+        });
     let shown = (api.metrics(), probes);
     let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), shown);
     tracing::info!(node = %base.name, "Started witlet");

@@ -21,6 +21,7 @@ mod images;
 mod init;
 mod lifecycle;
 mod loop_health;
+mod metrics;
 mod preemption;
 mod probes;
 mod properties;

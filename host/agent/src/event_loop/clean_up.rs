@@ -30,18 +30,18 @@ impl EventLoop {
         self.count_active_pods();
     }
 
-    /// Counts the pods that handlers see as the node's (upstream: `splitPodsByStatic` of the active ones).
+    /// Counts the pods that sources want, and those of them that handlers see as the node's (upstream: `splitPodsByStatic` of both).
     fn count_active_pods(&mut self) {
-        let active = self.pods.values().filter(|record| record.life.counts());
-        let mut counts = ActivePods::default();
-        for sourced in active.filter_map(|record| record.sourced.as_ref()) {
-            if is_static(&sourced.pod) {
-                counts.of_node += 1;
-            } else {
-                counts.of_api_server += 1;
+        let (mut active, mut desired) = (ActivePods::default(), ActivePods::default());
+        for record in self.pods.values() {
+            let Some(sourced) = &record.sourced else { continue };
+            let is_static = is_static(&sourced.pod);
+            desired.add(is_static);
+            if record.life.counts() {
+                active.add(is_static);
             }
         }
-        self.stats.active_pods = counts;
+        (self.stats.active_pods, self.stats.desired_pods) = (active, desired);
     }
 
     pub(super) fn cleaned_up(&mut self) {

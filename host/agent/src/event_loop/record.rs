@@ -69,6 +69,10 @@ pub(super) struct WorkerHandle {
     pub(super) cancel: CancellationToken,
     /// Of the work that ended last.
     pub(super) cause: RequeueCause,
+    /// When the agent saw the pod first; none once it runs, or has run.
+    pub(super) starting_since: Option<Instant>,
+    /// Nothing was done for the pod yet.
+    pub(super) is_new: bool,
 }
 
 impl Sourced {
@@ -94,7 +98,8 @@ impl Sourced {
 impl WorkerHandle {
     pub(super) fn new(full_name: PodFullName, is_static: bool, cancel: CancellationToken) -> Self {
         let (memory, cause) = (Some(PodMemory::new()), RequeueCause::Resync);
-        Self { full_name, is_static, memory, cancel, cause }
+        let starting_since = Some(Instant::now());
+        Self { full_name, is_static, memory, cancel, cause, starting_since, is_new: true }
     }
 
     pub(super) fn of(pod: &Pod, cancel: CancellationToken) -> Self {

@@ -16,6 +16,7 @@ use crate::checkpoints::give_ids;
 use crate::executor::events::PodEvents;
 use crate::executor::{End, Job, PodMemory, Saved};
 use crate::inputs::{Event, WorkEnd};
+use crate::pod_status_store::PodStatusStore;
 use crate::prober::ProbeUpdate;
 
 impl EventLoop {
@@ -185,10 +186,15 @@ impl EventLoop {
             handle.cause = RequeueCause::Error;
             return self.advance(uid, LifeEvent::StartDenied);
         }
+        let is_first = std::mem::take(&mut handle.is_new);
+        if is_first && !is_pending(&self.outside.statuses, uid) {
+            // It ran before the agent did.
+            handle.starting_since = None;
+        }
         handle.cancel = self.cancel_work.child_token();
         let (memory, cancel) = (handle.memory.take().unwrap_or_else(PodMemory::new), handle.cancel.clone());
         let sourced = record.sourced.as_ref();
-        let task = work.task;
+        let (task, kind) = (work.task, work.kind);
         let job = Job {
             uid: uid.clone(),
             full_name,
@@ -206,7 +212,9 @@ impl EventLoop {
         let executor = self.outside.executor.clone();
         let (name, panicked) = (uid.clone(), uid.clone());
         let working = async move {
+            let begun = Instant::now();
             let (memory, saved, end) = executor.run(job).await;
+            executor.metrics.worked(task, kind, begun.elapsed());
             Event::WorkEnded(Box::new(WorkEnd { uid: name, task, memory, saved, end }))
         };
         let end = End { outcome: Outcome::Failed, cause: RequeueCause::Error };
@@ -274,6 +282,9 @@ impl EventLoop {
             return;
         };
         (handle.memory, handle.cause) = (Some(memory), cause);
+        if handle.starting_since.is_some() && !is_pending(&self.outside.statuses, &uid) {
+            self.note_start(&uid);
+        }
         if task == Task::Sync && outcome != Outcome::Failed && self.stats.first_sync.is_none() {
             self.stats.first_sync = Some(self.outside.clock.now());
         }
@@ -288,6 +299,15 @@ impl EventLoop {
             // What it held is free, be it a removed pod's, which counted no more.
             self.others = None;
             self.queue.world_changed();
+        }
+    }
+
+    /// The pod is no longer pending. One that never ran has no start.
+    fn note_start(&mut self, uid: &PodUid) {
+        let runs = phase(&self.outside.statuses, uid) == Some(Phase::Running);
+        let handle = self.pods.get_mut(uid).and_then(|record| record.worker_handle.as_mut());
+        if let Some(since) = handle.and_then(|handle| handle.starting_since.take()).filter(|_| runs) {
+            self.outside.executor.metrics.runs(since.elapsed());
         }
     }
 
@@ -333,4 +353,13 @@ impl EventLoop {
             }
         }
     }
+}
+
+fn phase(statuses: &PodStatusStore, uid: &PodUid) -> Option<Phase> {
+    statuses.status(uid).and_then(|status| Phase::of(&status))
+}
+
+/// Without a status it is, too.
+fn is_pending(statuses: &PodStatusStore, uid: &PodUid) -> bool {
+    phase(statuses, uid).is_none_or(|phase| phase == Phase::Pending)
 }

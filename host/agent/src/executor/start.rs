@@ -201,6 +201,7 @@ impl Executor {
         if let Some(until) = job.memory.left_alone_until(&start.name, &hash, now, self.start_retry) {
             return StartEnd::BackOff(until);
         }
+        self.metrics.container_starts(start.kind);
         if let Some(crash) = &start.crash {
             job.memory.restarts.record(crash.key.clone(), crash.finished_at, now);
         }
@@ -217,7 +218,7 @@ impl Executor {
             ImageRequest { uid: &uid, pod, container, sandbox: &sandbox, events: &events, cancel: &cancel };
         let image = match self.images.ensure(image_request, &mut job.memory).await {
             Ok(image) => image,
-            Err(error) => return self.image_missing(job, &start.name, &error),
+            Err(error) => return self.image_missing(job, start, &error),
         };
         let args = StartArgs { context, container, start, pod_sandbox, sandbox: &sandbox };
         match self.create_and_start(job, args, &image).await {
@@ -244,14 +245,16 @@ impl Executor {
             Refusal::Hook(waiting) => waiting,
             Refusal::Cut => return StartEnd::Cut,
         };
+        self.metrics.container_failed(start.kind, waiting.reason);
         job.memory.waiting.insert(start.name.clone(), waiting);
         StartEnd::Failed
     }
 
-    fn image_missing(&self, job: &mut Job, container: &str, error: &ImageError) -> StartEnd {
+    fn image_missing(&self, job: &mut Job, start: &StartContainer, error: &ImageError) -> StartEnd {
         let Some(reason) = error.waiting_reason() else { return StartEnd::Cut };
+        self.metrics.container_failed(start.kind, reason);
         let waiting = Waiting { reason, message: error.waiting_message() };
-        job.memory.waiting.insert(container.to_owned(), waiting);
+        job.memory.waiting.insert(start.name.clone(), waiting);
         match error {
             ImageError::BackOff { wait, .. } => StartEnd::BackOff(wait.until),
             ImageError::InvalidName { .. }

@@ -336,13 +336,13 @@ impl Executor {
                 self.killed(job, killed)
             }
             Step::RemoveContainers(removal) => self.remove_containers(job, observed, removal).await.into(),
-            Step::CreateSandbox { attempt } => match self.create_sandbox(job, context, attempt).await {
-                Ok(made) => {
-                    *pod_sandbox = Some(made);
-                    StepEnd::Done
-                }
-                Err(()) => StepEnd::Failed,
-            },
+            Step::CreateSandbox { attempt } => {
+                let made = self.create_sandbox(job, context, attempt).await;
+                self.metrics.sandbox(made.is_ok());
+                let Ok(made) = made else { return StepEnd::Failed };
+                *pod_sandbox = Some(made);
+                StepEnd::Done
+            }
             Step::StartContainer(start) => {
                 let kind = start.kind;
                 let end = self.start_container(job, context, &start, pod_sandbox.as_ref()).await;

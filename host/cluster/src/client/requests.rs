@@ -17,6 +17,7 @@ use tower::Service;
 
 use super::credentials::{Credentials, CredentialsError};
 use super::identity::Identities;
+use super::metrics::ClientMetrics;
 use super::rate::Rate;
 use super::transport::{Kind, Reply, Transport, TransportError};
 
@@ -83,6 +84,7 @@ pub(crate) struct Requests {
     pub(crate) credentials: Arc<Credentials>,
     pub(crate) identities: Arc<Identities>,
     pub(crate) policy: Arc<Policy>,
+    pub(crate) metrics: Arc<ClientMetrics>,
 }
 
 /// What kind of request this is, by its query, and how long a watch asks to live.
@@ -132,6 +134,7 @@ impl Requests {
         let body = body.collect_bytes().await;
         let body = body.map_err(|error| RequestError::Body { message: error.to_string() })?;
         let (kind, timeout) = kind_of(&parts.uri);
+        let host = parts.uri.authority().map(ToString::to_string).unwrap_or_default();
         let is_one_try = parts.extensions.get::<OneTry>().is_some();
         let (mut tries, mut refused) = (if is_one_try { RETRIES_MAX } else { 0 }, false);
         loop {
@@ -142,7 +145,11 @@ impl Requests {
             request.method_mut().clone_from(&parts.method);
             request.uri_mut().clone_from(&parts.uri);
             request.headers_mut().clone_from(&parts.headers);
-            let (used, response) = self.attempt(request, kind, timeout).await?;
+            let begun = Instant::now();
+            let tried = self.attempt(request, kind, timeout).await;
+            let status = tried.as_ref().ok().map(|(_, response)| response.status());
+            self.metrics.tried(&parts.method, &host, status, begun.elapsed());
+            let (used, response) = tried?;
             if response.status() == StatusCode::UNAUTHORIZED && !refused {
                 refused = true;
                 if self.credentials.refused(used.as_ref()).await {

@@ -99,6 +99,7 @@ impl World {
             kubeconfig: Some((self.folder.path().join("kubeconfig"), "text".to_owned())),
             clock: self.clock.clone(),
             jitter: Arc::new(FixedJitter(0.0)),
+            metrics: Arc::default(),
         }
     }
 
@@ -257,13 +258,16 @@ async fn a_server_that_is_away_costs_nothing_but_time() {
     world
         .server
         .fault(Fault::new(Effect::code(500)).verb("create").on("certificatesigningrequests").times(40));
-    run_until(world.rotation(&identities), || {
+    let rotation = world.rotation(&identities);
+    let metrics = rotation.metrics.clone();
+    run_until(rotation, || {
         let current = identities.current().expect("never without");
         world.answer("Approved", ((2030, 1, 1), (2030, 2, 1)));
         *current != first
     })
     .await;
     assert_eq!(world.server.count("create certificatesigningrequests"), 41);
+    assert_eq!(metrics.renewal_failures(), 40);
     let off = at("2030-01-07T00:00:00Z").duration_until(world.clock.now());
     assert!(off.as_secs() > 35 * 32 && off.as_secs() < 45 * 32, "paused between tries: {off:?}");
 }

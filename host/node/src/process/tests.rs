@@ -27,3 +27,43 @@ fn this_process_has_a_start() {
     let started = process_started_at().unwrap();
     assert!(started > Timestamp::from_second(1_600_000_000).unwrap(), "{started}");
 }
+
+#[test]
+fn figures_are_the_kernels() {
+    let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                  Max open files            1024                 524288               files     \n\
+                  Max address space         unlimited            unlimited            bytes     \n";
+    let figures = ProcessFigures::parse(STAT, limits, 100, 4096);
+    let expected = ProcessFigures {
+        cpu_seconds: Some(3.0),
+        virtual_bytes: Some(104_857_600),
+        resident_bytes: Some(2560 * 4096),
+        open_files: None,
+        files_max: Some(1024),
+        virtual_bytes_max: Some(f64::INFINITY),
+    };
+    assert_eq!(figures, expected);
+    let limited = limits.replace("space         unlimited ", "space         1000000   ");
+    assert_eq!(ProcessFigures::parse(STAT, &limited, 100, 4096).virtual_bytes_max, Some(1e6));
+    assert_eq!(ProcessFigures::parse("", "", 0, 0), ProcessFigures::default());
+}
+
+#[test]
+fn this_process_has_figures() {
+    let mut exposition = Exposition::new(witlet_core::stats::exposition::Format::Text);
+    ProcessMetrics.write(&mut exposition);
+    let text = exposition.finish().expect("it is small");
+    for name in [
+        "process_cpu_seconds_total",
+        "process_max_fds",
+        "process_open_fds",
+        "process_resident_memory_bytes",
+        "process_start_time_seconds",
+        "process_virtual_memory_bytes",
+        "process_virtual_memory_max_bytes",
+    ] {
+        assert!(text.contains(&format!("\n{name} ")), "{name} isn't in:\n{text}");
+    }
+    let open = text.lines().find_map(|line| line.strip_prefix("process_open_fds ")).expect("it is there");
+    assert!(open.parse::<f64>().expect("a number") >= 1.0, "{open}");
+}

@@ -54,7 +54,9 @@ impl AgentView for Fixed {
     }
 
     fn node(&self) -> Arc<Node> {
-        let node = json!({"metadata": {}, "status": {"capacity": {"cpu": "2"}, "allocatable": {"cpu": "2"}}});
+        let info = json!({"kubeletVersion": "v1.36.0+witlet", "operatingSystem": "linux", "architecture": "amd64", "bootID": "", "containerRuntimeVersion": "", "kernelVersion": "", "kubeProxyVersion": "", "machineID": "", "osImage": "", "systemUUID": ""});
+        let status = json!({"capacity": {"cpu": "2"}, "allocatable": {"cpu": "2"}, "nodeInfo": info});
+        let node = json!({"metadata": {"name": "node-1"}, "status": status});
         Arc::new(serde_json::from_value(node).unwrap())
     }
 
@@ -74,6 +76,7 @@ impl AgentView for Fixed {
             evictions: [("memory.available", 2)].into(),
             eviction_stats_ages: [("memory.available", lasting(12_000))].into(),
             active_pods: ActivePods { of_api_server: 4, of_node: 1 },
+            desired_pods: ActivePods { of_api_server: 6, of_node: 2 },
             cgroups: CgroupStats {
                 version: Some(CgroupVersion::V2),
                 durations: CgroupDurations { create: lasting(7), ..CgroupDurations::default() },
@@ -137,7 +140,7 @@ async fn with_api<T>(
     let socket = RootOnlySocket::bind(&path).await.unwrap();
     let stop = CancellationToken::new();
     let view = Arc::new(Fixed { sick });
-    let api = complete(LocalApi::new(view.clone(), view).with_metrics(Box::new(Extra)));
+    let api = complete(LocalApi::new(view.clone(), view).with_metrics(Arc::new(Extra)));
     let (served, answer) = tokio::join!(api.serve(socket, stop.clone()), async {
         let answer = ask(LocalClient::new(&path)).await;
         stop.cancel();
@@ -165,6 +168,10 @@ async fn metrics_are_the_agents_and_those_of_every_source() {
         "kubelet_evictions{eviction_signal=\"memory.available\"} 2",
         "kubelet_eviction_stats_age_seconds_bucket{eviction_signal=\"memory.available\",le=\"10\"} 0",
         "kubelet_eviction_stats_age_seconds_bucket{eviction_signal=\"memory.available\",le=\"+Inf\"} 1",
+        "kubelet_node_name{node=\"node-1\"} 1",
+        "kubelet_desired_pods{static=\"\"} 6",
+        "kubelet_desired_pods{static=\"true\"} 2",
+        "kubernetes_build_info{build_date=\"\",compiler=\"rustc\",git_commit=\"\",git_tree_state=\"\",git_version=\"v1.36.0+witlet\",go_version=\"\",major=\"1\",minor=\"36\",platform=\"linux/amd64\"} 1",
         "kubelet_active_pods{static=\"\"} 4",
         "kubelet_active_pods{static=\"true\"} 1",
         "kubelet_cgroup_version 2",
@@ -195,7 +202,7 @@ async fn metrics_that_are_too_large_are_refused() {
         }
     }
     let metrics = Metrics::default();
-    metrics.add(Box::new(Large));
+    metrics.add(Arc::new(Large));
     assert_eq!(metrics.answer(&HeaderMap::new()).status(), StatusCode::INTERNAL_SERVER_ERROR);
 }
 

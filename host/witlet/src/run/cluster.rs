@@ -9,7 +9,7 @@ use witlet_cluster::{
     MirrorPods, NodeManager, NodeOptions, NodePorts, Objects, SavedPods, StatusManager,
 };
 use witlet_core::node::registration::Registration;
-use witlet_ports::{AgentView, EventSink, NodeReader, NodeWatch, PodSource};
+use witlet_ports::{AgentView, EventSink, MetricsSource, NodeReader, NodeWatch, PodSource};
 
 use crate::kubelet::KUBERNETES_VERSION;
 use crate::run::base::Base;
@@ -59,6 +59,8 @@ pub(crate) struct Cluster {
     pub(crate) node: Arc<ClusterNode>,
     /// Who may use the node's endpoints.
     pub(crate) access: Arc<Access>,
+    /// What is counted of requests to the API server.
+    pub(crate) metrics: Arc<dyn MetricsSource>,
 }
 
 /// Reads the kubeconfig. Nothing is asked of the API server yet. None where the node stands alone.
@@ -141,6 +143,7 @@ impl Reached {
             manager,
             lease,
             events: api_events,
+            metrics: connection.metrics(),
             connection,
         })
     }

@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{Admission, ApiServer, Identity, Options, Security};
+use witlet_core::stats::exposition::{Exposition, Format};
 use witlet_ports::Clock as _;
 use witlet_testkit::{FixedJitter, ManualClock};
 
@@ -99,6 +100,19 @@ async fn a_node_with_a_bootstrap_token_becomes_itself_and_stays_it() {
     request_while_running(&connection).await;
     assert_eq!(cluster.last_user(), "system:node:n1");
     assert_eq!(cluster.server.count(ORDER), 1);
+    // What came of it is counted, also of the bootstrap's requests.
+    let mut exposition = Exposition::new(Format::Text);
+    connection.metrics().write(&mut exposition);
+    let shown = exposition.finish().expect("it is small");
+    for (code, method) in [(200, "GET"), (201, "POST")] {
+        let start = format!("rest_client_requests_total{{code=\"{code}\",host=\"");
+        let is_counted =
+            |line: &str| line.starts_with(&start) && line.contains(&format!("method=\"{method}\""));
+        assert!(shown.lines().any(is_counted), "{code} {method}:\n{shown}");
+    }
+    let left =
+        shown.lines().find_map(|line| line.strip_prefix("kubelet_certificate_manager_client_ttl_seconds "));
+    assert!(left.expect("it is there").parse::<f64>().expect("a number") > 0.0, "{shown}");
     // The next start needs neither the bootstrap nor a new certificate, and the token may be gone.
     cluster.server.expire_tokens();
     fs::remove_file(cluster.folder.path().join("bootstrap")).expect("removed");

@@ -1,0 +1,70 @@
+//! The handle that shows what the agent does.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use witlet_core::eviction::ThresholdState;
+use witlet_ports::{AgentStats, AgentView, MetricsSource, RecordedEvent};
+
+use crate::image_gc::ImageGc;
+use crate::metrics::AgentMetrics;
+use crate::pod_status_store::PodStatusStore;
+
+/// Shows what the agent does. Cheap to clone; outlives the agent.
+#[derive(Clone)]
+pub struct AgentHandle {
+    pub(super) statuses: Arc<PodStatusStore>,
+    pub(super) image_gc: ImageGc,
+    pub(super) metrics: Arc<AgentMetrics>,
+}
+
+impl AgentHandle {
+    /// The agent's image garbage collection.
+    pub fn image_gc(&self) -> &ImageGc {
+        &self.image_gc
+    }
+
+    /// What probes found, by container.
+    pub fn probe_metrics(&self) -> Arc<dyn MetricsSource> {
+        Arc::new(self.metrics.prober.clone())
+    }
+
+    /// What the agent counts of its work and of the runtime, in addition to [`AgentView::stats`].
+    pub fn metrics(&self) -> Arc<dyn MetricsSource> {
+        self.metrics.clone()
+    }
+}
+
+impl AgentView for AgentHandle {
+    fn pods(&self) -> Vec<Arc<Pod>> {
+        self.statuses.pods()
+    }
+
+    fn pod(&self, namespace: &str, name: &str) -> Option<Arc<Pod>> {
+        self.statuses.pod(namespace, name)
+    }
+
+    fn events(&self) -> Vec<RecordedEvent> {
+        self.statuses.events()
+    }
+
+    fn node(&self) -> Arc<Node> {
+        self.statuses.node()
+    }
+
+    fn unhealthy(&self) -> Vec<String> {
+        self.statuses.unhealthy()
+    }
+
+    fn stats(&self) -> AgentStats {
+        AgentStats {
+            images_removed: self.image_gc.removals(),
+            cgroups: self.metrics.cgroups.stats(),
+            ..self.statuses.stats()
+        }
+    }
+
+    fn thresholds(&self) -> Vec<ThresholdState> {
+        self.statuses.thresholds()
+    }
+}

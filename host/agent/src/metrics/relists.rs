@@ -1,0 +1,68 @@
+//! What is counted of the lists of the runtime's pods, and what they show.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use witlet_core::runtime::{ContainerRunState, RuntimePod, SandboxState};
+use witlet_core::stats::exposition::{Exposition, Kind};
+use witlet_ports::{DEFAULT_BUCKETS, Durations};
+
+/// Counts lists.
+pub(crate) struct RelistMetrics {
+    durations: Durations<0>,
+    intervals: Durations<0>,
+    newest: Mutex<Option<(Timestamp, Arc<Vec<RuntimePod>>)>>,
+}
+
+impl Default for RelistMetrics {
+    fn default() -> Self {
+        Self {
+            durations: Durations::new([], DEFAULT_BUCKETS),
+            intervals: Durations::new([], DEFAULT_BUCKETS),
+            newest: Mutex::default(),
+        }
+    }
+}
+
+impl RelistMetrics {
+    /// A list begins, so long after the last one that succeeded.
+    pub(crate) fn begun(&self, after: Duration) {
+        self.intervals.observe([], after);
+    }
+
+    /// A list ended, whether it succeeded or not.
+    pub(crate) fn ended(&self, took: Duration) {
+        self.durations.observe([], took);
+    }
+
+    /// One that was begun then succeeded.
+    pub(crate) fn listed(&self, at: Timestamp, pods: Arc<Vec<RuntimePod>>) {
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, pods));
+    }
+
+    pub(super) fn write(&self, to: &mut Exposition) {
+        let help = "[ALPHA] How long lists of the runtime's pods took";
+        self.durations.write(to, "kubelet_pleg_relist_duration_seconds", help);
+        let help = "[ALPHA] Times between lists of the runtime's pods";
+        self.intervals.write(to, "kubelet_pleg_relist_interval_seconds", help);
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some((at, pods)) = newest else { return };
+        let help = "[ALPHA] When the runtime's pods were last listed, in seconds since 1970";
+        to.gauge("kubelet_pleg_last_seen_seconds", help, at.as_second() as f64);
+        let runs = |pod: &&RuntimePod| pod.sandboxes.iter().any(|of| of.state == SandboxState::Ready);
+        let help = "[ALPHA] Pods that have a running sandbox";
+        to.gauge("kubelet_running_pods", help, pods.iter().filter(runs).count() as f64);
+        let mut family = to.family("kubelet_running_containers", "[ALPHA] Containers by state", Kind::Gauge);
+        for (label, state) in [
+            ("created", ContainerRunState::Created),
+            ("exited", ContainerRunState::Exited),
+            ("running", ContainerRunState::Running),
+            ("unknown", ContainerRunState::Unknown),
+        ] {
+            let containers = pods.iter().flat_map(|pod| &pod.containers);
+            let count = containers.filter(|container| container.state == state).count();
+            family.sample(&[("container_state", label)], count as f64);
+        }
+    }
+}
