@@ -10,6 +10,7 @@ mod cgroups;
 mod clock;
 mod components;
 mod credentials;
+mod diagnostics;
 mod durations;
 mod events;
 mod files;
@@ -39,6 +40,7 @@ pub use components::{
     ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,
 };
 pub use credentials::{CredentialsError, ImageCredentials, PullRecords};
+pub use diagnostics::{LogVerbosity, VerbosityError};
 pub use durations::DurationHistogram;
 pub use events::EventSink;
 pub use files::{ContainerFiles, ContainerLogs, FilesError, PodFiles, RotateError, StateStore};

@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use witlet_core::pod::PodFullName;
-use witlet_ports::{AgentView, Clock, Containers, LogFiles, MetricsSource, PodView, Streaming};
+use witlet_ports::{AgentView, Clock, Containers, LogFiles, LogVerbosity, MetricsSource, PodView, Streaming};
 
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
@@ -27,6 +27,7 @@ mod access;
 mod answers;
 pub(crate) mod connection_limit;
 pub(crate) mod connections;
+mod debug_flags;
 mod find;
 mod gzip;
 mod health;
@@ -40,10 +41,12 @@ mod run;
 mod slis;
 mod stats;
 pub mod streams;
+mod switches;
 #[cfg(test)]
 mod tests;
 mod tls;
 pub mod upgrade;
+mod zpages;
 
 use access::{AccessControl, ServerPort};
 pub use access::{Authentication, Authorization};
@@ -53,6 +56,7 @@ use health::SyncLoop;
 use http_metrics::HttpMetrics;
 use route::Route;
 use slis::HealthCounts;
+pub use switches::EndpointSwitches;
 pub use tls::{ServerTls, TlsError, TlsOptions};
 
 /// Streams (commands, attached terminals, forwarded ports) that are open at the same time.
@@ -78,6 +82,8 @@ const LOG_POLL_INTERVAL_DEFAULT: Duration = Duration::from_millis(200);
 pub struct ServerOptions {
     /// `enableDebuggingHandlers`: logs, commands and forwarded ports.
     pub debugging_handlers: bool,
+    /// Endpoints that are switched off one by one.
+    pub switches: EndpointSwitches,
     /// `streamingConnectionIdleTimeout`: a stream on which nothing moves for so long ends.
     pub streaming_idle: Duration,
     /// The event loop isn't well if it did nothing for so long (upstream: twice the sync frequency, at least 5 min).
@@ -93,6 +99,7 @@ impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             debugging_handlers: true,
+            switches: EndpointSwitches::default(),
             streaming_idle: STREAMING_IDLE_DEFAULT,
             sync_loop_silence: SYNC_LOOP_SILENCE_DEFAULT,
             connections_max: CONNECTIONS_MAX,
@@ -103,6 +110,17 @@ impl Default for ServerOptions {
 
 /// The mirrors of static pods as the API server has them, by their names.
 pub type MirrorPods = watch::Receiver<Arc<BTreeMap<PodFullName, Arc<Pod>>>>;
+
+/// What the endpoints about the agent's own process answer from.
+#[derive(Clone)]
+pub struct Diagnostics {
+    /// `/flagz`: the values of flags by their names.
+    pub flags: BTreeMap<String, String>,
+    /// The version of Kubernetes that the node reports, such as `1.36.0`.
+    pub kubernetes_version: String,
+    /// `/debug/flags/v`
+    pub verbosity: Arc<dyn LogVerbosity>,
+}
 
 /// What the endpoints answer from.
 #[derive(Clone)]
@@ -131,6 +149,8 @@ pub struct ServerParts {
     pub stats: StatsPorts,
     /// `/configz`: an object with the configuration under `kubeletconfig`.
     pub configz: Value,
+    /// The agent's own process.
+    pub diagnostics: Diagnostics,
     /// How clients are authenticated.
     pub authentication: Authentication,
     /// What they may do.
@@ -146,6 +166,8 @@ pub struct KubeletServer {
     sync_loop: SyncLoop,
     health_counts: HealthCounts,
     requests: Arc<HttpMetrics>,
+    /// When the process started; when this value was made, if that isn't known.
+    started: Timestamp,
     /// One for each stream.
     streams: Arc<Semaphore>,
     /// One for each log that is shown.
@@ -170,6 +192,7 @@ impl KubeletServer {
         let requests = Arc::<HttpMetrics>::default();
         parts.metrics.add(requests.clone());
         Arc::new(Self {
+            started: parts.process_started_at.unwrap_or_else(|| parts.clock.now()),
             parts,
             stats,
             sync_loop,
@@ -231,16 +254,9 @@ impl KubeletServer {
             permit.keep();
         }
         let path = request.uri().path().to_owned();
-        let Some(route) = Route::of(&path).filter(|route| port.serves(route)) else {
-            return answers::not_found();
-        };
-        if !self.parts.options.debugging_handlers {
-            if route.is_debugging() {
-                return answers::debugging_is_disabled();
-            }
-            if route == Route::Configz {
-                return answers::not_found();
-            }
+        let Some(route) = Route::of(&path) else { return answers::not_found() };
+        if let Some(refused) = switches::refusal(&self.parts.options, &port, &route) {
+            return refused;
         }
         if !route.takes(request.method()) {
             return answers::method_not_allowed(route.methods());
@@ -263,6 +279,9 @@ impl KubeletServer {
             Route::Attach(target) => self.attach(request, target, stop).await,
             Route::PortForward(target) => self.port_forward(request, target, stop).await,
             Route::Run(target) => self.run(request.uri(), target).await,
+            Route::Flagz => self.flagz(request.headers()),
+            Route::Statusz => self.statusz(request.headers()),
+            Route::DebugFlags => self.debug_flags(request).await,
             Route::NotShown => answers::not_found(),
         }
     }

@@ -16,8 +16,8 @@ pub mod webhook;
 
 pub use client::{ClientError, LocalClient};
 pub use kubelet::{
-    Authentication, Authorization, KubeletServer, MirrorPods, ServerOptions, ServerParts, ServerTls,
-    TlsError, TlsOptions,
+    Authentication, Authorization, Diagnostics, EndpointSwitches, KubeletServer, MirrorPods, ServerOptions,
+    ServerParts, ServerTls, TlsError, TlsOptions,
 };
 pub use local::{LocalApi, PluginView, UsagePorts};
 pub use metrics::Metrics;

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod common;
+pub(crate) mod given;
 mod plugin;
 mod webhook_target;
 

@@ -67,11 +67,11 @@ fn run_kubelet(arguments: &[OsString]) -> ExitCode {
         Ok(kubelet::Invocation::Text(text)) => done(output::print(&text)),
         Ok(kubelet::Invocation::Run(start)) => {
             witlet_node::heap::share_one_arena();
-            logging::start(start.log_format, start.verbosity);
+            let filter = logging::start(start.log_format, start.verbosity);
             for warning in &start.warnings {
                 tracing::warn!(warning, "Configuration warning");
             }
-            on_threads(async { done(run::run(start.settings).await) })
+            on_threads(async { done(run::run(start.settings, filter).await) })
         }
         Err(error) => fail(&error, 1),
     }
@@ -80,9 +80,12 @@ fn run_kubelet(arguments: &[OsString]) -> ExitCode {
 async fn dispatch(command: Command) -> ExitCode {
     match command {
         Command::Run(args) => {
-            logging::start(args.log_format, 0);
+            let filter = logging::start(args.log_format, 0);
             match settings::from_args::settings(*args) {
-                Ok(settings) => done(run::run(settings).await),
+                Ok(settings) => {
+                    let flags = cli::given::flags_of_run(std::env::args_os());
+                    done(run::run(settings::Settings { flags, ..settings }, filter).await)
+                }
                 Err(error) => fail(&error, 1),
             }
         }

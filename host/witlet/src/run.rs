@@ -40,9 +40,13 @@ use witlet_ports::{
     AgentView, CgroupDrivers, Cgroups, ClusterObjects, MetricsSource, NoObjects, NoStatuses, NodeAccess,
     NodeSystem, NodeWatch, PodSource, StatusSink,
 };
-use witlet_server::{BindError, LocalApi, Metrics, PluginView, RootOnlySocket, StatsPorts, UsagePorts};
+use witlet_server::{
+    BindError, Diagnostics, LocalApi, Metrics, PluginView, RootOnlySocket, StatsPorts, UsagePorts,
+};
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
 
+use crate::kubelet::KUBERNETES_VERSION;
+use crate::logging::RunningFilter;
 use crate::run::base::{Base, BaseError};
 use crate::run::cluster::{Cluster, ClusterError};
 use crate::run::embedded::{Embedded, EmbeddedError};
@@ -138,7 +142,7 @@ impl PluginView for ShownPlugins {
 }
 
 /// Runs the agent until the process is asked to stop.
-pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
+pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(), RunError> {
     raise_file_limit();
     if let Some(score) = settings.oom_score {
         set_oom_score(score);
@@ -199,7 +203,12 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
             clock: base.clock.clone(),
         });
     let shown = (api.metrics(), probes);
-    let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), shown);
+    let diagnostics = Diagnostics {
+        flags: settings.flags.clone(),
+        kubernetes_version: KUBERNETES_VERSION.trim_start_matches('v').to_owned(),
+        verbosity: Arc::new(filter),
+    };
+    let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), shown, diagnostics);
     tracing::info!(node = %base.name, "Started witlet");
     let state = base.state.clone();
     let sides = Sides { view, api, socket, endpoints, answers, cluster, state, events };
@@ -218,6 +227,7 @@ fn answers(
     cluster: Option<&Cluster>,
     view: Arc<dyn AgentView>,
     (metrics, probes): (Metrics, Arc<dyn MetricsSource>),
+    diagnostics: Diagnostics,
 ) -> Answers {
     let Folders { root, pod_logs, .. } = &settings.folders;
     Answers {
@@ -243,6 +253,7 @@ fn answers(
         probes,
         process_started_at: process_started_at(),
         configz: settings.configz.clone(),
+        diagnostics,
         access: cluster.map(|cluster| cluster.access.clone() as Arc<dyn NodeAccess>),
     }
 }

@@ -17,6 +17,7 @@ use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::allocatable::Reservations;
 use witlet_core::runtime::CgroupDriver;
 use witlet_node::ManifestUrl;
+use witlet_server::EndpointSwitches;
 
 /// Everything that `run` needs to know.
 #[derive(Clone, Debug)]
@@ -61,6 +62,8 @@ pub(crate) struct Settings {
     pub(crate) feature_gates: BTreeMap<String, bool>,
     /// What `/configz` shows.
     pub(crate) configz: Value,
+    /// What `/flagz` shows: the values of flags by their names.
+    pub(crate) flags: BTreeMap<String, String>,
 }
 
 /// The node itself.
@@ -206,6 +209,8 @@ pub(crate) struct ServerSettings {
     pub(crate) authorization: Authorization,
     /// Whether logs, exec, attach, port-forward and run answer.
     pub(crate) debugging: bool,
+    /// Endpoints that are switched off one by one.
+    pub(crate) switches: EndpointSwitches,
     /// Whether TLS 1.2 is refused.
     pub(crate) only_tls13: bool,
     /// A stream on which nothing moves for so long ends.

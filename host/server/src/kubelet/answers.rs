@@ -47,8 +47,9 @@ pub(super) fn method_not_allowed(allowed: &[Method]) -> Response {
     answer
 }
 
-pub(super) fn debugging_is_disabled() -> Response {
-    error(StatusCode::METHOD_NOT_ALLOWED, "Debug endpoints are disabled.")
+/// An endpoint that the operator has switched off.
+pub(super) fn disabled(words: &str) -> Response {
+    error(StatusCode::METHOD_NOT_ALLOWED, words)
 }
 
 pub(super) fn too_many_streams() -> Response {

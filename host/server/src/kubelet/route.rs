@@ -52,8 +52,25 @@ pub enum Route<'a> {
     PortForward(Target<'a>),
     /// A command that is run to its end.
     Run(Target<'a>),
+    /// The flags that the process was started with.
+    Flagz,
+    /// How the process is.
+    Statusz,
+    /// How much the process logs.
+    DebugFlags,
     /// The machine's own logs and the process's profile, which no one is shown.
     NotShown,
+}
+
+/// What an endpoint is under `enableDebuggingHandlers: false`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WithoutDebugging {
+    /// There as ever.
+    Served,
+    /// Unknown.
+    Absent,
+    /// There to say that it is off.
+    Refused,
 }
 
 impl<'a> Route<'a> {
@@ -71,6 +88,9 @@ impl<'a> Route<'a> {
             ["metrics", "slis"] => Self::Slis,
             ["metrics", "resource"] => Self::ResourceMetrics,
             ["stats", "summary"] => Self::StatsSummary,
+            ["flagz"] => Self::Flagz,
+            ["statusz"] => Self::Statusz,
+            ["debug", "flags", "v"] => Self::DebugFlags,
             ["logs", ..] | ["debug", "pprof", ..] => Self::NotShown,
             ["containerLogs", namespace, pod, container] => {
                 Self::ContainerLogs(target(namespace, pod, None, container)?)
@@ -84,34 +104,34 @@ impl<'a> Route<'a> {
         })
     }
 
-    /// Whether it is there for `enableDebuggingHandlers` only.
-    pub(super) fn is_debugging(&self) -> bool {
+    /// What becomes of it where there are no debugging handlers.
+    pub(super) fn without_debugging(&self) -> WithoutDebugging {
         match self {
             Self::Healthz(_)
             | Self::Pods
-            | Self::Configz
             | Self::Metrics
             | Self::ProbeMetrics
             | Self::Slis
             | Self::ResourceMetrics
-            | Self::StatsSummary => false,
+            | Self::StatsSummary => WithoutDebugging::Served,
+            Self::Configz | Self::Flagz | Self::Statusz | Self::DebugFlags => WithoutDebugging::Absent,
             Self::RunningPods
             | Self::ContainerLogs(_)
             | Self::Exec(_)
             | Self::Attach(_)
             | Self::PortForward(_)
             | Self::Run(_)
-            | Self::NotShown => true,
+            | Self::NotShown => WithoutDebugging::Refused,
         }
     }
 
-    /// What it answers to.
+    /// What it answers to; empty if it is every method.
     pub(super) fn methods(&self) -> &'static [Method] {
         match self {
+            Self::Configz | Self::Flagz | Self::Statusz | Self::DebugFlags => &[],
             Self::Healthz(_)
             | Self::Pods
             | Self::RunningPods
-            | Self::Configz
             | Self::Metrics
             | Self::ProbeMetrics
             | Self::ResourceMetrics
@@ -126,7 +146,8 @@ impl<'a> Route<'a> {
     }
 
     pub(super) fn takes(&self, method: &Method) -> bool {
-        self.methods().contains(method)
+        let methods = self.methods();
+        methods.is_empty() || methods.contains(method)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The endpoints on real listeners, over an agent, a runtime and rights that are made of constants.
 
 mod cluster;
+mod diagnostics;
 mod log_table;
 mod metrics;
 mod recorded;

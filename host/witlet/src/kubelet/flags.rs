@@ -1,5 +1,6 @@
 //! The kubelet's command line, read as pflag reads it.
 
+pub(crate) mod shown;
 pub(crate) mod table;
 
 use std::collections::BTreeMap;
@@ -68,6 +69,8 @@ pub(crate) struct Flags {
     pub(crate) fields: BTreeMap<&'static str, Value>,
     /// The newest value of each flag that stands for no field.
     pub(crate) own: BTreeMap<&'static str, Value>,
+    /// The value of every flag that was given, also of those that nothing follows from.
+    pub(crate) given: BTreeMap<&'static str, Value>,
     /// Names of flags that aren't acted on yet and ask for something else than what happens anyway.
     pub(crate) not_yet: Vec<&'static str>,
     /// A sentence for each flag that was given and goes away upstream.
@@ -105,6 +108,7 @@ impl Flags {
         let wrong = |why| FlagError::Value { name: flag.name, value: text.to_owned(), why };
         let value = read(flag.kind, text).map_err(wrong)?;
         self.warn_deprecated(flag.name);
+        join(self.given.entry(flag.name).or_default(), value.clone());
         match flag.target {
             Target::Field(path) => join(self.fields.entry(path).or_default(), value),
             Target::Own(_) => join(self.own.entry(flag.name).or_default(), value),

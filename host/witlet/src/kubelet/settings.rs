@@ -21,6 +21,7 @@ use super::configuration::Configuration;
 use super::configuration::defaults::defaulted;
 use super::effective_config::EffectiveConfig;
 use super::flags::Flags;
+use super::flags::shown::flagz;
 use super::flags::table::Own;
 use crate::cli::API_SOCKET;
 use crate::settings::{
@@ -29,6 +30,7 @@ use crate::settings::{
 };
 
 mod cgroups;
+mod endpoints;
 mod image_gc;
 mod image_verification;
 mod node;
@@ -162,6 +164,7 @@ pub(crate) fn settings(
         oom_score: Some(oom_score(&effective)?),
         feature_gates: effective.feature_gates.clone(),
         configz: json!({ "kubeletconfig": defaulted(&document) }),
+        flags: flagz(flags),
         cluster,
         server,
     })
@@ -400,6 +403,7 @@ fn server(
         token_webhook: in_cluster && authentication.webhook.enabled.unwrap_or(true),
         authorization,
         debugging: effective.enable_debugging_handlers.unwrap_or(true),
+        switches: endpoints::switches(effective),
         only_tls13,
         streaming_idle: effective.streaming_connection_idle_timeout.unwrap_or(STREAMING_IDLE),
     }))

@@ -14,8 +14,8 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_ports::{AgentView, Clock, Containers, LogFiles, MetricsSource, NodeAccess, PodView, Streaming};
 use witlet_server::{
-    Authentication, Authorization, KubeletServer, Metrics, MirrorPods, ServerOptions, ServerParts, ServerTls,
-    StatsPorts, TlsError, TlsOptions,
+    Authentication, Authorization, Diagnostics, EndpointSwitches, KubeletServer, Metrics, MirrorPods,
+    ServerOptions, ServerParts, ServerTls, StatsPorts, TlsError, TlsOptions,
 };
 
 use crate::run::parts::{PartError, Parts};
@@ -68,6 +68,7 @@ pub(crate) struct Answers {
     pub(crate) process_started_at: Option<Timestamp>,
     pub(crate) stats: StatsPorts,
     pub(crate) configz: Value,
+    pub(crate) diagnostics: Diagnostics,
     /// Who says what an identity may do; none where there is no API server.
     pub(crate) access: Option<Arc<dyn NodeAccess>>,
 }
@@ -158,6 +159,7 @@ fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
         process_started_at: answers.process_started_at,
         stats: answers.stats,
         configz: answers.configz,
+        diagnostics: answers.diagnostics,
         authentication: Authentication {
             anonymous: settings.is_some_and(|settings| settings.anonymous),
             tokens,
@@ -169,6 +171,7 @@ fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
         },
         options: ServerOptions {
             debugging_handlers: settings.is_none_or(|settings| settings.debugging),
+            switches: settings.map_or_else(EndpointSwitches::default, |settings| settings.switches),
             streaming_idle: settings.map_or(options.streaming_idle, |settings| settings.streaming_idle),
             ..options
         },

@@ -17,6 +17,7 @@ use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::allocatable::{Enforcement, Reservations};
 use witlet_core::pod::quantity::{self, QuantityError};
 use witlet_node::{ManifestUrl, ManifestUrlError};
+use witlet_server::EndpointSwitches;
 
 use crate::cli::{ClusterArgs, PodArgs, RunArgs};
 use crate::settings::{
@@ -143,6 +144,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
         oom_score: None,
         feature_gates: BTreeMap::new(),
         configz: json!({}),
+        flags: BTreeMap::new(),
     })
 }
 
@@ -252,6 +254,7 @@ fn server(args: &ClusterArgs, cert_dir: &std::path::Path) -> Option<ServerSettin
         token_webhook: args.kubeconfig.is_some(),
         authorization: Authorization::Webhook,
         debugging: true,
+        switches: EndpointSwitches::default(),
         only_tls13: false,
         streaming_idle: STREAMING_IDLE,
     })

@@ -20,8 +20,8 @@ use witlet_core::runtime::{
     SandboxSpec, SandboxState,
 };
 use witlet_ports::{
-    AccessError, AgentStats, AgentView, Clock, Containers, FilesError, Identity, LogFiles, NodeAccess,
-    NodeAction, PodView, RecordedEvent, RuntimeError, StreamOptions, Streaming,
+    AccessError, AgentStats, AgentView, Clock, Containers, FilesError, Identity, LogFiles, LogVerbosity,
+    NodeAccess, NodeAction, PodView, RecordedEvent, RuntimeError, StreamOptions, Streaming, VerbosityError,
 };
 
 /// What all of them share.
@@ -34,6 +34,8 @@ pub(super) struct Cluster {
     pub(super) streaming_url: Mutex<String>,
     /// What the runtime was asked for streams.
     pub(super) asked: Mutex<Vec<String>>,
+    /// How much is logged, once that was set.
+    pub(super) verbosity: Mutex<Option<u32>>,
 }
 
 /// When everything happens.
@@ -90,6 +92,17 @@ impl Cluster {
 impl Clock for Cluster {
     fn now(&self) -> Timestamp {
         now()
+    }
+}
+
+/// Takes any verbosity but 99.
+impl LogVerbosity for Cluster {
+    fn set(&self, verbosity: u32) -> Result<(), VerbosityError> {
+        if verbosity == 99 {
+            return Err(VerbosityError { message: "the log is gone".to_owned() });
+        }
+        *self.verbosity.lock().unwrap() = Some(verbosity);
+        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use super::soon;
 use super::world::{CONNECTIONS_MAX, Ca, SetUp, Who, World};
 
 /// Every path, with a method that it takes, the code for someone who may do everything, and whether `reader` may, too.
-const PATHS: [(&str, &str, u16, bool); 28] = [
+const PATHS: [(&str, &str, u16, bool); 32] = [
     ("GET", "/healthz", 200, true),
     ("GET", "/healthz/ping", 200, true),
     ("GET", "/healthz/log", 200, true),
@@ -30,6 +30,10 @@ const PATHS: [(&str, &str, u16, bool); 28] = [
     ("DELETE", "/metrics/slis", 200, false),
     ("GET", "/metrics/resource", 200, true),
     ("GET", "/stats/summary", 200, true),
+    ("GET", "/flagz", 200, true),
+    ("GET", "/statusz", 200, true),
+    ("PUT", "/debug/flags/v", 400, false),
+    ("GET", "/debug/flags/v", 406, false),
     ("GET", "/logs/", 404, true),
     ("GET", "/containerLogs/default/web/app", 200, false),
     ("POST", "/run/default/web/app?cmd=ls", 200, false),
@@ -136,8 +140,9 @@ async fn without_debugging_handlers_only_reads_of_the_agent_are_left() {
         let debugs =
             ["run", "exec", "attach", "portForward", "containerLogs", "runningpods", "logs", "debug"];
         let expected = match first {
-            // Upstream has it next to those, and no words for its absence.
-            "configz" => 404,
+            // Upstream has these next to those, and no words for their absence.
+            "configz" | "flagz" | "statusz" => 404,
+            _ if path == "/debug/flags/v" => 404,
             first if debugs.contains(&first) => 405,
             _ => open,
         };
@@ -158,6 +163,13 @@ async fn the_plain_listeners_have_only_what_is_theirs() {
             "/healthz/log" | "/healthz/syncloop" => (404, 200),
             "/pods" | "/pods/" | "/stats/summary" => (404, 200),
             "/metrics" | "/metrics/probes" | "/metrics/slis" | "/metrics/resource" => (404, 200),
+            // Upstream's port says of these that they are off.
+            path if ["/runningpods", "/logs", "/containerLogs", "/exec", "/debug/pprof"]
+                .iter()
+                .any(|root| path.starts_with(root)) =>
+            {
+                (404, 405)
+            }
             _ => (404, 404),
         };
         assert_eq!(soon(World::plain(world.healthz, path)).await.code.as_u16(), healthz, "{method} {path}");

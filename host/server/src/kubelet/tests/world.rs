@@ -1,5 +1,6 @@
 //! A server on real listeners, and clients of it.
 
+use std::error::Error;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, Empty};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use rcgen::{
@@ -30,7 +31,8 @@ use witlet_ports::{Clock, MetricsSource};
 
 use super::cluster::{Cluster, now};
 use crate::kubelet::{
-    Authentication, Authorization, KubeletServer, ServerOptions, ServerParts, ServerTls, TlsOptions,
+    Authentication, Authorization, Diagnostics, EndpointSwitches, KubeletServer, ServerOptions, ServerParts,
+    ServerTls, TlsOptions,
 };
 use crate::metrics::Metrics;
 use crate::stats::StatsPorts;
@@ -94,6 +96,7 @@ pub(super) struct SetUp {
     pub(super) always_allow: bool,
     pub(super) no_debugging: bool,
     pub(super) streaming_idle: Option<std::time::Duration>,
+    pub(super) switches: EndpointSwitches,
 }
 
 pub(super) struct World {
@@ -170,6 +173,11 @@ impl World {
                 StatsPorts { view: cluster.clone(), pods: cluster.clone(), ..machine.ports() }
             },
             configz: json!({"kubeletconfig": {"maxPods": 110}}),
+            diagnostics: Diagnostics {
+                flags: [("v".to_owned(), "2".to_owned())].into(),
+                kubernetes_version: "1.36.0".to_owned(),
+                verbosity: cluster.clone(),
+            },
             authentication: Authentication { anonymous: set_up.anonymous, tokens: Some(cluster.clone()) },
             authorization: match set_up.always_allow {
                 true => Authorization::AlwaysAllow,
@@ -177,6 +185,7 @@ impl World {
             },
             options: ServerOptions {
                 debugging_handlers: !set_up.no_debugging,
+                switches: set_up.switches,
                 streaming_idle: set_up.streaming_idle.unwrap_or(defaults.streaming_idle),
                 connections_max: CONNECTIONS_MAX,
                 // Followed logs have more at once, and nothing waits for a poll.
@@ -222,8 +231,16 @@ impl World {
 
     /// One request over TLS with these credentials.
     pub(super) async fn ask(&self, method: Method, path: &str, who: &Who) -> Reply {
+        self.request(request(method, path, &who.token), who).await
+    }
+
+    /// This request, over TLS with these credentials.
+    pub(super) async fn request<B>(&self, request: Request<B>, who: &Who) -> Reply
+    where
+        B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+    {
         let stream = self.tls(who.credentials.as_ref(), "http/1.1").await;
-        answer(send(stream, request(method, path, &who.token)).await).await
+        answer(send(stream, request).await).await
     }
 
     /// As a user who may do everything.
@@ -262,7 +279,7 @@ impl Who {
     }
 }
 
-fn request(method: Method, path: &str, token: &Option<String>) -> Request<Empty<Bytes>> {
+pub(super) fn request(method: Method, path: &str, token: &Option<String>) -> Request<Empty<Bytes>> {
     let mut request = Request::builder().method(method).uri(path).header("host", "node-1:10250");
     if let Some(token) = token {
         request = request.header("authorization", format!("Bearer {token}"));
@@ -271,10 +288,13 @@ fn request(method: Method, path: &str, token: &Option<String>) -> Request<Empty<
 }
 
 /// Sends it over a connection of its own.
-pub(super) async fn send(
+pub(super) async fn send<B>(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    request: Request<Empty<Bytes>>,
-) -> Response<Incoming> {
+    request: Request<B>,
+) -> Response<Incoming>
+where
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+{
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
     let mut driver = JoinSet::new();
     driver.spawn(async move {

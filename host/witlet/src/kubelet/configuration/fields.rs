@@ -205,7 +205,7 @@ pub(crate) const FIELDS: &[Field] = &[
     fixed("crashLoopBackOff.maxContainerRestartPeriod", Kind::Duration, &["\"5m\""]),
     fixed("reservedMemory", Kind::Maps(RESERVATION), &[]),
     fixed("enableProfilingHandler", Kind::Bool, &["false"]),
-    fixed("enableDebugFlagsHandler", Kind::Bool, &["false"]),
+    acts("enableDebugFlagsHandler", Kind::Bool),
     acts("seccompDefault", Kind::Bool),
     acts("memoryThrottlingFactor", Kind::Float),
     acts("memoryReservationPolicy", Kind::Text),

@@ -8,6 +8,7 @@ use witlet_core::container::spec::SwapBehavior;
 use witlet_core::eviction::Threshold;
 use witlet_core::node::allocatable::Enforcement;
 use witlet_core::node::tunables::TunablePolicy;
+use witlet_server::EndpointSwitches;
 
 use super::node::may_be_set;
 use super::*;
@@ -222,6 +223,7 @@ fn what_pods_get_is_taken() {
 fn endpoints_are_as_they_are_asked_for() {
     let settings = good(
         "address: 127.0.0.1\nport: 1250\nhealthzPort: 0\nenableDebuggingHandlers: false\n\
+         enableDebugFlagsHandler: false\nfeatureGates: {ComponentStatusz: false}\n\
          authentication: {anonymous: {enabled: true}, webhook: {enabled: false}, x509: {clientCAFile: /ca.crt}}\n\
          authorization: {mode: AlwaysAllow}\ntlsCertFile: /a.crt\ntlsPrivateKeyFile: a.key\n\
          tlsMinVersion: VersionTLS13\nstreamingConnectionIdleTimeout: 1m\nreadOnlyPort: 1255",
@@ -236,6 +238,7 @@ fn endpoints_are_as_they_are_asked_for() {
         token_webhook: false,
         authorization: Authorization::AlwaysAllow,
         debugging: false,
+        switches: EndpointSwitches { statusz: false, debug_flags: false, ..EndpointSwitches::default() },
         only_tls13: true,
         streaming_idle: Duration::from_secs(60),
     };

@@ -1,0 +1,54 @@
+//! Endpoints that are switched off, and what they answer.
+
+use axum::response::Response;
+
+use super::access::ServerPort;
+use super::route::{Route, WithoutDebugging};
+use super::{ServerOptions, answers};
+
+#[cfg(test)]
+mod tests;
+
+/// Endpoints that an operator switches off one by one; by default none is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndpointSwitches {
+    /// Feature gate `ComponentFlagz`: `/flagz`.
+    pub flagz: bool,
+    /// Feature gate `ComponentStatusz`: `/statusz`.
+    pub statusz: bool,
+    /// `enableDebugFlagsHandler`: `/debug/flags/v`.
+    pub debug_flags: bool,
+}
+
+impl Default for EndpointSwitches {
+    fn default() -> Self {
+        Self { flagz: true, statusz: true, debug_flags: true }
+    }
+}
+
+/// The answer of an endpoint that this port doesn't have, or that is off; none if it is served.
+pub(super) fn refusal(options: &ServerOptions, port: &ServerPort, route: &Route<'_>) -> Option<Response> {
+    let without_debugging = match port {
+        // Upstream's plain port has no debugging handlers, whatever the configuration says.
+        ServerPort::ReadOnly => true,
+        ServerPort::Healthz if !port.serves(route) => return Some(answers::not_found()),
+        ServerPort::Guarded(_) | ServerPort::Healthz => !options.debugging_handlers,
+    };
+    if without_debugging {
+        match route.without_debugging() {
+            WithoutDebugging::Refused => return Some(answers::disabled("Debug endpoints are disabled.")),
+            WithoutDebugging::Absent => return Some(answers::not_found()),
+            WithoutDebugging::Served => {}
+        }
+    }
+    if !port.serves(route) {
+        return Some(answers::not_found());
+    }
+    let switches = &options.switches;
+    match route {
+        Route::Flagz if !switches.flagz => Some(answers::not_found()),
+        Route::Statusz if !switches.statusz => Some(answers::not_found()),
+        Route::DebugFlags if !switches.debug_flags => Some(answers::disabled("flags endpoint is disabled.")),
+        _ => None,
+    }
+}

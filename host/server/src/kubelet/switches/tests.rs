@@ -1,0 +1,47 @@
+//! What each endpoint answers on each port with each switch.
+
+use super::super::access::Certificate;
+use super::*;
+
+/// A path, and the codes that it is refused with: on the guarded port, there without debugging handlers, on the read-only port, on
+/// that of health, and with all single switches off. 0 is none.
+const REFUSALS: &[(&str, [u16; 5])] = &[
+    ("/healthz", [0, 0, 0, 0, 0]),
+    ("/pods", [0, 0, 0, 404, 0]),
+    ("/metrics", [0, 0, 0, 404, 0]),
+    ("/stats/summary", [0, 0, 0, 404, 0]),
+    ("/configz", [0, 404, 404, 404, 0]),
+    ("/flagz", [0, 404, 404, 404, 404]),
+    ("/statusz", [0, 404, 404, 404, 404]),
+    ("/debug/flags/v", [0, 404, 404, 404, 405]),
+    ("/runningpods/", [0, 405, 405, 404, 0]),
+    ("/containerLogs/ns/web/app", [0, 405, 405, 404, 0]),
+    ("/exec/ns/web/app", [0, 405, 405, 404, 0]),
+    ("/run/ns/web/app", [0, 405, 405, 404, 0]),
+    ("/logs/", [0, 405, 405, 404, 0]),
+    ("/debug/pprof/", [0, 405, 405, 404, 0]),
+];
+
+#[test]
+fn each_port_and_switch_has_its_endpoints() {
+    let guarded = ServerPort::Guarded(Certificate::None);
+    let on = ServerOptions::default();
+    let no_debugging = ServerOptions { debugging_handlers: false, ..on.clone() };
+    let off = ServerOptions {
+        switches: EndpointSwitches { flagz: false, statusz: false, debug_flags: false },
+        ..on.clone()
+    };
+    for (path, expected) in REFUSALS {
+        let route = Route::of(path).unwrap();
+        let code =
+            |options, port| refusal(options, port, &route).map_or(0, |answer| answer.status().as_u16());
+        let found = [
+            code(&on, &guarded),
+            code(&no_debugging, &guarded),
+            code(&on, &ServerPort::ReadOnly),
+            code(&on, &ServerPort::Healthz),
+            code(&off, &guarded),
+        ];
+        assert_eq!(found, *expected, "{path}");
+    }
+}
