@@ -10,6 +10,7 @@ use crate::runtime::ContainerRunState;
 
 mod entry;
 mod lines;
+pub mod node_query;
 mod reading;
 mod request;
 mod which;

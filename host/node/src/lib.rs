@@ -26,6 +26,7 @@ mod regular;
 mod state_store;
 mod subordinate_ids;
 mod swap;
+mod system_logs;
 mod tree;
 mod volumes;
 
@@ -57,6 +58,7 @@ pub use pull_records::FilePullRecords;
 pub use state_store::{FileStateStore, STATE_BYTES_MAX};
 pub use subordinate_ids::{SubordinateIdsError, subordinate_ids};
 pub use swap::has_swap;
+pub use system_logs::NodeSystemLogs;
 pub use volumes::{NodeVolumes, selinux_is_on};
 
 use std::io;

@@ -29,6 +29,7 @@ mod sources;
 mod stats;
 mod statuses;
 mod streaming;
+mod system_logs;
 mod view;
 mod volumes;
 
@@ -64,6 +65,7 @@ pub use stats::{
 };
 pub use statuses::{NoStatuses, PodReport, StatusSink};
 pub use streaming::{StreamOptions, Streaming};
+pub use system_logs::{JournalOutput, Links, SystemLog, SystemLogEntry, SystemLogs};
 pub use view::{
     ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, ImageRemovals, ProbeCounts, ProbeTotals,
     RecordedEvent,

@@ -17,7 +17,9 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use witlet_core::pod::PodFullName;
-use witlet_ports::{AgentView, Clock, Containers, LogFiles, LogVerbosity, MetricsSource, PodView, Streaming};
+use witlet_ports::{
+    AgentView, Clock, Containers, LogFiles, LogVerbosity, MetricsSource, PodView, Streaming, SystemLogs,
+};
 
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
@@ -42,6 +44,7 @@ mod slis;
 mod stats;
 pub mod streams;
 mod switches;
+mod system_logs;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -64,6 +67,9 @@ const STREAMS_MAX: usize = 512;
 
 /// Logs that are shown at the same time. Apart from the streams, so that many followed logs keep no client from a command.
 const LOGS_MAX: usize = 512;
+
+/// Queries of the machine's logs that are answered at the same time, each of which may run `journalctl`.
+const QUERIES_MAX: usize = 8;
 
 /// Upstream's `streamingConnectionIdleTimeout`.
 const STREAMING_IDLE_DEFAULT: Duration = Duration::from_hours(4);
@@ -120,6 +126,8 @@ pub struct Diagnostics {
     pub kubernetes_version: String,
     /// `/debug/flags/v`
     pub verbosity: Arc<dyn LogVerbosity>,
+    /// `/logs/`
+    pub system_logs: Arc<dyn SystemLogs>,
 }
 
 /// What the endpoints answer from.
@@ -172,6 +180,8 @@ pub struct KubeletServer {
     streams: Arc<Semaphore>,
     /// One for each log that is shown.
     logs: Arc<Semaphore>,
+    /// One for each query of the machine's logs.
+    queries: Arc<Semaphore>,
     access: AccessControl,
     gzip: Gzip,
     /// What outlives the request that began it: streams, and connections to the runtime.
@@ -200,6 +210,7 @@ impl KubeletServer {
             requests,
             streams: Arc::new(streams),
             logs: Arc::new(logs),
+            queries: Arc::new(Semaphore::new(QUERIES_MAX)),
             access,
             gzip: Gzip::default(),
             tasks: TaskTracker::new(),
@@ -282,6 +293,7 @@ impl KubeletServer {
             Route::Flagz => self.flagz(request.headers()),
             Route::Statusz => self.statusz(request.headers()),
             Route::DebugFlags => self.debug_flags(request).await,
+            Route::Logs(path) => self.system_logs(request.uri(), path, request.headers(), stop).await,
             Route::NotShown => answers::not_found(),
         }
     }

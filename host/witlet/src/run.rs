@@ -13,7 +13,7 @@ mod reporting;
 mod runtime_facts;
 pub(crate) mod signals;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit};
@@ -32,8 +32,9 @@ use witlet_egress::HttpHooks;
 use witlet_node::{
     CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, HttpSource,
     KernelMemoryNotifier, MachineSystem, NodeContainerFiles, NodeContainerLogs, NodeCredentials,
-    NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, ProcessMetrics,
-    PullSecrets, SubordinateIdsError, SystemMeter, SystemdCgroups, process_started_at, subordinate_ids,
+    NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeSystemLogs, NodeVolumes, PodsCgroup,
+    ProcessMetrics, PullSecrets, SubordinateIdsError, SystemMeter, SystemdCgroups, process_started_at,
+    subordinate_ids,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
@@ -57,6 +58,9 @@ use crate::run::parts::{PartError, Parts};
 use crate::run::reported_state::ReportedState;
 use crate::run::reporting::{PluginProblems, Reporting};
 use crate::settings::{Folders, Manifests, Settings};
+
+/// The folder of the machine's logs.
+const SYSTEM_LOGS: &str = "/var/log";
 
 /// Where the kernel takes a process's out-of-memory score.
 const OOM_SCORE_FILE: &str = "/proc/self/oom_score_adj";
@@ -207,6 +211,7 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
         flags: settings.flags.clone(),
         kubernetes_version: KUBERNETES_VERSION.trim_start_matches('v').to_owned(),
         verbosity: Arc::new(filter),
+        system_logs: Arc::new(NodeSystemLogs::new(Path::new(SYSTEM_LOGS))),
     };
     let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), shown, diagnostics);
     tracing::info!(node = %base.name, "Started witlet");
@@ -470,7 +475,7 @@ fn set_oom_score(score: i32) {
 
 /// Volumes lie there, and containers see each other's mounts in them only where it is shared. Who may not mount has no pods
 /// that ask for it.
-fn share_folder(root: &std::path::Path) {
+fn share_folder(root: &Path) {
     if let Err(error) = witlet_node::make_shared(root) {
         let root = root.display();
         tracing::warn!(%error, %root, "Failed to make the root folder a shared mount; pods have no mount propagation");
@@ -486,7 +491,7 @@ fn raise_file_limit() {
 }
 
 /// Makes a folder that only its owner can enter, unless it is there.
-fn create_folder(path: &std::path::Path) -> Result<(), RunError> {
+fn create_folder(path: &Path) -> Result<(), RunError> {
     use std::os::unix::fs::DirBuilderExt;
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|cause| RunError::Folder { path: path.to_owned(), cause })

@@ -65,7 +65,7 @@ impl<'a> LogEntry<'a> {
 
 /// Whether a time has the one form that upstream reads, Go's `RFC3339Nano`. The parser takes more of ISO 8601, which couldn't be shown
 /// in that form.
-fn is_rfc3339(stamp: &str) -> bool {
+pub(super) fn is_rfc3339(stamp: &str) -> bool {
     const CLOCK: &[u8] = b"0000-00-00T00:00:00";
     let fits = |text: &[u8], form: &[u8]| {
         text.len() == form.len()

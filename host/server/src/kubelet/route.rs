@@ -58,7 +58,9 @@ pub enum Route<'a> {
     Statusz,
     /// How much the process logs.
     DebugFlags,
-    /// The machine's own logs and the process's profile, which no one is shown.
+    /// The machine's own logs, at this path below the endpoint's; it begins with a slash or is empty.
+    Logs(&'a str),
+    /// The process's profile, which no one is shown.
     NotShown,
 }
 
@@ -91,7 +93,8 @@ impl<'a> Route<'a> {
             ["flagz"] => Self::Flagz,
             ["statusz"] => Self::Statusz,
             ["debug", "flags", "v"] => Self::DebugFlags,
-            ["logs", ..] | ["debug", "pprof", ..] => Self::NotShown,
+            ["logs", ..] => Self::Logs(path.strip_prefix("/logs")?),
+            ["debug", "pprof", ..] => Self::NotShown,
             ["containerLogs", namespace, pod, container] => {
                 Self::ContainerLogs(target(namespace, pod, None, container)?)
             }
@@ -121,6 +124,7 @@ impl<'a> Route<'a> {
             | Self::Attach(_)
             | Self::PortForward(_)
             | Self::Run(_)
+            | Self::Logs(_)
             | Self::NotShown => WithoutDebugging::Refused,
         }
     }
@@ -136,6 +140,7 @@ impl<'a> Route<'a> {
             | Self::ProbeMetrics
             | Self::ResourceMetrics
             | Self::ContainerLogs(_)
+            | Self::Logs(_)
             | Self::NotShown => READS,
             Self::StatsSummary | Self::Exec(_) | Self::Attach(_) | Self::PortForward(_) => {
                 &[Method::GET, Method::POST]

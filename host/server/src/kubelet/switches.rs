@@ -9,7 +9,7 @@ use super::{ServerOptions, answers};
 #[cfg(test)]
 mod tests;
 
-/// Endpoints that an operator switches off one by one; by default none is.
+/// Endpoints that an operator switches on and off one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointSwitches {
     /// Feature gate `ComponentFlagz`: `/flagz`.
@@ -18,11 +18,15 @@ pub struct EndpointSwitches {
     pub statusz: bool,
     /// `enableDebugFlagsHandler`: `/debug/flags/v`.
     pub debug_flags: bool,
+    /// `enableSystemLogHandler`: `/logs/`.
+    pub system_logs: bool,
+    /// `enableSystemLogQuery`: queries of `/logs/`; off by default.
+    pub system_log_query: bool,
 }
 
 impl Default for EndpointSwitches {
     fn default() -> Self {
-        Self { flagz: true, statusz: true, debug_flags: true }
+        Self { flagz: true, statusz: true, debug_flags: true, system_logs: true, system_log_query: false }
     }
 }
 
@@ -49,6 +53,7 @@ pub(super) fn refusal(options: &ServerOptions, port: &ServerPort, route: &Route<
         Route::Flagz if !switches.flagz => Some(answers::not_found()),
         Route::Statusz if !switches.statusz => Some(answers::not_found()),
         Route::DebugFlags if !switches.debug_flags => Some(answers::disabled("flags endpoint is disabled.")),
+        Route::Logs(_) if !switches.system_logs => Some(answers::disabled("logs endpoint is disabled.")),
         _ => None,
     }
 }

@@ -7,6 +7,7 @@ mod metrics;
 mod recorded;
 mod refusals;
 mod streaming;
+mod system_logs;
 pub(super) mod world;
 
 use std::time::Duration;

@@ -55,6 +55,8 @@ pub(crate) struct EffectiveConfig {
     pub(crate) event_burst: Option<i64>,
     pub(crate) enable_debugging_handlers: Option<bool>,
     pub(crate) enable_debug_flags_handler: Option<bool>,
+    pub(crate) enable_system_log_handler: Option<bool>,
+    pub(crate) enable_system_log_query: bool,
     pub(crate) healthz_port: Option<i64>,
     #[serde(deserialize_with = "text")]
     pub(crate) healthz_bind_address: Option<String>,

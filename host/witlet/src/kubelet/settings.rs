@@ -403,7 +403,7 @@ fn server(
         token_webhook: in_cluster && authentication.webhook.enabled.unwrap_or(true),
         authorization,
         debugging: effective.enable_debugging_handlers.unwrap_or(true),
-        switches: endpoints::switches(effective),
+        switches: endpoints::switches(effective)?,
         only_tls13,
         streaming_idle: effective.streaming_connection_idle_timeout.unwrap_or(STREAMING_IDLE),
     }))

@@ -4,6 +4,7 @@
 
 mod cases;
 mod kubectl;
+mod unused;
 mod world;
 
 use std::process::ExitCode;

@@ -21,11 +21,12 @@ use witlet_cri::{CriClient, CriOptions};
 use witlet_harness::{BUSYBOX_IMAGE, TestClock};
 use witlet_ports::{AgentStats, AgentView, Clock, FilesError, LogFiles, RecordedEvent, Runtime};
 use witlet_server::{
-    Authentication, Authorization, KubeletServer, LocalApi, PluginView, ServerOptions, ServerParts,
-    ServerTls, TlsOptions,
+    Authentication, Authorization, Diagnostics, KubeletServer, LocalApi, PluginView, ServerOptions,
+    ServerParts, ServerTls, StatsPorts, TlsOptions,
 };
 
 use crate::Outcome;
+use crate::unused::Unused;
 
 /// A future of a case.
 pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
@@ -128,11 +129,28 @@ impl World {
             mirrors: None,
             pods: runtime.view.clone(),
             containers: runtime.containers.clone(),
-            streaming: Arc::new(client),
+            streaming: Arc::new(client.clone()),
             logs: Arc::new(Logs),
             clock: Arc::new(TestClock),
             metrics: LocalApi::new(view.clone(), view.clone()).metrics(),
+            stats: StatsPorts {
+                view: view.clone(),
+                pods: runtime.view.clone(),
+                runtime: Arc::new(client.clone()),
+                images: Arc::new(client),
+                kernel: Arc::new(Unused),
+                storage: Arc::new(Unused),
+                clock: Arc::new(TestClock),
+                node_name: "node-1".to_owned(),
+                root: folder.clone(),
+            },
             configz: json!({}),
+            diagnostics: Diagnostics {
+                flags: BTreeMap::new(),
+                kubernetes_version: "1.36.0".to_owned(),
+                verbosity: Arc::new(Unused),
+                system_logs: Arc::new(Unused),
+            },
             // The API server shows its certificate; no other client gets in.
             authentication: Authentication::default(),
             authorization: Authorization::AlwaysAllow,

@@ -18,7 +18,7 @@ const REFUSALS: &[(&str, [u16; 5])] = &[
     ("/containerLogs/ns/web/app", [0, 405, 405, 404, 0]),
     ("/exec/ns/web/app", [0, 405, 405, 404, 0]),
     ("/run/ns/web/app", [0, 405, 405, 404, 0]),
-    ("/logs/", [0, 405, 405, 404, 0]),
+    ("/logs/", [0, 405, 405, 404, 405]),
     ("/debug/pprof/", [0, 405, 405, 404, 0]),
 ];
 
@@ -28,7 +28,13 @@ fn each_port_and_switch_has_its_endpoints() {
     let on = ServerOptions::default();
     let no_debugging = ServerOptions { debugging_handlers: false, ..on.clone() };
     let off = ServerOptions {
-        switches: EndpointSwitches { flagz: false, statusz: false, debug_flags: false },
+        switches: EndpointSwitches {
+            flagz: false,
+            statusz: false,
+            debug_flags: false,
+            system_logs: false,
+            system_log_query: true,
+        },
         ..on.clone()
     };
     for (path, expected) in REFUSALS {

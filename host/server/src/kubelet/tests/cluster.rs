@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,7 +14,8 @@ use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting,
     ContainerStatus, Node, Pod, PodSpec, PodStatus,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::sync::{mpsc, oneshot, watch};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{
     ContainerId, ContainerRunState, ContainerSpec, ExecOutput, LinuxResources, ListedContainer,
@@ -20,8 +23,9 @@ use witlet_core::runtime::{
     SandboxSpec, SandboxState,
 };
 use witlet_ports::{
-    AccessError, AgentStats, AgentView, Clock, Containers, FilesError, Identity, LogFiles, LogVerbosity,
-    NodeAccess, NodeAction, PodView, RecordedEvent, RuntimeError, StreamOptions, Streaming, VerbosityError,
+    AccessError, AgentStats, AgentView, Clock, Containers, FilesError, Identity, JournalOutput, Links,
+    LogFiles, LogVerbosity, NodeAccess, NodeAction, PodView, RecordedEvent, RuntimeError, StreamOptions,
+    Streaming, SystemLog, SystemLogEntry, SystemLogs, VerbosityError,
 };
 
 /// What all of them share.
@@ -36,6 +40,10 @@ pub(super) struct Cluster {
     pub(super) asked: Mutex<Vec<String>>,
     /// How much is logged, once that was set.
     pub(super) verbosity: Mutex<Option<u32>>,
+    /// Where the machine's logs are.
+    pub(super) log_folder: Mutex<PathBuf>,
+    /// A message when the output of a `journalctl` is dropped that goes on for ever.
+    pub(super) journal_ended: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 /// When everything happens.
@@ -103,6 +111,50 @@ impl LogVerbosity for Cluster {
         }
         *self.verbosity.lock().unwrap() = Some(verbosity);
         Ok(())
+    }
+}
+
+/// A journal that shows its arguments, and has an endless log of the service `endless`.
+#[async_trait]
+impl SystemLogs for Cluster {
+    async fn open(&self, path: &Path, _: Links) -> Result<SystemLog, FilesError> {
+        let path = self.log_folder.lock().unwrap().join(path);
+        let failed = |cause| FilesError { action: "open", path: path.clone(), cause };
+        if !path.is_dir() {
+            return File::open(&path).map(SystemLog::File).map_err(failed);
+        }
+        let entries = std::fs::read_dir(&path).map_err(failed)?.map(|entry| {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            SystemLogEntry { name, is_folder: entry.path().is_dir() }
+        });
+        Ok(SystemLog::Folder { entries: entries.collect(), is_cut: false })
+    }
+
+    fn journal(&self, arguments: &[String]) -> Result<JournalOutput, FilesError> {
+        if arguments == ["--field", "_SYSTEMD_UNIT"] {
+            return Ok(Box::pin(&b"kubelet.service\nendless.service\n"[..]));
+        }
+        if arguments.iter().any(|argument| argument == "--unit=endless") {
+            return Ok(Box::pin(Endless { _ended: self.journal_ended.lock().unwrap().take() }));
+        }
+        Ok(Box::pin(std::io::Cursor::new(format!("{}\n", arguments.join(",")).into_bytes())))
+    }
+}
+
+/// Output without an end. Its sender is dropped with it.
+struct Endless {
+    _ended: Option<oneshot::Sender<()>>,
+}
+
+impl AsyncRead for Endless {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        buffer.put_slice(b"a line\n");
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -60,10 +60,18 @@ async fn pages_show_the_process_to_every_method() {
 
 #[tokio::test]
 async fn what_is_switched_off_says_so_or_is_not_there() {
-    let switches = EndpointSwitches { flagz: false, statusz: false, debug_flags: false };
+    let switches = EndpointSwitches {
+        flagz: false,
+        statusz: false,
+        debug_flags: false,
+        system_logs: false,
+        system_log_query: true,
+    };
     let world = World::new(SetUp { switches, ..SetUp::default() }).await;
     assert_eq!(set_verbosity(&world, "6").await, (405, "flags endpoint is disabled.\n".to_owned()));
     assert_eq!(verbosity(&world.cluster), None);
+    let logs = soon(world.get("/logs/syslog?query=kubelet")).await;
+    assert_eq!((logs.code.as_u16(), &*logs.body), (405, "logs endpoint is disabled.\n"));
     for path in ["/flagz", "/statusz"] {
         assert_eq!(soon(world.get(path)).await.code.as_u16(), 404, "{path}");
     }

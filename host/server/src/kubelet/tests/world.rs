@@ -157,6 +157,7 @@ impl World {
         let chain = CertificateDer::pem_file_iter(folder.path().join("pki/kubelet.crt")).unwrap();
         roots.add(chain.map(Result::unwrap).last().unwrap()).unwrap();
         let defaults = ServerOptions::default();
+        *cluster.log_folder.lock().unwrap() = folder.path().join("log");
         let parts = ServerParts {
             view: cluster.clone(),
             mirrors: Some(cluster.mirrors.subscribe()),
@@ -177,6 +178,7 @@ impl World {
                 flags: [("v".to_owned(), "2".to_owned())].into(),
                 kubernetes_version: "1.36.0".to_owned(),
                 verbosity: cluster.clone(),
+                system_logs: cluster.clone(),
             },
             authentication: Authentication { anonymous: set_up.anonymous, tokens: Some(cluster.clone()) },
             authorization: match set_up.always_allow {

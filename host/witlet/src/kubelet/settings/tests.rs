@@ -245,6 +245,12 @@ fn endpoints_are_as_they_are_asked_for() {
     assert_eq!((settings.server, settings.healthz), (Some(expected), None));
     assert_eq!(settings.read_only.expect("it is on").to_string(), "127.0.0.1:1255");
     assert_eq!(good("enableServer: false", "").server, None);
+    let query = "enableSystemLogQuery: true";
+    assert!(good(query, "").server.expect("it is on").switches.system_log_query);
+    let refused =
+        read(&format!("{query}\nenableSystemLogHandler: false"), "").expect_err("upstream refuses it");
+    let words = "invalid configuration: enableSystemLogHandler is required for enableSystemLogQuery";
+    assert_eq!(refused.to_string(), words);
 }
 
 #[test]
