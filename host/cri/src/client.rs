@@ -25,6 +25,7 @@ use crate::endpoint::{Endpoint, EndpointError};
 use crate::lists::{Entries, LastList};
 use crate::operations::RuntimeOperations;
 
+mod checkpoints;
 mod image_store;
 mod stats;
 mod streams;

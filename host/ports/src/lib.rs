@@ -7,6 +7,7 @@
 mod access;
 mod admission;
 mod cgroups;
+mod checkpoints;
 mod clock;
 mod components;
 mod credentials;
@@ -36,6 +37,7 @@ mod volumes;
 pub use access::{AccessError, Identity, NodeAccess, NodeAction};
 pub use admission::Admission;
 pub use cgroups::{CgroupDrivers, CgroupError, Cgroups};
+pub use checkpoints::Checkpoints;
 pub use clock::{Clock, Jitter};
 pub use components::{
     ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use witlet_core::pod::PodFullName;
 use witlet_ports::{
-    AgentView, Clock, Containers, LogFiles, LogVerbosity, MetricsSource, PodView, Streaming, SystemLogs,
+    AgentView, Checkpoints, Clock, Containers, LogFiles, LogVerbosity, MetricsSource, PodView, Streaming,
+    SystemLogs,
 };
 
 use crate::metrics::Metrics;
@@ -27,6 +29,7 @@ use crate::stats::{StatsPorts, StatsProvider};
 
 mod access;
 mod answers;
+mod checkpoint;
 pub(crate) mod connection_limit;
 pub(crate) mod connections;
 mod debug_flags;
@@ -37,6 +40,7 @@ mod http_metrics;
 mod log_limit;
 mod log_reader;
 mod logs;
+mod profiles;
 pub(crate) mod query;
 pub mod route;
 mod run;
@@ -70,6 +74,9 @@ const LOGS_MAX: usize = 512;
 
 /// Queries of the machine's logs that are answered at the same time, each of which may run `journalctl`.
 const QUERIES_MAX: usize = 8;
+
+/// Containers that are saved at the same time; further ones wait.
+const CHECKPOINTS_MAX: usize = 4;
 
 /// Upstream's `streamingConnectionIdleTimeout`.
 const STREAMING_IDLE_DEFAULT: Duration = Duration::from_hours(4);
@@ -128,6 +135,10 @@ pub struct Diagnostics {
     pub verbosity: Arc<dyn LogVerbosity>,
     /// `/logs/`
     pub system_logs: Arc<dyn SystemLogs>,
+    /// `/checkpoint/`
+    pub checkpoints: Arc<dyn Checkpoints>,
+    /// Where archives of containers go; it is made when it is needed.
+    pub checkpoint_folder: PathBuf,
 }
 
 /// What the endpoints answer from.
@@ -182,6 +193,8 @@ pub struct KubeletServer {
     logs: Arc<Semaphore>,
     /// One for each query of the machine's logs.
     queries: Arc<Semaphore>,
+    /// One for each container that is being saved.
+    checkpoints: Semaphore,
     access: AccessControl,
     gzip: Gzip,
     /// What outlives the request that began it: streams, and connections to the runtime.
@@ -211,6 +224,7 @@ impl KubeletServer {
             streams: Arc::new(streams),
             logs: Arc::new(logs),
             queries: Arc::new(Semaphore::new(QUERIES_MAX)),
+            checkpoints: Semaphore::new(CHECKPOINTS_MAX),
             access,
             gzip: Gzip::default(),
             tasks: TaskTracker::new(),
@@ -294,7 +308,8 @@ impl KubeletServer {
             Route::Statusz => self.statusz(request.headers()),
             Route::DebugFlags => self.debug_flags(request).await,
             Route::Logs(path) => self.system_logs(request.uri(), path, request.headers(), stop).await,
-            Route::NotShown => answers::not_found(),
+            Route::Profiles(path) => profiles::answer(path),
+            Route::Checkpoint(target) => self.checkpoint(request.uri(), target).await,
         }
     }
 }

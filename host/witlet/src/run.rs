@@ -32,9 +32,8 @@ use witlet_egress::HttpHooks;
 use witlet_node::{
     CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, HttpSource,
     KernelMemoryNotifier, MachineSystem, NodeContainerFiles, NodeContainerLogs, NodeCredentials,
-    NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeSystemLogs, NodeVolumes, PodsCgroup,
-    ProcessMetrics, PullSecrets, SubordinateIdsError, SystemMeter, SystemdCgroups, process_started_at,
-    subordinate_ids,
+    NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, ProcessMetrics,
+    PullSecrets, SubordinateIdsError, SystemMeter, SystemdCgroups, process_started_at, subordinate_ids,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
@@ -46,21 +45,17 @@ use witlet_server::{
 };
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
 
-use crate::kubelet::KUBERNETES_VERSION;
 use crate::logging::RunningFilter;
 use crate::run::base::{Base, BaseError};
 use crate::run::cluster::{Cluster, ClusterError};
 use crate::run::embedded::{Embedded, EmbeddedError};
-use crate::run::endpoints::{Answers, Endpoints, EndpointsError};
+use crate::run::endpoints::{Answers, Endpoints, EndpointsError, diagnostics};
 use crate::run::lock::{LockError, RootLock};
 use crate::run::own_files::{OwnFiles, OwnFilesError};
 use crate::run::parts::{PartError, Parts};
 use crate::run::reported_state::ReportedState;
 use crate::run::reporting::{PluginProblems, Reporting};
 use crate::settings::{Folders, Manifests, Settings};
-
-/// The folder of the machine's logs.
-const SYSTEM_LOGS: &str = "/var/log";
 
 /// Where the kernel takes a process's out-of-memory score.
 const OOM_SCORE_FILE: &str = "/proc/self/oom_score_adj";
@@ -206,14 +201,8 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
             reservations: settings.node.reserved.clone(),
             clock: base.clock.clone(),
         });
-    let shown = (api.metrics(), probes);
-    let diagnostics = Diagnostics {
-        flags: settings.flags.clone(),
-        kubernetes_version: KUBERNETES_VERSION.trim_start_matches('v').to_owned(),
-        verbosity: Arc::new(filter),
-        system_logs: Arc::new(NodeSystemLogs::new(Path::new(SYSTEM_LOGS))),
-    };
-    let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), shown, diagnostics);
+    let shown = (api.metrics(), probes, diagnostics(&settings, &base, filter));
+    let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), shown);
     tracing::info!(node = %base.name, "Started witlet");
     let state = base.state.clone();
     let sides = Sides { view, api, socket, endpoints, answers, cluster, state, events };
@@ -231,8 +220,7 @@ fn answers(
     base: &Base,
     cluster: Option<&Cluster>,
     view: Arc<dyn AgentView>,
-    (metrics, probes): (Metrics, Arc<dyn MetricsSource>),
-    diagnostics: Diagnostics,
+    (metrics, probes, diagnostics): (Metrics, Arc<dyn MetricsSource>, Diagnostics),
 ) -> Answers {
     let Folders { root, pod_logs, .. } = &settings.folders;
     Answers {

@@ -74,6 +74,7 @@ struct Scripted {
     exec_begun: Arc<Notify>,
     exec_cancelled: Arc<Notify>,
     last_update: Arc<Mutex<Option<cri::UpdateContainerResourcesRequest>>>,
+    last_checkpoint: Arc<Mutex<Option<cri::CheckpointContainerRequest>>>,
     last_deadline: Arc<Mutex<Option<String>>>,
 }
 
@@ -94,6 +95,7 @@ impl Server {
             exec_begun: Arc::new(Notify::new()),
             exec_cancelled: Arc::new(Notify::new()),
             last_update: Arc::default(),
+            last_checkpoint: Arc::default(),
             last_deadline: Arc::default(),
         };
         // The limit is the client's to hold: the server sends what it is asked to.
@@ -140,6 +142,10 @@ impl Server {
     /// Reported when no one waits for the command `hang` any more.
     pub(crate) fn exec_cancelled(&self) -> Arc<Notify> {
         self.scripted.exec_cancelled.clone()
+    }
+
+    pub(crate) fn last_checkpoint(&self) -> Option<cri::CheckpointContainerRequest> {
+        self.scripted.last_checkpoint.lock().expect("no holder panics").clone()
     }
 
     pub(crate) fn last_update(&self) -> Option<cri::UpdateContainerResourcesRequest> {
@@ -427,6 +433,13 @@ service! {
             *self.last_update.lock().expect("no holder panics") = Some(request);
             Ok(cri::UpdateContainerResourcesResponse {})
         }
+        checkpoint_container(self, request: CheckpointContainerRequest) -> CheckpointContainerResponse {
+            if request.container_id != "c-stays" {
+                return Err(Status::not_found(request.container_id));
+            }
+            *self.last_checkpoint.lock().expect("no holder panics") = Some(request);
+            Ok(cri::CheckpointContainerResponse {})
+        }
         reopen_container_log(self, request: ReopenContainerLogRequest) -> ReopenContainerLogResponse {
             match request.container_id.as_str() {
                 "c-stays" => Ok(cri::ReopenContainerLogResponse {}),
@@ -454,7 +467,6 @@ service! {
         pod_sandbox_stats(PodSandboxStatsRequest) -> PodSandboxStatsResponse,
         list_pod_sandbox_stats(ListPodSandboxStatsRequest) -> ListPodSandboxStatsResponse,
         update_runtime_config(UpdateRuntimeConfigRequest) -> UpdateRuntimeConfigResponse,
-        checkpoint_container(CheckpointContainerRequest) -> CheckpointContainerResponse,
         list_metric_descriptors(ListMetricDescriptorsRequest) -> ListMetricDescriptorsResponse,
         list_pod_sandbox_metrics(ListPodSandboxMetricsRequest) -> ListPodSandboxMetricsResponse,
         runtime_config(RuntimeConfigRequest) -> RuntimeConfigResponse,

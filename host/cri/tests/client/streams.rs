@@ -1,10 +1,11 @@
 //! Addresses of streams, and what the runtime keeps of images.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use witlet_ports::{
-    ContainerImage, ImageFilesystem, ImageFilesystems, ImageStore, NodeImage, RuntimeError, StreamOptions,
-    Streaming,
+    Checkpoints, ContainerImage, ImageFilesystem, ImageFilesystems, ImageStore, NodeImage, RuntimeError,
+    StreamOptions, Streaming,
 };
 
 use crate::server::{Answers, Server};
@@ -82,4 +83,23 @@ async fn an_image_that_is_gone_is_removed_and_a_refusal_is_an_error() {
     }
     let error = store.remove("sha256:stuck").await.expect_err("it is refused");
     assert_eq!(error.to_string(), "RemoveImage: sha256:stuck can't be removed");
+}
+
+#[tokio::test]
+async fn a_checkpoint_has_as_long_as_a_call_at_least() {
+    let server = Server::start(Answers::default());
+    let client = client_at(server.path());
+    let (archive, id) = (Path::new("/checkpoints/a.tar"), "c-stays".into());
+    let long = Duration::from_secs(7200);
+    let mut timeouts = Vec::new();
+    for timeout in [None, Some(Duration::ZERO), Some(long)] {
+        client.checkpoint(&id, archive, timeout).await.expect("saved");
+        let sent = server.last_checkpoint().expect("it arrived");
+        assert_eq!((sent.container_id.as_str(), sent.location.as_str()), ("c-stays", "/checkpoints/a.tar"));
+        timeouts.push(sent.timeout);
+    }
+    assert_eq!(timeouts[0], timeouts[1], "less than a call's deadline is that deadline");
+    assert!(timeouts[0] > 0 && timeouts[2] == 7200, "{timeouts:?}");
+    let gone = client.checkpoint(&"gone".into(), archive, None).await.expect_err("it is gone");
+    assert!(gone.is_not_found(), "{gone}");
 }

@@ -6,11 +6,20 @@ use axum::http::StatusCode;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::mirror::is_mirror_of;
 use witlet_core::pod::{PodFullName, PodUid};
-use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedPod, SandboxId, SandboxState};
+use witlet_core::runtime::{
+    ContainerId, ContainerRunState, ObservedContainer, ObservedPod, SandboxId, SandboxState,
+};
 
 use super::answers::Refused;
 use super::route::Target;
 use super::{KubeletServer, answers};
+
+/// The running instance of a container, the newest if there are several.
+pub(super) fn running<'a>(seen: &'a ObservedPod, container: &str) -> Option<&'a ObservedContainer> {
+    let is_running =
+        |found: &&ObservedContainer| found.name == container && found.state == ContainerRunState::Running;
+    seen.containers.iter().filter(is_running).max_by_key(|found| found.created_at)
+}
 
 impl KubeletServer {
     /// The pod that is meant.
@@ -39,10 +48,7 @@ impl KubeletServer {
             return Err(missing());
         }
         let seen = self.seen(&PodUid::of(&pod)).await?;
-        let running = seen.containers.iter().filter(|container| {
-            container.name == target.container && container.state == ContainerRunState::Running
-        });
-        running.max_by_key(|container| container.created_at).map(|found| found.id.clone()).ok_or_else(missing)
+        running(&seen, target.container).map(|found| found.id.clone()).ok_or_else(missing)
     }
 
     /// The ready sandbox of the pod that is meant.

@@ -189,7 +189,7 @@ fn code_of(refused: LogRequestError) -> StatusCode {
     }
 }
 
-fn has_container(pod: &Pod, name: &str) -> bool {
+pub(super) fn has_container(pod: &Pod, name: &str) -> bool {
     let Some(spec) = &pod.spec else { return false };
     let init = spec.init_containers.iter().flatten();
     let named = |found: &str| found == name;

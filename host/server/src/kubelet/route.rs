@@ -60,8 +60,10 @@ pub enum Route<'a> {
     DebugFlags,
     /// The machine's own logs, at this path below the endpoint's; it begins with a slash or is empty.
     Logs(&'a str),
-    /// The process's profile, which no one is shown.
-    NotShown,
+    /// A profile of the process, at this path below the endpoint's; it begins with a slash or is empty.
+    Profiles(&'a str),
+    /// A container saved as it runs.
+    Checkpoint(Target<'a>),
 }
 
 /// What an endpoint is under `enableDebuggingHandlers: false`.
@@ -94,7 +96,10 @@ impl<'a> Route<'a> {
             ["statusz"] => Self::Statusz,
             ["debug", "flags", "v"] => Self::DebugFlags,
             ["logs", ..] => Self::Logs(path.strip_prefix("/logs")?),
-            ["debug", "pprof", ..] => Self::NotShown,
+            ["debug", "pprof", ..] => Self::Profiles(path.strip_prefix("/debug/pprof")?),
+            ["checkpoint", namespace, pod, container] => {
+                Self::Checkpoint(target(namespace, pod, None, container)?)
+            }
             ["containerLogs", namespace, pod, container] => {
                 Self::ContainerLogs(target(namespace, pod, None, container)?)
             }
@@ -117,7 +122,9 @@ impl<'a> Route<'a> {
             | Self::Slis
             | Self::ResourceMetrics
             | Self::StatsSummary => WithoutDebugging::Served,
-            Self::Configz | Self::Flagz | Self::Statusz | Self::DebugFlags => WithoutDebugging::Absent,
+            Self::Configz | Self::Flagz | Self::Statusz | Self::DebugFlags | Self::Checkpoint(_) => {
+                WithoutDebugging::Absent
+            }
             Self::RunningPods
             | Self::ContainerLogs(_)
             | Self::Exec(_)
@@ -125,7 +132,7 @@ impl<'a> Route<'a> {
             | Self::PortForward(_)
             | Self::Run(_)
             | Self::Logs(_)
-            | Self::NotShown => WithoutDebugging::Refused,
+            | Self::Profiles(_) => WithoutDebugging::Refused,
         }
     }
 
@@ -141,12 +148,12 @@ impl<'a> Route<'a> {
             | Self::ResourceMetrics
             | Self::ContainerLogs(_)
             | Self::Logs(_)
-            | Self::NotShown => READS,
+            | Self::Profiles(_) => READS,
             Self::StatsSummary | Self::Exec(_) | Self::Attach(_) | Self::PortForward(_) => {
                 &[Method::GET, Method::POST]
             }
             Self::Slis => &[Method::GET, Method::DELETE],
-            Self::Run(_) => &[Method::POST],
+            Self::Run(_) | Self::Checkpoint(_) => &[Method::POST],
         }
     }
 

@@ -22,11 +22,23 @@ pub struct EndpointSwitches {
     pub system_logs: bool,
     /// `enableSystemLogQuery`: queries of `/logs/`; off by default.
     pub system_log_query: bool,
+    /// `enableProfilingHandler`: `/debug/pprof/`.
+    pub profiling: bool,
+    /// Feature gate `ContainerCheckpoint`: `/checkpoint/`.
+    pub checkpoint: bool,
 }
 
 impl Default for EndpointSwitches {
     fn default() -> Self {
-        Self { flagz: true, statusz: true, debug_flags: true, system_logs: true, system_log_query: false }
+        Self {
+            flagz: true,
+            statusz: true,
+            debug_flags: true,
+            system_logs: true,
+            system_log_query: false,
+            profiling: true,
+            checkpoint: true,
+        }
     }
 }
 
@@ -52,6 +64,10 @@ pub(super) fn refusal(options: &ServerOptions, port: &ServerPort, route: &Route<
     match route {
         Route::Flagz if !switches.flagz => Some(answers::not_found()),
         Route::Statusz if !switches.statusz => Some(answers::not_found()),
+        Route::Checkpoint(_) if !switches.checkpoint => Some(answers::not_found()),
+        Route::Profiles(_) if !switches.profiling => {
+            Some(answers::disabled("profiling endpoint is disabled."))
+        }
         Route::DebugFlags if !switches.debug_flags => Some(answers::disabled("flags endpoint is disabled.")),
         Route::Logs(_) if !switches.system_logs => Some(answers::disabled("logs endpoint is disabled.")),
         _ => None,

@@ -57,6 +57,7 @@ pub(crate) struct EffectiveConfig {
     pub(crate) enable_debug_flags_handler: Option<bool>,
     pub(crate) enable_system_log_handler: Option<bool>,
     pub(crate) enable_system_log_query: bool,
+    pub(crate) enable_profiling_handler: Option<bool>,
     pub(crate) healthz_port: Option<i64>,
     #[serde(deserialize_with = "text")]
     pub(crate) healthz_bind_address: Option<String>,

@@ -19,8 +19,14 @@ const ALL_BETA: &str = "AllBeta";
 const CHOSEN: &[&str] = &["PodLevelResources"];
 
 /// Gates that the settings of the node follow.
-const FOLLOWED: &[&str] =
-    &["ComponentFlagz", "ComponentStatusz", "KubeletEnsureSecretPulledImages", "MemoryQoS", "QOSReserved"];
+const FOLLOWED: &[&str] = &[
+    "ComponentFlagz",
+    "ComponentStatusz",
+    "ContainerCheckpoint",
+    "KubeletEnsureSecretPulledImages",
+    "MemoryQoS",
+    "QOSReserved",
+];
 
 /// Gates of the kubelet's whose features are always on here.
 const ON: &[&str] = &[

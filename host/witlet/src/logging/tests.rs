@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use expect_test::expect;
 use serde_json::{Value, json};
 use tracing::Level;
+use tracing_subscriber::Registry;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::line::Line;
@@ -141,4 +142,18 @@ fn events_become_lines_with_the_fields_of_their_spans() {
             json!({"msg": "said", "v": 0, "logger": "plugin", "plugin": "redis", "pod": "default/web"}),
         ]
     );
+}
+
+#[test]
+fn a_verbosity_replaces_the_running_filter() {
+    let (layer, handle) = reload::Layer::<EnvFilter, Registry>::new(EnvFilter::new("warn"));
+    let replaced = handle.clone();
+    let filter = RunningFilter(Box::new(move |replacement| replaced.reload(replacement)));
+    let current = || handle.with_current(EnvFilter::to_string).expect("the layer is there");
+    assert_eq!(filter.set(4), Ok(()));
+    assert!(current().contains("witlet=debug"), "{}", current());
+    assert_eq!(filter.set(0), Ok(()));
+    assert!(!current().contains("witlet="), "{}", current());
+    drop(layer);
+    assert!(filter.set(4).is_err(), "a log that is gone has no filter");
 }

@@ -3,6 +3,7 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,12 +13,16 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+use witlet_node::NodeSystemLogs;
 use witlet_ports::{AgentView, Clock, Containers, LogFiles, MetricsSource, NodeAccess, PodView, Streaming};
 use witlet_server::{
     Authentication, Authorization, Diagnostics, EndpointSwitches, KubeletServer, Metrics, MirrorPods,
     ServerOptions, ServerParts, ServerTls, StatsPorts, TlsError, TlsOptions,
 };
 
+use crate::kubelet::KUBERNETES_VERSION;
+use crate::logging::RunningFilter;
+use crate::run::base::Base;
 use crate::run::parts::{PartError, Parts};
 use crate::settings::{self, ServerSettings, Settings};
 
@@ -25,6 +30,12 @@ use crate::settings::{self, ServerSettings, Settings};
 const PORT_WAIT_MAX: Duration = Duration::from_secs(2);
 /// And tried this often.
 const PORT_RETRY: Duration = Duration::from_millis(100);
+
+/// The folder of the machine's logs.
+const SYSTEM_LOGS: &str = "/var/log";
+
+/// Where archives of containers go, below the root folder.
+const CHECKPOINTS: &str = "checkpoints";
 
 /// Why the endpoints can't be had.
 #[derive(Debug, Error)]
@@ -71,6 +82,18 @@ pub(crate) struct Answers {
     pub(crate) diagnostics: Diagnostics,
     /// Who says what an identity may do; none where there is no API server.
     pub(crate) access: Option<Arc<dyn NodeAccess>>,
+}
+
+/// What they answer from about the agent's own process and its machine.
+pub(crate) fn diagnostics(settings: &Settings, base: &Base, filter: RunningFilter) -> Diagnostics {
+    Diagnostics {
+        flags: settings.flags.clone(),
+        kubernetes_version: KUBERNETES_VERSION.trim_start_matches('v').to_owned(),
+        verbosity: Arc::new(filter),
+        system_logs: Arc::new(NodeSystemLogs::new(Path::new(SYSTEM_LOGS))),
+        checkpoints: Arc::new(base.cri.clone()),
+        checkpoint_folder: settings.folders.root.join(CHECKPOINTS),
+    }
 }
 
 impl Endpoints {

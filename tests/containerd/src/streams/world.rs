@@ -137,7 +137,7 @@ impl World {
                 view: view.clone(),
                 pods: runtime.view.clone(),
                 runtime: Arc::new(client.clone()),
-                images: Arc::new(client),
+                images: Arc::new(client.clone()),
                 kernel: Arc::new(Unused),
                 storage: Arc::new(Unused),
                 clock: Arc::new(TestClock),
@@ -150,6 +150,8 @@ impl World {
                 kubernetes_version: "1.36.0".to_owned(),
                 verbosity: Arc::new(Unused),
                 system_logs: Arc::new(Unused),
+                checkpoints: Arc::new(client),
+                checkpoint_folder: folder.join("checkpoints"),
             },
             // The API server shows its certificate; no other client gets in.
             authentication: Authentication::default(),

@@ -19,7 +19,8 @@ const REFUSALS: &[(&str, [u16; 5])] = &[
     ("/exec/ns/web/app", [0, 405, 405, 404, 0]),
     ("/run/ns/web/app", [0, 405, 405, 404, 0]),
     ("/logs/", [0, 405, 405, 404, 405]),
-    ("/debug/pprof/", [0, 405, 405, 404, 0]),
+    ("/debug/pprof/", [0, 405, 405, 404, 405]),
+    ("/checkpoint/ns/web/app", [0, 404, 404, 404, 404]),
 ];
 
 #[test]
@@ -34,6 +35,8 @@ fn each_port_and_switch_has_its_endpoints() {
             debug_flags: false,
             system_logs: false,
             system_log_query: true,
+            profiling: false,
+            checkpoint: false,
         },
         ..on.clone()
     };

@@ -1,10 +1,12 @@
 //! Endpoints about the agent's own process.
 
+use std::os::unix::fs::PermissionsExt;
+
 use http_body_util::Full;
 use hyper::Method;
 use hyper::body::Bytes;
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, running, web};
 use super::soon;
 use super::world::{SetUp, Who, World, request};
 use crate::kubelet::EndpointSwitches;
@@ -66,14 +68,68 @@ async fn what_is_switched_off_says_so_or_is_not_there() {
         debug_flags: false,
         system_logs: false,
         system_log_query: true,
+        profiling: false,
+        checkpoint: false,
     };
     let world = World::new(SetUp { switches, ..SetUp::default() }).await;
     assert_eq!(set_verbosity(&world, "6").await, (405, "flags endpoint is disabled.\n".to_owned()));
     assert_eq!(verbosity(&world.cluster), None);
     let logs = soon(world.get("/logs/syslog?query=kubelet")).await;
     assert_eq!((logs.code.as_u16(), &*logs.body), (405, "logs endpoint is disabled.\n"));
-    for path in ["/flagz", "/statusz"] {
+    let profile = soon(world.get("/debug/pprof/cmdline")).await;
+    assert_eq!((profile.code.as_u16(), &*profile.body), (405, "profiling endpoint is disabled.\n"));
+    for path in ["/flagz", "/statusz", "/checkpoint/default/web/app"] {
         assert_eq!(soon(world.get(path)).await.code.as_u16(), 404, "{path}");
     }
+    world.stop().await;
+}
+
+async fn checkpoint(world: &World, path: &str) -> (u16, String) {
+    let reply = soon(world.ask(Method::POST, path, &Who::token("admin"))).await;
+    (reply.code.as_u16(), reply.body.replace(&world.folder.path().display().to_string(), "ROOT"))
+}
+
+#[tokio::test]
+async fn a_running_container_is_saved_below_the_root_folder() {
+    let world = World::new(SetUp::default()).await;
+    world.cluster.show(web("c-2", running(), None));
+    let saved = checkpoint(&world, "/checkpoint/default/web/app").await;
+    let items = r#"{"items":["ROOT/root/checkpoints/checkpoint-web_default-app-2026-06-01T12:00:00Z.tar"]}"#;
+    assert_eq!(saved, (200, items.to_owned()));
+    assert_eq!(checkpoint(&world, "/checkpoint/default/web/app?timeout=x&timeout=300").await.0, 200);
+    let asked = world.cluster.asked.lock().unwrap().clone();
+    assert_eq!(
+        asked,
+        [
+            "checkpoint c-2 None, the folder is there: true",
+            "checkpoint c-2 Some(300s), the folder is there: true"
+        ]
+    );
+    let mode = std::fs::metadata(world.folder.path().join("root/checkpoints")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn checkpoints_are_refused_in_upstreams_words() {
+    let world = World::new(SetUp::default()).await;
+    world.cluster.show(web("c-2", running(), None));
+    let failed = |why: &str| (500, format!("checkpointing of default/web/app failed ({why})"));
+    for (path, expected) in [
+        ("/checkpoint/default/none/app", (404, "pod does not exist".to_owned())),
+        ("/checkpoint/default/web/none", (404, "container none does not exist".to_owned())),
+        (
+            "/checkpoint/default/web/app?timeout=1s",
+            (404, "cannot parse value of timeout parameter".to_owned()),
+        ),
+        (
+            "/checkpoint/default/web/app?timeout=-1",
+            failed("CheckpointContainer requires the timeout value to be > 0"),
+        ),
+        ("/checkpoint/default/web/app?timeout=13", failed("CheckpointContainer: not found: no criu")),
+    ] {
+        assert_eq!(checkpoint(&world, path).await, expected, "{path}");
+    }
+    assert_eq!(soon(world.get("/checkpoint/default/web/app")).await.code.as_u16(), 405);
     world.stop().await;
 }

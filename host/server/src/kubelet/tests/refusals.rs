@@ -43,8 +43,8 @@ const PATHS: [(&str, &str, u16, bool); 32] = [
     ("POST", "/attach/default/web/app?output=1", 400, false),
     ("POST", "/portForward/default/web", 400, false),
     ("POST", "/portForward/default/web/u-1", 400, false),
-    ("POST", "/checkpoint/default/web/app", 404, false),
-    ("GET", "/debug/pprof/heap", 404, false),
+    ("POST", "/checkpoint/default/web/app", 200, false),
+    ("GET", "/debug/pprof/heap", 501, false),
     ("GET", "/", 404, false),
 ];
 
@@ -141,7 +141,7 @@ async fn without_debugging_handlers_only_reads_of_the_agent_are_left() {
             ["run", "exec", "attach", "portForward", "containerLogs", "runningpods", "logs", "debug"];
         let expected = match first {
             // Upstream has these next to those, and no words for their absence.
-            "configz" | "flagz" | "statusz" => 404,
+            "configz" | "flagz" | "statusz" | "checkpoint" => 404,
             _ if path == "/debug/flags/v" => 404,
             first if debugs.contains(&first) => 405,
             _ => open,

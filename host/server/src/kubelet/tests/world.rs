@@ -179,6 +179,8 @@ impl World {
                 kubernetes_version: "1.36.0".to_owned(),
                 verbosity: cluster.clone(),
                 system_logs: cluster.clone(),
+                checkpoints: cluster.clone(),
+                checkpoint_folder: folder.path().join("root/checkpoints"),
             },
             authentication: Authentication { anonymous: set_up.anonymous, tokens: Some(cluster.clone()) },
             authorization: match set_up.always_allow {

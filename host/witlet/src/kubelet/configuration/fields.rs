@@ -204,7 +204,7 @@ pub(crate) const FIELDS: &[Field] = &[
     fixed("shutdownGracePeriodByPodPriority", Kind::Maps(GRACE_BY_PRIORITY), &[]),
     fixed("crashLoopBackOff.maxContainerRestartPeriod", Kind::Duration, &["\"5m\""]),
     fixed("reservedMemory", Kind::Maps(RESERVATION), &[]),
-    fixed("enableProfilingHandler", Kind::Bool, &["false"]),
+    acts("enableProfilingHandler", Kind::Bool),
     acts("enableDebugFlagsHandler", Kind::Bool),
     acts("seccompDefault", Kind::Bool),
     acts("memoryThrottlingFactor", Kind::Float),

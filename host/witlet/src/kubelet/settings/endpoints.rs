@@ -20,5 +20,7 @@ pub(super) fn switches(effective: &EffectiveConfig) -> Result<EndpointSwitches, 
         debug_flags: effective.enable_debug_flags_handler.unwrap_or(true),
         system_logs,
         system_log_query: effective.enable_system_log_query,
+        profiling: effective.enable_profiling_handler.unwrap_or(true),
+        checkpoint: gate("ContainerCheckpoint"),
     })
 }
