@@ -85,6 +85,7 @@ fn operation_type(call: &str) -> &'static str {
         "UpdateContainerResources" => "update_container",
         "ReopenContainerLog" => "reopen_container_log",
         "ListContainerStats" => "list_container_stats",
+        "CheckpointContainer" => "checkpoint_container",
         "ExecSync" => "exec_sync",
         "Exec" => "exec",
         "Attach" => "attach",
