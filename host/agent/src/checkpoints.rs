@@ -9,7 +9,7 @@ use thiserror::Error;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::PodUid;
-use witlet_core::pod::checkpoint::{CheckpointError, PodCheckpoint, WholePages};
+use witlet_core::pod::checkpoint::{CheckpointError, EndReport, PodCheckpoint, WholePages};
 use witlet_core::pod::user_namespace::{IdRange, UserNamespaceFileError, UserNamespaces, to_file, wants_own};
 use witlet_ports::{EventSink, PodFiles, StateStore};
 
@@ -81,6 +81,13 @@ impl Checkpoint {
     pub(crate) fn saved(&mut self, content: Arc<PodCheckpoint>) {
         if self.content.is_some() {
             self.on_disk = Some(content);
+        }
+    }
+
+    /// That the node ended the pod was reported.
+    pub(crate) fn reported(&mut self, report: &EndReport) {
+        if let Some(content) = &mut self.content {
+            Arc::make_mut(content).reported(report);
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
 use witlet_core::event::{Event, EventType};
 use witlet_ports::{Clock, EventSink, RecordedEvent};
 
@@ -55,6 +56,22 @@ impl EventLog {
 
 impl EventSink for EventLog {
     fn record(&self, event: Event) {
+        if let Some(onward) = &self.onward {
+            onward.record(event.clone());
+        }
+        self.remember(event);
+    }
+
+    fn record_once(&self, event: Event, at: Timestamp) {
+        if let Some(onward) = &self.onward {
+            onward.record_once(event.clone(), at);
+        }
+        self.remember(event);
+    }
+}
+
+impl EventLog {
+    fn remember(&self, event: Event) {
         let message = OneLine(&event.message);
         match event.kind {
             EventType::Normal => {
@@ -63,9 +80,6 @@ impl EventSink for EventLog {
             EventType::Warning => {
                 tracing::warn!(reason = event.reason, object = %event.object, "{message}");
             }
-        }
-        if let Some(onward) = &self.onward {
-            onward.record(event.clone());
         }
         let event = Arc::new(Event { message: shortened(event.message), ..event });
         let now = self.clock.now();

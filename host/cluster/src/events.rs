@@ -9,6 +9,7 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1 as api;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -16,7 +17,7 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::Event;
-use witlet_core::event::correlate::Correlator;
+use witlet_core::event::correlate::{Correlator, Outgoing};
 use witlet_ports::{Clock, EventSink, Jitter};
 
 use crate::node::api::{ApiError, within};
@@ -145,16 +146,26 @@ fn may_retry(error: &ApiError) -> bool {
     }
 }
 
-impl EventSink for ApiEvents {
-    fn record(&self, event: Event) {
+impl ApiEvents {
+    fn enqueue(&self, correlate: impl FnOnce(&mut Correlator, Timestamp) -> Option<Outgoing>) {
         let now = self.clock.now();
         let mut inner = self.lock();
         let Inner { correlator, queue } = &mut *inner;
-        if let Some(outgoing) = correlator.correlate(&event, now)
+        if let Some(outgoing) = correlate(correlator, now)
             && queue.push(outgoing)
         {
             drop(inner);
             self.added.notify_one();
         }
+    }
+}
+
+impl EventSink for ApiEvents {
+    fn record(&self, event: Event) {
+        self.enqueue(|correlator, now| correlator.correlate(&event, now));
+    }
+
+    fn record_once(&self, event: Event, at: Timestamp) {
+        self.enqueue(|correlator, now| correlator.correlate_once(&event, at, now));
     }
 }

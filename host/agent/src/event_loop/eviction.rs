@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use witlet_core::admission::preemption::is_own;
 use witlet_core::eviction::{Candidate, Eviction, REASON};
 use witlet_core::node::conditions::{PRESSURES, Pressures};
+use witlet_core::pod::checkpoint::EndReport;
 use witlet_core::pod::lifecycle::Event as LifeEvent;
 use witlet_core::pod::static_pod::is_critical;
 use witlet_core::pod::worker::KillOptions;
@@ -15,9 +16,9 @@ use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status::{self, NodeEnd};
 
 use super::EventLoop;
-use super::record::PodRecord;
+use super::admit::count_of;
+use super::record::{EndCount, PodRecord};
 use crate::eviction::EvictionRequest;
-use crate::executor::events::PodEvents;
 
 impl EventLoop {
     pub(super) fn eviction_requested(&mut self, request: EvictionRequest) {
@@ -57,8 +58,8 @@ impl EventLoop {
             eviction;
         let condition_message = is_disrupted.then(|| message.clone());
         let end = NodeEnd { reason: REASON.to_owned(), message, condition_message };
-        if self.end_by_node(&uid, &end, &annotations, Some(grace_seconds)) {
-            *self.stats.evictions.entry(signal).or_default() += 1;
+        let count = EndCount::Eviction(signal);
+        if self.end_by_node(&uid, &end, annotations, Some(grace_seconds), count) {
             let now = self.outside.clock.now();
             for (signal, at) in measured {
                 // A clock that was set back makes nothing older.
@@ -68,29 +69,52 @@ impl EventLoop {
         }
     }
 
-    /// Ends an admitted pod for a reason of the node's, within `grace_seconds` or else its own grace: an event, a status that stays,
-    /// and a checkpoint with which a restarted agent goes on. Says whether the pod could be ended.
+    /// Ends an admitted pod for a reason of the node's, within `grace_seconds` or else its own grace. The work that ends it saves that
+    /// first, so that a restarted agent goes on with it, and then reports it: an event, and a status that stays. Says whether the
+    /// pod could be ended.
     pub(super) fn end_by_node(
         &mut self,
         uid: &PodUid,
         end: &NodeEnd,
-        annotations: &BTreeMap<String, String>,
+        annotations: BTreeMap<String, String>,
         grace_seconds: Option<i64>,
+        count: EndCount,
     ) -> bool {
         let Some(record) = self.pods.get_mut(uid).filter(|record| record.life.counts()) else { return false };
         let Some(sourced) = &record.sourced else { return false };
         let (pod, last) = (&*sourced.pod, self.outside.statuses.status(uid).unwrap_or_default());
-        PodEvents::new(&*self.outside.events, &PodFullName::of(pod), uid).warning_with(
-            &end.reason,
-            &end.message,
-            annotations,
-        );
-        let status = status::ended_by_node(pod, &last, end, self.outside.clock.now());
-        record.checkpoint.content_mut().end_within(&status, grace_seconds);
-        self.outside.statuses.put_status(uid, status);
-        // A pod without a worker waits for its admission to be saved; it finds itself ended then.
+        let report = EndReport { at: self.outside.clock.now(), annotations };
+        let status = status::ended_by_node(pod, &last, end, report.at);
+        record.checkpoint.content_mut().end_by_node(&status, grace_seconds, report);
+        if let Some(earlier) = record.end_count.replace(count) {
+            self.count_end(earlier);
+        }
         self.advance(uid, LifeEvent::Kill(KillOptions { evict: true, grace_seconds }));
         true
+    }
+
+    /// Reports the end of a pod that ended without any work, because nothing of it was ever started.
+    pub(super) fn report_end_without_work(&mut self, uid: &PodUid) {
+        let Some(record) = self.pods.get_mut(uid) else { return };
+        let (Some(sourced), Some(checkpoint)) = (&record.sourced, record.checkpoint.content()) else {
+            return;
+        };
+        let (executor, full_name) = (&self.outside.executor, PodFullName::of(&sourced.pod));
+        let reported = executor.show_node_end(&full_name, uid, &sourced.pod, &checkpoint);
+        let Some(report) = reported else { return };
+        record.checkpoint.reported(&report);
+        if let Some(count) = record.end_count.take() {
+            self.count_end(count);
+        }
+    }
+
+    /// Counts an end by the node that was reported.
+    pub(super) fn count_end(&mut self, count: EndCount) {
+        let count = match count {
+            EndCount::Eviction(signal) => self.stats.evictions.entry(signal).or_default(),
+            EndCount::Preemption(resource) => count_of(&mut self.stats.preemptions, &resource),
+        };
+        *count += 1;
     }
 
     /// The next clean-up takes all that ended pods have left; one that runs is waited for.

@@ -10,7 +10,7 @@ use witlet_core::pod::lifecycle::Event as LifeEvent;
 use witlet_core::status::{self, NodeEnd};
 
 use super::EventLoop;
-use super::admit::count_of;
+use super::record::EndCount;
 
 impl EventLoop {
     /// All pods as they stand to a decision about capacity. That a pod was preempted is known from its checkpoint, so that a restarted agent
@@ -36,9 +36,8 @@ impl EventLoop {
             condition_message: Some(CONDITION_MESSAGE.to_owned()),
         };
         for victim in &ends {
-            if self.end_by_node(victim, &end, &BTreeMap::new(), None) {
-                *count_of(&mut self.stats.preemptions, resource) += 1;
-            }
+            let count = EndCount::Preemption(resource.to_owned());
+            self.end_by_node(victim, &end, BTreeMap::new(), None, count);
         }
         self.advance(uid, LifeEvent::WaitsForRoom);
         if outdates_verdicts {

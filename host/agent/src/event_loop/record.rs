@@ -27,10 +27,20 @@ pub(super) struct PodRecord {
     pub(super) worker_handle: Option<WorkerHandle>,
     /// What a restarted agent has to know of it.
     pub(super) checkpoint: Checkpoint,
+    /// What an end by the node counts as once it was reported.
+    pub(super) end_count: Option<EndCount>,
     /// Why that can't be saved.
     pub(super) unsaved: Option<String>,
     /// A source brought it since this agent started.
     pub(super) was_added: bool,
+}
+
+/// Which number an end by the node is counted in.
+pub(super) enum EndCount {
+    /// Evictions, by this signal.
+    Eviction(&'static str),
+    /// Preemptions, for this resource.
+    Preemption(String),
 }
 
 /// A pod that a source wants here.
@@ -127,9 +137,12 @@ impl PodRecord {
     /// Takes in what was saved. What changed meanwhile is saved before the next piece of work. Says whether it can be saved is
     /// news.
     pub(super) fn note_saved(&mut self, saved: Saved) -> bool {
-        let Saved { checkpoint, allocation, failure } = saved;
+        let Saved { checkpoint, allocation, reported, failure } = saved;
         if let Some(content) = checkpoint {
             self.checkpoint.saved(content);
+        }
+        if let Some(report) = reported {
+            self.checkpoint.reported(&report);
         }
         let is_unsaved = failure.is_some() || self.checkpoint.is_unsaved();
         if let Some(sourced) = &mut self.sourced {

@@ -275,8 +275,12 @@ impl EventLoop {
     pub(super) fn work_ended(&mut self, end: WorkEnd) {
         let WorkEnd { uid, task, memory, saved, end: End { outcome, cause } } = end;
         let Some(record) = self.pods.get_mut(&uid) else { return };
+        let reported = saved.reported.is_some().then(|| record.end_count.take()).flatten();
         if record.note_saved(saved) {
             self.publish_health();
+        }
+        if let Some(count) = reported {
+            self.count_end(count);
         }
         let Some(handle) = self.pods.get_mut(&uid).and_then(|record| record.worker_handle.as_mut()) else {
             return;
@@ -323,6 +327,7 @@ impl EventLoop {
 
     fn finished(&mut self, uid: &PodUid) {
         self.due.remove(uid);
+        self.report_end_without_work(uid);
         if let Some(full_name) = self.worker_handle(uid).map(|handle| handle.full_name.clone())
             && let Some(next) = self.statics.forget(&full_name, uid)
         {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::event::{Event, EventObject, EventType, container_path};
+use witlet_core::pod::checkpoint::EndReport;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_ports::EventSink;
 
@@ -35,10 +36,11 @@ impl<'a> PodEvents<'a> {
         self.record(EventType::Warning, reason, message);
     }
 
-    /// The same, with annotations of the event's object.
-    pub(crate) fn warning_with(&self, reason: &str, message: &str, annotations: &BTreeMap<String, String>) {
+    /// The node ends the pod, which an agent that was killed since may have recorded already.
+    pub(crate) fn ended_by_node(&self, reason: &str, message: &str, report: EndReport) {
+        let EndReport { at, annotations } = report;
         let event = self.event(EventType::Warning, reason, message);
-        self.sink.record(Event { annotations: annotations.clone(), ..event });
+        self.sink.record_once(Event { annotations, ..event }, at);
     }
 
     fn record(&self, kind: EventType, reason: &str, message: &str) {

@@ -1,14 +1,17 @@
-//! What is saved of a pod before anything is done to it, and once it has ended.
+//! What is saved of a pod before anything is done to it, and once it has ended; what is reported once it is saved.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Pod;
 use witlet_core::error::one_line;
-use witlet_core::pod::checkpoint::PodCheckpoint;
+use witlet_core::pod::checkpoint::{EndReport, PodCheckpoint};
 use witlet_core::pod::worker::{Outcome, RequeueCause, Task};
-use witlet_core::status::Phase;
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::status::{self, NodeEnd, Phase};
 use witlet_ports::FilesError;
 
+use super::events::PodEvents;
 use super::{End, Executor, Job};
 
 /// A pod that waits for the disk tries again after this.
@@ -34,20 +37,28 @@ pub(crate) struct Saved {
     pub(crate) checkpoint: Option<Arc<PodCheckpoint>>,
     /// The version of the allocated resources.
     pub(crate) allocation: Option<u64>,
+    /// The report that the node ended the pod, which was made.
+    pub(crate) reported: Option<EndReport>,
     /// Why something couldn't be.
     pub(crate) failure: Option<String>,
 }
 
 impl Executor {
-    /// Saves what has to be. Gives the end of work that must not begin without it.
+    /// Saves what has to be, and reports what was waiting for that. Gives the end of work that must not begin without it.
     pub(super) async fn save_first(&self, job: &mut Job) -> Option<End> {
-        let error = match self.save(job).await {
-            Ok(()) => {
-                job.memory.is_unsaved = false;
-                return None;
+        match self.save(job).await {
+            Ok(()) => job.memory.is_unsaved = false,
+            Err(error) => {
+                if let Some(end) = self.save_failed(job, one_line(&error)) {
+                    return Some(end);
+                }
             }
-            Err(error) => one_line(&error),
-        };
+        }
+        self.report_node_end(job).await;
+        None
+    }
+
+    fn save_failed(&self, job: &mut Job, error: String) -> Option<End> {
         let waits = job.to_save.blocks && job.work.task == Task::Sync;
         tracing::warn!(pod = %job.full_name, error, waits, "Failed to save the pod's state");
         if waits && !std::mem::replace(&mut job.memory.is_unsaved, true) {
@@ -56,6 +67,45 @@ impl Executor {
         }
         job.saved.failure = Some(error);
         waits.then_some(End { outcome: Outcome::Failed, cause: RequeueCause::BackOff(SAVE_RETRY) })
+    }
+
+    /// Reports that the node ends the pod. It is on disk by now, so that a restarted agent goes on with what was reported; only where
+    /// the disk is full the pod ends without that. Then it is saved that it was reported: an agent that is killed in between has its
+    /// successor report it again, as the same event.
+    async fn report_node_end(&self, job: &mut Job) {
+        let (Some(mut checkpoint), Some(pod)) = (job.to_save.checkpoint.clone(), job.work.pod.clone()) else {
+            return;
+        };
+        let Some(report) = self.show_node_end(&job.full_name, &job.uid, &pod, &checkpoint) else { return };
+        Arc::make_mut(&mut checkpoint).reported(&report);
+        job.to_save.checkpoint = Some(checkpoint.clone());
+        job.saved.reported = Some(report);
+        if let Err(error) = self.write(job, checkpoint).await {
+            tracing::warn!(pod = %job.full_name, error = one_line(&error), "Failed to save that the pod's end was reported");
+            (job.to_save.is_unsaved, job.saved.checkpoint) = (true, None);
+        }
+    }
+
+    /// The event and the status of a pod that the node ends, as its checkpoint has it. Gives the report that was made, if one was to
+    /// be.
+    pub(crate) fn show_node_end(
+        &self,
+        full_name: &PodFullName,
+        uid: &PodUid,
+        pod: &Pod,
+        checkpoint: &PodCheckpoint,
+    ) -> Option<EndReport> {
+        let report = checkpoint.unreported()?.clone();
+        let end = NodeEnd::of(checkpoint.ended()?)?;
+        PodEvents::new(&*self.events, full_name, uid).ended_by_node(
+            &end.reason,
+            &end.message,
+            report.clone(),
+        );
+        // What was seen of the containers since it was decided stays.
+        let last = self.statuses.status(uid).unwrap_or_default();
+        self.statuses.put_status(uid, status::ended_by_node(pod, &last, &end, report.at));
+        Some(report)
     }
 
     async fn save(&self, job: &mut Job) -> Result<(), FilesError> {

@@ -85,6 +85,35 @@ async fn an_event_is_made_and_its_repeats_change_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_two_lives_of_the_agent_record_of_one_end_is_one_object() {
+    let rig = Rig::new();
+    let at = ManualClock::new().now();
+    let ended = Event {
+        object: EventObject::Pod {
+            full_name: PodFullName { namespace: "default".into(), name: "web".into() },
+            uid: PodUid::from("web"),
+            field_path: None,
+        },
+        kind: EventType::Warning,
+        reason: "Evicted".to_owned(),
+        message: "m".to_owned(),
+        annotations: Default::default(),
+    };
+    rig.tell("web", "Started", "m");
+    rig.events.record_once(ended.clone(), at);
+    sleep(SECOND).await;
+    let client = rig.server.client(&Identity::node(NODE_NAME));
+    let (clock, jitter) = (Arc::new(ManualClock::new()), Arc::new(FixedJitter(0.5)));
+    let restarted = ApiEvents::new(client, NODE_NAME, EventLimit::default(), clock, jitter);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(restarted.clone().run(CancellationToken::new()));
+    restarted.record_once(ended, at);
+    sleep(SECOND).await;
+    assert_eq!(rig.stored(), ["web Evicted 1× m", "web Started 1× m"]);
+    assert_eq!(rig.server.count("create events"), 3, "the second agent doesn't know of it");
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_that_the_server_forgot_is_made_again() {
     let rig = Rig::new();
     rig.tell("web", "Pulled", "m");

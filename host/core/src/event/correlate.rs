@@ -24,6 +24,8 @@ pub const SIMILAR_MAX: usize = 10;
 pub const SIMILAR_INTERVAL: SignedDuration = SignedDuration::from_secs(600);
 /// Bytes of a message that are sent: what the events API takes.
 pub const MESSAGE_BYTES_MAX: usize = 1024;
+/// Events that may be recorded again have names by their time and, within so many nanoseconds, by what they say.
+const RECORDED_AGAIN_SPREAD: u32 = 1_000_000;
 /// What a message of many begins with.
 const COMBINED: &str = "(combined from similar events): ";
 /// What a message that was cut ends with.
@@ -105,6 +107,12 @@ impl Mark {
         let mut mark = [0; 16];
         mark.copy_from_slice(&hash.finalize()[..16]);
         Self(mark)
+    }
+
+    /// A part of it as a number.
+    fn number(self) -> u32 {
+        let [first, second, third, fourth, ..] = self.0;
+        u32::from_le_bytes([first, second, third, fourth])
     }
 }
 
@@ -208,6 +216,16 @@ impl Default for Correlator {
 impl Correlator {
     /// What is to be sent of an event that happened at `now`; none if there were too many about its object.
     pub fn correlate(&mut self, event: &Event, now: Timestamp) -> Option<Outgoing> {
+        self.correlate_of(event, None, now)
+    }
+
+    /// The same for an event that happened at `at` and may have been sent before, by an agent that was killed since: it is the same
+    /// object of the API then.
+    pub fn correlate_once(&mut self, event: &Event, at: Timestamp, now: Timestamp) -> Option<Outgoing> {
+        self.correlate_of(event, Some(at), now)
+    }
+
+    fn correlate_of(&mut self, event: &Event, at: Option<Timestamp>, now: Timestamp) -> Option<Outgoing> {
         let subject = Subject::of(&event.object);
         let bucket =
             self.spam.get_or_insert_with(&subject.mark(), || Bucket { left: SPAM_BURST, since: now });
@@ -233,16 +251,20 @@ impl Correlator {
             reason: event.reason.clone(),
             message: (!is_combined).then_some(said),
         };
-        let stamp = now.as_nanosecond().max(self.last_stamp.saturating_add(1));
-        let known =
-            self.observed.get_or_insert_with(&key.mark(), || Observed { count: 0, first: now, stamp });
+        let mark = key.mark();
+        let stamp = match at {
+            Some(at) => at.as_nanosecond().saturating_add(i128::from(mark.number() % RECORDED_AGAIN_SPREAD)),
+            None => now.as_nanosecond().max(self.last_stamp.saturating_add(1)),
+        };
+        let happened = at.unwrap_or(now);
+        let known = self.observed.get_or_insert_with(&mark, || Observed { count: 0, first: happened, stamp });
         known.count = known.count.saturating_add(1);
         let Observed { count, first, stamp: named } = known.clone();
         if named == stamp {
-            self.last_stamp = stamp;
+            self.last_stamp = self.last_stamp.max(stamp);
         }
         let annotations = event.annotations.clone();
-        Some(Outgoing { key, message, annotations, stamp: named, count, first, last: now })
+        Some(Outgoing { key, message, annotations, stamp: named, count, first, last: happened })
     }
 
     fn is_combined(

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::PodUid;
 use crate::container::hash::digest_json;
+use crate::status::is_ended_by_node;
 
 #[cfg(test)]
 mod tests;
@@ -44,6 +46,18 @@ pub struct PodCheckpoint {
     ended: Option<PodStatus>,
     /// How many seconds its containers have to end, if it was evicted.
     grace_seconds: Option<i64>,
+    /// What is to be reported of its end by the node, until that is known to be done.
+    unreported: Option<EndReport>,
+}
+
+/// What the event has that the node ends a pod, next to the words of the pod's status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndReport {
+    /// When that was decided.
+    pub at: Timestamp,
+    /// Annotations of the event.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -56,12 +70,14 @@ struct Saved {
     ended: Option<PodStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grace_seconds: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unreported: Option<EndReport>,
 }
 
 impl PodCheckpoint {
     /// The pod was admitted as it is, and hasn't ended.
     pub fn admit(&mut self, pod: &Pod) {
-        *self = Self { admitted: Some(judged_hash(pod)), ended: None, grace_seconds: None };
+        *self = Self { admitted: Some(judged_hash(pod)), ..Self::default() };
     }
 
     /// An admitted pod has another spec now, and its verdict stands.
@@ -69,15 +85,28 @@ impl PodCheckpoint {
         self.admitted = Some(judged_hash(pod));
     }
 
-    /// The pod has ended for good, with this status.
+    /// The pod has ended for good, with this status. If it ended by itself before the node came to end it, that isn't reported.
     pub fn end(&mut self, status: &PodStatus) {
         self.ended = Some(status.clone());
+        self.unreported = self.unreported.take().filter(|_| is_ended_by_node(status));
     }
 
-    /// The node ends the pod, with this status; its containers have so many seconds to end, or else the pod's own grace.
-    pub fn end_within(&mut self, status: &PodStatus, grace_seconds: Option<i64>) {
+    /// The node ends the pod, with this status; its containers have so many seconds to end, or else the pod's own grace. What is to
+    /// be reported of it is kept until [`PodCheckpoint::reported`].
+    pub fn end_by_node(&mut self, status: &PodStatus, grace_seconds: Option<i64>, report: EndReport) {
         self.end(status);
         self.grace_seconds = grace_seconds.or(self.grace_seconds);
+        self.unreported = Some(report);
+    }
+
+    /// What is to be reported of the pod's end by the node.
+    pub fn unreported(&self) -> Option<&EndReport> {
+        self.unreported.as_ref()
+    }
+
+    /// This was reported.
+    pub fn reported(&mut self, report: &EndReport) {
+        self.unreported = self.unreported.take().filter(|unreported| unreported != report);
     }
 
     /// How many seconds the containers of an evicted pod have to end.
@@ -108,8 +137,8 @@ impl PodCheckpoint {
     }
 
     fn encode_within(&self, bytes_max: usize) -> Vec<u8> {
-        let Self { admitted, ended, grace_seconds } = self.clone();
-        let mut saved = Saved { version: VERSION, admitted, ended, grace_seconds };
+        let Self { admitted, ended, grace_seconds, unreported } = self.clone();
+        let mut saved = Saved { version: VERSION, admitted, ended, grace_seconds, unreported };
         for shorten in [cut_messages, leave_containers_out] {
             let bytes = to_bytes(&saved);
             if bytes.len() <= bytes_max {
@@ -125,11 +154,11 @@ impl PodCheckpoint {
     /// # Errors
     /// When it is something else.
     pub fn decode(bytes: &[u8]) -> Result<Self, CheckpointError> {
-        let Saved { version, admitted, ended, grace_seconds } = serde_json::from_slice(bytes)?;
+        let Saved { version, admitted, ended, grace_seconds, unreported } = serde_json::from_slice(bytes)?;
         if version != VERSION {
             return Err(CheckpointError::Version { found: version });
         }
-        Ok(Self { admitted, ended, grace_seconds })
+        Ok(Self { admitted, ended, grace_seconds, unreported })
     }
 }
 

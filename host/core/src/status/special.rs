@@ -25,6 +25,16 @@ pub struct NodeEnd {
     pub condition_message: Option<String>,
 }
 
+impl NodeEnd {
+    /// Why the node ended the pod that has this status; none if it didn't.
+    pub fn of(status: &PodStatus) -> Option<Self> {
+        let reason = status.reason.clone().filter(|_| is_ended_by_node(status))?;
+        let message = status.message.clone().unwrap_or_default();
+        let condition_message = target_of_node(status).and_then(|target| target.message.clone());
+        Some(Self { reason, message, condition_message })
+    }
+}
+
 /// Reason of the condition `DisruptionTarget` that the node sets.
 const TERMINATION_BY_KUBELET: &str = "TerminationByKubelet";
 
@@ -141,11 +151,16 @@ pub fn ended_by_node(pod: &Pod, last: &PodStatus, end: &NodeEnd, now: Timestamp)
 
 /// Whether a status says that the node ended its pod, for good.
 pub fn is_ended_by_node(status: &PodStatus) -> bool {
-    let target = conditions::find(status, DISRUPTION_TARGET);
-    let by_node = target.is_some_and(|target| {
+    let by_node = target_of_node(status).is_some() || is_evicted(status);
+    by_node && Phase::of(status).is_some_and(Phase::is_terminal)
+}
+
+/// The condition with which the node says that it ends the pod.
+fn target_of_node(status: &PodStatus) -> Option<&PodCondition> {
+    let is_of_node = |target: &&PodCondition| {
         target.status == "True" && target.reason.as_deref() == Some(TERMINATION_BY_KUBELET)
-    });
-    (by_node || is_evicted(status)) && Phase::of(status).is_some_and(Phase::is_terminal)
+    };
+    conditions::find(status, DISRUPTION_TARGET).filter(is_of_node)
 }
 
 /// Whether a status says that its pod was evicted (upstream: `PodIsEvicted`).

@@ -59,6 +59,24 @@ fn repeats_are_counted_from_the_first_on() {
 }
 
 #[test]
+fn an_event_that_another_agent_records_again_is_the_same_object() {
+    let ended = |message: &str| event(pod("a", None), "Evicted", message);
+    let mut killed = Correlator::default();
+    let before = killed.correlate(&event(pod("a", None), "Started", "m"), at(5)).expect("sent");
+    let sent = killed.correlate_once(&ended("m"), at(5), at(5)).expect("sent");
+    let after = killed.correlate(&event(pod("a", None), "Killing", "m"), at(5)).expect("sent");
+    assert!(before.stamp < sent.stamp && sent.stamp < after.stamp, "names differ at the same moment");
+    let mut restarted = Correlator::default();
+    assert!(restarted.correlate(&event(EventObject::Node, "Starting", "m"), at(9)).is_some());
+    let again = restarted.correlate_once(&ended("m"), at(5), at(9));
+    assert_eq!(again, Some(sent.clone()));
+    let other = restarted.correlate_once(&ended("n"), at(5), at(9)).expect("sent");
+    assert_ne!(other.stamp, sent.stamp);
+    let later = restarted.correlate_once(&ended("k"), at(6), at(9)).expect("sent");
+    assert_eq!((later.first, later.last, later.count), (at(6), at(6), 1));
+}
+
+#[test]
 fn what_is_no_api_object_is_notified_of_the_node() {
     let source = EventObject::Source { source: "file".into(), place: "/etc/x.yaml".into() };
     for object in [EventObject::Plugin("p".into()), source, EventObject::Node] {

@@ -24,6 +24,12 @@ fn status(message_bytes: usize) -> PodStatus {
     serde_json::from_value(json!({"phase": "Failed", "containerStatuses": [container]})).unwrap()
 }
 
+/// Of an end that was decided at this second.
+fn report(second: i64) -> EndReport {
+    let at = Timestamp::from_second(second).unwrap();
+    EndReport { at, annotations: [("starved_resource".to_owned(), "memory".to_owned())].into() }
+}
+
 fn admitted(pod: &Pod) -> PodCheckpoint {
     let mut checkpoint = PodCheckpoint::default();
     checkpoint.admit(pod);
@@ -119,7 +125,7 @@ fn what_is_no_checkpoint_is_refused_and_says_why() {
 #[test]
 fn the_grace_of_an_evicted_pod_is_kept_until_it_is_admitted_again() {
     let mut checkpoint = PodCheckpoint::default();
-    checkpoint.end_within(&PodStatus::default(), Some(7));
+    checkpoint.end_by_node(&PodStatus::default(), Some(7), report(1));
     let read = PodCheckpoint::decode(&checkpoint.encode()).expect("its own form");
     assert_eq!((read.grace_seconds(), read.ended()), (Some(7), Some(&PodStatus::default())));
     checkpoint.end(&PodStatus::default());
@@ -127,5 +133,25 @@ fn the_grace_of_an_evicted_pod_is_kept_until_it_is_admitted_again() {
     checkpoint.admit(&Pod::default());
     assert_eq!((checkpoint.grace_seconds(), checkpoint.ended()), (None, None));
     let older = PodCheckpoint::decode(br#"{"version":1,"ended":{}}"#).expect("the form of earlier builds");
-    assert_eq!(older.grace_seconds(), None);
+    assert_eq!((older.grace_seconds(), older.unreported()), (None, None));
+}
+
+#[test]
+fn the_report_of_an_end_by_the_node_is_kept_until_it_is_made() {
+    let evicted = PodStatus { reason: Some("Evicted".to_owned()), ..status(10) };
+    let mut checkpoint = PodCheckpoint::default();
+    checkpoint.end_by_node(&evicted, Some(1), report(1));
+    let read = PodCheckpoint::decode(&checkpoint.encode()).expect("its own form");
+    assert_eq!((&read, read.unreported()), (&checkpoint, Some(&report(1))));
+    checkpoint.end(&evicted);
+    assert_eq!(checkpoint.unreported(), Some(&report(1)), "its last status doesn't report it");
+    checkpoint.end_by_node(&evicted, None, report(2));
+    checkpoint.reported(&report(1));
+    assert_eq!(checkpoint.unreported(), Some(&report(2)), "another end came meanwhile");
+    checkpoint.reported(&report(2));
+    assert_eq!(checkpoint.unreported(), None);
+    checkpoint.end_by_node(&evicted, None, report(3));
+    let ended_first = PodStatus { phase: Some("Succeeded".to_owned()), ..PodStatus::default() };
+    checkpoint.end(&ended_first);
+    assert_eq!(checkpoint.unreported(), None, "it ended by itself before");
 }

@@ -179,6 +179,8 @@ fn a_pod_that_the_node_ends_has_failed_for_the_nodes_reason() {
     assert_eq!(ends(&status.container_statuses), "?");
     let again = ended_by_node(&pod, &status, &end, at(20));
     assert_eq!(again, status);
+    assert_eq!(NodeEnd::of(&status), Some(end));
+    assert_eq!(NodeEnd::of(&last), None);
 }
 
 #[test]
@@ -188,6 +190,8 @@ fn an_evicted_pod_is_known_by_its_reason_and_may_have_no_condition_of_a_disrupti
     let status = ended_by_node(&pod, &last, &end, at(9));
     assert!(conditions::find(&status, DISRUPTION_TARGET).is_none());
     assert!(is_evicted(&status) && is_ended_by_node(&status));
+    assert_eq!(NodeEnd::of(&status), Some(end));
     let running = PodStatus { phase: Some("Running".to_owned()), ..status };
     assert!(!is_evicted(&running) && !is_ended_by_node(&running));
+    assert_eq!(NodeEnd::of(&running), None);
 }
