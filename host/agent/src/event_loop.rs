@@ -25,6 +25,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::AdmittedPod;
 use witlet_core::admission::rejections::RejectionHistory;
+use witlet_core::container::gc::FailureReports;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::node::NodeFacts;
 use witlet_core::node::conditions::Pressures;
@@ -101,6 +102,9 @@ pub(crate) struct EventLoop {
     stats: AgentStats,
     begun: Instant,
     cleaning: bool,
+    /// Why the last clean-up couldn't list what is on the disk, if it couldn't.
+    clean_up_failure: Option<String>,
+    gc_failures: FailureReports,
     stopping: Option<Instant>,
     tasks: JoinSet<Event>,
     cancel_work: CancellationToken,
@@ -147,6 +151,8 @@ impl EventLoop {
             stats: AgentStats::default(),
             begun: Instant::now(),
             cleaning: false,
+            clean_up_failure: None,
+            gc_failures: FailureReports::default(),
             stopping: None,
             tasks: JoinSet::new(),
             cancel_work: CancellationToken::new(),
@@ -155,7 +161,7 @@ impl EventLoop {
 
     /// Runs until the agent is stopped and, if its pods are to end with it, they have.
     pub(crate) async fn run(mut self, mut inputs: Inputs) {
-        self.record_node_event("Starting", "Starting kubelet.".to_owned());
+        self.record_node_event(EventType::Normal, "Starting", "Starting kubelet.".to_owned());
         self.publish_node();
         self.plugin_sources = inputs.plugin_sources.now();
         loop {
@@ -188,7 +194,7 @@ impl EventLoop {
             Event::Probe(update) => self.probe_changed(&update),
             Event::Verdict(id, decision) => self.judged(id, decision),
             Event::WorkEnded(end) => self.work_ended(*end),
-            Event::CleanedUp => self.cleaned_up(),
+            Event::CleanedUp(failure) => self.cleaned_up(failure),
             Event::Health(health) => {
                 self.health = health;
                 self.publish_node();
@@ -252,15 +258,16 @@ impl EventLoop {
         // In a cluster pressures are reported where the API server's object changes.
         let pressures = pressures.into_iter().filter(|_| !self.outside.is_in_cluster);
         for reason in pressures.chain(readiness) {
-            self.record_node_event(reason, format!("Node {} status is now: {reason}", facts.name));
+            let message = format!("Node {} status is now: {reason}", facts.name);
+            self.record_node_event(EventType::Normal, reason, message);
         }
         self.publish_health();
     }
 
-    fn record_node_event(&self, reason: &str, message: String) {
+    fn record_node_event(&self, kind: EventType, reason: &str, message: String) {
         self.outside.events.record(NodeEvent {
             object: EventObject::Node,
-            kind: EventType::Normal,
+            kind,
             reason: reason.to_owned(),
             message,
             annotations: Default::default(),

@@ -12,7 +12,7 @@ use witlet_core::container::gc::{DeadContainer, Garbage};
 use witlet_core::error::one_line;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ContainerId, SandboxId};
-use witlet_ports::{ContainerFiles, Containers, PodFiles, Sandboxes, Volumes};
+use witlet_ports::{ContainerFiles, Containers, FilesError, PodFiles, Sandboxes, Volumes};
 
 use crate::cgroups::{CgroupManager, CgroupState};
 use crate::removals::Removals;
@@ -56,7 +56,14 @@ pub(crate) struct PodFolders {
 impl Housekeeper {
     /// Removes leftovers, and the folders and cgroups of pods that aren't known. `is_known` is called once these are listed, because
     /// pods may have come since the clean-up was decided.
-    pub(crate) async fn remove(&self, leftovers: Leftovers, is_known: impl Fn(&PodUid) -> bool) {
+    ///
+    /// # Errors
+    /// When the folders of pods can't be listed; all else is removed then.
+    pub(crate) async fn remove(
+        &self,
+        leftovers: Leftovers,
+        is_known: impl Fn(&PodUid) -> bool,
+    ) -> Result<(), FilesError> {
         let Leftovers { garbage: Garbage { containers, sandboxes }, mut logs, running } = leftovers;
         // Listed before `is_known` is called: a pod that comes meanwhile has none in this list, or is known.
         let cgroups = self.folders.cgroups.pods().await;
@@ -71,25 +78,26 @@ impl Housekeeper {
         }
         let sandboxes = sandboxes.into_iter().map(|id| remove_sandbox(&*self.sandboxes, id));
         stream::iter(sandboxes).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
-        self.folders.remove_unknown(&is_known).await;
+        let listed = self.folders.remove_unknown(&is_known).await;
         self.folders.remove_cgroups(cgroups, &is_known).await;
         if let Err(error) = self.container_files.remove_dead_links(&running).await {
             tracing::warn!(%error, "Failed to remove dangling symbolic links to container logs");
         }
+        listed
     }
 }
 
 impl PodFolders {
     /// Folders go once nothing is mounted in them any more.
-    async fn remove_unknown(&self, is_known: &impl Fn(&PodUid) -> bool) {
-        let Some(on_disk) = self.list().await else { return };
-        let removals = on_disk.into_iter().map(|uid| self.remove(uid, is_known));
+    async fn remove_unknown(&self, is_known: &impl Fn(&PodUid) -> bool) -> Result<(), FilesError> {
+        let removals = self.list().await?.into_iter().map(|uid| self.remove(uid, is_known));
         stream::iter(removals).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
+        Ok(())
     }
 
-    async fn list(&self) -> Option<Vec<PodUid>> {
+    async fn list(&self) -> Result<Vec<PodUid>, FilesError> {
         let listed = self.files.list().await;
-        listed.inspect_err(|error| tracing::warn!(%error, "Failed to list pod directories")).ok()
+        listed.inspect_err(|error| tracing::warn!(%error, "Failed to list pod directories"))
     }
 
     async fn remove(&self, uid: PodUid, is_known: impl Fn(&PodUid) -> bool) {
@@ -116,7 +124,7 @@ impl PodFolders {
         if orphans.is_empty() {
             return;
         }
-        let Some(on_disk) = self.list().await else { return };
+        let Ok(on_disk) = self.list().await else { return };
         let with_folders: BTreeSet<PodUid> = on_disk.into_iter().collect();
         let removals = orphans.into_iter().map(|(uid, path)| {
             let (port, has_folder) = (kept.port.clone(), with_folders.contains(&uid));

@@ -48,8 +48,8 @@ pub(crate) enum Event {
     WorkEnded(Box<WorkEnd>),
     /// What was kept of a pod that is gone was removed.
     Forgotten,
-    /// The clean-up next to the loop ended.
-    CleanedUp,
+    /// The clean-up next to the loop ended, and this is why it couldn't list what is on the disk, if it couldn't.
+    CleanedUp(Option<String>),
     /// The runtime is well, or isn't any more.
     Health(Health),
     /// The node changed.

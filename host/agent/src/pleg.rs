@@ -37,6 +37,8 @@ pub(crate) struct Relisted {
     pub(crate) at: Option<Instant>,
     /// All pods of the runtime as of then.
     pub(crate) pods: Arc<Vec<RuntimePod>>,
+    /// Why no newer list could be had, if one was asked for since.
+    pub(crate) failure: Option<String>,
 }
 
 /// Asks for a look at one pod soon. Dropped if too many are waiting: the next list shows it.
@@ -145,6 +147,11 @@ impl Pleg {
         let pods = match self.inspector.view.list_pods().await {
             Ok(pods) => pods,
             Err(error) => {
+                // No one who waits for a list has one.
+                self.relisted.send_if_modified(|last| {
+                    last.failure = Some(error.status_text());
+                    false
+                });
                 // Once, not each second: the node's condition says for how long.
                 if std::mem::replace(&mut self.failing, true) {
                     tracing::debug!(%error, "Failed to list pods of the runtime again");
@@ -163,7 +170,7 @@ impl Pleg {
         }
         self.cache.listed(stamp, now, |uid| self.known.contains_key(uid) || self.reinspect.contains(uid));
         self.metrics.listed(now, pods.clone());
-        self.relisted.send_replace(Relisted { at: Some(begun), pods });
+        self.relisted.send_replace(Relisted { at: Some(begun), pods, failure: None });
     }
 
     /// Looks at the pods of a list that aren't as they were known.

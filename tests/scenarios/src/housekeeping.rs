@@ -144,6 +144,30 @@ async fn as_many_dead_containers_are_kept_as_the_settings_say() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_collection_that_fails_is_reported_each_minute_until_it_goes_again() {
+    let node = started();
+    let reported = || {
+        let events = node.agent().events();
+        let event = events.into_iter().find(|recorded| recorded.event.reason == "ContainerGCFailed")?;
+        assert_eq!(event.event.object, EventObject::Node);
+        Some((event.count, event.event.message.clone()))
+    };
+    pass(30.0).await;
+    assert_eq!(reported(), None);
+    node.runtime.set_down(true);
+    pass(10.0).await;
+    let (count, message) = reported().expect("it is reported at once");
+    assert_eq!(count, 1);
+    let begin = "rpc error: code = Unavailable desc = ";
+    assert!(message.starts_with(begin) && message.contains("connection refused"), "{message}");
+    pass(120.0).await;
+    assert_eq!(reported().map(|(count, _)| count), Some(3));
+    node.runtime.set_down(false);
+    pass(120.0).await;
+    assert_eq!(reported().map(|(count, _)| count), Some(3));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_resolv_conf_with_too_much_in_it_is_notified_of_once() {
     let node = {
         let mut node = node();

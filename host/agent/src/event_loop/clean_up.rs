@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use tokio::time::Instant;
-use witlet_core::container::gc::Garbage;
+use witlet_core::container::gc::{FAILED, Garbage};
+use witlet_core::error::one_line;
+use witlet_core::event::EventType;
 use witlet_core::pod::PodUid;
 use witlet_core::pod::clean_up::{
     CleanUp, CleanUpInput, Effect, PodFacts, Retained, SourcesRead, clean_up, logs_of,
@@ -26,6 +28,7 @@ impl EventLoop {
     pub(super) fn housekeep(&mut self) {
         tracing::debug!("SyncLoop (housekeeping)");
         self.clean_up();
+        self.report_failed_collection();
         self.show_rejected();
         self.count_active_pods();
     }
@@ -44,9 +47,20 @@ impl EventLoop {
         (self.stats.active_pods, self.stats.desired_pods) = (active, desired);
     }
 
-    pub(super) fn cleaned_up(&mut self) {
+    pub(super) fn cleaned_up(&mut self, failure: Option<String>) {
         self.cleaning = false;
+        self.clean_up_failure = failure;
         self.end_removal();
+    }
+
+    /// Reports that what is left of pods can't be listed (upstream: `StartGarbageCollection`). What can't be removed is only logged, as
+    /// upstream does.
+    fn report_failed_collection(&mut self) {
+        let unlisted = self.outside.relisted.borrow().failure.clone();
+        let errors = unlisted.into_iter().chain(self.clean_up_failure.clone()).collect();
+        if let Some(message) = self.gc_failures.next(errors, self.outside.clock.now()) {
+            self.record_node_event(EventType::Warning, FAILED, message);
+        }
     }
 
     pub(super) fn clean_up(&mut self) {
@@ -125,15 +139,17 @@ impl EventLoop {
             // Pods may have come since the clean-up was decided.
             let is_known = move |uid: &PodUid| retained.keeps_folders(uid) || statuses.shows(uid);
             let round = housekeeper.remove(Leftovers { garbage, logs, running }, is_known);
-            if tokio::time::timeout(CLEAN_UP_MAX, round).await.is_err() {
+            let Ok(listed) = tokio::time::timeout(CLEAN_UP_MAX, round).await else {
                 tracing::warn!(timeout = ?CLEAN_UP_MAX, "Housekeeping timed out, starting again");
-            } else if begun.elapsed() > CLEAN_UP_WARNING {
+                return Event::CleanedUp(None);
+            };
+            if begun.elapsed() > CLEAN_UP_WARNING {
                 let (took, expected) = (begun.elapsed(), CLEAN_UP_WARNING);
                 tracing::error!(?expected, actual = ?took, "Housekeeping took longer than expected");
             }
-            Event::CleanedUp
+            Event::CleanedUp(listed.err().map(|error| one_line(&error)))
         };
-        self.spawn(removing, Event::CleanedUp);
+        self.spawn(removing, Event::CleanedUp(None));
     }
 
     pub(super) fn sources_read(&self) -> SourcesRead {

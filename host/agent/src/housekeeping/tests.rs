@@ -53,7 +53,7 @@ fn folders(files: Arc<dyn PodFiles>, volumes: Arc<dyn Volumes>) -> PodFolders {
 async fn folders_of_a_pod_that_came_during_the_clean_up_stay() {
     let files = Arc::new(Folders::default());
     let is_known = |uid: &PodUid| files.came.load(Ordering::Relaxed) && uid.as_str() == "new";
-    folders(files.clone(), Arc::new(Disk::default())).remove_unknown(&is_known).await;
+    folders(files.clone(), Arc::new(Disk::default())).remove_unknown(&is_known).await.expect("listed");
     assert_eq!(*files.removed.lock().unwrap(), [PodUid::from("old")]);
 }
 
@@ -92,7 +92,7 @@ async fn volumes_that_hang_hold_up_no_other_pods_removal_and_are_tried_again() {
     let folders = folders(files.clone(), Arc::new(Stuck));
     for round in 1..=2 {
         let begun = tokio::time::Instant::now();
-        folders.remove_unknown(&|_| false).await;
+        folders.remove_unknown(&|_| false).await.expect("listed");
         assert_eq!(begun.elapsed(), FOLDERS_OF_POD_MAX, "round {round}");
         assert_eq!(*files.removed.lock().unwrap(), vec![PodUid::from("old"); round]);
     }
@@ -104,7 +104,7 @@ async fn removal_of_a_pod_begins_before_it_is_looked_up() {
     let folders = folders(files.clone(), Arc::new(Disk::default()));
     let removals = folders.removals.clone();
     // A pod that comes after the look-up waits.
-    folders.remove_unknown(&|uid| removals.begin(uid).is_some()).await;
+    folders.remove_unknown(&|uid| removals.begin(uid).is_some()).await.expect("listed");
     assert_eq!(files.removed.lock().unwrap().len(), 2);
     for uid in ["new", "old"] {
         assert!(removals.begin(&uid.into()).is_some(), "{uid}'s removal has ended");

@@ -7,10 +7,35 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::error::aggregate;
 use crate::pod::PodUid;
 use crate::runtime::{
     ContainerId, ContainerRunState, ListedContainer, ListedSandbox, RuntimePod, SandboxId, SandboxState,
 };
+
+/// Reason of the event that says that the collection fails.
+pub const FAILED: &str = "ContainerGCFailed";
+/// A failure is reported this often at most: upstream collects, and fails, each minute (`ContainerGCPeriod`).
+const FAILURE_REPORT_PERIOD: SignedDuration = SignedDuration::from_mins(1);
+
+/// When it is reported that the collection fails.
+#[derive(Clone, Debug, Default)]
+pub struct FailureReports {
+    last: Option<Timestamp>,
+}
+
+impl FailureReports {
+    /// The message of the event about a collection that failed with these errors; none if none failed, and while the last report isn't
+    /// a minute old. A clock that was set doesn't silence it.
+    pub fn next(&mut self, errors: Vec<String>, now: Timestamp) -> Option<String> {
+        let is_due = self.last.is_none_or(|last| now.duration_since(last).abs() >= FAILURE_REPORT_PERIOD);
+        if errors.is_empty() || !is_due {
+            return None;
+        }
+        self.last = Some(now);
+        Some(aggregate(errors))
+    }
+}
 
 /// How many dead containers are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -256,3 +256,24 @@ fn a_sandbox_goes_with_the_last_container_in_it() {
     let case = Case { gone: &["p"], ..case("p s0=dead@1 a=exited@1/s0") };
     check(&case, "p/a1", "s0");
 }
+
+#[test]
+fn a_failing_collection_is_reported_once_a_minute() {
+    let at = |second: i64| Timestamp::from_second(second).expect("a time");
+    let mut reports = FailureReports::default();
+    let cases: &[(i64, &[&str], Option<&str>)] = &[
+        (0, &[], None),
+        (1, &["down"], Some("down")),
+        (3, &["down"], None),
+        (60, &["down"], None),
+        (61, &["down", "no folder", "down"], Some("[down, no folder]")),
+        (70, &[], None),
+        (72, &["down"], None),
+        (121, &["down"], Some("down")),
+        (1, &["down"], Some("down")),
+    ];
+    for (second, errors, expected) in cases {
+        let errors = errors.iter().map(|error| (*error).to_owned()).collect();
+        assert_eq!(reports.next(errors, at(*second)).as_deref(), *expected, "{second}");
+    }
+}
