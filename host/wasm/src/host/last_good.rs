@@ -89,6 +89,15 @@ impl LastGood {
         Ok(Some(set))
     }
 
+    /// Whether there is a copy of each of the set's components, and none is damaged. Blocks as long as the disk does.
+    pub(super) fn is_whole(&self, set: &LastGoodSet) -> bool {
+        set.components.values().all(|digest| self.has_copy(digest))
+    }
+
+    fn has_copy(&self, digest: &str) -> bool {
+        compile::read_component_of(&self.copy(digest), digest).is_ok()
+    }
+
     /// Keeps this set in place of the one before. `sources` are the files of its components by digest. Blocks as long as the
     /// disk does.
     ///
@@ -97,10 +106,9 @@ impl LastGood {
     pub(super) fn save(&self, set: &LastGoodSet, sources: &BTreeMap<String, PathBuf>) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         for (digest, source) in sources {
-            let copy = self.copy(digest);
-            if !copy.exists() {
+            if !self.has_copy(digest) {
                 let component = compile::read_component_of(source, digest)?;
-                write(&copy, &component)?;
+                write(&self.copy(digest), &component)?;
             }
         }
         write(&self.folder.join(SET), &serde_json::to_vec(set)?)?;

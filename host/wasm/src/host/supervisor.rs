@@ -250,10 +250,10 @@ impl Supervisor {
 
     /// Starts to load this, in place of what was being loaded under its name.
     fn begin(&mut self, shared: &Arc<Shared>, spec: Spec) {
-        self.begin_as(shared, spec, false);
+        self.begin_as(shared, spec, None);
     }
 
-    fn begin_as(&mut self, shared: &Arc<Shared>, spec: Spec, is_spare: bool) {
+    fn begin_as(&mut self, shared: &Arc<Shared>, spec: Spec, spare_for: Option<Arc<LoadError>>) {
         self.serial += 1;
         let serial = self.serial;
         let known = self.known(shared, &spec);
@@ -268,7 +268,7 @@ impl Supervisor {
             async move { FinishedLoad { serial, loading: shared.load(&spec, &known).await } }
         };
         let task = self.loads.spawn(load);
-        self.works.insert(name, Work::new(spec, serial, is_spare, task));
+        self.works.insert(name, Work::new(spec, serial, spare_for, task));
     }
 
     fn known(&self, shared: &Shared, spec: &Spec) -> KnownComponents {
@@ -339,8 +339,8 @@ impl Supervisor {
             self.works.insert(spec.name, work);
             return plugin;
         };
-        if work.is_spare {
-            return self.spare_loaded(shared, spec, work, loading);
+        if let Some(failed) = work.spare_for.take() {
+            return Self::spare_loaded(shared, spec, &work, loading, failed);
         }
         let runs = old.filter(|old| old.code.ready().is_some());
         match loading.result {
@@ -364,7 +364,7 @@ impl Supervisor {
                         old.set_pending(Some(error.sentence()));
                         old.clone()
                     }
-                    None if runs.is_none() && self.begin_spare(shared, &spec) => {
+                    None if runs.is_none() && self.begin_spare(shared, &spec, &error) => {
                         Self::meanwhile(shared, &spec, old)
                     }
                     None => shared.plugin(spec, Code::Failed(error)),

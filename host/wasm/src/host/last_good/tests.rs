@@ -74,6 +74,12 @@ fn what_is_damaged_is_an_error_and_never_a_set() {
     let digest = &set.components["a"];
     fs::write(rig.last_good.copy(digest), "other").expect("writable");
     assert!(read_component_of(&rig.last_good.copy(digest), digest).is_err(), "its digest is another");
+    assert!(!rig.last_good.is_whole(&set));
+    let (set, saved) = rig.keep("one", "first");
+    saved.expect("saved");
+    assert!(rig.last_good.is_whole(&set), "the copy is written again, though the set is the same");
+    fs::remove_file(rig.last_good.copy(digest)).expect("writable");
+    assert!(!rig.last_good.is_whole(&set));
     let traversal = r#"{"form":1,"configuration":"","components":{"a":"../../../etc/passwd"}}"#;
     let newer = r#"{"form":2,"configuration":"","components":{}}"#;
     for damaged in ["", "{", "[]", "null", traversal, newer] {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{FileError, LastGoodSet, Shared, Supervisor, Taken, Work, lock, one_line};
-use crate::plugin::{Code, Loading, Origin, Plugin, Spec};
+use crate::plugin::{Code, LoadError, Loading, Origin, Plugin, Spec};
 
 impl Supervisor {
     /// What a start wants: the configuration as it is, else the last good one, else nothing but the built-ins.
@@ -40,10 +40,14 @@ impl Supervisor {
         let last_good = self.sources.last_good.clone()?;
         let read = tokio::task::spawn_blocking({
             let last_good = last_good.clone();
-            move || last_good.load()
+            move || {
+                let set = last_good.load()?;
+                let is_whole = set.as_ref().is_some_and(|set| last_good.is_whole(set));
+                std::io::Result::Ok((set, is_whole))
+            }
         });
-        let set = match read.await.ok()? {
-            Ok(set) => set?,
+        let (set, is_whole) = match read.await.ok()? {
+            Ok((set, is_whole)) => (set?, is_whole),
             Err(error) => {
                 tracing::warn!(%error, "Failed to read the last good plugins");
                 return None;
@@ -63,35 +67,32 @@ impl Supervisor {
             .map(|spec| (spec.name.clone(), spare(spec, &set, |digest| last_good.copy(digest))))
             .collect();
         let text = set.configuration.clone();
-        self.kept = Some(set);
+        // A copy that is damaged is written again with the next set that is good, be it the same.
+        self.kept = Some(set).filter(|_| is_whole);
         Some(Taken { text, configuration })
     }
 
     /// Begins to load the last good version of a plugin whose newest failed before any ran. False if there is none, or none
     /// for the same demand of conformance.
-    pub(super) fn begin_spare(&mut self, shared: &Arc<Shared>, spec: &Spec) -> bool {
+    pub(super) fn begin_spare(&mut self, shared: &Arc<Shared>, spec: &Spec, failed: &Arc<LoadError>) -> bool {
         let spare = self.spares.remove(&spec.name);
         let spare = spare.filter(|spare| spare.conformance == spec.conformance && !spare.runs_as(spec));
         let Some(spare) = spare else { return false };
-        self.begin_as(shared, spare, true);
+        self.begin_as(shared, spare, Some(failed.clone()));
         true
     }
 
-    /// The plugin that answers after the last good version was loaded, or wasn't.
+    /// The plugin that answers after the last good version was loaded, or wasn't, in place of one that `failed`.
     pub(super) fn spare_loaded(
-        &self,
         shared: &Shared,
         spec: Spec,
-        work: Work,
+        work: &Work,
         loading: Loading,
+        failed: Arc<LoadError>,
     ) -> Arc<Plugin> {
-        let Some(failure) = self.failures.get(&spec.name) else {
-            // The entry is another by now, and its own load follows.
-            return shared.plugin(spec, Code::Loading);
-        };
         match loading.result {
             Ok(Some(loaded)) => {
-                let sentence = failure.error.sentence();
+                let sentence = failed.sentence();
                 shared.report_last_good(&spec.name, &loaded.digest, &sentence);
                 let plugin = shared.plugin(work.spec.clone(), Code::Ready(Arc::new(loaded)));
                 plugin.set_pending(Some(sentence));
@@ -104,7 +105,7 @@ impl Supervisor {
                     error,
                     "Failed to load the last good version of the plugin"
                 );
-                shared.plugin(spec, Code::Failed(failure.error.clone()))
+                shared.plugin(spec, Code::Failed(failed))
             }
         }
     }

@@ -50,7 +50,7 @@ fn failure(version: &str, error: LoadError) -> Failure {
 async fn each_change_of_an_entry_takes_the_least_that_it_needs() {
     let work = |version: &str| {
         let task = JoinSet::new().spawn(std::future::pending::<()>());
-        Work::new(spec(version), 1, false, task)
+        Work::new(spec(version), 1, None, task)
     };
     let none = || None::<Work>;
     let cases = [

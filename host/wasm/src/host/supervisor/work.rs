@@ -18,15 +18,15 @@ pub(super) struct FinishedLoad {
 pub(super) struct Work {
     pub(super) spec: Spec,
     pub(super) serial: u64,
-    /// Whether it is the last good version, in place of the newest, which failed.
-    pub(super) is_spare: bool,
+    /// Why the newest version failed, if this is the last good one in its place.
+    pub(super) spare_for: Option<Arc<LoadError>>,
     pub(super) result: Option<Loading>,
     task: AbortHandle,
 }
 
 impl Work {
-    pub(super) fn new(spec: Spec, serial: u64, is_spare: bool, task: AbortHandle) -> Self {
-        Self { spec, serial, is_spare, result: None, task }
+    pub(super) fn new(spec: Spec, serial: u64, spare_for: Option<Arc<LoadError>>, task: AbortHandle) -> Self {
+        Self { spec, serial, spare_for, result: None, task }
     }
 
     /// Whether its task ended without a result.
