@@ -25,7 +25,7 @@ fn removable() -> Vec<u8> {
     const SECTION: &[u8] = b"\0\x0a\x09removable";
     let components = &witlet_runtime_test_guests::components::COMPONENTS;
     let (_, component) = components.iter().find(|(name, _)| *name == "worker").expect("it is built");
-    [component.as_ref(), SECTION].concat()
+    [*component, SECTION].concat()
 }
 
 /// The folders of a runtime, with the components of the tests as images.

@@ -33,24 +33,33 @@ fn pod(name: &str) -> Vec<k8s_openapi::api::core::v1::Pod> {
 
 type Break = fn(&mut FakeNode);
 
+/// What is claimed, the node, what is changed, and what the refusal begins with.
+type Refusal = (&'static str, fn() -> FakeNode, Break, &'static str);
+
+fn missing(node: &mut FakeNode) {
+    node.cgroups.fail_start(CgroupError::NotMounted { controllers: "cpu memory".to_owned() });
+}
+
+fn read_only(node: &mut FakeNode) {
+    node.cgroups.fail_start(CgroupError::File {
+        action: "mkdir",
+        path: "/sys/fs/cgroup/memory/kubepods".to_owned(),
+        problem: "Read-only file system (os error 30)".to_owned(),
+        not_found: false,
+    });
+}
+
+fn no_systemd(node: &mut FakeNode) {
+    node.cgroups.fail_start(CgroupError::NoSystemd);
+}
+
+fn silent(node: &mut FakeNode) {
+    node.cgroups.fail_start(CgroupError::SystemdAway { problem: "timed out".to_owned() });
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_cant_be_kept_ends_the_start_with_its_reason() {
-    let missing = |node: &mut FakeNode| {
-        node.cgroups.fail_start(CgroupError::NotMounted { controllers: "cpu memory".to_owned() });
-    };
-    let read_only = |node: &mut FakeNode| {
-        node.cgroups.fail_start(CgroupError::File {
-            action: "mkdir",
-            path: "/sys/fs/cgroup/memory/kubepods".to_owned(),
-            problem: "Read-only file system (os error 30)".to_owned(),
-            not_found: false,
-        });
-    };
-    let no_systemd = |node: &mut FakeNode| node.cgroups.fail_start(CgroupError::NoSystemd);
-    let silent = |node: &mut FakeNode| {
-        node.cgroups.fail_start(CgroupError::SystemdAway { problem: "timed out".to_owned() });
-    };
-    let cases: [(&str, fn() -> FakeNode, Break, &str); 9] = [
+    let cases: [Refusal; 9] = [
         (
             "controllers are missing",
             keeping,
@@ -119,10 +128,8 @@ async fn what_cant_be_kept_ends_the_start_with_its_reason() {
         node.source.put("b", pod("b"));
         pass(5.0).await;
         let failure = node.failure().unwrap_or_default();
-        assert!(
-            failure.starts_with(&format!("failed to start ContainerManager: {expected}")),
-            "{claim}: {failure}"
-        );
+        let begin = format!("failed to start ContainerManager: {expected}");
+        assert!(failure.starts_with(&begin), "{claim}: {failure}");
         assert!(!orders(&node).contains("sandbox"), "{claim}: no pod is started");
     }
 }

@@ -95,7 +95,7 @@ async fn version_2_reports_stalls_once_for_each_file() {
     };
     assert_eq!(stalls(&notifier.armed.lock().await), [node.clone(), pods.clone()]);
     notifier.watch(&watches).await.expect("watched");
-    let mut written = vec![0; 100];
+    let mut written = [0; 100];
     let length = rustix::io::read(&notifier.armed.lock().await[0].reports, &mut written[..]).expect("read");
     assert_eq!(&written[..length], STALL_TRIGGER, "written once");
 

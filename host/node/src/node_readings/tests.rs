@@ -126,7 +126,8 @@ fn process_ids_are_the_smaller_limit_less_the_threads() {
 
 #[test]
 fn processor_time_is_that_of_the_root_cgroup() {
-    let cases: [(&[(&str, &str)], Option<Duration>); 4] = [
+    type Case<'a> = (&'a [(&'a str, &'a str)], Option<Duration>);
+    let cases: [Case<'_>; 4] = [
         (&[("cpuacct/cpuacct.usage", "1500000000\n")], Some(Duration::from_millis(1500))),
         (&[("cpu.stat", "nr_periods 3\nusage_usec 2500\nuser_usec 1\n")], Some(Duration::from_micros(2500))),
         (&[("cpu.stat", "user_usec 1\n")], None),

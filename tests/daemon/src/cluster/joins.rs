@@ -206,6 +206,14 @@ async fn answers(cluster: &Cluster, token: Option<&str>, path: &str) -> Result<u
     Ok(client.send(request).await?.status().as_u16())
 }
 
+/// The program under the kubelet's name.
+fn called_kubelet(ground: &Ground) -> Result<PathBuf, Failed> {
+    let program = ground.path("bin/kubelet");
+    std::fs::create_dir_all(ground.path("bin"))?;
+    std::os::unix::fs::symlink(witlet_harness::program::witlet().map_err(failed)?, &program)?;
+    Ok(program)
+}
+
 /// Called by its name, with the flags of kubeadm's unit, and everything where kubeadm has it.
 pub(super) async fn as_the_kubelet() -> Result<(), Failed> {
     let admission = Admission { node_rules: true, sign_requests: true, ..Admission::default() };
@@ -219,9 +227,7 @@ pub(super) async fn as_the_kubelet() -> Result<(), Failed> {
     let address = Ipv4Addr::new(127, 77, high, low);
     let config = configuration(&ground.path("ca.crt"), &manifests, address.into());
     std::fs::write(home.join("config.yaml"), config)?;
-    let program = ground.path("bin/kubelet");
-    std::fs::create_dir_all(ground.path("bin"))?;
-    std::os::unix::fs::symlink(witlet_harness::program::witlet().map_err(failed)?, &program)?;
+    let program = called_kubelet(&ground)?;
     let mut options = DaemonOptions::below(ground.folder.path(), "unshare", &*ground.endpoint);
     let script = format!("{COPY_TUNABLES}{IN_PLACE}");
     let outer = ["--mount", "--propagation", "private", "--", "sh", "-c", script.as_str()];

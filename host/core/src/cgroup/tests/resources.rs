@@ -124,7 +124,8 @@ fn a_pods_own_word_goes_before_its_containers() {
     let burstable = (shares, Some((20_000, 100_000)), Some(200 * MI));
     let guaranteed = (shares, Some((10_000, 100_000)), Some(100 * MI));
     let small = "10m 50Mi/50m 100Mi";
-    let cases: [(&str, &str, &[&str], &[&str], Expected); 9] = [
+    type Case<'a> = (&'a str, &'a str, &'a [&'a str], &'a [&'a str], Expected);
+    let cases: [Case<'_>; 9] = [
         ("besteffort-with-pod-level-resources-enabled", "", &[""], &[], (2, None, None)),
         ("burstable-with-pod-level-requests", REQUESTS, &[""], &[], (shares, None, None)),
         (
@@ -208,7 +209,8 @@ fn weights_and_shares() {
 #[test]
 fn huge_pages_by_size() {
     let two = 2 << 20;
-    let cases: [(&[(&str, i64)], &[(u64, u64)]); 3] = [
+    type Case<'a> = (&'a [(&'a str, i64)], &'a [(u64, u64)]);
+    let cases: [Case<'_>; 3] = [
         (&[("2Mi", 128)], &[]),
         (&[("hugepages-2Mi", 128)], &[(two, 128)]),
         (

@@ -57,19 +57,20 @@ struct Case {
     expected: &'static [(&'static str, &'static str, &'static str)],
 }
 
+/// Without pod-level resources and ephemeral containers.
+fn case(
+    name: &'static str,
+    init: Requests<'static>,
+    app: Requests<'static>,
+    used: Requests<'static>,
+    expected: &'static [(&'static str, &'static str, &'static str)],
+) -> Case {
+    Case { name, own: json!(null), init, app, ephemeral: &[], of_pod: "1Mi", used, expected }
+}
+
 #[test]
 fn containers_over_their_requests_are_named() {
-    let case = |name, init, app, used, expected| Case {
-        name,
-        own: json!(null),
-        init,
-        app,
-        ephemeral: &[],
-        of_pod: "1Mi",
-        used,
-        expected,
-    };
-    let cases = [
+    check(&[
         case(
             "No container exceeds memory usage",
             &[("init1", "100Mi"), ("restartable-init1", "200Mi")],
@@ -108,6 +109,12 @@ fn containers_over_their_requests_are_named() {
                 &[],
             )
         },
+    ]);
+}
+
+#[test]
+fn several_containers_and_the_pod_over_their_requests_are_named() {
+    check(&[
         case(
             "Both regular and restartable init containers exceed memory usage due to missing memory requests",
             &[("init1", "100Mi"), ("restartable-init1", ""), ("restartable-init2", "300Mi")],
@@ -152,7 +159,10 @@ fn containers_over_their_requests_are_named() {
                 &[("regular1", "250Mi", "0"), ("regular2", "350Mi", "0")],
             )
         },
-    ];
+    ]);
+}
+
+fn check(cases: &[Case]) {
     for case in cases {
         let pod = pod(case.own.clone(), case.init, case.app, case.ephemeral);
         let usage = usage(case.of_pod, case.used);

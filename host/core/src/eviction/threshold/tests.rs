@@ -30,6 +30,26 @@ fn part(signal: Signal, part: f32, reclaim: f32, grace: i64) -> Threshold {
     }
 }
 
+/// Thresholds of bytes or inodes.
+fn disk(kind: &str) -> ThresholdConfig {
+    let (image, node) = (format!("imagefs.{kind}"), format!("nodefs.{kind}"));
+    config(
+        &[(&image, "150Mi"), (&node, "100Mi")],
+        &[(&image, "300Mi"), (&node, "200Mi")],
+        &[(&image, "30s"), (&node, "30s")],
+        &[(&image, "2Gi"), (&node, "1Gi")],
+    )
+}
+
+fn disk_thresholds(node: Signal, image: Signal) -> Vec<Threshold> {
+    vec![
+        hard(node, "100Mi", Some("1Gi")),
+        hard(image, "150Mi", Some("2Gi")),
+        soft(node, "200Mi", Some("1Gi"), 30),
+        soft(image, "300Mi", Some("2Gi"), 30),
+    ]
+}
+
 #[test]
 fn configurations_become_thresholds() {
     use Signal::{AllocatableMemoryAvailable, ImageFsAvailable, MemoryAvailable, NodeFsAvailable};
@@ -40,23 +60,6 @@ fn configurations_become_thresholds() {
         &[("memory.available", "0")],
     );
     let memory = ThresholdConfig { enforces_pods: true, ..memory };
-    let disk = |kind: &str| {
-        let (image, node) = (format!("imagefs.{kind}"), format!("nodefs.{kind}"));
-        config(
-            &[(&image, "150Mi"), (&node, "100Mi")],
-            &[(&image, "300Mi"), (&node, "200Mi")],
-            &[(&image, "30s"), (&node, "30s")],
-            &[(&image, "2Gi"), (&node, "1Gi")],
-        )
-    };
-    let disk_thresholds = |node, image| {
-        vec![
-            hard(node, "100Mi", Some("1Gi")),
-            hard(image, "150Mi", Some("2Gi")),
-            soft(node, "200Mi", Some("1Gi"), 30),
-            soft(image, "300Mi", Some("2Gi"), 30),
-        ]
-    };
     let cases = [
         ("no values", config(&[], &[], &[], &[]), vec![]),
         (
@@ -115,12 +118,23 @@ fn configurations_become_thresholds() {
     }
 }
 
+const UNKNOWN: &str = "unsupported eviction signal mem.available";
+
+fn memory(value: &str) -> [(&str, &str); 1] {
+    [("memory.available", value)]
+}
+
+fn check_refusals(cases: &[(&str, ThresholdConfig, &str)]) {
+    for (name, config, expected) in cases {
+        let refused = config.thresholds().expect_err(name);
+        assert_eq!(refused.to_string(), *expected, "{name}");
+    }
+}
+
 #[test]
-fn configurations_that_make_no_sense_are_refused_in_upstreams_words() {
-    let memory = |value| [("memory.available", value)];
-    let unknown = "unsupported eviction signal mem.available";
-    let cases = [
-        ("invalid-signal", config(&[("mem.available", "150Mi")], &[], &[], &[]), unknown),
+fn thresholds_that_make_no_sense_are_refused_in_upstreams_words() {
+    check_refusals(&[
+        ("invalid-signal", config(&[("mem.available", "150Mi")], &[], &[], &[]), UNKNOWN),
         (
             "hard-signal-negative",
             config(&memory("-150Mi"), &[], &[], &[]),
@@ -146,6 +160,12 @@ fn configurations_that_make_no_sense_are_refused_in_upstreams_words() {
             config(&[("memory.available", "150Mi"), ("invalid.foo", "150Mi")], &[], &[], &[]),
             "unsupported eviction signal invalid.foo",
         ),
+    ]);
+}
+
+#[test]
+fn grace_periods_and_reclaims_that_make_no_sense_are_refused_in_upstreams_words() {
+    check_refusals(&[
         (
             "soft-no-grace-period",
             config(&[], &memory("150Mi"), &[], &[]),
@@ -161,7 +181,7 @@ fn configurations_that_make_no_sense_are_refused_in_upstreams_words() {
             config(&[], &[], &[], &memory("-300Mi")),
             "negative eviction minimum reclaim specified for memory.available",
         ),
-        ("min-reclaim-invalid-signal", config(&[], &[], &[], &[("mem.available", "300Mi")]), unknown),
+        ("min-reclaim-invalid-signal", config(&[], &[], &[], &[("mem.available", "300Mi")]), UNKNOWN),
         (
             "min-reclaim-empty-value",
             config(&[], &[], &[], &memory("")),
@@ -190,7 +210,7 @@ fn configurations_that_make_no_sense_are_refused_in_upstreams_words() {
         (
             "soft-grace-period-invalid-signal",
             config(&[], &memory("150Mi"), &[("mem.available", "30s")], &[]),
-            unknown,
+            UNKNOWN,
         ),
         (
             "soft-invalid-grace-period",
@@ -207,11 +227,7 @@ fn configurations_that_make_no_sense_are_refused_in_upstreams_words() {
             config(&memory("0"), &[], &[], &[]),
             "eviction threshold memory.available must be positive: 0",
         ),
-    ];
-    for (name, config, expected) in cases {
-        let refused = config.thresholds().expect_err(name);
-        assert_eq!(refused.to_string(), expected, "{name}");
-    }
+    ]);
 }
 
 #[test]
