@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use witlet_core::event::{Event, EventType};
+use witlet_core::text::shortened;
 use witlet_ports::{Clock, EventSink, RecordedEvent};
 
 use crate::settings::EVENTS_MAX;
@@ -13,7 +14,8 @@ use crate::settings::EVENTS_MAX;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of a message that are remembered (the events API takes 1 KiB of a note).
+/// Bytes of a message that are remembered (the events API takes 1 KiB of a note): what pods say may be long, and many of them may
+/// say it.
 const MESSAGE_BYTES_MAX: usize = 1024;
 
 /// Remembers the latest [`EVENTS_MAX`] distinct events. Takes events from every part of the daemon.
@@ -81,7 +83,7 @@ impl EventLog {
                 tracing::warn!(reason = event.reason, object = %event.object, "{message}");
             }
         }
-        let event = Arc::new(Event { message: shortened(event.message), ..event });
+        let event = Arc::new(Event { message: shortened(event.message, MESSAGE_BYTES_MAX), ..event });
         let now = self.clock.now();
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let sequence = inner.next;
@@ -111,13 +113,4 @@ impl fmt::Display for OneLine<'_> {
             false => f.write_char(char),
         })
     }
-}
-
-/// What pods say may be long, and many of them may say it.
-fn shortened(mut message: String) -> String {
-    if message.len() > MESSAGE_BYTES_MAX {
-        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
-        message.push('…');
-    }
-    message
 }

@@ -28,6 +28,7 @@ pub mod runtime;
 pub mod sources;
 pub mod stats;
 pub mod status;
+pub mod text;
 pub mod token_bucket;
 pub mod volume;
 

@@ -18,7 +18,7 @@ pub mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use metrics::{ContainerMetrics, Measured, metrics};
+pub use metrics::{ContainerMetrics, metrics};
 
 /// What is used of a file system. None is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,6 +79,9 @@ impl ContainerUsage {
     }
 }
 
+/// What was measured of a container: its pod, which instance it is, and its usage.
+pub type Measured = (PodUid, u32, ContainerUsage);
+
 /// What a pod uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodUsage {
@@ -95,16 +98,27 @@ pub struct PodUsage {
 }
 
 impl PodUsage {
-    /// All local disk that counts for the pod: writable layers, logs, its own files, and its [local volumes](is_local_ephemeral)
-    /// (upstream: `calcEphemeralStorage`).
+    /// All local disk that counts for the pod, in bytes.
     pub fn ephemeral_storage(&self, pod: &Pod) -> u64 {
-        let containers =
-            self.containers.iter().flat_map(|container| [container.rootfs.bytes, container.logs.bytes]);
-        let volumes = volumes(pod).filter(|volume| is_local_ephemeral(volume));
-        let volumes = volumes.map(|volume| self.volumes.get(&volume.name).and_then(|usage| usage.bytes));
-        let all = containers.chain(volumes).chain([self.own.bytes]).flatten();
-        all.fold(0, u64::saturating_add)
+        let containers = self.containers.iter().flat_map(|container| [container.rootfs, container.logs]);
+        let volume = |name: &str| self.volumes.get(name).copied();
+        ephemeral_storage(Some(pod), volume, containers.chain([self.own])).bytes.unwrap_or(0)
     }
+}
+
+/// All local disk that counts for a pod (upstream: `calcEphemeralStorage`): its [local volumes](is_local_ephemeral), of which `volume`
+/// gives what was measured by name, and the `others`, which are writable layers, logs and its own files. What is unknown counts nothing.
+pub fn ephemeral_storage(
+    pod: Option<&Pod>,
+    volume: impl Fn(&str) -> Option<FsUsage>,
+    others: impl IntoIterator<Item = FsUsage>,
+) -> FsUsage {
+    let local = pod.into_iter().flat_map(volumes).filter(|volume| is_local_ephemeral(volume));
+    let all = local.filter_map(|local| volume(&local.name)).chain(others);
+    let add = |sum: u64, more: Option<u64>| sum.saturating_add(more.unwrap_or(0));
+    let (bytes, inodes) =
+        all.fold((0, 0), |(bytes, inodes), one| (add(bytes, one.bytes), add(inodes, one.inodes)));
+    FsUsage::new(bytes, inodes)
 }
 
 /// What pods use, by UID. A pod that is missing wasn't measured.
@@ -121,29 +135,35 @@ pub struct LocalStorage {
     pub own: FsUsage,
 }
 
+/// The newest instance of each container, which is the one that counts, by pod and name: its number, and what it uses.
+pub fn newest(
+    containers: impl IntoIterator<Item = Measured>,
+) -> BTreeMap<(PodUid, String), (u32, ContainerUsage)> {
+    let mut newest: BTreeMap<(PodUid, String), (u32, ContainerUsage)> = BTreeMap::new();
+    for (uid, attempt, usage) in containers {
+        let key = (uid, usage.name.clone());
+        if newest.get(&key).is_none_or(|(known, _)| *known <= attempt) {
+            newest.insert(key, (attempt, usage));
+        }
+    }
+    newest
+}
+
 /// What was measured of pods, put together: containers by the runtime, disk by the node. A pod is there if it has a container or a
 /// sandbox (upstream: the summary). Its memory is its containers' together, and nothing where it has none.
 pub fn combine(
     sandboxes: impl IntoIterator<Item = PodUid>,
-    containers: impl IntoIterator<Item = (PodUid, u32, ContainerUsage)>,
+    containers: impl IntoIterator<Item = Measured>,
     processes: &BTreeMap<PodUid, u64>,
     storage: &BTreeMap<PodUid, LocalStorage>,
 ) -> PodUsages {
-    let mut newest: BTreeMap<PodUid, BTreeMap<String, (u32, ContainerUsage)>> = BTreeMap::new();
-    for (uid, attempt, usage) in containers {
-        let of_pod = newest.entry(uid).or_default();
-        let is_newer = of_pod.get(&usage.name).is_none_or(|(known, _)| *known <= attempt);
-        if is_newer {
-            of_pod.insert(usage.name.clone(), (attempt, usage));
-        }
-    }
-    let mut usages: PodUsages =
-        sandboxes.into_iter().map(|uid| (uid, PodUsage { memory: Some(0), ..PodUsage::default() })).collect();
-    for (uid, containers) in newest {
-        let containers: Vec<ContainerUsage> = containers.into_values().map(|(_, usage)| usage).collect();
-        let memory = containers.iter().filter_map(|container| container.memory);
-        let memory = memory.fold(0, u64::saturating_add);
-        usages.insert(uid, PodUsage { memory: Some(memory), containers, ..PodUsage::default() });
+    let without_containers = || PodUsage { memory: Some(0), ..PodUsage::default() };
+    let mut usages: PodUsages = sandboxes.into_iter().map(|uid| (uid, without_containers())).collect();
+    for ((uid, _), (_, container)) in newest(containers) {
+        let usage = usages.entry(uid).or_insert_with(without_containers);
+        let memory = container.memory.unwrap_or(0);
+        usage.memory = usage.memory.map(|others| others.saturating_add(memory));
+        usage.containers.push(container);
     }
     for (uid, usage) in &mut usages {
         usage.processes = processes.get(uid).copied();

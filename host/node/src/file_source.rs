@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
 use witlet_core::sources::SourceUpdate;
+use witlet_core::text::shortened;
 use witlet_ports::{
     Clock, EventSink, PodSource, PodView, SourceEvent, SourceHealth, SourceOutage, StateStore,
 };
@@ -102,19 +103,20 @@ impl FileSource {
         }
     }
 
-    fn record(&self, mut report: Report) {
+    fn record(&self, report: Report) {
         tracing::warn!(
             place = report.place,
             reason = report.reason.as_str(),
             problem = report.message,
             "Found a problem with manifests"
         );
-        shorten(&mut report.message);
+        // To what an event may hold; the log has it in full.
+        let message = shortened(report.message, EVENT_MESSAGE_BYTES_MAX);
         self.events.record(Event {
             object: EventObject::Source { source: self.name().to_string(), place: report.place },
             kind: EventType::Warning,
             reason: report.reason.as_str().to_owned(),
-            message: report.message,
+            message,
             annotations: Default::default(),
         });
     }
@@ -150,14 +152,6 @@ async fn due(began: Instant, outage: &SourceOutage, earliest: Instant) {
     match outage.next_report() {
         Some(at) => tokio::time::sleep_until(earliest.max(began + at)).await,
         None => std::future::pending().await,
-    }
-}
-
-/// To what an event may hold; the log has it in full.
-fn shorten(message: &mut String) {
-    if message.len() > EVENT_MESSAGE_BYTES_MAX {
-        message.truncate(message.floor_char_boundary(EVENT_MESSAGE_BYTES_MAX - '…'.len_utf8()));
-        message.push('…');
     }
 }
 

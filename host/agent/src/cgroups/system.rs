@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
+use witlet_core::error::aggregate;
 use witlet_core::event::EventType;
 use witlet_core::node::oom::{OomReader, SYSTEM_OOM};
-use witlet_core::node::tunables::{TUNABLES, TunablePolicy, aggregate, tunables_to_write};
+use witlet_core::node::tunables::{TUNABLES, TunablePolicy, tunables_to_write};
 use witlet_ports::NodeSystem;
 
 use super::{CgroupManager, CgroupStartError};
@@ -32,7 +33,7 @@ impl CgroupManager {
         if policy == TunablePolicy::Leave {
             return Ok(());
         }
-        let refused = |problems: Vec<String>| CgroupStartError::Tunables(aggregate(&problems));
+        let refused = |problems: Vec<String>| CgroupStartError::Tunables(aggregate(problems));
         let mut found = Vec::with_capacity(TUNABLES.len());
         for (name, _) in TUNABLES {
             found.push((name, system.tunable(name).await.map_err(|error| error.to_string())));

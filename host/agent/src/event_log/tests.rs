@@ -65,7 +65,7 @@ fn a_long_message_is_cut_and_still_counted_as_the_same() {
     log.record(event(&"ä".repeat(5000)));
     let events = log.events();
     assert_eq!((events.len(), events[0].count), (1, 2));
-    assert_eq!(events[0].event.message, format!("{}…", "ä".repeat(MESSAGE_BYTES_MAX / 2)));
+    assert_eq!(events[0].event.message, format!("{}…", "ä".repeat((MESSAGE_BYTES_MAX - '…'.len_utf8()) / 2)));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::lru::Lru;
 use super::{Event, EventObject, EventType};
 use crate::pod::{PodFullName, PodUid};
+use crate::text::shortened;
 
 #[cfg(test)]
 mod tests;
@@ -28,8 +29,6 @@ pub const MESSAGE_BYTES_MAX: usize = 1024;
 const RECORDED_AGAIN_SPREAD: u32 = 1_000_000;
 /// What a message of many begins with.
 const COMBINED: &str = "(combined from similar events): ";
-/// What a message that was cut ends with.
-const CUT: &str = "…";
 
 /// Which API object an event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -236,11 +235,11 @@ impl Correlator {
             EventObject::Pod { field_path, .. } => field_path.clone(),
             EventObject::Node | EventObject::Plugin(_) | EventObject::Source { .. } => None,
         };
-        let said = shortened(&event.message, MESSAGE_BYTES_MAX);
+        let said = shortened(event.message.as_str(), MESSAGE_BYTES_MAX);
         let is_warning = event.kind == EventType::Warning;
         let is_combined = self.is_combined(&subject, is_warning, &event.reason, &said, now);
         let message = match is_combined {
-            true => shortened(&format!("{COMBINED}{}", event.message), MESSAGE_BYTES_MAX),
+            true => shortened(format!("{COMBINED}{}", event.message), MESSAGE_BYTES_MAX),
             false => said.clone(),
         };
         let key = EventKey {
@@ -290,13 +289,4 @@ impl Correlator {
         }
         is_combined
     }
-}
-
-/// A text of at most `max` bytes.
-pub fn shortened(text: &str, max: usize) -> String {
-    if text.len() <= max {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(max.saturating_sub(CUT.len()));
-    format!("{}{CUT}", &text[..end])
 }

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::NodeFacts;
+use crate::text::shortened;
 
 #[cfg(test)]
 mod tests;
@@ -221,19 +222,31 @@ pub fn source_message(unread: &UnreadSource) -> String {
 
 /// Puts the condition of unreadable sources among the others: as the agent shows it, or as over where the API server still has it.
 pub fn set_source(conditions: &mut Vec<NodeCondition>, shown: Option<&NodeCondition>, now: Timestamp) {
-    if let Some(shown) = shown {
-        return set_shown(conditions, shown, now);
-    }
-    let is_set = |known: &NodeCondition| known.type_ == SOURCE_UNREADABLE && known.status != "False";
-    if conditions.iter().any(is_set) {
-        let over = NodeCondition {
-            type_: SOURCE_UNREADABLE.to_owned(),
-            status: "False".to_owned(),
-            reason: Some("SourcesReadable".to_owned()),
-            message: Some("pods of all sources are readable".to_owned()),
-            ..NodeCondition::default()
-        };
-        set_shown(conditions, &over, now);
+    let over = NodeCondition {
+        type_: SOURCE_UNREADABLE.to_owned(),
+        status: "False".to_owned(),
+        reason: Some("SourcesReadable".to_owned()),
+        message: Some("pods of all sources are readable".to_owned()),
+        ..NodeCondition::default()
+    };
+    set_or_end(conditions, shown, &over, now);
+}
+
+/// Puts a condition that a node needn't have among the others: as the agent shows it, or as `over` where the agent shows none any more
+/// and the API server still has it otherwise.
+fn set_or_end(
+    conditions: &mut Vec<NodeCondition>,
+    shown: Option<&NodeCondition>,
+    over: &NodeCondition,
+    now: Timestamp,
+) {
+    let is_left = |known: &NodeCondition| {
+        known.type_ == over.type_ && (known.status != over.status || known.message != over.message)
+    };
+    match shown {
+        Some(shown) => set_shown(conditions, shown, now),
+        None if conditions.iter().any(is_left) => set_shown(conditions, over, now),
+        None => {}
     }
 }
 
@@ -247,11 +260,7 @@ const PLUGINS_MESSAGE_BYTES_MAX: usize = 2048;
 /// The condition of a node with configured plugins; `problems` says what isn't loaded as the configuration has it, a sentence for
 /// each.
 pub fn plugins_ready(problems: &[String]) -> NodeCondition {
-    let mut message = problems.join("; ");
-    if message.len() > PLUGINS_MESSAGE_BYTES_MAX {
-        message.truncate(message.floor_char_boundary(PLUGINS_MESSAGE_BYTES_MAX - '…'.len_utf8()));
-        message.push('…');
-    }
+    let message = shortened(problems.join("; "), PLUGINS_MESSAGE_BYTES_MAX);
     let (status, reason, message) = match problems {
         [] => ("True", "PluginsLoaded", "all configured plugins are loaded".to_owned()),
         _ => ("False", "PluginsNotLoaded", message),
@@ -268,15 +277,8 @@ pub fn plugins_ready(problems: &[String]) -> NodeCondition {
 /// Puts the condition of the plugins among the others: as the agent shows it, or as true where no plugin is configured any more and
 /// the API server still has it.
 pub fn set_plugins(conditions: &mut Vec<NodeCondition>, shown: Option<&NodeCondition>, now: Timestamp) {
-    let is_known = conditions.iter().any(|known| known.type_ == PLUGINS_READY);
-    match shown {
-        Some(shown) => set_shown(conditions, shown, now),
-        None if is_known => {
-            let message = Some("no plugins are configured".to_owned());
-            set_shown(conditions, &NodeCondition { message, ..plugins_ready(&[]) }, now);
-        }
-        None => {}
-    }
+    let message = Some("no plugins are configured".to_owned());
+    set_or_end(conditions, shown, &NodeCondition { message, ..plugins_ready(&[]) }, now);
 }
 
 /// The Ready condition to be reported: what the agent shows of itself. Until it has looked at the runtime for long enough

@@ -47,14 +47,6 @@ pub fn tunables_to_write(
     if problems.is_empty() { Ok(writes) } else { Err(problems) }
 }
 
-/// Several errors as one, as upstream writes them.
-pub fn aggregate(problems: &[String]) -> String {
-    match problems {
-        [one] => one.clone(),
-        all => format!("[{}]", all.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     //! What is written or refused.
@@ -75,9 +67,11 @@ mod tests {
         assert_eq!(tunables_to_write(TunablePolicy::Leave, &found), Ok(Vec::new()));
         let refused = tunables_to_write(TunablePolicy::Check, &found).expect_err("two differ");
         assert_eq!(
-            aggregate(&refused),
-            "[invalid kernel flag: vm/overcommit_memory, expected value: 1, actual value: 0, \
-             invalid kernel flag: kernel/panic, expected value: 10, actual value: -1]"
+            refused,
+            [
+                "invalid kernel flag: vm/overcommit_memory, expected value: 1, actual value: 0",
+                "invalid kernel flag: kernel/panic, expected value: 10, actual value: -1",
+            ]
         );
         assert_eq!(
             tunables_to_write(TunablePolicy::Write, &found),
@@ -92,6 +86,5 @@ mod tests {
             );
         }
         assert_eq!(tunables_to_write(TunablePolicy::Leave, &found), Ok(Vec::new()));
-        assert_eq!(aggregate(&["one".to_owned()]), "one");
     }
 }

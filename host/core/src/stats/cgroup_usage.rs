@@ -88,9 +88,9 @@ impl CgroupUsage {
         Self {
             at,
             cpu_nanoseconds: cpu_v2(&read),
-            memory: memory_v2(&read),
+            memory: MemoryUsage::of_v2(&read),
             swap: number(read("memory.swap.current"))
-                .map(|usage| SwapUsage { usage, limit: limit(read("memory.swap.max")) }),
+                .map(|usage| SwapUsage { usage, limit: memory_limit(read("memory.swap.max")) }),
             pressure: if with_pressure { pressure(&read) } else { PressureUsage::default() },
         }
     }
@@ -101,18 +101,11 @@ impl CgroupUsage {
         Self {
             at,
             cpu_nanoseconds: number(read("cpuacct", "cpuacct.usage")),
-            memory: number(read("memory", "memory.usage_in_bytes")).map(|usage| MemoryUsage {
-                usage: Some(usage),
-                working_set: usage.saturating_sub(field(&stat, "total_inactive_file").unwrap_or(0)),
-                rss: field(&stat, "total_rss"),
-                page_faults: field(&stat, "total_pgfault"),
-                major_page_faults: field(&stat, "total_pgmajfault"),
-                limit: limit(read("memory", "memory.limit_in_bytes")),
-            }),
+            memory: memory_v1(&stat, |file| read("memory", file)),
             // Only a kernel that accounts for swap says it.
             swap: field(&stat, "total_swap").map(|usage| SwapUsage {
                 usage,
-                limit: limit(read("memory", "memory.memsw.limit_in_bytes")),
+                limit: memory_limit(read("memory", "memory.memsw.limit_in_bytes")),
             }),
             pressure: PressureUsage::default(),
         }
@@ -121,11 +114,7 @@ impl CgroupUsage {
     /// Of the root, which has no limits and, in version 2, no usage of its own; `meminfo` is the text of `/proc/meminfo`.
     pub fn of_root(self, meminfo: &str, stat_v2: Option<&str>) -> Self {
         let bytes = |name: &str| meminfo_bytes(meminfo, name);
-        let of_stat = |stat: &str| {
-            let usage = field(stat, "anon")?.saturating_add(field(stat, "file")?);
-            Some(memory_of_stat(usage, stat))
-        };
-        let memory = self.memory.or_else(|| of_stat(stat_v2?));
+        let memory = self.memory.or_else(|| MemoryUsage::of_root_v2(stat_v2?));
         let swap = bytes("SwapTotal:").zip(bytes("SwapFree:"));
         Self {
             memory: memory.map(|memory| MemoryUsage { limit: bytes("MemTotal:"), ..memory }),
@@ -136,8 +125,28 @@ impl CgroupUsage {
     }
 }
 
-/// A line of `/proc/meminfo`, in bytes.
-fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
+impl MemoryUsage {
+    /// Of a cgroup of version 1; `read` gives the text of a file in its folder of the controller `memory`.
+    pub fn of_v1(read: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        memory_v1(&read("memory.stat").unwrap_or_default(), read)
+    }
+
+    /// Of a cgroup of version 2 that isn't the root; `read` gives the text of a file in its folder.
+    pub fn of_v2(read: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let usage = number(read("memory.current"))?;
+        let memory = memory_of_stat(usage, &read("memory.stat").unwrap_or_default());
+        Some(Self { limit: memory_limit(read("memory.max")), ..memory })
+    }
+
+    /// Of the root of version 2, which has no usage and no limit of its own, by its `memory.stat`.
+    pub fn of_root_v2(stat: &str) -> Option<Self> {
+        let usage = field(stat, "anon")?.saturating_add(field(stat, "file")?);
+        Some(memory_of_stat(usage, stat))
+    }
+}
+
+/// A line of `/proc/meminfo` by its name with the colon, in bytes.
+pub fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
@@ -146,10 +155,16 @@ fn cpu_v2(read: &impl Fn(&str) -> Option<String>) -> Option<u64> {
     field(&read("cpu.stat")?, "usage_usec")?.checked_mul(1000)
 }
 
-fn memory_v2(read: &impl Fn(&str) -> Option<String>) -> Option<MemoryUsage> {
-    let usage = number(read("memory.current"))?;
-    let memory = memory_of_stat(usage, &read("memory.stat").unwrap_or_default());
-    Some(MemoryUsage { limit: limit(read("memory.max")), ..memory })
+fn memory_v1(stat: &str, read: impl Fn(&str) -> Option<String>) -> Option<MemoryUsage> {
+    let usage = number(read("memory.usage_in_bytes"))?;
+    Some(MemoryUsage {
+        usage: Some(usage),
+        working_set: usage.saturating_sub(field(stat, "total_inactive_file").unwrap_or(0)),
+        rss: field(stat, "total_rss"),
+        page_faults: field(stat, "total_pgfault"),
+        major_page_faults: field(stat, "total_pgmajfault"),
+        limit: memory_limit(read("memory.limit_in_bytes")),
+    })
 }
 
 /// Without the limit, which isn't there.
@@ -196,8 +211,8 @@ fn number(text: Option<String>) -> Option<u64> {
     text?.trim().parse().ok()
 }
 
-/// None of `max`, and of what no machine has.
-fn limit(text: Option<String>) -> Option<u64> {
+/// The limit in a cgroup's file, in bytes; none of `max`, and of what no machine has.
+pub fn memory_limit(text: Option<String>) -> Option<u64> {
     number(text).filter(|limit| *limit <= LIMIT_MAX)
 }
 

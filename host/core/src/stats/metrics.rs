@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{ContainerUsage, CpuTime};
+use super::{CpuTime, Measured, newest};
 use crate::pod::PodUid;
 
 #[cfg(test)]
@@ -20,9 +20,6 @@ pub struct ContainerMetrics {
     pub memory: Option<u64>,
 }
 
-/// What was measured of a container: its pod, which instance it is, and its usage.
-pub type Measured = (PodUid, u32, ContainerUsage);
-
 /// What the containers of each pod use, in the order of their names, by two measurements with `elapsed` between them. Of several
 /// instances of a container the newest counts; one that wasn't there before has used its CPU since.
 pub fn metrics(
@@ -32,15 +29,8 @@ pub fn metrics(
 ) -> BTreeMap<PodUid, Vec<ContainerMetrics>> {
     let before: BTreeMap<(PodUid, u32, String), Option<CpuTime>> =
         before.into_iter().map(|(uid, attempt, usage)| ((uid, attempt, usage.name), usage.cpu)).collect();
-    let mut newest: BTreeMap<(PodUid, String), (u32, ContainerUsage)> = BTreeMap::new();
-    for (uid, attempt, usage) in after {
-        let key = (uid, usage.name.clone());
-        if newest.get(&key).is_none_or(|(known, _)| *known <= attempt) {
-            newest.insert(key, (attempt, usage));
-        }
-    }
     let mut pods: BTreeMap<PodUid, Vec<ContainerMetrics>> = BTreeMap::new();
-    for ((uid, name), (attempt, usage)) in newest {
+    for ((uid, name), (attempt, usage)) in newest(after) {
         let known = before.get(&(uid.clone(), attempt, name.clone())).copied().flatten();
         let cpu_nanocores = usage.cpu.and_then(|cpu| nanocores(known, cpu, elapsed));
         pods.entry(uid).or_default().push(ContainerMetrics { name, cpu_nanocores, memory: usage.memory });

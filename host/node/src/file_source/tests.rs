@@ -193,18 +193,6 @@ async fn it_stops_when_asked_and_when_no_one_listens() {
 }
 
 #[test]
-fn an_events_message_fits_the_events_api() {
-    for (length, expected) in [(1024, 1024), (1025, 1024), (5000, 1024)] {
-        let mut message = "x".repeat(length);
-        shorten(&mut message);
-        assert_eq!(message.len(), expected);
-    }
-    let mut message = "é".repeat(1000);
-    shorten(&mut message);
-    assert!(message.len() <= 1024 && message.ends_with("é…"));
-}
-
-#[test]
 fn a_path_can_be_checked_without_a_daemon() {
     let folder = tempfile::tempdir().expect("a folder");
     write(&folder.path().join("a.yaml"), "a");

@@ -5,6 +5,8 @@ use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 
+use witlet_core::stats::cgroup_usage::meminfo_bytes;
+
 use super::error::NodeError;
 
 #[cfg(test)]
@@ -63,9 +65,11 @@ impl Machine {
         Ok(Self {
             hostname: text(uname.nodename()),
             cpus: online_cpus(&read(online)?).ok_or_else(|| content(online, "which CPUs are online"))?,
-            memory_kib: kib(&meminfo, "MemTotal:").ok_or_else(|| content(meminfo_path, "MemTotal"))?,
+            memory_kib: meminfo_bytes(&meminfo, "MemTotal:")
+                .ok_or_else(|| content(meminfo_path, "MemTotal"))?
+                / 1024,
             // A kernel without swap may leave the line out.
-            swap_bytes: kib(&meminfo, "SwapTotal:").unwrap_or(0).saturating_mul(1024),
+            swap_bytes: meminfo_bytes(&meminfo, "SwapTotal:").unwrap_or(0),
             storage: storage(root)?,
             kernel: text(uname.release()),
             architecture: architecture(std::env::consts::ARCH),
@@ -141,12 +145,6 @@ fn online_cpus(list: &str) -> Option<u32> {
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
         sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
     })
-}
-
-/// The figure of one line of `/proc/meminfo`.
-fn kib(meminfo: &str, name: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
-    line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
 /// Whether the kernel's module is on, and its files are there for the runtime (as runc looks at it).

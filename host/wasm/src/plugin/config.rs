@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use thiserror::Error;
+use witlet_core::text::shortened;
 
 use crate::record::RECORDS_MAX;
 use document::{EntryDocument, SecretDocument, WarmDocument};
@@ -107,10 +108,7 @@ impl ConfigError {
         let (Self::Syntax { message: words } | Self::Field { problem: words, .. }) = &mut self else {
             return self;
         };
-        if words.len() > WORDS_BYTES_MAX {
-            words.truncate(words.floor_char_boundary(WORDS_BYTES_MAX - '…'.len_utf8()));
-            words.push('…');
-        }
+        *words = shortened(std::mem::take(words), WORDS_BYTES_MAX);
         self
     }
 }

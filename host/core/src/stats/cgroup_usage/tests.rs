@@ -96,3 +96,19 @@ fn what_the_kernel_does_not_say_is_unknown() {
     assert_eq!((usage.cpu_nanoseconds, usage.memory), (None, None));
     assert_eq!(usage.pressure.cpu, Some(Stalls::default()));
 }
+
+#[test]
+fn lines_of_meminfo_are_bytes() {
+    let meminfo = "MemTotal:       16307984 kB\nMemFree:  1 kB\nSwapTotal:      2097148 kB\nOdd: 7\n";
+    let cases = [
+        ("MemTotal:", Some(16_307_984 << 10)),
+        ("SwapTotal:", Some(2_097_148 << 10)),
+        ("MemAvailable:", None),
+        ("Odd:", None),
+    ];
+    for (name, expected) in cases {
+        assert_eq!(meminfo_bytes(meminfo, name), expected, "{name}");
+    }
+    assert_eq!(meminfo_bytes("MemTotal: many kB\n", "MemTotal:"), None);
+    assert_eq!(meminfo_bytes("MemTotal: 18446744073709551615 kB\n", "MemTotal:"), None);
+}

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixtures::at;
+use crate::stats::ContainerUsage;
 
 const MS: u64 = 1_000_000;
 

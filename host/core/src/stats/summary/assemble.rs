@@ -13,7 +13,7 @@ use super::{
 };
 use crate::stats::cgroup_usage::{CgroupUsage, MemoryUsage, Stall, Stalls, SwapUsage};
 use crate::stats::network::InterfaceUsage;
-use crate::stats::{FsUsage, is_local_ephemeral, volumes};
+use crate::stats::{FsUsage, ephemeral_storage, volumes};
 
 /// The interface that a pod's own figures are of (upstream: `defaultNetworkInterfaceName`).
 const DEFAULT_INTERFACE: &str = "eth0";
@@ -212,7 +212,7 @@ impl Measurements {
             io: io(&usage),
             network: pod.network.as_deref().and_then(|all| self.network(all, Some(DEFAULT_INTERFACE))),
             volume: self.volume_stats(pod),
-            ephemeral_storage: Some(self.used_of(self.nodefs.as_ref(), ephemeral_storage(pod))),
+            ephemeral_storage: Some(self.used_of(self.nodefs.as_ref(), local_disk(pod))),
             process_stats: processes.map(|process_count| ProcessStats { process_count }),
             ..stats
         })
@@ -303,20 +303,14 @@ fn system_stats(system: &SystemMeasurement, scope: Scope) -> ContainerStats {
     }
 }
 
-/// All local disk that counts for the pod (upstream: `calcEphemeralStorage`).
-fn ephemeral_storage(pod: &PodMeasurement) -> FsUsage {
-    let local: Vec<&str> = match &pod.pod {
-        Some(pod) => {
-            volumes(pod).filter(|volume| is_local_ephemeral(volume)).map(|volume| &*volume.name).collect()
-        }
-        None => Vec::new(),
+/// All local disk that counts for the pod.
+fn local_disk(pod: &PodMeasurement) -> FsUsage {
+    let volume = |name: &str| {
+        let measured = pod.volumes.iter().find(|volume| volume.name == name);
+        measured.map(|volume| volume.usage)
     };
-    let of_volumes = pod.volumes.iter().filter(|volume| local.contains(&volume.name.as_str()));
     let of_containers = pod.containers.iter().flat_map(|container| [container.rootfs, container.logs]);
-    let all: Vec<FsUsage> =
-        of_volumes.map(|volume| volume.usage).chain(of_containers).chain([pod.own]).collect();
-    let sum = |of: fn(&FsUsage) -> Option<u64>| all.iter().filter_map(of).fold(0, u64::saturating_add);
-    FsUsage::new(sum(|usage| usage.bytes), sum(|usage| usage.inodes))
+    ephemeral_storage(pod.pod.as_deref(), volume, of_containers.chain([pod.own]))
 }
 
 /// What containers use together, where their pod has no cgroup. Pressures can't be added up.

@@ -18,15 +18,6 @@ fn online_cpus_are_counted() {
 }
 
 #[test]
-fn memory_and_swap_are_the_totals() {
-    let meminfo = "MemTotal:       16307984 kB\nMemFree:  1 kB\nSwapTotal:      2097148 kB\nSwapFree: 3 kB\n";
-    assert_eq!(kib(meminfo, "MemTotal:"), Some(16_307_984));
-    assert_eq!(kib(meminfo, "SwapTotal:"), Some(2_097_148));
-    assert_eq!(kib("MemFree: 1 kB\n", "MemTotal:"), None);
-    assert_eq!(kib("MemTotal: many\n", "MemTotal:"), None);
-}
-
-#[test]
 fn huge_pages_are_counted_by_their_size() {
     let folder = tempfile::tempdir().expect("a folder");
     assert!(huge_pages(&folder.path().join("none")).is_empty());

@@ -1,0 +1,31 @@
+//! Texts of others, within bounds.
+
+/// What a text that was cut ends with.
+const CUT: char = '…';
+
+/// A text of at most `bytes_max` bytes; one that is longer is cut, and ends with `…`.
+pub fn shortened(text: impl Into<String>, bytes_max: usize) -> String {
+    let mut text = text.into();
+    if text.len() > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max.saturating_sub(CUT.len_utf8())));
+        text.push(CUT);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    //! Where a text is cut.
+
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters_and_stays_within_its_bound() {
+        let cases =
+            [("", 3, ""), ("abcd", 4, "abcd"), ("abcde", 4, "a…"), ("ääää", 7, "ää…"), ("ääää", 6, "ä…")];
+        for (text, bytes_max, expected) in cases {
+            assert_eq!(shortened(text, bytes_max), expected, "{text} {bytes_max}");
+            assert!(expected.len() <= bytes_max);
+        }
+    }
+}
