@@ -81,7 +81,8 @@ impl Executor {
         job.to_save.checkpoint = Some(checkpoint.clone());
         job.saved.reported = Some(report);
         if let Err(error) = self.write(job, checkpoint).await {
-            tracing::warn!(pod = %job.full_name, error = one_line(&error), "Failed to save that the pod's end was reported");
+            let error = one_line(&error);
+            tracing::warn!(pod = %job.full_name, error, "Failed to save that the pod's end was reported");
             (job.to_save.is_unsaved, job.saved.checkpoint) = (true, None);
         }
     }

@@ -210,7 +210,7 @@ pub(super) async fn eviction(endpoint: String) -> Result<(), Failed> {
         expect(&after("its message"), message == wanted, &message)?;
         cluster.until("its cgroups are gone", |_| traces.folders().is_empty().then_some(())).await?;
         expect(&after("starts"), traces.starts() == 1, &traces.starts().to_string())?;
-        // Killed right after it was saved the daemon hasn't sent the event yet, and it isn't sent again.
+        // A daemon that is killed right after it recorded the event may not have sent it yet, and it isn't recorded again.
         let reported = cluster.event_count(&name, "Evicted");
         expect(&after("events"), reported <= 1, &reported.to_string())?;
         leaves_nothing(&cluster, &name).await?;
