@@ -14,6 +14,7 @@ mod stage;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use witlet_test_guests::corpus::{Attack, attacks};
@@ -21,9 +22,9 @@ use witlet_wasm::compile::CompilerConfig;
 
 /// Attacks that are played at the same time. Those that compute take turns on few threads.
 const AT_ONCE: usize = 20;
-/// Threads for files and names. A pool without a bound grows with the machine's load, and regular work keeps all of it awake:
-/// idle threads would look like leaked ones.
-const BLOCKING_THREADS: usize = 6;
+/// How long a thread for files, names and calls waits for more work. Regular work keeps threads awake: with the runtime's own ten
+/// seconds, those of a busy minute would look like leaked ones.
+const IDLE_THREAD: Duration = Duration::from_millis(50);
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     }
     let trial = Trial::test("every_attack_is_bounded_named_and_quarantined", || {
         let mut threads = tokio::runtime::Builder::new_multi_thread();
-        threads.worker_threads(2).max_blocking_threads(BLOCKING_THREADS).enable_all();
+        threads.worker_threads(2).thread_keep_alive(IDLE_THREAD).enable_all();
         threads.build()?.block_on(run())
     });
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()

@@ -29,7 +29,7 @@ crate::claims!(
 );
 
 /// What nothing good takes, on the slowest machine.
-pub(crate) const LONG: Duration = Duration::from_secs(30);
+pub(crate) const LONG: Duration = witlet_harness::WAIT_TIMEOUT;
 /// What something bad outlasts. On a slow machine it is enough to connect and to ask.
 pub(crate) const SHORT: Duration = Duration::from_secs(3);
 

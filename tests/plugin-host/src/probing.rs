@@ -56,7 +56,7 @@ fn request(probe_type: &str, parameters: &str) -> ProbeRequest {
         pod_ips: vec![IpAddr::from([127, 0, 0, 1])],
         host_ips: Vec::new(),
         kind: ProbeKind::Liveness,
-        timeout: Duration::from_secs(20),
+        timeout: witlet_harness::WAIT_TIMEOUT,
     }
 }
 

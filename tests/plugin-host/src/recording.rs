@@ -127,7 +127,7 @@ impl Recording {
             pod_ips: Vec::new(),
             host_ips: Vec::new(),
             kind: ProbeKind::Liveness,
-            timeout: Duration::from_secs(20),
+            timeout: witlet_harness::WAIT_TIMEOUT,
         };
         self.host.probes().probe(&request).await.expect("it is carried out")
     }

@@ -164,7 +164,7 @@ impl Registry {
             .header(header::AUTHORIZATION, BASIC)
             .body(Full::new(Bytes::copy_from_slice(body)))
             .expect("a request");
-        let limits = SendLimits::each(Duration::from_secs(30));
+        let limits = SendLimits::each(witlet_harness::WAIT_TIMEOUT);
         Egress::system().send(&Reach::everything(), TlsPolicy::Verify, request, limits).await.ok()
     }
 

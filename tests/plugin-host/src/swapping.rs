@@ -44,7 +44,7 @@ fn request(parameters: &str) -> ProbeRequest {
         pod_ips: vec![IpAddr::from([127, 0, 0, 1])],
         host_ips: Vec::new(),
         kind: ProbeKind::Readiness,
-        timeout: Duration::from_secs(20),
+        timeout: witlet_harness::WAIT_TIMEOUT,
     }
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use witlet_core::admission::Verdict;
@@ -149,7 +149,7 @@ impl SyncPlugin {
     fn wait(&self) -> CallWait {
         let timeout = self.timeout;
         let most = if self.prolongs_calls { timeout * (PROLONGATIONS_MAX + 1) } else { timeout };
-        CallWait { most, timeout }
+        CallWait { start: None, most, timeout }
     }
 
     fn store(&self, caller: &Caller, now: jiff::Timestamp) -> Store<GuestState> {
@@ -276,8 +276,8 @@ impl Caller {
         on_thread(permit, plugin.wait(), move || caller.validate_here(&plugin)).await?.result
     }
 
-    /// Asks the plugin about a pod. Returns within twice its deadline and [`WALL_SLACK`]: once for a thread, once for
-    /// the answer.
+    /// Asks the plugin about a pod. Returns within twice its deadline and [`WALL_SLACK`]: once for its turn and a thread, once
+    /// for the answer.
     pub(crate) async fn admit(
         &self,
         plugin: &Arc<SyncPlugin>,
@@ -286,12 +286,13 @@ impl Caller {
         let caller = self.clone();
         let plugin = plugin.clone();
         let facts = facts.clone();
-        // No thread for so long says nothing about this plugin: others hold them.
+        let wait = CallWait { start: Some(Instant::now() + plugin.timeout), ..plugin.wait() };
+        // No turn for so long says nothing about this plugin: others hold them.
         let permit = tokio::time::timeout(plugin.timeout, self.workers.clone().acquire_owned())
             .await
             .map_err(|_elapsed| CallError::Busy)?
             .map_err(|_closed| CallError::Host)?;
-        on_thread(permit, plugin.wait(), move || caller.admit_measured(&plugin, &facts)).await
+        on_thread(permit, wait, move || caller.admit_measured(&plugin, &facts)).await
     }
 
     /// Asks a shadow about a pod, one shadow at a time, on a thread that no verdict that counts waits for.
@@ -380,7 +381,9 @@ fn ask_begun(plugin: &SyncPlugin, mut pooled: Pooled<SyncInstance>) -> Called<Ve
 /// How long a call is waited for.
 #[derive(Clone, Copy)]
 struct CallWait {
-    /// Until it is given up.
+    /// Until when it must have begun; none if it may begin whenever there is a thread.
+    start: Option<Instant>,
+    /// Once it has begun, until it is given up.
     most: Duration,
     /// What it was given.
     timeout: Duration,
@@ -393,11 +396,21 @@ async fn on_thread<T: Send + 'static>(
     wait: CallWait,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CallError> {
+    let (begun, begins) = oneshot::channel();
     let task = tokio::task::spawn_blocking(move || {
+        // The caller may have given up.
+        let _no_one_waits = begun.send(());
         let result = work();
         drop(permit);
         result
     });
+    // All threads may be held by other work, such as writes to a slow disk: that is no answer of this plugin's.
+    if let Some(start) = wait.start
+        && tokio::time::timeout_at(start, begins).await.is_err()
+    {
+        task.abort();
+        return Err(CallError::Busy);
+    }
     match tokio::time::timeout(wait.most + WALL_SLACK, task).await {
         Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => {
