@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{Pod, Volume};
 use crate::pod::PodUid;
 use cgroup_usage::{CgroupUsage, MemoryUsage, SwapUsage};
 
+pub mod cadvisor;
 pub mod cgroup_usage;
 pub mod exposition;
 mod metrics;

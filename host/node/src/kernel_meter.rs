@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,14 +15,16 @@ use tokio::time::timeout;
 use witlet_core::cgroup::{CgroupLayout, Tier};
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{CgroupDriver, ContainerId};
+use witlet_core::stats::cadvisor::Topology;
 use witlet_core::stats::cgroup_usage::CgroupUsage;
 use witlet_core::stats::network::{InterfaceUsage, interfaces};
 use witlet_core::stats::summary::{FsMeasurement, Scope};
-use witlet_ports::{Clock, ContainerCounts, KernelCounts, KernelMeter, PodCounts, RunningPod};
+use witlet_ports::{Clock, ContainerCounts, KernelCounts, KernelDetails, KernelMeter, PodCounts, RunningPod};
 
 use crate::node_readings::kernel::read;
 use crate::node_readings::pids;
 
+mod details;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +42,10 @@ pub struct SystemMeter {
     clock: Arc<dyn Clock>,
     /// One look at a time, and where cgroups were found at the last one.
     found: Arc<Mutex<Found>>,
+    /// The same of looks at all that there is: they take longer, and hold up no others.
+    detailed: Arc<Mutex<Found>>,
+    /// Which processors there are, once it was read: it doesn't change.
+    topology: Arc<OnceLock<Option<Topology>>>,
     /// One file system at a time: one that hangs must not gather threads.
     filesystems: Arc<Mutex<()>>,
 }
@@ -49,6 +55,8 @@ pub struct SystemMeter {
 struct Kernel {
     proc: PathBuf,
     cgroups: PathBuf,
+    /// Where processors are described.
+    processors: PathBuf,
 }
 
 /// Paths of cgroups below the mount points of controllers.
@@ -61,7 +69,11 @@ struct Found {
 impl SystemMeter {
     /// `root` is the cgroup that the one of all pods is in (`cgroupRoot`).
     pub fn new(root: &str, clock: Arc<dyn Clock>) -> Self {
-        let kernel = Kernel { proc: "/proc".into(), cgroups: "/sys/fs/cgroup".into() };
+        let kernel = Kernel {
+            proc: "/proc".into(),
+            cgroups: "/sys/fs/cgroup".into(),
+            processors: "/sys/devices/system/cpu".into(),
+        };
         Self::with_kernel(kernel, root, clock)
     }
 
@@ -69,7 +81,15 @@ impl SystemMeter {
         // Which driver makes cgroups is the runtime's word, which may not be known yet.
         let drivers = [CgroupDriver::Systemd, CgroupDriver::Cgroupfs];
         let layouts = Arc::new(drivers.map(|driver| CgroupLayout::new(driver, root)));
-        Self { kernel, layouts, clock, found: Arc::default(), filesystems: Arc::default() }
+        Self {
+            kernel,
+            layouts,
+            clock,
+            found: Arc::default(),
+            detailed: Arc::default(),
+            topology: Arc::default(),
+            filesystems: Arc::default(),
+        }
     }
 }
 
@@ -89,6 +109,27 @@ impl KernelMeter for SystemMeter {
             Err(_) => {
                 tracing::warn!(timeout = ?COUNT_TIMEOUT, "Timed out reading cgroups");
                 KernelCounts::default()
+            }
+        }
+    }
+
+    async fn details(&self, pods: Vec<RunningPod>) -> Option<KernelDetails> {
+        let (kernel, layouts, clock) = (self.kernel.clone(), self.layouts.clone(), self.clock.clone());
+        let topology = self.topology.clone();
+        let looking = async {
+            let mut found = self.detailed.clone().lock_owned().await;
+            let look = move || {
+                let look = Look::new(&kernel, &layouts, &*clock, Scope::All);
+                let topology = *topology.get_or_init(|| look.topology());
+                KernelDetails { topology, ..look.details(&mut found, &pods) }
+            };
+            tokio::task::spawn_blocking(look).await
+        };
+        match timeout(COUNT_TIMEOUT, looking).await {
+            Ok(details) => details.ok(),
+            Err(_) => {
+                tracing::warn!(timeout = ?COUNT_TIMEOUT, "Timed out reading cgroups in full");
+                None
             }
         }
     }
@@ -188,9 +229,7 @@ impl<'a> Look<'a> {
 
     fn pod(&self, found: &mut Found, pod: &RunningPod) -> PodCounts {
         let mut counts = PodCounts::default();
-        let known = found.pods.get(&pod.uid).filter(|path| self.is_there(path)).cloned();
-        let Some(folder) = known.or_else(|| self.pod_folder(&pod.uid)) else { return counts };
-        found.pods.insert(pod.uid.clone(), folder.clone());
+        let Some(folder) = self.known_folder(found, &pod.uid) else { return counts };
         counts.usage = self.usage(&folder);
         if pod.containers.iter().any(|id| !found.containers.contains_key(id)) {
             self.find_containers(found, &folder, &pod.containers);
@@ -209,6 +248,14 @@ impl<'a> Look<'a> {
             counts.containers.insert(id.clone(), container);
         }
         counts
+    }
+
+    /// Where the pod's cgroup was at the last look, or is now.
+    fn known_folder(&self, found: &mut Found, uid: &PodUid) -> Option<PathBuf> {
+        let known = found.pods.get(uid).filter(|path| self.is_there(path)).cloned();
+        let folder = known.or_else(|| self.pod_folder(uid))?;
+        found.pods.insert(uid.clone(), folder.clone());
+        Some(folder)
     }
 
     fn pod_folder(&self, uid: &PodUid) -> Option<PathBuf> {

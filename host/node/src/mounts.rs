@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags};
 use rustix::mount::{MountPropagationFlags, UnmountFlags};
+use witlet_core::stats::cadvisor::BlockDevice;
 
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,8 @@ mod tests;
 const MOUNTINFO: &str = "/proc/thread-self/mountinfo";
 /// Bytes of the table of mounts that are read: hundreds of thousands of mounts.
 const MOUNTINFO_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Components of a path such as `/dev/shm`, with the root.
+const IN_MEMORY_DEPTH_MAX: usize = 3;
 /// Looks at the table until nothing is mounted any more: a look finds all, unless something is mounted meanwhile.
 const PASSES_MAX: usize = 8;
 
@@ -95,7 +98,8 @@ fn is_shared(table: &[u8], folder: &Path) -> bool {
     around.max_by_key(|(point, _)| point.components().count()).is_some_and(|(_, shared)| shared)
 }
 
-fn read_table() -> io::Result<Vec<u8>> {
+/// The table of mounts, of this thread's mount namespace.
+pub(crate) fn read_table() -> io::Result<Vec<u8>> {
     let mut table = Vec::new();
     File::open(MOUNTINFO)?.take(MOUNTINFO_BYTES_MAX).read_to_end(&mut table)?;
     Ok(table)
@@ -104,6 +108,52 @@ fn read_table() -> io::Result<Vec<u8>> {
 /// Mount points at or below a canonical folder, in the order in which they were mounted.
 fn mounted_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(parse(&read_table()?, folder))
+}
+
+/// A file system on a block device, or in memory, where it was mounted first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MountedFilesystem {
+    /// Numbers of the device.
+    pub(crate) device: BlockDevice,
+    /// What it was mounted from.
+    pub(crate) source: String,
+    /// Where it is.
+    pub(crate) point: PathBuf,
+    /// Whether it is in memory.
+    pub(crate) is_in_memory: bool,
+}
+
+/// Kinds of file systems on a block device of the node.
+const ON_DISK: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"];
+
+/// The node's own file systems: on block devices, and in memory near the root; each device once. What pods and sandboxes have in
+/// memory is mounted deeper, and belongs to them.
+pub(crate) fn filesystems(table: &[u8]) -> Vec<MountedFilesystem> {
+    let mut all: Vec<MountedFilesystem> = Vec::new();
+    for found in table.split(|byte| *byte == b'\n').filter_map(filesystem) {
+        if all.iter().all(|known| known.device != found.device) {
+            all.push(found);
+        }
+    }
+    all
+}
+
+/// The third field is the device, the fifth the mount point; after the dash come the kind and the source.
+fn filesystem(line: &[u8]) -> Option<MountedFilesystem> {
+    let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    let (device, point) = (std::str::from_utf8(fields.get(2)?).ok()?, unescape(fields.get(4)?));
+    let (major, minor) = device.split_once(':')?;
+    let dash = fields.iter().skip(6).position(|field| *field == b"-")? + 6;
+    let kind = std::str::from_utf8(fields.get(dash + 1)?).ok()?;
+    let is_in_memory = kind == "tmpfs";
+    let is_near = point.components().count() <= IN_MEMORY_DEPTH_MAX;
+    (ON_DISK.contains(&kind) || (is_in_memory && is_near)).then_some(())?;
+    Some(MountedFilesystem {
+        device: BlockDevice { major: major.parse().ok()?, minor: minor.parse().ok()? },
+        source: unescape(fields.get(dash + 2)?).to_string_lossy().into_owned(),
+        point,
+        is_in_memory,
+    })
 }
 
 /// The fifth field of each line is the mount point (`proc_pid_mountinfo(5)`).

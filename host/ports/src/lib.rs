@@ -62,8 +62,8 @@ pub use sources::{
     PodSource, PodSourceSet, PodStatusUpdate, SOURCE_EVENTS_MAX, SourceEvent, SourceNotifyError,
 };
 pub use stats::{
-    ContainerCounts, ContainerStats, KernelCounts, KernelMeter, PodCounts, RunningPod, RuntimeStats,
-    StorageMeter,
+    ContainerCounts, ContainerStats, DetailedCgroup, KernelCounts, KernelDetails, KernelMeter, PodCounts,
+    PodDetails, RunningPod, RuntimeStats, StorageMeter,
 };
 pub use statuses::{NoStatuses, PodReport, StatusSink};
 pub use streaming::{StreamOptions, Streaming};

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::ContainerId;
+use witlet_core::runtime::{ContainerId, SandboxId};
+use witlet_core::stats::cadvisor::{BlockDevice, CgroupDetails, FilesystemUsage, Topology};
 use witlet_core::stats::cgroup_usage::CgroupUsage;
 use witlet_core::stats::network::InterfaceUsage;
 use witlet_core::stats::summary::{FsMeasurement, Scope};
@@ -51,6 +52,8 @@ pub struct RunningPod {
     pub uid: PodUid,
     /// Its containers that run.
     pub containers: Vec<ContainerId>,
+    /// Its sandbox.
+    pub sandbox: Option<SandboxId>,
     /// Whether it is in the node's network, which isn't counted for it.
     pub host_network: bool,
 }
@@ -96,11 +99,54 @@ pub struct KernelCounts {
     pub booted_at: Option<Timestamp>,
 }
 
+/// A cgroup in full.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DetailedCgroup {
+    /// Its path, from `/`.
+    pub path: String,
+    /// What the kernel counts of it.
+    pub details: CgroupDetails,
+}
+
+/// What the kernel counts of a pod, in full. What has no cgroup is missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PodDetails {
+    /// The pod's own cgroup.
+    pub cgroup: Option<DetailedCgroup>,
+    /// Its sandbox's.
+    pub sandbox: Option<DetailedCgroup>,
+    /// Its containers'.
+    pub containers: BTreeMap<ContainerId, DetailedCgroup>,
+    /// Traffic of its network; empty on the host's.
+    pub network: Vec<InterfaceUsage>,
+}
+
+/// What the kernel counts of the node and its pods, in full. What it doesn't say is missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KernelDetails {
+    /// The root of all cgroups, that of all pods and those of their classes, and the agent's own.
+    pub node: Vec<DetailedCgroup>,
+    /// Pods that were asked about.
+    pub pods: BTreeMap<PodUid, PodDetails>,
+    /// Traffic of the node.
+    pub network: Vec<InterfaceUsage>,
+    /// The node's file systems.
+    pub filesystems: Vec<FilesystemUsage>,
+    /// Names of block devices below `/dev`.
+    pub devices: BTreeMap<BlockDevice, String>,
+    /// The node's processors.
+    pub topology: Option<Topology>,
+}
+
 /// What the kernel counts.
 #[async_trait]
 pub trait KernelMeter: Send + Sync {
     /// Counts of the node and of these pods. Takes a few seconds at most; what wasn't read by then is unknown.
     async fn counts(&self, pods: Vec<RunningPod>, scope: Scope) -> KernelCounts;
+
+    /// All that the kernel counts of the node and of these pods: an order of magnitude more files than for [`Self::counts`]. None if
+    /// they couldn't be read within ten seconds.
+    async fn details(&self, pods: Vec<RunningPod>) -> Option<KernelDetails>;
 
     /// The file system that a path is on; none if it doesn't answer in time.
     async fn filesystem(&self, path: &Path) -> Option<FsMeasurement>;

@@ -298,6 +298,7 @@ impl KubeletServer {
             Route::ProbeMetrics => self.probe_metrics(request.headers()),
             Route::Slis => self.slis(request.method(), request.headers()),
             Route::ResourceMetrics => self.resource_metrics().await,
+            Route::CadvisorMetrics => self.cadvisor_metrics(request.headers()).await,
             Route::StatsSummary => self.stats_summary(request.uri()).await,
             Route::ContainerLogs(target) => self.container_logs(request.uri(), target, stop).await,
             Route::Exec(target) => self.exec(request, target, stop).await,

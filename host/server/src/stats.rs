@@ -11,7 +11,10 @@ use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::{ContainerId, ContainerRunState, ListedContainer, RuntimePod, SandboxState};
+use witlet_core::runtime::{
+    ContainerId, ContainerRunState, ListedContainer, ListedSandbox, RuntimePod, SandboxState,
+};
+use witlet_core::stats::cadvisor::Scrape;
 use witlet_core::stats::cgroup_usage::CgroupUsage;
 use witlet_core::stats::rates::Rates;
 use witlet_core::stats::summary::{
@@ -24,6 +27,7 @@ use witlet_ports::{
     RuntimeError, RuntimeStats, StorageMeter,
 };
 
+mod cadvisor;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -75,6 +79,8 @@ pub(crate) struct StatsProvider {
     state: Mutex<State>,
     /// Apart from the rest: a slow file system delays no one who doesn't ask for it.
     filesystems: Mutex<Option<(Instant, Filesystems)>>,
+    /// Apart, too: it takes longest of all.
+    cgroups: Mutex<Option<(Instant, Arc<Scrape>)>>,
     passes: Mutex<Passes>,
     storage: Arc<Storage>,
 }
@@ -117,6 +123,7 @@ impl StatsProvider {
             started_at,
             state: Mutex::default(),
             filesystems: Mutex::default(),
+            cgroups: Mutex::default(),
             passes: Mutex::default(),
             storage: Arc::default(),
         }
@@ -366,13 +373,19 @@ fn forget(rates: &mut Rates<Measured>, listed: &[RuntimePod]) {
 fn running(pod: &RuntimePod, spec: Option<&Pod>) -> Option<RunningPod> {
     let containers: Vec<ContainerId> = newest_running(pod).map(|container| container.id.clone()).collect();
     let host_network = spec.and_then(|pod| pod.spec.as_ref()?.host_network).unwrap_or(false);
-    (!containers.is_empty()).then(|| RunningPod { uid: pod.uid.clone(), containers, host_network })
+    let sandbox = sandbox(pod).map(|sandbox| sandbox.id.clone());
+    (!containers.is_empty()).then(|| RunningPod { uid: pod.uid.clone(), containers, sandbox, host_network })
+}
+
+/// The sandbox that the pod runs in, or ran in last.
+fn sandbox(pod: &RuntimePod) -> Option<&ListedSandbox> {
+    let ready = pod.sandboxes.iter().find(|sandbox| sandbox.state == SandboxState::Ready);
+    ready.or(pod.sandboxes.first())
 }
 
 /// Containers of the newest sandbox that run: of each name one.
 fn newest_running(pod: &RuntimePod) -> impl Iterator<Item = &ListedContainer> {
-    let ready = pod.sandboxes.iter().find(|sandbox| sandbox.state == SandboxState::Ready);
-    let sandbox = ready.or(pod.sandboxes.first()).map(|sandbox| &sandbox.id);
+    let sandbox = sandbox(pod).map(|sandbox| &sandbox.id);
     pod.containers.iter().filter(move |container| {
         container.state == ContainerRunState::Running && Some(&container.sandbox_id) == sandbox
     })

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 mod tests;
 
 /// A limit above this is none (upstream: `maxMemorySize`).
-const LIMIT_MAX: u64 = 1 << 62;
+pub(super) const LIMIT_MAX: u64 = 1 << 62;
 
 /// What is used. What the kernel doesn't say is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -207,7 +207,7 @@ fn stalls(text: &str) -> Stalls {
     Stalls { full: line("full "), some: line("some ") }
 }
 
-fn number(text: Option<String>) -> Option<u64> {
+pub(super) fn number(text: Option<String>) -> Option<u64> {
     text?.trim().parse().ok()
 }
 
@@ -216,6 +216,6 @@ pub fn memory_limit(text: Option<String>) -> Option<u64> {
     number(text).filter(|limit| *limit <= LIMIT_MAX)
 }
 
-fn field(stat: &str, name: &str) -> Option<u64> {
+pub(super) fn field(stat: &str, name: &str) -> Option<u64> {
     stat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }

@@ -28,6 +28,17 @@ pub enum Kind {
     Histogram,
 }
 
+impl Kind {
+    /// As both formats name it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+        }
+    }
+}
+
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
@@ -207,13 +218,12 @@ impl FamilyWriter<'_> {
             return;
         }
         let (name, help, format) = (self.name, self.help, self.to.format);
+        let kind = self.kind.name();
         let (name, kind) = match (self.kind, format, name.strip_suffix("_total")) {
-            (Kind::Counter, Format::Text, _) => (name, "counter"),
-            (Kind::Counter, Format::OpenMetrics, Some(stem)) => (stem, "counter"),
+            (Kind::Counter, Format::OpenMetrics, Some(stem)) => (stem, kind),
             // OpenMetrics has no counters of another name, and the kubelet's keep theirs.
             (Kind::Counter, Format::OpenMetrics, None) => (name, "unknown"),
-            (Kind::Gauge, ..) => (name, "gauge"),
-            (Kind::Histogram, ..) => (name, "histogram"),
+            (Kind::Counter | Kind::Gauge | Kind::Histogram, ..) => (name, kind),
         };
         self.to.push(|text| {
             let _infallible = write!(text, "# HELP {name} ");
@@ -244,7 +254,8 @@ fn write_labels<'l>(text: &mut String, labels: impl Iterator<Item = (&'l str, &'
     }
 }
 
-fn escape(text: &mut String, value: &str, with_quotes: bool) {
+/// A label's value, or with `with_quotes` off a help, as the formats write it.
+pub(super) fn escape(text: &mut String, value: &str, with_quotes: bool) {
     for character in value.chars() {
         match character {
             '\\' => text.push_str("\\\\"),

@@ -15,12 +15,20 @@ pub struct InterfaceUsage {
     pub name: String,
     /// Bytes received.
     pub rx_bytes: u64,
+    /// Packets received.
+    pub rx_packets: u64,
     /// Packets that couldn't be received.
     pub rx_errors: u64,
+    /// Packets for which there was no room.
+    pub rx_dropped: u64,
     /// Bytes sent.
     pub tx_bytes: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
     /// Packets that couldn't be sent.
     pub tx_errors: u64,
+    /// Packets for which there was no room.
+    pub tx_dropped: u64,
 }
 
 /// The interfaces of the kernel's table, in its order.
@@ -36,8 +44,33 @@ fn interface(line: &str) -> Option<InterfaceUsage> {
         return None;
     }
     let figures: Vec<u64> = figures.split_whitespace().map_while(|figure| figure.parse().ok()).collect();
-    let [rx_bytes, _, rx_errors, _, _, _, _, _, tx_bytes, _, tx_errors, ..] = figures[..] else {
+    let [
+        rx_bytes,
+        rx_packets,
+        rx_errors,
+        rx_dropped,
+        _,
+        _,
+        _,
+        _,
+        tx_bytes,
+        tx_packets,
+        tx_errors,
+        tx_dropped,
+        ..,
+    ] = figures[..]
+    else {
         return None;
     };
-    Some(InterfaceUsage { name: name.to_owned(), rx_bytes, rx_errors, tx_bytes, tx_errors })
+    Some(InterfaceUsage {
+        name: name.to_owned(),
+        rx_bytes,
+        rx_packets,
+        rx_errors,
+        rx_dropped,
+        tx_bytes,
+        tx_packets,
+        tx_errors,
+        tx_dropped,
+    })
 }

@@ -19,7 +19,11 @@ struct Machine {
 impl Machine {
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let kernel = Kernel { proc: folder.path().join("proc"), cgroups: folder.path().join("cgroup") };
+        let kernel = Kernel {
+            proc: folder.path().join("proc"),
+            cgroups: folder.path().join("cgroup"),
+            processors: folder.path().join("cpu"),
+        };
         let machine = Self { meter: SystemMeter::with_kernel(kernel, "/", Arc::new(Noon)), folder };
         machine.write("proc/meminfo", "MemTotal: 100 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
         for (path, text) in files {
@@ -35,13 +39,13 @@ impl Machine {
     }
 
     async fn counts(&self, scope: Scope) -> KernelCounts {
-        self.meter.counts(vec![pod("u-1", &["c1"])], scope).await
+        self.meter.counts(vec![running_pod("u-1", &["c1"])], scope).await
     }
 }
 
-fn pod(uid: &str, containers: &[&str]) -> RunningPod {
+fn running_pod(uid: &str, containers: &[&str]) -> RunningPod {
     let containers = containers.iter().map(|id| ContainerId::from(*id)).collect();
-    RunningPod { uid: uid.into(), containers, host_network: false }
+    RunningPod { uid: uid.into(), containers, sandbox: Some("s1".into()), host_network: false }
 }
 
 const DEV: &str = "a\nb\n eth0: 11 0 0 0 0 0 0 0 22 0 0 0 0 0 0 0\n";
@@ -146,9 +150,66 @@ async fn what_went_is_looked_for_again() {
 }
 
 #[tokio::test]
+async fn all_that_is_counted_of_pods_of_each_driver_is_found() {
+    for (pod, container, sandbox, tiers) in [
+        ("kubepods/burstable/podu-1", "c1", "s1", &["/", "/kubepods", "/kubepods/burstable"][..]),
+        (
+            "kubepods.slice/kubepods-podu_1.slice",
+            "cri-containerd-c1.scope",
+            "cri-containerd-s1.scope",
+            &["/", "/kubepods.slice"],
+        ),
+    ] {
+        let machine = version_2(pod, container);
+        let of_sandbox = |file: &str| format!("cgroup/{pod}/{sandbox}/{file}");
+        machine.write(&of_sandbox("memory.current"), "7");
+        machine.write(&of_sandbox("cgroup.procs"), "77\n");
+        for tier in &tiers[1..] {
+            machine.write(&format!("cgroup{tier}/memory.current"), "9");
+        }
+        machine.write("proc/77/limits", "Limit  Soft\nMax open files            1024   4096   files\n");
+        machine.write("proc/77/fd/0", "");
+        let socket = machine.folder.path().join("proc/77/fd/1");
+        std::os::unix::fs::symlink("socket:[5]", socket).expect("linked");
+        machine.write("proc/diskstats", "8 0 sda 1 0 0 0 0 0 0 0 0 0 0\n");
+        machine.write("cpu/cpu0/topology/core_id", "0\n");
+        machine.write("cpu/cpu0/topology/physical_package_id", "0\n");
+        machine.write("cpu/cpufreq/topology/core_id", "9\n");
+        let details = machine.meter.details(vec![running_pod("u-1", &["c1"])]).await.expect("in time");
+        let mut node: Vec<&str> = details.node.iter().map(|cgroup| &*cgroup.path).collect();
+        assert_eq!(node.pop(), Some("/system.slice/witlet.service"));
+        assert_eq!(node, tiers);
+        let found = &details.pods[&PodUid::from("u-1")];
+        let path = |name: &str| format!("/{pod}/{name}");
+        assert_eq!(found.cgroup.as_ref().map(|cgroup| &*cgroup.path), Some(&*format!("/{pod}")));
+        let of_container = &found.containers[&ContainerId::from("c1")];
+        assert_eq!(of_container.path, path(container));
+        assert_eq!(of_container.details.processes.count, 2);
+        let of_sandbox = found.sandbox.as_ref().expect("it is there");
+        assert_eq!(of_sandbox.path, path(sandbox));
+        let processes = of_sandbox.details.processes;
+        assert_eq!((processes.count, processes.file_descriptors, processes.sockets), (1, 2, 1));
+        assert_eq!(processes.open_files_max, Some(1024));
+        assert!(of_sandbox.details.created_at.is_some());
+        assert_eq!(found.network.len(), 1);
+        assert_eq!(details.devices.into_values().collect::<Vec<_>>(), ["sda"]);
+        assert_eq!(details.topology.map(|topology| (topology.processors, topology.cores)), Some((1, 1)));
+    }
+}
+
+#[tokio::test]
+async fn a_machine_without_any_figure_is_one_without_figures() {
+    let machine = Machine::new(&[]);
+    fs::remove_dir_all(machine.folder.path().join("proc")).expect("removed");
+    let details = machine.meter.details(vec![running_pod("u-1", &["c1"])]).await.expect("in time");
+    assert_eq!(details.pods[&PodUid::from("u-1")], witlet_ports::PodDetails::default());
+    assert_eq!((details.node, details.network, details.topology), (Vec::new(), Vec::new(), None));
+}
+
+#[tokio::test]
 async fn a_uid_that_is_no_name_leads_nowhere() {
     let machine = version_2("kubepods/podu-1", "c1");
-    let counts = machine.meter.counts(vec![pod("../../kubepods/podu-1", &["c1"])], Scope::All).await;
+    let counts = machine.meter.counts(vec![running_pod("../../kubepods/podu-1", &["c1"])], Scope::All).await;
     assert_eq!(counts.pods.into_values().collect::<Vec<_>>(), [PodCounts::default()]);
 }
 

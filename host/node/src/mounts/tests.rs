@@ -76,3 +76,28 @@ fn the_last_mount_around_a_folder_says_whether_it_is_shared() {
     }
     assert!(!is_shared(b"", Path::new("/")));
 }
+
+#[test]
+fn file_systems_on_disk_and_near_the_root_are_the_nodes() {
+    let table = b"\
+21 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n\
+22 21 8:1 /a /srv\\040x rw - ext4 /dev/sda1 rw\n\
+23 21 0:20 / /run rw shared:2 - tmpfs tmpfs rw\n\
+24 23 0:21 / /var/lib/kubelet/pods/u/volumes/x rw - tmpfs tmpfs rw\n\
+25 21 0:22 / /proc rw - proc proc rw\n\
+26 21 9:5 / /data\\040y rw master:3 - xfs /dev/md5 rw\n\
+27 21 x:5 / /broken rw - xfs /dev/md5 rw\n\
+short line\n";
+    let filesystem = |major, minor, source: &str, point: &str, is_in_memory| MountedFilesystem {
+        device: BlockDevice { major, minor },
+        source: source.to_owned(),
+        point: point.into(),
+        is_in_memory,
+    };
+    let expected = [
+        filesystem(8, 1, "/dev/sda1", "/", false),
+        filesystem(0, 20, "tmpfs", "/run", true),
+        filesystem(9, 5, "/dev/md5", "/data y", false),
+    ];
+    assert_eq!(filesystems(table), expected);
+}

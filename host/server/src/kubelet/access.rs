@@ -71,6 +71,7 @@ impl ServerPort {
                     | Route::ProbeMetrics
                     | Route::Slis
                     | Route::ResourceMetrics
+                    | Route::CadvisorMetrics
                     | Route::StatsSummary
             ),
         }

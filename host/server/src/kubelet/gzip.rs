@@ -86,6 +86,18 @@ fn coding(text: &str) -> Option<(String, bool)> {
     Some((name, is_accepted))
 }
 
+/// The same of a body that is made while it is sent: each piece goes out as soon as it is there.
+pub(super) fn pieces(plain: impl Iterator<Item = String>) -> impl Iterator<Item = io::Result<Vec<u8>>> {
+    let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
+    let mut plain = plain.fuse();
+    std::iter::from_fn(move || {
+        let Some(piece) = plain.next() else { return encoder.take().map(GzEncoder::finish) };
+        let open = encoder.as_mut()?;
+        let written = open.write_all(piece.as_bytes()).and_then(|()| open.flush());
+        Some(written.map(|()| std::mem::take(open.get_mut())))
+    })
+}
+
 /// Fast rather than small: figures shrink to a tenth at once.
 fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());

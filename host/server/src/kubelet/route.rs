@@ -40,6 +40,8 @@ pub enum Route<'a> {
     Slis,
     /// What the node and its pods use, for the metrics server.
     ResourceMetrics,
+    /// What each cgroup uses, as dashboards know it.
+    CadvisorMetrics,
     /// What the node and its pods use, in full.
     StatsSummary,
     /// A log of a container.
@@ -91,6 +93,7 @@ impl<'a> Route<'a> {
             ["metrics", "probes"] => Self::ProbeMetrics,
             ["metrics", "slis"] => Self::Slis,
             ["metrics", "resource"] => Self::ResourceMetrics,
+            ["metrics", "cadvisor"] => Self::CadvisorMetrics,
             ["stats", "summary"] => Self::StatsSummary,
             ["flagz"] => Self::Flagz,
             ["statusz"] => Self::Statusz,
@@ -121,6 +124,7 @@ impl<'a> Route<'a> {
             | Self::ProbeMetrics
             | Self::Slis
             | Self::ResourceMetrics
+            | Self::CadvisorMetrics
             | Self::StatsSummary => WithoutDebugging::Served,
             Self::Configz | Self::Flagz | Self::Statusz | Self::DebugFlags | Self::Checkpoint(_) => {
                 WithoutDebugging::Absent
@@ -146,6 +150,7 @@ impl<'a> Route<'a> {
             | Self::Metrics
             | Self::ProbeMetrics
             | Self::ResourceMetrics
+            | Self::CadvisorMetrics
             | Self::ContainerLogs(_)
             | Self::Logs(_)
             | Self::Profiles(_) => READS,

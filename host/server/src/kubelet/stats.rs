@@ -1,14 +1,18 @@
-//! `/stats/summary` and `/metrics/resource`.
+//! `/stats/summary`, `/metrics/resource` and `/metrics/cadvisor`.
 
-use axum::http::{StatusCode, header};
+use std::convert::Infallible;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper::Uri;
+use witlet_core::stats::cadvisor::chunks;
 use witlet_core::stats::exposition::{TEXT_CONTENT_TYPE, text};
 use witlet_core::stats::resource_metrics::resource_metrics;
 use witlet_core::stats::summary::Scope;
 
 use super::query::query;
-use super::{KubeletServer, answers};
+use super::{KubeletServer, answers, gzip};
 
 impl KubeletServer {
     /// The summary; what counts as a wish for CPU and memory alone is upstream's: the parameter once, and `true`.
@@ -26,6 +30,18 @@ impl KubeletServer {
                 answers::error(StatusCode::INTERNAL_SERVER_ERROR, &format!("Internal Error: {failed}"))
             }
         }
+    }
+
+    /// The metrics of cgroups, made while they are sent.
+    pub(super) async fn cadvisor_metrics(&self, headers: &HeaderMap) -> Response {
+        let chunks = chunks(self.stats.cgroups().await);
+        let kind = (header::CONTENT_TYPE, TEXT_CONTENT_TYPE);
+        if gzip::is_accepted(headers) {
+            let body = Body::from_stream(futures::stream::iter(gzip::pieces(chunks)));
+            return ([kind, (header::CONTENT_ENCODING, "gzip")], body).into_response();
+        }
+        let body = Body::from_stream(futures::stream::iter(chunks.map(Ok::<_, Infallible>)));
+        ([kind], body).into_response()
     }
 
     /// The metrics of resources; a failure is one of them.

@@ -10,7 +10,8 @@ use tokio::time::sleep;
 use witlet_core::runtime::{ListedSandbox, ObservedPod, RuntimeEvent};
 use witlet_core::stats::cgroup_usage::MemoryUsage;
 use witlet_ports::{
-    AgentStats, ContainerCounts, ContainerImage, ContainerStats, ImageFilesystems, NodeImage, RecordedEvent,
+    AgentStats, ContainerCounts, ContainerImage, ContainerStats, ImageFilesystems, KernelDetails, NodeImage,
+    RecordedEvent,
 };
 
 use super::*;
@@ -50,7 +51,7 @@ impl Machine {
         Arc::new(self).shared_ports()
     }
 
-    fn shared_ports(self: &Arc<Self>) -> StatsPorts {
+    pub(crate) fn shared_ports(self: &Arc<Self>) -> StatsPorts {
         StatsPorts {
             view: self.clone(),
             pods: self.clone(),
@@ -62,6 +63,16 @@ impl Machine {
             node_name: "node-1".to_owned(),
             root: "/var/lib/kubelet".into(),
         }
+    }
+
+    /// What the kernel was asked about last.
+    pub(crate) fn asked(&self) -> Vec<RunningPod> {
+        self.lock().asked.clone()
+    }
+
+    /// Has the runtime answer nothing any more.
+    pub(crate) fn go_down(&self) {
+        self.lock().is_down = true;
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Figures> {
@@ -202,6 +213,11 @@ impl KernelMeter for Machine {
         KernelCounts { node: Some(usage), pods: counted.collect(), ..KernelCounts::default() }
     }
 
+    async fn details(&self, pods: Vec<RunningPod>) -> Option<KernelDetails> {
+        self.lock().asked = pods;
+        Some(KernelDetails::default())
+    }
+
     async fn filesystem(&self, _: &Path) -> Option<FsMeasurement> {
         Some(FsMeasurement { capacity: 100, ..FsMeasurement::default() })
     }
@@ -272,6 +288,7 @@ async fn what_runs_in_the_sandbox_that_is_ready_is_measured() {
     let pod = |uid: &str, container: &str, host_network| RunningPod {
         uid: uid.into(),
         containers: vec![container.into()],
+        sandbox: Some(if uid == "u-1" { "s-1".into() } else { "s-3".into() }),
         host_network,
     };
     assert_eq!(machine.lock().asked, [pod("u-1", "c-1", false), pod("u-2", "c-3", true)]);

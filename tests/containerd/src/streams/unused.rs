@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::Pod;
 use witlet_core::stats::LocalStorage;
 use witlet_core::stats::summary::{FsMeasurement, Scope};
 use witlet_ports::{
-    FilesError, JournalOutput, KernelCounts, KernelMeter, Links, LogVerbosity, RunningPod, StorageMeter,
-    SystemLog, SystemLogs, VerbosityError,
+    FilesError, JournalOutput, KernelCounts, KernelDetails, KernelMeter, Links, LogVerbosity, RunningPod,
+    StorageMeter, SystemLog, SystemLogs, VerbosityError,
 };
 
 pub(super) struct Unused;
@@ -16,6 +16,10 @@ pub(super) struct Unused;
 #[async_trait]
 impl KernelMeter for Unused {
     async fn counts(&self, _: Vec<RunningPod>, _: Scope) -> KernelCounts {
+        unreachable!("nothing is measured")
+    }
+
+    async fn details(&self, _: Vec<RunningPod>) -> Option<KernelDetails> {
         unreachable!("nothing is measured")
     }
 

@@ -19,6 +19,7 @@ fn paths_lead_where_upstreams_do() {
         ("/metrics/probes", Some(Route::ProbeMetrics)),
         ("/metrics/slis", Some(Route::Slis)),
         ("/metrics/resource", Some(Route::ResourceMetrics)),
+        ("/metrics/cadvisor", Some(Route::CadvisorMetrics)),
         ("/stats/summary", Some(Route::StatsSummary)),
         ("/flagz", Some(Route::Flagz)),
         ("/statusz", Some(Route::Statusz)),

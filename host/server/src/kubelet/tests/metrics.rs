@@ -63,6 +63,7 @@ async fn metrics_and_the_summary_are_compressed_where_that_is_accepted() {
     for (path, line) in [
         ("/metrics", "witlet_event_loop_events_total 7"),
         ("/metrics/resource", "resource_scrape_error 0"),
+        ("/metrics/cadvisor", "container_scrape_error 0"),
         ("/stats/summary", "\"nodeName\":\"node-1\""),
     ] {
         let (headers, body) = scraped(&world, path, &[("accept-encoding", "gzip")]).await;

@@ -1,0 +1,92 @@
+//! Processor time, its quota, and how long processes waited.
+
+use super::{Family, Figures, seconds};
+use crate::stats::cadvisor::details::CpuDetails;
+use crate::stats::cadvisor::rows::Row;
+use crate::stats::cgroup_usage::{PressureUsage, Stalls};
+
+pub(super) const FAMILIES: &[Family] = &[
+    Family::counter("container_cpu_usage_seconds_total", "Processor time used", |row, to| {
+        let used = row.details.usage.cpu_nanoseconds.filter(|used| *used > 0);
+        if let Some(used) = used {
+            to.put_with(&[("cpu", "total")], seconds(used));
+        }
+    }),
+    Family::counter("container_cpu_user_seconds_total", "Processor time used by programs", |row, to| {
+        to.put(seconds(row.details.cpu.user));
+    }),
+    Family::counter("container_cpu_system_seconds_total", "Processor time used by the kernel", |row, to| {
+        to.put(seconds(row.details.cpu.system));
+    }),
+    Family::counter("container_cpu_cfs_periods_total", "Periods of the quota that ended", |row, to| {
+        of_quota(row, to, |cpu| cpu.periods as f64);
+    }),
+    Family::counter(
+        "container_cpu_cfs_throttled_periods_total",
+        "Periods in which the quota was used up",
+        |row, to| of_quota(row, to, |cpu| cpu.throttled_periods as f64),
+    ),
+    Family::counter(
+        "container_cpu_cfs_throttled_seconds_total",
+        "Time for which threads couldn't run, for the quota was used up",
+        |row, to| of_quota(row, to, |cpu| seconds(cpu.throttled)),
+    ),
+    Family::counter(
+        "container_cpu_cfs_burst_periods_total",
+        "Periods in which more than the quota was used",
+        |row, to| of_quota(row, to, |cpu| cpu.burst_periods as f64),
+    ),
+    Family::counter(
+        "container_cpu_cfs_burst_seconds_total",
+        "Processor time used beyond the quota",
+        |row, to| of_quota(row, to, |cpu| seconds(cpu.burst)),
+    ),
+    Family::counter(
+        "container_pressure_cpu_stalled_seconds_total",
+        "Time for which all processes waited for a processor",
+        |row, to| stalled(row, to, |pressure| pressure.cpu),
+    ),
+    Family::counter(
+        "container_pressure_cpu_waiting_seconds_total",
+        "Time for which some process waited for a processor",
+        |row, to| waiting(row, to, |pressure| pressure.cpu),
+    ),
+    Family::counter(
+        "container_pressure_io_stalled_seconds_total",
+        "Time for which all processes waited for a disk",
+        |row, to| stalled(row, to, |pressure| pressure.io),
+    ),
+    Family::counter(
+        "container_pressure_io_waiting_seconds_total",
+        "Time for which some process waited for a disk",
+        |row, to| waiting(row, to, |pressure| pressure.io),
+    ),
+    Family::counter(
+        "container_pressure_memory_stalled_seconds_total",
+        "Time for which all processes waited for memory",
+        |row, to| stalled(row, to, |pressure| pressure.memory),
+    ),
+    Family::counter(
+        "container_pressure_memory_waiting_seconds_total",
+        "Time for which some process waited for memory",
+        |row, to| waiting(row, to, |pressure| pressure.memory),
+    ),
+];
+
+fn of_quota(row: &Row, to: &mut Figures<'_>, figure: fn(&CpuDetails) -> f64) {
+    if row.details.spec.cpu_quota > 0 {
+        to.put(figure(&row.details.cpu));
+    }
+}
+
+fn stalled(row: &Row, to: &mut Figures<'_>, of: fn(&PressureUsage) -> Option<Stalls>) {
+    if let Some(stalls) = of(&row.details.usage.pressure) {
+        to.put(seconds(stalls.full.total_nanoseconds));
+    }
+}
+
+fn waiting(row: &Row, to: &mut Figures<'_>, of: fn(&PressureUsage) -> Option<Stalls>) {
+    if let Some(stalls) = of(&row.details.usage.pressure) {
+        to.put(seconds(stalls.some.total_nanoseconds));
+    }
+}

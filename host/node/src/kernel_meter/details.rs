@@ -1,0 +1,214 @@
+//! All that the kernel counts of each cgroup, for `/metrics/cadvisor`.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use witlet_core::cgroup::{CgroupLayout, Tier};
+use witlet_core::runtime::ContainerId;
+use witlet_core::stats::cadvisor::{CgroupDetails, FilesystemUsage, Processes, Topology, partitions};
+use witlet_core::stats::network::interfaces;
+use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
+
+use super::{Found, Look, PROCESSES, booted_at, filesystem, read, relative};
+use crate::mounts::{MountedFilesystem, filesystems, read_table};
+
+/// Open files that are looked at in one look: whether one is a socket takes a call to the kernel. Those beyond count as files only.
+const FILES_MAX: u32 = 50_000;
+/// File systems that are shown at most.
+const FILESYSTEMS_MAX: usize = 64;
+/// Processors that are counted at most: the kernel's own bound.
+const PROCESSORS_MAX: usize = 8192;
+/// Of a processor in no book or drawer.
+const NO_PLACE: i64 = -1;
+
+/// What is left to look at.
+struct Budget {
+    files: Cell<u32>,
+}
+
+impl Look<'_> {
+    pub(super) fn details(&self, found: &mut Found, pods: &[RunningPod]) -> KernelDetails {
+        let proc = &self.kernel.proc;
+        let budget = Budget { files: Cell::new(FILES_MAX) };
+        let booted_at = read(&proc.join("stat")).as_deref().and_then(booted_at);
+        let cgroup = |path: &Path| self.detailed(path, &budget, booted_at);
+        let of_pods = |pod: &RunningPod| (pod.uid.clone(), self.pod_details(found, pod, &cgroup));
+        let all: std::collections::BTreeMap<_, _> = pods.iter().map(of_pods).collect();
+        found.pods.retain(|uid, _| all.contains_key(uid));
+        let known = |id: &ContainerId| {
+            let of_pod = |pod: &RunningPod| {
+                pod.containers.contains(id)
+                    || pod.sandbox.as_ref().is_some_and(|sandbox| sandbox.as_str() == id.as_str())
+            };
+            pods.iter().any(of_pod)
+        };
+        // Looked through only once there is more than there can be.
+        if found.containers.len() > pods.iter().map(|pod| pod.containers.len() + 1).sum() {
+            found.containers.retain(|id, _| known(id));
+        }
+        let diskstats = partitions(&read(&proc.join("diskstats")).unwrap_or_default());
+        let mounted = read_table().map(|table| filesystems(&table)).unwrap_or_default();
+        let filesystems = mounted.into_iter().take(FILESYSTEMS_MAX).filter_map(|mounted| {
+            let MountedFilesystem { device, source, point, is_in_memory } = mounted;
+            let measured = filesystem(&point)?;
+            let traffic = diskstats.get(&device).cloned();
+            let name = if is_in_memory { point.to_string_lossy().into_owned() } else { source };
+            Some(FilesystemUsage {
+                device: name,
+                capacity: measured.capacity,
+                used: measured.used,
+                inodes: measured.inodes,
+                inodes_free: measured.inodes_free,
+                traffic: traffic.filter(|_| !is_in_memory),
+            })
+        });
+        KernelDetails {
+            node: self.of_node(&cgroup),
+            pods: all,
+            network: read(&proc.join("net/dev")).as_deref().map(interfaces).unwrap_or_default(),
+            filesystems: filesystems.collect(),
+            devices: diskstats.into_iter().map(|(device, partition)| (device, partition.name)).collect(),
+            topology: None,
+        }
+    }
+
+    /// The root, the cgroups of all pods and of their classes, and the agent's own.
+    fn of_node(&self, cgroup: &impl Fn(&Path) -> Option<DetailedCgroup>) -> Vec<DetailedCgroup> {
+        let path = |layout: &CgroupLayout, tier: Tier| relative(&layout.path(&layout.tier(tier)));
+        let tiers = |layout| Tier::ALL.map(|tier| path(layout, tier));
+        let mut paths: Vec<PathBuf> = self.layouts.iter().flat_map(tiers).collect();
+        paths.extend(self.own_cgroup());
+        // The tier of guaranteed pods is the cgroup of all pods; with `/` as root both drivers may name the same one.
+        let mut shown: Vec<DetailedCgroup> = self.root(cgroup).into_iter().collect();
+        for path in paths {
+            let is_shown = shown.iter().any(|known| relative(&known.path) == path);
+            if !is_shown && self.is_there(&path) {
+                shown.extend(cgroup(&path));
+            }
+        }
+        shown
+    }
+
+    fn root(&self, cgroup: &impl Fn(&Path) -> Option<DetailedCgroup>) -> Option<DetailedCgroup> {
+        let meminfo = read(&self.kernel.proc.join("meminfo"))?;
+        let stat = self.is_v2.then(|| read(&self.kernel.cgroups.join("memory.stat"))).flatten();
+        let mut root = cgroup(Path::new(""))?;
+        root.details.usage = root.details.usage.of_root(&meminfo, stat.as_deref());
+        Some(root)
+    }
+
+    fn pod_details(
+        &self,
+        found: &mut Found,
+        pod: &RunningPod,
+        cgroup: &impl Fn(&Path) -> Option<DetailedCgroup>,
+    ) -> PodDetails {
+        let Some(folder) = self.known_folder(found, &pod.uid) else { return PodDetails::default() };
+        let sandbox = pod.sandbox.as_ref().map(|id| ContainerId::from(id.as_str()));
+        let ids: Vec<ContainerId> = pod.containers.iter().cloned().chain(sandbox.clone()).collect();
+        if ids.iter().any(|id| !found.containers.contains_key(id)) {
+            self.find_containers(found, &folder, &ids);
+        }
+        let of = |id: &ContainerId| cgroup(found.containers.get(id)?);
+        let network = ids.iter().rev().filter(|_| !pod.host_network).find_map(|id| {
+            let processes = read(&self.file(found.containers.get(id)?, "memory", PROCESSES))?;
+            self.network_of(processes.lines().next()?)
+        });
+        let containers = pod.containers.iter().filter_map(|id| Some((id.clone(), of(id)?)));
+        PodDetails {
+            cgroup: cgroup(&folder),
+            sandbox: sandbox.as_ref().and_then(of),
+            containers: containers.collect(),
+            network: network.unwrap_or_default(),
+        }
+    }
+
+    /// None of a cgroup that isn't there any more.
+    fn detailed(
+        &self,
+        cgroup: &Path,
+        budget: &Budget,
+        booted_at: Option<Timestamp>,
+    ) -> Option<DetailedCgroup> {
+        let at = self.clock.now();
+        let details = if self.is_v2 {
+            let folder = self.kernel.cgroups.join(cgroup);
+            CgroupDetails::of_v2(at, self.has_pressure, |file| read(&folder.join(file)))
+        } else {
+            CgroupDetails::of_v1(at, |controller, file| read(&self.file(cgroup, controller, file)))
+        };
+        let is_root = cgroup.as_os_str().is_empty();
+        let has_figures = details.usage.cpu_nanoseconds.is_some() || details.usage.memory.is_some();
+        (is_root || has_figures).then(|| DetailedCgroup {
+            path: format!("/{}", cgroup.display()),
+            details: CgroupDetails {
+                processes: self.processes(cgroup, budget),
+                created_at: self.created_at(cgroup).max(booted_at),
+                ..details
+            },
+        })
+    }
+
+    /// Files of a cgroup are as old as the cgroup, unless it was changed; the oldest one counts.
+    fn created_at(&self, cgroup: &Path) -> Option<Timestamp> {
+        let unchanged = if self.is_v2 { "cgroup.events" } else { "cgroup.clone_children" };
+        let modified = |file: &str| fs::metadata(self.file(cgroup, "memory", file)).ok()?.modified().ok();
+        let oldest: SystemTime = ["", unchanged].into_iter().filter_map(modified).min()?;
+        Timestamp::try_from(oldest).ok()
+    }
+
+    fn processes(&self, cgroup: &Path, budget: &Budget) -> Processes {
+        let listed = read(&self.file(cgroup, "memory", PROCESSES)).unwrap_or_default();
+        let mut processes = Processes::default();
+        for pid in listed.lines().filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit())) {
+            let folder = self.kernel.proc.join(pid);
+            if processes.count == 0 {
+                processes.open_files_max =
+                    read(&folder.join("limits")).and_then(|limits| open_files_max(&limits));
+            }
+            processes.count += 1;
+            // A process may have ended.
+            for file in fs::read_dir(folder.join("fd")).into_iter().flatten().flatten() {
+                processes.file_descriptors += 1;
+                let left = budget.files.get();
+                budget.files.set(left.saturating_sub(1));
+                if left > 0
+                    && fs::read_link(file.path())
+                        .is_ok_and(|to| to.as_os_str().as_encoded_bytes().starts_with(b"socket"))
+                {
+                    processes.sockets += 1;
+                }
+            }
+        }
+        processes
+    }
+
+    /// None where the kernel describes no processor.
+    pub(super) fn topology(&self) -> Option<Topology> {
+        let place = |folder: PathBuf| {
+            let number = |file: &str| read(&folder.join("topology").join(file))?.trim().parse::<i64>().ok();
+            let (core, socket) = (number("core_id")?, number("physical_package_id")?);
+            let of_mainframe = |file| number(file).unwrap_or(NO_PLACE);
+            Some([core, socket, of_mainframe("book_id"), of_mainframe("drawer_id")])
+        };
+        let is_processor =
+            |name: &str| name.strip_prefix("cpu").is_some_and(|number| number.parse::<u32>().is_ok());
+        let entries = fs::read_dir(&self.kernel.processors).into_iter().flatten().flatten();
+        let processors = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_processor));
+        let places: Vec<_> =
+            processors.take(PROCESSORS_MAX).filter_map(|entry| place(entry.path())).collect();
+        (!places.is_empty()).then(|| Topology::of(&places))
+    }
+}
+
+/// The soft limit of the line `Max open files`; -1 for none.
+fn open_files_max(limits: &str) -> Option<i64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    match line.split_whitespace().next()? {
+        "unlimited" => Some(-1),
+        number => number.parse().ok(),
+    }
+}
