@@ -278,6 +278,10 @@ async fn a_pod_whose_rejection_waits_is_asked_about_after_a_restart_and_never_ru
         put(&node, replica(name, "policy"));
     }
     pass(1.0).await;
+    // Their failure isn't in this source, so that a restarted agent would ask about them again.
+    for n in 1..=4 {
+        node.source.remove(&format!("before-{n}"));
+    }
     node.kill();
     node.admission.set_defers(true);
     node.start();
