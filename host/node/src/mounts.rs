@@ -126,12 +126,19 @@ pub(crate) struct MountedFilesystem {
 /// Kinds of file systems on a block device of the node.
 const ON_DISK: [&str; 6] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs"];
 
-/// The node's own file systems: on block devices, and in memory near the root; each device once. What pods and sandboxes have in
-/// memory is mounted deeper, and belongs to them.
+impl MountedFilesystem {
+    /// What it is shown as: its source, or the folder where one in memory is mounted.
+    pub(crate) fn name(&self) -> String {
+        if self.is_in_memory { self.point.to_string_lossy().into_owned() } else { self.source.clone() }
+    }
+}
+
+/// The node's own file systems: on block devices, and in memory near the root; each device and each name once. Subvolumes of btrfs have
+/// one source and devices of their own. What pods and sandboxes have in memory is mounted deeper, and belongs to them.
 pub(crate) fn filesystems(table: &[u8]) -> Vec<MountedFilesystem> {
     let mut all: Vec<MountedFilesystem> = Vec::new();
     for found in table.split(|byte| *byte == b'\n').filter_map(filesystem) {
-        if all.iter().all(|known| known.device != found.device) {
+        if all.iter().all(|known| known.device != found.device && known.name() != found.name()) {
             all.push(found);
         }
     }

@@ -52,17 +52,16 @@ impl Look<'_> {
         let diskstats = partitions(&read(&proc.join("diskstats")).unwrap_or_default());
         let mounted = read_table().map(|table| filesystems(&table)).unwrap_or_default();
         let filesystems = mounted.into_iter().take(FILESYSTEMS_MAX).filter_map(|mounted| {
-            let MountedFilesystem { device, source, point, is_in_memory } = mounted;
-            let measured = filesystem(&point)?;
-            let traffic = diskstats.get(&device).cloned();
-            let name = if is_in_memory { point.to_string_lossy().into_owned() } else { source };
+            let MountedFilesystem { device, point, is_in_memory, .. } = &mounted;
+            let measured = filesystem(point)?;
+            let traffic = diskstats.get(device).cloned();
             Some(FilesystemUsage {
-                device: name,
+                device: mounted.name(),
                 capacity: measured.capacity,
                 used: measured.used,
                 inodes: measured.inodes,
                 inodes_free: measured.inodes_free,
-                traffic: traffic.filter(|_| !is_in_memory),
+                traffic: traffic.filter(|_| !*is_in_memory),
             })
         });
         KernelDetails {

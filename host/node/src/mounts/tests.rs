@@ -87,6 +87,9 @@ fn file_systems_on_disk_and_near_the_root_are_the_nodes() {
 25 21 0:22 / /proc rw - proc proc rw\n\
 26 21 9:5 / /data\\040y rw master:3 - xfs /dev/md5 rw\n\
 27 21 x:5 / /broken rw - xfs /dev/md5 rw\n\
+28 21 0:30 /root /b rw - btrfs /dev/sdb2 rw\n\
+29 21 0:31 /home /home rw - btrfs /dev/sdb2 rw\n\
+30 23 0:32 / /run rw - tmpfs other rw\n\
 short line\n";
     let filesystem = |major, minor, source: &str, point: &str, is_in_memory| MountedFilesystem {
         device: BlockDevice { major, minor },
@@ -98,6 +101,7 @@ short line\n";
         filesystem(8, 1, "/dev/sda1", "/", false),
         filesystem(0, 20, "tmpfs", "/run", true),
         filesystem(9, 5, "/dev/md5", "/data y", false),
+        filesystem(0, 30, "/dev/sdb2", "/b", false),
     ];
     assert_eq!(filesystems(table), expected);
 }
