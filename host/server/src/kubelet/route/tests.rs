@@ -53,7 +53,7 @@ fn other_paths_lead_nowhere() {
         "/Pods",
         "/%70ods",
         "/./pods",
-        "/metrics/cadvisor",
+        "/metrics/cadvisor/",
         "/metrics/resource/x",
         "/stats",
         "/stats/summary/",

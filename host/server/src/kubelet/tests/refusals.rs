@@ -24,7 +24,7 @@ const PATHS: [(&str, &str, u16, bool); 32] = [
     ("GET", "/runningpods/", 200, true),
     ("GET", "/configz", 200, true),
     ("GET", "/metrics", 200, true),
-    ("GET", "/metrics/cadvisor", 404, true),
+    ("GET", "/metrics/cadvisor", 200, true),
     ("GET", "/metrics/probes", 200, true),
     ("GET", "/metrics/slis", 200, true),
     ("DELETE", "/metrics/slis", 200, false),
@@ -162,7 +162,9 @@ async fn the_plain_listeners_have_only_what_is_theirs() {
             "/healthz" | "/healthz/ping" => (200, 200),
             "/healthz/log" | "/healthz/syncloop" => (404, 200),
             "/pods" | "/pods/" | "/stats/summary" => (404, 200),
-            "/metrics" | "/metrics/probes" | "/metrics/slis" | "/metrics/resource" => (404, 200),
+            "/metrics" | "/metrics/cadvisor" | "/metrics/probes" | "/metrics/slis" | "/metrics/resource" => {
+                (404, 200)
+            }
             // Upstream's port says of these that they are off.
             path if ["/runningpods", "/logs", "/containerLogs", "/exec", "/debug/pprof"]
                 .iter()
