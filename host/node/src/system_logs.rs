@@ -47,10 +47,13 @@ impl SystemLogs for NodeSystemLogs {
     async fn open(&self, path: &Path, links: Links) -> Result<SystemLog, FilesError> {
         let (folder, relative) = (self.folder.clone(), path.to_owned());
         let opened = async {
-            let _permit = THREADS.acquire().await.map_err(io::Error::other)?;
-            tokio::task::spawn_blocking(move || open(&folder, &relative, links))
-                .await
-                .map_err(io::Error::other)?
+            let permit = THREADS.acquire().await.map_err(io::Error::other)?;
+            let opening = move || {
+                // Held until the thread is free, also when the client has gone.
+                let _permit = permit;
+                open(&folder, &relative, links)
+            };
+            tokio::task::spawn_blocking(opening).await.map_err(io::Error::other)?
         };
         opened.await.map_err(failed("open", &self.folder.join(path)))
     }
