@@ -96,9 +96,9 @@ async fn a_pod_of_the_api_server_ends_for_a_static_one_that_needs_its_room() {
         &world,
         &expect![[r#"
         create : 201
-        patch modest: 200 -PodReadyToStartContainers -Ready(PodFailed) -ContainersReady(PodFailed)
+        patch modest: 200 -PodReadyToStartContainers -Ready(PodFailed) -ContainersReady(PodFailed) | app ended 143
         patch vital-node1: 200 Preempting -PodReadyToStartContainers +Initialized -Ready(ContainersNotReady) -ContainersReady(ContainersNotReady) +PodScheduled | app waiting Blocked
-        patch modest: 200 Failed Preempting +DisruptionTarget(TerminationByKubelet) | app ended 143
+        patch modest: 200 Failed Preempting +DisruptionTarget(TerminationByKubelet)
         patch vital-node1: 200 +PodReadyToStartContainers ips:1 | app waiting ContainerCreating
         patch vital-node1: 200 Running +Ready +ContainersReady | app running ready
     "#]],

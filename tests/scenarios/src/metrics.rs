@@ -69,10 +69,9 @@ async fn lists_of_the_runtime_and_the_work_on_pods_are_counted() {
     node.source.put("web", Vec::new());
     pass(60.0).await;
     let ended = text(&node);
-    has(
-        &ended,
-        &["kubelet_pod_worker_duration_seconds_count{operation_type=\"kill\"} 1", "kubelet_running_pods 0"],
-    );
+    has(&ended, &["kubelet_running_pods 0"]);
+    let kills = value(&ended, "kubelet_pod_worker_duration_seconds_count{operation_type=\"kill\"}");
+    assert!(kills >= 1.0, "{ended}");
 }
 
 #[tokio::test(start_paused = true)]
