@@ -1,6 +1,5 @@
 //! `/logs/`: the machine's own logs, as files below the folder of logs and, by a query, of services.
 
-use std::collections::VecDeque;
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
@@ -78,7 +77,7 @@ impl KubeletServer {
         let outputs = self.outputs(services, &asked.options);
         let outputs = tokio::time::timeout_at(deadline, outputs).await.unwrap_or_default();
         let is_gzip = headers.get(header::ACCEPT_ENCODING).is_some_and(|value| value == "gzip");
-        let shown = ShownQuery::new(outputs, deadline, stop, is_gzip, permit);
+        let shown = ShownQuery::begin(outputs, deadline, stop, is_gzip, permit, &self.tasks);
         let kind = [(header::CONTENT_TYPE, "text/plain;charset=UTF-8")];
         let mut answer = (kind, shown.into_body()).into_response();
         if is_gzip {
@@ -89,29 +88,28 @@ impl KubeletServer {
 
     /// What is shown of these services, one after the other: of the journal those that it knows, else files. As upstream has it,
     /// services of the journal are left out where another one has a file.
-    async fn outputs(&self, services: &[String], options: &NodeLogOptions) -> VecDeque<JournalOutput> {
+    async fn outputs(&self, services: &[String], options: &NodeLogOptions) -> Vec<JournalOutput> {
         let logs = &self.parts.diagnostics.system_logs;
         let units = self.units().await;
         let (of_journal, of_files): (Vec<String>, Vec<String>) =
             services.iter().cloned().partition(|service| is_journal_unit(&units, service));
         if of_files.is_empty() {
             let started = logs.journal(&options.journal_arguments(&of_journal));
-            return [started.unwrap_or_else(|error| {
+            return vec![started.unwrap_or_else(|error| {
                 tracing::warn!(%error, "Failed to read the journal");
                 words("\nerror: journal output not available\n".to_owned())
-            })]
-            .into();
+            })];
         }
         if *options != NodeLogOptions::default() {
             let names = of_files.join(" ");
             let refused = format!(
                 "\noptions present and query resolved to log files for [{names}]\ntry without specifying options\n"
             );
-            return [words(refused)].into();
+            return vec![words(refused)];
         }
-        let mut outputs = VecDeque::new();
+        let mut outputs = Vec::new();
         for service in &of_files {
-            outputs.push_back(self.log_file_of(service).await);
+            outputs.push(self.log_file_of(service).await);
         }
         outputs
     }

@@ -1,6 +1,5 @@
 //! The body of an answer to a log query: outputs one after the other, for a bounded time and up to a bounded size.
 
-use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -9,9 +8,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures::stream;
 use tokio::io::AsyncReadExt;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use witlet_ports::JournalOutput;
 
 #[cfg(test)]
@@ -26,28 +26,36 @@ const SHOWN_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// Bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
 
-/// A query that is being answered. Dropping it ends what runs for it.
+/// A query that is being answered.
 pub(super) struct ShownQuery {
-    outputs: VecDeque<JournalOutput>,
-    deadline: Instant,
-    stop: CancellationToken,
-    /// Bytes that may still be shown.
-    remaining: usize,
+    pieces: mpsc::Receiver<io::Result<Vec<u8>>>,
     /// Packs what is shown, until its end was taken.
     gzip: Option<GzEncoder<Vec<u8>>>,
-    _permit: OwnedSemaphorePermit,
 }
 
 impl ShownQuery {
-    pub(super) fn new(
-        outputs: VecDeque<JournalOutput>,
+    /// Begins to read, in a task of its own: at the deadline, at the stop, and when this is dropped, what runs for the query ends and the
+    /// permit is given back, also while the client takes nothing.
+    pub(super) fn begin(
+        outputs: Vec<JournalOutput>,
         deadline: Instant,
         stop: CancellationToken,
         is_gzip: bool,
         permit: OwnedSemaphorePermit,
+        tasks: &TaskTracker,
     ) -> Self {
-        let gzip = is_gzip.then(|| GzEncoder::new(Vec::new(), Compression::fast()));
-        Self { outputs, deadline, stop, remaining: SHOWN_BYTES_MAX, gzip, _permit: permit }
+        let (to, pieces) = mpsc::channel(1);
+        tasks.spawn(async move {
+            let _permit = permit;
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                () = tokio::time::sleep_until(deadline) => {}
+                () = to.closed() => {}
+                () = read(outputs, &to) => {}
+            }
+        });
+        Self { pieces, gzip: is_gzip.then(|| GzEncoder::new(Vec::new(), Compression::fast())) }
     }
 
     pub(super) fn into_body(self) -> Body {
@@ -60,15 +68,12 @@ impl ShownQuery {
     /// What comes next, never empty; none at the end.
     async fn next(&mut self) -> Option<io::Result<Vec<u8>>> {
         loop {
-            let bytes = match self.read().await {
+            let bytes = match self.pieces.recv().await.transpose() {
                 Ok(bytes) => bytes,
                 Err(error) => return Some(Err(error)),
             };
-            let is_end = bytes.is_empty();
-            let Some(gzip) = &mut self.gzip else { return (!is_end).then_some(Ok(bytes)) };
-            if is_end {
-                return self.gzip.take().map(GzEncoder::finish);
-            }
+            let Some(gzip) = &mut self.gzip else { return bytes.map(Ok) };
+            let Some(bytes) = bytes else { return self.gzip.take().map(GzEncoder::finish) };
             if let Err(error) = gzip.write_all(&bytes) {
                 return Some(Err(error));
             }
@@ -78,32 +83,27 @@ impl ShownQuery {
             }
         }
     }
+}
 
-    /// The next bytes as they are; empty at the end, which is also that of the time and of the size.
-    async fn read(&mut self) -> io::Result<Vec<u8>> {
-        while let Some(output) = self.outputs.front_mut() {
-            let mut bytes = vec![0; READ_BYTES.min(self.remaining)];
-            let read = tokio::select! {
-                biased;
-                () = self.stop.cancelled() => 0,
-                () = tokio::time::sleep_until(self.deadline) => 0,
-                read = output.read(&mut bytes) => {
-                    let read = read?;
-                    if read == 0 && self.remaining > 0 {
-                        self.outputs.pop_front();
-                        continue;
-                    }
-                    read
+/// Hands over what the outputs say, one after the other, until their end, an error, or as much as may be shown.
+async fn read(outputs: Vec<JournalOutput>, to: &mpsc::Sender<io::Result<Vec<u8>>>) {
+    let mut remaining = SHOWN_BYTES_MAX;
+    for mut output in outputs {
+        while remaining > 0 {
+            let mut bytes = vec![0; READ_BYTES.min(remaining)];
+            let piece = match output.read(&mut bytes).await {
+                Ok(0) => break,
+                Ok(read) => {
+                    bytes.truncate(read);
+                    remaining -= read;
+                    Ok(bytes)
                 }
+                Err(error) => Err(error),
             };
-            if read == 0 {
-                // What runs ends at once, also while the client takes its time.
-                self.outputs.clear();
+            let is_last = piece.is_err();
+            if to.send(piece).await.is_err() || is_last {
+                return;
             }
-            bytes.truncate(read);
-            self.remaining -= read;
-            return Ok(bytes);
         }
-        Ok(Vec::new())
     }
 }
