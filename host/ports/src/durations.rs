@@ -38,6 +38,14 @@ impl DurationHistogram {
         self.sum = self.sum.saturating_add(took);
     }
 
+    /// Counts also what the other one has counted.
+    pub fn add(&mut self, other: &Self) {
+        for (count, of_other) in self.counts.iter_mut().zip(other.counts) {
+            *count = count.saturating_add(of_other);
+        }
+        self.sum = self.sum.saturating_add(other.sum);
+    }
+
     /// Upper bound in seconds and count of each bucket, those below it not included. The last bound is infinite.
     pub fn buckets(&self) -> impl Iterator<Item = (f64, u64)> {
         let bounds = BOUNDS.iter().map(Duration::as_secs_f64).chain([f64::INFINITY]);

@@ -1,5 +1,6 @@
 //! What probes found, as `/metrics/probes` shows it (upstream: `prober/prober_manager.go`).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -27,17 +28,14 @@ impl MetricsSource for ProberHandle {
         let names: Vec<PodFullName> = all.iter().map(|series| PodFullName::of(&series.pod)).collect();
         let help = "[ALPHA] How long probes took that passed or could not be carried out";
         let mut family = to.family("prober_probe_duration_seconds", help, Kind::Histogram);
-        for (series, PodFullName { namespace, name }) in all.iter().zip(&names) {
-            let ProbeSeries { container, kind, durations, .. } = series;
-            if durations.count() > 0 {
-                let labels = [
-                    ("container", container.as_str()),
-                    ("namespace", &**namespace),
-                    ("pod", &**name),
-                    ("probe_type", kind.as_str()),
-                ];
-                family.histogram(&labels, durations.buckets(), durations.sum().as_secs_f64());
-            }
+        for ((PodFullName { namespace, name }, container, kind), durations) in durations(&all, &names) {
+            let labels = [
+                ("container", container),
+                ("namespace", &**namespace),
+                ("pod", &**name),
+                ("probe_type", kind.as_str()),
+            ];
+            family.histogram(&labels, durations.buckets(), durations.sum().as_secs_f64());
         }
         let help = "[BETA] Probes of a container by what they found";
         let mut family = to.family("prober_probe_total", help, Kind::Counter);
@@ -60,4 +58,17 @@ impl MetricsSource for ProberHandle {
             }
         }
     }
+}
+
+/// How long probes took, by the labels that upstream has, without a UID: while a pod ends whose name another one has by now, a static pod
+/// or one of a stateful set, both are one series. Prometheus takes nothing of a response that has a series twice.
+fn durations<'a>(
+    all: &'a [ProbeSeries],
+    names: &'a [PodFullName],
+) -> BTreeMap<(&'a PodFullName, &'a str, ProbeKind), DurationHistogram> {
+    let mut by_labels = BTreeMap::<_, DurationHistogram>::new();
+    for (series, name) in all.iter().zip(names).filter(|(series, _)| series.durations.count() > 0) {
+        by_labels.entry((name, series.container.as_str(), series.kind)).or_default().add(&series.durations);
+    }
+    by_labels
 }

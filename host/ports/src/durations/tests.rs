@@ -15,3 +15,15 @@ fn a_duration_counts_in_one_bucket() {
         assert_eq!((histogram.count(), histogram.sum()), (1, Duration::from_millis(milliseconds)));
     }
 }
+
+#[test]
+fn two_are_counted_as_one() {
+    let of = |milliseconds: &[u64]| {
+        let mut histogram = DurationHistogram::default();
+        milliseconds.iter().for_each(|took| histogram.observe(Duration::from_millis(*took)));
+        histogram
+    };
+    let mut both = of(&[5, 30, 60_000]);
+    both.add(&of(&[1, 70_000]));
+    assert_eq!(both, of(&[1, 5, 30, 60_000, 70_000]));
+}

@@ -61,3 +61,34 @@ async fn series_of_a_container_grow_with_its_probes_and_go_with_them() {
     assert_eq!(text(&bench), "");
     bench.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn pods_of_one_name_are_one_series_of_durations() {
+    let bench = Bench::settled().await;
+    // The pod that ends, and the one that replaces it.
+    for uid in ["u1", "u2"] {
+        let mut pod = web();
+        pod.metadata.uid = Some(uid.to_owned());
+        bench.world.set_status(&pod, status(vec![runs("a", &format!("a-{uid}"), bench.world.now(), true)]));
+        bench.add(&pod);
+    }
+    sleep(Duration::from_millis(2_500)).await;
+    let shown = text(&bench);
+    for (probe_type, script) in [("Readiness", "ready"), ("Liveness", "live")] {
+        for uid in ["u1", "u2"] {
+            let total = format!("pod_uid=\"{uid}\",probe_type=\"{probe_type}\",result=\"successful\"");
+            assert!(shown.contains(&total), "{total} isn't in:\n{shown}");
+        }
+        let of_both = bench.world.times(script).len();
+        let line = format!(
+            "prober_probe_duration_seconds_count{{container=\"a\",namespace=\"ns\",pod=\"web\",probe_type=\"{probe_type}\"}} {of_both}\n"
+        );
+        assert!(shown.contains(&line), "{line} isn't in:\n{shown}");
+    }
+    let mut series: Vec<&str> = shown.lines().filter_map(|line| Some(line.rsplit_once(' ')?.0)).collect();
+    let all = series.len();
+    series.sort_unstable();
+    series.dedup();
+    assert_eq!(series.len(), all, "a series is there twice:\n{shown}");
+    bench.end().await;
+}
