@@ -44,8 +44,11 @@ const BODY_BYTES_MAX: usize = 3 << 20;
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Connections at the same time. Beyond that, one on which nothing was ever asked gives way.
 const CONNECTIONS_MAX: usize = 256;
-/// Reviews that are decided at the same time; further ones wait, each for as long as it has.
+/// Reviews that are read and decided at the same time; further ones wait, each for as long as it has.
 const REVIEWS_MAX: usize = 64;
+/// How long a body may take to arrive. Where clients send none on all other connections, a review waits for its turn three times this, less
+/// than it has by default.
+const BODY_WITHIN: Duration = Duration::from_secs(2);
 /// How long an API server waits unless it says otherwise, and the longest that it waits.
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 const TIMEOUT_MAX: Duration = Duration::from_secs(30);
@@ -128,15 +131,11 @@ impl AdmissionWebhook {
             return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
                 .into_response();
         }
-        let body = match Limited::new(body, BODY_BYTES_MAX).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => {
-                let words = format!("the body must have at most {BODY_BYTES_MAX} bytes");
-                return (StatusCode::PAYLOAD_TOO_LARGE, words).into_response();
-            }
-            Err(error) => {
-                return (StatusCode::BAD_REQUEST, format!("read the body: {error}")).into_response();
-            }
+        // Before the body: it takes space, and any client may send one. The semaphore is never closed.
+        let _turn = self.reviews.acquire().await;
+        let body = match read(body).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal.into_response(),
         };
         let review = match review::read(&body) {
             Ok(review) => review,
@@ -147,8 +146,6 @@ impl AdmissionWebhook {
         let answer = match review.question {
             Question::None(answer) => answer,
             Question::Pod { operation, pod } => {
-                // Closed by no one.
-                let _turn = self.reviews.acquire().await;
                 let request = AdmissionRequest {
                     operation,
                     now: self.clock.now(),
@@ -175,6 +172,23 @@ impl AdmissionWebhook {
             None => tracing::debug!(namespace, name, warnings = ?answer.warnings, "Allowed pod"),
         }
         answer
+    }
+}
+
+/// The body; or why it isn't taken, and the code for that.
+async fn read<B>(body: B) -> Result<Bytes, (StatusCode, String)>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    match tokio::time::timeout(BODY_WITHIN, Limited::new(body, BODY_BYTES_MAX).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let words = format!("the body must have at most {BODY_BYTES_MAX} bytes");
+            Err((StatusCode::PAYLOAD_TOO_LARGE, words))
+        }
+        Ok(Err(error)) => Err((StatusCode::BAD_REQUEST, format!("read the body: {error}"))),
+        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, format!("the body must arrive within {BODY_WITHIN:?}"))),
     }
 }
 

@@ -4,10 +4,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use axum::body::to_bytes;
+use futures::stream::{self, Stream};
 use http_body_util::Full;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use witlet_core::admission::{Decision, Operation};
 
 use super::*;
@@ -162,6 +164,45 @@ async fn an_answer_comes_before_the_api_server_stops_waiting() {
         assert_eq!(code, expected, "{path}: {answer}");
         assert!((took - seconds).abs() < 0.1, "{path}: {took} s");
     }
+}
+
+/// A review whose body is this stream.
+fn streamed<S>(body: S) -> Request<Body>
+where
+    S: Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
+{
+    let builder = Request::builder().method(Method::POST).uri(PATH).header(CONTENT_TYPE, "application/json");
+    builder.body(Body::from_stream(body)).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_that_never_come_hold_a_review_up_for_less_than_it_has() {
+    let handlers = Arc::<Handlers>::default();
+    let webhook = webhook(&handlers);
+    let begun = tokio::time::Instant::now();
+    let answer = |request: Request<Body>| {
+        let webhook = webhook.clone();
+        async move { (webhook.answer(request, || {}).await.status().as_u16(), begun.elapsed()) }
+    };
+    let silent: JoinSet<_> = (1..CONNECTIONS_MAX).map(|_| answer(streamed(stream::pending()))).collect();
+    // All of them have a turn, or wait for one.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let is_read = Arc::new(AtomicBool::new(false));
+    let body = stream::once({
+        let is_read = is_read.clone();
+        async move {
+            is_read.store(true, Ordering::Relaxed);
+            Ok(Bytes::from(review("good").to_string()))
+        }
+    });
+    let last = JoinSet::from_iter([answer(streamed(body))]);
+    tokio::time::sleep(BODY_WITHIN / 2).await;
+    assert!(!is_read.load(Ordering::Relaxed), "no body is read before its turn");
+    let last = last.join_all().await;
+    assert!(matches!(last[..], [(200, took)] if took >= BODY_WITHIN * 3), "{last:?}");
+    let silent = silent.join_all().await;
+    assert!(silent.iter().all(|(code, _)| *code == 408), "{silent:?}");
+    assert_eq!(handlers.asked.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]
