@@ -65,7 +65,11 @@ impl<'a> Clause<'a> {
         let (mut quality, mut parameters) = (1.0, Vec::new());
         for (name, value) in parts.filter_map(|part| part.split_once('=')) {
             match name.trim() {
-                "q" => quality = value.trim().parse().unwrap_or(0.0),
+                "q" => {
+                    let parsed = value.trim().parse().ok();
+                    // Not a number isn't in any range.
+                    quality = parsed.filter(|quality| (0.0..=1.0).contains(quality)).unwrap_or(0.0);
+                }
                 name => parameters.push((name, value.trim())),
             }
         }
