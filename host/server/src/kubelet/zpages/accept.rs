@@ -67,7 +67,7 @@ impl<'a> Clause<'a> {
             match name.trim() {
                 "q" => {
                     let parsed = value.trim().parse().ok();
-                    // Not a number isn't in any range.
+                    // `nan` parses, too, and would be preferred to all others.
                     quality = parsed.filter(|quality| (0.0..=1.0).contains(quality)).unwrap_or(0.0);
                 }
                 name => parameters.push((name, value.trim())),
