@@ -44,14 +44,52 @@ pub(crate) async fn is_shown(api: SocketAddr, endpoint: &str, uid: &str) -> Resu
         return Err(format!("the summary doesn't say {missing:?}: {summary:#}").into());
     }
     let metrics = body(api, "metrics/resource").await?;
-    for sample in [
-        "\nnode_cpu_usage_seconds_total ",
-        "\npod_memory_working_set_bytes{namespace=\"default\",pod=\"talks\"} ",
-        "\ncontainer_memory_working_set_bytes{container=\"app\",namespace=\"default\",pod=\"talks\"} ",
-        "\nresource_scrape_error 0",
-    ] {
-        if !metrics.contains(sample) {
-            return Err(format!("the metrics lack {sample:?}:\n{metrics}").into());
+    has_all(
+        &metrics,
+        &[
+            &["node_cpu_usage_seconds_total "],
+            &["pod_memory_working_set_bytes{namespace=\"default\",pod=\"talks\"} "],
+            &["container_memory_working_set_bytes{container=\"app\",namespace=\"default\",pod=\"talks\"} "],
+            &["resource_scrape_error 0"],
+        ],
+    )?;
+    let id = cgroup.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let of_pod = [id, "namespace=\"default\",pod=\"talks\""];
+    has_all(
+        &body(api, "metrics/cadvisor").await?,
+        &[
+            &["container_cpu_usage_seconds_total{container=\"app\",", of_pod[0], "busybox", of_pod[1]],
+            &[
+                "container_memory_working_set_bytes{container=\"\",",
+                of_pod[0],
+                "image=\"\",name=\"\"",
+                of_pod[1],
+            ],
+            &[
+                "container_network_receive_bytes_total{container=\"\",",
+                of_pod[0],
+                of_pod[1],
+                "interface=\"eth0\"",
+            ],
+            &["container_processes{container=\"app\",", of_pod[0]],
+            &["container_fs_usage_bytes{container=\"\",id=\"/\",", "device=\"/dev/"],
+            &["container_memory_usage_bytes{container=\"\",id=\"/\","],
+            &["machine_cpu_cores{"],
+            &["container_scrape_error 0"],
+            &["machine_scrape_error 0"],
+        ],
+    )
+}
+
+/// Each of these wants a line that begins with its first text and has the others.
+fn has_all(metrics: &str, wanted: &[&[&str]]) -> Result<(), Failed> {
+    for parts in wanted {
+        let is_it = |line: &str| {
+            parts.first().is_some_and(|first| line.starts_with(first))
+                && parts.iter().all(|part| line.contains(part))
+        };
+        if !metrics.lines().any(is_it) {
+            return Err(format!("the metrics lack {parts:?}:\n{metrics}").into());
         }
     }
     Ok(())
