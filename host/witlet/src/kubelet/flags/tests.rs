@@ -186,6 +186,10 @@ fn fields_that_act_can_be_set_by_flags_or_in_a_file_only() {
         "maxParallelImagePulls",
         "mergeDefaultEvictionSettings",
         "memorySwap.swapBehavior",
+        "enableSystemLogHandler",
+        "enableSystemLogQuery",
+        "enableProfilingHandler",
+        "enableDebugFlagsHandler",
         "memoryThrottlingFactor",
         "memoryReservationPolicy",
     ];
