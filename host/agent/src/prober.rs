@@ -19,7 +19,8 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodUid;
 use witlet_core::probe::desired::desired_probes;
 use witlet_core::probe::{ProbeKind, ProbeResults};
-use witlet_ports::ProbeTotals;
+use witlet_core::stats::exposition::Exposition;
+use witlet_ports::{MetricsSource, ProbeTotals};
 
 use crate::pod_status_store::PodStatusStore;
 use manager::Manager;
@@ -115,5 +116,13 @@ impl ProberHandle {
     /// The results of the pod's probes so far.
     pub(crate) fn results(&self, uid: &PodUid) -> Arc<ProbeResults> {
         self.shared.lock().results(uid)
+    }
+}
+
+/// Of each probe; those of a container go with its probes.
+impl MetricsSource for ProberHandle {
+    fn write(&self, to: &mut Exposition) {
+        let all = self.shared.lock().series();
+        series::write(&all, to);
     }
 }

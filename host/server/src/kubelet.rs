@@ -36,6 +36,7 @@ mod debug_flags;
 mod find;
 mod gzip;
 mod health;
+mod health_counts;
 mod http_metrics;
 mod log_limit;
 mod log_reader;
@@ -60,9 +61,9 @@ pub use access::{Authentication, Authorization};
 use connection_limit::ConnectionPermit;
 use gzip::Gzip;
 use health::SyncLoop;
+use health_counts::HealthCounts;
 use http_metrics::HttpMetrics;
 use route::Route;
-use slis::HealthCounts;
 pub use switches::EndpointSwitches;
 pub use tls::{ServerTls, TlsError, TlsOptions};
 

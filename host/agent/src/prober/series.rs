@@ -7,9 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::probe::ProbeKind;
 use witlet_core::stats::exposition::{Exposition, Kind};
-use witlet_ports::{DurationHistogram, MetricsSource, ProbeCounts};
-
-use super::ProberHandle;
+use witlet_ports::{DurationHistogram, ProbeCounts};
 
 /// What a probe of one container found since its begin.
 pub(super) struct ProbeSeries {
@@ -21,41 +19,38 @@ pub(super) struct ProbeSeries {
     pub(super) durations: DurationHistogram,
 }
 
-/// Of each probe; those of a container go with its probes.
-impl MetricsSource for ProberHandle {
-    fn write(&self, to: &mut Exposition) {
-        let all = self.shared.lock().series();
-        let names: Vec<PodFullName> = all.iter().map(|series| PodFullName::of(&series.pod)).collect();
-        let help = "[ALPHA] How long probes took that passed or could not be carried out";
-        let mut family = to.family("prober_probe_duration_seconds", help, Kind::Histogram);
-        for ((PodFullName { namespace, name }, container, kind), durations) in durations(&all, &names) {
+/// Shows these.
+pub(super) fn write(all: &[ProbeSeries], to: &mut Exposition) {
+    let names: Vec<PodFullName> = all.iter().map(|series| PodFullName::of(&series.pod)).collect();
+    let help = "[ALPHA] How long probes took that passed or could not be carried out";
+    let mut family = to.family("prober_probe_duration_seconds", help, Kind::Histogram);
+    for ((PodFullName { namespace, name }, container, kind), durations) in durations(all, &names) {
+        let labels = [
+            ("container", container),
+            ("namespace", &**namespace),
+            ("pod", &**name),
+            ("probe_type", kind.as_str()),
+        ];
+        family.histogram(&labels, durations.buckets(), durations.sum().as_secs_f64());
+    }
+    let help = "[BETA] Probes of a container by what they found";
+    let mut family = to.family("prober_probe_total", help, Kind::Counter);
+    for (series, PodFullName { namespace, name }) in all.iter().zip(&names) {
+        let ProbeSeries { uid, container, kind, counts, .. } = series;
+        let ProbeCounts { successful, failed, unknown } = *counts;
+        for (result, count) in [("failed", failed), ("successful", successful), ("unknown", unknown)] {
+            if count == 0 {
+                continue;
+            }
             let labels = [
-                ("container", container),
+                ("container", container.as_str()),
                 ("namespace", &**namespace),
                 ("pod", &**name),
+                ("pod_uid", uid.as_str()),
                 ("probe_type", kind.as_str()),
+                ("result", result),
             ];
-            family.histogram(&labels, durations.buckets(), durations.sum().as_secs_f64());
-        }
-        let help = "[BETA] Probes of a container by what they found";
-        let mut family = to.family("prober_probe_total", help, Kind::Counter);
-        for (series, PodFullName { namespace, name }) in all.iter().zip(&names) {
-            let ProbeSeries { uid, container, kind, counts, .. } = series;
-            let ProbeCounts { successful, failed, unknown } = *counts;
-            for (result, count) in [("failed", failed), ("successful", successful), ("unknown", unknown)] {
-                if count == 0 {
-                    continue;
-                }
-                let labels = [
-                    ("container", container.as_str()),
-                    ("namespace", &**namespace),
-                    ("pod", &**name),
-                    ("pod_uid", uid.as_str()),
-                    ("probe_type", kind.as_str()),
-                    ("result", result),
-                ];
-                family.sample(&labels, count as f64);
-            }
+            family.sample(&labels, count as f64);
         }
     }
 }

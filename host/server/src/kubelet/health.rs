@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::access::ServerPort;
 use super::answers;
+use super::health_counts::HealthCounts;
 use super::query::query;
-use super::slis::HealthCounts;
 
 #[cfg(test)]
 mod tests;
