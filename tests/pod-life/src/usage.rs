@@ -3,45 +3,30 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use libtest_mimic::Failed;
 use serde_json::Value;
+use tokio::time::sleep;
 use witlet_harness::cgroups;
 use witlet_harness::cluster::{NODE, get};
+
+/// How often the summary is asked for again.
+const POLL: Duration = Duration::from_millis(500);
 
 /// Asks the node through its API server, and compares the answers with the kernel's figures. The container `app` of this pod serves
 /// a page.
 pub(crate) async fn is_shown(api: SocketAddr, endpoint: &str, uid: &str) -> Result<(), Failed> {
     let cgroup = cgroup(endpoint, uid).ok_or("the pod has no cgroup that counts processor time")?;
+    // The runtime looks at writable layers from time to time only.
+    while !missing(&summary(api).await?, uid).is_empty() {
+        sleep(POLL).await;
+    }
     let before = nanoseconds(&cgroup)?;
-    let summary = body(api, "stats/summary").await?;
+    let used = pod(&summary(api).await?, uid)["cpu"]["usageCoreNanoSeconds"].as_u64();
     let after = nanoseconds(&cgroup)?;
-    let summary: Value = serde_json::from_str(&summary)?;
-    let pods = summary["pods"].as_array().ok_or("the summary has pods")?;
-    let pod = pods.iter().find(|pod| pod["podRef"]["uid"] == uid).ok_or("the summary has the pod")?;
-    let used = pod["cpu"]["usageCoreNanoSeconds"].as_u64();
     if !used.is_some_and(|used| (before..=after).contains(&used)) {
         return Err(format!("the pod used {before} to {after} ns, and the summary says {used:?}").into());
-    }
-    let app = &pod["containers"][0];
-    let figures = [
-        ("memory", &app["memory"]["workingSetBytes"]),
-        ("processor", &app["cpu"]["usageCoreNanoSeconds"]),
-        ("writable layer", &app["rootfs"]["usedBytes"]),
-        ("log", &app["logs"]["usedBytes"]),
-        ("processes", &pod["process_stats"]["process_count"]),
-        ("traffic", &pod["network"]["rxBytes"]),
-        ("node's disk", &summary["node"]["fs"]["capacityBytes"]),
-        ("images", &summary["node"]["runtime"]["imageFs"]["usedBytes"]),
-        ("node's processes", &summary["node"]["rlimit"]["curproc"]),
-    ];
-    let missing: Vec<&str> = figures
-        .iter()
-        .filter(|(_, figure)| figure.as_u64().unwrap_or(0) == 0)
-        .map(|(name, _)| *name)
-        .collect();
-    if !missing.is_empty() {
-        return Err(format!("the summary doesn't say {missing:?}: {summary:#}").into());
     }
     let metrics = body(api, "metrics/resource").await?;
     has_all(
@@ -79,6 +64,34 @@ pub(crate) async fn is_shown(api: SocketAddr, endpoint: &str, uid: &str) -> Resu
             &["machine_scrape_error 0"],
         ],
     )
+}
+
+async fn summary(api: SocketAddr) -> Result<Value, Failed> {
+    Ok(serde_json::from_str(&body(api, "stats/summary").await?)?)
+}
+
+/// The pod in a summary; null if it isn't there.
+fn pod<'a>(summary: &'a Value, uid: &str) -> &'a Value {
+    let pods = summary["pods"].as_array().into_iter().flatten();
+    pods.into_iter().find(|pod| pod["podRef"]["uid"] == uid).unwrap_or(&Value::Null)
+}
+
+/// Figures that the summary doesn't have of the node and of the pod, or that are 0.
+fn missing(summary: &Value, uid: &str) -> Vec<&'static str> {
+    let pod = pod(summary, uid);
+    let app = &pod["containers"][0];
+    let figures = [
+        ("memory", &app["memory"]["workingSetBytes"]),
+        ("processor", &app["cpu"]["usageCoreNanoSeconds"]),
+        ("writable layer", &app["rootfs"]["usedBytes"]),
+        ("log", &app["logs"]["usedBytes"]),
+        ("processes", &pod["process_stats"]["process_count"]),
+        ("traffic", &pod["network"]["rxBytes"]),
+        ("node's disk", &summary["node"]["fs"]["capacityBytes"]),
+        ("images", &summary["node"]["runtime"]["imageFs"]["usedBytes"]),
+        ("node's processes", &summary["node"]["rlimit"]["curproc"]),
+    ];
+    figures.iter().filter(|(_, figure)| figure.as_u64().unwrap_or(0) == 0).map(|(name, _)| *name).collect()
 }
 
 /// Each of these wants a line that begins with its first text and has the others.
