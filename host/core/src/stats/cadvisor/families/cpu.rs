@@ -3,7 +3,7 @@
 use super::{Family, Figures, seconds};
 use crate::stats::cadvisor::details::CpuDetails;
 use crate::stats::cadvisor::rows::Row;
-use crate::stats::cgroup_usage::{PressureUsage, Stalls};
+use crate::stats::cgroup_usage::{PressureUsage, Stall, Stalls};
 
 pub(super) const FAMILIES: &[Family] = &[
     Family::counter("container_cpu_usage_seconds_total", "Processor time used", |row, to| {
@@ -44,32 +44,32 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::counter(
         "container_pressure_cpu_stalled_seconds_total",
         "Time for which all processes waited for a processor",
-        |row, to| stalled(row, to, |pressure| pressure.cpu),
+        |row, to| pressure(row, to, |pressure| pressure.cpu, |stalls| stalls.full),
     ),
     Family::counter(
         "container_pressure_cpu_waiting_seconds_total",
         "Time for which some process waited for a processor",
-        |row, to| waiting(row, to, |pressure| pressure.cpu),
+        |row, to| pressure(row, to, |pressure| pressure.cpu, |stalls| stalls.some),
     ),
     Family::counter(
         "container_pressure_io_stalled_seconds_total",
         "Time for which all processes waited for a disk",
-        |row, to| stalled(row, to, |pressure| pressure.io),
+        |row, to| pressure(row, to, |pressure| pressure.io, |stalls| stalls.full),
     ),
     Family::counter(
         "container_pressure_io_waiting_seconds_total",
         "Time for which some process waited for a disk",
-        |row, to| waiting(row, to, |pressure| pressure.io),
+        |row, to| pressure(row, to, |pressure| pressure.io, |stalls| stalls.some),
     ),
     Family::counter(
         "container_pressure_memory_stalled_seconds_total",
         "Time for which all processes waited for memory",
-        |row, to| stalled(row, to, |pressure| pressure.memory),
+        |row, to| pressure(row, to, |pressure| pressure.memory, |stalls| stalls.full),
     ),
     Family::counter(
         "container_pressure_memory_waiting_seconds_total",
         "Time for which some process waited for memory",
-        |row, to| waiting(row, to, |pressure| pressure.memory),
+        |row, to| pressure(row, to, |pressure| pressure.memory, |stalls| stalls.some),
     ),
 ];
 
@@ -79,14 +79,13 @@ fn of_quota(row: &Row, to: &mut Figures<'_>, figure: fn(&CpuDetails) -> f64) {
     }
 }
 
-fn stalled(row: &Row, to: &mut Figures<'_>, of: fn(&PressureUsage) -> Option<Stalls>) {
+fn pressure(
+    row: &Row,
+    to: &mut Figures<'_>,
+    of: fn(&PressureUsage) -> Option<Stalls>,
+    line: fn(Stalls) -> Stall,
+) {
     if let Some(stalls) = of(&row.details.usage.pressure) {
-        to.put(seconds(stalls.full.total_nanoseconds));
-    }
-}
-
-fn waiting(row: &Row, to: &mut Figures<'_>, of: fn(&PressureUsage) -> Option<Stalls>) {
-    if let Some(stalls) = of(&row.details.usage.pressure) {
-        to.put(seconds(stalls.some.total_nanoseconds));
+        to.put(seconds(line(stalls).total_nanoseconds));
     }
 }
