@@ -1,5 +1,7 @@
-//! Beside a real kubelet: pods of every class get the same files of cgroups from both, and each goes on with the pods of the other.
+//! Beside a real kubelet: pods of every class get the same files of cgroups from both, each goes on with the pods of the other, and both
+//! tell the same figures.
 
+mod figures;
 mod files;
 
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ use super::ContainerdTest;
 pub(crate) const TESTS: &[(&str, ContainerdTest)] = &[
     ("pods_have_the_cgroup_files_of_a_kubelet", |endpoint| Box::pin(at_home(compare(endpoint)))),
     ("a_kubelet_and_witlet_resize_pods_of_each_other", |endpoint| Box::pin(at_home(switch(endpoint)))),
+    ("figures_are_those_of_a_kubelet", |endpoint| Box::pin(at_home(figures::compare(endpoint)))),
 ];
 
 /// The path of a kubelet.
@@ -89,6 +92,8 @@ impl Places {
             format!("--container-runtime-endpoint={}", self.options.endpoint),
             format!("--hostname-override={NODE}"),
             format!("--node-ip={ADDRESS}"),
+            // A kubelet's figures of cgroups have names of pods only if it finds the runtime's own socket.
+            format!("--containerd={}", self.options.endpoint.trim_start_matches("unix://")),
             "--v=2".to_owned(),
         ]);
         Ok(tunables::with_copies_and(HIDE, line))

@@ -23,7 +23,7 @@ const COUNT: &[&str] = &[
 ];
 
 /// Names by the ids in paths of cgroups: pods' UIDs and containers' ids.
-fn names(cluster: &Cluster) -> Vec<(String, String)> {
+pub(super) fn names(cluster: &Cluster) -> Vec<(String, String)> {
     let mut names = Vec::new();
     for pod in cluster.api().list::<Pod>() {
         let name = pod.metadata.name.unwrap_or_default();

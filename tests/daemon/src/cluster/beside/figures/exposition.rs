@@ -1,0 +1,82 @@
+//! Prometheus' text format, as far as two texts have to be compared.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A family of metrics without its values.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Family {
+    pub(super) help: String,
+    pub(super) kind: String,
+    /// Labels of each series, by name; bounds of buckets are left out.
+    pub(super) series: BTreeSet<Vec<(String, String)>>,
+}
+
+impl Family {
+    /// `STABLE`, `BETA`, `ALPHA`, or nothing, as the help begins.
+    pub(super) fn stability(&self) -> &str {
+        let stated = self.help.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        stated.map_or("", |(stability, _)| stability)
+    }
+}
+
+/// All families of a text, by name. What isn't a line of the format is left out.
+pub(super) fn parse(text: &str) -> BTreeMap<String, Family> {
+    let mut families: BTreeMap<String, Family> = BTreeMap::new();
+    for line in text.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, help) = help.split_once(' ').unwrap_or((help, ""));
+            families.entry(name.to_owned()).or_default().help = help.to_owned();
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').unwrap_or((kind, ""));
+            families.entry(name.to_owned()).or_default().kind = kind.to_owned();
+        } else if !line.starts_with('#')
+            && let Some((sample, labels)) = sample(line)
+        {
+            family_of(&mut families, sample).series.insert(labels);
+        }
+    }
+    families
+}
+
+/// A histogram's samples have a name of their own.
+fn family_of<'a>(families: &'a mut BTreeMap<String, Family>, sample: &str) -> &'a mut Family {
+    let stems = ["_bucket", "_sum", "_count"].into_iter().filter_map(|end| sample.strip_suffix(end));
+    let composed = stems.into_iter().find(|stem| {
+        families.get(*stem).is_some_and(|family| matches!(family.kind.as_str(), "histogram" | "summary"))
+    });
+    families.entry(composed.unwrap_or(sample).to_owned()).or_default()
+}
+
+fn sample(line: &str) -> Option<(&str, Vec<(String, String)>)> {
+    let Some((name, rest)) = line.split_once('{') else {
+        return line.split_once(' ').map(|(name, _)| (name, Vec::new()));
+    };
+    let mut labels = Vec::new();
+    let mut rest = rest.trim_start_matches(',');
+    while let Some((label, after)) = rest.split_once("=\"") {
+        let (value, after) = quoted(after)?;
+        if !matches!(label, "le" | "quantile") {
+            labels.push((label.to_owned(), value));
+        }
+        rest = after.trim_start_matches(',');
+        if rest.starts_with('}') {
+            break;
+        }
+    }
+    labels.sort();
+    Some((name, labels))
+}
+
+/// The text up to a quote that isn't escaped, and what follows.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, char)) = chars.next() {
+        match char {
+            '"' => return Some((value, &text[at + 1..])),
+            '\\' => value.push(chars.next()?.1),
+            char => value.push(char),
+        }
+    }
+    None
+}
