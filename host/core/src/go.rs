@@ -1,5 +1,7 @@
 //! What Go's libraries make of data, to the byte, where hashes, checksums and messages that people know depend on it.
 
+pub mod glob;
+
 use std::fmt::Write as _;
 
 /// JSON as `encoding/json` prints it: it can stand in HTML and in JavaScript. What is escaped for that can be in strings only.
@@ -45,6 +47,68 @@ impl Fnv128a {
     }
 }
 
+/// A text in quotation marks (`strconv.Quote`, `%q`): what can't be printed is escaped.
+pub fn quote(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str(r"\\"),
+            letter => push_printable(&mut quoted, letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Appends a letter that can be printed, and others as the escapes that they have in Go's texts.
+pub fn push_printable(text: &mut String, letter: char) {
+    let escape = match letter {
+        ' '..='~' => return text.push(letter),
+        '\u{7}' => r"\a",
+        '\u{8}' => r"\b",
+        '\u{b}' => r"\v",
+        '\u{c}' => r"\f",
+        '\n' => r"\n",
+        '\r' => r"\r",
+        '\t' => r"\t",
+        letter if can_be_printed(letter) => return text.push(letter),
+        _ => "",
+    };
+    let code = u32::from(letter);
+    // Writing to a text can't fail.
+    let _ = match code {
+        _ if !escape.is_empty() => text.write_str(escape),
+        0..0x20 | 0x7f => write!(text, r"\x{code:02x}"),
+        0x80..=0xffff => write!(text, r"\u{code:04x}"),
+        _ => write!(text, r"\U{code:08x}"),
+    };
+}
+
+/// Whether Rust prints this letter in the middle of a text: its tables are of the same kinds of letters as Go's.
+fn can_be_printed(letter: char) -> bool {
+    let mut bytes = [0; 5];
+    bytes[0] = b'a';
+    let end = 1 + letter.encode_utf8(&mut bytes[1..]).len();
+    let shown = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
+    shown.escape_debug().nth(1) == Some(letter)
+}
+
+/// A whole number of decimal digits up to `max`, or why it is none (`strconv.ParseUint`).
+///
+/// # Errors
+///
+/// Go's words.
+pub fn parse_uint(text: &str, max: u64) -> Result<u64, String> {
+    let refused = |why| format!("strconv.ParseUint: parsing {}: {why}", quote(text));
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(refused("invalid syntax"));
+    }
+    let number = text.parse().ok().filter(|number| *number <= max);
+    number.ok_or_else(|| refused("value out of range"))
+}
+
 /// A duration as Go prints it (`time.Duration.String`): `0s`, `1.5ms`, `2m0s`, `336h0m0s`, `-1s`.
 pub fn duration(nanoseconds: i64) -> String {
     const SECOND: u64 = 1_000_000_000;
@@ -84,6 +148,44 @@ mod tests {
     //! Go's own cases of `TestDurationString`, and ours.
 
     use super::*;
+
+    #[test]
+    fn texts_are_quoted_as_go_quotes_them() {
+        let cases = [
+            ("", r#""""#),
+            ("plain text", r#""plain text""#),
+            ("a \"quoted\" \\ text", r#""a \"quoted\" \\ text""#),
+            ("\u{7}\u{8}\u{c}\n\r\t\u{b}", r#""\a\b\f\n\r\t\v""#),
+            ("\0\u{1b}[31m\u{7f}", r#""\x00\x1b[31m\x7f""#),
+            ("it's", r#""it's""#),
+            ("grüße, 日本, e\u{301}, 😀", "\"grüße, 日本, e\u{301}, 😀\""),
+            ("\u{301}", "\"\u{301}\""),
+            ("\u{85}\u{a0}\u{ad}\u{202e}\u{2028}", r#""\u0085\u00a0\u00ad\u202e\u2028""#),
+            ("\u{e0001}\u{10ffff}", r#""\U000e0001\U0010ffff""#),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(quote(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_go_reads_them() {
+        let refused = |text: &str, why| Err(format!("strconv.ParseUint: parsing \"{text}\": {why}"));
+        for (text, expected) in [
+            ("0", Ok(0)),
+            ("007", Ok(7)),
+            ("2147483647", Ok(2_147_483_647)),
+            ("2147483648", refused("2147483648", "value out of range")),
+            ("99999999999999999999999", refused("99999999999999999999999", "value out of range")),
+            ("", refused("", "invalid syntax")),
+            ("-1", refused("-1", "invalid syntax")),
+            ("+1", refused("+1", "invalid syntax")),
+            ("1_0", refused("1_0", "invalid syntax")),
+            ("\u{661}", refused("\u{661}", "invalid syntax")),
+        ] {
+            assert_eq!(parse_uint(text, 2_147_483_647), expected, "{text}");
+        }
+    }
 
     #[test]
     fn durations_are_printed_as_go_prints_them() {

@@ -7,6 +7,7 @@ use axum::response::Response;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::{Method, Request};
+use witlet_core::go;
 
 use super::{KubeletServer, answers};
 
@@ -47,16 +48,12 @@ impl KubeletServer {
 
 /// The verbosity that a text names, or why it names none, in the words of Go's parser.
 fn verbosity(text: &str) -> Result<u32, String> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number {
-        return Err(format!("strconv.ParseUint: parsing {text:?}: invalid syntax"));
+    let number = go::parse_uint(text, u32::MAX.into())?;
+    match i32::try_from(number) {
+        Ok(number) => Ok(number.unsigned_abs()),
+        Err(_) => Err(format!(
+            "failed set klog.logging.verbosity {text}: strconv.ParseInt: parsing {}: value out of range",
+            go::quote(text)
+        )),
     }
-    let number: u32 =
-        text.parse().map_err(|_| format!("strconv.ParseUint: parsing {text:?}: value out of range"))?;
-    if i32::try_from(number).is_err() {
-        return Err(format!(
-            "failed set klog.logging.verbosity {text}: strconv.ParseInt: parsing {text:?}: value out of range"
-        ));
-    }
-    Ok(number)
 }
