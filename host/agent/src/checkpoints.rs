@@ -229,7 +229,7 @@ async fn user_namespaces(
             match all.restore_from_file(&uid, &content) {
                 // What is left of a pod whose ids were given to another one, which are known to be in use.
                 Err(UserNamespaceFileError::Range(error)) if all.of(&uid).is_none() => {
-                    tracing::warn!(%uid, %error, "User namespace IDs of the pod directory belong to another pod");
+                    tracing::warn!(pod_uid = %uid, %error, "User namespace IDs of the pod directory belong to another pod");
                 }
                 restored => restored.map_err(|error| failed(&of(), &error))?,
             }

@@ -47,13 +47,22 @@ impl LogKeeper {
 
     async fn rotate_all(&self) {
         let looks = self.cache.all();
-        let containers = looks.iter().flat_map(|pod| &pod.containers);
-        let with_log = containers.filter(|container| {
+        let containers =
+            looks.iter().flat_map(|pod| pod.containers.iter().map(move |container| (pod, container)));
+        let with_log = containers.filter(|(_, container)| {
             container.state == ContainerRunState::Running && !container.log_path.is_empty()
         });
-        let cared_for = with_log.map(|container| async move {
+        let cared_for = with_log.map(|(pod, container)| async move {
             if let Err(error) = self.care_for(container).await {
-                tracing::warn!(container = %container.id, log = container.log_path, error = one_line(&error), "Failed to rotate log for container");
+                tracing::warn!(
+                    pod = %pod.full_name(),
+                    pod_uid = %pod.uid,
+                    container_name = container.name,
+                    container_id = %container.id,
+                    log = container.log_path,
+                    error = one_line(&error),
+                    "Failed to rotate log for container"
+                );
             }
         });
         let cared_for: Vec<_> = cared_for.collect();

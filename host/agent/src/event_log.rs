@@ -5,7 +5,8 @@ use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use witlet_core::event::{Event, EventType};
+use tracing::field::display;
+use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::text::shortened;
 use witlet_ports::{Clock, EventSink, RecordedEvent};
 
@@ -74,15 +75,7 @@ impl EventSink for EventLog {
 
 impl EventLog {
     fn remember(&self, event: Event) {
-        let message = OneLine(&event.message);
-        match event.kind {
-            EventType::Normal => {
-                tracing::info!(reason = event.reason, object = %event.object, "{message}");
-            }
-            EventType::Warning => {
-                tracing::warn!(reason = event.reason, object = %event.object, "{message}");
-            }
-        }
+        log(&event);
         let event = Arc::new(Event { message: shortened(event.message, MESSAGE_BYTES_MAX), ..event });
         let now = self.clock.now();
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,6 +94,33 @@ impl EventLog {
             inner.sequences.remove(&oldest.event);
         }
     }
+}
+
+/// An event as a line of the log. What it is about has the keys that lines about that have.
+fn log(event: &Event) {
+    let (reason, message) = (event.reason.as_str(), OneLine(&event.message));
+    let (mut pod, mut pod_uid, mut container_name, mut plugin, mut object) = (None, None, None, None, None);
+    match &event.object {
+        EventObject::Pod { full_name, uid, field_path } => {
+            (pod, pod_uid) = (Some(display(full_name)), Some(display(uid)));
+            container_name = field_path.as_deref().and_then(container_of);
+        }
+        EventObject::Plugin(name) => plugin = Some(name.as_str()),
+        other @ (EventObject::Node | EventObject::Source { .. }) => object = Some(display(other)),
+    }
+    match event.kind {
+        EventType::Normal => {
+            tracing::info!(reason, pod, pod_uid, container_name, plugin, object, "{message}");
+        }
+        EventType::Warning => {
+            tracing::warn!(reason, pod, pod_uid, container_name, plugin, object, "{message}");
+        }
+    }
+}
+
+/// The container of `spec.containers{app}`.
+fn container_of(field_path: &str) -> Option<&str> {
+    field_path.split_once('{')?.1.strip_suffix('}')
 }
 
 /// What pods say, such as a probe's output, must not look like other lines of the agent's log.

@@ -314,10 +314,7 @@ impl Evictor {
             }
             if begun.elapsed() >= most {
                 let pods: Vec<String> = evicted.iter().map(|pod| pod.full_name.to_string()).collect();
-                tracing::warn!(
-                    pods = pods.join(", "),
-                    "Eviction manager: timed out waiting for pods to be cleaned up"
-                );
+                tracing::warn!(?pods, "Eviction manager: timed out waiting for pods to be cleaned up");
                 self.given_up.extend(evicted.into_iter().map(|pod| pod.uid));
                 break;
             }

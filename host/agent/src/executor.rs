@@ -25,6 +25,7 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 use witlet_core::container::plan::resize::{ResizeFacts, in_progress};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::worker::{Outcome, RequeueCause, Task, Work};
@@ -128,8 +129,13 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    /// Does the work and gives the pod's memory back, with what was saved.
-    pub(crate) async fn run(&self, mut job: Job) -> (PodMemory, Saved, End) {
+    /// Does the work and gives the pod's memory back, with what was saved. All that is logged meanwhile has the pod's name and UID.
+    pub(crate) async fn run(&self, job: Job) -> (PodMemory, Saved, End) {
+        let span = tracing::info_span!("pod", pod = %job.full_name, pod_uid = %job.uid);
+        self.do_work(job).instrument(span).await
+    }
+
+    async fn do_work(&self, mut job: Job) -> (PodMemory, Saved, End) {
         if let Some(end) = self.save_first(&mut job).await {
             return (job.memory, job.saved, end);
         }

@@ -104,15 +104,15 @@ impl PodFolders {
         let Some(_removal) = self.removals.begin(&uid).filter(|_| !is_known(&uid)) else { return };
         let removing = async {
             if let Err(error) = self.volumes.tear_down(&uid).await {
-                tracing::warn!(%uid, error = one_line(&error), "Failed to unmount volumes of an orphaned pod");
+                tracing::warn!(pod_uid = %uid, error = one_line(&error), "Failed to unmount volumes of an orphaned pod");
                 return;
             }
             if let Err(error) = self.files.remove(&uid).await {
-                tracing::warn!(%uid, %error, "Failed to remove pod directories");
+                tracing::warn!(pod_uid = %uid, %error, "Failed to remove pod directories");
             }
         };
         if tokio::time::timeout(FOLDERS_OF_POD_MAX, removing).await.is_err() {
-            tracing::warn!(%uid, "Timed out removing pod volumes and directories, retrying");
+            tracing::warn!(pod_uid = %uid, "Timed out removing pod volumes and directories, retrying");
         }
     }
 
@@ -138,12 +138,12 @@ impl PodFolders {
                         port.update(&path, &least).await
                     }
                     false => {
-                        tracing::info!(%uid, cgroup = path, "Orphaned pod found, removing pod cgroups");
+                        tracing::info!(pod_uid = %uid, cgroup = path, "Orphaned pod found, removing pod cgroups");
                         port.remove(&path).await
                     }
                 };
                 if let Err(error) = done {
-                    tracing::warn!(%uid, cgroup = path, %error, "Failed to clean up an orphaned pod's cgroup");
+                    tracing::warn!(pod_uid = %uid, cgroup = path, %error, "Failed to clean up an orphaned pod's cgroup");
                 }
             }
         });
@@ -160,20 +160,20 @@ async fn remove_container(
 ) {
     let DeadContainer { id, stop_first } = dead;
     if stop_first && let Err(error) = containers.stop(&id, UNKNOWN_GRACE).await {
-        tracing::warn!(container = %id, %error, "Failed to stop container in unknown state");
+        tracing::warn!(container_id = %id, %error, "Failed to stop container in unknown state");
         return;
     }
     if let Some(log) = log {
         remove_log(files, &id, &log).await;
     }
     if let Err(error) = containers.remove(&id).await {
-        tracing::warn!(container = %id, %error, "Failed to remove container");
+        tracing::warn!(container_id = %id, %error, "Failed to remove container");
     }
 }
 
 async fn remove_log(files: &dyn PodFiles, container: &ContainerId, log: &Path) {
     if let Err(error) = files.remove_log(log).await {
-        tracing::warn!(%container, %error, "Failed to remove container log");
+        tracing::warn!(container_id = %container, %error, "Failed to remove container log");
     }
 }
 
@@ -183,6 +183,6 @@ async fn remove_sandbox(sandboxes: &dyn Sandboxes, id: SandboxId) {
         Err(error) => Err(error),
     };
     if let Err(error) = removed {
-        tracing::warn!(sandbox = %id, %error, "Failed to remove sandbox");
+        tracing::warn!(pod_sandbox_id = %id, %error, "Failed to remove sandbox");
     }
 }

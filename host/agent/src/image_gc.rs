@@ -221,7 +221,7 @@ impl ImageGcManager {
         if !self.policy.is_enabled() {
             let now = self.now();
             if let Err(error) = self.detect(now).await {
-                tracing::info!(err = one_line(&error), "Failed to monitor images");
+                tracing::info!(error = one_line(&error), "Failed to monitor images");
             }
             return;
         }
@@ -239,11 +239,11 @@ impl ImageGcManager {
                     self.warn(reason, err.clone());
                 }
                 if self.has_failed {
-                    tracing::error!(err, "Image garbage collection failed multiple times in a row");
+                    tracing::error!(error = err, "Image garbage collection failed multiple times in a row");
                     self.warn("ImageGCFailed", err);
                 } else {
                     tracing::error!(
-                        err,
+                        error = err,
                         "Image garbage collection failed once. Stats initialization may not have completed yet"
                     );
                 }
@@ -263,9 +263,9 @@ impl ImageGcManager {
         let Some(need) = SpaceNeed::of(&self.policy, disk)? else { return Ok(()) };
         tracing::info!(
             usage = need.usage_percent,
-            highThreshold = self.policy.high_percent(),
-            amountToFree = need.to_free,
-            lowThreshold = self.policy.low_percent(),
+            high_threshold = self.policy.high_percent(),
+            amount_to_free = need.to_free,
+            low_threshold = self.policy.low_percent(),
             "Disk usage on image filesystem is over the high threshold, trying to free bytes down to the low threshold"
         );
         let freed = self.carry_out(Reclaim::space(&self.policy, unused, need.to_free, now), now).await?;
@@ -286,9 +286,9 @@ impl ImageGcManager {
     async fn carry_out(&mut self, mut reclaim: Reclaim, began_at: Timestamp) -> Result<u64, ReclaimError> {
         let mut any_removed = false;
         while let Some(image) = reclaim.next_image() {
-            tracing::info!(imageID = image.id, size = image.size, "Removing image to free bytes");
+            tracing::info!(image_id = image.id, size = image.size, "Removing image to free bytes");
             if let Err(error) = self.ports.store.remove(&image.id).await {
-                tracing::error!(image = image.id, err = error.status_text(), "Failed to remove image");
+                tracing::error!(image = image.id, error = error.status_text(), "Failed to remove image");
                 reclaim.failed(error.status_text());
                 continue;
             }
@@ -347,7 +347,7 @@ impl ImageGcManager {
         match self.ports.state.save(IMAGE_TIMES, &content).await {
             Ok(()) => self.saved = Some(content),
             Err(error) => {
-                tracing::warn!(err = one_line(&error), "Failed to save the times of images");
+                tracing::warn!(error = one_line(&error), "Failed to save the times of images");
             }
         }
     }

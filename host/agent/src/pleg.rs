@@ -233,7 +233,7 @@ impl Pleg {
         let looks = uids.into_iter().map(|uid| async move {
             let inspection = self.inspector.inspect(&uid).await;
             if let Err(error) = &inspection {
-                tracing::warn!(%uid, %error, "Failed to inspect pod");
+                tracing::warn!(pod_uid = %uid, %error, "Failed to inspect pod");
             }
             (uid, inspection.is_err())
         });

@@ -168,7 +168,7 @@ impl Mirrors {
             }
         };
         if let (Err(Failure { code, message, .. }), 1) = (&result, failures) {
-            tracing::warn!(pod = %name, ?code, %message, "Failed to create or delete mirror pod, retrying");
+            tracing::warn!(pod = %name, ?code, error = %message, "Failed to create or delete mirror pod, retrying");
         }
         tries.insert(name.clone(), Try { what, failures, again_at: Instant::now() + wait });
     }

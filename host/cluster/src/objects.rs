@@ -315,7 +315,7 @@ async fn watch_one<K: Watched + Clone + Into<Object>>(
 impl Objects {
     /// The object exists and can't be read: what was known before stays.
     fn fail(&self, name: &ObjectName, message: String) {
-        tracing::warn!(object = %name, message, "Failed to read object");
+        tracing::warn!(object = %name, error = message, "Failed to read object");
         self.store().failed(name, ObjectError::Unavailable { object: name.to_string(), message });
     }
 

@@ -206,7 +206,7 @@ impl ApiPods {
             set.restore(pods.into_iter().map(|pod| stamp::stamp(pod, |_| None, now)).collect());
             set.pods()
         };
-        tracing::info!(pods = pods.len(), "Restored pods of the API server");
+        tracing::info!(count = pods.len(), "Restored pods of the API server");
         let event =
             SourceEvent { source: SourceName::from(API_SOURCE), update: SourceUpdate::Restored(pods) };
         match stop.run_until_cancelled(events.send(event)).await {

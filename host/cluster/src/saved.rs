@@ -179,7 +179,7 @@ impl SavedPods {
         let writing = tokio::task::spawn_blocking(move || write(&node_name, pods, now, PAGE_BYTES_MAX));
         let (pages, left_out) = writing.await.map_err(|error| error.to_string())?;
         if left_out > 0 {
-            tracing::warn!(pods = left_out, "Saved pods exceed the size limit, left some out");
+            tracing::warn!(count = left_out, "Saved pods exceed the size limit, left some out");
         }
         // The first one is the last: it says which others count.
         for (page, content) in pages.iter().enumerate().rev() {

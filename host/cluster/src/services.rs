@@ -144,5 +144,5 @@ fn remove(services: &mut ByNamespace, namespace: &str, name: &str) {
 fn warn(kind: &str, malformed: &Malformed) {
     let Malformed { key, message } = malformed;
     let name = key.as_ref().map(|key| format!("{}/{}", key.namespace, key.name)).unwrap_or_default();
-    tracing::warn!(kind, name, message, "Failed to read object");
+    tracing::warn!(kind, name, error = message, "Failed to read object");
 }

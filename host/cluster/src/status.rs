@@ -209,20 +209,20 @@ impl StatusManager {
         let jitter = self.jitter.unit();
         match next {
             Next::AwaitNews => {
-                tracing::debug!(pod = %name, ?code, %message, "Pod does not exist in the API server any more");
+                tracing::debug!(pod = %name, ?code, error = %message, "Pod does not exist in the API server any more");
                 End::AwaitNews(Some(seen))
             }
             Next::Retry => {
                 let failures = queue.failures(&done.uid).saturating_add(1);
                 if failures == 1 {
-                    tracing::warn!(pod = %name, ?code, %message, "Failed to update status for pod, retrying");
+                    tracing::warn!(pod = %name, ?code, error = %message, "Failed to update status for pod, retrying");
                 }
                 End::Failed(now + backoff(failures, jitter))
             }
             Next::Pause(asked) => {
                 let is_new = queue.pause(done.began, now, |failures| backoff(failures, jitter).max(*asked));
                 if is_new {
-                    tracing::warn!(pod = %name, ?code, %message, "Failed to update pod statuses, retrying");
+                    tracing::warn!(pod = %name, ?code, error = %message, "Failed to update pod statuses, retrying");
                 }
                 End::Troubled
             }

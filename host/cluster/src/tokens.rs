@@ -11,7 +11,7 @@ use kube::Resource;
 use kube::api::PostParams;
 use thiserror::Error;
 use witlet_core::error::one_line;
-use witlet_core::pod::PodUid;
+use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::volume::token::refresh_at;
 use witlet_ports::{Clock, Jitter, ObjectError, Token, TokenWish};
 
@@ -112,7 +112,8 @@ impl Tokens {
         let now = self.clock.now();
         match old {
             Some((token, _)) if now < token.expires_at => {
-                tracing::warn!(pod = %uid, error = one_line(&error), "Couldn't update token");
+                let error = one_line(&error);
+                tracing::warn!(pod = %PodFullName::of(pod), pod_uid = %uid, error, "Couldn't update token");
                 self.put_off(&uid, wish, now);
                 Ok(token)
             }

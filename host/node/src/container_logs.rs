@@ -11,6 +11,7 @@ use flate2::write::GzEncoder;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use rustix::fs::{CWD, RenameFlags};
+use witlet_core::error::one_line;
 use witlet_core::logs::{PACKED, PACKING, rotated_name, rotation};
 use witlet_ports::{ContainerLogs, FilesError, LogFiles, RotateError, RuntimeError};
 
@@ -76,7 +77,10 @@ impl ContainerLogs for NodeContainerLogs {
         })
         .await;
         if let Err(error) = moved {
-            tracing::error!(%error, cause = %error.cause, "Failed to reopen a rotated log, it keeps its new name");
+            tracing::error!(
+                error = one_line(&error),
+                "Failed to reopen a rotated log, it keeps its new name"
+            );
         }
         Err(RotateError::Reopen(error))
     }

@@ -155,8 +155,7 @@ impl NodeCredentials {
                 Ok(config) => configs.extend(config),
                 Err(error) => {
                     tracing::warn!(
-                        namespace,
-                        name,
+                        secret = %format_args!("{namespace}/{name}"),
                         error = one_line(&error),
                         "Unable to retrieve pull secret"
                     );

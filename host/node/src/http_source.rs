@@ -122,7 +122,7 @@ impl HttpSource {
         let mut feed = Feed::new(self.name(), self.node_name.clone(), self.url.place().to_owned());
         let reading = tokio::task::spawn_blocking(move || feed.observe(Ok(manifest)).pods);
         let pods = reading.await.ok()??;
-        tracing::info!(place = self.url.place(), pods = pods.len(), "Restored pods of the URL");
+        tracing::info!(place = self.url.place(), count = pods.len(), "Restored pods of the URL");
         Some(SourceUpdate::Restored(pods))
     }
 

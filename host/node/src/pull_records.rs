@@ -101,7 +101,7 @@ async fn load_all<T: Send + 'static>(folder: PathBuf, parse: Parse<T>) -> Result
                 Ok(found) => all.extend(found),
                 Err(error) => {
                     let error = failed("read", &entry.path())(error);
-                    tracing::warn!(err = one_line(&error), "Failed to read a record of an image pull");
+                    tracing::warn!(error = one_line(&error), "Failed to read a record of an image pull");
                 }
             }
         }

@@ -211,7 +211,8 @@ impl Pods {
             }
             return Err(error.into());
         }
-        tracing::info!(sandbox = %id, pod = %record.config.name, ?network, "Created sandbox");
+        let (pod, pod_uid) = (record.config.full_name(), &record.config.uid);
+        tracing::info!(pod, pod_uid, pod_sandbox_id = %id, ?network, "Created sandbox");
         registry.sandboxes.insert(id.clone(), Sandbox { record, claim, cpu_nanoseconds_past: 0 });
         self.emit(&registry, EventKind::Created, &id, &id);
         self.emit(&registry, EventKind::Started, &id, &id);

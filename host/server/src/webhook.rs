@@ -24,7 +24,7 @@ use witlet_core::admission::review::{self, Question, ReviewAnswer};
 use witlet_core::duration;
 use witlet_core::error::one_line;
 use witlet_core::node::NodeFacts;
-use witlet_core::pod::SourceName;
+use witlet_core::pod::{PodFullName, SourceName};
 use witlet_ports::{Admission, Clock};
 
 use crate::kubelet::ServerTls;
@@ -166,10 +166,10 @@ impl AdmissionWebhook {
     async fn decide(&self, request: AdmissionRequest) -> ReviewAnswer {
         let pod = request.pod.clone();
         let answer = review::answer(self.admission.admit(request).await);
-        let (namespace, name) = (pod.metadata.namespace.as_deref(), pod.metadata.name.as_deref());
+        let pod = PodFullName::of(&pod);
         match &answer.denial {
-            Some((reason, message)) => tracing::info!(namespace, name, reason, message, "Denied pod"),
-            None => tracing::debug!(namespace, name, warnings = ?answer.warnings, "Allowed pod"),
+            Some((reason, words)) => tracing::info!(%pod, reason, words, "Denied pod"),
+            None => tracing::debug!(%pod, warnings = ?answer.warnings, "Allowed pod"),
         }
         answer
     }

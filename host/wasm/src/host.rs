@@ -355,7 +355,7 @@ impl Shared {
                 (EventType::Normal, "PluginRecovered", "answers again after a quarantine".to_owned())
             }
         };
-        tracing::warn!(plugin = name, reason, message);
+        tracing::warn!(plugin = name, reason, "{message}");
         self.record_event(name, kind, reason, message);
     }
 

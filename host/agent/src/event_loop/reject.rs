@@ -35,7 +35,7 @@ impl EventLoop {
         self.stats.rejections_delayed += u64::from(is_new);
         tracing::info!(
             pod = %PodFullName::of(&pod),
-            %uid,
+            pod_uid = %uid,
             owner_kind = owner.kind,
             owner = owner.name,
             plugin = handler,

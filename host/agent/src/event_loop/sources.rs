@@ -182,7 +182,7 @@ impl EventLoop {
         let (files, uid) = (self.outside.executor.files.clone(), uid.clone());
         let removing = async move {
             if let Err(error) = files.remove_checkpoint(&uid).await {
-                tracing::warn!(%uid, error = one_line(&error), "Failed to remove a pod's checkpoint");
+                tracing::warn!(pod_uid = %uid, error = one_line(&error), "Failed to remove a pod's checkpoint");
             }
             drop(removal);
             Event::Forgotten
@@ -231,10 +231,7 @@ impl EventLoop {
 fn log_update(update: &PodUpdate) {
     let source = update.source.as_str();
     let pods = || {
-        let names = update.pods.iter().map(|pod| {
-            let PodFullName { name, namespace } = PodFullName::of(pod);
-            format!("{namespace}/{name}")
-        });
+        let names = update.pods.iter().map(|pod| PodFullName::of(pod).to_string());
         names.collect::<Vec<_>>()
     };
     match update.op {

@@ -97,7 +97,15 @@ impl EventLoop {
     /// pull or its end; what is done about it is the work's (upstream: `syncLoopIteration`).
     pub(super) fn probe_changed(&mut self, update: &ProbeUpdate) {
         let ProbeUpdate { uid, container, kind, result } = update;
-        tracing::info!(%uid, %container, probe = ?kind, status = ?result, "SyncLoop (probe)");
+        let pod = self.worker_handle(uid).map(|handle| tracing::field::display(&handle.full_name));
+        tracing::info!(
+            pod,
+            pod_uid = %uid,
+            container_name = %container,
+            probe = ?kind,
+            status = ?result,
+            "SyncLoop (probe)"
+        );
         let now = self.outside.clock.now();
         self.outside
             .statuses
@@ -110,7 +118,7 @@ impl EventLoop {
     pub(super) fn runtime_changed(&mut self, event: &PlegEvent) {
         if event.is_worth_a_sync() {
             if let Some(handle) = self.worker_handle(&event.uid) {
-                tracing::info!(pod = %handle.full_name, ?event, "SyncLoop (PLEG): event for pod");
+                tracing::info!(pod = %handle.full_name, pod_uid = %event.uid, ?event, "SyncLoop (PLEG): event for pod");
             }
             self.advance(&event.uid, LifeEvent::Look);
         }

@@ -123,7 +123,7 @@ impl Executor {
             limit: HOOK_MAX,
         };
         if let Err(failure) = self.run_hook(job, run).await {
-            tracing::warn!(pod = %job.full_name, container = kill.name, error = one_line(&failure), "PreStop hook failed");
+            tracing::warn!(pod = %job.full_name, container_name = kill.name, error = one_line(&failure), "PreStop hook failed");
             self.pre_stop_failed(job, pod, kill);
         }
     }

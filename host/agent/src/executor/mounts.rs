@@ -256,7 +256,7 @@ impl Executor {
                 self.volumes.sub_path(&job.uid, below, sub_path).await.map_err(|cause| {
                     let (volume, container) = (sub_path.volume.clone(), container());
                     let error = one_line(&cause);
-                    tracing::error!(pod = %job.full_name, container, volume, error, "Failed to prepare subPath for volumeMount of the container");
+                    tracing::error!(pod = %job.full_name, container_name = container, volume, error, "Failed to prepare subPath for volumeMount of the container");
                     MountError::SubPath { volume, container }
                 })
             }

@@ -192,7 +192,7 @@ impl Executor {
         let pod = context.pod;
         let found = container_at(pod, start.kind, start.index);
         let (Some(found), Some(pod_sandbox)) = (found, pod_sandbox) else {
-            tracing::error!(pod = %job.full_name, container = %start.name, "Sync plan has no sandbox or no spec");
+            tracing::error!(pod = %job.full_name, container_name = %start.name, "Sync plan has no sandbox or no spec");
             return StartEnd::Failed;
         };
         let container = &*found.container;
@@ -290,7 +290,7 @@ impl Executor {
         let log = sandbox.log_directory.join(&spec.log_path);
         if let Err(error) = self.container_files.link_log(&job.full_name, &start.name, &id, &log).await {
             // Nothing but tools that look for logs there needs it.
-            tracing::warn!(pod = %job.full_name, container = start.name, error = one_line(&error), "Failed to create legacy symbolic link to the container log");
+            tracing::warn!(pod = %job.full_name, container_name = start.name, error = one_line(&error), "Failed to create legacy symbolic link to the container log");
         }
         let hook = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.post_start.as_ref());
         match hook {
@@ -369,7 +369,7 @@ impl Executor {
             return Err(Refusal::Cut);
         };
         let Err(failure) = result else { return Ok(()) };
-        tracing::warn!(pod = %job.full_name, container = start.name, error = one_line(&failure), "Failed to execute PostStartHook");
+        tracing::warn!(pod = %job.full_name, container_name = start.name, error = one_line(&failure), "Failed to execute PostStartHook");
         self.events(job).of(pod, &start.name).warning("FailedPostStartHook", "PostStartHook failed");
         let kill = KillContainer {
             id: id.clone(),
@@ -385,7 +385,7 @@ impl Executor {
             // It runs on, and the next sync finds it running.
             Some(Err(error)) => {
                 let error = one_line(&error);
-                tracing::warn!(pod = %job.full_name, container = start.name, error, "Failed to stop container");
+                tracing::warn!(pod = %job.full_name, container_name = start.name, error, "Failed to stop container");
             }
         }
         let message = run.message(job, &failure);

@@ -402,7 +402,7 @@ impl Executor {
                 && let Err(error) = self.files.remove_log(Path::new(log)).await
             {
                 let error = one_line(&error);
-                tracing::warn!(container = %container.id, error, "Failed to remove log of an exited container");
+                tracing::warn!(container_id = %container.id, error, "Failed to remove log of an exited container");
             }
             if let Err(error) = self.runtime.containers.remove(&container.id).await {
                 let message = format!("error removing container {}: {}", container.name, error.status_text());
@@ -430,7 +430,7 @@ impl Executor {
                 Ok(())
             }
             Err(error) => {
-                tracing::error!(pod = %job.full_name, container = resize.name, err = %error, "updateContainerResources failed");
+                tracing::error!(pod = %job.full_name, container_name = resize.name, error = %error, "updateContainerResources failed");
                 self.resize_failed(job, error.status_text());
                 Err(())
             }

@@ -52,7 +52,8 @@ impl Inspector {
             }
         };
         if tokio::time::timeout(MESSAGES_READ_MAX, reading).await.is_err() {
-            tracing::warn!(uid = %seen.uid, "Timed out reading termination messages");
+            let pod = seen.full_name();
+            tracing::warn!(%pod, pod_uid = %seen.uid, "Timed out reading termination messages");
         }
         seen
     }

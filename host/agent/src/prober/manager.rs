@@ -389,7 +389,11 @@ impl Manager {
             Some(Err(error @ (ProbeError::NotCarriedOut { .. } | ProbeError::NotNow { .. }))) => {
                 ("Unhealthy", format!("{probe} probe errored and resulted in unknown state: {error}"))
             }
-            None => return tracing::error!(%uid, probe, "Probe panicked"),
+            None => {
+                let full_name = PodFullName::of(pod);
+                tracing::error!(pod = %full_name, pod_uid = %uid, container_name = container, probe, "Probe panicked");
+                return;
+            }
         };
         self.tell(pod, uid, Some(container), reason, message);
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{LinuxResources, Mount};
-use crate::pod::{PodUid, identity::shared_string};
+use crate::pod::{PodFullName, PodUid, identity::shared_string};
 
 shared_string! {
     /// A container's id as the runtime gave it, without a scheme. Cheap to clone.
@@ -256,6 +256,11 @@ impl ObservedPod {
             containers: Vec::new(),
             observed_at,
         }
+    }
+
+    /// Namespace and name by label.
+    pub fn full_name(&self) -> PodFullName {
+        PodFullName::new(&self.namespace, &self.name)
     }
 
     /// The newest instance of the container with this name.

@@ -115,7 +115,7 @@ pub(crate) fn group_by_pod(
         if let Some(pod) = pod_of(&sandbox.labels) {
             match listed_sandbox(sandbox) {
                 Some(listed) => entry(&mut pods, pod).sandboxes.push(listed),
-                None => tracing::debug!(id = sandbox.id, "Ignored a listed sandbox without ID or metadata"),
+                None => tracing::debug!(pod_uid = %pod.0, "Ignored a listed sandbox without ID or metadata"),
             }
         }
     }
@@ -123,7 +123,7 @@ pub(crate) fn group_by_pod(
         if let Some(pod) = pod_of(&container.labels) {
             match listed_container(container) {
                 Some(listed) => entry(&mut pods, pod).containers.push(listed),
-                None => tracing::debug!(pod = %pod.0, "Ignored a listed container without ID"),
+                None => tracing::debug!(pod_uid = %pod.0, "Ignored a listed container without ID"),
             }
         }
     }

@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 use super::commands::COMMANDS_MAX;
 use super::{
@@ -144,9 +145,16 @@ impl Pods {
         };
         container.process = Some(process.clone());
         let work = self.tasks.spawn_on(workload::run(program, spec), &self.workloads);
-        self.tasks.spawn(self.clone().watch(id.clone(), work, process));
+        let span = tracing::info_span!(
+            "container",
+            pod = sandbox.config.full_name(),
+            pod_uid = sandbox.config.uid,
+            container_name = record.config.name,
+            container_id = id
+        );
+        span.in_scope(|| tracing::info!("Started container"));
+        self.tasks.spawn(self.clone().watch(id.clone(), work, process).instrument(span));
         self.emit(&registry, EventKind::Started, &id, &record.sandbox_id);
-        tracing::info!(container = %id, name = %record.config.name, "Started container");
         Ok(())
     }
 
@@ -176,12 +184,12 @@ impl Pods {
         process.spec.over.cancel();
         process.spec.helpers.close();
         if timeout(KILL_LIMIT, process.spec.helpers.wait()).await.is_err() {
-            tracing::error!(container = %id, "Timed out stopping commands and requests");
+            tracing::error!("Timed out stopping commands and requests");
         }
         let mounts = process.mounts.clone();
         // It ends with the process, as the runtime's own threads do.
         _ = tokio::task::spawn_blocking(move || mounts.write_back()).await;
-        tracing::info!(container = %id, code = exit.code, reason = exit.reason.name(), "Container exited");
+        tracing::info!(code = exit.code, reason = exit.reason.name(), "Container exited");
         {
             let mut registry = self.registry();
             if let Some(container) = registry.containers.get_mut(&id) {
@@ -189,7 +197,7 @@ impl Pods {
                 container.process = None;
                 if let Err(error) = self.container_records.store(&record_name(&id), &container.record) {
                     // A restart would report it as lost, which is the truth as far as the files know it.
-                    tracing::error!(container = %id, %error, "Failed to save exit of container");
+                    tracing::error!(%error, "Failed to save exit of container");
                 }
                 let sandbox_id = container.record.sandbox_id.clone();
                 self.emit(&registry, EventKind::Stopped, &id, &sandbox_id);

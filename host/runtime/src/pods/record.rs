@@ -45,6 +45,11 @@ pub(crate) struct SandboxSpec {
 }
 
 impl SandboxSpec {
+    /// The pod's namespace and name.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
     /// Whether both are the same attempt of the same pod, of which there can be only one sandbox.
     pub(crate) fn same_attempt(&self, other: &Self) -> bool {
         (&self.name, &self.namespace, &self.uid, self.attempt)

@@ -13,6 +13,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
+use witlet_core::error::one_line;
 use witlet_ports::Clock;
 
 use super::access::Certificate;
@@ -135,8 +136,8 @@ impl ServerTls {
                 Ok(Ok(false)) => {}
                 Ok(Ok(true)) => tracing::info!("Reloaded server certificates"),
                 Ok(Err(error)) => {
-                    let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::warn!(%error, cause, "Failed to reload server certificates, using the last ones");
+                    let error = one_line(&error);
+                    tracing::warn!(error, "Failed to reload server certificates, using the last ones");
                 }
                 Err(error) => tracing::warn!(%error, "Failed to check server certificates"),
             }

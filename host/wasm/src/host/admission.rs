@@ -21,7 +21,7 @@ use super::shadow_queue::DecidedRequest;
 use crate::metrics::{Call, CallOutcome};
 use crate::plugin::{CallError, Called, MatchSubject, Plugin, SyncPlugin};
 use crate::role::Role;
-use crate::worlds::admission::facts::RequestFacts;
+use crate::worlds::admission::facts::{PodFacts, RequestFacts};
 
 /// How long reading the node again may hold a rejection up.
 const READ_AGAIN_MAX: Duration = Duration::from_secs(5);
@@ -124,7 +124,8 @@ impl Shared {
             if let Some(newer) = self.newer_node(&asking.request.node).await {
                 tracing::info!(
                     plugin = &*plugin.spec.name,
-                    pod = asking.facts.pod().uid(),
+                    pod = %asking.facts.pod().full_name(),
+                    pod_uid = asking.facts.pod().uid(),
                     "Node changed, asking admission handlers again"
                 );
                 asking.request.node = newer;
@@ -160,8 +161,14 @@ impl Shared {
         facts: &Arc<RequestFacts>,
         purpose: Purpose,
     ) -> Result<Verdict, CallError> {
-        let (name, pod) = (&*plugin.spec.name, facts.pod().uid());
-        let span = tracing::debug_span!("plugin_call", plugin = name, role = %Role::Admission, pod);
+        let (name, pod) = (&*plugin.spec.name, facts.pod());
+        let span = tracing::debug_span!(
+            "plugin_call",
+            plugin = name,
+            role = %Role::Admission,
+            pod = %pod.full_name(),
+            pod_uid = pod.uid()
+        );
         async {
             let started = Instant::now();
             let called = match plugin.gate(Role::Admission, started) {
@@ -184,13 +191,20 @@ impl Shared {
             let call = Call { outcome, took, memory_bytes_peak, cpu };
             let change = plugin.record(Role::Admission, call, result.as_ref().err(), now);
             match &result {
-                Ok(verdict) => tracing::debug!(plugin = name, pod, ?took, ?verdict, "Called plugin"),
+                Ok(verdict) => tracing::debug!(plugin = name, ?took, ?verdict, "Called plugin"),
                 // Its state shows it: what isn't asked for its verdict to count would fill the log.
                 Err(error) if purpose == Purpose::Compare && !outcome.was_called() => {
-                    tracing::debug!(plugin = name, pod, error = error.sentence(), "Shadow was not called")
+                    tracing::debug!(plugin = name, error = error.sentence(), "Shadow was not called")
                 }
                 Err(error) => {
-                    tracing::warn!(plugin = name, pod, ?took, error = error.sentence(), "Plugin call failed")
+                    tracing::warn!(
+                        plugin = name,
+                        pod = %pod.full_name(),
+                        pod_uid = pod.uid(),
+                        ?took,
+                        error = error.sentence(),
+                        "Plugin call failed"
+                    )
                 }
             }
             if let Some(change) = change {
@@ -211,9 +225,15 @@ impl Shared {
     }
 
     /// Notes a verdict of which the host changed a text. Each is logged, the first of the plugin's code is an event.
-    fn report_sanitized(&self, plugin: &Plugin, pod: &str, fault: &str) {
+    fn report_sanitized(&self, plugin: &Plugin, pod: &PodFacts, fault: &str) {
         let name = &*plugin.spec.name;
-        tracing::warn!(plugin = name, pod, fault, "Sanitized the reason of a verdict");
+        tracing::warn!(
+            plugin = name,
+            pod = %pod.full_name(),
+            pod_uid = pod.uid(),
+            fault,
+            "Sanitized the reason of a verdict"
+        );
         if plugin.record_fault(fault) {
             let message = format!(
                 "gave a verdict that the contract doesn't allow, which counts with another reason: {fault}"

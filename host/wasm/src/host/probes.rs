@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::Instant;
 use tracing::Instrument as _;
+use witlet_core::pod::PodFullName;
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_ports::{ProbeError, ProbeTypes};
 
@@ -38,14 +39,13 @@ impl ProbeTypes for HostProbes {
             return Err(ProbeError::UnknownType { probe_type: request.probe_type.to_string() });
         };
         let name = &*plugin.spec.name;
-        let pod = request.pod.metadata.uid.as_deref().unwrap_or_default();
         let span = tracing::debug_span!(
             "plugin_call",
             plugin = name,
             role = %Role::Probe,
-            pod,
-            container = request.container
-        );
+            pod = %PodFullName::of(&request.pod),
+            pod_uid = request.pod.metadata.uid,
+            container_name = request.container);
         self.shared.probe(plugin, request).instrument(span).await
     }
 }
@@ -56,18 +56,18 @@ impl Shared {
         let guests = match plugin.gate(Role::Probe, started) {
             Ok(loaded) => loaded.async_plugin.clone(),
             Err(error) => {
-                self.note_probe(plugin, Duration::ZERO, Duration::ZERO, 0, &Err(error.clone()));
+                self.note_probe(plugin, request, Duration::ZERO, Duration::ZERO, 0, &Err(error.clone()));
                 return Err(probe_error(plugin, &error));
             }
         };
         let Some(guests) = guests else { return Err(probe_error(plugin, &CallError::Host)) };
-        self.check_parameters(plugin, &guests, &request.parameters).await?;
+        self.check_parameters(plugin, &guests, request).await?;
         let _busy = plugin.metrics().role(Role::Probe).begin();
         let asked = Instant::now();
         let facts = Arc::new(ProbeFacts::new(request.clone(), plugin.recorder.is_some()));
         let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.probe(facts.clone()).await;
         let took = asked.elapsed();
-        self.note_probe(plugin, took, cpu, memory_bytes_peak, &result);
+        self.note_probe(plugin, request, took, cpu, memory_bytes_peak, &result);
         if let Some(recorder) = &plugin.recorder {
             recorder.probe(request, facts.take_execs(), &result, took);
         }
@@ -79,19 +79,20 @@ impl Shared {
         &self,
         plugin: &Plugin,
         guests: &Arc<AsyncPlugin>,
-        parameters: &Arc<str>,
+        request: &ProbeRequest,
     ) -> Result<(), ProbeError> {
-        if let Some(answer) = guests.checked(parameters) {
+        if let Some(answer) = guests.checked(&request.parameters) {
             return answer.map_err(|words| ProbeError::Parameters { words });
         }
         let asked = Instant::now();
-        let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.check_parameters(parameters).await;
+        let AsyncCalled { result, memory_bytes_peak, cpu, .. } =
+            guests.check_parameters(&request.parameters).await;
         match result {
             Ok(()) => Ok(()),
             Err(CallError::Refused { words }) => Err(ProbeError::Parameters { words }),
             Err(error) => {
                 let failed = Err(error.clone());
-                self.note_probe(plugin, asked.elapsed(), cpu, memory_bytes_peak, &failed);
+                self.note_probe(plugin, request, asked.elapsed(), cpu, memory_bytes_peak, &failed);
                 Err(probe_error(plugin, &error))
             }
         }
@@ -101,6 +102,7 @@ impl Shared {
     fn note_probe(
         &self,
         plugin: &Plugin,
+        request: &ProbeRequest,
         took: Duration,
         cpu: Duration,
         memory_bytes_peak: usize,
@@ -123,7 +125,15 @@ impl Shared {
                 tracing::debug!(plugin = name, ?took, words, "Plugin refused the call")
             }
             Some(error) => {
-                tracing::warn!(plugin = name, ?took, error = error.sentence(), "Plugin call failed")
+                tracing::warn!(
+                    plugin = name,
+                    pod = %PodFullName::of(&request.pod),
+                    pod_uid = request.pod.metadata.uid,
+                    container_name = request.container,
+                    ?took,
+                    error = error.sentence(),
+                    "Plugin call failed"
+                )
             }
         }
         if let Some(change) = change {

@@ -70,8 +70,9 @@ impl Shared {
         tracing::info!(
             plugin = name,
             pod = difference.pod,
-            difference.verdict,
-            difference.decision,
+            pod_uid = difference.uid,
+            verdict = difference.verdict,
+            decision = difference.decision,
             "Shadow verdict differs"
         );
         let event = plugin.shadow().differed(difference, Instant::now());

@@ -16,7 +16,7 @@ pub(crate) async fn stopping<T>(work: impl Future<Output = T>, stop: Cancellatio
             Ok(mut handled) => handled.next().await,
             // Without handlers the signals end the process at once, as by default.
             Err(cause) => {
-                tracing::warn!(%cause, "Failed to install signal handlers; pods get no graceful stop");
+                tracing::warn!(error = %cause, "Failed to install signal handlers; pods get no graceful stop");
                 std::future::pending().await
             }
         }

@@ -41,7 +41,7 @@ impl PullAccess {
 
     async fn recover_all(&self, port: &dyn ImagePort) {
         let intents = self.records.intents().await.unwrap_or_else(|error| {
-            tracing::error!(err = one_line(&error), "Failed to list begun image pulls");
+            tracing::error!(error = one_line(&error), "Failed to list begun image pulls");
             Vec::new()
         });
         for image in intents {
@@ -54,7 +54,7 @@ impl PullAccess {
                 Err(error) => {
                     tracing::error!(
                         image,
-                        err = one_line(&error),
+                        error = one_line(&error),
                         "Failed to inspect an image whose pull was begun"
                     );
                 }
@@ -73,7 +73,11 @@ impl PullAccess {
         let known = match self.known(image, image_ref).await {
             Ok(known) => known,
             Err(error) => {
-                tracing::error!(image, err = one_line(&error), "Failed to read the record of an image pull");
+                tracing::error!(
+                    image,
+                    error = one_line(&error),
+                    "Failed to read the record of an image pull"
+                );
                 return true;
             }
         };
@@ -139,23 +143,19 @@ impl PullAccess {
         let images = match store.list().await {
             Ok(images) => images,
             Err(error) => {
-                tracing::error!(err = one_line(&error), "Failed to list images, records of pulls stay");
+                tracing::error!(error = one_line(&error), "Failed to list images, records of pulls stay");
                 return;
             }
         };
         // By identifier, tag or digest: runtimes differ in what a pull returns.
         let images = images.into_iter().flat_map(|image| image.names.into_iter().chain([image.id])).collect();
         let records = self.records.records().await.unwrap_or_else(|error| {
-            tracing::error!(err = one_line(&error), "Failed to list the records of image pulls");
+            tracing::error!(error = one_line(&error), "Failed to list the records of image pulls");
             Vec::new()
         });
         for image_ref in unknown_records(&records, &images, until) {
             if let Err(error) = self.records.forget(image_ref).await {
-                tracing::error!(
-                    imageRef = image_ref,
-                    err = one_line(&error),
-                    "Failed to remove ImagePulledRecord"
-                );
+                tracing::error!(image_ref, error = one_line(&error), "Failed to remove ImagePulledRecord");
             }
         }
     }
@@ -185,5 +185,5 @@ impl PullAccess {
 }
 
 fn log_write(image: &str, error: &FilesError) {
-    tracing::error!(image, err = one_line(error), "Failed to write the record of an image pull");
+    tracing::error!(image, error = one_line(error), "Failed to write the record of an image pull");
 }

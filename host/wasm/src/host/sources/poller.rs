@@ -150,7 +150,7 @@ impl<P: SourcePlugins> Poller<P> {
         let Some(Set { pods, complete, restored }) = set else { return Ok(()) };
         tracing::info!(
             source = spec.name.as_str(),
-            pods = pods.len(),
+            count = pods.len(),
             complete,
             restored,
             "Pod source changed its pods"

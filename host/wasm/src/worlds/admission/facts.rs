@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::admission::{AdmissionRequest, Operation};
 use witlet_core::node::NodeFacts;
-use witlet_core::pod::SourceName;
 use witlet_core::pod::resources::{self, Amounts, HostPort};
+use witlet_core::pod::{PodFullName, SourceName};
 
 use crate::worlds::document::Document;
 
@@ -49,7 +49,7 @@ impl RequestFacts {
         let mut pods = Vec::with_capacity(other_pods.len() + 1);
         pods.push(PodFacts::new(pod, source));
         pods.extend(other_pods.iter().map(|other| PodFacts::new(other.pod.clone(), other.source.clone())));
-        pods[1..].sort_by(|a, b| a.full_name().cmp(&b.full_name()));
+        pods[1..].sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
         let node = NodeView {
             facts: node,
             requested: OnceLock::new(),
@@ -112,9 +112,13 @@ impl PodFacts {
         }
     }
 
-    fn full_name(&self) -> (&str, &str) {
+    fn sort_key(&self) -> (&str, &str) {
         let metadata = &self.pod.metadata;
         (metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default())
+    }
+
+    pub(crate) fn full_name(&self) -> PodFullName {
+        PodFullName::of(&self.pod)
     }
 
     pub(crate) fn uid(&self) -> &str {
