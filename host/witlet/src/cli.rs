@@ -11,7 +11,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use cluster::ClusterArgs;
-pub(crate) use common::{API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, LogFormat, OutputFormat};
+pub(crate) use common::{
+    API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, LogArgs, LogFormat, OutputFormat,
+};
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
     BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PullArgs, PushArgs, RegistryArgs, ReplayArgs,
@@ -151,9 +153,9 @@ pub(crate) struct RunArgs {
     /// A node of a cluster
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
-    /// Log format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) log_format: LogFormat,
+    /// The log
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 /// `witlet run`: what pods get of this machine.
@@ -230,9 +232,9 @@ pub(crate) struct RuntimeArgs {
     /// Start a new session, so that workloads survive the terminal and its Ctrl-C
     #[arg(long)]
     pub(crate) new_session: bool,
-    /// Log format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) log_format: LogFormat,
+    /// The log
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 /// `witlet get`

@@ -16,13 +16,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::cli::{COMPONENT_CACHE_VARIABLE, LogFormat};
+use crate::cli::COMPONENT_CACHE_VARIABLE;
+use crate::logging::options::LogOptions;
 use crate::settings::Settings;
 use configuration::{Configuration, ConfigurationError};
 use flags::table::Own;
 use flags::{FlagError, Flags};
 use gates::GateError;
-use settings::{Machine, SettingsError};
+use settings::{LoggingError, Machine, SettingsError};
 
 #[cfg(test)]
 mod tests;
@@ -78,6 +79,9 @@ pub(crate) enum KubeletError {
     /// Feature gates that can't be set like this.
     #[error("failed to set feature gates from initial flags-based config: {0}")]
     Gates(#[from] GateError),
+    /// A log that can't be.
+    #[error(transparent)]
+    Logging(#[from] LoggingError),
     /// Settings that make no sense, or a machine that they refuse.
     #[error("failed to validate kubelet configuration")]
     Settings(#[from] SettingsError),
@@ -97,10 +101,8 @@ pub(crate) enum Invocation {
 pub(crate) struct Start {
     /// What it does.
     pub(crate) settings: Settings,
-    /// How logs look.
-    pub(crate) log_format: LogFormat,
-    /// How much is logged, by klog's numbers.
-    pub(crate) verbosity: i64,
+    /// What is logged, how and where.
+    pub(crate) log: LogOptions,
     /// What was asked for and isn't done, a sentence each.
     pub(crate) warnings: Vec<String>,
 }
@@ -154,7 +156,7 @@ fn start(flags: &Flags, mut found: Configuration, machine: Machine) -> Result<St
     found.override_by(flags.fields.clone());
     let mut settings = settings::settings(flags, &found, machine)?;
     gates::check(&settings.feature_gates)?;
-    let format = if settings::logs_are_json(&found)? { LogFormat::Json } else { LogFormat::Text };
+    let log = settings::log_options(flags, &found)??;
     let mut warnings = found.oddities().to_vec();
     warnings.extend(flags.deprecated.iter().cloned());
     warnings.extend(flags.not_yet.iter().map(|name| format!("flag --{name} has no effect in this release")));
@@ -168,8 +170,7 @@ fn start(flags: &Flags, mut found: Configuration, machine: Machine) -> Result<St
             .map(|gate| format!("feature gate {gate} has no effect with this value in this release")),
     );
     settings.feature_gates = gates::resolved(&settings.feature_gates);
-    let verbosity = settings::verbosity(&found)?;
-    Ok(Start { settings, log_format: format, verbosity, warnings })
+    Ok(Start { settings, log, warnings })
 }
 
 /// What a kubelet would start with.
@@ -200,13 +201,18 @@ pub fn preview(
     Ok(Preview { configz: settings.configz, warnings })
 }
 
-/// As the kubelet says it, with this project's own version as the build's.
+/// The release of Kubernetes, with this project's own version as the build's.
+pub(crate) fn own_version() -> String {
+    format!("{KUBERNETES_VERSION}+witlet.{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// As the kubelet says it.
 fn version_text(asked: &str) -> String {
-    let own = env!("CARGO_PKG_VERSION");
+    let version = own_version();
     if asked == "raw" {
-        return format!("version.Info{{GitVersion:\"{KUBERNETES_VERSION}+witlet.{own}\"}}\n");
+        return format!("version.Info{{GitVersion:\"{version}\"}}\n");
     }
-    format!("Kubernetes {KUBERNETES_VERSION}+witlet.{own}\n")
+    format!("Kubernetes {version}\n")
 }
 
 fn read_file(

@@ -21,10 +21,14 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use witlet_node::SystemClock;
 
-use crate::cli::{Cli, Command, Plugin};
+use crate::cli::{Cli, Command, LogArgs, Plugin, RunArgs};
+use crate::logging::options::{LogOptions, VmoduleError};
+use crate::logging::{Log, RunningFilter};
 
-/// Exit codes beyond 0 (done), 1 (failed) and clap's 2 (usage). `cli::EXIT_CODES` says the same to people.
+/// Exit codes beyond 0 (done) and 1 (failed). `cli::EXIT_CODES` says the same to people.
 mod exit {
+    /// The command line can't be.
+    pub(super) const USAGE: u8 = 2;
     /// No daemon answers.
     pub(super) const NO_DAEMON: u8 = 3;
     /// `check` found something, or `plugin replay` got another answer.
@@ -67,11 +71,27 @@ fn run_kubelet(arguments: &[OsString]) -> ExitCode {
         Ok(kubelet::Invocation::Text(text)) => done(output::print(&text)),
         Ok(kubelet::Invocation::Run(start)) => {
             witlet_node::heap::share_one_arena();
-            let filter = logging::start(start.log_format, start.verbosity);
+            let Log { filter, flushes } = logging::start(&start.log);
+            tracing::info!(kubelet_version = kubelet::own_version(), "Kubelet version");
             for warning in &start.warnings {
                 tracing::warn!(warning, "Configuration warning");
             }
-            on_threads(async { done(run::run(start.settings, filter).await) })
+            on_threads(flushes.during(async { done(run::run(start.settings, filter).await) }))
+        }
+        Err(error) => fail(&error, 1),
+    }
+}
+
+/// Starts the log that a command's flags ask for.
+fn start_log(args: &LogArgs) -> Result<Log, VmoduleError> {
+    Ok(logging::start(&LogOptions::try_from(args)?))
+}
+
+async fn run_agent(args: RunArgs, filter: RunningFilter) -> ExitCode {
+    match settings::from_args::settings(args) {
+        Ok(settings) => {
+            let flags = cli::given::flags_of_run(std::env::args_os());
+            done(run::run(settings::Settings { flags, ..settings }, filter).await)
         }
         Err(error) => fail(&error, 1),
     }
@@ -79,20 +99,14 @@ fn run_kubelet(arguments: &[OsString]) -> ExitCode {
 
 async fn dispatch(command: Command) -> ExitCode {
     match command {
-        Command::Run(args) => {
-            let filter = logging::start(args.log_format, 0);
-            match settings::from_args::settings(*args) {
-                Ok(settings) => {
-                    let flags = cli::given::flags_of_run(std::env::args_os());
-                    done(run::run(settings::Settings { flags, ..settings }, filter).await)
-                }
-                Err(error) => fail(&error, 1),
-            }
-        }
-        Command::Runtime(args) => {
-            logging::start(args.log_format, 0);
-            done(runtime::run(args).await)
-        }
+        Command::Run(args) => match start_log(&args.log) {
+            Ok(Log { filter, .. }) => run_agent(*args, filter).await,
+            Err(error) => fail(&error, exit::USAGE),
+        },
+        Command::Runtime(args) => match start_log(&args.log) {
+            Ok(_) => done(runtime::run(args).await),
+            Err(error) => fail(&error, exit::USAGE),
+        },
         Command::Get(what) => match get::run(what, &SystemClock).await {
             Err(get::error::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
             other => done(other),
@@ -114,10 +128,10 @@ async fn dispatch(command: Command) -> ExitCode {
             Ok(false) => ExitCode::from(exit::FINDINGS),
             Err(cause) => fail(&cause, 1),
         },
-        Command::Plugin(Plugin::Serve(args)) => {
-            logging::start(args.log_format, 0);
-            done(plugin::serve::run(&args).await)
-        }
+        Command::Plugin(Plugin::Serve(args)) => match start_log(&args.log) {
+            Ok(_) => done(plugin::serve::run(&args).await),
+            Err(error) => fail(&error, exit::USAGE),
+        },
         Command::Plugin(Plugin::Replay(args)) => match plugin::replay::run(&args).await {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::from(exit::FINDINGS),

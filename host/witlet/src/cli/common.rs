@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::logging::vmodule::{self, FileVerbosity};
+
 /// Where the daemon's own socket is unless a flag says otherwise.
 pub(crate) const API_SOCKET: &str = "/run/witlet/witlet.sock";
 
@@ -37,6 +39,28 @@ pub(crate) enum OutputFormat {
     Json,
     /// YAML.
     Yaml,
+}
+
+/// How the log looks, and how much is in it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Log format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+    /// Log verbosity, by klog's numbers: 4 for what helps to find a fault, 6 for everything (the book: Logs)
+    #[arg(short = 'v', long = "v", value_name = "NUMBER", default_value = "0", value_parser = vmodule::verbosity)]
+    pub(crate) verbosity: u32,
+    /// Log verbosity of source files, such as pods=6 or event_loop/*=4; only for the format text
+    #[arg(long, value_name = "PATTERN=N,…", default_value = "", hide_default_value = true, value_parser = files)]
+    pub(crate) vmodule: Files,
+}
+
+/// The list of `--vmodule`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Files(pub(crate) Vec<FileVerbosity>);
+
+fn files(text: &str) -> Result<Files, String> {
+    vmodule::parse(text).map(Files)
 }
 
 /// Looks of the logs.

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use witlet_conformance::Layer;
 use witlet_templates::{Language, Name, Role};
 
-use super::common::{API_SOCKET, ComponentCacheArgs, LogFormat, OutputFormat};
+use super::common::{API_SOCKET, ComponentCacheArgs, LogArgs, OutputFormat};
 use super::webhook_target::WebhookTarget;
 
 /// What the columns of `witlet plugin list` mean.
@@ -295,9 +295,9 @@ pub(crate) struct ServeArgs {
     /// Compiled code of components
     #[command(flatten)]
     pub(crate) cache: ComponentCacheArgs,
-    /// Log format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) log_format: LogFormat,
+    /// The log
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 /// `witlet plugin`

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use fields::{FIELDS, Fate, Field, Kind, NOTHING, field, is_map};
 use witlet_core::duration;
+use witlet_core::pod::quantity;
 
 #[cfg(test)]
 mod tests;
@@ -206,11 +207,13 @@ impl Configuration {
         }
     }
 
-    /// Lays flags over files: they win whole, except that feature gates of files that no flag names stay.
+    /// Lays flags over files: they win whole, except that feature gates of files that no flag names stay, and that file patterns
+    /// of flags come after those of files.
     pub(crate) fn override_by(&mut self, flags: BTreeMap<&'static str, Value>) {
         for (path, value) in flags {
             match (path, self.fields.get_mut(path), value) {
                 ("featureGates", Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
+                ("logging.vmodule", Some(Value::Array(old)), Value::Array(new)) => old.extend(new),
                 (_, _, value) => drop(self.fields.insert(path, value)),
             }
         }
@@ -290,6 +293,14 @@ fn misfit<'a>(
         (Kind::Bool, _) => (value.is_boolean(), "true or false"),
         (Kind::Int, _) => (value.is_i64(), "a whole number"),
         (Kind::Float, _) => (value.is_number(), "a number"),
+        (Kind::Verbosity, _) => {
+            let fits = value.as_u64().is_some_and(|number| u32::try_from(number).is_ok());
+            (fits, "a whole number from 0 to 4294967295")
+        }
+        (Kind::Quantity, _) => {
+            let fits = value.as_str().is_none_or(|text| quantity::parse(text).is_ok());
+            (fits && (value.is_string() || value.is_number()), "a quantity such as 64Ki")
+        }
         (Kind::Text, _) => (value.is_string(), "a text"),
         (Kind::Duration, _) => {
             let is_duration = value.as_str().is_some_and(|text| duration::nanoseconds(text).is_some());
@@ -297,11 +308,18 @@ fn misfit<'a>(
         }
         (Kind::Texts, Value::Array(items)) => return misfit_item(Kind::Text, &path, items, unknown),
         (Kind::Ints, Value::Array(items)) => return misfit_item(Kind::Int, &path, items, unknown),
-        (Kind::Texts | Kind::Ints | Kind::Maps(_) | Kind::Taints, value) if !value.is_array() => {
+        (Kind::Period, _) => {
+            let is_duration = value.as_str().is_some_and(|text| duration::nanoseconds(text).is_some());
+            (is_duration || value.is_i64(), "a duration such as 5s, or a number of nanoseconds")
+        }
+        (Kind::Texts | Kind::Ints | Kind::Maps(_) | Kind::Taints | Kind::FilePatterns, value)
+            if !value.is_array() =>
+        {
             (false, "a list")
         }
         (Kind::Maps(fields), Value::Array(items)) => return misfit_map(fields, &path, items, unknown),
         (Kind::Taints, Value::Array(items)) => return misfit_map(TAINT, &path, items, unknown),
+        (Kind::FilePatterns, Value::Array(items)) => return misfit_map(FILE_PATTERN, &path, items, unknown),
         (Kind::TextMap, Value::Object(map)) => return misfit_value(Kind::Text, &path, map, unknown),
         (Kind::BoolMap, Value::Object(map)) => return misfit_value(Kind::Bool, &path, map, unknown),
         (Kind::TextsMap, Value::Object(map)) => return misfit_value(Kind::Texts, &path, map, unknown),
@@ -313,6 +331,9 @@ fn misfit<'a>(
 /// Fields of a taint.
 const TAINT: &[(&str, Kind)] =
     &[("key", Kind::Text), ("value", Kind::Text), ("effect", Kind::Text), ("timeAdded", Kind::Text)];
+
+/// Fields of a file pattern.
+const FILE_PATTERN: &[(&str, Kind)] = &[("filePattern", Kind::Text), ("verbosity", Kind::Verbosity)];
 
 fn misfit_item<'a>(
     kind: Kind,

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Taint;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use witlet_core::duration;
 
@@ -202,11 +204,56 @@ pub(crate) struct AuthorizationMode {
 
 /// `logging`
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct Logging {
     #[serde(deserialize_with = "text")]
     pub(crate) format: Option<String>,
-    pub(crate) verbosity: i64,
+    pub(crate) flush_frequency: Option<Period>,
+    pub(crate) verbosity: u32,
+    pub(crate) vmodule: Vec<FilePattern>,
+    pub(crate) options: LoggingFormats,
+}
+
+/// A duration, or a number of nanoseconds.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub(crate) enum Period {
+    Nanoseconds(i64),
+    Text(String),
+}
+
+/// An item of `logging.vmodule`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct FilePattern {
+    pub(crate) file_pattern: Option<String>,
+    pub(crate) verbosity: Option<u32>,
+}
+
+/// `logging.options`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub(crate) struct LoggingFormats {
+    pub(crate) text: OutputRouting,
+    pub(crate) json: OutputRouting,
+}
+
+/// `logging.options.text`, `logging.options.json`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct OutputRouting {
+    pub(crate) split_stream: bool,
+    #[serde(deserialize_with = "quantity")]
+    pub(crate) info_buffer_size: Option<Quantity>,
+}
+
+/// A quantity, as a text or a number.
+fn quantity<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Quantity>, D::Error> {
+    Ok(match Value::deserialize(from)? {
+        Value::Null => None,
+        Value::String(text) => Some(Quantity(text)),
+        other => Some(Quantity(other.to_string())),
+    })
 }
 
 /// A text that isn't empty.

@@ -9,8 +9,10 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::kubelet::configuration::fields::Kind;
+use crate::logging::vmodule::{self, FileVerbosity};
 use table::{DEPRECATED, Flag, Own, SHORTHANDS, Target, flag};
 use witlet_core::duration;
+use witlet_core::pod::quantity;
 
 #[cfg(test)]
 mod tests;
@@ -239,7 +241,13 @@ fn read(kind: Kind, text: &str) -> Result<Value, String> {
             Ok(number) if number.is_finite() => Ok(json!(number)),
             Ok(_) | Err(_) => Err("expected a number".to_owned()),
         },
-        Kind::Duration => match duration::nanoseconds(text) {
+        Kind::Verbosity => vmodule::verbosity(text).map(Value::from),
+        Kind::FilePatterns => vmodule::parse(text).map(|files| files.into_iter().map(file_pattern).collect()),
+        Kind::Quantity => match quantity::parse(text) {
+            Ok(_) => Ok(Value::from(text)),
+            Err(_) => Err(NO_QUANTITY.to_owned()),
+        },
+        Kind::Duration | Kind::Period => match duration::nanoseconds(text) {
             Some(_) => Ok(Value::from(text)),
             None => Err(format!("time: invalid duration {text:?}")),
         },
@@ -252,6 +260,15 @@ fn read(kind: Kind, text: &str) -> Result<Value, String> {
         Kind::Taints => list().map(taint).collect(),
         Kind::Maps(_) => Err("expected only in a configuration file".to_owned()),
     }
+}
+
+/// Upstream's words for what isn't one.
+const NO_QUANTITY: &str =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+/// An entry of `--vmodule`, as the configuration has it.
+fn file_pattern(file: FileVerbosity) -> Value {
+    json!({"filePattern": file.pattern, "verbosity": file.verbosity})
 }
 
 /// Go's `strconv.ParseBool`.

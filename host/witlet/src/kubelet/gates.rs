@@ -23,7 +23,10 @@ const FOLLOWED: &[&str] = &[
     "ComponentFlagz",
     "ComponentStatusz",
     "ContainerCheckpoint",
+    "ContextualLogging",
     "KubeletEnsureSecretPulledImages",
+    "LoggingAlphaOptions",
+    "LoggingBetaOptions",
     "MemoryQoS",
     "QOSReserved",
 ];

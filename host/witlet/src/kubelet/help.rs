@@ -87,9 +87,12 @@ fn takes(kind: Kind) -> &'static str {
     match kind {
         Kind::Bool => "",
         Kind::Int => "int",
+        Kind::Verbosity => "Level",
+        Kind::FilePatterns => "pattern=N,...",
+        Kind::Quantity => "quantity",
         Kind::Float => "float",
         Kind::Text | Kind::Any => "string",
-        Kind::Duration => "duration",
+        Kind::Duration | Kind::Period => "duration",
         Kind::Texts => "strings",
         Kind::Ints => "ints",
         Kind::TextMap => "key=value,…",

@@ -24,15 +24,18 @@ use super::flags::Flags;
 use super::flags::shown::flagz;
 use super::flags::table::Own;
 use crate::cli::API_SOCKET;
+use crate::logging::options::LogOptions;
 use crate::settings::{
     Authorization, ClusterSettings, Folders, Manifests, PodSettings, RuntimeSettings, ServerSettings,
     Settings,
 };
+pub(crate) use logging::LoggingError;
 
 mod cgroups;
 mod endpoints;
 mod image_gc;
 mod image_verification;
+mod logging;
 mod node;
 #[cfg(test)]
 mod tests;
@@ -170,18 +173,14 @@ pub(crate) fn settings(
     })
 }
 
-/// How much is logged: klog's numbers.
-pub(crate) fn verbosity(configuration: &Configuration) -> Result<i64, SettingsError> {
-    Ok(effective_config(&configuration.document())?.logging.verbosity)
-}
-
-/// How logs look: `text` or `json`.
-pub(crate) fn logs_are_json(configuration: &Configuration) -> Result<bool, SettingsError> {
-    match effective_config(&configuration.document())?.logging.format.as_deref() {
-        None | Some("text") => Ok(false),
-        Some("json") => Ok(true),
-        Some(other) => Err(wrong("logging.format", other, "expected \"json\" or \"text\"")),
-    }
+/// The log. Both errors end the start: the first is the configuration's as a whole, the second the log's.
+pub(crate) fn log_options(
+    flags: &Flags,
+    configuration: &Configuration,
+) -> Result<Result<LogOptions, LoggingError>, SettingsError> {
+    let EffectiveConfig { logging, feature_gates, .. } = effective_config(&configuration.document())?;
+    let flush_by_flag = flags.fields.contains_key("logging.flushFrequency");
+    Ok(logging::options(&logging, flush_by_flag, &feature_gates))
 }
 
 fn effective_config(document: &serde_json::Value) -> Result<EffectiveConfig, SettingsError> {

@@ -3,6 +3,8 @@
 use serde_json::json;
 
 use super::*;
+use crate::cli::LogFormat;
+use crate::logging::vmodule::FileVerbosity;
 
 fn words(line: &str) -> Vec<OsString> {
     line.split_whitespace().map(OsString::from).collect()
@@ -171,7 +173,7 @@ fn what_is_not_done_is_reported_once_by_name() {
             "feature gate PodLevelResourceManagers has no effect with this value in this release",
         ]
     );
-    assert_eq!((start.verbosity, start.log_format), (4, LogFormat::Json));
+    assert_eq!((start.log.verbosity, start.log.format), (4, LogFormat::Json));
 }
 
 #[test]
@@ -223,10 +225,51 @@ fn a_node_that_asks_for_what_is_not_done_starts_and_is_reported_so() {
 }
 
 #[test]
-fn an_unknown_look_of_logs_is_refused() {
-    let error = start_of("--logging-format=xml").expect_err("there is none");
-    let cause = Error::source(&error).expect("it has a cause").to_string();
-    assert_eq!(cause, "logging.format: xml: expected \"json\" or \"text\"");
+fn a_log_that_cannot_be_ends_the_start_in_upstreams_words() {
+    let error = start_of("--logging-format=xml --vmodule=a=1").expect_err("there is no such format");
+    assert_eq!(
+        error.to_string(),
+        "initialize logging: [logging.format: Invalid value: \"xml\": Unsupported log format, \
+         logging.vmodule: Forbidden: Only supported for text log format]"
+    );
+}
+
+#[test]
+fn flags_of_the_log_lie_over_files_and_file_patterns_follow_those_of_files() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let fields = "logging: {format: json, verbosity: 2, flushFrequency: 1000000000, vmodule: [{filePattern: a, verbosity: 1}]}\n\
+                  featureGates: {LoggingAlphaOptions: true}";
+    let file = write(folder.path(), "config.yaml", fields);
+    let line = format!(
+        "--config={file} --logging-format=text -v=4 --vmodule=b=2,c*=3 --vmodule=d=4 --log-flush-frequency=1m \
+         --log-text-split-stream --log-text-info-buffer-size=64Ki"
+    );
+    let start = start_of(&line).expect("it is right");
+    let vmodule = [("a", 1), ("b", 2), ("c*", 3), ("d", 4)];
+    let expected = LogOptions {
+        format: LogFormat::Text,
+        verbosity: 4,
+        vmodule: vmodule.map(|(pattern, verbosity)| FileVerbosity::new(pattern.to_owned(), verbosity)).into(),
+        split: true,
+        info_buffer_bytes: 64 << 10,
+        flush_frequency: std::time::Duration::from_mins(1),
+        contextual: true,
+    };
+    assert_eq!(start.log, expected);
+    let shown = &start.settings.configz["kubeletconfig"]["logging"];
+    assert_eq!(
+        *shown,
+        json!({
+            "format": "text", "flushFrequency": "1m", "verbosity": 4,
+            "vmodule": [
+                {"filePattern": "a", "verbosity": 1}, {"filePattern": "b", "verbosity": 2},
+                {"filePattern": "c*", "verbosity": 3}, {"filePattern": "d", "verbosity": 4},
+            ],
+            "options": {"text": {"splitStream": true, "infoBufferSize": "64Ki"}, "json": {"infoBufferSize": "0"}},
+        })
+    );
+    assert_eq!(start.settings.flags["vmodule"], "b=2,c*=3,d=4");
+    assert_eq!(start.warnings, [""; 0]);
 }
 
 #[test]

@@ -2,116 +2,174 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
 use tracing::Level;
-use witlet_core::Timestamp;
+use witlet_core::{Timestamp, go};
 
-/// Key of an event's cause.
-const ERROR_KEY: &str = "err";
+use super::fields::{ERROR_KEY, Key, PODS_KEY};
+use super::vmodule::tail;
+
+/// Keys whose values name objects: `namespace/name` in text, a map in JSON, as upstream's references are.
+const REFERENCES: &[&str] = &["pod", PODS_KEY];
 
 /// What is known of an event.
 #[derive(Clone, Debug)]
 pub(super) struct Line<'a> {
     pub(super) time: Timestamp,
     pub(super) level: Level,
+    /// klog's number from which on such a line is logged.
+    pub(super) verbosity: u32,
     /// Path of the source file.
     pub(super) file: &'a str,
     pub(super) line: u32,
     /// A target that isn't the module's path.
     pub(super) logger: Option<&'a str>,
     pub(super) message: String,
-    /// Fields of the spans around the event, outermost first, then its own; names as in the code.
-    pub(super) fields: Vec<(String, Value)>,
-}
-
-/// klog's verbosity of a level: the kubelet logs at 0 what every operator reads, at 4 what helps with a fault.
-fn verbosity(level: Level) -> u8 {
-    match level {
-        Level::TRACE => 6,
-        Level::DEBUG => 4,
-        _ => 0,
-    }
-}
-
-/// A field's key as klog has it: `retry_in` becomes `retryIn`, `error` becomes `err`.
-fn key(name: &str) -> String {
-    let name = name.strip_prefix("r#").unwrap_or(name);
-    if name == "error" || name == "cause" {
-        return ERROR_KEY.to_owned();
-    }
-    let mut key = String::with_capacity(name.len());
-    let mut upper = false;
-    for char in name.chars() {
-        match char {
-            '_' if !key.is_empty() => upper = true,
-            _ if upper => {
-                key.extend(char.to_uppercase());
-                upper = false;
-            }
-            _ => key.push(char),
-        }
-    }
-    key
-}
-
-/// The last `parts` parts of a path.
-fn tail(path: &str, parts: usize) -> &str {
-    match path.rmatch_indices('/').nth(parts - 1) {
-        Some((index, _)) => &path[index + 1..],
-        None => path,
-    }
+    /// Fields of the spans around the event, outermost first, then its own.
+    pub(super) fields: Vec<(Key, Value)>,
 }
 
 impl Line<'_> {
-    /// `Lmmdd hh:mm:ss.uuuuuu PID file:line] "message" key="value"`, in UTC, without a line break. Texts are quoted, and what
-    /// isn't printable in them is escaped: a foreign text can't forge a line.
-    pub(super) fn text(&self, process_id: u32) -> String {
+    /// `Lmmdd hh:mm:ss.uuuuuu PID file:line] "message" key="value"`: the cause first, then the logger, then the fields. What
+    /// isn't printable is escaped, and further lines of a value begin with a tab: a foreign text can't forge a line.
+    pub(super) fn text(&self, process_id: u32, zone: &TimeZone) -> String {
         let letter = match self.level {
             Level::ERROR => 'E',
             Level::WARN => 'W',
             _ => 'I',
         };
-        let time = self.time.strftime("%m%d %H:%M:%S%.6f");
-        let caller = tail(self.file, 1);
-        let mut text = format!("{letter}{time} {process_id:>7} {caller}:{}] {:?}", self.line, self.message);
-        let logger = self.logger.map(|logger| ("logger".to_owned(), Value::from(logger)));
-        for (name, value) in logger.iter().chain(&self.fields) {
-            let name = key(name);
-            let written = match value {
-                Value::String(value) => write!(text, " {name}={value:?}"),
-                other => write!(text, " {name}={other}"),
-            };
-            debug_assert!(written.is_ok(), "a text takes everything");
+        let time = zone.to_datetime(self.time);
+        let mut text = format!(
+            "{letter}{:02}{:02} {:02}:{:02}:{:02}.{:06} {process_id:>7} {}:{}] {}",
+            time.month(),
+            time.day(),
+            time.hour(),
+            time.minute(),
+            time.second(),
+            time.subsec_nanosecond() / 1000,
+            tail(self.file, 1),
+            self.line,
+            go::quote(&self.message)
+        );
+        let (errors, others) = self.causes_and_others();
+        for (key, value) in errors {
+            push_text(&mut text, key, value);
+        }
+        if let Some(logger) = self.logger {
+            push_text(&mut text, "logger", &Value::from(logger));
+        }
+        for (key, value) in others {
+            push_text(&mut text, key, value);
         }
         text
     }
 
     /// One JSON object with the kubelet's keys: `ts` (milliseconds since 1970), `logger` if the event has one, `caller`, `msg`,
-    /// then `v`, which errors don't have, and the fields. Warnings, which upstream logs as information, have `level`.
+    /// then `v`, which errors don't have, the fields, and the cause. Warnings, which upstream logs as information, have `level`.
     pub(super) fn json(&self) -> String {
-        #[expect(clippy::cast_precision_loss, reason = "microseconds of this century are exact")]
-        let ts = self.time.as_microsecond() as f64 / 1000.0;
-        let mut pairs = vec![("ts".to_owned(), Value::from(ts))];
-        let mut set = |key: &str, value: Value| match pairs.iter_mut().find(|(there, _)| there == key) {
-            Some((_, there)) => *there = value,
-            None => pairs.push((key.to_owned(), value)),
-        };
+        // As upstream computes and prints it.
+        #[expect(clippy::cast_precision_loss, reason = "a time of this century is exact to a microsecond")]
+        let ts = self.time.as_nanosecond() as f64 / 1e6;
+        let mut json = format!("{{\"ts\":{ts}");
         if let Some(logger) = self.logger {
-            set("logger", Value::from(logger));
+            push_json(&mut json, "logger", &Value::from(logger));
         }
-        set("caller", Value::from(format!("{}:{}", tail(self.file, 2), self.line)));
-        set("msg", Value::from(self.message.as_str()));
+        push_json(&mut json, "caller", &Value::from(format!("{}:{}", tail(self.file, 2), self.line)));
+        push_json(&mut json, "msg", &Value::from(self.message.as_str()));
         if self.level == Level::WARN {
-            set("level", Value::from("warning"));
+            push_json(&mut json, "level", &Value::from("warning"));
         }
         if self.level != Level::ERROR {
-            set("v", Value::from(verbosity(self.level)));
+            push_json(&mut json, "v", &Value::from(self.verbosity));
         }
-        for (name, value) in &self.fields {
-            set(&key(name), value.clone());
+        let (errors, others) = self.causes_and_others();
+        for (key, value) in others.chain(errors) {
+            match value {
+                value if REFERENCES.contains(&key) => push_json(&mut json, key, &referred(value)),
+                value => push_json(&mut json, key, value),
+            }
         }
-        let pairs: Vec<_> =
-            pairs.into_iter().map(|(key, value)| format!("{}:{value}", Value::from(key))).collect();
-        format!("{{{}}}", pairs.join(","))
+        json.push('}');
+        json
+    }
+
+    fn causes_and_others(
+        &self,
+    ) -> (impl Iterator<Item = (&str, &Value)>, impl Iterator<Item = (&str, &Value)>) {
+        let fields = || self.fields.iter().map(|(key, value)| (&**key, value));
+        (fields().filter(|(key, _)| *key == ERROR_KEY), fields().filter(|(key, _)| *key != ERROR_KEY))
+    }
+}
+
+/// Appends ` key=value`.
+fn push_text(text: &mut String, key: &str, value: &Value) {
+    text.push(' ');
+    text.push_str(key);
+    match value {
+        Value::String(value) if value.contains('\n') => push_lines(text, value),
+        value => {
+            text.push('=');
+            push_value(text, value);
+        }
+    }
+}
+
+fn push_value(text: &mut String, value: &Value) {
+    match value {
+        Value::String(value) => text.push_str(&go::quote(value)),
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                push_value(text, item);
+            }
+            text.push(']');
+        }
+        other => push_number(text, other),
+    }
+}
+
+/// A value of several lines: each of them behind a tab, between `=<` and ` >`. Unlike upstream, what drives a terminal is escaped.
+fn push_lines(text: &mut String, value: &str) {
+    text.push_str("=<\n");
+    for line in value.strip_suffix('\n').unwrap_or(value).split('\n') {
+        text.push('\t');
+        for letter in line.chars() {
+            if letter == '\t' { text.push(letter) } else { go::push_printable(text, letter) }
+        }
+        text.push('\n');
+    }
+    text.push_str(" >");
+}
+
+/// Appends `,"key":value`.
+fn push_json(json: &mut String, key: &str, value: &Value) {
+    json.push(',');
+    push_number(json, &Value::from(key));
+    json.push(':');
+    push_number(json, value);
+}
+
+/// A value as JSON. A whole number is one without a point, whatever it is counted in, as upstream.
+fn push_number(text: &mut String, value: &Value) {
+    // Writing to a text can't fail.
+    let _ = match value.as_f64() {
+        Some(number) if value.is_f64() => write!(text, "{number}"),
+        _ => write!(text, "{value}"),
+    };
+}
+
+/// A reference to an object, or a list of some, as upstream's JSON has them.
+fn referred(value: &Value) -> Value {
+    match value {
+        Value::String(text) => match text.split_once('/') {
+            Some((namespace, name)) => json!({"name": name, "namespace": namespace}),
+            None => json!({"name": text}),
+        },
+        Value::Array(items) => items.iter().map(referred).collect(),
+        other => other.clone(),
     }
 }

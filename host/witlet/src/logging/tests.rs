@@ -1,93 +1,35 @@
-//! klog's numbers as filters, and lines in klog's forms.
+//! What is logged, and events as lines of the log.
+
+mod filtering;
+mod lines;
+mod streams;
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Mutex, PoisonError};
 
-use expect_test::expect;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
-use tracing::Level;
-use tracing_subscriber::Registry;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::Layered;
+use witlet_core::Timestamp;
+use witlet_ports::Clock;
 
-use super::line::Line;
 use super::*;
+use crate::cli::LogFormat;
 
-#[test]
-fn verbosity_asks_for_more_from_4_on() {
-    for (verbosity, more) in [(-1, ""), (0, ""), (3, ""), (4, ",witlet=debug"), (5, ",witlet=debug")] {
-        assert_eq!(filter_of(verbosity), format!("{DEFAULT_FILTER}{more}"), "{verbosity}");
-    }
-    assert!(filter_of(10).ends_with(",witlet=trace,kube=debug"));
-    EnvFilter::try_new(filter_of(10)).expect("a filter");
-}
-
-fn line(level: Level, message: &str, fields: &[(&str, Value)]) -> Line<'static> {
-    Line {
-        time: "2026-11-24T06:07:08.123456789Z".parse().expect("a time"),
-        level,
-        file: "host/cluster/src/pods.rs",
-        line: 42,
-        logger: None,
-        message: message.to_owned(),
-        fields: fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-    }
-}
-
-/// Lines of the table, in both forms.
-fn lines() -> Vec<Line<'static>> {
-    let failed = [("error", json!("no \"route\"\nto host")), ("retry_in", json!("2s")), ("tries", json!(3))];
-    let mut of_plugin = line(Level::INFO, "Said", &[("plugin", json!("redis"))]);
-    of_plugin.logger = Some("plugin");
-    vec![
-        line(Level::INFO, "Started witlet", &[("node", json!("n1"))]),
-        line(Level::DEBUG, "Retrying", &[("r#type", json!("pod")), ("is_static", json!(true))]),
-        line(Level::TRACE, "Sent", &[]),
-        line(Level::WARN, "Failed to watch pods", &failed),
-        line(Level::ERROR, "Failed to watch pods", &failed),
-        line(Level::ERROR, "forged\nI1124 line", &[]),
-        of_plugin,
-    ]
-}
-
-#[test]
-fn text_lines_have_klogs_form() {
-    let text: Vec<_> = lines().iter().map(|line| line.text(17)).collect();
-    expect![[r#"
-        I1124 06:07:08.123456      17 pods.rs:42] "Started witlet" node="n1"
-        I1124 06:07:08.123456      17 pods.rs:42] "Retrying" type="pod" isStatic=true
-        I1124 06:07:08.123456      17 pods.rs:42] "Sent"
-        W1124 06:07:08.123456      17 pods.rs:42] "Failed to watch pods" err="no \"route\"\nto host" retryIn="2s" tries=3
-        E1124 06:07:08.123456      17 pods.rs:42] "Failed to watch pods" err="no \"route\"\nto host" retryIn="2s" tries=3
-        E1124 06:07:08.123456      17 pods.rs:42] "forged\nI1124 line"
-        I1124 06:07:08.123456      17 pods.rs:42] "Said" logger="plugin" plugin="redis""#]]
-    .assert_eq(&text.join("\n"));
-}
-
-#[test]
-fn json_lines_have_the_kubelets_keys() {
-    let json: Vec<_> = lines().iter().map(Line::json).collect();
-    let expected = expect![[r#"
-        {"ts":1795500428123.456,"caller":"src/pods.rs:42","msg":"Started witlet","v":0,"node":"n1"}
-        {"ts":1795500428123.456,"caller":"src/pods.rs:42","msg":"Retrying","v":4,"type":"pod","isStatic":true}
-        {"ts":1795500428123.456,"caller":"src/pods.rs:42","msg":"Sent","v":6}
-        {"ts":1795500428123.456,"caller":"src/pods.rs:42","msg":"Failed to watch pods","level":"warning","v":0,"err":"no \"route\"\nto host","retryIn":"2s","tries":3}
-        {"ts":1795500428123.456,"caller":"src/pods.rs:42","msg":"Failed to watch pods","err":"no \"route\"\nto host","retryIn":"2s","tries":3}
-        {"ts":1795500428123.456,"caller":"src/pods.rs:42","msg":"forged\nI1124 line"}
-        {"ts":1795500428123.456,"logger":"plugin","caller":"src/pods.rs:42","msg":"Said","v":0,"plugin":"redis"}"#]];
-    expected.assert_eq(&json.join("\n"));
-    for line in &json {
-        let value: Value = serde_json::from_str(line).expect("a JSON object");
-        assert!(!line.contains('\n') && value["ts"].is_f64() && value["msg"].is_string(), "{line}");
-    }
-}
-
-/// A log that tests read.
+/// Bytes that tests read.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
+impl Written {
+    fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        String::from_utf8(bytes).expect("a log is text")
+    }
+}
+
 impl Write for Written {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("no test panicked in it").extend_from_slice(bytes);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -96,64 +38,129 @@ impl Write for Written {
     }
 }
 
-impl<'a> MakeWriter<'a> for Written {
-    type Writer = Self;
+/// A clock that doesn't go.
+struct Stopped;
 
-    fn make_writer(&'a self) -> Self {
-        self.clone()
+impl Clock for Stopped {
+    fn now(&self) -> Timestamp {
+        "2026-11-24T06:07:08.123456789Z".parse().expect("a time")
     }
+}
+
+/// A log whose lines are written there.
+fn lines_to(written: &Written, format: LogFormat) -> Lines {
+    Lines {
+        format,
+        contextual: true,
+        output: Arc::new(Output::single(Box::new(written.clone()))),
+        clock: Arc::new(Stopped),
+        zone: TimeZone::UTC,
+        process_id: 17,
+    }
+}
+
+/// What is logged meanwhile, without what depends on the line in this file.
+fn logged(lines: Lines, written: &Written, filter: Filter, work: impl FnOnce()) -> Vec<Value> {
+    let subscriber = Registry::default().with(lines).with(filter);
+    tracing::subscriber::with_default(subscriber, work);
+    let without_place = |mut value: Value| {
+        let fields = value.as_object_mut().expect("an object");
+        let caller = fields.remove("caller").expect("a caller");
+        assert!(caller.as_str().is_some_and(|at| at.starts_with("logging/tests.rs:")), "{caller}");
+        assert_eq!(fields.remove("ts"), Some(json!(1_795_500_428_123.456_8)));
+        value
+    };
+    let text = written.text();
+    text.lines().map(|line| without_place(serde_json::from_str(line).expect("a JSON object"))).collect()
+}
+
+fn everything() -> Filter {
+    Filter::of_verbosity(10, Arc::default())
 }
 
 #[test]
 fn events_become_lines_with_the_fields_of_their_spans() {
     let written = Written::default();
-    let subscriber = tracing_subscriber::fmt()
-        .fmt_fields(JsonFields::new())
-        .event_format(Klog(LogFormat::Json))
-        .with_writer(written.clone())
-        .finish();
-    tracing::subscriber::with_default(subscriber, || {
-        let _span = tracing::info_span!("plugin_call", plugin = "redis", pod = %"default/web").entered();
+    let found = logged(lines_to(&written, LogFormat::Json), &written, everything(), || {
+        let span =
+            tracing::info_span!("pod", pod = %"default/web", pod_uid = "u1", late = tracing::field::Empty);
+        let _entered = span.entered();
+        let _call = tracing::debug_span!("plugin_call", plugin = "redis").entered();
         tracing::warn!(error = %io::Error::other("refused"), plugin = "other", tries = 2, "Failed to call");
         tracing::info!(target: "plugin", "said");
+        tracing::Span::current().record("plugin", "renamed");
+        tracing::error!(error = &io::Error::other("full") as &dyn std::error::Error, "Failed");
+        tracing::trace!(pods = ?["a/b", "c"], share = 0.5, none = f64::NAN, is_static = true, "Listed");
     });
-    let bytes = written.0.lock().expect("no test panicked in it").clone();
-    let lines: Vec<Value> = String::from_utf8(bytes)
-        .expect("text")
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("a JSON object"))
-        .map(|mut value: Value| {
-            assert!(value["ts"].as_f64().is_some_and(|ts| ts > 1.7e12), "{value}");
-            assert!(
-                value["caller"].as_str().is_some_and(|at| at.starts_with("logging/tests.rs:")),
-                "{value}"
-            );
-            let fields = value.as_object_mut().expect("an object");
-            fields.remove("ts");
-            fields.remove("caller");
-            value
-        })
-        .collect();
+    let pod = json!({"name": "web", "namespace": "default"});
     assert_eq!(
-        lines,
+        found,
         [
-            json!({"msg": "Failed to call", "level": "warning", "v": 0, "plugin": "other", "pod": "default/web",
+            json!({"msg": "Failed to call", "level": "warning", "v": 0, "plugin": "other", "pod": pod, "podUID": "u1",
                 "err": "refused", "tries": 2}),
-            json!({"msg": "said", "v": 0, "logger": "plugin", "plugin": "redis", "pod": "default/web"}),
+            json!({"msg": "said", "v": 0, "logger": "plugin", "plugin": "redis", "pod": pod, "podUID": "u1"}),
+            json!({"msg": "Failed", "plugin": "renamed", "pod": pod, "podUID": "u1", "err": "full"}),
+            json!({"msg": "Listed", "v": 6, "plugin": "renamed", "pod": pod, "podUID": "u1", "share": 0.5,
+                "pods": [{"name": "b", "namespace": "a"}, {"name": "c"}], "none": "NaN", "isStatic": true}),
         ]
     );
 }
 
 #[test]
-fn a_verbosity_replaces_the_running_filter() {
-    let (layer, handle) = reload::Layer::<EnvFilter, Registry>::new(EnvFilter::new("warn"));
-    let replaced = handle.clone();
-    let filter = RunningFilter(Box::new(move |replacement| replaced.reload(replacement)));
-    let current = || handle.with_current(EnvFilter::to_string).expect("the layer is there");
-    assert_eq!(filter.set(4), Ok(()));
-    assert!(current().contains("witlet=debug"), "{}", current());
-    assert_eq!(filter.set(0), Ok(()));
-    assert!(!current().contains("witlet="), "{}", current());
-    drop(layer);
-    assert!(filter.set(4).is_err(), "a log that is gone has no filter");
+fn lines_have_their_own_fields_only_without_contextual_logging() {
+    let written = Written::default();
+    let lines = Lines { contextual: false, ..lines_to(&written, LogFormat::Json) };
+    let found = logged(lines, &written, everything(), || {
+        let _span = tracing::info_span!("pod", pod = %"default/web").entered();
+        tracing::info!(pod_uid = "u1", "Synced");
+    });
+    assert_eq!(found, [json!({"msg": "Synced", "v": 0, "podUID": "u1"})]);
+}
+
+#[test]
+fn lines_of_the_crate_log_say_where_they_are_from() {
+    let written = Written::default();
+    let subscriber = Registry::default().with(lines_to(&written, LogFormat::Text)).with(everything());
+    tracing::subscriber::with_default(subscriber, || {
+        let (target, file) = ("rustls::client", "/src/rustls/src/client/hs.rs");
+        tracing::debug!(
+            target: "log",
+            { log.target = target, log.module_path = target, log.file = file, log.line = 72 },
+            "Using a ticket"
+        );
+    });
+    assert_eq!(
+        written.text(),
+        "I1124 06:07:08.123456      17 hs.rs:72] \"Using a ticket\" logger=\"rustls::client\"\n"
+    );
+}
+
+/// All that a filter sees of.
+type Seen = Layered<Lines, Registry>;
+
+#[test]
+fn a_verbosity_replaces_the_running_filter_and_file_patterns_stay() {
+    let written = Written::default();
+    let vmodule: Arc<[FileVerbosity]> = vmodule::parse("elsewhere=9").expect("a list").into();
+    let directives = EnvFilter::new("error");
+    let (layer, handle) =
+        reload::Layer::<Filter, Seen>::new(Filter::of_directives(directives, vmodule.clone()));
+    let running =
+        RunningFilter { replace: Box::new(move |replacement: Filter| handle.reload(replacement)), vmodule };
+    let subscriber = Registry::default().with(lines_to(&written, LogFormat::Text)).with(layer);
+    tracing::subscriber::with_default(subscriber, || {
+        let log = || {
+            tracing::info!("information");
+            tracing::debug!("details");
+        };
+        log();
+        assert_eq!(written.text().lines().count(), 0, "RUST_LOG wins over the default");
+        assert_eq!(running.set(4), Ok(()));
+        log();
+        assert_eq!(written.text().lines().count(), 2, "a number that is put wins over RUST_LOG");
+        assert_eq!(running.set(0), Ok(()));
+        log();
+        assert_eq!(written.text().lines().count(), 3);
+    });
+    assert!(running.set(4).is_err(), "a log that is gone has no filter");
 }

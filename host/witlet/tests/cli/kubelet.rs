@@ -4,7 +4,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{CommandOutput, scratch, witlet, write};
+use serde_json::Value;
+
+use crate::{CommandOutput, run, scratch, witlet, write};
 
 /// So that what this machine is doesn't matter.
 const ANYWHERE: [&str; 2] = ["--fail-cgroupv1=false", "--fail-swap-on=false"];
@@ -130,4 +132,35 @@ fn a_port_that_is_taken_is_named_with_its_flag() {
     flags.push(format!("--port={port}"));
     let error = refused(&flags);
     assert!(error.contains(&format!("127.0.0.1:{port}")) && error.contains("--port"), "{error}");
+}
+
+#[test]
+fn a_log_that_cannot_be_is_refused_in_upstreams_words() {
+    let error = answered("logging: {format: json, vmodule: [{filePattern: a, verbosity: 1}]}");
+    let words = "error: initialize logging: logging.vmodule: Forbidden: Only supported for text log format\n";
+    assert_eq!(error, words);
+}
+
+#[test]
+fn information_that_is_held_back_is_written_to_standard_output_at_the_end() {
+    let folder = scratch();
+    let fields = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nnoSuchField: 1\n\
+                  featureGates: {LoggingAlphaOptions: true}\nlogging:\n  format: json\n  flushFrequency: 24h\n  \
+                  options: {json: {splitStream: true, infoBufferSize: 64Mi}}\n";
+    let config = write(folder.path(), "config.yaml", fields);
+    let mut flags = in_folder(folder.path());
+    flags.extend([format!("--config={}", config.display()), "--kubeconfig=/no/such/kubelet.conf".to_owned()]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_witlet"));
+    let answer = run(command.arg("kubelet").args(flags).env_remove("RUST_LOG"));
+    assert_eq!(answer.code, 1, "{}", answer.err);
+    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| panic!("{text}"));
+    let information: Vec<Value> = answer.out.lines().map(json).collect();
+    assert_eq!(information[0]["msg"], "Kubelet version", "{information:?}");
+    assert!(information.iter().all(|line| line["v"].is_u64() && line["level"].is_null()), "{information:?}");
+    let (log, error) = answer.err.split_once("error: ").expect("the error stands at the end");
+    assert!(error.contains("/no/such/kubelet.conf"), "{error}");
+    let warnings: Vec<Value> = log.lines().map(json).collect();
+    let is_warning = |line: &Value| line["level"] == "warning" || line["v"].is_null();
+    assert!(!warnings.is_empty() && warnings.iter().all(is_warning), "{warnings:?}");
+    assert!(warnings.iter().any(|line| line.to_string().contains("noSuchField")), "{warnings:?}");
 }

@@ -18,9 +18,12 @@ struct CommandOutput {
 }
 
 fn witlet(args: &[&str]) -> CommandOutput {
+    run(Command::new(env!("CARGO_BIN_EXE_witlet")).args(args))
+}
+
+fn run(command: &mut Command) -> CommandOutput {
     let cache = witlet_harness::program::component_cache().expect("a test lies in a target folder");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_witlet"));
-    let command = command.args(args).env(witlet_harness::program::CACHE_VARIABLE, cache);
+    let command = command.env(witlet_harness::program::CACHE_VARIABLE, cache);
     let Output { status, stdout, stderr } = command.output().expect("the binary runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
     CommandOutput { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }

@@ -1,6 +1,7 @@
 //! What fields are that no one set: upstream's `SetDefaults_KubeletConfiguration`, as `/configz` shows them.
 
 use serde_json::{Map, Value, json};
+use witlet_core::duration;
 
 use super::{API_VERSION, KIND};
 
@@ -30,7 +31,15 @@ pub(crate) fn defaulted(document: &Value) -> Value {
         "nodeStatusReportFrequency": report, "serializeImagePulls": serialize,
     });
     lay_under(&mut whole, rest);
+    if let Some(flush) = whole.pointer_mut("/logging/flushFrequency").filter(|flush| is_zero(flush)) {
+        *flush = json!("5s");
+    }
     whole
+}
+
+/// Whether this is no time, which kubeadm writes for what isn't set.
+fn is_zero(time: &Value) -> bool {
+    time.as_i64() == Some(0) || time.as_str().and_then(duration::nanoseconds) == Some(0)
 }
 
 fn server() -> Value {

@@ -25,6 +25,14 @@ pub(crate) enum Kind {
     TextsMap,
     /// A list of maps with these fields.
     Maps(&'static [(&'static str, Kind)]),
+    /// One of klog's numbers.
+    Verbosity,
+    /// Verbosities of files: a list of maps in files, `pattern=N,…` in flags.
+    FilePatterns,
+    /// A quantity, as a text or, in files, a number.
+    Quantity,
+    /// A duration in Go's form or, in files, a number of nanoseconds.
+    Period,
     /// A taint list: a list of maps in files, `key=value:effect` in flags.
     Taints,
     /// Whatever the file says; a later reader judges it.
@@ -190,13 +198,13 @@ pub(crate) const FIELDS: &[Field] = &[
     acts("providerID", Kind::Text),
     acts("kernelMemcgNotification", Kind::Bool),
     acts("logging.format", Kind::Text),
-    moot("logging.flushFrequency", Kind::Any),
-    acts("logging.verbosity", Kind::Int),
-    fixed("logging.vmodule", Kind::Any, &[]),
-    fixed("logging.options.text.splitStream", Kind::Bool, &["false"]),
-    moot("logging.options.text.infoBufferSize", Kind::Any),
-    fixed("logging.options.json.splitStream", Kind::Bool, &["false"]),
-    moot("logging.options.json.infoBufferSize", Kind::Any),
+    acts("logging.flushFrequency", Kind::Period),
+    acts("logging.verbosity", Kind::Verbosity),
+    acts("logging.vmodule", Kind::FilePatterns),
+    acts("logging.options.text.splitStream", Kind::Bool),
+    acts("logging.options.text.infoBufferSize", Kind::Quantity),
+    acts("logging.options.json.splitStream", Kind::Bool),
+    acts("logging.options.json.infoBufferSize", Kind::Quantity),
     acts("enableSystemLogHandler", Kind::Bool),
     acts("enableSystemLogQuery", Kind::Bool),
     fixed("shutdownGracePeriod", Kind::Duration, &[]),

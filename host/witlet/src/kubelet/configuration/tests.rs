@@ -84,6 +84,23 @@ const WRONG: &[(&str, &str)] = &[
         "syncFrequency: 1d",
         "/etc/kubelet/config.yaml: syncFrequency: expected a duration such as 1m30s, found \"1d\"",
     ),
+    (
+        "logging: {verbosity: -1}",
+        "/etc/kubelet/config.yaml: logging.verbosity: expected a whole number from 0 to 4294967295, found -1",
+    ),
+    (
+        "logging: {vmodule: [{filePattern: a, verbosity: high}]}",
+        "/etc/kubelet/config.yaml: logging.vmodule[0].verbosity: expected a whole number from 0 to 4294967295, found \"high\"",
+    ),
+    ("logging: {vmodule: a=1}", "/etc/kubelet/config.yaml: logging.vmodule: expected a list, found \"a=1\""),
+    (
+        "logging: {flushFrequency: soon}",
+        "/etc/kubelet/config.yaml: logging.flushFrequency: expected a duration such as 5s, or a number of nanoseconds, found \"soon\"",
+    ),
+    (
+        "logging: {options: {text: {infoBufferSize: much}}}",
+        "/etc/kubelet/config.yaml: logging.options.text.infoBufferSize: expected a quantity such as 64Ki, found \"much\"",
+    ),
     ("clusterDNS: 10.0.0.1", "/etc/kubelet/config.yaml: clusterDNS: expected a list, found \"10.0.0.1\""),
     ("clusterDNS: [10]", "/etc/kubelet/config.yaml: clusterDNS[0]: expected a text, found 10"),
     ("systemReserved: {cpu: 1}", "/etc/kubelet/config.yaml: systemReserved[cpu]: expected a text, found 1"),

@@ -39,6 +39,7 @@ fn shown(flag: &Flag, given: Option<&Value>, defaults: &Value) -> String {
         Value::Null => nothing(flag.kind).to_owned(),
         Value::String(text) => text,
         Value::Array(items) if flag.kind == Kind::Taints => joined(items.iter().map(taint)),
+        Value::Array(items) if flag.kind == Kind::FilePatterns => joined(items.iter().map(file_pattern)),
         Value::Array(items) => format!("[{}]", joined(items.iter().map(scalar))),
         Value::Object(pairs) => pairs_text(flag, &pairs),
         other => other.to_string(),
@@ -75,8 +76,8 @@ fn default_of(flag: &Flag, defaults: &Value) -> Value {
 fn nothing(kind: Kind) -> &'static str {
     match kind {
         Kind::Bool => "false",
-        Kind::Int | Kind::Float => "0",
-        Kind::Duration => "0s",
+        Kind::Int | Kind::Float | Kind::Verbosity | Kind::Quantity => "0",
+        Kind::Duration | Kind::Period => "0s",
         Kind::Texts | Kind::Ints => "[]",
         Kind::Text
         | Kind::TextMap
@@ -84,6 +85,7 @@ fn nothing(kind: Kind) -> &'static str {
         | Kind::TextsMap
         | Kind::Maps(_)
         | Kind::Taints
+        | Kind::FilePatterns
         | Kind::Any => "",
     }
 }
@@ -97,6 +99,10 @@ fn taint(taint: &Value) -> String {
     let part = |name: &str| taint[name].as_str().unwrap_or_default();
     let value = if part("value").is_empty() { String::new() } else { format!("={}", part("value")) };
     format!("{}{value}:{}", part("key"), part("effect"))
+}
+
+fn file_pattern(file: &Value) -> String {
+    format!("{}={}", scalar(&file["filePattern"]), file["verbosity"])
 }
 
 fn scalar(value: &Value) -> String {

@@ -92,7 +92,7 @@ pub(super) const GATES: &[Gate] = &[
     node("ContainerCheckpoint", Stage::Beta, ON),
     node("ContainerRestartRules", Stage::Beta, ON),
     node("ContainerStopSignals", Stage::Alpha, OFF),
-    other("ContextualLogging", Stage::Beta, ON),
+    node("ContextualLogging", Stage::Beta, ON),
     other("ControllerManagerReleaseLeaderElectionLockOnExit", Stage::Alpha, OFF),
     other("CoordinatedLeaderElection", Stage::Beta, OFF),
     other("CrossNamespaceVolumeDataSource", Stage::Alpha, OFF),

@@ -100,6 +100,7 @@ fn gates_are_reported_that_change_nothing_though_they_should() {
         ("EnvFiles=false", true),
         ("MemoryQoS=true", false),
         ("ComponentFlagz=false,ComponentStatusz=false", false),
+        ("ContextualLogging=false,LoggingAlphaOptions=true,LoggingBetaOptions=false", false),
         ("PodLevelResourceManagers=true", true),
         ("PodLevelResourceManagers=false", false),
         ("GracefulNodeShutdown=true", true),

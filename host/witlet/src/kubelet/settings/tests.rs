@@ -56,6 +56,10 @@ fn sample(kind: Kind) -> serde_json::Value {
         Kind::TextsMap => json!({"a": ["b"]}),
         Kind::Maps(_) => json!([{}]),
         Kind::Taints => json!([{"key": "a", "effect": "NoSchedule"}]),
+        Kind::Verbosity => json!(7),
+        Kind::FilePatterns => json!([{"filePattern": "a", "verbosity": 7}]),
+        Kind::Quantity => json!("64Ki"),
+        Kind::Period => json!("7s"),
     }
 }
 

@@ -39,3 +39,13 @@ fn what_is_set_stands_and_what_follows_from_it_too() {
         (&json!("20s"), &json!(false))
     );
 }
+
+#[test]
+fn a_flush_frequency_of_zero_is_shown_as_the_default() {
+    for (given, expected) in
+        [("0", json!("5s")), ("0s", json!("5s")), ("10s", json!("10s")), ("1000000000", json!(1_000_000_000))]
+    {
+        let whole = shown(&format!("logging: {{flushFrequency: {given}}}"));
+        assert_eq!(whole["logging"]["flushFrequency"], expected, "{given}");
+    }
+}

@@ -30,6 +30,10 @@ fn every_flag_has_its_value_or_its_default() {
         ("minimum-container-ttl-duration", "0s"),
         ("kubeconfig", ""),
         ("v", "0"),
+        ("vmodule", ""),
+        ("log-flush-frequency", "5s"),
+        ("log-text-info-buffer-size", "0"),
+        ("log-json-split-stream", "false"),
         ("version", "false"),
         ("manifest-url-header", ""),
     ] {
