@@ -1,5 +1,6 @@
 //! Which credentials are for an image's registry (upstream: `credentialprovider/keyring.go`).
 
+use crate::go::glob::Glob;
 use crate::image::docker_config::DockerConfig;
 use crate::image::records::{PullCredential, PullSecret, credential_hash};
 use crate::image::reference::{DEFAULT_REGISTRY, ImageReference};
@@ -119,90 +120,9 @@ fn split_port(authority: &str) -> (&str, &str) {
     }
 }
 
-/// One part of a pattern.
-enum Token {
-    /// `*`: any number of characters.
-    Any,
-    /// `?`: one character.
-    One,
-    /// Itself.
-    Literal(char),
-    /// `[a-z]` and `[^a-z]`: one of them, or none of them.
-    Class { negated: bool, ranges: Vec<(char, char)> },
-}
-
-impl Token {
-    fn matches(&self, c: char) -> bool {
-        match self {
-            Self::Any | Self::One => true,
-            Self::Literal(literal) => *literal == c,
-            Self::Class { negated, ranges } => {
-                ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated
-            }
-        }
-    }
-}
-
-/// Whether a label fits a pattern of the shell's kind (as Go's `path/filepath.Match`). A malformed one fits nothing. In
-/// time proportional to both lengths, for secrets may bring patterns.
+/// Whether a label fits a pattern of the shell's kind. A malformed one fits nothing.
 fn glob_matches(pattern: &str, label: &str) -> bool {
-    let Some(tokens) = tokens(pattern) else { return false };
-    let label: Vec<char> = label.chars().collect();
-    let (mut token, mut at) = (0, 0);
-    // Where to go on after the last star, should the rest not fit.
-    let mut retry: Option<(usize, usize)> = None;
-    while at < label.len() {
-        match tokens.get(token) {
-            Some(Token::Any) => {
-                retry = Some((token + 1, at));
-                token += 1;
-            }
-            Some(one) if one.matches(label[at]) => (token, at) = (token + 1, at + 1),
-            Some(_) | None => {
-                let Some((after_star, from)) = retry else { return false };
-                retry = Some((after_star, from + 1));
-                (token, at) = (after_star, from + 1);
-            }
-        }
-    }
-    tokens[token..].iter().all(|rest| matches!(rest, Token::Any))
-}
-
-/// None if the pattern is malformed.
-fn tokens(pattern: &str) -> Option<Vec<Token>> {
-    let mut tokens = Vec::new();
-    let mut chars = pattern.chars().peekable();
-    while let Some(c) = chars.next() {
-        tokens.push(match c {
-            '*' => Token::Any,
-            '?' => Token::One,
-            '\\' => Token::Literal(chars.next()?),
-            '[' => {
-                let negated = chars.next_if_eq(&'^').is_some();
-                let mut ranges = Vec::new();
-                loop {
-                    let low = match chars.next()? {
-                        ']' if !ranges.is_empty() => break,
-                        ']' | '-' => return None,
-                        '\\' => chars.next()?,
-                        low => low,
-                    };
-                    let high = match chars.next_if_eq(&'-') {
-                        None => low,
-                        Some(_) => match chars.next()? {
-                            ']' | '-' => return None,
-                            '\\' => chars.next()?,
-                            high => high,
-                        },
-                    };
-                    ranges.push((low, high));
-                }
-                Token::Class { negated, ranges }
-            }
-            literal => Token::Literal(literal),
-        });
-    }
-    Some(tokens)
+    Glob::new(pattern).is_some_and(|glob| glob.matches(label))
 }
 
 #[cfg(test)]
