@@ -26,7 +26,7 @@ pub(super) async fn load(state: &dyn StateStore, spec: &SourceSpec) -> Option<Re
         Err(error) => {
             let error = one_line(&error);
             tracing::warn!(
-                source = spec.name.as_str(),
+                plugin = spec.name.as_str(),
                 error,
                 "Failed to read the saved pods of a pod source"
             );
@@ -49,7 +49,7 @@ pub(super) async fn write(
         let mut bytes = serde_json::to_vec(&record).expect("a record is texts, so it always becomes JSON");
         if bytes.len() > RECORD_BYTES_MAX {
             tracing::warn!(
-                source = spec.name.as_str(),
+                plugin = spec.name.as_str(),
                 bytes = bytes.len(),
                 "Pods of a pod source exceed the limit, not saving them"
             );
@@ -64,7 +64,7 @@ pub(super) async fn write(
             Ok(()) => written = Some(digest),
             Err(error) => {
                 let error = one_line(&error);
-                tracing::warn!(source = spec.name.as_str(), error, "Failed to save the pods of a pod source");
+                tracing::warn!(plugin = spec.name.as_str(), error, "Failed to save the pods of a pod source");
             }
         }
         sleep(SAVE_INTERVAL).await;
@@ -75,6 +75,6 @@ pub(super) async fn write(
 pub(super) async fn forget(state: &dyn StateStore, spec: &SourceSpec) {
     if let Err(error) = state.save(&spec.state_name(), b"").await {
         let error = one_line(&error);
-        tracing::warn!(source = spec.name.as_str(), error, "Failed to remove the saved pods of a pod source");
+        tracing::warn!(plugin = spec.name.as_str(), error, "Failed to remove the saved pods of a pod source");
     }
 }

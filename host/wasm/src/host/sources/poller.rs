@@ -110,8 +110,8 @@ impl<P: SourcePlugins> Poller<P> {
                 self.send(spec, set).await?;
             }
             Err(error) => {
-                let source = spec.name.as_str();
-                tracing::error!(source, %error, "Task that reads saved pods of a pod source failed");
+                let plugin = spec.name.as_str();
+                tracing::error!(plugin, %error, "Task that reads saved pods of a pod source failed");
             }
         }
         Ok(polling)
@@ -149,7 +149,7 @@ impl<P: SourcePlugins> Poller<P> {
     async fn send(&self, spec: &SourceSpec, set: Option<Set>) -> Result<(), Deaf> {
         let Some(Set { pods, complete, restored }) = set else { return Ok(()) };
         tracing::info!(
-            source = spec.name.as_str(),
+            plugin = spec.name.as_str(),
             count = pods.len(),
             complete,
             restored,
