@@ -52,3 +52,18 @@ pub struct NodeFacts {
     /// Devices that pods can ask for, for plugins: a JSON array as `witlet:admission` describes it. Empty text is none.
     pub devices: String,
 }
+
+impl NodeFacts {
+    /// What a node's object says, and no more: of its devices nothing is known.
+    pub fn of(node: Node) -> Self {
+        let addresses = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
+        let internal = addresses.filter(|address| address.type_ == "InternalIP");
+        Self {
+            name: node.metadata.name.clone().unwrap_or_default(),
+            addresses: internal.filter_map(|address| address.address.parse().ok()).collect(),
+            facts: facts::of_node(&node),
+            devices: String::new(),
+            node,
+        }
+    }
+}

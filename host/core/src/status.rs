@@ -39,7 +39,9 @@ pub use merge::merge;
 pub use patch::patch;
 pub use phase::Phase;
 pub use probed::probed;
-pub use resize::{ResizeInProgress, ResizePending, ResizePendingReason, ResizeStatus};
+pub use resize::{
+    PENDING as RESIZE_PENDING, ResizeInProgress, ResizePending, ResizePendingReason, ResizeStatus,
+};
 pub use special::{
     AdmissionPending, NodeEnd, blocked, ended_by_node, is_ended_by_node, is_evicted, is_preempted, overdue,
     put_admission_pending, rejected, terminated,

@@ -8,7 +8,6 @@ use witlet_core::container::spec::SwapBehavior;
 use witlet_core::pod::allocation::{Allocation, NodePolicy};
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::resize::{Effect, ResizeFacts};
-use witlet_core::pod::resources::{CPU, MEMORY, amount};
 use witlet_core::pod::{PodFullName, PodUid};
 
 use super::EventLoop;
@@ -106,14 +105,9 @@ impl EventLoop {
     }
 
     fn node_policy(&self) -> NodePolicy {
-        let node = self.outside.node.borrow();
-        let allocatable = node.node.status.as_ref().and_then(|status| status.allocatable.as_ref());
-        let of = |name: &str| allocatable?.get(name).and_then(|quantity| amount(name, quantity).ok());
         NodePolicy {
-            cpu_milli: of(CPU),
-            memory_bytes: of(MEMORY),
             limited_swap: self.settings.cgroups.swap == SwapBehavior::Limited,
-            ..NodePolicy::default()
+            ..NodePolicy::of(&self.outside.node.borrow().node)
         }
     }
 }

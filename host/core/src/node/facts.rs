@@ -3,6 +3,10 @@
 //! Keys are added, never renamed: plugins of others read them. A key that is missing is unknown. What other parts of the
 //! agent know comes in below a prefix of its own.
 
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Node;
+
 #[cfg(test)]
 mod tests;
 
@@ -58,4 +62,25 @@ pub fn steady(known: Option<u64>, now: u64, whole: u64) -> u64 {
         Some(known) if known.abs_diff(now) < step => known,
         Some(_) | None => now,
     }
+}
+
+/// What a node's object says of its machine and its runtime; the other keys are unknown.
+pub(super) fn of_node(node: &Node) -> BTreeMap<String, String> {
+    let Some(info) = node.status.as_ref().and_then(|status| status.node_info.as_ref()) else {
+        return BTreeMap::new();
+    };
+    let (runtime, version) =
+        info.container_runtime_version.split_once("://").unwrap_or((&info.container_runtime_version, ""));
+    let swap = info.swap.as_ref().and_then(|swap| swap.capacity).map(|bytes| bytes.to_string());
+    let said = [
+        (OS, info.operating_system.as_str()),
+        (OS_IMAGE, info.os_image.as_str()),
+        (ARCH, info.architecture.as_str()),
+        (KERNEL_VERSION, info.kernel_version.as_str()),
+        (RUNTIME_NAME, runtime),
+        (RUNTIME_VERSION, version),
+        (SWAP, swap.as_deref().unwrap_or_default()),
+    ];
+    let said = said.into_iter().filter(|(_, value)| !value.is_empty());
+    said.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }

@@ -5,6 +5,7 @@
 //! server no one else would tell the operator.
 
 mod split;
+pub mod workload;
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
@@ -252,6 +253,22 @@ impl Part {
 }
 
 fn parts(bytes: &[u8], problems: &mut Vec<Problem>) -> Vec<(Document, Part)> {
+    let mut parts = Vec::new();
+    for (document, value) in documents(bytes, problems) {
+        match value.and_then(pods_of) {
+            Ok(pods) => parts.extend(pods.into_iter().map(|part| (document, part))),
+            Err(fault) => problems.push(Problem { document: Some(document), fault }),
+        }
+    }
+    if parts.len() > PODS_MAX {
+        problems.push(Problem { document: None, fault: Fault::TooMany });
+        parts.clear();
+    }
+    parts
+}
+
+/// The documents of a file, each with its value or with what is wrong with it.
+fn documents(bytes: &[u8], problems: &mut Vec<Problem>) -> Vec<(Document, Result<Value, Fault>)> {
     let mut whole_file = |fault| problems.push(Problem { document: None, fault });
     if bytes.len() > MANIFEST_BYTES_MAX {
         whole_file(Fault::TooLarge { bytes: bytes.len() });
@@ -273,20 +290,11 @@ fn parts(bytes: &[u8], problems: &mut Vec<Problem>) -> Vec<(Document, Part)> {
             return Vec::new();
         }
     }
-    let mut parts = Vec::new();
-    for (index, source) in documents.iter().enumerate() {
+    let parsed = documents.iter().enumerate().map(|(index, source)| {
         let document = Document { number: index + 1, line: source.content_line };
-        let found = source.parse(documents.len()).and_then(pods_of);
-        match found {
-            Ok(pods) => parts.extend(pods.into_iter().map(|part| (document, part))),
-            Err(fault) => problems.push(Problem { document: Some(document), fault }),
-        }
-    }
-    if parts.len() > PODS_MAX {
-        problems.push(Problem { document: None, fault: Fault::TooMany });
-        parts.clear();
-    }
-    parts
+        (document, source.parse(documents.len()))
+    });
+    parsed.collect()
 }
 
 /// The pods of one document: itself, or the items of a list. Items of a `PodList` may leave out what they are.
@@ -332,6 +340,18 @@ enum Kind {
 }
 
 fn kind_of(value: &Value) -> Result<Kind, Fault> {
+    match type_of(value)? {
+        ("v1", "Pod") => Ok(Kind::Pod),
+        ("v1", "PodList") => Ok(Kind::PodList),
+        ("v1", "List") => Ok(Kind::List),
+        (api_version, kind) => {
+            Err(Fault::Kind { api_version: shortened(api_version), kind: shortened(kind) })
+        }
+    }
+}
+
+/// `apiVersion` and `kind`.
+fn type_of(value: &Value) -> Result<(&str, &str), Fault> {
     let found = match value {
         Value::Object(_) => None,
         Value::Null => Some("null"),
@@ -347,13 +367,8 @@ fn kind_of(value: &Value) -> Result<Kind, Fault> {
         let value = value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
         value.ok_or(Fault::Untyped { field })
     };
-    let (kind, api_version) = (text("kind")?, text("apiVersion")?);
-    match (api_version, kind) {
-        ("v1", "Pod") => Ok(Kind::Pod),
-        ("v1", "PodList") => Ok(Kind::PodList),
-        ("v1", "List") => Ok(Kind::List),
-        _ => Err(Fault::Kind { api_version: shortened(api_version), kind: shortened(kind) }),
-    }
+    let kind = text("kind")?;
+    Ok((text("apiVersion")?, kind))
 }
 
 fn shortened(text: &str) -> String {
@@ -364,17 +379,24 @@ fn shortened(text: &str) -> String {
 /// that this release doesn't act on.
 fn decode(part: Part, problems: &mut Problems) -> Option<Pod> {
     let Part { root, mut value } = part;
-    if let Value::Object(fields) = &mut value {
+    let pod = decode_strictly(&mut value, &root, problems)?;
+    supported::check(&value, &root, problems);
+    Some(pod)
+}
+
+/// The same without a look at what this release acts on. What no pod has is removed from the value.
+fn decode_strictly(value: &mut Value, root: &str, problems: &mut Problems) -> Option<Pod> {
+    if let Value::Object(fields) = value {
         fields.insert("apiVersion".to_owned(), Value::from("v1"));
         fields.insert("kind".to_owned(), Value::from("Pod"));
         // What someone else once saw of the pod doesn't matter, whatever is in it.
         fields.remove("status");
     }
-    let pod: Pod = match serde_path_to_error::deserialize(&value) {
+    let pod: Pod = match serde_path_to_error::deserialize(&*value) {
         Ok(pod) => pod,
         Err(error) => {
             let path = error.path().to_string();
-            problems.add(join(&root, if path == "." { "" } else { &path }), error.inner().to_string());
+            problems.add(join(root, if path == "." { "" } else { &path }), error.inner().to_string());
             return None;
         }
     };
@@ -385,8 +407,7 @@ fn decode(part: Part, problems: &mut Problems) -> Option<Pod> {
             return None;
         }
     };
-    remove_unknown(&mut value, &known, &root, problems);
-    supported::check(&value, &root, problems);
+    remove_unknown(value, &known, root, problems);
     Some(pod)
 }
 

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::PodCondition;
 
 /// Condition: the node hasn't granted what the pod asks for now.
-pub(super) const PENDING: &str = "PodResizePending";
+pub const PENDING: &str = "PodResizePending";
 /// Condition: what was granted isn't in force yet.
 pub(super) const IN_PROGRESS: &str = "PodResizeInProgress";
 

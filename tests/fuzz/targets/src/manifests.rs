@@ -6,6 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::static_pod::Origin;
 use witlet_core::pod::{PodFullName, SourceName, validation};
+use witlet_core::sources::manifest::workload::{self, Arrival};
 use witlet_core::sources::manifest::{ManifestError, PODS_MAX, PROBLEMS_MAX, static_pods};
 use witlet_node::file_source::{FileState, Folder, Listing};
 
@@ -19,6 +20,9 @@ pub(crate) const TARGET: Target = Target {
         "kind: Pod\n",
         "kind: PodList\n",
         "kind: List\n",
+        "kind: Deployment\n",
+        "apiVersion: apps/v1\n",
+        "template:\n",
         "items:\n",
         "metadata:\n",
         "name: ",
@@ -88,9 +92,24 @@ fn run(data: &[u8]) {
             }
         }
     }
+    objects(data);
     if let Ok(text) = std::str::from_utf8(data) {
         let (first, later) = split_at_line(text, LATER);
         folder(first.as_bytes(), later.as_bytes());
+    }
+}
+
+/// What objects come to is valid, and each fault is said in a line.
+fn objects(data: &[u8]) {
+    let arrival =
+        Arrival::Static(Origin { source: &SourceName::file(), place: "/a.yaml", node_name: "node-1" });
+    let found = workload::pods(data, arrival);
+    assert!(found.pods.len() <= PODS_MAX && found.problems.len() <= PROBLEMS_MAX + 1, "too many");
+    for found in &found.pods {
+        check_pod(&found.pod);
+    }
+    for problem in &found.problems {
+        check_message(&problem.to_string(), 0);
     }
 }
 

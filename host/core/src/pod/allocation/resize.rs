@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::core::v1::{Container, Node, Pod};
 use thiserror::Error;
 
 use super::{Allocation, RESIZABLE, Share};
@@ -29,6 +29,16 @@ pub struct NodePolicy {
     pub static_memory: bool,
     /// Burstable pods may swap (`memorySwap.swapBehavior: LimitedSwap`).
     pub limited_swap: bool,
+}
+
+impl NodePolicy {
+    /// What a node's object says of it.
+    pub fn of(node: &Node) -> Self {
+        let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
+        let of =
+            |name: &str| allocatable?.get(name).and_then(|quantity| resources::amount(name, quantity).ok());
+        Self { cpu_milli: of(CPU), memory_bytes: of(MEMORY), ..Self::default() }
+    }
 }
 
 /// Why a pod's wish can never come true on this node: reason `Infeasible` of the condition `PodResizePending`.
