@@ -2,6 +2,7 @@
 
 mod admission;
 mod decision_log;
+mod explanation;
 mod files;
 mod last_good;
 mod probes;
@@ -12,12 +13,14 @@ mod shadow;
 mod shadow_queue;
 mod sources;
 mod supervisor;
+mod trial;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+pub use explanation::{Explanation, HandlerAnswer, HandlerReport, HandlerStep};
 pub use sources::SourcesConfig;
 use thiserror::Error;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -30,7 +33,7 @@ use witlet_ports::{Admission, Clock, ComponentFetcher, Containers, EventSink, No
 
 use crate::compile::{CacheError, Compiler, CompilerConfig};
 use crate::engine::{self, EngineError};
-use crate::guest::{GuestServices, Secrets};
+use crate::guest::{GuestServices, LogTap, Secrets};
 use crate::limits::{EpochTicker, TickerError};
 use crate::metrics::Metrics;
 use crate::plugin::async_engine::AsyncHost;
@@ -144,6 +147,8 @@ pub(crate) struct Surroundings {
     pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
     pub(crate) containers: Option<Arc<dyn Containers>>,
     pub(crate) state_folder: Option<PathBuf>,
+    /// Handlers are tried out: none is too late for that other programs have the processors, and this receives what they log.
+    pub(crate) trial_log: Option<LogTap>,
 }
 
 /// What it takes to load and call plugins.
@@ -165,7 +170,7 @@ impl Machinery {
         let compiler = Arc::new(Compiler::new(compiler)?);
         let caller = Caller::new(engine.clone(), ticker, clock);
         let secrets = Arc::new(Secrets::default());
-        let Surroundings { fetcher, containers, state_folder } = surroundings;
+        let Surroundings { fetcher, containers, state_folder, trial_log } = surroundings;
         let async_host = AsyncHost::new(Egress::system());
         let parts = LoaderParts {
             compiler,
@@ -176,6 +181,8 @@ impl Machinery {
                 secrets: secrets.clone(),
                 containers,
                 state_folder,
+                prolongs_calls: trial_log.is_some(),
+                log: trial_log,
                 ..GuestServices::default()
             },
         };
@@ -209,6 +216,8 @@ pub(crate) struct Shared {
     deciding: AtomicUsize,
     shadows: shadow_queue::ShadowQueue,
     events: Arc<dyn EventSink>,
+    /// What handlers log that are tried out; none in a daemon.
+    trial_log: Option<LogTap>,
 }
 
 impl PluginHost {
@@ -218,11 +227,16 @@ impl PluginHost {
     /// # Errors
     /// When nothing can work; when the configuration can't be taken and there is no folder for the last good one.
     pub async fn start(config: PluginHostConfig) -> Result<Arc<Self>, StartError> {
+        Self::start_as(config, None).await
+    }
+
+    async fn start_as(config: PluginHostConfig, trial_log: Option<LogTap>) -> Result<Arc<Self>, StartError> {
         let PluginHostConfig { compiler, clock, events, .. } = config;
         let surroundings = Surroundings {
             fetcher: config.fetcher,
             containers: config.containers,
             state_folder: config.state_folder,
+            trial_log: trial_log.clone(),
         };
         let Machinery { engine: _, caller, loader, secrets } = Machinery::new(compiler, clock, surroundings)?;
         let (shadows, requests) = shadow_queue::queue();
@@ -245,6 +259,7 @@ impl PluginHost {
             deciding: AtomicUsize::new(0),
             shadows,
             events,
+            trial_log,
         });
         let is_configured = config.plugins_file.is_some();
         let sources = supervisor::Sources {

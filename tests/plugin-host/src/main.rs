@@ -5,6 +5,7 @@
 
 mod answers;
 mod builtin_probes;
+mod explaining;
 mod forging;
 mod kit;
 mod loading;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         shipped_probes::CLAIMS,
         loading::CLAIMS,
         answers::CLAIMS,
+        explaining::CLAIMS,
         surviving::CLAIMS,
         swapping::CLAIMS,
         forging::CLAIMS,

@@ -139,6 +139,56 @@ impl Setting {
     }
 }
 
+/// A folder with these entries in the configuration and all guests next to it.
+fn folder(entries: &str, setting: &Setting) -> TempDir {
+    let folder = TempDir::new().expect("a folder for the test");
+    for (name, bytes) in [
+        ("hostile.wasm", witlet_test_guests::HOSTILE),
+        ("loop-at-start.wasm", witlet_test_guests::LOOP_AT_START),
+        ("no-latest-tag.wasm", witlet_test_guests::NO_LATEST_TAG),
+    ] {
+        write(&folder.path().join(name), bytes);
+    }
+    for (name, bytes) in [
+        ("core-module.wasm", witlet_test_guests::core_module()),
+        ("invalid-code.wasm", witlet_test_guests::invalid_code()),
+        ("truncated.wasm", witlet_test_guests::truncated()),
+        ("wrong-world.wasm", witlet_test_guests::wrong_world()),
+        ("unknown-imports.wasm", witlet_test_guests::unknown_imports()),
+        ("giant-memory.wasm", witlet_test_guests::giant_memory()),
+        ("giant-table.wasm", witlet_test_guests::giant_table()),
+        ("many-memories.wasm", witlet_test_guests::many_memories()),
+        ("text.wasm", b"(component)".to_vec()),
+        ("empty.wasm", Vec::new()),
+    ] {
+        write(&folder.path().join(name), bytes);
+    }
+    for (name, bytes) in &setting.files {
+        write(&folder.path().join(name), bytes);
+    }
+    write(&folder.path().join("plugins.yaml"), configuration(entries));
+    folder
+}
+
+fn host_config(folder: &TempDir, setting: Setting, events: &Arc<Events>) -> PluginHostConfig {
+    PluginHostConfig {
+        compiler: setting.compiler,
+        plugins_file: Some(folder.path().join("plugins.yaml")),
+        builtins: setting.builtins,
+        shipped: setting.shipped,
+        fetcher: setting.fetcher,
+        containers: setting.containers,
+        state_folder: None,
+        last_good_folder: setting.last_good_folder,
+        decision_log_folder: Some(folder.path().join("decisions")),
+        in_cluster: setting.in_cluster,
+        node: setting.node,
+        recorder: None,
+        clock: Arc::new(FixedClock),
+        events: events.clone(),
+    }
+}
+
 impl Node {
     /// With these entries in the configuration and all guests next to it; no built-ins.
     pub(crate) async fn with(entries: &str) -> Self {
@@ -160,56 +210,25 @@ impl Node {
 
     /// As soon as the host has started, whatever is still being loaded.
     pub(crate) async fn begin(entries: &str, setting: Setting) -> Result<Self, StartError> {
-        let folder = TempDir::new().expect("a folder for the test");
-        for (name, bytes) in [
-            ("hostile.wasm", witlet_test_guests::HOSTILE),
-            ("loop-at-start.wasm", witlet_test_guests::LOOP_AT_START),
-            ("no-latest-tag.wasm", witlet_test_guests::NO_LATEST_TAG),
-        ] {
-            write(&folder.path().join(name), bytes);
-        }
-        for (name, bytes) in [
-            ("core-module.wasm", witlet_test_guests::core_module()),
-            ("invalid-code.wasm", witlet_test_guests::invalid_code()),
-            ("truncated.wasm", witlet_test_guests::truncated()),
-            ("wrong-world.wasm", witlet_test_guests::wrong_world()),
-            ("unknown-imports.wasm", witlet_test_guests::unknown_imports()),
-            ("giant-memory.wasm", witlet_test_guests::giant_memory()),
-            ("giant-table.wasm", witlet_test_guests::giant_table()),
-            ("many-memories.wasm", witlet_test_guests::many_memories()),
-            ("text.wasm", b"(component)".to_vec()),
-            ("empty.wasm", Vec::new()),
-        ] {
-            write(&folder.path().join(name), bytes);
-        }
-        for (name, bytes) in &setting.files {
-            write(&folder.path().join(name), bytes);
-        }
-        write(&folder.path().join("plugins.yaml"), configuration(entries));
+        let folder = folder(entries, &setting);
         Self::in_folder(folder, setting).await
     }
 
     /// With what lies in this folder: a start after the one that made it.
     pub(crate) async fn in_folder(folder: TempDir, setting: Setting) -> Result<Self, StartError> {
         let events = Arc::new(Events::default());
-        let host = PluginHost::start(PluginHostConfig {
-            compiler: setting.compiler,
-            plugins_file: Some(folder.path().join("plugins.yaml")),
-            builtins: setting.builtins,
-            shipped: setting.shipped,
-            fetcher: setting.fetcher,
-            containers: setting.containers,
-            state_folder: None,
-            last_good_folder: setting.last_good_folder,
-            decision_log_folder: Some(folder.path().join("decisions")),
-            in_cluster: setting.in_cluster,
-            node: setting.node,
-            recorder: None,
-            clock: Arc::new(FixedClock),
-            events: events.clone(),
-        })
-        .await?;
+        let host = PluginHost::start(host_config(&folder, setting, &events)).await?;
         Ok(Self { folder, host, events })
+    }
+
+    /// A host for trying handlers out, with these entries and all guests; every plugin was tried when this returns.
+    pub(crate) async fn trial(entries: &str, setting: Setting) -> Self {
+        let (folder, events) = (folder(entries, &setting), Arc::new(Events::default()));
+        let started = PluginHost::start_trial(host_config(&folder, setting, &events)).await;
+        let node = Self { folder, host: started.expect("the host starts"), events };
+        let ready = tokio::time::timeout(WAIT_TIMEOUT, node.host.ready()).await;
+        assert!(ready.is_ok(), "every plugin was tried: {:#?}", node.host.list());
+        node
     }
 
     /// Asks about a pod.

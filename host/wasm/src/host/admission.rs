@@ -17,6 +17,7 @@ use witlet_ports::Admission;
 
 use super::Shared;
 use super::decision_log::DecisionLine;
+use super::explanation::{Answers, MeasuredCall};
 use super::shadow_queue::DecidedRequest;
 use crate::metrics::{Call, CallOutcome};
 use crate::plugin::{CallError, Called, MatchSubject, Plugin, SyncPlugin};
@@ -53,11 +54,21 @@ impl Drop for Deciding<'_> {
 }
 
 /// A request on its way through the handlers.
-struct Asking {
-    request: AdmissionRequest,
-    facts: Arc<RequestFacts>,
+pub(super) struct Asking {
+    pub(super) request: AdmissionRequest,
+    pub(super) facts: Arc<RequestFacts>,
     /// Whether the node is as new as it can be.
     read_again: bool,
+    /// Keeps what handlers answer, where that is to be explained.
+    pub(super) answers: Option<Answers>,
+}
+
+impl Asking {
+    /// No one was asked yet. `read_again` says that the request's node is the newest.
+    pub(super) fn new(request: AdmissionRequest, read_again: bool) -> Self {
+        let facts = Arc::new(RequestFacts::new(request.clone()));
+        Self { request, facts, read_again, answers: None }
+    }
 }
 
 #[async_trait]
@@ -68,8 +79,7 @@ impl Admission for HostAdmission {
         let subject = MatchSubject::new(&request, shared.in_cluster);
         let deciding = Deciding::begin(&shared.deciding);
         let chain = Chain::new(&request);
-        let facts = Arc::new(RequestFacts::new(request.clone()));
-        let mut asking = Asking { request, facts, read_again: shared.node.is_none() };
+        let mut asking = Asking::new(request, shared.node.is_none());
         let started = Instant::now();
         let (decision, decider) = shared.decide(&plugins, &subject, chain, &mut asking).await;
         drop(deciding);
@@ -92,7 +102,7 @@ impl Admission for HostAdmission {
 
 impl Shared {
     /// Asks one handler after the other. Returns the decision and whose answer it is, if it is one's.
-    async fn decide<'a>(
+    pub(super) async fn decide<'a>(
         &self,
         plugins: &'a [Arc<Plugin>],
         subject: &MatchSubject,
@@ -116,8 +126,8 @@ impl Shared {
     /// The answer of one plugin to the chain. A rejection on a node that has changed since is asked for again, once for
     /// the request: upstream reads its node again before it takes such a failure for final (`lifecycle/predicate.go`).
     async fn answer(&self, plugin: &Plugin, policy: FailurePolicy, asking: &mut Asking) -> HandlerResponse {
-        let mut result = self.verdict(plugin, &asking.facts, Purpose::Decide).await;
-        if let Ok(Verdict::Reject { .. }) = &result
+        let mut called = self.verdict(plugin, &asking.facts, Purpose::Decide).await;
+        if let Ok(Verdict::Reject { .. }) = &called.result
             && !asking.read_again
         {
             asking.read_again = true;
@@ -130,19 +140,14 @@ impl Shared {
                 );
                 asking.request.node = newer;
                 asking.facts = Arc::new(RequestFacts::new(asking.request.clone()));
-                result = self.verdict(plugin, &asking.facts, Purpose::Decide).await;
+                called = self.verdict(plugin, &asking.facts, Purpose::Decide).await;
             }
         }
-        match result {
-            Ok(verdict) => HandlerResponse::Verdict(attributed(verdict, plugin.attribution())),
-            Err(error) => {
-                // At a node's start its pods are asked for before its plugins are there: none is to end for that, or to
-                // pass unseen, while the load takes no longer than its entry allows.
-                let waits = matches!(error, CallError::Loading) && plugin.holds_pods(Instant::now());
-                let policy = if waits { FailurePolicy::Defer } else { policy };
-                HandlerResponse::Failure { kind: error.kind(), message: error.sentence(), policy }
-            }
+        let (response, measured) = called.response(plugin, policy);
+        if let Some(answers) = &mut asking.answers {
+            answers.keep(&plugin.spec.name, &response, measured);
         }
+        response
     }
 
     /// The node, if it isn't as the request has it.
@@ -160,7 +165,7 @@ impl Shared {
         plugin: &Plugin,
         facts: &Arc<RequestFacts>,
         purpose: Purpose,
-    ) -> Result<Verdict, CallError> {
+    ) -> MeasuredVerdict {
         let (name, pod) = (&*plugin.spec.name, facts.pod());
         let span = tracing::debug_span!(
             "plugin_call",
@@ -189,7 +194,11 @@ impl Shared {
                 Err(error) => CallOutcome::from(error.kind()),
             };
             let call = Call { outcome, took, memory_bytes_peak, cpu };
-            let change = plugin.record(Role::Admission, call, result.as_ref().err(), now);
+            // What is tried out is asked about each pod as if there were no other.
+            let change = match &self.trial_log {
+                None => plugin.record(Role::Admission, call, result.as_ref().err(), now),
+                Some(_) => None,
+            };
             match &result {
                 Ok(verdict) => tracing::debug!(plugin = name, ?took, ?verdict, "Called plugin"),
                 // Its state shows it: what isn't asked for its verdict to count would fill the log.
@@ -210,15 +219,15 @@ impl Shared {
             if let Some(change) = change {
                 self.report_change(name, change, result.as_ref().err());
             }
-            if let Some(fault) = fault {
-                self.report_sanitized(plugin, pod, &fault);
+            if let Some(fault) = &fault {
+                self.report_sanitized(plugin, pod, fault);
             }
             if let Some(recorder) = &plugin.recorder
                 && outcome.was_called()
             {
                 recorder.admission(facts, &result, took);
             }
-            result
+            MeasuredVerdict { result, measured: MeasuredCall { fault, took, memory_bytes_peak, cpu } }
         }
         .instrument(span)
         .await
@@ -254,6 +263,29 @@ impl Shared {
             Purpose::Decide => self.caller.admit(guests, facts).await,
             Purpose::Compare => self.caller.admit_shadow(guests, facts).await,
         }
+    }
+}
+
+/// What a handler says, and what that took.
+pub(super) struct MeasuredVerdict {
+    pub(super) result: Result<Verdict, CallError>,
+    measured: MeasuredCall,
+}
+
+impl MeasuredVerdict {
+    /// The answer to the chain, under the plugin's failure policy.
+    pub(super) fn response(self, plugin: &Plugin, policy: FailurePolicy) -> (HandlerResponse, MeasuredCall) {
+        let response = match self.result {
+            Ok(verdict) => HandlerResponse::Verdict(attributed(verdict, plugin.attribution())),
+            Err(error) => {
+                // At a node's start its pods are asked for before its plugins are there: none is to end for that, or to
+                // pass unseen, while the load takes no longer than its entry allows.
+                let waits = matches!(error, CallError::Loading) && plugin.holds_pods(Instant::now());
+                let policy = if waits { FailurePolicy::Defer } else { policy };
+                HandlerResponse::Failure { kind: error.kind(), message: error.sentence(), policy }
+            }
+        };
+        (response, self.measured)
     }
 }
 

@@ -44,7 +44,7 @@ impl Shared {
             plugin.shadow().skipped();
             return;
         }
-        let Ok(verdict) = self.verdict(plugin, facts, Purpose::Compare).await else {
+        let Ok(verdict) = self.verdict(plugin, facts, Purpose::Compare).await.result else {
             plugin.shadow().failed();
             return;
         };

@@ -107,24 +107,117 @@ impl PodMatch {
 
     /// Whether the handler is asked about this pod.
     pub(crate) fn matches(&self, subject: &MatchSubject) -> bool {
+        self.mismatch(subject).is_none()
+    }
+
+    /// Why the handler isn't asked about this pod; none if it is.
+    pub(crate) fn mismatch(&self, subject: &MatchSubject) -> Option<Mismatch> {
+        if !self.system_pods
+            && let Some(because) = subject.is_system_because()
+        {
+            return Some(Mismatch::SystemPod { because });
+        }
+        if let Some(field) = self.criteria.unmet(subject, ImageQuantifier::Any) {
+            return Some(Mismatch::Field { field });
+        }
         // A pod isn't left out because one image among others is of a pattern.
-        let excludes = |criteria: &Criteria| criteria.are_met(subject, ImageQuantifier::All);
-        (self.system_pods || !subject.is_system())
-            && self.criteria.are_met(subject, ImageQuantifier::Any)
-            && !self.exclude.iter().any(excludes)
+        let excludes = |criteria: &Criteria| criteria.unmet(subject, ImageQuantifier::All).is_none();
+        self.exclude.iter().position(excludes).map(|index| Mismatch::Excluded { index })
+    }
+}
+
+/// Why a handler isn't asked about a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mismatch {
+    /// It is a system pod, and the entry doesn't opt in.
+    SystemPod {
+        /// What makes it one.
+        because: &'static str,
+    },
+    /// It doesn't meet this field.
+    Field {
+        /// Which one.
+        field: MatchField,
+    },
+    /// It meets this item of `exclude`.
+    Excluded {
+        /// From 0.
+        index: usize,
+    },
+}
+
+impl Mismatch {
+    /// The rule's path in the entry.
+    pub(crate) fn rule(&self) -> String {
+        match self {
+            Self::SystemPod { .. } => "match.systemPods".to_owned(),
+            Self::Field { field } => format!("match.{}", field.as_str()),
+            Self::Excluded { index } => format!("match.exclude[{index}]"),
+        }
+    }
+
+    /// In a sentence about the pod.
+    pub(crate) fn sentence(&self, subject: &MatchSubject) -> String {
+        match self {
+            Self::SystemPod { because } => format!("it is a system pod: {because}"),
+            Self::Field { field } => format!("the pod has {}", subject.shown(*field)),
+            Self::Excluded { .. } => "the pod meets all of its fields".to_owned(),
+        }
     }
 }
 
 impl Criteria {
-    fn are_met(&self, subject: &MatchSubject, quantifier: ImageQuantifier) -> bool {
+    /// The first field that the pod doesn't meet; none if it meets all.
+    fn unmet(&self, subject: &MatchSubject, quantifier: ImageQuantifier) -> Option<MatchField> {
         let fits = |globs: &Option<Globs>, text: &str| globs.as_ref().is_none_or(|globs| globs.matches(text));
-        fits(&self.namespaces, subject.namespace())
-            && fits(&self.priority_classes, subject.priority_class())
-            && fits(&self.sources, subject.source.as_str())
-            && self.operations.as_ref().is_none_or(|operations| operations.contains(&subject.operation))
-            && self.labels.as_ref().is_none_or(|selector| selector.selects(&subject.pod))
-            && self.service_accounts.as_ref().is_none_or(|globs| globs.matches(&subject.service_account()))
-            && self.images.as_ref().is_none_or(|globs| subject.has_images(globs, quantifier))
+        if !fits(&self.namespaces, subject.namespace()) {
+            return Some(MatchField::Namespaces);
+        }
+        if !fits(&self.priority_classes, subject.priority_class()) {
+            return Some(MatchField::PriorityClasses);
+        }
+        if !fits(&self.sources, subject.source.as_str()) {
+            return Some(MatchField::Sources);
+        }
+        if !self.operations.as_ref().is_none_or(|operations| operations.contains(&subject.operation)) {
+            return Some(MatchField::Operations);
+        }
+        if !self.labels.as_ref().is_none_or(|selector| selector.selects(&subject.pod)) {
+            return Some(MatchField::Labels);
+        }
+        let accounts = self.service_accounts.as_ref();
+        if !accounts.is_none_or(|globs| globs.matches(&subject.service_account())) {
+            return Some(MatchField::ServiceAccounts);
+        }
+        let images = self.images.as_ref();
+        (!images.is_none_or(|globs| subject.has_images(globs, quantifier))).then_some(MatchField::Images)
+    }
+}
+
+/// A field that says what a pod is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MatchField {
+    Namespaces,
+    PriorityClasses,
+    Sources,
+    Operations,
+    Labels,
+    ServiceAccounts,
+    Images,
+}
+
+impl MatchField {
+    /// Its name in an entry.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::PriorityClasses => "priorityClasses",
+            Self::Sources => "sources",
+            Self::Operations => "operations",
+            Self::Labels => "labels",
+            Self::ServiceAccounts => "serviceAccounts",
+            Self::Images => "images",
+        }
     }
 }
 
@@ -176,15 +269,48 @@ impl MatchSubject {
         self.pod.metadata.namespace.as_deref().unwrap_or_default()
     }
 
-    /// Whether a handler is asked about the pod only if it opts in. What a plugin's source brings never is one, whatever it says
-    /// of itself. Without an API server all pods are static, and being so sets none apart.
-    fn is_system(&self) -> bool {
+    /// What makes the pod one that a handler is asked about only if it opts in; none if it isn't. What a plugin's source brings
+    /// never is one, whatever it says of itself. Without an API server all pods are static, and being so sets none apart.
+    fn is_system_because(&self) -> Option<&'static str> {
+        if !is_own(&self.source) {
+            return None;
+        }
         let priority = self.spec().and_then(|spec| spec.priority);
-        let is_needed = self.namespace() == SYSTEM_NAMESPACE
-            || SYSTEM_PRIORITY_CLASSES.contains(&self.priority_class())
-            || priority.is_some_and(|priority| priority >= CRITICAL_PRIORITY_MIN)
-            || (self.in_cluster && self.source.as_str() != API_SOURCE);
-        is_needed && is_own(&self.source)
+        if self.namespace() == SYSTEM_NAMESPACE {
+            Some("it is in kube-system")
+        } else if SYSTEM_PRIORITY_CLASSES.contains(&self.priority_class()) {
+            Some("it has a priority class of the system")
+        } else if priority.is_some_and(|priority| priority >= CRITICAL_PRIORITY_MIN) {
+            Some("it has a priority of the system")
+        } else if self.in_cluster && self.source.as_str() != API_SOURCE {
+            Some("it is a static pod on a node with an API server")
+        } else {
+            None
+        }
+    }
+
+    /// What the pod has where an entry's field says what it must have.
+    fn shown(&self, field: MatchField) -> String {
+        let listed = |name: &str, items: Vec<String>| match items.as_slice() {
+            [] => format!("no {name}"),
+            items => format!("the {name} {}", items.join(", ")),
+        };
+        match field {
+            MatchField::Namespaces => format!("the namespace {}", self.namespace()),
+            MatchField::PriorityClasses if self.priority_class().is_empty() => "no priority class".to_owned(),
+            MatchField::PriorityClasses => format!("the priority class {}", self.priority_class()),
+            MatchField::Sources => format!("the source {}", self.source),
+            MatchField::Operations => match self.operation {
+                Operation::Add => "the operation add".to_owned(),
+                Operation::Resize => "the operation resize".to_owned(),
+            },
+            MatchField::Labels => {
+                let labels = self.pod.metadata.labels.iter().flatten();
+                listed("labels", labels.map(|(key, value)| format!("{key}={value}")).collect())
+            }
+            MatchField::ServiceAccounts => format!("the service account {}", self.service_account()),
+            MatchField::Images => listed("images", self.spec().map(image_names).unwrap_or_default()),
+        }
     }
 
     fn spec(&self) -> Option<&PodSpec> {

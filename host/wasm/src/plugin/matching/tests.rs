@@ -173,6 +173,70 @@ fn an_exclusion_leaves_out_what_meets_all_of_one_item() {
 }
 
 #[test]
+fn why_a_handler_is_not_asked_names_the_rule_and_what_the_pod_has() {
+    let metadata = json!({"namespace": "team-a", "labels": {"app": "web", "tier": "front"}});
+    let spec = json!({"containers": [{"name": "c", "image": "nginx"}]});
+    let web = subject("api", Operation::Add, &metadata, &spec);
+    let bare = subject("api", Operation::Add, &json!({"namespace": "default"}), &json!({}));
+    let of = |criteria: Criteria| PodMatch { criteria, ..PodMatch::default() };
+    let selector = LabelSelector {
+        match_labels: [("app".to_owned(), "db".to_owned())].into(),
+        match_expressions: Vec::new(),
+    };
+    let labels = || with(|it| it.labels = Some(selector.clone()));
+    let excluding = PodMatch {
+        exclude: vec![
+            with(|it| it.namespaces = globs(&["ci"])),
+            with(|it| it.namespaces = globs(&["team-*"])),
+        ],
+        ..PodMatch::default()
+    };
+    let cases = [
+        (
+            of(with(|it| it.namespaces = globs(&["ci"]))),
+            &web,
+            "match.namespaces: the pod has the namespace team-a",
+        ),
+        (of(labels()), &web, "match.labels: the pod has the labels app=web, tier=front"),
+        (of(labels()), &bare, "match.labels: the pod has no labels"),
+        (
+            of(with(|it| it.operations = Some(vec![Operation::Resize]))),
+            &web,
+            "match.operations: the pod has the operation add",
+        ),
+        (
+            of(with(|it| it.priority_classes = globs(&["high"]))),
+            &web,
+            "match.priorityClasses: the pod has no priority class",
+        ),
+        (of(with(|it| it.sources = globs(&["file"]))), &web, "match.sources: the pod has the source api"),
+        (
+            of(with(|it| it.service_accounts = globs(&["*/ci"]))),
+            &web,
+            "match.serviceAccounts: the pod has the service account team-a/default",
+        ),
+        (
+            of(with(|it| it.images = globs(&["quay.io/*"]))),
+            &web,
+            "match.images: the pod has the images docker.io/library/nginx:latest",
+        ),
+        (excluding, &web, "match.exclude[1]: the pod meets all of its fields"),
+    ];
+    for (matches, subject, expected) in cases {
+        let mismatch = matches.mismatch(subject).expect("it isn't asked");
+        assert_eq!(format!("{}: {}", mismatch.rule(), mismatch.sentence(subject)), expected);
+    }
+    let system = subject("file", Operation::Add, &json!({"namespace": "default"}), &json!({}));
+    let mismatch = PodMatch::default().mismatch(&system).expect("it is a system pod");
+    assert_eq!(mismatch.rule(), "match.systemPods");
+    assert_eq!(
+        mismatch.sentence(&system),
+        "it is a system pod: it is a static pod on a node with an API server"
+    );
+    assert_eq!(PodMatch::all().mismatch(&system), None);
+}
+
+#[test]
 fn label_requirements_are_those_of_kubernetes() {
     let cases: [(LabelOperator, &[&str], bool, bool, bool); 4] = [
         (LabelOperator::In, &["web", "db"], true, false, false),
