@@ -12,6 +12,7 @@ mod request;
 
 pub use find::{find, next_to};
 pub use model::{API_VERSION, CASES_MAX, CaseFile, CasesError, FILE_BYTES_MAX, KIND};
+pub use request::{NodeFieldError, node};
 
 #[cfg(test)]
 mod tests;

@@ -26,8 +26,9 @@ use witlet_ports::{
 pub use folder::{FileState, Folder, Listing, Outcome, Report, ReportReason};
 pub use inherited::INHERITED_UIDS;
 use inherited::Inherited;
+pub use scan::Stamp as FileStamp;
 use scan::{Look, SETTLE, Scanner};
-use watcher::FolderWatcher;
+pub use watcher::FolderWatcher;
 
 use crate::SystemClock;
 

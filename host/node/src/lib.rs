@@ -38,7 +38,9 @@ pub use credentials::{
     ClusterSecrets, DOCKER_CONFIG_BYTES_MAX, NodeCredentials, PullSecretError, PullSecrets,
 };
 pub use disk_usage::DiskUsage;
-pub use file_source::{FileSource, INHERITED_UIDS, Outcome, Report, ReportReason, check_path};
+pub use file_source::{
+    FileSource, FileStamp, FolderWatcher, INHERITED_UIDS, Outcome, Report, ReportReason, check_path,
+};
 pub use file_systems::NodeFileSystems;
 pub use host_files::NodeHostFiles;
 pub use http_source::{HttpSource, ManifestUrl, ManifestUrlError, REMEMBERED_MANIFEST};

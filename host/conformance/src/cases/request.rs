@@ -10,12 +10,13 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use thiserror::Error;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeRequest};
 
-use super::expect::Problem;
+use super::expect::{Problem, WHOLE, read};
 use crate::plugin_request::{
     NODE_NAME, PluginRequest, SOURCE, admission_request, node_default, now_default, probe_request,
 };
@@ -134,6 +135,52 @@ impl NodeDocument {
             devices,
         })
     }
+}
+
+/// A node as a case has it, or a Node of Kubernetes by itself. What isn't said is as of the node that has everything; what a Node
+/// says of its machine becomes facts. None is that node itself.
+///
+/// # Errors
+/// When a field is unknown or of another type.
+pub fn node(value: Option<Value>) -> Result<NodeFacts, NodeFieldError> {
+    let Some(value) = value else { return Ok(NodeFacts::clone(&node_default())) };
+    let field_error = |Problem { field, problem }: Problem| {
+        let field = if field == WHOLE { "node".to_owned() } else { field };
+        NodeFieldError { field, problem }
+    };
+    if value.get("kind").is_none() {
+        return read(value).and_then(NodeDocument::facts).map_err(field_error);
+    }
+    if value["kind"] != "Node" {
+        let problem =
+            format!("expected a Node, or name, node, addresses, facts and devices, found {}", value["kind"]);
+        return Err(NodeFieldError { field: "kind".to_owned(), problem });
+    }
+    let of_object = NodeFacts::of(object(value, "node").map_err(field_error)?);
+    let default = node_default();
+    let mut facts = default.facts.clone();
+    facts.extend(of_object.facts);
+    Ok(NodeFacts {
+        name: if of_object.name.is_empty() { NODE_NAME.to_owned() } else { of_object.name },
+        addresses: if of_object.addresses.is_empty() {
+            default.addresses.clone()
+        } else {
+            of_object.addresses
+        },
+        facts,
+        devices: default.devices.clone(),
+        node: of_object.node,
+    })
+}
+
+/// What is wrong with a node.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{field}: {problem}")]
+pub struct NodeFieldError {
+    /// Its path.
+    pub field: String,
+    /// What is wrong, and what is expected.
+    pub problem: String,
 }
 
 impl TargetDocument {

@@ -332,3 +332,32 @@ fn what_is_missing_as_a_whole_is_reported_without_a_path_of_dots() {
         assert_eq!(error.to_string(), reported);
     }
 }
+
+#[test]
+fn a_node_alone_is_a_kubernetes_node_or_what_a_case_says_of_one() {
+    let of = |value| node(Some(value));
+    let default = node(None).expect("the node that has everything");
+    let named = of(json!({"name": "edge", "facts": {"os": "linux"}})).expect("a node");
+    assert_eq!((named.name.as_str(), named.facts.len(), &named.node), ("edge", 1, &default.node));
+    let object = of(json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker"},
+        "status": {
+            "addresses": [{"type": "Hostname", "address": "worker"}, {"type": "InternalIP", "address": "10.0.0.7"}],
+            "allocatable": {"cpu": "2"},
+        },
+    }))
+    .expect("a node");
+    assert_eq!(
+        (object.name.as_str(), object.addresses),
+        ("worker", vec!["10.0.0.7".parse().expect("an address")])
+    );
+    assert_eq!(object.facts, default.facts, "what it doesn't say of its machine is as of the other one");
+    let words = |value| of(value).expect_err("no node").to_string();
+    assert!(words(json!({"kind": "Pod"})).starts_with("kind: expected a Node"));
+    assert!(
+        words(json!({"kind": "Node", "spec": {"taint": []}, "metadata": {"nam": "x"}}))
+            .contains("metadata.nam")
+    );
+    assert!(words(json!({"adresses": []})).contains("adresses"));
+    assert!(words(json!(7)).starts_with("node: "));
+}

@@ -23,7 +23,7 @@ pub(super) const SETTLE: Duration = Duration::from_millis(200);
 
 /// What the file system says of a file. Any write changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+pub struct Stamp {
     device: u64,
     inode: u64,
     bytes: u64,
@@ -32,7 +32,8 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+    /// Of a file's metadata.
+    pub fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),

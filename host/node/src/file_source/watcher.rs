@@ -15,7 +15,7 @@ const NOTES_MAX: usize = 1;
 /// Notes that something happened in a folder (for a file: in the folder that it is in). A folder that doesn't exist is
 /// waited for in its parent. Without inotify (its limits are the machine's), there are no notes, and the full list has to
 /// do.
-pub(super) struct FolderWatcher {
+pub struct FolderWatcher {
     path: PathBuf,
     watcher: Option<RecommendedWatcher>,
     notes: mpsc::Receiver<()>,
@@ -32,7 +32,8 @@ struct Watched {
 }
 
 impl FolderWatcher {
-    pub(super) fn new(path: PathBuf) -> Self {
+    /// Of what is at the path, or will be. Nothing is watched before [`Self::follow`].
+    pub fn new(path: PathBuf) -> Self {
         let (sender, notes) = mpsc::channel(NOTES_MAX);
         let handler = move |event: notify::Result<notify::Event>| {
             if event.as_ref().map_or(true, |event| matters(&event.kind)) {
@@ -42,21 +43,21 @@ impl FolderWatcher {
         };
         let watcher = notify::recommended_watcher(handler)
             .inspect_err(|error| {
-                tracing::warn!(%error, "Unable to create inotify; changes of manifests are noticed by listing only");
+                tracing::warn!(%error, "Unable to create inotify; changes of files are noticed by listing only");
             })
             .ok();
         Self { path, watcher, notes, watched: None }
     }
 
     /// Returns when something happened since it last returned; never without inotify. Cancel-safe.
-    pub(super) async fn changed(&mut self) {
+    pub async fn changed(&mut self) {
         if self.notes.recv().await.is_none() {
             std::future::pending().await
         }
     }
 
     /// Watches what is at the path now, if it isn't what was there before.
-    pub(super) fn follow(&mut self) {
+    pub fn follow(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
         let target = target(&self.path);
         if target == self.watched {
