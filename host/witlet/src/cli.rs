@@ -2,6 +2,7 @@
 
 mod cluster;
 mod common;
+mod eval;
 pub(crate) mod given;
 mod plugin;
 mod webhook_target;
@@ -14,6 +15,7 @@ pub(crate) use cluster::ClusterArgs;
 pub(crate) use common::{
     API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, LogArgs, LogFormat, OutputFormat,
 };
+pub(crate) use eval::{AuditArgs, EvalArgs, HandlerArgs};
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
     BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PullArgs, PushArgs, RegistryArgs, ReplayArgs,
@@ -28,7 +30,8 @@ const EXIT_CODES: &str = "Exit codes:
   1  failed; the reason is on standard error
   2  invalid command line
   3  no agent answers on the socket
-  4  `check` or `plugin test` found errors, or `plugin replay` got a different result";
+  4  `check` or `plugin test` found errors, `plugin replay` got a different result, or `plugin eval` got invalid input
+  5  `plugin eval` or `plugin audit` has a pod that is not admitted";
 
 /// A Kubernetes node agent whose admission handlers, probe types and pod sources are WebAssembly components.
 #[derive(Debug, Parser)]

@@ -24,6 +24,7 @@ use witlet_node::SystemClock;
 use crate::cli::{Cli, Command, LogArgs, Plugin, RunArgs};
 use crate::logging::options::{LogOptions, VmoduleError};
 use crate::logging::{Log, RunningFilter};
+use crate::plugin::eval::report::EvalResult;
 
 /// Exit codes beyond 0 (done) and 1 (failed). `cli::EXIT_CODES` says the same to people.
 mod exit {
@@ -31,8 +32,10 @@ mod exit {
     pub(super) const USAGE: u8 = 2;
     /// No daemon answers.
     pub(super) const NO_DAEMON: u8 = 3;
-    /// `check` found something, or `plugin replay` got another answer.
+    /// `check` found something, `plugin replay` got another answer, or `plugin eval` got invalid input.
     pub(super) const FINDINGS: u8 = 4;
+    /// `plugin eval` or `plugin audit` has a pod that isn't admitted.
+    pub(super) const NOT_ADMITTED: u8 = 5;
 }
 
 /// Runs the program with the process's arguments.
@@ -132,6 +135,15 @@ async fn dispatch(command: Command) -> ExitCode {
             Ok(_) => done(plugin::serve::run(&args).await),
             Err(error) => fail(&error, exit::USAGE),
         },
+        Command::Plugin(Plugin::Eval(args)) => match plugin::eval::run(&args).await {
+            Ok(result) => judged(result),
+            Err(cause) => fail(&cause, 1),
+        },
+        Command::Plugin(Plugin::Audit(args)) => match plugin::audit::run(&args).await {
+            Ok(result) => judged(result),
+            Err(plugin::audit::Error::Client(cause)) => fail(&cause, exit::NO_DAEMON),
+            Err(cause) => fail(&cause, 1),
+        },
         Command::Plugin(Plugin::Replay(args)) => match plugin::replay::run(&args).await {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::from(exit::FINDINGS),
@@ -144,6 +156,14 @@ async fn dispatch(command: Command) -> ExitCode {
         },
         // Handled before the runtime starts.
         Command::Kubelet { .. } | Command::CompileComponent { .. } => ExitCode::FAILURE,
+    }
+}
+
+fn judged(result: EvalResult) -> ExitCode {
+    match result {
+        EvalResult::Admitted => ExitCode::SUCCESS,
+        EvalResult::NotAdmitted => ExitCode::from(exit::NOT_ADMITTED),
+        EvalResult::Invalid => ExitCode::from(exit::FINDINGS),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The only place that writes to standard output.
+//! The only place that writes to standard output, and remarks to standard error.
 
 use std::io::{ErrorKind, Write};
 
@@ -45,4 +45,10 @@ pub(crate) fn structured<T: Serialize>(value: &T, format: OutputFormat) -> Resul
             Ok(text)
         }
     }
+}
+
+/// Writes a line for people to standard error, where it isn't taken for the answer.
+pub(crate) fn remark(line: &str) {
+    // With standard error gone, there is no one to read it.
+    let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }

@@ -1,7 +1,10 @@
-//! `witlet plugin`: what plugins do on this node, what is in a component, recorded calls once more, and handlers as a webhook.
+//! `witlet plugin`: what plugins do on this node, what is in a component, recorded calls once more, handlers tried on manifests and
+//! on the pods of a daemon, and handlers as a webhook.
 
+pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod component;
+pub(crate) mod eval;
 pub(crate) mod features;
 pub(crate) mod list;
 pub(crate) mod new;

@@ -9,6 +9,7 @@ use witlet_conformance::Layer;
 use witlet_templates::{Language, Name, Role};
 
 use super::common::{API_SOCKET, ComponentCacheArgs, LogArgs, OutputFormat};
+use super::eval::{AUDIT_HELP, AuditArgs, EVAL_HELP, EvalArgs};
 use super::webhook_target::WebhookTarget;
 
 /// What the columns of `witlet plugin list` mean.
@@ -374,6 +375,12 @@ Examples:
   witlet plugin test my-plugin.wasm --sign ci.pem"
     )]
     Test(Box<TestArgs>),
+    /// Ask admission handlers about manifests without a daemon, and print what each says and what becomes of the pod
+    #[command(after_help = EVAL_HELP)]
+    Eval(Box<EvalArgs>),
+    /// Ask admission handlers about the pods of a daemon, and print which of them would not be admitted
+    #[command(after_help = AUDIT_HELP)]
+    Audit(Box<AuditArgs>),
     /// Repeat a recorded call, and compare the results
     #[command(
         after_help = "Entries of the PluginConfiguration with `record: {max: N}` keep their last N calls below

@@ -13,13 +13,6 @@ pub(crate) fn render(header: &[&str], rows: &[Vec<String>]) -> String {
             cells.chain([title.len()]).max().unwrap_or_default()
         })
         .collect();
-    // What containers and registries say must not reach the terminal as commands.
-    let plain = |char: char| match char {
-        '\n' | '\r' | '\t' => ' ',
-        char if char.is_control() => char::REPLACEMENT_CHARACTER,
-        char => char,
-    };
-    let one_line = |cell: &str| cell.chars().map(plain).collect::<String>();
     let header: Vec<String> = header.iter().map(|title| (*title).to_owned()).collect();
     let mut text = String::new();
     for row in std::iter::once(&header).chain(rows) {
@@ -31,6 +24,16 @@ pub(crate) fn render(header: &[&str], rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What containers, registries and plugins say must not reach the terminal as commands.
+pub(crate) fn one_line(text: &str) -> String {
+    let plain = |char: char| match char {
+        '\n' | '\r' | '\t' => ' ',
+        char if char.is_control() => char::REPLACEMENT_CHARACTER,
+        char => char,
+    };
+    text.chars().map(plain).collect()
 }
 
 /// An amount of bytes that people read: one digit after the point.

@@ -3,6 +3,7 @@
 mod authors;
 mod book;
 mod daemon;
+mod eval;
 mod kubelet;
 mod plugins;
 mod registries;

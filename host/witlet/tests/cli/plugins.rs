@@ -59,7 +59,7 @@ fn features_are_listed_and_a_check_names_what_is_skipped() {
 }
 
 /// A question about a pod's operating system, as the shipped handler was asked.
-fn recorded(answer: &Value) -> Value {
+pub(crate) fn recorded(answer: &Value) -> Value {
     let [os] = witlet_plugins::ADMISSION
         .iter()
         .filter(|shipped| shipped.name == "node-os")

@@ -23,7 +23,7 @@ const ENTRIES: &str = "\
 - {name: traps-defer, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Defer, match: {namespaces: [traps-defer]}}}
 ";
 
-fn plugins(folder: &Path, entries: &str) -> String {
+pub(crate) fn plugins(folder: &Path, entries: &str) -> String {
     std::fs::write(folder.join("hostile.wasm"), witlet_test_guests::HOSTILE).expect("a temporary folder");
     std::fs::write(folder.join("no-latest-tag.wasm"), witlet_test_guests::NO_LATEST_TAG)
         .expect("a temporary folder");

@@ -1,0 +1,62 @@
+//! The files of the command line, read within bounds.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use witlet_core::sources::manifest::MANIFEST_BYTES_MAX;
+
+/// What stands for standard input.
+pub(super) const STANDARD_INPUT: &str = "-";
+/// Of a file so much is read: one byte more than any may have, so that a reader of manifests sees that there is more.
+const READ_BYTES_MAX: u64 = MANIFEST_BYTES_MAX as u64 + 1;
+
+/// A file can't be read.
+#[derive(Debug, Error)]
+#[error("read {}", path.display())]
+pub(crate) struct ReadError {
+    path: PathBuf,
+    #[source]
+    cause: std::io::Error,
+}
+
+/// Reads files. What can be read only once, such as standard input, is kept.
+#[derive(Debug, Default)]
+pub(in crate::plugin) struct Files {
+    kept: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Files {
+    /// The bytes of a file, at most [`READ_BYTES_MAX`].
+    pub(super) fn read(&mut self, path: &Path) -> Result<Vec<u8>, ReadError> {
+        if let Some(bytes) = self.kept.get(path) {
+            return Ok(bytes.clone());
+        }
+        let (bytes, is_regular) = if path == Path::new(STANDARD_INPUT) {
+            bounded(std::io::stdin().lock()).map(|bytes| (bytes, false))
+        } else {
+            File::open(path).and_then(|file| {
+                let is_regular = file.metadata()?.is_file();
+                bounded(file).map(|bytes| (bytes, is_regular))
+            })
+        }
+        .map_err(|cause| ReadError { path: path.to_owned(), cause })?;
+        if !is_regular {
+            self.kept.insert(path.to_owned(), bytes.clone());
+        }
+        Ok(bytes)
+    }
+}
+
+fn bounded(from: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(READ_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// As people see a path.
+pub(super) fn shown(path: &Path) -> String {
+    if path == Path::new(STANDARD_INPUT) { "standard input".to_owned() } else { path.display().to_string() }
+}
