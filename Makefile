@@ -54,7 +54,7 @@ bench: setup languages ## Run the benchmarks; one JSON object a line. Rewrites t
 bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them (DENSITY_API=1: the same in an API server); the last line is JSON
 	$(CARGO) bench --locked -q -p witlet --bench density
 
-languages: ## Install the toolchains of plugins in C, Python and JavaScript, outside the clone, as the templates pin them
+languages: ## Install the toolchains of plugins in C, Python, JavaScript and Go, outside the clone, as the templates pin them
 	@tests/languages/setup.sh
 
 lint: setup ## Formatting, clippy without warnings, and the dependency rules (installs cargo-deny)

@@ -57,8 +57,9 @@ impl HostMonotonicClock for StoppedClock {
         1
     }
 
+    /// Never 0, even in 1970: Go's runtime takes that for a clock that is broken, and doesn't start.
     fn now(&self) -> u64 {
-        u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
+        u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX).max(1)
     }
 }
 

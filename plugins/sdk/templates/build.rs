@@ -1,4 +1,5 @@
-//! Embeds the files of the templates, the contracts, and the Rust SDK in the form that it has outside this workspace.
+//! Embeds the files of the templates, the contracts, the Go SDK, and the Rust SDK in the form that it has outside this
+//! workspace.
 
 #![allow(
     clippy::expect_used,
@@ -33,6 +34,8 @@ fn main() {
     );
     list(&mut text, "WIT", "The contracts, by their paths below `wit`.", &contracts(&repository));
     list(&mut text, "SDK", "The Rust SDK for a project outside this workspace.", &sdk(&repository));
+    let go = folder::read(&repository.join("plugins/sdk/go"));
+    list(&mut text, "SDK_GO", "The Go SDK, by the paths below its folder.", &go);
     fs::write(Path::new(&variable("OUT_DIR")).join("embedded.rs"), text).expect("cargo's folder is writable");
 }
 

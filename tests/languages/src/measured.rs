@@ -41,6 +41,7 @@ pub const fn title(language: Language) -> &'static str {
         Language::C => "C",
         Language::Python => "Python",
         Language::JavaScript => "JavaScript",
+        Language::Go => "Go",
     }
 }
 

@@ -79,7 +79,9 @@ impl Toolchain {
         let below = |path: &str| self.tools.join(self.language.as_str()).join(path).display().to_string();
         let (name, value) = match self.language {
             Language::Rust => ("CARGO_TARGET_DIR", self.output.join("cargo").display().to_string()),
-            Language::C => ("TOOLS", self.tools.join("c").display().to_string()),
+            Language::C | Language::Go => {
+                ("TOOLS", self.tools.join(self.language.as_str()).display().to_string())
+            }
             Language::Python => ("VENV", below("venv")),
             Language::JavaScript => ("NODE_MODULES", below("node_modules")),
         };

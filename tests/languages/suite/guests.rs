@@ -15,6 +15,7 @@ const FOLDERS: &[&str] = &[
     "examples/plugins/c",
     "examples/plugins/python",
     "examples/plugins/javascript",
+    "examples/plugins/go",
     "plugins",
 ];
 /// What a program begins with.

@@ -23,3 +23,12 @@ fn random_bytes_differ_by_seed_and_purpose_only() {
     assert_ne!(bytes, random_bytes("uid-1", "insecure"));
     assert_ne!(bytes[..32], bytes[32..64], "blocks differ");
 }
+
+#[test]
+fn a_clock_that_stands_still_never_shows_zero() {
+    for (moment, shown) in
+        [(Duration::ZERO, 1), (Duration::from_nanos(1), 1), (Duration::from_secs(1), 1_000_000_000)]
+    {
+        assert_eq!(HostMonotonicClock::now(&StoppedClock(moment)), shown, "{moment:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Projects that authors of plugins begin with: one for each language and role, ready to build.
 //!
 //! The files are part of the program: what `files/<language>` has in `common` and in the role's own folder, the contracts of
-//! `wit`, and for Rust the SDK. [`render`] makes a project of them without touching anything.
+//! `wit`, and for Rust and Go the SDK. [`render`] makes a project of them without touching anything.
 #![forbid(unsafe_code)]
 
 mod name;
@@ -29,11 +29,13 @@ pub enum Language {
     Python,
     /// JavaScript, with `jco`.
     JavaScript,
+    /// Go, with the project's own SDK.
+    Go,
 }
 
 impl Language {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 4] = [Self::Rust, Self::C, Self::Python, Self::JavaScript];
+    pub const ALL: [Self; 5] = [Self::Rust, Self::C, Self::Python, Self::JavaScript, Self::Go];
 
     /// Its name on the command line and of its folders.
     pub const fn as_str(self) -> &'static str {
@@ -42,6 +44,7 @@ impl Language {
             Self::C => "c",
             Self::Python => "python",
             Self::JavaScript => "javascript",
+            Self::Go => "go",
         }
     }
 

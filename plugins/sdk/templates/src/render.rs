@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::embedded::{SDK, TEMPLATES, WIT};
+use crate::embedded::{SDK, SDK_GO, TEMPLATES, WIT};
 use crate::{Language, Name, Role};
 
 /// The version that templates name with `{{version}}`.
@@ -109,8 +109,8 @@ pub enum RenderError {
 }
 
 /// All files of a new project, sorted by path: the language's common ones, the role's own, which win where both have a
-/// path, the contracts below `wit/deps` with the world `local:plugin/plugin` in `wit/world.wit`, and for Rust the SDK's
-/// source below `sdk`. The same for the same arguments.
+/// path, the contracts below `wit/deps` with the world `local:plugin/plugin` in `wit/world.wit`, and for Rust and Go the
+/// SDK's source below `sdk`. The same for the same arguments.
 ///
 /// # Errors
 /// When the language reserves the name.
@@ -125,10 +125,8 @@ pub fn render(language: Language, role: Role, name: &Name) -> Result<Vec<File>, 
     for (path, contents) in WIT {
         files.insert(format!("wit/deps/{path}"), contents.to_vec());
     }
-    if language == Language::Rust {
-        for (path, contents) in SDK {
-            files.insert(format!("sdk/{path}"), contents.to_vec());
-        }
+    for (path, contents) in sdk(language) {
+        files.insert(format!("sdk/{path}"), contents.to_vec());
     }
     for folder in [COMMON, role.as_str()] {
         for (path, contents) in template(language, folder) {
@@ -155,6 +153,15 @@ pub fn template<'a>(
         let path = path.strip_prefix(language.as_str())?.strip_prefix('/')?;
         Some((path.strip_prefix(folder)?.strip_prefix('/')?, *contents))
     })
+}
+
+/// The SDK that projects of a language have in them.
+fn sdk(language: Language) -> &'static [(&'static str, &'static [u8])] {
+    match language {
+        Language::Rust => SDK,
+        Language::Go => SDK_GO,
+        Language::C | Language::Python | Language::JavaScript => &[],
+    }
 }
 
 /// What the plugin imports and exports, for tools that read WIT. Its package and world always have the same names, for not

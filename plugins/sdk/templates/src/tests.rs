@@ -250,6 +250,24 @@ fn the_sdk_of_a_project_needs_nothing_of_this_workspace() {
 }
 
 #[test]
+fn a_go_project_needs_no_module_but_the_sdk_in_it() {
+    let required = |module: &str| -> Vec<String> {
+        let lines = module.lines().filter_map(|line| line.strip_prefix("require "));
+        lines.map(str::to_owned).collect()
+    };
+    for role in Role::ALL {
+        let files = project(Language::Go, role);
+        let (own, sdk) = (text(&files, "go.mod"), text(&files, "sdk/go.mod"));
+        assert_eq!(required(own), ["witlet.dev/plugin v0.0.0"], "{role}");
+        assert!(own.contains("replace witlet.dev/plugin => ./sdk") && own.contains("/my-plugin"), "{role}");
+        assert!(sdk.contains("module witlet.dev/plugin") && !sdk.contains("require"), "{role}: {sdk}");
+        let package = if role == Role::PodSource { "podsource" } else { role.as_str() };
+        assert!(text(&files, "main.go").contains(&format!("{package}.Export(")), "{role}");
+        assert!(files.iter().any(|file| file.path.starts_with(&format!("sdk/{package}/"))), "{role}");
+    }
+}
+
+#[test]
 fn no_dependency_of_a_rust_project_can_be_its_name() {
     for role in Role::ALL {
         let files = project(Language::Rust, role);

@@ -16,6 +16,8 @@ fn an_absent_toolchain_is_reported_with_the_way_out() {
         (Language::C, found(true, None), Some("make languages")),
         (Language::C, found(false, Some("pins")), None),
         (Language::Python, found(false, Some("older pins")), Some("renews")),
+        (Language::Go, found(false, Some("pins")), None),
+        (Language::Go, found(true, None), Some("make languages")),
         (
             Language::JavaScript,
             Found { missing: vec!["node"], ..found(true, Some("pins")) },

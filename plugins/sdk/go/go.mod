@@ -1,0 +1,3 @@
+module witlet.dev/plugin
+
+go 1.25

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"witlet.dev/plugin/probe"
+	"witlet.dev/plugin/probe/probetest"
+)
+
+// ask is what comes of a server that says this and closes.
+func ask(t *testing.T, greeting string) (probe.Outcome, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		if conn, err := listener.Accept(); err == nil {
+			defer conn.Close()
+			_, _ = io.WriteString(conn, greeting)
+		}
+	}()
+	return askPort(netip.MustParseAddrPort(listener.Addr().String()).Port())
+}
+
+func askPort(port uint16) (probe.Outcome, error) {
+	target := probetest.Target{PodIPs: []string{"127.0.0.1"}}.Target()
+	return prober{}.Probe(target, &parameters{Port: port, Expect: "220 "}, &struct{}{})
+}
+
+func TestTheGreetingDecides(t *testing.T) {
+	for greeting, want := range map[string]probe.Outcome{
+		"220 ":           probe.Success(`it says "220 "`),
+		"220 mail ready": probe.Success(`it says "220 "`),
+		"554 ":           probe.Failure(`it says "554 ", not "220 "`),
+		"22":             probe.Failure(`it says "22", not "220 "`),
+		"":               probe.Failure(`it says "", not "220 "`),
+	} {
+		if got, err := ask(t, greeting); got != want || err != nil {
+			t.Errorf("%q: %v, %v", greeting, got, err)
+		}
+	}
+}
+
+func TestAPortWhereNoOneListensIsAFailure(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	got, err := askPort(netip.MustParseAddrPort(listener.Addr().String()).Port())
+	if failure, ok := got.(probe.Failure); !ok || !strings.Contains(string(failure), "refused") || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestAPodWithoutAnAddressIsAnError(t *testing.T) {
+	_, err := prober{}.Probe(probetest.Target{}.Target(), &parameters{Port: 25, Expect: "220 "}, &struct{}{})
+	if !errors.Is(err, probe.ErrNoAddress) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestParametersThatMakeNoSenseAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		parameters parameters
+		words      string
+	}{
+		{parameters{Expect: "220 "}, "port: "},
+		{parameters{Port: 25}, "expect: may not be empty"},
+		{parameters{25, strings.Repeat("a", expectBytesMax+1)}, "expect: may not be longer than 1024 bytes"},
+	} {
+		if err := (prober{}).CheckParameters(&c.parameters, &struct{}{}); err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%s: %v", c.words, err)
+		}
+	}
+}
