@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"witlet.dev/plugin/probe"
 	"witlet.dev/plugin/probe/probetest"
@@ -14,7 +15,7 @@ import (
 	"witlet.dev/plugin/secret/secrettest"
 )
 
-var target = probetest.Target{PodIPs: []string{"127.0.0.1"}}.Target()
+var target = probetest.Target{PodIPs: []string{"127.0.0.1"}, Remaining: time.Minute}.Target()
 
 // turn is a command that is expected and what is answered.
 type turn struct{ command, answer string }

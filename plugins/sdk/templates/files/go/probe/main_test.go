@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"witlet.dev/plugin/probe"
 	"witlet.dev/plugin/probe/probetest"
@@ -29,7 +30,7 @@ func ask(t *testing.T, greeting string) (probe.Outcome, error) {
 }
 
 func askPort(port uint16) (probe.Outcome, error) {
-	target := probetest.Target{PodIPs: []string{"127.0.0.1"}}.Target()
+	target := probetest.Target{PodIPs: []string{"127.0.0.1"}, Remaining: time.Minute}.Target()
 	return prober{}.Probe(target, &parameters{Port: port, Expect: "220 "}, &struct{}{})
 }
 
