@@ -1,4 +1,4 @@
-//! Holds the wire facts of the CRI: an edit of a name, a number or a type shows as a difference from `wire.txt`.
+//! Holds the wire facts: an edit of a name, a number or a type shows as a difference from `wire.txt` or `otlp.txt`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -6,9 +6,9 @@ use std::fmt::Write;
 use expect_test::expect_file;
 use protox::prost_reflect::{DescriptorPool, EnumDescriptor, MessageDescriptor, ServiceDescriptor};
 
-fn pool() -> DescriptorPool {
+fn pool(file: &str) -> DescriptorPool {
     let root = env!("CARGO_MANIFEST_DIR");
-    let definitions = protox::compile(["cri/v1/services.proto"], [root]).expect("definitions compile");
+    let definitions = protox::compile([file], [root]).expect("definitions compile");
     DescriptorPool::from_file_descriptor_set(definitions).expect("definitions are complete")
 }
 
@@ -61,9 +61,24 @@ fn service_lines(service: &ServiceDescriptor) -> String {
     })
 }
 
+/// All of a package.
+fn facts(file: &str, package: &str) -> String {
+    let pool = pool(file);
+    let mut blocks = BTreeSet::new();
+    for message in pool.all_messages() {
+        message_lines(&message, &mut blocks);
+    }
+    blocks.extend(pool.all_enums().map(|e| enum_lines(&e)));
+    let mut text: Vec<String> = pool.services().map(|s| service_lines(&s)).collect();
+    text.extend(blocks);
+    let of_package: Vec<_> = text.into_iter().filter(|t| t.contains(&format!(" {package}."))).collect();
+    of_package.join("\n")
+}
+
 #[test]
 fn the_cri_has_35_runtime_calls_and_6_image_calls() {
-    let counts: Vec<_> = pool().services().map(|s| (s.full_name().to_owned(), s.methods().len())).collect();
+    let services = pool("cri/v1/services.proto");
+    let counts: Vec<_> = services.services().map(|s| (s.full_name().to_owned(), s.methods().len())).collect();
     assert_eq!(
         counts,
         [("runtime.v1.RuntimeService".to_owned(), 35), ("runtime.v1.ImageService".to_owned(), 6)]
@@ -72,14 +87,7 @@ fn the_cri_has_35_runtime_calls_and_6_image_calls() {
 
 #[test]
 fn names_numbers_and_types_are_those_written_down() {
-    let pool = pool();
-    let mut blocks = BTreeSet::new();
-    for message in pool.all_messages() {
-        message_lines(&message, &mut blocks);
-    }
-    blocks.extend(pool.all_enums().map(|e| enum_lines(&e)));
-    let mut text: Vec<String> = pool.services().map(|s| service_lines(&s)).collect();
-    text.extend(blocks);
-    let runtime_only: Vec<_> = text.into_iter().filter(|t| t.contains(" runtime.v1.")).collect();
-    expect_file!["./wire.txt"].assert_eq(&runtime_only.join("\n"));
+    expect_file!["./wire.txt"].assert_eq(&facts("cri/v1/services.proto", "runtime.v1"));
+    let package = "opentelemetry.proto.collector.trace.v1";
+    expect_file!["./otlp.txt"].assert_eq(&facts("otlp/v1/trace.proto", package));
 }
