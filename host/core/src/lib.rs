@@ -30,6 +30,7 @@ pub mod stats;
 pub mod status;
 pub mod text;
 pub mod token_bucket;
+pub mod trace;
 pub mod volume;
 
 pub use jiff::Timestamp;

@@ -1,0 +1,41 @@
+//! How spans are sent: how many wait, how often, and what is tried again when.
+
+use std::time::Duration;
+
+#[cfg(test)]
+mod tests;
+
+/// Spans that wait at most; what comes then is dropped (upstream: `DefaultMaxQueueSize`).
+pub const QUEUE_MAX: usize = 2048;
+/// Spans that are sent at once (upstream: `DefaultMaxExportBatchSize`).
+pub const BATCH_MAX: usize = 512;
+/// How long a span waits for others to be sent with (upstream: `DefaultScheduleDelay`).
+pub const BATCH_PERIOD: Duration = Duration::from_secs(5);
+/// How long one try may take (upstream's default of OTLP).
+pub const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A batch that couldn't be sent for so long is dropped (upstream: `MaxElapsedTime`).
+pub const BATCH_AGE_MAX: Duration = Duration::from_mins(1);
+/// How long all that still waits may take when the agent ends.
+pub const FLUSH_MAX: Duration = Duration::from_secs(3);
+
+/// The wait after the first failure, and the longest one.
+const DELAY_MIN: Duration = Duration::from_secs(1);
+const DELAY_MAX: Duration = Duration::from_secs(30);
+
+/// How long the collector is left alone after so many failures in a row, at least one. `chance` in `[0, 1)` makes it up to half longer.
+pub fn delay(failures: u32, chance: f64) -> Duration {
+    let doubled = DELAY_MIN.saturating_mul(1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX));
+    doubled.min(DELAY_MAX).mul_f64(1.0 + chance.clamp(0.0, 1.0) / 2.0)
+}
+
+/// Whether a batch may be sent again after this code of gRPC's (upstream: `retryableGRPCStatus`). What is exhausted isn't asked
+/// again, unless the collector says when, which isn't looked at here.
+pub fn may_retry(grpc_code: i32) -> bool {
+    const CANCELLED: i32 = 1;
+    const DEADLINE_EXCEEDED: i32 = 4;
+    const ABORTED: i32 = 10;
+    const OUT_OF_RANGE: i32 = 11;
+    const UNAVAILABLE: i32 = 14;
+    const DATA_LOSS: i32 = 15;
+    matches!(grpc_code, CANCELLED | DEADLINE_EXCEEDED | ABORTED | OUT_OF_RANGE | UNAVAILABLE | DATA_LOSS)
+}

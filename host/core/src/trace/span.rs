@@ -1,0 +1,167 @@
+//! What is known of a span.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::ids::{SpanId, TraceId};
+
+/// Longest text of an attribute in bytes; longer ones are cut. Clients decide on some of them, such as paths.
+pub const VALUE_BYTES_MAX: usize = 1024;
+
+/// Events that a span has at most (upstream: `DefaultEventCountLimit`).
+pub const EVENTS_MAX: usize = 128;
+
+/// Where a span stands, as it travels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanContext {
+    /// All spans of one story.
+    pub trace_id: TraceId,
+    /// This one.
+    pub span_id: SpanId,
+    /// Whether the trace is exported.
+    pub sampled: bool,
+    /// What vendors add (`tracestate`), passed on as it came.
+    pub state: Option<Arc<str>>,
+}
+
+/// What a span does in relation to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpanKind {
+    /// Work of the agent's own.
+    Internal,
+    /// The answer to a request.
+    Server,
+    /// A request to another process.
+    Client,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SpanStatus {
+    /// Nothing is said, which is how what went well ends.
+    #[default]
+    Unset,
+    /// It failed. The message may be empty.
+    Error(String),
+}
+
+/// The value of an attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttributeValue {
+    /// At most [`VALUE_BYTES_MAX`].
+    Text(String),
+    /// A number.
+    Int(i64),
+}
+
+/// One thing that is known of a span or an event, with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// In OpenTelemetry's form: words with dots.
+    pub name: &'static str,
+    /// What.
+    pub value: AttributeValue,
+}
+
+impl Attribute {
+    /// A text, cut if it is too long.
+    pub fn text(name: &'static str, value: impl Into<String>) -> Self {
+        Self { name, value: AttributeValue::Text(cut(value.into())) }
+    }
+
+    /// A number.
+    pub fn int(name: &'static str, value: impl Into<i64>) -> Self {
+        Self { name, value: AttributeValue::Int(value.into()) }
+    }
+}
+
+/// Cut to [`VALUE_BYTES_MAX`].
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(VALUE_BYTES_MAX));
+    text
+}
+
+/// Something that happened within a span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanEvent {
+    /// What.
+    pub name: &'static str,
+    /// When.
+    pub at: Timestamp,
+    /// More about it.
+    pub attributes: Vec<Attribute>,
+}
+
+impl SpanEvent {
+    /// An error, as OpenTelemetry records those.
+    pub fn exception(message: &str, at: Timestamp) -> Self {
+        Self { name: "exception", at, attributes: vec![Attribute::text("exception.message", message)] }
+    }
+
+    /// What an error says.
+    pub fn message(&self) -> Option<&str> {
+        match &self.attributes.first()?.value {
+            AttributeValue::Text(text) => Some(text),
+            AttributeValue::Int(_) => None,
+        }
+    }
+}
+
+/// A span of another trace that has to do with this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Which; it came in from another process.
+    pub context: SpanContext,
+}
+
+/// How a span begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanStart {
+    /// What is done, in few words of a bounded number.
+    pub name: Cow<'static, str>,
+    /// Its part.
+    pub kind: SpanKind,
+    /// What is known at the beginning.
+    pub attributes: Vec<Attribute>,
+}
+
+/// A span that is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanData {
+    /// Its own place.
+    pub context: SpanContext,
+    /// Whose part it is; none is the root of a trace.
+    pub parent: Option<SpanId>,
+    /// Whether the parent is another process's.
+    pub parent_is_remote: bool,
+    /// What is done.
+    pub name: Cow<'static, str>,
+    /// Its part.
+    pub kind: SpanKind,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended. Not before it began, however the clock was set meanwhile.
+    pub ended_at: Timestamp,
+    /// What is known of it.
+    pub attributes: Vec<Attribute>,
+    /// What happened.
+    pub events: Vec<SpanEvent>,
+    /// Spans of other traces.
+    pub links: Vec<Link>,
+    /// How it ended.
+    pub status: SpanStatus,
+}
+
+impl SpanStatus {
+    /// It failed, for this reason.
+    pub fn error(message: &str) -> Self {
+        Self::Error(cut(message.to_owned()))
+    }
+}
+
+/// The span of a collection of what isn't needed any more.
+pub fn garbage_collection(name: &'static str) -> SpanStart {
+    SpanStart { name: Cow::Borrowed(name), kind: SpanKind::Internal, attributes: Vec::new() }
+}
