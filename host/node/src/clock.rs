@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rand::Rng as _;
-use witlet_ports::{Clock, Jitter};
+use witlet_ports::{Clock, Jitter, RandomBits};
 
 #[cfg(test)]
 mod tests;
@@ -25,5 +25,11 @@ pub struct ThreadJitter;
 impl Jitter for ThreadJitter {
     fn unit(&self) -> f64 {
         rand::rng().random_range(0.0..1.0)
+    }
+}
+
+impl RandomBits for ThreadJitter {
+    fn next(&self) -> u64 {
+        rand::rng().random()
     }
 }

@@ -13,3 +13,9 @@ pub trait Jitter: Send + Sync {
     /// A number in `[0, 1)`.
     fn unit(&self) -> f64;
 }
+
+/// Random bits for ids.
+pub trait RandomBits: Send + Sync {
+    /// 64 of them, each time others.
+    fn next(&self) -> u64;
+}

@@ -31,6 +31,7 @@ mod stats;
 mod statuses;
 mod streaming;
 mod system_logs;
+pub mod trace;
 mod view;
 mod volumes;
 
@@ -38,7 +39,7 @@ pub use access::{AccessError, Identity, NodeAccess, NodeAction};
 pub use admission::Admission;
 pub use cgroups::{CgroupDrivers, CgroupError, Cgroups};
 pub use checkpoints::Checkpoints;
-pub use clock::{Clock, Jitter};
+pub use clock::{Clock, Jitter, RandomBits};
 pub use components::{
     ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,
 };
@@ -68,6 +69,7 @@ pub use stats::{
 pub use statuses::{NoStatuses, PodReport, StatusSink};
 pub use streaming::{StreamOptions, Streaming};
 pub use system_logs::{JournalOutput, Links, SystemLog, SystemLogEntry, SystemLogs};
+pub use trace::{Span, SpanSink, Tracer};
 pub use view::{
     ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, ImageRemovals, ProbeCounts, ProbeTotals,
     RecordedEvent,

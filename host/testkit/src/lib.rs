@@ -14,6 +14,7 @@ mod pull_records;
 mod runtime;
 pub mod scenarios;
 mod sources;
+mod spans;
 mod time;
 mod volumes;
 
@@ -28,5 +29,6 @@ pub use probes::{Endpoint, FakeEndpoints, FixedCredentials};
 pub use pull_records::MemoryPullRecords;
 pub use runtime::{Behaviour, ExecScript, FakeImage, FakeRuntime, OtherContainer, Start};
 pub use sources::{FakeSource, FakeSourceSet, SourceHandle};
+pub use spans::RecordedSpans;
 pub use time::{FixedJitter, ManualClock};
 pub use volumes::MemoryMachine;
