@@ -17,7 +17,8 @@ use witlet_agent::{
 };
 use witlet_core::node::NodeFacts;
 use witlet_ports::{
-    CgroupDrivers, ClusterObjects, EventSink, NoObjects, NoStatuses, NodeWatch, PodSource, StatusSink,
+    CgroupDrivers, ClusterObjects, EventSink, NoObjects, NoStatuses, NodeWatch, PodSource, Runtime,
+    StatusSink, Tracer,
 };
 
 use crate::volumes::MachinePorts;
@@ -89,6 +90,8 @@ pub struct FakeNode {
     pub clock: ManualClock,
     /// The runtime.
     pub runtime: Arc<FakeRuntime>,
+    /// The runtime of the next agent, if it is another one.
+    pub other_runtime: Option<Runtime>,
     /// The handlers.
     pub admission: Arc<FakeAdmission>,
     /// Small files.
@@ -123,6 +126,8 @@ pub struct FakeNode {
     pub cluster: Option<ConnectCluster>,
     /// Settings of the next agent.
     pub config: AgentSettings,
+    /// Whose spans the next agent's work is.
+    pub tracer: Tracer,
     facts: watch::Sender<Arc<NodeFacts>>,
     running: Option<RunningAgent>,
     failure: Arc<Mutex<Option<String>>>,
@@ -163,6 +168,7 @@ impl FakeNode {
             host_files: Arc::default(),
             host,
             runtime,
+            other_runtime: None,
             admission: Arc::default(),
             files: Arc::new(MemoryPodFiles::new(state.clone())),
             state,
@@ -171,6 +177,7 @@ impl FakeNode {
             plugin_sources: Arc::new(FakeSourceSet::new(NODE_NAME)),
             cluster: None,
             config: AgentSettings::default(),
+            tracer: Tracer::off(),
             facts: watch::Sender::new(Arc::new(fixed_node())),
             running: None,
             failure: Arc::default(),
@@ -206,7 +213,7 @@ impl FakeNode {
         };
         let machine = MachinePorts::of(&self.machine);
         let ports = Ports {
-            runtime: self.runtime.ports(),
+            runtime: self.other_runtime.clone().unwrap_or_else(|| self.runtime.ports()),
             file_systems: self.runtime.clone(),
             admission: self.admission.clone(),
             files: self.files.clone(),
@@ -239,6 +246,7 @@ impl FakeNode {
                 storage: self.usage.clone(),
                 notifier: self.usage.clone(),
             },
+            tracer: self.tracer.clone(),
         };
         let (agent, handle) = Agent::new(ports, self.config.clone());
         let stop = CancellationToken::new();

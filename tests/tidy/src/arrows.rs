@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("host/node", &["witlet-core", "witlet-egress", "witlet-ports"]),
     ("host/egress", &["witlet-core", "witlet-ports"]),
     ("host/oci", &["witlet-core", "witlet-egress", "witlet-ports"]),
+    ("host/otlp", &["witlet-core", "witlet-ports", "witlet-proto"]),
     ("host/runtime", &["witlet-wasm", "witlet-proto"]),
     ("host/server", &["witlet-core", "witlet-ports"]),
     (
@@ -30,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "witlet-egress",
             "witlet-node",
             "witlet-oci",
+            "witlet-otlp",
             "witlet-plugins",
             "witlet-ports",
             "witlet-runtime",
@@ -137,7 +139,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const FOREIGN: &[(&str, &[&str])] = &[
     ("wasmtime", &["host/wasm", "host/runtime"]),
     ("wasmtime-wasi", &["host/wasm", "host/runtime"]),
-    ("tonic", &["proto", "host/cri", "host/runtime", "tests/fake-cri"]),
+    ("tonic", &["proto", "host/cri", "host/otlp", "host/runtime", "tests/fake-cri"]),
     (
         "wit-bindgen",
         &[
