@@ -18,7 +18,8 @@ use witlet_core::pleg::PlegEvent;
 use witlet_ports::{
     Admission, CgroupDrivers, Clock, ClusterObjects, ContainerFiles, ContainerLogs, EventSink, FileSystems,
     HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, PodSourceSet,
-    ProbeTypes, PullRecords, Runtime, SOURCE_EVENTS_MAX, SourceEvent, StateStore, StatusSink, Volumes,
+    ProbeTypes, PullRecords, Runtime, SOURCE_EVENTS_MAX, SourceEvent, StateStore, StatusSink, Tracer,
+    Volumes,
 };
 
 use crate::cache::PodCache;
@@ -101,6 +102,8 @@ pub struct Ports {
     pub objects: Arc<dyn ClusterObjects>,
     /// What evictions are decided on.
     pub eviction: EvictionPorts,
+    /// Whose spans the work on pods is.
+    pub tracer: Tracer,
 }
 
 /// A node agent that is ready to run.
@@ -185,6 +188,7 @@ impl Agent {
             events: ports.events.clone(),
             clock: ports.clock.clone(),
             access: access.clone(),
+            tracer: ports.tracer.clone(),
         };
         let collecting = ImageGcManager::run(gc_ports, settings.image_gc, image_requests, serving.clone());
         serves.spawn(&mut tasks, "the image garbage collection", collecting);
@@ -216,6 +220,7 @@ impl Agent {
             objects: ports.objects.clone(),
             prober: prober.clone(),
             metrics: metrics.pods.clone(),
+            tracer: ports.tracer.clone(),
             actuated,
             allocated,
             start_retry: SignedDuration::try_from(settings.requeue.error).unwrap_or(SignedDuration::MAX),
@@ -224,6 +229,7 @@ impl Agent {
             containers: executor.runtime.containers.clone(),
             sandboxes: executor.runtime.sandboxes.clone(),
             container_files: executor.container_files.clone(),
+            tracer: ports.tracer,
             folders: PodFolders {
                 files: executor.files.clone(),
                 volumes: executor.volumes.clone(),

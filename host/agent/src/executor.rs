@@ -34,9 +34,10 @@ use witlet_core::runtime::{ContainerId, ObservedPod, RuntimeHandler, UserNamespa
 use witlet_core::status::{
     self, AdmissionPending, ResizeInProgress, ResizePending, ResizeStatus, StatusInput,
 };
+use witlet_core::trace;
 use witlet_ports::{
     Clock, ClusterObjects, ContainerFiles, EventSink, HookRequests, HostFiles, PodFiles, Runtime,
-    RuntimeError, Volumes,
+    RuntimeError, Tracer, Volumes,
 };
 
 use crate::cache::PodCache;
@@ -91,6 +92,11 @@ impl End {
     const FAILED: Self = Self { outcome: Outcome::Failed, cause: RequeueCause::Error };
     /// Cut short for something more urgent, which waits already.
     const CUT: Self = Self { outcome: Outcome::Failed, cause: RequeueCause::Resync };
+
+    /// Something went wrong; what was only cut short didn't.
+    fn has_failed(self) -> bool {
+        self.outcome == Outcome::Failed && self.cause != RequeueCause::Resync
+    }
 }
 
 /// Carries work out. One for all pods.
@@ -110,6 +116,7 @@ pub(crate) struct Executor {
     pub(crate) statuses: Arc<PodStatusStore>,
     pub(crate) prober: ProberHandle,
     pub(crate) metrics: Arc<PodMetrics>,
+    pub(crate) tracer: Tracer,
     pub(crate) relists: RelistRequests,
     pub(crate) images: Images,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
@@ -129,13 +136,20 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    /// Does the work and gives the pod's memory back, with what was saved. All that is logged meanwhile has the pod's name and UID.
+    /// Does the work, which is a span, and gives the pod's memory back, with what was saved. All that is logged meanwhile has the pod's
+    /// name and UID.
     pub(crate) async fn run(&self, job: Job) -> (PodMemory, Saved, End) {
-        let span = tracing::info_span!("pod", pod = %job.full_name, pod_uid = %job.uid);
-        self.do_work(job).instrument(span).await
+        let Work { task, kind, .. } = job.work;
+        let logged = tracing::info_span!("pod", pod = %job.full_name, pod_uid = %job.uid);
+        let mut span = self.tracer.span(|| trace::pod::work(task, kind, &job.full_name, &job.uid));
+        let (memory, saved, end) = span.scope(self.work(job).instrument(logged)).await;
+        if end.has_failed() {
+            span.fail_as_noted("not done yet");
+        }
+        (memory, saved, end)
     }
 
-    async fn do_work(&self, mut job: Job) -> (PodMemory, Saved, End) {
+    async fn work(&self, mut job: Job) -> (PodMemory, Saved, End) {
         if let Some(end) = self.save_first(&mut job).await {
             return (job.memory, job.saved, end);
         }

@@ -12,7 +12,8 @@ use witlet_core::container::gc::{DeadContainer, Garbage};
 use witlet_core::error::one_line;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ContainerId, SandboxId};
-use witlet_ports::{ContainerFiles, Containers, FilesError, PodFiles, Sandboxes, Volumes};
+use witlet_core::trace;
+use witlet_ports::{ContainerFiles, Containers, FilesError, PodFiles, Sandboxes, Tracer, Volumes};
 
 use crate::cgroups::{CgroupManager, CgroupState};
 use crate::removals::Removals;
@@ -42,6 +43,7 @@ pub(crate) struct Housekeeper {
     pub(crate) containers: Arc<dyn Containers>,
     pub(crate) sandboxes: Arc<dyn Sandboxes>,
     pub(crate) container_files: Arc<dyn ContainerFiles>,
+    pub(crate) tracer: Tracer,
     pub(crate) folders: PodFolders,
 }
 
@@ -64,9 +66,24 @@ impl Housekeeper {
         leftovers: Leftovers,
         is_known: impl Fn(&PodUid) -> bool,
     ) -> Result<(), FilesError> {
-        let Leftovers { garbage: Garbage { containers, sandboxes }, mut logs, running } = leftovers;
+        let Leftovers { garbage, logs, running } = leftovers;
         // Listed before `is_known` is called: a pod that comes meanwhile has none in this list, or is known.
         let cgroups = self.folders.cgroups.pods().await;
+        if !garbage.containers.is_empty() || !garbage.sandboxes.is_empty() {
+            let span = self.tracer.span(|| trace::garbage_collection("Containers/GarbageCollect"));
+            span.scope(self.collect(garbage, logs)).await;
+        }
+        let listed = self.folders.remove_unknown(&is_known).await;
+        self.folders.remove_cgroups(cgroups, &is_known).await;
+        if let Err(error) = self.container_files.remove_dead_links(&running).await {
+            tracing::warn!(%error, "Failed to remove dangling symbolic links to container logs");
+        }
+        listed
+    }
+
+    /// Removes dead containers and sandboxes, with the logs.
+    async fn collect(&self, garbage: Garbage, mut logs: BTreeMap<ContainerId, PathBuf>) {
+        let Garbage { containers, sandboxes } = garbage;
         let files = &*self.folders.files;
         let containers = containers.into_iter().map(|dead| {
             let log = logs.remove(&dead.id);
@@ -78,12 +95,6 @@ impl Housekeeper {
         }
         let sandboxes = sandboxes.into_iter().map(|id| remove_sandbox(&*self.sandboxes, id));
         stream::iter(sandboxes).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
-        let listed = self.folders.remove_unknown(&is_known).await;
-        self.folders.remove_cgroups(cgroups, &is_known).await;
-        if let Err(error) = self.container_files.remove_dead_links(&running).await {
-            tracing::warn!(%error, "Failed to remove dangling symbolic links to container logs");
-        }
-        listed
     }
 }
 

@@ -18,8 +18,9 @@ use witlet_core::image::gc::{
     DiskUsage, ImageGcPolicy, ImageRecords, Reason, Reclaim, ReclaimError, SpaceNeed,
 };
 use witlet_core::runtime::ContainerId;
+use witlet_core::trace;
 use witlet_ports::{
-    Clock, EventSink, FileSystems, FilesError, ImageRemovals, ImageStore, RuntimeError, StateStore,
+    Clock, EventSink, FileSystems, FilesError, ImageRemovals, ImageStore, RuntimeError, StateStore, Tracer,
 };
 
 use crate::checkpoints::load_checkpoint;
@@ -130,6 +131,7 @@ pub(crate) struct ImageGcPorts {
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) access: Arc<PullAccess>,
+    pub(crate) tracer: Tracer,
 }
 
 /// Knows the images, and removes them.
@@ -226,7 +228,12 @@ impl ImageGcManager {
             return;
         }
         let now = self.now();
-        let outcome = self.collect(now).await;
+        let mut span = self.ports.tracer.span(|| trace::garbage_collection("Images/GarbageCollect"));
+        let outcome = span.scope(self.collect(now)).await;
+        if let Err(error) = &outcome {
+            span.fail(|| one_line(error));
+        }
+        drop(span);
         self.save().await;
         match outcome {
             Ok(()) if self.has_failed => tracing::info!("Image garbage collection succeeded"),

@@ -32,6 +32,7 @@ mod resize;
 mod restart_rules;
 mod restarts;
 mod sources;
+mod spans;
 mod status;
 mod support;
 mod termination;

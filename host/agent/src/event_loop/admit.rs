@@ -11,6 +11,7 @@ use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::{PodFullName, PodUid, deadline, resize};
 use witlet_core::status::{self, AdmissionPending};
+use witlet_core::trace;
 
 use super::EventLoop;
 use super::record::{PodRecord, Sourced};
@@ -89,7 +90,13 @@ impl EventLoop {
             message: "the judging of the pod failed; see the agent's log".to_owned(),
             retry_after: RETRY_AFTER_PANIC,
         };
-        let judging = async move { Event::Verdict(id, admission.admit(request).await) };
+        let (tracer, uid) = (self.outside.executor.tracer.clone(), uid.clone());
+        let judging = async move {
+            let mut span = tracer.span(|| trace::pod::admission(&PodFullName::of(&request.pod), &uid));
+            let decision = span.scope(admission.admit(request)).await;
+            span.add(|| trace::pod::decision(&decision));
+            Event::Verdict(id, decision)
+        };
         self.spawn(judging, Event::Verdict(id, panicked));
     }
 

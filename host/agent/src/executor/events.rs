@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Pod;
 use witlet_core::event::{Event, EventObject, EventType, container_path};
 use witlet_core::pod::checkpoint::EndReport;
 use witlet_core::pod::{PodFullName, PodUid};
-use witlet_ports::EventSink;
+use witlet_ports::{EventSink, trace};
 
 /// Records events about a pod.
 pub(crate) struct PodEvents<'a> {
@@ -31,8 +31,9 @@ impl<'a> PodEvents<'a> {
         self.record(EventType::Normal, reason, message);
     }
 
-    /// A warning.
+    /// A warning, which the span of the work on the pod notes, too.
     pub(crate) fn warning(&self, reason: &str, message: &str) {
+        trace::note_error(message);
         self.record(EventType::Warning, reason, message);
     }
 
