@@ -13,7 +13,7 @@ use rustls::pki_types::ServerName;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceBuilder;
-use witlet_ports::{Clock, Jitter, MetricsSource};
+use witlet_ports::{Clock, Jitter, MetricsSource, Tracer};
 
 use crate::kubeconfig::{self, KubeconfigError, Source, Target, kubeconfig_of};
 use crate::rotation::Rotation;
@@ -28,6 +28,7 @@ pub(crate) mod metrics;
 pub(crate) mod proxy;
 pub(crate) mod rate;
 mod requests;
+mod spans;
 mod tls;
 mod transport;
 
@@ -78,6 +79,8 @@ pub struct ConnectOptions {
     pub clock: Arc<dyn Clock>,
     /// Chance.
     pub jitter: Arc<dyn Jitter>,
+    /// Whose spans requests are.
+    pub tracer: Tracer,
 }
 
 /// There is no way to the API server as the options have it.
@@ -135,6 +138,7 @@ struct Link {
     /// What the server is trusted by, if not by the system's authorities.
     authorities: Option<Arc<Authorities>>,
     metrics: Arc<ClientMetrics>,
+    tracer: Tracer,
 }
 
 impl Link {
@@ -178,8 +182,18 @@ impl Link {
         let credentials = Credentials::new(target.user.clone(), identities.clone(), options.clock.clone());
         let credentials =
             credentials.map_err(|cause| ConnectError::Credentials { path: path.clone(), cause })?;
-        let credentials = Arc::new(credentials);
-        Ok(Self { path, target, user_agent, transport, credentials, identities, authorities, metrics })
+        let (credentials, tracer) = (Arc::new(credentials), options.tracer.clone());
+        Ok(Self {
+            path,
+            target,
+            user_agent,
+            transport,
+            credentials,
+            identities,
+            authorities,
+            metrics,
+            tracer,
+        })
     }
 
     fn client(&self, policy: Policy) -> Result<Client, ConnectError> {
@@ -195,6 +209,7 @@ impl Link {
             identities: self.identities.clone(),
             policy: Arc::new(policy),
             metrics: self.metrics.clone(),
+            tracer: self.tracer.clone(),
         };
         let service = ServiceBuilder::new().layer(config.base_uri_layer()).layer(extra).service(requests);
         Ok(Client::new(service, self.target.namespace.clone()))

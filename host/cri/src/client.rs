@@ -15,7 +15,9 @@ use witlet_core::runtime::{
     ObservedContainer, ObservedPod, ObservedSandbox, RuntimeEvent, RuntimePod, RuntimeStatus, RuntimeVersion,
     SandboxId, SandboxSpec,
 };
-use witlet_ports::{Clock, Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
+use witlet_ports::{
+    Clock, Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes, Tracer,
+};
 use witlet_proto::cri;
 
 use crate::connection::{Connection, request};
@@ -95,6 +97,14 @@ impl CriClient {
         let images = image_endpoint
             .map_or_else(|| runtime.clone(), |endpoint| Connection::lazy(endpoint, operations.clone()));
         Ok(Self { runtime, images, deadlines, clock, listed: Arc::default(), operations })
+    }
+
+    /// Its calls are spans of this tracer.
+    #[must_use]
+    pub fn with_tracer(mut self, tracer: Tracer) -> Self {
+        self.images.tracer = tracer.clone();
+        self.runtime.tracer = tracer;
+        self
     }
 
     /// What is counted of its calls and its clones'.

@@ -13,7 +13,7 @@ use tonic::transport::{Channel, Uri};
 use tonic::{Request, Response, Status};
 use tonic_prost::ProstCodec;
 use tower::service_fn;
-use witlet_ports::RuntimeError;
+use witlet_ports::{RuntimeError, Tracer};
 use witlet_proto::cri::image_service_client::ImageServiceClient;
 use witlet_proto::cri::runtime_service_client::RuntimeServiceClient;
 
@@ -21,6 +21,7 @@ use crate::endpoint::Endpoint;
 use crate::error::runtime_error;
 use crate::lists::Entries;
 use crate::operations::RuntimeOperations;
+use crate::spans::{self, Propagating};
 
 /// Largest message in bytes, both ways: upstream's `maxMsgSize` (`remote_runtime.go`).
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -35,11 +36,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const DEADLINE_MARGIN: Duration = Duration::from_secs(1);
 
 /// A socket that is connected when it is first needed and again after it broke.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Connection {
     endpoint: Endpoint,
-    channel: Channel,
+    channel: Propagating,
     operations: Arc<RuntimeOperations>,
+    pub(crate) tracer: Tracer,
 }
 
 impl Connection {
@@ -55,10 +57,10 @@ impl Connection {
                 let path = path.clone();
                 async move { UnixStream::connect(path).await.map(TokioIo::new) }
             }));
-        Self { endpoint, channel, operations }
+        Self { endpoint, channel: Propagating(channel), operations, tracer: Tracer::off() }
     }
 
-    pub(crate) fn runtime_service(&self) -> RuntimeServiceClient<Channel> {
+    pub(crate) fn runtime_service(&self) -> RuntimeServiceClient<Propagating> {
         RuntimeServiceClient::new(self.channel.clone())
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX)
@@ -78,7 +80,7 @@ impl Connection {
         client.unary(list, path, ProstCodec::default()).await
     }
 
-    pub(crate) fn image_service(&self) -> ImageServiceClient<Channel> {
+    pub(crate) fn image_service(&self) -> ImageServiceClient<Propagating> {
         ImageServiceClient::new(self.channel.clone())
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX)
@@ -97,7 +99,10 @@ impl Connection {
         answer: impl Future<Output = Result<Response<T>, Status>>,
     ) -> Result<T, RuntimeError> {
         let begun = Instant::now();
-        let answer = match tokio::time::timeout(limit, answer).await {
+        let mut span = self.tracer.span(|| spans::start(call, &self.endpoint));
+        let answer = span.scope(tokio::time::timeout(limit, answer)).await;
+        spans::end(&mut span, answer.as_ref().ok());
+        let answer = match answer {
             Ok(Ok(response)) => Ok(response.into_inner()),
             Ok(Err(status)) => Err(runtime_error(call, &self.endpoint, limit, &status)),
             Err(_) => Err(RuntimeError::DeadlineExceeded { call, limit }),

@@ -59,7 +59,7 @@ pub(crate) fn runtime_error(
 }
 
 /// A code's name as gRPC for Go prints it.
-fn go_name(code: Code) -> &'static str {
+pub(crate) fn go_name(code: Code) -> &'static str {
     match code {
         Code::Ok => "OK",
         Code::Cancelled => "Canceled",

@@ -14,6 +14,7 @@ mod endpoint;
 mod error;
 pub mod lists;
 mod operations;
+mod spans;
 
 pub use client::{ConnectError, CriClient, CriOptions, connect};
 pub use connection::MESSAGE_BYTES_MAX;

@@ -117,6 +117,7 @@ pub(crate) struct ReceivedRequest {
     pub(crate) authorization: Option<String>,
     pub(crate) http2: bool,
     pub(crate) path: String,
+    pub(crate) traceparent: Option<String>,
 }
 
 /// What the server answers next: a status, and a `Retry-After`.
@@ -213,11 +214,12 @@ async fn serve(tcp: TcpStream, acceptor: TlsAcceptor, state: Arc<State>, streams
     let service = service_fn(move |request: Request<Incoming>| {
         let (state, client) = (state.clone(), client.clone());
         async move {
-            let authorization = request.headers().get(header::AUTHORIZATION);
-            let authorization = authorization.map(|value| value.to_str().expect("text").to_owned());
+            let value =
+                |name| request.headers().get(name).map(|value| value.to_str().expect("text").to_owned());
+            let (authorization, traceparent) = (value("authorization"), value("traceparent"));
             let path = request.uri().path_and_query().expect("a path").as_str().to_owned();
             let watch = path.contains("watch=true");
-            let seen = ReceivedRequest { connection, client, authorization, http2, path };
+            let seen = ReceivedRequest { connection, client, authorization, http2, path, traceparent };
             state.seen.lock().expect("no panic").push(seen);
             let canned = state.canned.lock().expect("no panic").pop_front();
             Ok::<_, io::Error>(answer(canned, watch))

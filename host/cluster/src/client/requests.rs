@@ -14,11 +14,13 @@ use kube::client::Body;
 use thiserror::Error;
 use tokio::time::{Instant, Sleep};
 use tower::Service;
+use witlet_ports::{Span, Tracer};
 
 use super::credentials::{Credentials, CredentialsError};
 use super::identity::Identities;
 use super::metrics::ClientMetrics;
 use super::rate::Rate;
+use super::spans;
 use super::transport::{Kind, Reply, Transport, TransportError};
 
 #[cfg(test)]
@@ -85,6 +87,7 @@ pub(crate) struct Requests {
     pub(crate) identities: Arc<Identities>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) metrics: Arc<ClientMetrics>,
+    pub(crate) tracer: Tracer,
 }
 
 /// What kind of request this is, by its query, and how long a watch asks to live.
@@ -180,7 +183,8 @@ impl Requests {
         };
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let begun = Instant::now();
-        let sent = tokio::time::timeout(begin, async {
+        let mut span = self.tracer.span(|| spans::start(&request));
+        let sent = span.scope(tokio::time::timeout(begin, async {
             if self.policy.needs_certificate {
                 self.identities.some().await;
             }
@@ -188,14 +192,17 @@ impl Requests {
             if let Some(value) = &used {
                 request.headers_mut().insert(header::AUTHORIZATION, value.clone());
             }
+            spans::propagate(request.headers_mut());
             Ok::<_, RequestError>((used, self.transport.send(request, kind).await?))
-        });
+        }));
         let late = |after| RequestError::Deadline { method: method.clone(), path: path.clone(), after };
-        let (used, response) = sent.await.map_err(|_| late(begin))??;
+        let sent = sent.await.map_err(|_| late(begin)).flatten();
+        let (used, response) = sent.inspect_err(|error| spans::failed(&mut span, error))?;
+        spans::answered(&mut span, response.status());
         tracing::debug!(%method, path, status = response.status().as_u16(), "Request to the API server");
         // A duration that no clock can hold is no deadline.
         let end = whole.and_then(|whole| Some((begun.checked_add(whole)?, late(whole))));
-        Ok((used, response.map(|reply| TimedReply::new(reply, end))))
+        Ok((used, response.map(|reply| TimedReply::new(reply, end, span))))
     }
 }
 
@@ -203,12 +210,19 @@ impl Requests {
 pub(crate) struct TimedReply {
     reply: Reply,
     end: Option<(Pin<Box<Sleep>>, Option<RequestError>)>,
+    /// Lasts as long as the answer.
+    span: Span,
 }
 
 impl TimedReply {
-    fn new(reply: Reply, end: Option<(Instant, RequestError)>) -> Self {
+    fn new(reply: Reply, end: Option<(Instant, RequestError)>, span: Span) -> Self {
         let end = end.map(|(at, error)| (Box::pin(tokio::time::sleep_until(at)), Some(error)));
-        Self { reply, end }
+        Self { reply, end, span }
+    }
+
+    /// What the reader gets, which the span knows, too, if it is an error.
+    fn noted<T>(&mut self, result: Result<T, RequestError>) -> Result<T, RequestError> {
+        result.inspect_err(|error| spans::failed(&mut self.span, error))
     }
 }
 
@@ -221,13 +235,16 @@ impl http_body::Body for TimedReply {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, RequestError>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.reply).poll_frame(cx) {
-            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+            return Poll::Ready(frame.map(|frame| self.noted(frame.map_err(Into::into))));
         }
         let Some((sleep, error)) = &mut self.end else { return Poll::Pending };
         match sleep.as_mut().poll(cx) {
             Poll::Pending => Poll::Pending,
             // Anyone who reads on after the error gets the end.
-            Poll::Ready(()) => Poll::Ready(error.take().map(Err)),
+            Poll::Ready(()) => {
+                let error = error.take();
+                Poll::Ready(error.map(|error| self.noted(Err(error))))
+            }
         }
     }
 

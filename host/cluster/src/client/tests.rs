@@ -10,6 +10,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodFullName;
 use witlet_core::status::write::Next;
+use witlet_ports::Tracer;
 use witlet_testkit::{FixedJitter, ManualClock};
 
 use super::files::FILES_PERIOD;
@@ -19,6 +20,7 @@ use super::proxy::tests::TestProxy;
 use super::{ConnectError, ConnectOptions, Connection, OneTry};
 
 mod joining;
+mod spans;
 
 /// A folder with a kubeconfig for this server, and the options that name it.
 struct Home {
@@ -56,6 +58,7 @@ impl Home {
             burst: 0,
             clock: Arc::new(ManualClock::new()),
             jitter: Arc::new(FixedJitter(0.0)),
+            tracer: Tracer::off(),
         }
     }
 }

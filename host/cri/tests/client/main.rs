@@ -3,6 +3,7 @@
 mod calls;
 mod connection;
 mod server;
+mod spans;
 mod streams;
 
 use std::path::Path;

@@ -76,6 +76,7 @@ struct Scripted {
     last_update: Arc<Mutex<Option<cri::UpdateContainerResourcesRequest>>>,
     last_checkpoint: Arc<Mutex<Option<cri::CheckpointContainerRequest>>>,
     last_deadline: Arc<Mutex<Option<String>>>,
+    last_context: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
@@ -97,6 +98,7 @@ impl Server {
             last_update: Arc::default(),
             last_checkpoint: Arc::default(),
             last_deadline: Arc::default(),
+            last_context: Arc::default(),
         };
         // The limit is the client's to hold: the server sends what it is asked to.
         let service = RuntimeServiceServer::new(scripted.clone()).max_encoding_message_size(usize::MAX);
@@ -157,6 +159,11 @@ impl Server {
         self.scripted.last_deadline.lock().expect("no holder panics").clone()
     }
 
+    /// The headers of the last request that pass a trace on.
+    pub(crate) fn last_context(&self) -> Vec<String> {
+        self.scripted.last_context.lock().expect("no holder panics").clone()
+    }
+
     /// Breaks off everything, as a crash does, and leaves the place for the next one.
     pub(crate) fn stop(mut self) -> TempDir {
         std::fs::remove_file(&self.socket).expect("the socket was there");
@@ -186,6 +193,11 @@ impl Scripted {
     fn record_deadline(&self, request: Request<()>) -> Result<Request<()>, Status> {
         let reported = request.metadata().get("grpc-timeout").and_then(|reported| reported.to_str().ok());
         *self.last_deadline.lock().expect("no holder panics") = reported.map(str::to_owned);
+        let of_context = |name: &&str| request.metadata().contains_key(*name);
+        let value = |name| request.metadata().get(name).and_then(|value| value.to_str().ok()).unwrap_or("?");
+        let names = ["traceparent", "tracestate", "baggage"].into_iter().filter(of_context);
+        let context = names.map(|name| format!("{name}: {}", value(name))).collect();
+        *self.last_context.lock().expect("no holder panics") = context;
         Ok(request)
     }
 

@@ -63,6 +63,7 @@ impl Cluster {
             burst: 100,
             clock: self.clock.clone(),
             jitter: Arc::new(FixedJitter(0.0)),
+            tracer: witlet_ports::Tracer::off(),
         }
     }
 
