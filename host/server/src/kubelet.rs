@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use witlet_core::pod::PodFullName;
 use witlet_ports::{
     AgentView, Checkpoints, Clock, Containers, LogFiles, LogVerbosity, MetricsSource, PodView, Streaming,
-    SystemLogs,
+    SystemLogs, Tracer,
 };
 
 use crate::metrics::Metrics;
@@ -46,6 +46,7 @@ pub(crate) mod query;
 pub mod route;
 mod run;
 mod slis;
+mod spans;
 mod stats;
 pub mod streams;
 mod switches;
@@ -171,6 +172,8 @@ pub struct ServerParts {
     pub configz: Value,
     /// The agent's own process.
     pub diagnostics: Diagnostics,
+    /// Whose spans requests are.
+    pub tracer: Tracer,
     /// How clients are authenticated.
     pub authentication: Authentication,
     /// What they may do.
@@ -280,7 +283,23 @@ impl KubeletServer {
             permit.keep();
         }
         let path = request.uri().path().to_owned();
-        let Some(route) = Route::of(&path) else { return answers::not_found() };
+        let route = Route::of(&path);
+        let mut span = spans::begin(&self.parts.tracer, &request, route.as_ref(), &port, from);
+        let answered = self.clone().serve_route(request, route, port, stop);
+        let response = span.scope(answered).await;
+        spans::end(&mut span, &response);
+        response
+    }
+
+    /// Answers what may be asked.
+    async fn serve_route(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        route: Option<Route<'_>>,
+        port: ServerPort,
+        stop: CancellationToken,
+    ) -> Response {
+        let Some(route) = route else { return answers::not_found() };
         if let Some(refused) = switches::refusal(&self.parts.options, &port, &route) {
             return refused;
         }

@@ -115,6 +115,38 @@ impl<'a> Route<'a> {
         })
     }
 
+    /// The path with names in place of what differs, as upstream's routes have them.
+    pub(super) fn pattern(&self) -> &'static str {
+        match self {
+            Self::Healthz(None) => "/healthz",
+            Self::Healthz(Some(_)) => "/healthz/{check}",
+            Self::Pods => "/pods",
+            Self::RunningPods => "/runningpods",
+            Self::Configz => "/configz",
+            Self::Metrics => "/metrics",
+            Self::ProbeMetrics => "/metrics/probes",
+            Self::Slis => "/metrics/slis",
+            Self::ResourceMetrics => "/metrics/resource",
+            Self::CadvisorMetrics => "/metrics/cadvisor",
+            Self::StatsSummary => "/stats/summary",
+            Self::ContainerLogs(_) => "/containerLogs/{podNamespace}/{podID}/{containerName}",
+            Self::Exec(Target { uid: None, .. }) => "/exec/{podNamespace}/{podID}/{containerName}",
+            Self::Exec(_) => "/exec/{podNamespace}/{podID}/{uid}/{containerName}",
+            Self::Attach(Target { uid: None, .. }) => "/attach/{podNamespace}/{podID}/{containerName}",
+            Self::Attach(_) => "/attach/{podNamespace}/{podID}/{uid}/{containerName}",
+            Self::PortForward(Target { uid: None, .. }) => "/portForward/{podNamespace}/{podID}",
+            Self::PortForward(_) => "/portForward/{podNamespace}/{podID}/{uid}",
+            Self::Run(Target { uid: None, .. }) => "/run/{podNamespace}/{podID}/{containerName}",
+            Self::Run(_) => "/run/{podNamespace}/{podID}/{uid}/{containerName}",
+            Self::Flagz => "/flagz",
+            Self::Statusz => "/statusz",
+            Self::DebugFlags => "/debug/flags/v",
+            Self::Logs(_) => "/logs/{logpath:*}",
+            Self::Profiles(_) => "/debug/pprof/{subpath:*}",
+            Self::Checkpoint(_) => "/checkpoint/{podNamespace}/{podID}/{containerName}",
+        }
+    }
+
     /// What becomes of it where there are no debugging handlers.
     pub(super) fn without_debugging(&self) -> WithoutDebugging {
         match self {

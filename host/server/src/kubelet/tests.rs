@@ -6,6 +6,7 @@ mod log_table;
 mod metrics;
 mod recorded;
 mod refusals;
+mod spans;
 mod streaming;
 mod system_logs;
 pub(super) mod world;

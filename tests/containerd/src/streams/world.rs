@@ -153,6 +153,7 @@ impl World {
                 checkpoints: Arc::new(client),
                 checkpoint_folder: folder.join("checkpoints"),
             },
+            tracer: witlet_ports::Tracer::off(),
             // The API server shows its certificate; no other client gets in.
             authentication: Authentication::default(),
             authorization: Authorization::AlwaysAllow,

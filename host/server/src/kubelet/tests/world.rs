@@ -27,7 +27,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
 use witlet_core::stats::exposition::Exposition;
-use witlet_ports::{Clock, MetricsSource};
+use witlet_ports::{Clock, MetricsSource, Tracer};
 
 use super::cluster::{Cluster, now};
 use crate::kubelet::{
@@ -97,6 +97,7 @@ pub(super) struct SetUp {
     pub(super) no_debugging: bool,
     pub(super) streaming_idle: Option<std::time::Duration>,
     pub(super) switches: EndpointSwitches,
+    pub(super) tracer: Tracer,
 }
 
 pub(super) struct World {
@@ -182,6 +183,7 @@ impl World {
                 checkpoints: cluster.clone(),
                 checkpoint_folder: folder.path().join("root/checkpoints"),
             },
+            tracer: set_up.tracer,
             authentication: Authentication { anonymous: set_up.anonymous, tokens: Some(cluster.clone()) },
             authorization: match set_up.always_allow {
                 true => Authorization::AlwaysAllow,
