@@ -29,7 +29,9 @@ use tokio::time::Instant;
 use wasmtime::Engine;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_egress::Egress;
-use witlet_ports::{Admission, Clock, ComponentFetcher, Containers, EventSink, NodeWatch, ProbeTypes};
+use witlet_ports::{
+    Admission, Clock, ComponentFetcher, Containers, EventSink, NodeWatch, ProbeTypes, Tracer,
+};
 
 use crate::compile::{CacheError, Compiler, CompilerConfig};
 use crate::engine::{self, EngineError};
@@ -83,6 +85,8 @@ pub struct PluginHostConfig {
     pub clock: Arc<dyn Clock>,
     /// Receives events about quarantines, swaps, shadows that differ, and broken files.
     pub events: Arc<dyn EventSink>,
+    /// Whose spans calls are.
+    pub tracer: Tracer,
 }
 
 /// Why the host couldn't start. A single plugin that can't be loaded isn't a reason: its failure policy answers for
@@ -218,6 +222,7 @@ pub(crate) struct Shared {
     events: Arc<dyn EventSink>,
     /// What handlers log that are tried out; none in a daemon.
     trial_log: Option<LogTap>,
+    tracer: Tracer,
 }
 
 impl PluginHost {
@@ -260,6 +265,7 @@ impl PluginHost {
             shadows,
             events,
             trial_log,
+            tracer: config.tracer,
         });
         let is_configured = config.plugins_file.is_some();
         let sources = supervisor::Sources {

@@ -38,6 +38,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
+use witlet_core::trace::plugin::PluginCall;
+use witlet_core::trace::{self, SpanStart};
+use witlet_ports::Span;
 
 use crate::metrics::{Call, CallOutcome, PluginMetrics};
 use crate::record::PluginRecorder;
@@ -190,9 +193,25 @@ impl Plugin {
     /// Its name and the beginning of its component's digest, for those who are refused by it. None for what ships: that refuses in
     /// a kubelet's words.
     pub(crate) fn attribution(&self) -> Option<String> {
-        let loaded = self.code.ready().filter(|_| !self.spec.builtin)?;
-        let digest = loaded.digest.get(..DIGEST_SHOWN).unwrap_or(&loaded.digest);
+        let digest = self.short_digest().filter(|_| !self.spec.builtin)?;
         Some(format!("plugin {}, sha256:{digest}", self.spec.name))
+    }
+
+    /// The beginning of its component's digest, if that is loaded.
+    fn short_digest(&self) -> Option<&str> {
+        let digest = &self.code.ready()?.digest;
+        Some(digest.get(..DIGEST_SHOWN).unwrap_or(digest))
+    }
+
+    /// How the span of a call begins.
+    pub(crate) fn span_of(&self, role: Role, function: &'static str, pod_uid: Option<&str>) -> SpanStart {
+        trace::plugin::call(&PluginCall {
+            plugin: &self.spec.name,
+            digest: self.short_digest(),
+            role: role.as_str(),
+            function,
+            pod_uid,
+        })
     }
 
     /// Its numbers.
@@ -299,6 +318,14 @@ impl Plugin {
             warm_instances: loaded.map_or(0, |loaded| loaded.warm(role)),
             in_flight: metrics.busy(),
         }
+    }
+}
+
+/// Notes in the span of a call what came of it.
+pub(crate) fn end_span(span: &mut Span, outcome: CallOutcome, error: Option<&CallError>) {
+    span.add(|| vec![trace::plugin::outcome(outcome.as_str())]);
+    if let Some(error) = error {
+        span.fail(|| error.sentence());
     }
 }
 

@@ -68,6 +68,7 @@ async fn check_plugins(path: &Path, cache: &ComponentCacheArgs) -> Result<usize,
     let clock = Arc::new(SystemClock);
     let fetcher = plugins::fetcher(scratch.path().join("components"), None, Egress::system())?;
     let started = PluginHost::start(PluginHostConfig {
+        tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(cache.or(scratch.path().join("plugins"))),
         plugins_file: Some(path.to_owned()),
         builtins: plugins::builtins(&[]),

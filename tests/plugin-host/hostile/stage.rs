@@ -116,6 +116,7 @@ impl Stage {
         write_configuration(folder.path(), "");
         let events = Arc::new(Events::default());
         let host = PluginHost::start(PluginHostConfig {
+            tracer: witlet_ports::Tracer::off(),
             compiler: CompilerConfig { limits: COMPILE_LIMITS, ..crate::compiler(hostile_cache()) },
             plugins_file: Some(at("plugins.yaml")),
             builtins: Vec::new(),

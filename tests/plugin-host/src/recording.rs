@@ -55,6 +55,7 @@ impl Recording {
         }
         write(&folder.path().join("plugins.yaml"), configuration(entries));
         let host = PluginHost::start(PluginHostConfig {
+            tracer: witlet_ports::Tracer::off(),
             compiler: crate::node::compiler(cache()),
             plugins_file: Some(folder.path().join("plugins.yaml")),
             builtins: Vec::new(),

@@ -298,6 +298,7 @@ async fn loaded(registry: &Registry, entry: &str) -> PluginStatus {
     );
     std::fs::write(path("plugins.yaml"), text).expect("written");
     let host = PluginHost::start(PluginHostConfig {
+        tracer: witlet_ports::Tracer::off(),
         compiler: crate::node::compiler(crate::node::cache()),
         plugins_file: Some(path("plugins.yaml")),
         builtins: Vec::new(),

@@ -51,6 +51,7 @@ pub(crate) async fn host(
     builtins: Vec<Builtin>,
 ) -> Result<Arc<PluginHost>, String> {
     let host = PluginHost::start(PluginHostConfig {
+        tracer: witlet_ports::Tracer::off(),
         compiler,
         plugins_file: None,
         builtins,

@@ -20,7 +20,7 @@ use super::decision_log::DecisionLine;
 use super::explanation::{Answers, MeasuredCall};
 use super::shadow_queue::DecidedRequest;
 use crate::metrics::{Call, CallOutcome};
-use crate::plugin::{CallError, Called, MatchSubject, Plugin, SyncPlugin};
+use crate::plugin::{CallError, Called, MatchSubject, Plugin, SyncPlugin, end_span};
 use crate::role::Role;
 use crate::worlds::admission::facts::{PodFacts, RequestFacts};
 
@@ -174,11 +174,12 @@ impl Shared {
             pod = %pod.full_name(),
             pod_uid = pod.uid()
         );
+        let mut traced = self.tracer.span(|| plugin.span_of(Role::Admission, "admit", Some(pod.uid())));
         async {
             let started = Instant::now();
             let called = match plugin.gate(Role::Admission, started) {
                 Ok(code) => match &code.admission {
-                    Some(guests) => self.ask(plugin, guests, facts, purpose).await,
+                    Some(guests) => traced.scope(self.ask(plugin, guests, facts, purpose)).await,
                     None => Err(CallError::Host),
                 },
                 Err(error) => Err(error),
@@ -193,6 +194,7 @@ impl Shared {
                 Ok(verdict) => CallOutcome::from(verdict),
                 Err(error) => CallOutcome::from(error.kind()),
             };
+            end_span(&mut traced, outcome, result.as_ref().err());
             let call = Call { outcome, took, memory_bytes_peak, cpu };
             // What is tried out is asked about each pod as if there were no other.
             let change = match &self.trial_log {

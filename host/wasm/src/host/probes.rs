@@ -13,7 +13,7 @@ use witlet_ports::{ProbeError, ProbeTypes};
 use super::Shared;
 use crate::metrics::{Call, CallOutcome};
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
-use crate::plugin::{CallError, Plugin};
+use crate::plugin::{CallError, Plugin, end_span};
 use crate::role::Role;
 use crate::worlds::probe::facts::ProbeFacts;
 
@@ -62,11 +62,15 @@ impl Shared {
         };
         let Some(guests) = guests else { return Err(probe_error(plugin, &CallError::Host)) };
         self.check_parameters(plugin, &guests, request).await?;
+        let pod = request.pod.metadata.uid.as_deref();
+        let mut span = self.tracer.span(|| plugin.span_of(Role::Probe, "probe", pod));
         let _busy = plugin.metrics().role(Role::Probe).begin();
         let asked = Instant::now();
         let facts = Arc::new(ProbeFacts::new(request.clone(), plugin.recorder.is_some()));
-        let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.probe(facts.clone()).await;
+        let AsyncCalled { result, memory_bytes_peak, cpu, .. } =
+            span.scope(guests.probe(facts.clone())).await;
         let took = asked.elapsed();
+        end_span(&mut span, probe_outcome(&result), result.as_ref().err());
         self.note_probe(plugin, request, took, cpu, memory_bytes_peak, &result);
         if let Some(recorder) = &plugin.recorder {
             recorder.probe(request, facts.take_execs(), &result, took);
@@ -109,10 +113,7 @@ impl Shared {
         result: &Result<ProbeOutcome, CallError>,
     ) {
         let name = &*plugin.spec.name;
-        let outcome = match result {
-            Ok(outcome) => CallOutcome::from(outcome),
-            Err(error) => CallOutcome::from(error.kind()),
-        };
+        let outcome = probe_outcome(result);
         let call = Call { outcome, took, memory_bytes_peak: memory_bytes_peak as u64, cpu };
         let error = result.as_ref().err();
         let change = plugin.record(Role::Probe, call, error, Instant::now());
@@ -139,6 +140,13 @@ impl Shared {
         if let Some(change) = change {
             self.report_change(name, change, error);
         }
+    }
+}
+
+fn probe_outcome(result: &Result<ProbeOutcome, CallError>) -> CallOutcome {
+    match result {
+        Ok(outcome) => CallOutcome::from(outcome),
+        Err(error) => CallOutcome::from(error.kind()),
     }
 }
 

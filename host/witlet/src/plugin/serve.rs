@@ -99,6 +99,7 @@ async fn serve(args: &ServeArgs, stop: CancellationToken) -> Result<(), ServeErr
     let credentials = args.registry_credentials.as_deref();
     let fetcher = plugins::fetcher(scratch.path().join("components"), credentials, Egress::system())?;
     let host = PluginHost::start(PluginHostConfig {
+        tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(args.cache.or(scratch.path().join("plugins"))),
         plugins_file: Some(file.clone()),
         // What these judge, only the node knows.

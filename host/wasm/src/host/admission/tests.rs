@@ -60,6 +60,7 @@ async fn host(folder: &Path, role: &str) -> Arc<PluginHost> {
     );
     std::fs::write(&file, text).expect("the test's folder is writable");
     let started = PluginHost::start(PluginHostConfig {
+        tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(folder.join("code")),
         plugins_file: Some(file),
         builtins: Vec::new(),

@@ -17,7 +17,7 @@ use super::HostSources;
 use super::spec::{SourcePlugins, SourceSpec, SourcesConfig};
 use crate::metrics::{Call, CallOutcome};
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
-use crate::plugin::{CallError, Plugin};
+use crate::plugin::{CallError, Plugin, end_span};
 use crate::role::Role;
 
 impl PluginHost {
@@ -56,12 +56,15 @@ impl SourcePlugins for Shared {
             .ok_or_else(|| not_reported("it is gone".to_owned()))?;
         let guests = self.source_guests(plugin).map_err(|error| not_reported(error.sentence()))?;
         let _busy = plugin.metrics().role(Role::PodSource).begin();
+        let mut span = self.tracer.span(|| plugin.span_of(Role::PodSource, "statuses", None));
         let asked = Instant::now();
-        let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.statuses(changed.into()).await;
+        let AsyncCalled { result, memory_bytes_peak, cpu, .. } =
+            span.scope(guests.statuses(changed.into())).await;
         let outcome = match &result {
             Ok(()) => CallOutcome::Notified,
             Err(error) => CallOutcome::from(error.kind()),
         };
+        end_span(&mut span, outcome, result.as_ref().err());
         let call = Call { outcome, took: asked.elapsed(), memory_bytes_peak: memory_bytes_peak as u64, cpu };
         self.note_source(plugin, call, result.as_ref().err());
         result.map_err(|error| not_reported(error.sentence()))
@@ -90,8 +93,9 @@ impl Shared {
             Err(error) => return failure(&error),
         };
         let _busy = plugin.metrics().role(Role::PodSource).begin();
+        let mut span = self.tracer.span(|| plugin.span_of(Role::PodSource, "poll", None));
         let asked = Instant::now();
-        let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.poll(cursor).await;
+        let AsyncCalled { result, memory_bytes_peak, cpu, .. } = span.scope(guests.poll(cursor)).await;
         let took = asked.elapsed();
         let outcome = match &result {
             Ok(Ok(PollResponse { snapshot: Snapshot::Unchanged, .. })) => CallOutcome::Unchanged,
@@ -100,6 +104,7 @@ impl Shared {
             Ok(Err(SourceFault { .. })) => CallOutcome::Error,
             Err(error) => CallOutcome::from(error.kind()),
         };
+        end_span(&mut span, outcome, result.as_ref().err());
         let call = Call { outcome, took, memory_bytes_peak: memory_bytes_peak as u64, cpu };
         self.note_source(plugin, call, result.as_ref().err());
         if let Some(recorder) = &plugin.recorder {

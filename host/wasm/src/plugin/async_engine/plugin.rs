@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use wasmtime::{Store, UpdateDeadline};
 use witlet_core::probe::ProbeOutcome;
 use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
+use witlet_ports::trace;
 
 use super::checked::Checked;
 use super::functions::{CheckParameters, Function, Poll, Probe, Statuses, Validate};
@@ -168,11 +169,12 @@ impl AsyncPlugin {
         let mut task = JoinSet::new();
         let (plugin, counted) = (self.clone(), usage.clone());
         task.spawn_on(
-            async move {
+            // What the guest has the host do belongs to the call's span.
+            trace::inherit(async move {
                 let ended = plugin.call_here(function, counted, deadline, timeout).await;
                 // Taken here: the task that awaits this one may not run at once.
                 (ended, Instant::now())
-            },
+            }),
             threads,
         );
         let (ended, at) = match task.join_next().await {
