@@ -5,6 +5,7 @@ mod common;
 mod eval;
 pub(crate) mod given;
 mod plugin;
+mod trace;
 mod webhook_target;
 
 use std::net::IpAddr;
@@ -21,6 +22,7 @@ pub(crate) use plugin::{
     BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PullArgs, PushArgs, RegistryArgs, ReplayArgs,
     ReportFormat, ServeArgs, TestArgs,
 };
+pub(crate) use trace::TracingArgs;
 pub(crate) use webhook_target::WebhookTarget;
 use witlet_core::runtime::CgroupDriver;
 
@@ -159,6 +161,9 @@ pub(crate) struct RunArgs {
     /// The log
     #[command(flatten)]
     pub(crate) log: LogArgs,
+    /// Traces of what the agent does
+    #[command(flatten)]
+    pub(crate) tracing: TracingArgs,
 }
 
 /// `witlet run`: what pods get of this machine.

@@ -12,6 +12,7 @@ mod reported_state;
 mod reporting;
 mod runtime_facts;
 pub(crate) mod signals;
+mod spans;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,6 +37,7 @@ use witlet_node::{
     PullSecrets, SubordinateIdsError, SystemMeter, SystemdCgroups, process_started_at, subordinate_ids,
 };
 use witlet_oci::RegistryError;
+use witlet_otlp::Exporter;
 use witlet_ports::{
     AgentView, CgroupDrivers, Cgroups, ClusterObjects, MetricsSource, NoObjects, NoStatuses, NodeAccess,
     NodeSystem, NodeWatch, PodSource, StatusSink,
@@ -152,7 +154,7 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
     }
     let _lock = RootLock::take(&settings.folders.root).await?;
     OwnFiles::below(&settings.folders.root).prepare()?;
-    let base = Base::new(&settings)?;
+    let mut base = Base::new(&settings)?;
     let user_namespace_ids = subordinate_ids(settings.node.max_pods).await?;
     let reached = cluster::reach(&settings, &base)?;
     let socket = RootOnlySocket::bind(&settings.api_socket).await?;
@@ -174,6 +176,7 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
         clock: base.clock.clone(),
         events: events.clone(),
         egress: base.egress.share(),
+        tracer: base.spans.tracer.clone(),
     };
     let plugins = PluginHost::start(plugins::host_config(&settings, around)?).await?;
     let cgroups = cgroup_settings(&settings)?;
@@ -193,19 +196,19 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
     let metrics: [Arc<dyn MetricsSource>; 4] =
         [Arc::new(plugins.metrics()), Arc::new(ProcessMetrics), base.cri.metrics(), agent_metrics];
     let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins)));
-    let of_cluster = cluster.as_ref().map(|cluster| cluster.metrics.clone());
-    let api =
-        metrics.into_iter().chain(of_cluster).fold(api, LocalApi::with_metrics).with_usage(UsagePorts {
-            stats: Arc::new(base.cri.clone()),
-            node_reader: base.node_reader.clone(),
-            reservations: settings.node.reserved.clone(),
-            clock: base.clock.clone(),
-        });
+    let more =
+        cluster.as_ref().map(|cluster| cluster.metrics.clone()).into_iter().chain(base.spans.metrics());
+    let api = metrics.into_iter().chain(more).fold(api, LocalApi::with_metrics).with_usage(UsagePorts {
+        stats: Arc::new(base.cri.clone()),
+        node_reader: base.node_reader.clone(),
+        reservations: settings.node.reserved.clone(),
+        clock: base.clock.clone(),
+    });
     let shown = (api.metrics(), probes, diagnostics(&settings, &base, filter));
     let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), shown);
     tracing::info!(node = %base.name, "Started witlet");
-    let state = base.state.clone();
-    let sides = Sides { view, api, socket, endpoints, answers, cluster, state, events };
+    let (state, exporter) = (base.state.clone(), base.spans.exporter.take());
+    let sides = Sides { view, api, socket, endpoints, answers, cluster, state, events, exporter };
     work(agent, sides, &base.machine).await?;
     if let Some(embedded) = embedded.filter(|_| settings.stop_pods_on_exit) {
         embedded.stop().await?;
@@ -247,6 +250,7 @@ fn answers(
         process_started_at: process_started_at(),
         configz: settings.configz.clone(),
         diagnostics,
+        tracer: base.spans.tracer.clone(),
         access: cluster.map(|cluster| cluster.access.clone() as Arc<dyn NodeAccess>),
     }
 }
@@ -309,6 +313,7 @@ fn ports(
             storage: Arc::new(DiskUsage::new(root, pod_logs)),
             notifier: Arc::new(KernelMemoryNotifier::new(PodsCgroup::below(&settings.cgroups.root))),
         },
+        tracer: base.spans.tracer.clone(),
     }
 }
 
@@ -418,11 +423,12 @@ struct Sides {
     cluster: Option<Cluster>,
     state: Arc<ReportedState>,
     events: Arc<EventLog>,
+    exporter: Option<Exporter>,
 }
 
 /// Runs all parts until the process is asked to stop and the agent has ended.
 async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunError> {
-    let Sides { view, api, socket, endpoints, answers, cluster, state, events } = sides;
+    let Sides { view, api, socket, endpoints, answers, cluster, state, events, exporter } = sides;
     let stop = CancellationToken::new();
     // The endpoints answer until the agent has ended: a pod that takes its grace is worth looking at. The API server receives
     // how pods ended.
@@ -431,6 +437,9 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
     background.spawn_whole("the node's endpoints", endpoints.serve(answers, ended.clone()));
     if let Some(cluster) = cluster {
         background.spawn_whole("the edge to the API server", cluster.run(view, ended.clone()));
+    }
+    if let Some(exporter) = exporter {
+        background.spawn("the exporter of spans", exporter.run(ended.clone()));
     }
     let until = ended.clone();
     background.spawn("the watch of the state files", async move { state.run(&*events, &until).await });

@@ -16,6 +16,7 @@ use witlet_core::image::gc::ImageGcPolicy;
 use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::allocatable::Reservations;
 use witlet_core::runtime::CgroupDriver;
+use witlet_core::trace::endpoint::{CollectorEndpoint, CollectorEndpointError};
 use witlet_node::ManifestUrl;
 use witlet_server::EndpointSwitches;
 
@@ -60,6 +61,8 @@ pub(crate) struct Settings {
     pub(crate) oom_score: Option<i32>,
     /// Feature gates, for handlers that look at some.
     pub(crate) feature_gates: BTreeMap<String, bool>,
+    /// Spans to a collector, if they are wanted.
+    pub(crate) tracing: Option<TracingSettings>,
     /// What `/configz` shows.
     pub(crate) configz: Value,
     /// What `/flagz` shows: the values of flags by their names.
@@ -215,6 +218,15 @@ pub(crate) struct ServerSettings {
     pub(crate) only_tls13: bool,
     /// A stream on which nothing moves for so long ends.
     pub(crate) streaming_idle: Duration,
+}
+
+/// Where spans go, and how many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TracingSettings {
+    /// The collector; an error is no reason not to start.
+    pub(crate) endpoint: Result<CollectorEndpoint, CollectorEndpointError>,
+    /// Of traces that begin here, at most a million.
+    pub(crate) sampling_rate_per_million: u32,
 }
 
 /// Who decides what an identity may do.

@@ -172,6 +172,7 @@ fn folder(entries: &str, setting: &Setting) -> TempDir {
 
 fn host_config(folder: &TempDir, setting: Setting, events: &Arc<Events>) -> PluginHostConfig {
     PluginHostConfig {
+        tracer: witlet_ports::Tracer::off(),
         compiler: setting.compiler,
         plugins_file: Some(folder.path().join("plugins.yaml")),
         builtins: setting.builtins,

@@ -151,6 +151,8 @@ pub(crate) struct EffectiveConfig {
     #[serde(rename = "providerID", deserialize_with = "text")]
     pub(crate) provider_id: Option<String>,
     pub(crate) logging: Logging,
+    /// None is off.
+    pub(crate) tracing: Option<Tracing>,
     pub(crate) seccomp_default: bool,
     pub(crate) register_with_taints: Vec<Taint>,
     pub(crate) register_node: Option<bool>,
@@ -254,6 +256,14 @@ fn quantity<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Quantity>, D::E
         Value::String(text) => Some(Quantity(text)),
         other => Some(Quantity(other.to_string())),
     })
+}
+
+/// `tracing`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Tracing {
+    pub(crate) endpoint: Option<String>,
+    pub(crate) sampling_rate_per_million: Option<i64>,
 }
 
 /// A text that isn't empty.

@@ -12,6 +12,7 @@ use thiserror::Error;
 use witlet_agent::{ImagePullLimits, LogLimits};
 use witlet_core::container::gc::GcPolicy;
 use witlet_core::duration;
+use witlet_core::error::aggregate;
 use witlet_core::eviction::ThresholdError;
 use witlet_core::pod::quantity;
 use witlet_core::runtime::CgroupDriver;
@@ -39,6 +40,7 @@ mod logging;
 mod node;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 /// Upstream's defaults.
 const ROOT_DIR: &str = "/var/lib/kubelet";
@@ -95,6 +97,12 @@ pub(crate) enum SettingsError {
     /// Settings that upstream's validation refuses, in its words.
     #[error("{}", problems.iter().map(|problem| format!("invalid configuration: {problem}")).collect::<Vec<_>>().join(", "))]
     Invalid {
+        /// All that is wrong.
+        problems: Vec<String>,
+    },
+    /// Fields of `tracing`, which upstream refuses in other words.
+    #[error("{}", aggregate(problems.iter().cloned()))]
+    Tracing {
         /// All that is wrong.
         problems: Vec<String>,
     },
@@ -166,6 +174,7 @@ pub(crate) fn settings(
         read_only: read_only(&effective)?,
         oom_score: Some(oom_score(&effective)?),
         feature_gates: effective.feature_gates.clone(),
+        tracing: trace::tracing(&effective)?,
         configz: json!({ "kubeletconfig": defaulted(&document) }),
         flags: flagz(flags),
         cluster,

@@ -16,6 +16,7 @@ use crate::run::embedded::{self, Embedded};
 use crate::run::own_files::OwnFiles;
 use crate::run::reported_state::ReportedState;
 use crate::run::runtime_facts::RuntimeFacts;
+use crate::run::spans::Spans;
 use crate::settings::{RuntimeSettings, Settings};
 
 /// Why the parts can't be made.
@@ -53,6 +54,8 @@ pub(crate) struct Base {
     pub(crate) state: Arc<ReportedState>,
     /// Which sources of pods can't be read.
     pub(crate) health: Arc<SourceHealth>,
+    /// Spans of all parts.
+    pub(crate) spans: Spans,
     /// What the machine has left.
     pub(crate) node_reader: Arc<SystemNodeReader>,
 }
@@ -67,7 +70,9 @@ impl Base {
             facts::FEATURE_GATES,
             gates.map(|(gate, on)| (gate.clone(), on.to_string())).collect(),
         );
-        let cri = cri(settings, clock.clone())?;
+        let name = machine.current().name.clone();
+        let spans = Spans::new(settings.tracing.as_ref(), &name, &clock, &jitter);
+        let cri = cri(settings, clock.clone())?.with_tracer(spans.tracer.clone());
         let node_reader = {
             let pods = PodsCgroup::below(&settings.cgroups.root);
             Arc::new(SystemNodeReader::new(settings.folders.root.clone(), Arc::new(cri.clone()), pods))
@@ -78,7 +83,7 @@ impl Base {
         let own = OwnFiles::below(&settings.folders.root);
         let state = FileStateStore::new(own.state()).with_folder_of(&settings.folders.root, &KUBELET_STATE);
         Ok(Self {
-            name: machine.current().name.clone(),
+            name,
             clock,
             jitter,
             machine,
@@ -87,6 +92,7 @@ impl Base {
             egress: Egress::system(),
             state: Arc::new(ReportedState::new(Arc::new(state))),
             health: Arc::default(),
+            spans,
             node_reader,
         })
     }

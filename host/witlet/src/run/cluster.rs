@@ -81,6 +81,7 @@ pub(crate) fn reach(settings: &Settings, base: &Base) -> Result<Option<Reached>,
         burst: cluster.burst,
         clock: clock.clone(),
         jitter: jitter.clone(),
+        tracer: base.spans.tracer.clone(),
     })?;
     let limit = EventLimit { per_second: cluster.event_qps, burst: cluster.event_burst };
     // The limit is the queue's own: it counts events, not tries.

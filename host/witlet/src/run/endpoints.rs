@@ -14,7 +14,9 @@ use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_node::NodeSystemLogs;
-use witlet_ports::{AgentView, Clock, Containers, LogFiles, MetricsSource, NodeAccess, PodView, Streaming};
+use witlet_ports::{
+    AgentView, Clock, Containers, LogFiles, MetricsSource, NodeAccess, PodView, Streaming, Tracer,
+};
 use witlet_server::{
     Authentication, Authorization, Diagnostics, EndpointSwitches, KubeletServer, Metrics, MirrorPods,
     ServerOptions, ServerParts, ServerTls, StatsPorts, TlsError, TlsOptions,
@@ -80,6 +82,7 @@ pub(crate) struct Answers {
     pub(crate) stats: StatsPorts,
     pub(crate) configz: Value,
     pub(crate) diagnostics: Diagnostics,
+    pub(crate) tracer: Tracer,
     /// Who says what an identity may do; none where there is no API server.
     pub(crate) access: Option<Arc<dyn NodeAccess>>,
 }
@@ -183,6 +186,7 @@ fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
         stats: answers.stats,
         configz: answers.configz,
         diagnostics: answers.diagnostics,
+        tracer: answers.tracer,
         authentication: Authentication {
             anonymous: settings.is_some_and(|settings| settings.anonymous),
             tokens,

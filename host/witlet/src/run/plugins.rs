@@ -7,7 +7,7 @@ use serde_json::json;
 use witlet_egress::{Egress, NetworkGrant, TlsPolicy};
 use witlet_node::SystemClock;
 use witlet_oci::{Progress, Registries, RegistriesConfig, RegistryError};
-use witlet_ports::{ComponentFetcher, Containers, EventSink, NodeWatch};
+use witlet_ports::{ComponentFetcher, Containers, EventSink, NodeWatch, Tracer};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::PluginHostConfig;
 use witlet_wasm::plugin::Builtin;
@@ -24,13 +24,14 @@ pub(crate) struct Node {
     pub(crate) clock: Arc<SystemClock>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) egress: Egress,
+    pub(crate) tracer: Tracer,
 }
 
 /// The host's configuration for a running node.
 pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostConfig, RegistryError> {
     let own = OwnFiles::below(&settings.folders.root);
     let cache = settings.folders.component_cache.clone().unwrap_or_else(|| own.code());
-    let Node { info, containers, clock, events, egress } = node;
+    let Node { info, containers, clock, events, egress, tracer } = node;
     Ok(PluginHostConfig {
         compiler: CompilerConfig::new(cache),
         plugins_file: settings.plugins.clone(),
@@ -46,6 +47,7 @@ pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostC
         recorder: Some(RecorderConfig { folder: own.recorded(), clock: clock.clone() }),
         clock,
         events,
+        tracer,
     })
 }
 

@@ -19,10 +19,10 @@ use witlet_core::pod::quantity::{self, QuantityError};
 use witlet_node::{ManifestUrl, ManifestUrlError};
 use witlet_server::EndpointSwitches;
 
-use crate::cli::{ClusterArgs, PodArgs, RunArgs};
+use crate::cli::{ClusterArgs, PodArgs, RunArgs, TracingArgs};
 use crate::settings::{
     Authorization, ClusterSettings, Folders, Manifests, NodeSettings, PodSettings, RuntimeSettings,
-    ServerSettings, Settings,
+    ServerSettings, Settings, TracingSettings,
 };
 
 #[cfg(test)]
@@ -143,8 +143,18 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
         read_only: None,
         oom_score: None,
         feature_gates: BTreeMap::new(),
+        tracing: tracing(args.tracing),
         configz: json!({}),
         flags: BTreeMap::new(),
+    })
+}
+
+/// Either flag turns tracing on.
+fn tracing(args: TracingArgs) -> Option<TracingSettings> {
+    let TracingArgs { tracing_endpoint, tracing_sampling_rate_per_million } = args;
+    (tracing_endpoint.is_some() || tracing_sampling_rate_per_million.is_some()).then(|| TracingSettings {
+        endpoint: Ok(tracing_endpoint.unwrap_or_default()),
+        sampling_rate_per_million: tracing_sampling_rate_per_million.unwrap_or_default(),
     })
 }
 

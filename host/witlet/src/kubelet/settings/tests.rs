@@ -14,6 +14,7 @@ use super::node::may_be_set;
 use super::*;
 
 mod resources;
+mod trace;
 use crate::kubelet::configuration::fields::{FIELDS, Fate, Kind};
 use crate::kubelet::flags;
 

@@ -108,3 +108,20 @@ fn what_makes_no_sense_is_refused_by_the_name_of_its_flag() {
         assert!(error.to_string().starts_with("--container-log-max-size must be a size"), "{error}");
     }
 }
+
+#[test]
+fn either_flag_turns_tracing_on() {
+    use witlet_core::trace::endpoint::CollectorEndpoint;
+    assert_eq!(good(&[]).tracing, None);
+    let socket = CollectorEndpoint::Unix(PathBuf::from("/run/otel.sock"));
+    for (flags, endpoint, rate) in [
+        (&["--tracing-endpoint=unix:///run/otel.sock"][..], socket, 0),
+        (&["--tracing-sampling-rate-per-million=7"], CollectorEndpoint::default(), 7),
+    ] {
+        let tracing = good(flags).tracing.expect("it is on");
+        assert_eq!((tracing.endpoint, tracing.sampling_rate_per_million), (Ok(endpoint), rate), "{flags:?}");
+    }
+    for flag in ["--tracing-endpoint=http://localhost", "--tracing-sampling-rate-per-million=1000001"] {
+        assert!(Cli::try_parse_from(["witlet", "run", flag]).is_err(), "{flag}");
+    }
+}
