@@ -201,6 +201,7 @@ pub(in crate::plugin) async fn start(
     let credentials = args.registry_credentials.as_deref();
     let fetcher = plugins::fetcher(scratch.join("components"), credentials, Egress::system())?;
     let host = PluginHost::start_trial(PluginHostConfig {
+        tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(args.cache.or(scratch.join("code"))),
         plugins_file,
         builtins,
