@@ -21,8 +21,10 @@ use witlet_core::stats::network::{InterfaceUsage, interfaces};
 use witlet_core::stats::summary::{FsMeasurement, Scope};
 use witlet_ports::{Clock, ContainerCounts, KernelCounts, KernelDetails, KernelMeter, PodCounts, RunningPod};
 
+use crate::file_systems::{NodeFileSystems, measure_nearest};
 use crate::node_readings::kernel::read;
 use crate::node_readings::pids;
+use crate::process::boot_second;
 
 mod details;
 #[cfg(test)]
@@ -30,8 +32,6 @@ mod tests;
 
 /// All counts take at most this long; what wasn't read by then is unknown.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A file system that takes longer to answer is unknown.
-const FILESYSTEM_TIMEOUT: Duration = Duration::from_secs(3);
 /// Where a cgroup's processes are listed.
 const PROCESSES: &str = "cgroup.procs";
 
@@ -46,8 +46,7 @@ pub struct SystemMeter {
     detailed: Arc<Mutex<Found>>,
     /// Which processors there are, once it was read: it doesn't change.
     topology: Arc<OnceLock<Option<Topology>>>,
-    /// One file system at a time: one that hangs must not gather threads.
-    filesystems: Arc<Mutex<()>>,
+    filesystems: NodeFileSystems,
 }
 
 /// Where the kernel's files are.
@@ -88,7 +87,7 @@ impl SystemMeter {
             found: Arc::default(),
             detailed: Arc::default(),
             topology: Arc::default(),
-            filesystems: Arc::default(),
+            filesystems: NodeFileSystems::default(),
         }
     }
 }
@@ -136,25 +135,8 @@ impl KernelMeter for SystemMeter {
 
     async fn filesystem(&self, path: &Path) -> Option<FsMeasurement> {
         let path = path.to_owned();
-        let asking = async {
-            let turn = self.filesystems.clone().lock_owned().await;
-            tokio::task::spawn_blocking(move || (filesystem(&path), turn)).await
-        };
-        timeout(FILESYSTEM_TIMEOUT, asking).await.ok()?.ok()?.0
+        self.filesystems.ask(move || measure_nearest(&path)).await.ok().flatten()
     }
-}
-
-fn filesystem(path: &Path) -> Option<FsMeasurement> {
-    let existing = path.ancestors().find(|path| path.exists())?;
-    let stats = rustix::fs::statvfs(existing).ok()?;
-    let bytes = |blocks: u64| blocks.saturating_mul(stats.f_frsize);
-    Some(FsMeasurement {
-        capacity: bytes(stats.f_blocks),
-        available: bytes(stats.f_bavail),
-        used: bytes(stats.f_blocks.saturating_sub(stats.f_bfree)),
-        inodes: stats.f_files,
-        inodes_free: stats.f_ffree,
-    })
 }
 
 /// One look at the machine.
@@ -317,10 +299,8 @@ fn relative(path: &str) -> PathBuf {
     path.trim_start_matches('/').into()
 }
 
-/// Of the line `btime 1790000000`.
 fn booted_at(stat: &str) -> Option<Timestamp> {
-    let seconds = stat.lines().find_map(|line| line.strip_prefix("btime "))?;
-    Timestamp::from_second(seconds.trim().parse().ok()?).ok()
+    Timestamp::from_second(boot_second(stat)?).ok()
 }
 
 /// The interface of the route to everywhere, of the kernel's table of routes.

@@ -55,7 +55,7 @@ pub use node_readings::SystemNodeReader;
 pub use node_readings::memory::PodsCgroup;
 pub use node_system::MachineSystem;
 pub use pod_files::NodePodFiles;
-pub use process::{ProcessMetrics, process_started_at};
+pub use process::{ProcessMetrics, machine_booted_at, process_started_at};
 pub use pull_records::FilePullRecords;
 pub use state_store::{FileStateStore, STATE_BYTES_MAX};
 pub use subordinate_ids::{SubordinateIdsError, subordinate_ids};

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use witlet_core::eviction::Filesystems;
 use witlet_ports::{ImageFilesystem, ImageStore, Left, NodeImage, NodeReader, NodeReadings};
 
-use crate::file_systems;
+use crate::file_systems::{bytes, measure_nearest, nearest};
 use kernel::read;
 use memory::PodsCgroup;
 
@@ -138,10 +138,7 @@ fn readings(
 
 /// Which of the folders are on one file system; none if one can't be read.
 fn filesystems(root: &Path, folders: &Folders) -> Option<Filesystems> {
-    let device = |path: &Path| {
-        let existing = path.ancestors().find(|path| path.exists())?;
-        rustix::fs::stat(existing).ok().map(|stat| stat.st_dev)
-    };
+    let device = |path: &Path| rustix::fs::stat(nearest(path)?).ok().map(|stat| stat.st_dev);
     Some(Filesystems::of(&device(root)?, &device(&folders.images)?, &device(&folders.containers)?))
 }
 
@@ -166,10 +163,8 @@ fn cpu(cgroups: &Path) -> Option<Duration> {
 
 /// Bytes and inodes of the file system that a folder is on; no inodes where it has no fixed number of them.
 fn file_system(folder: &Path) -> (Option<Left>, Option<Left>) {
-    let existing = folder.ancestors().find(|path| path.exists());
-    let Some(stats) = existing.and_then(|path| rustix::fs::statvfs(path).ok()) else { return (None, None) };
-    let bytes = file_systems::bytes(&stats);
-    let inodes = Left { capacity: stats.f_files, available: stats.f_ffree };
+    let Some(measured) = measure_nearest(folder) else { return (None, None) };
+    let inodes = Left { capacity: measured.inodes, available: measured.inodes_free };
     let is_there = |left: Left| (left.capacity > 0).then_some(left);
-    (is_there(bytes), is_there(inodes))
+    (is_there(bytes(&measured)), is_there(inodes))
 }

@@ -16,10 +16,20 @@ pub fn process_started_at() -> Option<Timestamp> {
     started_at(&process, &machine, rustix::param::clock_ticks_per_second())
 }
 
+/// When the machine was started; none if `/proc` doesn't say.
+pub fn machine_booted_at() -> Option<Timestamp> {
+    Timestamp::from_second(boot_second(&fs::read_to_string("/proc/stat").ok()?)?).ok()
+}
+
+/// Of the line `btime 1790000000` of `/proc/stat`.
+pub(crate) fn boot_second(machine: &str) -> Option<i64> {
+    machine.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
+}
+
 /// From `/proc/PID/stat` and `/proc/stat`: ticks since the machine's start, which is in whole seconds.
 fn started_at(process: &str, machine: &str, ticks_per_second: u64) -> Option<Timestamp> {
     let ticks: u64 = field(process, 22)?.parse().ok()?;
-    let booted: i64 = machine.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    let booted = boot_second(machine)?;
     let milliseconds = ticks.checked_mul(1000)?.checked_div(ticks_per_second)?;
     let since_boot = SignedDuration::from_millis(i64::try_from(milliseconds).ok()?);
     Timestamp::from_second(booted).ok()?.checked_add(since_boot).ok()
