@@ -1,6 +1,7 @@
 //! What the documents promise.
 
 mod book;
+mod monitoring;
 
 use std::path::Path;
 
