@@ -1,5 +1,5 @@
-//! The gRPC interfaces that witlet speaks: messages, clients and servers, generated from the definitions next to
-//! this crate. `UPSTREAM.md` says which release they follow and how to check.
+//! The gRPC interfaces that witlet speaks, and the messages of metrics: generated from the definitions next to this
+//! crate. `UPSTREAM.md` says which release they follow and how to check.
 #![forbid(unsafe_code)]
 
 mod redact;
@@ -21,4 +21,12 @@ pub mod cri {
 #[allow(clippy::all, clippy::allow_attributes_without_reason, clippy::too_many_lines, reason = "generated")]
 pub mod otlp {
     tonic::include_proto!("opentelemetry.proto.collector.trace.v1");
+}
+
+/// Families of metrics (`io.prometheus.client`).
+#[allow(missing_docs, reason = "generated; the definition explains the messages")]
+#[allow(unreachable_pub, unused_qualifications, reason = "generated in the generator's style")]
+#[allow(clippy::all, clippy::allow_attributes_without_reason, reason = "generated")]
+pub mod metrics {
+    tonic::include_proto!("io.prometheus.client");
 }

@@ -1,4 +1,4 @@
-//! Holds the wire facts: an edit of a name, a number or a type shows as a difference from `wire.txt` or `otlp.txt`.
+//! Holds the wire facts: an edit of a name, a number or a type shows as a difference from `wire.txt`, `otlp.txt` or `metrics.txt`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -90,4 +90,5 @@ fn names_numbers_and_types_are_those_written_down() {
     expect_file!["./wire.txt"].assert_eq(&facts("cri/v1/services.proto", "runtime.v1"));
     let package = "opentelemetry.proto.collector.trace.v1";
     expect_file!["./otlp.txt"].assert_eq(&facts("otlp/v1/trace.proto", package));
+    expect_file!["./metrics.txt"].assert_eq(&facts("prometheus/metrics.proto", "io.prometheus.client"));
 }

@@ -119,9 +119,10 @@ pub struct Agent {
 impl Agent {
     /// An agent, and the handle that shows it.
     pub fn new(ports: Ports, settings: AgentSettings) -> (Self, AgentHandle) {
-        let statuses = Arc::new(PodStatusStore::new(ports.events.clone(), ports.statuses.clone()));
-        let (image_gc, requests) = ImageGc::channel();
         let metrics = Arc::<AgentMetrics>::default();
+        let (events, sink) = (ports.events.clone(), ports.statuses.clone());
+        let statuses = Arc::new(PodStatusStore::new(events, sink, metrics.pods.clone()));
+        let (image_gc, requests) = ImageGc::channel();
         let handle =
             AgentHandle { statuses: statuses.clone(), image_gc: image_gc.clone(), metrics: metrics.clone() };
         (Self { ports, settings, statuses, image_gc, image_requests: requests, metrics }, handle)
@@ -199,6 +200,7 @@ impl Agent {
                 access,
                 ports.clock.clone(),
                 settings.image_pulls,
+                metrics.images.clone(),
             ),
             runtime: ports.runtime,
             files: ports.files,
@@ -221,6 +223,7 @@ impl Agent {
             prober: prober.clone(),
             metrics: metrics.pods.clone(),
             tracer: ports.tracer.clone(),
+            resizes: metrics.resizes.clone(),
             actuated,
             allocated,
             start_retry: SignedDuration::try_from(settings.requeue.error).unwrap_or(SignedDuration::MAX),
@@ -235,6 +238,7 @@ impl Agent {
                 volumes: executor.volumes.clone(),
                 removals: executor.removals.clone(),
                 cgroups: executor.cgroups.clone(),
+                metrics: executor.metrics.clone(),
             },
         };
         let (evictor, evictions) = Evictor::new(

@@ -43,7 +43,7 @@ use witlet_ports::{
 use crate::cache::PodCache;
 use crate::cgroups::CgroupManager;
 use crate::health::Health;
-use crate::metrics::PodMetrics;
+use crate::metrics::{PodMetrics, ResizeMetrics};
 use crate::pleg::{Inspector, RelistRequests};
 use crate::pod_status_store::PodStatusStore;
 use crate::prober::ProberHandle;
@@ -117,6 +117,7 @@ pub(crate) struct Executor {
     pub(crate) prober: ProberHandle,
     pub(crate) metrics: Arc<PodMetrics>,
     pub(crate) tracer: Tracer,
+    pub(crate) resizes: Arc<ResizeMetrics>,
     pub(crate) relists: RelistRequests,
     pub(crate) images: Images,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,

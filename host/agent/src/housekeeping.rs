@@ -16,6 +16,7 @@ use witlet_core::trace;
 use witlet_ports::{ContainerFiles, Containers, FilesError, PodFiles, Sandboxes, Tracer, Volumes};
 
 use crate::cgroups::{CgroupManager, CgroupState};
+use crate::metrics::PodMetrics;
 use crate::removals::Removals;
 use crate::settings::REMOVALS_MAX;
 
@@ -53,6 +54,7 @@ pub(crate) struct PodFolders {
     pub(crate) volumes: Arc<dyn Volumes>,
     pub(crate) removals: Arc<Removals>,
     pub(crate) cgroups: Arc<CgroupManager>,
+    pub(crate) metrics: Arc<PodMetrics>,
 }
 
 impl Housekeeper {
@@ -102,7 +104,10 @@ impl PodFolders {
     /// Folders go once nothing is mounted in them any more.
     async fn remove_unknown(&self, is_known: &impl Fn(&PodUid) -> bool) -> Result<(), FilesError> {
         let removals = self.list().await?.into_iter().map(|uid| self.remove(uid, is_known));
-        stream::iter(removals).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
+        let removed: Vec<Option<bool>> =
+            stream::iter(removals).buffer_unordered(REMOVALS_MAX).collect().await;
+        let looked_at = removed.iter().flatten().count();
+        self.metrics.cleaned_up(looked_at, removed.iter().flatten().filter(|is_gone| !**is_gone).count());
         Ok(())
     }
 
@@ -111,20 +116,24 @@ impl PodFolders {
         listed.inspect_err(|error| tracing::warn!(%error, "Failed to list pod directories"))
     }
 
-    async fn remove(&self, uid: PodUid, is_known: impl Fn(&PodUid) -> bool) {
-        let Some(_removal) = self.removals.begin(&uid).filter(|_| !is_known(&uid)) else { return };
+    /// Says whether they are gone; none of a pod that keeps them.
+    async fn remove(&self, uid: PodUid, is_known: impl Fn(&PodUid) -> bool) -> Option<bool> {
+        let _removal = self.removals.begin(&uid).filter(|_| !is_known(&uid))?;
         let removing = async {
             if let Err(error) = self.volumes.tear_down(&uid).await {
                 tracing::warn!(pod_uid = %uid, error = one_line(&error), "Failed to unmount volumes of an orphaned pod");
-                return;
+                return false;
             }
-            if let Err(error) = self.files.remove(&uid).await {
-                tracing::warn!(pod_uid = %uid, %error, "Failed to remove pod directories");
-            }
+            let removed = self.files.remove(&uid).await;
+            removed
+                .inspect_err(|error| tracing::warn!(pod_uid = %uid, %error, "Failed to remove pod directories"))
+                .is_ok()
         };
-        if tokio::time::timeout(FOLDERS_OF_POD_MAX, removing).await.is_err() {
+        let removed = tokio::time::timeout(FOLDERS_OF_POD_MAX, removing).await;
+        if removed.is_err() {
             tracing::warn!(pod_uid = %uid, "Timed out removing pod volumes and directories, retrying");
         }
+        Some(removed.unwrap_or(false))
     }
 
     /// Cgroups of pods that aren't known go with all that runs in them, once the pods' volumes are gone: memory that these hold would

@@ -8,13 +8,17 @@ use witlet_ports::MetricsSource;
 use crate::cgroups::CgroupMetrics;
 use crate::prober::ProberHandle;
 
+mod images;
 mod pods;
 mod relists;
+mod resizes;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use images::{AccessCheck, ImageMetrics};
 pub(crate) use pods::PodMetrics;
 pub(crate) use relists::RelistMetrics;
+pub(crate) use resizes::ResizeMetrics;
 
 /// The agent's metrics. Parts of it have their own, which they add to.
 #[derive(Default)]
@@ -27,11 +31,17 @@ pub(crate) struct AgentMetrics {
     pub(crate) relists: Arc<RelistMetrics>,
     /// The work on pods.
     pub(crate) pods: Arc<PodMetrics>,
+    /// Images that pods need.
+    pub(crate) images: Arc<ImageMetrics>,
+    /// Resizes of pods.
+    pub(crate) resizes: Arc<ResizeMetrics>,
 }
 
 impl MetricsSource for AgentMetrics {
     fn write(&self, to: &mut Exposition) {
         self.relists.write(to);
         self.pods.write(to);
+        self.images.write(to);
+        self.resizes.write(to);
     }
 }

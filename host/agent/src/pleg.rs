@@ -231,7 +231,9 @@ impl Pleg {
     /// that failed.
     async fn inspect(&self, uids: Vec<PodUid>) -> Vec<(PodUid, bool)> {
         let looks = uids.into_iter().map(|uid| async move {
+            let begun = Instant::now();
             let inspection = self.inspector.inspect(&uid).await;
+            self.metrics.inspected(begun.elapsed());
             if let Err(error) = &inspection {
                 tracing::warn!(pod_uid = %uid, %error, "Failed to inspect pod");
             }

@@ -1,16 +1,20 @@
 //! What the agent shows of its pods and of the node: always the newest, never waiting for anything.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
+use witlet_core::container::plan::ephemeral_containers;
 use witlet_core::eviction::ThresholdState;
 use witlet_core::pod::lifecycle::PodState;
 use witlet_core::pod::{PodFullName, PodUid, SourceName, static_pod};
-use witlet_core::status::{Phase, is_ended_by_node};
-use witlet_ports::{AgentStats, AgentView, PodReport, RecordedEvent, StatusSink};
+use witlet_core::stats::exposition::{Exposition, Kind};
+use witlet_core::status::{Phase, is_ended_by_node, terminations};
+use witlet_ports::{AgentStats, AgentView, MetricsSource, PodReport, RecordedEvent, StatusSink};
 
 use crate::event_log::EventLog;
+use crate::metrics::PodMetrics;
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +25,7 @@ pub(crate) struct PodStatusStore {
     events: Arc<EventLog>,
     /// Receives every change of a pod while the store is locked, so in the order of the changes.
     sink: Arc<dyn StatusSink>,
+    metrics: Arc<PodMetrics>,
 }
 
 #[derive(Default)]
@@ -59,8 +64,8 @@ pub(crate) struct PodSummary {
 }
 
 impl PodStatusStore {
-    pub(crate) fn new(events: Arc<EventLog>, sink: Arc<dyn StatusSink>) -> Self {
-        Self { inner: Mutex::default(), events, sink }
+    pub(crate) fn new(events: Arc<EventLog>, sink: Arc<dyn StatusSink>, metrics: Arc<PodMetrics>) -> Self {
+        Self { inner: Mutex::default(), events, sink, metrics }
     }
 
     /// Shows the pod as its source has it now; its status stays.
@@ -107,6 +112,8 @@ impl PodStatusStore {
         if entry.status.as_deref() == Some(&status) {
             return false;
         }
+        let last = entry.status.as_deref().or(entry.pod.status.as_ref());
+        terminations(last, &status).iter().for_each(|ended| self.metrics.terminated(ended));
         entry.status = Some(Arc::new(status));
         entry.version += 1;
         self.sink.report(entry.report());
@@ -134,6 +141,11 @@ impl PodStatusStore {
         let inner = self.lock();
         let entry = inner.pods.get(uid)?;
         entry.status.clone().or_else(|| entry.pod.status.clone().map(Arc::new))
+    }
+
+    /// An image of the pod was pulled.
+    pub(crate) fn pulled(&self, uid: &PodUid, from: Timestamp, to: Timestamp) {
+        self.sink.pulled(uid, from, to);
     }
 
     /// Whether the pod is shown.
@@ -190,6 +202,40 @@ fn shown((pod, status): (Arc<Pod>, Option<Arc<PodStatus>>)) -> Arc<Pod> {
             let mut shown = Pod::clone(&pod);
             shown.status = Some(PodStatus::clone(&status));
             Arc::new(shown)
+        }
+    }
+}
+
+/// What pods and their statuses say, counted.
+impl MetricsSource for PodStatusStore {
+    fn write(&self, to: &mut Exposition) {
+        let (mut ephemeral, mut in_progress) = (0, 0);
+        let mut pending = BTreeMap::<String, u64>::new();
+        {
+            let inner = self.lock();
+            for entry in inner.pods.values() {
+                ephemeral += ephemeral_containers(&entry.pod).len();
+                let status = entry.status.as_deref().or(entry.pod.status.as_ref());
+                for condition in status.and_then(|status| status.conditions.as_ref()).into_iter().flatten() {
+                    match condition.type_.as_str() {
+                        "PodResizeInProgress" => in_progress += 1,
+                        "PodResizePending" => {
+                            let reason = condition.reason.as_deref().unwrap_or_default().to_lowercase();
+                            *pending.entry(reason).or_default() += 1;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let help = "[ALPHA] Ephemeral containers of the node's pods";
+        to.gauge("kubelet_managed_ephemeral_containers", help, ephemeral as f64);
+        let help = "[ALPHA] Pods whose resize is being put into force";
+        to.gauge("kubelet_pod_in_progress_resizes", help, f64::from(in_progress));
+        let help = "[ALPHA] Pods whose resize waits, by why";
+        let mut family = to.family("kubelet_pod_pending_resizes", help, Kind::Gauge);
+        for (reason, count) in &pending {
+            family.sample(&[("reason", reason)], *count as f64);
         }
     }
 }

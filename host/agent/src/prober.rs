@@ -122,7 +122,10 @@ impl ProberHandle {
 /// Of each probe; those of a container go with its probes.
 impl MetricsSource for ProberHandle {
     fn write(&self, to: &mut Exposition) {
-        let all = self.shared.lock().series();
-        series::write(&all, to);
+        let (all, durations) = {
+            let slots = self.shared.lock();
+            (slots.series(), slots.durations())
+        };
+        series::write(&all, &durations, to);
     }
 }

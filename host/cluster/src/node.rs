@@ -1,6 +1,7 @@
 //! The node object: registration and status.
 
 pub(crate) mod api;
+mod metrics;
 mod node_cache;
 mod overlay;
 #[cfg(test)]
@@ -21,9 +22,10 @@ use witlet_core::node::registration::{self, Registration};
 use witlet_core::node::status::{self, NodeNews, NodeSnapshot, STATUS_IMAGES_MAX};
 use witlet_core::node::update::{self, ReportSchedule, STATUS_REPORT_FREQUENCY, STATUS_UPDATE_FREQUENCY};
 use witlet_core::node::{NodeFacts, whole_seconds};
-use witlet_ports::{AgentView, Clock, EventSink, Jitter, NodeReader, NodeWatch};
+use witlet_ports::{AgentView, Clock, EventSink, Jitter, MetricsSource, NodeReader, NodeWatch};
 
 use api::{ApiError, NodeApi};
+use metrics::StartupMetrics;
 use node_cache::NodeCache;
 
 pub use overlay::ClusterNode;
@@ -95,13 +97,26 @@ pub struct NodeManager {
     options: NodeOptions,
     ports: NodePorts,
     cache: Arc<NodeCache>,
+    startup: StartupMetrics,
 }
 
 impl NodeManager {
     /// Nothing is asked or reported before [`NodeManager::run`].
     pub fn new(client: kube::Client, node_name: &str, options: NodeOptions, ports: NodePorts) -> Self {
         let api = NodeApi::new(&client, node_name);
-        Self { client, api, options, ports, cache: Arc::default() }
+        let startup = StartupMetrics::new(None, ports.clock.now());
+        Self { client, api, options, ports, cache: Arc::default(), startup }
+    }
+
+    /// With when the machine was started, and the agent, for monitoring.
+    pub fn started(mut self, machine: Option<Timestamp>, agent: Option<Timestamp>) -> Self {
+        self.startup = StartupMetrics::new(machine, agent.unwrap_or_else(|| self.ports.clock.now()));
+        self
+    }
+
+    /// How long the node took until it was ready.
+    pub fn metrics(&self) -> Arc<dyn MetricsSource> {
+        Arc::new(self.startup.clone())
     }
 
     /// The node's object as the API server has it; none while it isn't known or doesn't exist.
@@ -111,7 +126,7 @@ impl NodeManager {
 
     /// Runs until `stop` is cancelled. `view` says whether the agent is ready.
     pub async fn run(self, view: Arc<dyn AgentView>, stop: CancellationToken) {
-        let Self { client, api, options, ports, cache } = self;
+        let Self { client, api, options, ports, cache, startup } = self;
         let (jitter, name) = (ports.jitter.clone(), api.name().to_owned());
         let watching = cache.follow(&client, &name, &*jitter, &stop);
         let mut teller = Teller {
@@ -121,6 +136,7 @@ impl NodeManager {
             options,
             ports,
             cache: cache.clone(),
+            startup,
             view,
             began: Instant::now(),
             is_registered: false,
@@ -141,6 +157,7 @@ struct Teller {
     options: NodeOptions,
     ports: NodePorts,
     cache: Arc<NodeCache>,
+    startup: StartupMetrics,
     view: Arc<dyn AgentView>,
     began: Instant,
     schedule: ReportSchedule,
@@ -227,8 +244,10 @@ impl Teller {
         let ready = self.ready(&look, self.cache.current().as_deref());
         let seen = self.seen(&look, ready.as_ref());
         let (desired, news) = registration::initial(&seen, &self.options.registration);
+        self.startup.note(|startup| startup.attempt(self.ports.clock.now()));
         let node = match self.api.create(&desired).await {
             Ok(node) => {
+                self.startup.note(|startup| startup.registered(self.ports.clock.now()));
                 tracing::info!(node = self.api.name(), "Successfully registered node");
                 node
             }
@@ -282,7 +301,11 @@ impl Teller {
         if self.schedule.is_due(changed, look.now)
             && let Some(patch) = update::patch(existing, &desired)
         {
-            self.cache.put(self.api.patch_status(&patch).await?);
+            let sent = self.api.patch_status(&patch).await?;
+            if conditions::is_ready(&sent) {
+                self.startup.note(|startup| startup.ready(self.ports.clock.now()));
+            }
+            self.cache.put(sent);
             self.schedule.sent(changed, look.now, self.ports.jitter.unit());
             self.tell(news);
         }

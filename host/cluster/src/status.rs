@@ -4,6 +4,7 @@
 //! most one write is under way, and the newest report goes next; many pods are written about at the same time. What can't be
 //! reported now is reported later, however long that takes, for only the newest counts.
 
+mod metrics;
 mod queue;
 pub(crate) mod wire;
 
@@ -13,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Client;
 use tokio::sync::{Notify, watch};
@@ -22,10 +24,12 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::pod::mirror::{StaticPod, is_mirror_of};
 use witlet_core::pod::static_pod::is_static;
 use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::stats::exposition::Exposition;
 use witlet_core::status::patch;
 use witlet_core::status::write::{AtNode, AtServer, Next, Write, backoff, can_be_deleted, next_write};
-use witlet_ports::{Clock, Jitter, PodReport, StatusSink};
+use witlet_ports::{Clock, Jitter, MetricsSource, PodReport, StatusSink};
 
+use self::metrics::StatusMetrics;
 use self::queue::{Done, End, InFlightWrite, Memory, NEWS_WAIT_MAX, Object, PATCH_GAP, StatusQueue};
 use self::wire::{Failure, ServerPod};
 use crate::mirror::Mirrors;
@@ -54,6 +58,7 @@ pub struct StatusManager {
     /// Lists that the known pods were compared with.
     lists: AtomicU64,
     wake: Notify,
+    metrics: StatusMetrics,
 }
 
 impl StatusManager {
@@ -78,6 +83,7 @@ impl StatusManager {
             queue: Mutex::default(),
             lists: AtomicU64::new(0),
             wake: Notify::new(),
+            metrics: StatusMetrics::default(),
         })
     }
 
@@ -193,6 +199,13 @@ impl StatusManager {
         let now = Instant::now();
         let mut queue = self.queue();
         let end = end.unwrap_or_else(|failure| self.failed(&mut queue, &done, &name, seen, &failure, now));
+        if matches!(end, End::Patched(..)) {
+            queue
+                .take_latency(&done, self.clock.now())
+                .into_iter()
+                .for_each(|latency| self.metrics.started(latency));
+            queue.take_change(&done, now).into_iter().for_each(|took| self.metrics.written(took));
+        }
         queue.end(&done, end, now);
     }
 
@@ -305,7 +318,17 @@ impl StatusSink for StatusManager {
         self.mirror_manager.wake();
     }
 
+    fn pulled(&self, uid: &PodUid, from: Timestamp, to: Timestamp) {
+        self.queue().pulled(uid, from, to);
+    }
+
     fn sources_seen(&self, all: bool) {
         self.mirror_manager.sources_seen(all);
+    }
+}
+
+impl MetricsSource for StatusManager {
+    fn write(&self, to: &mut Exposition) {
+        self.metrics.write(to);
     }
 }

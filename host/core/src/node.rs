@@ -9,6 +9,7 @@ mod overlay;
 pub mod published;
 pub mod readings;
 pub mod registration;
+pub mod startup;
 pub mod status;
 pub mod tunables;
 pub mod update;

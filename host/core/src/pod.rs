@@ -14,10 +14,12 @@ pub mod quantity;
 pub mod references;
 pub mod resize;
 pub mod resources;
+pub mod startup;
 pub mod static_pod;
 pub mod user_namespace;
 pub mod validation;
 pub mod void_limits;
 pub mod worker;
+pub mod working;
 
 pub use identity::{PodFullName, PodUid, SourceName};

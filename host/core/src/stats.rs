@@ -136,11 +136,12 @@ pub struct LocalStorage {
     pub own: FsUsage,
 }
 
-/// The newest instance of each container, which is the one that counts, by pod and name: its number, and what it uses.
-pub fn newest(
-    containers: impl IntoIterator<Item = Measured>,
-) -> BTreeMap<(PodUid, String), (u32, ContainerUsage)> {
-    let mut newest: BTreeMap<(PodUid, String), (u32, ContainerUsage)> = BTreeMap::new();
+/// Containers by pod and name: which instance it is, and what it uses.
+pub type NewestUsages = BTreeMap<(PodUid, String), (u32, ContainerUsage)>;
+
+/// The newest instance of each container, which is the one that counts.
+pub fn newest(containers: impl IntoIterator<Item = Measured>) -> NewestUsages {
+    let mut newest = NewestUsages::new();
     for (uid, attempt, usage) in containers {
         let key = (uid, usage.name.clone());
         if newest.get(&key).is_none_or(|(known, _)| *known <= attempt) {

@@ -15,6 +15,7 @@ mod resize;
 mod resources;
 mod restart_all;
 mod special;
+mod terminated;
 pub mod termination_message;
 mod transition;
 mod waiting;
@@ -46,6 +47,7 @@ pub use special::{
     AdmissionPending, NodeEnd, blocked, ended_by_node, is_ended_by_node, is_evicted, is_preempted, overdue,
     put_admission_pending, rejected, terminated,
 };
+pub use terminated::{Termination, terminations};
 pub use transition::{IllegalTransition, check_container_transition};
 pub use waiting::{Waiting, WaitingReason};
 

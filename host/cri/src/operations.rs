@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use witlet_core::stats::exposition::Exposition;
-use witlet_ports::{Counters, Durations, MetricsSource};
+use witlet_ports::{Counters, Histograms, MetricsSource};
 
 #[cfg(test)]
 mod tests;
@@ -31,14 +31,26 @@ const BUCKETS: &[f64] = &[
 pub struct RuntimeOperations {
     calls: Counters<1>,
     errors: Counters<1>,
-    durations: Durations<1>,
+    durations: Histograms<1>,
 }
 
 impl Default for RuntimeOperations {
     fn default() -> Self {
         let label = ["operation_type"];
-        let (calls, errors) = (Counters::new(label), Counters::new(label));
-        Self { calls, errors, durations: Durations::new(label, BUCKETS) }
+        Self {
+            calls: Counters::new("kubelet_runtime_operations_total", "[ALPHA] Calls to the runtime", label),
+            errors: Counters::new(
+                "kubelet_runtime_operations_errors_total",
+                "[ALPHA] Calls to the runtime that failed",
+                label,
+            ),
+            durations: Histograms::new(
+                "kubelet_runtime_operations_duration_seconds",
+                "[ALPHA] How long calls to the runtime took",
+                label,
+                BUCKETS,
+            ),
+        }
     }
 }
 
@@ -46,7 +58,7 @@ impl RuntimeOperations {
     pub(crate) fn ended(&self, call: &str, took: Duration, succeeded: bool) {
         let operation = operation_type(call);
         self.calls.add([operation]);
-        self.durations.observe([operation], took);
+        self.durations.observe_duration([operation], took);
         if !succeeded {
             self.errors.add([operation]);
         }
@@ -55,11 +67,9 @@ impl RuntimeOperations {
 
 impl MetricsSource for RuntimeOperations {
     fn write(&self, to: &mut Exposition) {
-        let help = "[ALPHA] How long calls to the runtime took";
-        self.durations.write(to, "kubelet_runtime_operations_duration_seconds", help);
-        let help = "[ALPHA] Calls to the runtime that failed";
-        self.errors.write(to, "kubelet_runtime_operations_errors_total", help);
-        self.calls.write(to, "kubelet_runtime_operations_total", "[ALPHA] Calls to the runtime");
+        self.durations.write(to);
+        self.errors.write(to);
+        self.calls.write(to);
     }
 }
 

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use witlet_core::stats::exposition::{Exposition, Kind};
 
+mod histogram;
 #[cfg(test)]
 mod tests;
+
+pub use histogram::Histogram;
 
 /// Upper bounds in seconds that Prometheus' clients have by default.
 pub const DEFAULT_BUCKETS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -20,17 +23,20 @@ pub trait MetricsSource: Send + Sync {
     fn write(&self, to: &mut Exposition);
 }
 
-/// Counts by labels, for a bounded number of series. `L` is the labels' values in the order of their names.
+/// A family that counts by labels, for a bounded number of series. `L` is the number of labels.
 #[derive(Debug)]
 pub struct Counters<const L: usize> {
+    name: &'static str,
+    help: &'static str,
     labels: [&'static str; L],
+    /// By the labels' values, in the order of their names.
     counts: Mutex<BTreeMap<[String; L], u64>>,
 }
 
 impl<const L: usize> Counters<L> {
-    /// None yet.
-    pub fn new(labels: [&'static str; L]) -> Self {
-        Self { labels, counts: Mutex::default() }
+    /// None yet. `help` is one line.
+    pub fn new(name: &'static str, help: &'static str, labels: [&'static str; L]) -> Self {
+        Self { name, help, labels, counts: Mutex::default() }
     }
 
     /// Counts one more.
@@ -43,10 +49,12 @@ impl<const L: usize> Counters<L> {
             counts.insert(values, 1);
         }
     }
+}
 
-    /// Writes them as a family; without any it isn't written, unless it has no labels.
-    pub fn write(&self, to: &mut Exposition, name: &str, help: &str) {
-        let mut family = to.family(name, help, Kind::Counter);
+/// Without any it isn't written, unless it has no labels.
+impl<const L: usize> MetricsSource for Counters<L> {
+    fn write(&self, to: &mut Exposition) {
+        let mut family = to.family(self.name, self.help, Kind::Counter);
         let counts = lock(&self.counts);
         for (values, count) in counts.iter() {
             family.sample(&labelled(self.labels, values), *count as f64);
@@ -57,58 +65,89 @@ impl<const L: usize> Counters<L> {
     }
 }
 
-/// Histograms of durations by labels, for a bounded number of series.
+/// A family of histograms by labels, for a bounded number of series.
 #[derive(Debug)]
-pub struct Durations<const L: usize> {
+pub struct Histograms<const L: usize> {
+    name: &'static str,
+    help: &'static str,
     labels: [&'static str; L],
-    /// In ascending order; one without a bound follows.
     bounds: &'static [f64],
-    series: Mutex<BTreeMap<[String; L], Observed>>,
+    series: Mutex<BTreeMap<[String; L], Histogram>>,
 }
 
-/// What was observed of one series.
-#[derive(Debug)]
-struct Observed {
-    /// Of each bucket without those below; the last one is of what exceeds all bounds.
-    counts: Box<[u64]>,
-    seconds: f64,
-}
-
-impl<const L: usize> Durations<L> {
-    /// None yet. `bounds` are upper bounds in seconds, inclusive and ascending.
-    pub fn new(labels: [&'static str; L], bounds: &'static [f64]) -> Self {
-        Self { labels, bounds, series: Mutex::default() }
+impl<const L: usize> Histograms<L> {
+    /// None yet. `help` is one line; `bounds` are upper bounds, inclusive and ascending, of durations in seconds.
+    pub fn new(
+        name: &'static str,
+        help: &'static str,
+        labels: [&'static str; L],
+        bounds: &'static [f64],
+    ) -> Self {
+        Self { name, help, labels, bounds, series: Mutex::default() }
     }
 
     /// Counts one more.
-    pub fn observe(&self, values: [&str; L], took: Duration) {
-        let seconds = took.as_secs_f64();
-        let bucket = self.bounds.partition_point(|bound| *bound < seconds);
+    pub fn observe(&self, values: [&str; L], value: f64) {
         let mut series = lock(&self.series);
         let values = values.map(str::to_owned);
-        if !series.contains_key(&values) && series.len() >= SERIES_MAX {
-            return;
-        }
-        let empty = || Observed { counts: vec![0; self.bounds.len() + 1].into(), seconds: 0.0 };
-        let observed = series.entry(values).or_insert_with(empty);
-        observed.seconds += seconds;
-        if let Some(count) = observed.counts.get_mut(bucket) {
-            *count += 1;
+        if series.contains_key(&values) || series.len() < SERIES_MAX {
+            series.entry(values).or_insert_with(|| Histogram::new(self.bounds)).observe(value);
         }
     }
 
-    /// Writes them as a family; without any it isn't written, unless it has no labels.
-    pub fn write(&self, to: &mut Exposition, name: &str, help: &str) {
-        let mut family = to.family(name, help, Kind::Histogram);
-        let bounds = || self.bounds.iter().copied().chain([f64::INFINITY]);
+    /// Counts one more, in seconds.
+    pub fn observe_duration(&self, values: [&str; L], took: Duration) {
+        self.observe(values, took.as_secs_f64());
+    }
+}
+
+/// Without any it isn't written, unless it has no labels.
+impl<const L: usize> MetricsSource for Histograms<L> {
+    fn write(&self, to: &mut Exposition) {
+        let mut family = to.family(self.name, self.help, Kind::Histogram);
         let series = lock(&self.series);
-        for (values, observed) in series.iter() {
-            let buckets = bounds().zip(observed.counts.iter().copied());
-            family.histogram(&labelled(self.labels, values), buckets, observed.seconds);
+        for (values, histogram) in series.iter() {
+            family.histogram(&labelled(self.labels, values), histogram.buckets(), histogram.sum());
         }
         if series.is_empty() && L == 0 {
-            family.histogram(&[], bounds().map(|bound| (bound, 0)), 0.0);
+            family.histogram(&[], Histogram::new(self.bounds).buckets(), 0.0);
         }
+    }
+}
+
+/// A family of one figure that is set; 0 until then.
+#[derive(Debug)]
+pub struct Gauge {
+    name: &'static str,
+    help: &'static str,
+    value: Mutex<f64>,
+}
+
+impl Gauge {
+    /// 0. `help` is one line.
+    pub fn new(name: &'static str, help: &'static str) -> Self {
+        Self { name, help, value: Mutex::default() }
+    }
+
+    /// The figure from now on.
+    pub fn set(&self, value: f64) {
+        *lock(&self.value) = value;
+    }
+
+    /// The figure, where none was set yet. Says whether that was so; 0 counts as none.
+    pub fn set_once(&self, value: f64) -> bool {
+        let mut current = lock(&self.value);
+        let is_first = *current == 0.0;
+        if is_first {
+            *current = value;
+        }
+        is_first
+    }
+}
+
+impl MetricsSource for Gauge {
+    fn write(&self, to: &mut Exposition) {
+        to.gauge(self.name, self.help, *lock(&self.value));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use witlet_core::pod::PodUid;
 
@@ -28,6 +29,9 @@ pub trait StatusSink: Send + Sync {
 
     /// The agent has nothing to do with the pod any more: no source has it, and nothing of it is left.
     fn forget(&self, uid: &PodUid);
+
+    /// An image of the pod was pulled. Monitoring counts the pod's start without that time.
+    fn pulled(&self, _uid: &PodUid, _from: Timestamp, _to: Timestamp) {}
 
     /// Whether every source of pods has been seen as a whole: before, one that wasn't reported may only not have been read yet.
     fn sources_seen(&self, _all: bool) {}

@@ -10,8 +10,9 @@ use witlet_core::cgroup::{CgroupVersion, KeptMemory};
 use witlet_core::event::Event;
 use witlet_core::eviction::ThresholdState;
 use witlet_core::pod::PodFullName;
+use witlet_core::pod::working::WorkingPod;
 
-use crate::durations::DurationHistogram;
+use crate::metrics::Histogram;
 
 /// An event as the agent remembers it: repeats are counted, not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub struct ProbeTotals {
 }
 
 /// Numbers about the agent itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentStats {
     /// The longest time that the event loop spent on one event.
     pub longest_pause: Duration,
@@ -82,10 +83,12 @@ pub struct AgentStats {
     pub active_pods: ActivePods,
     /// Pods that sources want here, whether they were admitted or not (upstream: `kubelet_desired_pods`).
     pub desired_pods: ActivePods,
+    /// Pods that have workers (upstream: `kubelet_working_pods`).
+    pub working_pods: BTreeMap<WorkingPod, u64>,
     /// Pods that were evicted since the agent began, by signal (upstream: `kubelet_evictions`).
     pub evictions: BTreeMap<&'static str, u64>,
-    /// How old the figures were for which pods were evicted, by signal (upstream: `kubelet_eviction_stats_age_seconds`).
-    pub eviction_stats_ages: BTreeMap<&'static str, DurationHistogram>,
+    /// How old the figures were for which pods were evicted, by signal, in seconds (upstream: `kubelet_eviction_stats_age_seconds`).
+    pub eviction_stats_ages: BTreeMap<&'static str, Histogram>,
     /// What the agent does with cgroups.
     pub cgroups: CgroupStats,
     /// Images that the image garbage collection removed since the agent began.
@@ -110,7 +113,7 @@ impl ActivePods {
 }
 
 /// What the agent does with cgroups.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgroupStats {
     /// The kernel's; none where there are no cgroups (upstream: `kubelet_cgroup_version`).
     pub version: Option<CgroupVersion>,
@@ -123,15 +126,15 @@ pub struct CgroupStats {
     pub runtime_names_no_driver: bool,
 }
 
-/// By what was done, whether it succeeded or not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// By what was done, whether it succeeded or not, in seconds.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgroupDurations {
     /// Cgroups were made.
-    pub create: DurationHistogram,
+    pub create: Histogram,
     /// Cgroups were set.
-    pub update: DurationHistogram,
+    pub update: Histogram,
     /// Cgroups were removed.
-    pub destroy: DurationHistogram,
+    pub destroy: Histogram,
 }
 
 /// Removed images by reason.

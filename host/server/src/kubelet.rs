@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use witlet_core::pod::PodFullName;
+use witlet_core::stats::exposition::Exposition;
 use witlet_ports::{
     AgentView, Checkpoints, Clock, Containers, LogFiles, LogVerbosity, MetricsSource, PodView, Streaming,
     SystemLogs, Tracer,
@@ -59,6 +60,7 @@ mod zpages;
 
 use access::{AccessControl, ServerPort};
 pub use access::{Authentication, Authorization};
+use checkpoint::CheckpointRoom;
 use connection_limit::ConnectionPermit;
 use gzip::Gzip;
 use health::SyncLoop;
@@ -76,9 +78,6 @@ const LOGS_MAX: usize = 512;
 
 /// Queries of the machine's logs that are answered at the same time, each of which may run `journalctl`.
 const QUERIES_MAX: usize = 8;
-
-/// Containers that are saved at the same time; further ones wait.
-const CHECKPOINTS_MAX: usize = 4;
 
 /// Upstream's `streamingConnectionIdleTimeout`.
 const STREAMING_IDLE_DEFAULT: Duration = Duration::from_hours(4);
@@ -125,6 +124,16 @@ impl Default for ServerOptions {
 
 /// The mirrors of static pods as the API server has them, by their names.
 pub type MirrorPods = watch::Receiver<Arc<BTreeMap<PodFullName, Arc<Pod>>>>;
+
+/// Counts mirrors.
+struct MirrorMetrics(MirrorPods);
+
+impl MetricsSource for MirrorMetrics {
+    fn write(&self, to: &mut Exposition) {
+        let help = "[ALPHA] Mirrors of static pods that the API server has";
+        to.gauge("kubelet_mirror_pods", help, self.0.borrow().len() as f64);
+    }
+}
 
 /// What the endpoints about the agent's own process answer from.
 #[derive(Clone)]
@@ -187,7 +196,7 @@ pub struct KubeletServer {
     parts: ServerParts,
     stats: StatsProvider,
     sync_loop: SyncLoop,
-    health_counts: HealthCounts,
+    health_counts: Arc<HealthCounts>,
     requests: Arc<HttpMetrics>,
     /// When the process started; when this value was made, if that isn't known.
     started: Timestamp,
@@ -197,8 +206,7 @@ pub struct KubeletServer {
     logs: Arc<Semaphore>,
     /// One for each query of the machine's logs.
     queries: Arc<Semaphore>,
-    /// One for each container that is being saved.
-    checkpoints: Semaphore,
+    checkpoints: CheckpointRoom,
     access: AccessControl,
     gzip: Gzip,
     /// What outlives the request that began it: streams, and connections to the runtime.
@@ -217,18 +225,23 @@ impl KubeletServer {
         let (streams, logs) = (Semaphore::new(STREAMS_MAX), Semaphore::new(LOGS_MAX));
         let stats = StatsProvider::new(parts.stats.clone());
         let requests = Arc::<HttpMetrics>::default();
-        parts.metrics.add(requests.clone());
+        for source in [requests.clone() as Arc<dyn MetricsSource>, stats.metrics()] {
+            parts.metrics.add(source);
+        }
+        if let Some(mirrors) = parts.mirrors.clone() {
+            parts.metrics.add(Arc::new(MirrorMetrics(mirrors)));
+        }
         Arc::new(Self {
             started: parts.process_started_at.unwrap_or_else(|| parts.clock.now()),
             parts,
             stats,
             sync_loop,
-            health_counts: HealthCounts::default(),
+            health_counts: Arc::default(),
             requests,
             streams: Arc::new(streams),
             logs: Arc::new(logs),
             queries: Arc::new(Semaphore::new(QUERIES_MAX)),
-            checkpoints: Semaphore::new(CHECKPOINTS_MAX),
+            checkpoints: CheckpointRoom::default(),
             access,
             gzip: Gzip::default(),
             tasks: TaskTracker::new(),
@@ -314,10 +327,14 @@ impl KubeletServer {
             Route::Pods => answers::json(&PodList::new(self.parts.view.pods())),
             Route::RunningPods => self.running_pods().await,
             Route::Configz => answers::json(&self.parts.configz),
-            Route::Metrics => self.parts.metrics.answer(request.headers()),
-            Route::ProbeMetrics => self.probe_metrics(request.headers()),
-            Route::Slis => self.slis(request.method(), request.headers()),
-            Route::ResourceMetrics => self.resource_metrics().await,
+            Route::Metrics => {
+                // For the sizes of logs.
+                self.stats.begin_pass().await;
+                self.parts.metrics.answer(request.headers()).await
+            }
+            Route::ProbeMetrics => self.probe_metrics(request.headers()).await,
+            Route::Slis => self.slis(request.method(), request.headers()).await,
+            Route::ResourceMetrics => self.resource_metrics(request.headers()).await,
             Route::CadvisorMetrics => self.cadvisor_metrics(request.headers()).await,
             Route::StatsSummary => self.stats_summary(request.uri()).await,
             Route::ContainerLogs(target) => self.container_logs(request.uri(), target, stop).await,

@@ -153,7 +153,7 @@ async fn stats(State(api): State<Shared>) -> Json<Value> {
 }
 
 async fn metrics(State(api): State<Shared>, headers: HeaderMap) -> Response {
-    api.metrics.answer(&headers)
+    api.metrics.answer(&headers).await
 }
 
 async fn healthz(State(api): State<Shared>) -> Response {

@@ -5,12 +5,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use k8s_openapi::api::core::v1::Node;
+use tokio::sync::Mutex;
 use witlet_core::cgroup::CgroupVersion;
 use witlet_core::node::KUBERNETES_VERSION;
-use witlet_core::stats::exposition::{EXPOSITION_BYTES_MAX, Exposition, Format, Kind};
+use witlet_core::pod::working::WorkingPod;
+use witlet_core::stats::exposition::{EXPOSITION_BYTES_MAX, Exposition, Kind, Negotiated};
 use witlet_ports::{
-    AgentStats, AgentView, CgroupDurations, CgroupStats, DurationHistogram, ImageRemovals, MetricsSource,
-    ProbeTotals,
+    AgentStats, AgentView, CgroupDurations, CgroupStats, Histogram, ImageRemovals, MetricsSource, ProbeTotals,
 };
 
 /// A kubelet of this version doesn't run on a runtime that has no `RuntimeConfig` (upstream: `getCgroupDriverFromCRI`).
@@ -18,7 +19,14 @@ const NAMED_DRIVER_SINCE: &str = "1.37.0";
 
 /// All metrics of this process: a server of them has a clone.
 #[derive(Clone, Default)]
-pub struct Metrics(Arc<RwLock<Vec<Arc<dyn MetricsSource>>>>);
+pub struct Metrics(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    sources: RwLock<Vec<Arc<dyn MetricsSource>>>,
+    /// One response at a time: each has a thread, for some figures are read from files of the kernel.
+    turn: Arc<Mutex<()>>,
+}
 
 impl Metrics {
     /// The agent's own.
@@ -30,35 +38,48 @@ impl Metrics {
 
     /// Shows these metrics, too.
     pub(crate) fn add(&self, source: Arc<dyn MetricsSource>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(source);
+        self.0.sources.write().unwrap_or_else(PoisonError::into_inner).push(source);
     }
 
     /// Answers a request that has these headers.
-    pub(crate) fn answer(&self, headers: &HeaderMap) -> Response {
-        exposed(headers, |to| self.write(to))
+    pub(crate) async fn answer(&self, headers: &HeaderMap) -> Response {
+        let all = self.clone();
+        self.exposed(headers, move |to| all.write(to)).await
+    }
+
+    /// What `write` writes, in the format that a request with these headers asks for. It is written on a thread that may wait.
+    pub(crate) async fn exposed(
+        &self,
+        headers: &HeaderMap,
+        write: impl FnOnce(&mut Exposition) + Send + 'static,
+    ) -> Response {
+        let negotiated = negotiated(headers);
+        let turn = self.0.turn.clone().lock_owned().await;
+        let writing = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            let mut to = Exposition::new(negotiated.format);
+            write(&mut to);
+            to.finish()
+        });
+        let failed = |words: String| (StatusCode::INTERNAL_SERVER_ERROR, words).into_response();
+        match writing.await {
+            Ok(Some(body)) => ([(header::CONTENT_TYPE, negotiated.content_type())], body).into_response(),
+            Ok(None) => failed(format!("metrics must have at most {EXPOSITION_BYTES_MAX} bytes")),
+            Err(error) => failed(format!("metrics could not be gathered: {error}")),
+        }
     }
 }
 
 impl MetricsSource for Metrics {
     fn write(&self, to: &mut Exposition) {
-        let sources = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let sources = self.0.sources.read().unwrap_or_else(PoisonError::into_inner).clone();
         sources.iter().for_each(|source| source.write(to));
     }
 }
 
-/// What `write` writes, in the format that a request with these headers asks for.
-pub(crate) fn exposed(headers: &HeaderMap, write: impl FnOnce(&mut Exposition)) -> Response {
-    let accept = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let format = Format::accepted(accept);
-    let mut exposition = Exposition::new(format);
-    write(&mut exposition);
-    match exposition.finish() {
-        Some(text) => ([(header::CONTENT_TYPE, format.content_type())], text).into_response(),
-        None => {
-            let words = format!("metrics must have at most {EXPOSITION_BYTES_MAX} bytes");
-            (StatusCode::INTERNAL_SERVER_ERROR, words).into_response()
-        }
-    }
+/// What a client with these headers and this server agree on. As upstream has it, only the first header of the name counts.
+pub(crate) fn negotiated(headers: &HeaderMap) -> Negotiated {
+    Negotiated::of(headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()))
 }
 
 /// The agent's own metrics.
@@ -157,6 +178,14 @@ fn pods(to: &mut Exposition, stats: &AgentStats) {
             family.sample(&[("static", is_static)], count as f64);
         }
     }
+    let help = "[ALPHA] Pods that have workers, by how far those are and who wants the pods";
+    let mut family = to.family("kubelet_working_pods", help, Kind::Gauge);
+    for working in WorkingPod::all() {
+        let count = stats.working_pods.get(&working).copied().unwrap_or_default();
+        let WorkingPod { lifecycle, config, is_static } = working;
+        let labels = [("config", config), ("lifecycle", lifecycle), ("static", is_static)];
+        family.sample(&labels, count as f64);
+    }
 }
 
 /// Rules of dashboards join other metrics with it.
@@ -230,11 +259,11 @@ fn histograms<'a>(
     name: &str,
     help: &str,
     label: &str,
-    of: impl Iterator<Item = (&'a str, &'a DurationHistogram)>,
+    of: impl Iterator<Item = (&'a str, &'a Histogram)>,
 ) {
     let mut family = to.family(name, help, Kind::Histogram);
     for (value, durations) in of {
-        family.histogram(&[(label, value)], durations.buckets(), durations.sum().as_secs_f64());
+        family.histogram(&[(label, value)], durations.buckets(), durations.sum());
     }
 }
 

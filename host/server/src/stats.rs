@@ -16,20 +16,24 @@ use witlet_core::runtime::{
 };
 use witlet_core::stats::cadvisor::Scrape;
 use witlet_core::stats::cgroup_usage::CgroupUsage;
+use witlet_core::stats::exposition::Exposition;
 use witlet_core::stats::rates::Rates;
 use witlet_core::stats::summary::{
     ContainerMeasurement, FsMeasurement, Measurements, PodMeasurement, Scope, SystemMeasurement,
     VolumeMeasurement,
 };
-use witlet_core::stats::{ContainerUsage, FsUsage, LocalStorage};
+use witlet_core::stats::{FsUsage, LocalStorage, NewestUsages, newest};
 use witlet_ports::{
-    AgentView, Clock, ImageFilesystem, ImageStore, KernelCounts, KernelMeter, PodCounts, PodView, RunningPod,
-    RuntimeError, RuntimeStats, StorageMeter,
+    AgentView, Clock, ImageFilesystem, ImageStore, KernelCounts, KernelMeter, MetricsSource, PodCounts,
+    PodView, RunningPod, RuntimeError, RuntimeStats, StorageMeter,
 };
 
 mod cadvisor;
+mod storage_metrics;
 #[cfg(test)]
 pub(crate) mod tests;
+
+use storage_metrics::StorageMetrics;
 
 /// Requests within this time get the same measurements.
 const FRESH: Duration = Duration::from_secs(1);
@@ -113,6 +117,7 @@ struct Passes {
 struct Storage {
     measured: SyncMutex<Option<BTreeMap<PodUid, LocalStorage>>>,
     is_measured: Notify,
+    metrics: StorageMetrics,
 }
 
 impl StatsProvider {
@@ -215,7 +220,7 @@ impl StatsProvider {
         pod: &RuntimePod,
         spec: Option<&Arc<Pod>>,
         counts: &KernelCounts,
-        by_runtime: &BTreeMap<(PodUid, String), ContainerUsage>,
+        by_runtime: &NewestUsages,
         storage: Option<&LocalStorage>,
     ) -> PodMeasurement {
         let none = PodCounts::default();
@@ -223,7 +228,7 @@ impl StatsProvider {
         let now = self.ports.clock.now();
         let containers = newest_running(pod).filter_map(|container| {
             let counts = counted.containers.get(&container.id);
-            let measured = by_runtime.get(&(pod.uid.clone(), container.name.clone()));
+            let measured = by_runtime.get(&(pod.uid.clone(), container.name.clone())).map(|(_, usage)| usage);
             let usage = match counts {
                 Some(counts) => counts.usage,
                 None => measured?.as_cgroup(now)?,
@@ -261,12 +266,7 @@ impl StatsProvider {
     }
 
     /// What the runtime measures, by pod and name of the container: for writable layers, and where a cgroup is missing.
-    async fn by_runtime(
-        &self,
-        running: &[RunningPod],
-        counts: &KernelCounts,
-        scope: Scope,
-    ) -> BTreeMap<(PodUid, String), ContainerUsage> {
+    async fn by_runtime(&self, running: &[RunningPod], counts: &KernelCounts, scope: Scope) -> NewestUsages {
         let is_counted = |pod: &RunningPod| {
             let counted = counts.pods.get(&pod.uid);
             pod.containers.iter().all(|id| counted.is_some_and(|pod| pod.containers.contains_key(id)))
@@ -274,31 +274,36 @@ impl StatsProvider {
         if scope == Scope::CpuAndMemory && running.iter().all(is_counted) {
             return BTreeMap::new();
         }
-        let mut stats = match self.ports.runtime.containers().await {
-            Ok(stats) => stats,
+        match self.ports.runtime.containers().await {
+            Ok(stats) => newest(stats.into_iter().map(|stats| (stats.uid, stats.attempt, stats.usage))),
             Err(error) => {
                 tracing::debug!(%error, "Failed to get container stats of the runtime");
-                return BTreeMap::new();
+                BTreeMap::new()
             }
-        };
-        // Of several instances the newest counts: it is put last.
-        stats.sort_by_key(|stats| stats.attempt);
-        stats.into_iter().map(|stats| ((stats.uid, stats.usage.name.clone()), stats.usage)).collect()
+        }
     }
 
     /// What pods' folders took at the last pass. Begins the next one if it is time.
     async fn storage(&self) -> BTreeMap<PodUid, LocalStorage> {
-        {
-            let mut passes = self.passes.lock().await;
-            // A pass that panicked is begun again.
-            let _ended = passes.running.try_join_next();
-            let is_due = passes.due.is_none_or(|due| Instant::now() >= due);
-            if is_due && passes.running.is_empty() {
-                passes.due = Some(Instant::now() + STORAGE_PERIOD);
-                passes.running.spawn(self.pass());
-            }
-        }
+        self.begin_pass().await;
         self.storage.newest().await
+    }
+
+    /// Adds up pods' folders, if it is time.
+    pub(crate) async fn begin_pass(&self) {
+        let mut passes = self.passes.lock().await;
+        // A pass that panicked is begun again.
+        let _ended = passes.running.try_join_next();
+        let is_due = passes.due.is_none_or(|due| Instant::now() >= due);
+        if is_due && passes.running.is_empty() {
+            passes.due = Some(Instant::now() + STORAGE_PERIOD);
+            passes.running.spawn(self.pass());
+        }
+    }
+
+    /// What the last pass found, for monitoring.
+    pub(crate) fn metrics(&self) -> Arc<dyn MetricsSource> {
+        self.storage.clone()
     }
 
     fn pass(&self) -> impl Future<Output = ()> + Send + 'static {
@@ -307,7 +312,10 @@ impl StatsProvider {
         async move {
             let mut measured = BTreeMap::new();
             for pod in pods {
-                measured.insert(PodUid::of(&pod), meter.measure(&pod).await);
+                let begun = Instant::now();
+                let used = meter.measure(&pod).await;
+                storage.metrics.measured(&pod, &used, begun.elapsed());
+                measured.insert(PodUid::of(&pod), used);
             }
             storage.put(measured);
         }
@@ -341,6 +349,7 @@ impl StatsProvider {
 
 impl Storage {
     fn put(&self, measured: BTreeMap<PodUid, LocalStorage>) {
+        self.metrics.keep(|uid| measured.contains_key(uid));
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = Some(measured);
         self.is_measured.notify_waiters();
     }
@@ -354,6 +363,12 @@ impl Storage {
         }
         let _late = timeout(STORAGE_WAIT, first).await;
         measured().unwrap_or_default()
+    }
+}
+
+impl MetricsSource for Storage {
+    fn write(&self, to: &mut Exposition) {
+        self.metrics.write(to);
     }
 }
 

@@ -23,6 +23,7 @@ use configuration::{Configuration, ConfigurationError};
 use flags::table::Own;
 use flags::{FlagError, Flags};
 use gates::GateError;
+pub(crate) use gates::GateMetrics;
 use settings::{LoggingError, Machine, SettingsError};
 
 #[cfg(test)]

@@ -47,6 +47,7 @@ use witlet_server::{
 };
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
 
+use crate::kubelet::GateMetrics;
 use crate::logging::RunningFilter;
 use crate::run::base::{Base, BaseError};
 use crate::run::cluster::{Cluster, ClusterError};
@@ -193,11 +194,12 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
         plugins.clone(),
         base.clock.clone(),
     ));
-    let metrics: [Arc<dyn MetricsSource>; 4] =
-        [Arc::new(plugins.metrics()), Arc::new(ProcessMetrics), base.cri.metrics(), agent_metrics];
+    let gates = Arc::new(GateMetrics(settings.feature_gates.clone()));
+    let metrics: [Arc<dyn MetricsSource>; 5] =
+        [Arc::new(plugins.metrics()), Arc::new(ProcessMetrics), base.cri.metrics(), agent_metrics, gates];
     let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins)));
-    let more =
-        cluster.as_ref().map(|cluster| cluster.metrics.clone()).into_iter().chain(base.spans.metrics());
+    let of_cluster = cluster.iter().flat_map(|cluster| cluster.metrics.clone());
+    let more = of_cluster.chain(base.spans.metrics());
     let api = metrics.into_iter().chain(more).fold(api, LocalApi::with_metrics).with_usage(UsagePorts {
         stats: Arc::new(base.cri.clone()),
         node_reader: base.node_reader.clone(),

@@ -1,15 +1,13 @@
 //! What the agent counts while it works.
 
 use serde_json::json;
-use witlet_core::stats::exposition::{Exposition, Format};
+use witlet_core::stats::exposition::written;
 use witlet_testkit::FakeNode;
 
 use crate::support::{from_spec, node, pass, status};
 
 fn text(node: &FakeNode) -> String {
-    let mut exposition = Exposition::new(Format::Text);
-    node.agent().metrics().write(&mut exposition);
-    exposition.finish().expect("it is small")
+    written(|to| node.agent().metrics().write(to)).expect("it is small")
 }
 
 fn has(text: &str, lines: &[&str]) {

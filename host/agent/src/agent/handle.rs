@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 use witlet_core::eviction::ThresholdState;
+use witlet_core::stats::exposition::Exposition;
 use witlet_ports::{AgentStats, AgentView, MetricsSource, RecordedEvent};
 
 use crate::image_gc::ImageGc;
@@ -31,7 +32,14 @@ impl AgentHandle {
 
     /// What the agent counts of its work and of the runtime, in addition to [`AgentView::stats`].
     pub fn metrics(&self) -> Arc<dyn MetricsSource> {
-        self.metrics.clone()
+        Arc::new(self.clone())
+    }
+}
+
+impl MetricsSource for AgentHandle {
+    fn write(&self, to: &mut Exposition) {
+        self.metrics.write(to);
+        self.statuses.write(to);
     }
 }
 

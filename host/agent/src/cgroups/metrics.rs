@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tokio::time::Instant;
 use witlet_core::cgroup::{CgroupFacts, PodCgroup, ResourceConfig};
-use witlet_ports::{CgroupDurations, CgroupError, CgroupStats, Cgroups, DurationHistogram};
+use witlet_ports::{CgroupDurations, CgroupError, CgroupStats, Cgroups, Histogram};
 
 /// The numbers of one agent's container manager.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct CgroupMetrics(Mutex<CgroupStats>);
 impl CgroupMetrics {
     /// As they are now.
     pub(crate) fn stats(&self) -> CgroupStats {
-        *self.lock()
+        self.lock().clone()
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut CgroupStats)) {
@@ -36,11 +36,11 @@ impl MeasuredCgroups {
     async fn measure<T>(
         &self,
         work: impl Future<Output = T> + Send,
-        of: fn(&mut CgroupDurations) -> &mut DurationHistogram,
+        of: fn(&mut CgroupDurations) -> &mut Histogram,
     ) -> T {
         let begun = Instant::now();
         let outcome = work.await;
-        self.metrics.update(|stats| of(&mut stats.durations).observe(begun.elapsed()));
+        self.metrics.update(|stats| of(&mut stats.durations).observe(begun.elapsed().as_secs_f64()));
         outcome
     }
 }

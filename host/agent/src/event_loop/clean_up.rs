@@ -14,6 +14,7 @@ use witlet_core::pod::clean_up::{
 use witlet_core::pod::lifecycle::Event as LifeEvent;
 use witlet_core::pod::static_pod::is_static;
 use witlet_core::pod::worker::GRACE_SECONDS_MIN;
+use witlet_core::pod::working::WorkingPod;
 use witlet_core::runtime::{ContainerId, ContainerRunState};
 use witlet_ports::ActivePods;
 
@@ -33,7 +34,8 @@ impl EventLoop {
         self.count_active_pods();
     }
 
-    /// Counts the pods that sources want, and those of them that handlers see as the node's (upstream: `splitPodsByStatic` of both).
+    /// Counts the pods that sources want, those of them that handlers see as the node's (upstream: `splitPodsByStatic` of both), and those
+    /// that have workers.
     fn count_active_pods(&mut self) {
         let (mut active, mut desired) = (ActivePods::default(), ActivePods::default());
         for record in self.pods.values() {
@@ -45,6 +47,14 @@ impl EventLoop {
             }
         }
         (self.stats.active_pods, self.stats.desired_pods) = (active, desired);
+        self.stats.working_pods.clear();
+        for record in self.pods.values() {
+            let (Some(worker), Some(handle)) = (record.life.worker(), &record.worker_handle) else {
+                continue;
+            };
+            let working = WorkingPod::of(worker, record.sourced.is_some(), handle.is_static);
+            *self.stats.working_pods.entry(working).or_default() += 1;
+        }
     }
 
     pub(super) fn cleaned_up(&mut self, failure: Option<String>) {
@@ -97,7 +107,12 @@ impl EventLoop {
     fn apply_clean_up(&mut self, effect: Effect) {
         match effect {
             Effect::End(uid) => self.advance(&uid, LifeEvent::Unwanted),
-            Effect::KillOrphan(uid, full_name) => self.kill_orphan(&uid, full_name),
+            Effect::KillOrphan(uid, full_name) => {
+                if !self.has_worker(&uid) {
+                    self.outside.executor.metrics.is_orphaned();
+                }
+                self.kill_orphan(&uid, full_name);
+            }
             Effect::BringBack(uid) => self.advance(&uid, LifeEvent::RemainsGone),
             Effect::ForgetAdded(uid) => {
                 if let Some(record) = self.pods.get_mut(&uid) {

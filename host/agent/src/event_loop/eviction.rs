@@ -64,7 +64,7 @@ impl EventLoop {
             for (signal, at) in measured {
                 // A clock that was set back makes nothing older.
                 let age = Duration::try_from(now.duration_since(at)).unwrap_or_default();
-                self.stats.eviction_stats_ages.entry(signal).or_default().observe(age);
+                self.stats.eviction_stats_ages.entry(signal).or_default().observe(age.as_secs_f64());
             }
         }
     }

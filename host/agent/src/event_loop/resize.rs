@@ -48,7 +48,11 @@ impl EventLoop {
     /// The handlers' decision about a wish stands.
     pub(super) fn resize_decided(&mut self, uid: &PodUid, decision: Decision) {
         let Some(Sourced { pod, resize, .. }) = self.sourced_mut(uid) else { return };
+        let was_deferred = resize.is_deferred();
         let effects = resize.decided(pod, decision);
+        if was_deferred && effects.iter().any(|effect| matches!(effect, Effect::Allocate(_))) {
+            self.outside.executor.resizes.is_accepted();
+        }
         self.apply_resize(uid, effects);
     }
 
@@ -64,6 +68,9 @@ impl EventLoop {
                 Effect::Allocate(allocation) => self.allocate(uid, allocation),
                 Effect::Warn { reason, message } => {
                     if let Some(sourced) = self.sourced(uid) {
+                        if let Some(detail) = sourced.resize.infeasible_detail() {
+                            self.outside.executor.resizes.is_infeasible(detail);
+                        }
                         let full_name = PodFullName::of(&sourced.pod);
                         PodEvents::new(&*self.outside.events, &full_name, uid).warning(&reason, &message);
                     }

@@ -117,6 +117,7 @@ impl EventLoop {
         let uid = PodUid::of(&pod);
         let Some(record) = self.pods.get_mut(&uid) else { return };
         let Some(sourced) = &mut record.sourced else { return };
+        self.outside.executor.resizes.edited(&sourced.pod, &pod);
         sourced.pod = pod.clone();
         self.outside.statuses.put_pod(&uid, pod.clone());
         if record.life.stage() == Some(Stage::Admitted) {

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 use witlet_core::pleg::PlegEvent;
 use witlet_core::pod::clean_up::SourcesRead;
 use witlet_core::pod::lifecycle::{Effect, Event as LifeEvent, Facts, Stage};
-use witlet_core::pod::static_pod::is_static;
+use witlet_core::pod::static_pod::{CONFIG_SEEN, is_static};
 use witlet_core::pod::worker::{KillOptions, Outcome, RequeueCause, Task, Work, Worker, requeue_after};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::RuntimePod;
@@ -195,6 +195,10 @@ impl EventLoop {
             return self.advance(uid, LifeEvent::StartDenied);
         }
         let is_first = std::mem::take(&mut handle.is_new);
+        if let Some(pod) = work.pod.as_ref().filter(|_| is_first && work.task == Task::Sync) {
+            let seen = pod.metadata.annotations.as_ref().and_then(|all| all.get(CONFIG_SEEN)?.parse().ok());
+            self.outside.executor.metrics.work_begins(pod, seen, self.outside.clock.now());
+        }
         if is_first && !is_pending(&self.outside.statuses, uid) {
             // It ran before the agent did.
             handle.starting_since = None;
@@ -348,6 +352,7 @@ impl EventLoop {
     fn start_over(&mut self, uid: &PodUid) {
         self.forget_history(uid);
         if let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) {
+            self.outside.executor.metrics.restarts(is_static(&pod));
             self.outside.statuses.put_pod(uid, pod);
         }
     }

@@ -97,6 +97,7 @@ impl Executor {
                 let in_the_clear = self.hooks.send(&request, run.limit).await.map_err(HookFailure::Http)?;
                 if in_the_clear {
                     let message = "request to HTTPS lifecycle hook got HTTP response, retrying with HTTP";
+                    self.metrics.hook_fell_back();
                     self.events(job).warning("LifecycleHTTPFallback", message);
                 }
                 Ok(())
@@ -131,8 +132,10 @@ impl Executor {
     /// The container's end has cut its preStop hook off. One that only sleeps isn't waited for any longer.
     pub(super) fn pre_stop_was_cut(&self, job: &Job, pod: Option<&Pod>, kill: &KillContainer) {
         let Some(container) = self.ending_container(job, pod, kill) else { return };
-        if pre_stop(&container).is_some_and(|handler| handler.sleep.is_none()) {
-            self.pre_stop_failed(job, pod, kill);
+        match pre_stop(&container) {
+            Some(LifecycleHandler { sleep: Some(_), .. }) => self.metrics.sleep_was_cut(),
+            Some(_) => self.pre_stop_failed(job, pod, kill),
+            None => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! Sees to it that a container's image is there, as `witlet_core::image` decides.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Container, Pod};
@@ -17,6 +18,7 @@ use witlet_ports::{Clock, FilesError, ImageCredentials, Images as ImagePort, Run
 
 use super::events::PodEvents;
 use super::memory::{PodMemory, PullFailure};
+use crate::metrics::{AccessCheck, ImageMetrics};
 use crate::settings::ImagePullLimits;
 use access::PullAccess;
 use pulls::{PullError, PullRequest, Pulled, Pulls};
@@ -128,6 +130,7 @@ pub(crate) struct Images {
     clock: Arc<dyn Clock>,
     access: Arc<PullAccess>,
     pulls: Pulls,
+    metrics: Arc<ImageMetrics>,
 }
 
 impl Images {
@@ -137,9 +140,10 @@ impl Images {
         access: Arc<PullAccess>,
         clock: Arc<dyn Clock>,
         limits: ImagePullLimits,
+        metrics: Arc<ImageMetrics>,
     ) -> Self {
         let pulls = Pulls::new(port.clone(), clock.clone(), limits);
-        Self { port, credentials, clock, access, pulls }
+        Self { port, credentials, clock, access, pulls, metrics }
     }
 
     /// What the container is to be created from. What fails is reported as events.
@@ -161,9 +165,11 @@ impl Images {
         memory: &mut PodMemory,
     ) -> Result<ReadyImage, ImageError> {
         let asked = image_request.container.image.clone().unwrap_or_default();
-        let image = with_default_tag(&asked)
-            .map_err(|cause| ImageError::InvalidName { image: asked.clone(), cause })?;
         let policy = PullPolicy::of(image_request.container);
+        let unknown = || self.metrics.needed(policy, None, None);
+        let image = with_default_tag(&asked)
+            .inspect_err(|_| unknown())
+            .map_err(|cause| ImageError::InvalidName { image: asked.clone(), cause })?;
         self.access.recover(&*self.port).await;
         // Whether it is there makes no difference to a policy that pulls always.
         let present = match policy {
@@ -172,15 +178,23 @@ impl Images {
                 .port
                 .status(&image)
                 .await
+                .inspect_err(|_| unknown())
                 .map_err(|cause| ImageError::Inspect { image: asked.clone(), cause })?,
         };
+        let is_present = (policy != PullPolicy::Always).then_some(present.is_some());
         let presence = match &present {
             Some(info) => {
                 let secrets = async || self.secrets(image_request.pod, &image).await;
-                let must_verify = self.access.must_verify(&asked, &info.id, secrets).await;
-                Presence::Present { image_ref: &info.id, must_verify }
+                let check = self.access.check(&asked, &info.id, secrets).await;
+                self.metrics.checked(check);
+                let must_pull = (check != AccessCheck::Error).then(|| check.must_pull());
+                self.metrics.needed(policy, is_present, must_pull);
+                Presence::Present { image_ref: &info.id, must_verify: check.must_pull() }
             }
-            None => Presence::Absent,
+            None => {
+                self.metrics.needed(policy, is_present, (policy != PullPolicy::Never).then_some(true));
+                Presence::Absent
+            }
         };
         let back_off = memory.pull_wait(image_request.uid, &image, self.clock.now());
         match next_step(policy, presence, back_off) {
@@ -263,6 +277,10 @@ impl Images {
         match pulled {
             Ok(pulled) => {
                 memory.failed_pulls.remove(&image);
+                let took = pulled.done_at.duration_since(waited_from);
+                let size = pulled.image.as_ref().map_or(0, |image| image.size_bytes);
+                self.metrics.pulled(size, Duration::try_from(took).unwrap_or_default());
+                memory.pulled.push((waited_from, pulled.done_at));
                 events.normal("Pulled", &pulled_message(&asked, &pulled, waited_from));
                 Ok(ReadyImage { reference: pulled.image_ref, info: pulled.image })
             }

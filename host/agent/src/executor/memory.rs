@@ -28,6 +28,8 @@ pub(crate) struct PodMemory {
     pub(crate) pulls: BackoffTable,
     /// Last failed pull of each image.
     pub(crate) failed_pulls: BTreeMap<String, PullFailure>,
+    /// Pulls that succeeded in this piece of work: from when until when.
+    pub(crate) pulled: Vec<(Timestamp, Timestamp)>,
     /// Why containers that should run don't, as far as no look at the runtime can tell.
     pub(crate) waiting: BTreeMap<String, Waiting>,
     /// Volumes as they were set up last, with their paths on the host. One without a fingerprint is as an earlier life of the
@@ -81,6 +83,7 @@ impl PodMemory {
             restarts: BackoffTable::new(CRASH),
             pulls: BackoffTable::new(IMAGE_PULL),
             failed_pulls: BTreeMap::new(),
+            pulled: Vec::new(),
             waiting: BTreeMap::new(),
             volumes: BTreeMap::new(),
             actuated: Actuated::new(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, LifecycleHandler, Pod};
 use thiserror::Error;
+use tokio::time::Instant;
 use witlet_core::container::hash::container_hash;
 use witlet_core::container::plan::sandbox::network_of;
 use witlet_core::container::plan::{
@@ -129,7 +130,10 @@ impl Executor {
             let written = self.files.write_user_namespace(&job.uid, &file).await;
             written.map_err(|error| failed(one_line(&error)))?;
         }
-        let id = self.runtime.sandboxes.run(&spec).await.map_err(|error| failed(error.status_text()))?;
+        let begun = Instant::now();
+        let run = self.runtime.sandboxes.run(&spec).await;
+        self.metrics.sandbox_ran(&spec.runtime_handler, begun.elapsed(), run.is_err());
+        let id = run.map_err(|error| failed(error.status_text()))?;
         let seen = self.inspector.inspect(&job.uid).await.map_err(|error| {
             let message = format!("Unable to get pod sandbox status: {}", error.status_text());
             self.events(job).warning("FailedPodSandBoxStatus", &message);
@@ -216,7 +220,11 @@ impl Executor {
         let (uid, cancel) = (job.uid.clone(), job.cancel.clone());
         let image_request =
             ImageRequest { uid: &uid, pod, container, sandbox: &sandbox, events: &events, cancel: &cancel };
-        let image = match self.images.ensure(image_request, &mut job.memory).await {
+        let ensured = self.images.ensure(image_request, &mut job.memory).await;
+        for (from, to) in job.memory.pulled.drain(..) {
+            self.statuses.pulled(&uid, from, to);
+        }
+        let image = match ensured {
             Ok(image) => image,
             Err(error) => return self.image_missing(job, start, &error),
         };

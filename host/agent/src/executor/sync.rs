@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
+use tokio::time::Instant;
 use witlet_core::container::plan::resize::ResizeContainer;
 use witlet_core::container::plan::sandbox::{fault, network_of};
 use witlet_core::container::plan::{
@@ -44,6 +45,8 @@ struct Progress {
     /// A change of resources failed: those after it aren't tried, but containers are started all the same, as upstream
     /// does.
     resize_failed: bool,
+    /// How long changes of resources took, if there were any.
+    resized: Option<Duration>,
 }
 
 /// How a step ended.
@@ -74,7 +77,7 @@ impl Progress {
     /// Before any step is taken.
     fn before(plan: &Plan) -> Self {
         let (failed, retry_at) = (plan.resize_error.is_some(), plan.retry_at());
-        Self { failed, cut: false, retry_at, resize_failed: false }
+        Self { failed, cut: false, retry_at, resize_failed: false, resized: None }
     }
 
     fn wait_until(&mut self, at: Timestamp) {
@@ -163,7 +166,14 @@ impl Executor {
         };
         let before = (job.memory.waiting.clone(), job.memory.resize_error.clone());
         let context = SyncContext { pod, volumes, host: &host };
+        let makes_sandbox = plan.steps.iter().any(|step| matches!(step, Step::CreateSandbox { .. }));
         let progress = self.carry_out(job, context, observed.clone(), plan).await;
+        if makes_sandbox && pod.spec.as_ref().and_then(|spec| spec.host_users) == Some(false) {
+            self.metrics.user_namespaced(progress.failed);
+        }
+        if let Some(took) = progress.resized {
+            self.resizes.carried_out(took, !progress.resize_failed);
+        }
         self.acted(job);
         if (&job.memory.waiting, &job.memory.resize_error) != (&before.0, &before.1) {
             // Not from what was seen first: a sandbox may have come in between.
@@ -298,7 +308,12 @@ impl Executor {
             if resizes && progress.resize_failed {
                 continue;
             }
-            match self.take(job, context, &observed, step, &mut pod_sandbox).await {
+            let begun = Instant::now();
+            let end = self.take(job, context, &observed, step, &mut pod_sandbox).await;
+            if resizes {
+                progress.resized = Some(progress.resized.unwrap_or_default() + begun.elapsed());
+            }
+            match end {
                 // No news of the runtime tells of other limits: the pod is looked at again to show them.
                 StepEnd::Done if resizes => progress.wait_until(self.clock.now()),
                 StepEnd::Done => {}

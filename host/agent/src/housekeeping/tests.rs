@@ -46,7 +46,8 @@ impl PodFiles for Folders {
 }
 
 fn folders(files: Arc<dyn PodFiles>, volumes: Arc<dyn Volumes>) -> PodFolders {
-    PodFolders { files, volumes, removals: Arc::default(), cgroups: no_cgroups() }
+    let (removals, metrics) = (Arc::default(), Arc::default());
+    PodFolders { files, volumes, removals, cgroups: no_cgroups(), metrics }
 }
 
 #[tokio::test]

@@ -1,39 +1,175 @@
-//! What is counted of the work on pods.
+//! What is counted of the work on pods, a family in each row.
 
 use std::time::Duration;
 
-use witlet_core::container::plan::ContainerKind;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::container::plan::{ContainerKind, app_containers};
 use witlet_core::pod::worker::{Task, UpdateKind};
 use witlet_core::stats::exposition::Exposition;
-use witlet_core::status::WaitingReason;
-use witlet_ports::{Counters, DEFAULT_BUCKETS, Durations};
+use witlet_core::status::{Termination, WaitingReason};
+use witlet_ports::{Counters, DEFAULT_BUCKETS, Gauge, Histograms, MetricsSource};
 
 /// Upper bounds in seconds for the starts of pods (upstream: `podStartupDurationBuckets`).
 const START_BUCKETS: &[f64] = &[
     0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 20.0, 30.0, 45.0, 60.0, 120.0, 180.0, 240.0, 300.0, 360.0,
     480.0, 600.0, 900.0, 1200.0, 1800.0, 2700.0, 3600.0,
 ];
+/// Upper bounds for numbers of containers.
+const CONTAINER_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0];
 
 /// Counts the work on pods.
 pub(crate) struct PodMetrics {
-    work: Durations<1>,
-    starts: Durations<0>,
+    work: Histograms<1>,
+    worker_starts: Histograms<0>,
+    starts: Histograms<0>,
+    containers_per_pod: Histograms<0>,
+    restarted: Counters<1>,
+    orphaned: Counters<0>,
     sandboxes: Counters<0>,
     sandbox_errors: Counters<0>,
+    user_namespaced: Counters<0>,
+    user_namespaced_errors: Counters<0>,
+    sandbox_runs: Histograms<1>,
+    sandbox_run_errors: Counters<1>,
     containers: Counters<1>,
     container_errors: Counters<2>,
+    terminations: Counters<3>,
+    http_fallbacks: Counters<0>,
+    sleeps_cut: Counters<0>,
+    cleaned_volumes: Gauge,
+    uncleaned_volumes: Gauge,
 }
 
 impl Default for PodMetrics {
     fn default() -> Self {
         Self {
-            work: Durations::new(["operation_type"], DEFAULT_BUCKETS),
-            starts: Durations::new([], START_BUCKETS),
-            sandboxes: Counters::new([]),
-            sandbox_errors: Counters::new([]),
-            containers: Counters::new(["container_type"]),
-            container_errors: Counters::new(["code", "container_type"]),
+            work: Histograms::new(
+                "kubelet_pod_worker_duration_seconds",
+                "[ALPHA] How long the work on a pod took",
+                ["operation_type"],
+                DEFAULT_BUCKETS,
+            ),
+            worker_starts: Histograms::new(
+                "kubelet_pod_worker_start_duration_seconds",
+                "[ALPHA] How long it took until the work on a pod began after it was first seen",
+                [],
+                DEFAULT_BUCKETS,
+            ),
+            starts: Histograms::new(
+                "kubelet_pod_start_duration_seconds",
+                "[ALPHA] How long it took until a pod ran after it was first seen",
+                [],
+                START_BUCKETS,
+            ),
+            containers_per_pod: Histograms::new(
+                "kubelet_containers_per_pod_count",
+                "[ALPHA] Containers of pods whose work began",
+                [],
+                CONTAINER_BUCKETS,
+            ),
+            restarted: Counters::new(
+                "kubelet_restarted_pods_total",
+                "[ALPHA] Pods that came back with the UID of one that had ended",
+                ["static"],
+            ),
+            orphaned: Counters::new(
+                "kubelet_orphaned_runtime_pods_total",
+                "[ALPHA] Pods that ran without being known",
+                [],
+            ),
+            sandboxes: Counters::new(
+                "kubelet_started_pods_total",
+                "[ALPHA] Sandboxes of pods that were started",
+                [],
+            ),
+            sandbox_errors: Counters::new(
+                "kubelet_started_pods_errors_total",
+                "[ALPHA] Sandboxes of pods that could not be started",
+                [],
+            ),
+            user_namespaced: Counters::new(
+                "kubelet_started_user_namespaced_pods_total",
+                "[ALPHA] Sandboxes that were started for pods with user namespaces",
+                [],
+            ),
+            user_namespaced_errors: Counters::new(
+                "kubelet_started_user_namespaced_pods_errors_total",
+                "[ALPHA] Starts of pods with user namespaces that failed",
+                [],
+            ),
+            sandbox_runs: Histograms::new(
+                "kubelet_run_podsandbox_duration_seconds",
+                "[ALPHA] How long the runtime took to run sandboxes, by its handler",
+                ["runtime_handler"],
+                DEFAULT_BUCKETS,
+            ),
+            sandbox_run_errors: Counters::new(
+                "kubelet_run_podsandbox_errors_total",
+                "[ALPHA] Sandboxes that the runtime could not run, by its handler",
+                ["runtime_handler"],
+            ),
+            containers: Counters::new(
+                "kubelet_started_containers_total",
+                "[ALPHA] Containers that were started",
+                ["container_type"],
+            ),
+            container_errors: Counters::new(
+                "kubelet_started_containers_errors_total",
+                "[ALPHA] Containers that could not be started, by the reason why they wait",
+                ["code", "container_type"],
+            ),
+            terminations: Counters::new(
+                "kubelet_terminated_containers_total",
+                "[ALPHA] Containers that ended, by how they did",
+                ["container_type", "exit_code", "reason"],
+            ),
+            http_fallbacks: Counters::new(
+                "kubelet_lifecycle_handler_http_fallbacks_total",
+                "[ALPHA] Hooks whose request was sent in the clear after the server didn't speak TLS",
+                [],
+            ),
+            sleeps_cut: Counters::new(
+                "kubelet_sleep_action_terminated_early_total",
+                "[ALPHA] Hooks that sleep and were cut short",
+                [],
+            ),
+            cleaned_volumes: Gauge::new(
+                "kubelet_orphan_pod_cleaned_volumes",
+                "[ALPHA] Pods that are gone and whose volumes were looked at in the last clean-up",
+            ),
+            uncleaned_volumes: Gauge::new(
+                "kubelet_orphan_pod_cleaned_volumes_errors",
+                "[ALPHA] Pods that are gone and whose volumes could not be removed in the last clean-up",
+            ),
         }
+    }
+}
+
+impl MetricsSource for PodMetrics {
+    fn write(&self, to: &mut Exposition) {
+        let families: [&dyn MetricsSource; 19] = [
+            &self.work,
+            &self.worker_starts,
+            &self.starts,
+            &self.containers_per_pod,
+            &self.restarted,
+            &self.orphaned,
+            &self.sandboxes,
+            &self.sandbox_errors,
+            &self.user_namespaced,
+            &self.user_namespaced_errors,
+            &self.sandbox_runs,
+            &self.sandbox_run_errors,
+            &self.containers,
+            &self.container_errors,
+            &self.terminations,
+            &self.http_fallbacks,
+            &self.sleeps_cut,
+            &self.cleaned_volumes,
+            &self.uncleaned_volumes,
+        ];
+        families.into_iter().for_each(|family| family.write(to));
     }
 }
 
@@ -47,12 +183,30 @@ impl PodMetrics {
             (Task::Sync, UpdateKind::Sync | UpdateKind::Kill) => "sync",
             (Task::Terminate { .. }, _) => "kill",
         };
-        self.work.observe([operation], took);
+        self.work.observe_duration([operation], took);
+    }
+
+    /// The first piece of a pod's work begins, and the pod was seen then.
+    pub(crate) fn work_begins(&self, pod: &Pod, seen: Option<Timestamp>, now: Timestamp) {
+        self.containers_per_pod.observe([], app_containers(pod).len() as f64);
+        if let Some(seen) = seen {
+            self.worker_starts.observe([], now.duration_since(seen).as_secs_f64().max(0.0));
+        }
     }
 
     /// A pod runs, so long after the agent saw it first.
     pub(crate) fn runs(&self, after: Duration) {
-        self.starts.observe([], after);
+        self.starts.observe_duration([], after);
+    }
+
+    /// A pod came back with the UID of one that had ended.
+    pub(crate) fn restarts(&self, is_static: bool) {
+        self.restarted.add([if is_static { "true" } else { "" }]);
+    }
+
+    /// A pod runs that wasn't known.
+    pub(crate) fn is_orphaned(&self) {
+        self.orphaned.add([]);
     }
 
     /// A sandbox was made for a pod, or could not be.
@@ -60,6 +214,22 @@ impl PodMetrics {
         self.sandboxes.add([]);
         if !is_made {
             self.sandbox_errors.add([]);
+        }
+    }
+
+    /// A sync began with a sandbox for a pod with a user namespace, and ended.
+    pub(crate) fn user_namespaced(&self, has_failed: bool) {
+        self.user_namespaced.add([]);
+        if has_failed {
+            self.user_namespaced_errors.add([]);
+        }
+    }
+
+    /// The runtime ran a sandbox with this handler of its, or could not.
+    pub(crate) fn sandbox_ran(&self, handler: &str, took: Duration, has_failed: bool) {
+        self.sandbox_runs.observe_duration([handler], took);
+        if has_failed {
+            self.sandbox_run_errors.add([handler]);
         }
     }
 
@@ -73,18 +243,26 @@ impl PodMetrics {
         self.container_errors.add([reason.as_str(), container_type(kind)]);
     }
 
-    pub(super) fn write(&self, to: &mut Exposition) {
-        let help = "[ALPHA] How long the work on a pod took";
-        self.work.write(to, "kubelet_pod_worker_duration_seconds", help);
-        let help = "[ALPHA] How long it took until a pod ran after it was first seen";
-        self.starts.write(to, "kubelet_pod_start_duration_seconds", help);
-        self.sandboxes.write(to, "kubelet_started_pods_total", "[ALPHA] Sandboxes of pods that were started");
-        let help = "[ALPHA] Sandboxes of pods that could not be started";
-        self.sandbox_errors.write(to, "kubelet_started_pods_errors_total", help);
-        let help = "[ALPHA] Containers that were started";
-        self.containers.write(to, "kubelet_started_containers_total", help);
-        let help = "[ALPHA] Containers that could not be started, by the reason why they wait";
-        self.container_errors.write(to, "kubelet_started_containers_errors_total", help);
+    /// A container ended.
+    pub(crate) fn terminated(&self, termination: &Termination) {
+        let Termination { container_type, exit_code, reason } = termination;
+        self.terminations.add([container_type, &exit_code.to_string(), reason]);
+    }
+
+    /// A hook's request was sent in the clear.
+    pub(crate) fn hook_fell_back(&self) {
+        self.http_fallbacks.add([]);
+    }
+
+    /// A hook slept, and was cut short.
+    pub(crate) fn sleep_was_cut(&self) {
+        self.sleeps_cut.add([]);
+    }
+
+    /// A clean-up looked at the folders of so many pods that are gone, and so many of them stay.
+    pub(crate) fn cleaned_up(&self, looked_at: usize, stay: usize) {
+        self.cleaned_volumes.set(looked_at as f64);
+        self.uncleaned_volumes.set(stay as f64);
     }
 }
 

@@ -6,20 +6,37 @@ use std::time::Duration;
 use jiff::Timestamp;
 use witlet_core::runtime::{ContainerRunState, RuntimePod, SandboxState};
 use witlet_core::stats::exposition::{Exposition, Kind};
-use witlet_ports::{DEFAULT_BUCKETS, Durations};
+use witlet_ports::{DEFAULT_BUCKETS, Histograms, MetricsSource as _};
 
 /// Counts lists.
 pub(crate) struct RelistMetrics {
-    durations: Durations<0>,
-    intervals: Durations<0>,
+    durations: Histograms<0>,
+    intervals: Histograms<0>,
+    inspections: Histograms<0>,
     newest: Mutex<Option<(Timestamp, Arc<Vec<RuntimePod>>)>>,
 }
 
 impl Default for RelistMetrics {
     fn default() -> Self {
         Self {
-            durations: Durations::new([], DEFAULT_BUCKETS),
-            intervals: Durations::new([], DEFAULT_BUCKETS),
+            durations: Histograms::new(
+                "kubelet_pleg_relist_duration_seconds",
+                "[ALPHA] How long lists of the runtime's pods took",
+                [],
+                DEFAULT_BUCKETS,
+            ),
+            intervals: Histograms::new(
+                "kubelet_pleg_relist_interval_seconds",
+                "[ALPHA] Times between lists of the runtime's pods",
+                [],
+                DEFAULT_BUCKETS,
+            ),
+            inspections: Histograms::new(
+                "kubelet_pleg_pod_relist_duration_seconds",
+                "[ALPHA] How long looks at single pods in the runtime took",
+                [],
+                DEFAULT_BUCKETS,
+            ),
             newest: Mutex::default(),
         }
     }
@@ -28,12 +45,17 @@ impl Default for RelistMetrics {
 impl RelistMetrics {
     /// A list begins, so long after the last one that succeeded.
     pub(crate) fn begun(&self, after: Duration) {
-        self.intervals.observe([], after);
+        self.intervals.observe_duration([], after);
     }
 
     /// A list ended, whether it succeeded or not.
     pub(crate) fn ended(&self, took: Duration) {
-        self.durations.observe([], took);
+        self.durations.observe_duration([], took);
+    }
+
+    /// A look at one pod ended, whether it succeeded or not.
+    pub(crate) fn inspected(&self, took: Duration) {
+        self.inspections.observe_duration([], took);
     }
 
     /// One that was begun then succeeded.
@@ -42,10 +64,9 @@ impl RelistMetrics {
     }
 
     pub(super) fn write(&self, to: &mut Exposition) {
-        let help = "[ALPHA] How long lists of the runtime's pods took";
-        self.durations.write(to, "kubelet_pleg_relist_duration_seconds", help);
-        let help = "[ALPHA] Times between lists of the runtime's pods";
-        self.intervals.write(to, "kubelet_pleg_relist_interval_seconds", help);
+        self.durations.write(to);
+        self.intervals.write(to);
+        self.inspections.write(to);
         let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some((at, pods)) = newest else { return };
         let help = "[ALPHA] When the runtime's pods were last listed, in seconds since 1970";

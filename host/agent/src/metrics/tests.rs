@@ -2,17 +2,24 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use witlet_core::container::plan::ContainerKind;
+use witlet_core::image::PullPolicy;
 use witlet_core::pod::worker::{Task, UpdateKind};
-use witlet_core::stats::exposition::Format;
-use witlet_core::status::WaitingReason;
+use witlet_core::stats::exposition::written;
+use witlet_core::status::{Termination, WaitingReason};
 
 use super::*;
 
 fn text(metrics: &AgentMetrics) -> String {
-    let mut exposition = Exposition::new(Format::Text);
-    metrics.write(&mut exposition);
-    exposition.finish().expect("it is small")
+    written(|to| metrics.write(to)).expect("it is small")
+}
+
+fn has(metrics: &AgentMetrics, lines: &[&str]) {
+    let shown = text(metrics);
+    for line in lines {
+        assert!(shown.lines().any(|found| found == *line), "{line} isn't in:\n{shown}");
+    }
 }
 
 #[test]
@@ -45,13 +52,81 @@ fn containers_are_counted_by_kind() {
         metrics.pods.container_starts(kind);
     }
     metrics.pods.container_failed(ContainerKind::Sidecar, WaitingReason::ErrImagePull);
-    let shown = text(&metrics);
-    for line in [
-        "kubelet_started_containers_total{container_type=\"container\"} 1",
-        "kubelet_started_containers_total{container_type=\"ephemeral_container\"} 1",
-        "kubelet_started_containers_total{container_type=\"init_container\"} 2",
-        "kubelet_started_containers_errors_total{code=\"ErrImagePull\",container_type=\"init_container\"} 1",
-    ] {
-        assert!(shown.lines().any(|found| found == line), "{line} isn't in:\n{shown}");
-    }
+    has(
+        &metrics,
+        &[
+            "kubelet_started_containers_total{container_type=\"container\"} 1",
+            "kubelet_started_containers_total{container_type=\"ephemeral_container\"} 1",
+            "kubelet_started_containers_total{container_type=\"init_container\"} 2",
+            "kubelet_started_containers_errors_total{code=\"ErrImagePull\",container_type=\"init_container\"} 1",
+        ],
+    );
+}
+
+#[test]
+fn ends_sandboxes_and_hooks_are_counted_where_they_happen() {
+    let metrics = AgentMetrics::default();
+    let pods = &metrics.pods;
+    pods.terminated(&Termination {
+        container_type: "container",
+        exit_code: 137,
+        reason: "OOMKilled".to_owned(),
+    });
+    pods.sandbox_ran("kata", Duration::from_millis(300), true);
+    pods.user_namespaced(true);
+    pods.user_namespaced(false);
+    pods.restarts(true);
+    pods.is_orphaned();
+    pods.hook_fell_back();
+    pods.sleep_was_cut();
+    pods.cleaned_up(3, 1);
+    let seen = Some(Timestamp::from_second(100).expect("a time"));
+    let pod = serde_json::from_value(serde_json::json!({
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "a"}, {"name": "b"}, {"name": "c"}]},
+    }));
+    pods.work_begins(&pod.expect("a pod"), seen, Timestamp::from_second(102).expect("a time"));
+    has(
+        &metrics,
+        &[
+            "kubelet_terminated_containers_total{container_type=\"container\",exit_code=\"137\",reason=\"OOMKilled\"} 1",
+            "kubelet_run_podsandbox_duration_seconds_count{runtime_handler=\"kata\"} 1",
+            "kubelet_run_podsandbox_errors_total{runtime_handler=\"kata\"} 1",
+            "kubelet_started_user_namespaced_pods_total 2",
+            "kubelet_started_user_namespaced_pods_errors_total 1",
+            "kubelet_restarted_pods_total{static=\"true\"} 1",
+            "kubelet_orphaned_runtime_pods_total 1",
+            "kubelet_lifecycle_handler_http_fallbacks_total 1",
+            "kubelet_sleep_action_terminated_early_total 1",
+            "kubelet_orphan_pod_cleaned_volumes 3",
+            "kubelet_orphan_pod_cleaned_volumes_errors 1",
+            "kubelet_containers_per_pod_count_bucket{le=\"2\"} 0",
+            "kubelet_containers_per_pod_count_bucket{le=\"4\"} 1",
+            "kubelet_pod_worker_start_duration_seconds_sum 2",
+        ],
+    );
+}
+
+#[test]
+fn images_and_resizes_have_the_labels_of_a_kubelets() {
+    let metrics = AgentMetrics::default();
+    metrics.images.needed(PullPolicy::IfNotPresent, Some(true), Some(false));
+    metrics.images.needed(PullPolicy::Always, None, Some(true));
+    metrics.images.checked(AccessCheck::PolicyAllowed);
+    metrics.images.pulled(3 << 30, Duration::from_secs(7));
+    metrics.resizes.carried_out(Duration::from_millis(70), false);
+    metrics.resizes.is_infeasible("swap_limitation");
+    metrics.resizes.is_accepted();
+    has(
+        &metrics,
+        &[
+            "kubelet_image_manager_ensure_image_requests_total{present_locally=\"true\",pull_policy=\"ifnotpresent\",pull_required=\"false\"} 1",
+            "kubelet_image_manager_ensure_image_requests_total{present_locally=\"unknown\",pull_policy=\"always\",pull_required=\"true\"} 1",
+            "kubelet_imagemanager_image_mustpull_checks_total{result=\"credentialPolicyAllowed\"} 1",
+            "kubelet_image_pull_duration_seconds_bucket{image_size_in_bytes=\"1GB-5GB\",le=\"10\"} 1",
+            "kubelet_pod_resize_duration_milliseconds_bucket{success=\"false\",le=\"100\"} 1",
+            "kubelet_pod_infeasible_resizes_total{reason_detail=\"swap_limitation\"} 1",
+            "kubelet_pod_deferred_accepted_resizes_total{retry_trigger=\"node_changed\"} 1",
+        ],
+    );
 }

@@ -20,7 +20,7 @@ fn statuses() -> PodStatusStore {
 }
 
 fn statuses_with(sink: Arc<dyn StatusSink>) -> PodStatusStore {
-    PodStatusStore::new(Arc::new(EventLog::new(Arc::new(Still))), sink)
+    PodStatusStore::new(Arc::new(EventLog::new(Arc::new(Still))), sink, Arc::default())
 }
 
 /// Records what it receives.

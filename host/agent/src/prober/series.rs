@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::probe::ProbeKind;
 use witlet_core::stats::exposition::{Exposition, Kind};
-use witlet_ports::{DurationHistogram, ProbeCounts};
+use witlet_ports::{Histogram, ProbeCounts};
 
 /// What a probe of one container found since its begin.
 pub(super) struct ProbeSeries {
@@ -16,26 +17,63 @@ pub(super) struct ProbeSeries {
     pub(super) container: String,
     pub(super) kind: ProbeKind,
     pub(super) counts: ProbeCounts,
-    pub(super) durations: DurationHistogram,
+}
+
+/// The labels of durations, as upstream has them, without a UID.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct DurationLabels {
+    pub(super) pod: PodFullName,
+    pub(super) container: String,
+    pub(super) kind: ProbeKind,
+}
+
+/// How long probes took. While a pod ends whose name another one has by now, a static pod or one of a stateful set, both count in one
+/// series, which stays as long as one of them has the probe: Prometheus takes a sum that falls for a new beginning.
+#[derive(Clone, Default)]
+pub(super) struct ProbeDurations(BTreeMap<DurationLabels, (usize, Histogram)>);
+
+impl ProbeDurations {
+    /// A probe with these labels begins.
+    pub(super) fn begin(&mut self, labels: DurationLabels) {
+        self.0.entry(labels).or_default().0 += 1;
+    }
+
+    /// It ended.
+    pub(super) fn end(&mut self, labels: &DurationLabels) {
+        if let Some((probes, _)) = self.0.get_mut(labels) {
+            *probes -= 1;
+            if *probes == 0 {
+                self.0.remove(labels);
+            }
+        }
+    }
+
+    /// Counts a probe.
+    pub(super) fn observe(&mut self, labels: &DurationLabels, took: Duration) {
+        if let Some((_, durations)) = self.0.get_mut(labels) {
+            durations.observe(took.as_secs_f64());
+        }
+    }
 }
 
 /// Shows these.
-pub(super) fn write(all: &[ProbeSeries], to: &mut Exposition) {
-    let names: Vec<PodFullName> = all.iter().map(|series| PodFullName::of(&series.pod)).collect();
+pub(super) fn write(all: &[ProbeSeries], durations: &ProbeDurations, to: &mut Exposition) {
     let help = "[ALPHA] How long probes took that passed or could not be carried out";
     let mut family = to.family("prober_probe_duration_seconds", help, Kind::Histogram);
-    for ((PodFullName { namespace, name }, container, kind), durations) in durations(all, &names) {
+    for (labels, (_, durations)) in durations.0.iter().filter(|(_, (_, durations))| durations.count() > 0) {
+        let DurationLabels { pod: PodFullName { namespace, name }, container, kind } = labels;
         let labels = [
-            ("container", container),
+            ("container", container.as_str()),
             ("namespace", &**namespace),
             ("pod", &**name),
             ("probe_type", kind.as_str()),
         ];
-        family.histogram(&labels, durations.buckets(), durations.sum().as_secs_f64());
+        family.histogram(&labels, durations.buckets(), durations.sum());
     }
     let help = "[BETA] Probes of a container by what they found";
     let mut family = to.family("prober_probe_total", help, Kind::Counter);
-    for (series, PodFullName { namespace, name }) in all.iter().zip(&names) {
+    for series in all {
+        let PodFullName { namespace, name } = PodFullName::of(&series.pod);
         let ProbeSeries { uid, container, kind, counts, .. } = series;
         let ProbeCounts { successful, failed, unknown } = *counts;
         for (result, count) in [("failed", failed), ("successful", successful), ("unknown", unknown)] {
@@ -44,8 +82,8 @@ pub(super) fn write(all: &[ProbeSeries], to: &mut Exposition) {
             }
             let labels = [
                 ("container", container.as_str()),
-                ("namespace", &**namespace),
-                ("pod", &**name),
+                ("namespace", &*namespace),
+                ("pod", &*name),
                 ("pod_uid", uid.as_str()),
                 ("probe_type", kind.as_str()),
                 ("result", result),
@@ -53,17 +91,4 @@ pub(super) fn write(all: &[ProbeSeries], to: &mut Exposition) {
             family.sample(&labels, count as f64);
         }
     }
-}
-
-/// How long probes took, by the labels that upstream has, without a UID: while a pod ends whose name another one has by now, a static pod
-/// or one of a stateful set, both are one series. Prometheus takes nothing of a response that has a series twice.
-fn durations<'a>(
-    all: &'a [ProbeSeries],
-    names: &'a [PodFullName],
-) -> BTreeMap<(&'a PodFullName, &'a str, ProbeKind), DurationHistogram> {
-    let mut by_labels = BTreeMap::<_, DurationHistogram>::new();
-    for (series, name) in all.iter().zip(names).filter(|(series, _)| series.durations.count() > 0) {
-        by_labels.entry((name, series.container.as_str(), series.kind)).or_default().add(&series.durations);
-    }
-    by_labels
 }

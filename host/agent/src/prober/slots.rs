@@ -7,16 +7,16 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Container, Pod};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
-use witlet_core::pod::PodUid;
+use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::probe::desired::{DesiredProbe, DesiredProbes, NoHandler};
 use witlet_core::probe::facts::probed_containers;
 use witlet_core::probe::handler::ProbeHandler;
 use witlet_core::probe::worker::{ProbeSettings, ProbeWorker};
 use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
 use witlet_core::runtime::ContainerId;
-use witlet_ports::{DurationHistogram, ProbeCounts, ProbeTotals};
+use witlet_ports::{ProbeCounts, ProbeTotals};
 
-use super::series::ProbeSeries;
+use super::series::{DurationLabels, ProbeDurations, ProbeSeries};
 
 /// A slot; never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,15 +73,15 @@ pub(super) struct Slot {
     pub(super) running: Option<AbortHandle>,
     /// What was found since its begin.
     counts: ProbeCounts,
-    /// How long it took, of those that passed and those that could not be carried out (as upstream has it).
-    durations: DurationHistogram,
+    /// Of how long it took.
+    labels: DurationLabels,
 }
 
 impl Slot {
     fn series(&self) -> ProbeSeries {
-        let Self { uid, pod, container, kind, counts, durations, .. } = self;
+        let Self { uid, pod, container, kind, counts, .. } = self;
         let (uid, pod, container) = (uid.clone(), pod.clone(), container.clone());
-        ProbeSeries { uid, pod, container, kind: *kind, counts: *counts, durations: *durations }
+        ProbeSeries { uid, pod, container, kind: *kind, counts: *counts }
     }
 
     /// The container's spec, as the pod has it now.
@@ -154,6 +154,8 @@ pub(super) struct Slots {
     due: BTreeSet<(Instant, SlotId)>,
     /// What was found since the agent began.
     totals: ProbeTotals,
+    /// How long probes took that passed or could not be carried out (as upstream has it).
+    durations: ProbeDurations,
 }
 
 impl Slots {
@@ -212,6 +214,8 @@ impl Slots {
         }
         let id = SlotId(self.given);
         self.given += 1;
+        let labels = DurationLabels { pod: PodFullName::of(pod), container: key.0.clone(), kind };
+        self.durations.begin(labels.clone());
         let slot = Slot {
             uid: uid.clone(),
             pod: pod.clone(),
@@ -227,7 +231,7 @@ impl Slots {
             is_triggered: false,
             running: None,
             counts: ProbeCounts::default(),
-            durations: DurationHistogram::default(),
+            labels,
         };
         self.slots.insert(id, slot);
         probed.slots.insert(key, id);
@@ -309,7 +313,7 @@ impl Slots {
             }
         }
         if passed != Some(false) {
-            slot.durations.observe(took);
+            self.durations.observe(&slot.labels, took);
         }
     }
 
@@ -319,6 +323,10 @@ impl Slots {
         pods.sort_by_key(|(uid, _)| *uid);
         let slots = pods.into_iter().flat_map(|(_, probed)| probed.slots.values());
         slots.filter_map(|id| self.slots.get(id)).map(Slot::series).collect()
+    }
+
+    pub(super) fn durations(&self) -> ProbeDurations {
+        self.durations.clone()
     }
 
     pub(super) fn totals(&self) -> ProbeTotals {
@@ -396,6 +404,7 @@ impl Slots {
                 return true;
             }
             if let Some(slot) = self.slots.remove(id) {
+                self.durations.end(&slot.labels);
                 if let Some(at) = due_at(slot.stage) {
                     self.due.remove(&(at, *id));
                 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header};
-use http_body::{Frame, SizeHint};
+use http_body::{Body as _, Frame, SizeHint};
 use kube::client::Body;
 use thiserror::Error;
 use tokio::time::{Instant, Sleep};
@@ -18,7 +18,7 @@ use witlet_ports::{Span, Tracer};
 
 use super::credentials::{Credentials, CredentialsError};
 use super::identity::Identities;
-use super::metrics::ClientMetrics;
+use super::metrics::{Attempt, ClientMetrics};
 use super::rate::Rate;
 use super::spans;
 use super::transport::{Kind, Reply, Transport, TransportError};
@@ -150,8 +150,15 @@ impl Requests {
             request.headers_mut().clone_from(&parts.headers);
             let begun = Instant::now();
             let tried = self.attempt(request, kind, timeout).await;
-            let status = tried.as_ref().ok().map(|(_, response)| response.status());
-            self.metrics.tried(&parts.method, &host, status, begun.elapsed());
+            let response = tried.as_ref().ok().map(|(_, response)| response);
+            self.metrics.tried(Attempt {
+                method: &parts.method,
+                host: &host,
+                status: response.map(Response::status),
+                took: begun.elapsed(),
+                request_bytes: body.len() as u64,
+                response_bytes: response.and_then(|response| response.body().size_hint().exact()),
+            });
             let (used, response) = tried?;
             if response.status() == StatusCode::UNAUTHORIZED && !refused {
                 refused = true;
@@ -163,6 +170,7 @@ impl Requests {
                 None => return Ok(response),
                 Some(wait) => {
                     tries += 1;
+                    self.metrics.retried(&parts.method, &host, response.status());
                     drop(response);
                     tokio::time::sleep(wait).await;
                 }

@@ -4,8 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
 use witlet_core::pod::PodUid;
+use witlet_core::pod::startup::{PullTime, StartLatency, is_tracked, start_latency};
+use witlet_core::pod::static_pod::is_static;
 use witlet_core::status::write::{AtServer, is_newer};
 use witlet_ports::PodReport;
 
@@ -56,6 +59,10 @@ struct Entry {
     retry_at: Option<Instant>,
     settled: Option<Settled>,
     memory: Memory,
+    /// When the first report came that the server doesn't have yet.
+    changed_at: Option<Instant>,
+    /// How long images were pulled, until the start of the pod was counted; none of a pod whose start isn't.
+    pulls: Option<PullTime>,
 }
 
 /// What the server was sent of a pod, and for which object.
@@ -134,12 +141,38 @@ impl StatusQueue {
             Some(entry) => {
                 entry.report = report;
                 entry.version += 1;
+                entry.changed_at.get_or_insert(now);
             }
             None => {
-                self.entries.insert(uid.clone(), Entry::new(report));
+                self.entries.insert(uid.clone(), Entry::new(report, now));
             }
         }
         self.enqueue(&uid, now);
+    }
+
+    /// An image of the pod was pulled.
+    pub(super) fn pulled(&mut self, uid: &PodUid, from: Timestamp, to: Timestamp) {
+        if let Some(pulls) = self.entries.get_mut(uid).and_then(|entry| entry.pulls.as_mut()) {
+            pulls.add(from, to);
+        }
+    }
+
+    /// How long it took until the server had what was reported, of a write that succeeded.
+    pub(super) fn take_change(&mut self, done: &Done, now: Instant) -> Option<Duration> {
+        let entry = self.entries.get_mut(&done.uid)?;
+        let since = entry.changed_at.take()?;
+        // What came meanwhile isn't written yet.
+        entry.changed_at = (entry.version != done.version).then_some(done.began);
+        Some(now.duration_since(since))
+    }
+
+    /// How long the pod took to start, once the server knows that it has.
+    pub(super) fn take_latency(&mut self, done: &Done, now: Timestamp) -> Option<StartLatency> {
+        let entry = self.entries.get_mut(&done.uid).filter(|entry| entry.version == done.version)?;
+        let (pulls, report) = (entry.pulls?, &entry.report);
+        let latency = start_latency(&report.pod, report.status.as_deref()?, pulls, now)?;
+        entry.pulls = None;
+        Some(latency)
     }
 
     /// Nothing is written of the pod any more. A write that is under way isn't taken back.
@@ -229,7 +262,10 @@ impl StatusQueue {
             (entry.failures, entry.retry_at) = (0, None);
         };
         match end {
-            End::Idle(object) => settle(entry, object),
+            End::Idle(object) => {
+                settle(entry, object);
+                entry.changed_at = None;
+            }
             End::Later(object, at) => {
                 settle(entry, object);
                 again = Some(at);
@@ -303,8 +339,11 @@ impl StatusQueue {
 }
 
 impl Entry {
-    fn new(report: PodReport) -> Self {
+    fn new(report: PodReport, now: Instant) -> Self {
+        let is_tracked = !is_static(&report.pod) && is_tracked(&report.pod);
         Self {
+            changed_at: Some(now),
+            pulls: is_tracked.then(PullTime::default),
             report,
             version: 0,
             due: None,

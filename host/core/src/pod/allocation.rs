@@ -2,6 +2,7 @@
 //! `allocation`).
 
 mod message;
+mod requested;
 mod resize;
 mod table;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::resources::{self, CPU, MEMORY};
 
 pub use message::resize_message;
+pub use requested::{RequestedResize, requested_resizes};
 pub use resize::{
     Grant, Infeasible, NodePolicy, PendingResize, Precedence, Wish, after_admission, increases_requests,
     judge, precedence,

@@ -25,6 +25,8 @@ pub const ASK_AGAIN_AFTER: Duration = Duration::from_secs(180);
 pub struct Resize {
     pending: Option<ResizePending>,
     since: Option<Timestamp>,
+    /// Why it can't be, in the word that it is counted by.
+    infeasible: Option<&'static str>,
 }
 
 /// What a wish is considered with.
@@ -73,6 +75,16 @@ impl Resize {
         self.pending.as_ref().is_some_and(|pending| pending.reason == ResizePendingReason::Infeasible)
     }
 
+    /// The word that a wish which can't be is counted by.
+    pub fn infeasible_detail(&self) -> Option<&'static str> {
+        self.infeasible.filter(|_| self.is_infeasible())
+    }
+
+    /// Whether the node has put the wish off.
+    pub fn is_deferred(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| pending.reason == ResizePendingReason::Deferred)
+    }
+
     /// The pod, its allocation or the node changed.
     pub fn consider(&mut self, facts: ResizeFacts<'_>) -> Vec<Effect> {
         let ResizeFacts { pod, allocation, node, is_ending, now } = facts;
@@ -109,7 +121,7 @@ impl Resize {
     }
 
     fn refuse(&mut self, pod: &Pod, infeasible: &Infeasible) -> Vec<Effect> {
-        self.since = None;
+        (self.since, self.infeasible) = (None, Some(infeasible.detail()));
         let reason = ResizePendingReason::Infeasible;
         let mut effects = vec![Effect::StopAsking];
         effects.extend(self.wait(pod, reason, infeasible.to_string(), reason.as_str()));

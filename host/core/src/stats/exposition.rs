@@ -1,18 +1,17 @@
-//! Metrics as Prometheus reads them: its text format, version 0.0.4, which a kubelet sends, and OpenMetrics 1.0 for clients that ask
-//! for it. Names and values of `le` are the same in both, so that a series doesn't depend on who scrapes.
+//! Metrics as Prometheus reads them, in the two formats that a kubelet sends: text, version 0.0.4, and delimited messages of Protocol
+//! Buffers for clients that prefer those. Names, labels and bounds of buckets are the same in both, so that a series doesn't depend on who
+//! scrapes.
 
-use std::fmt::Write as _;
+use std::io::Write as _;
 
 use jiff::Timestamp;
 
 mod accept;
+mod protobuf;
 #[cfg(test)]
 mod tests;
 
-/// The format, as a response names it.
-pub const TEXT_CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=values";
-/// The same of the other format.
-const OPEN_METRICS_CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub use accept::Negotiated;
 
 /// The largest exposition, in bytes; 10,000 series have some 1.5 MB.
 pub const EXPOSITION_BYTES_MAX: usize = 16 << 20;
@@ -29,8 +28,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As both formats name it.
-    pub(super) fn name(self) -> &'static str {
+    /// As text names it.
+    fn name(self) -> &'static str {
         match self {
             Self::Counter => "counter",
             Self::Gauge => "gauge",
@@ -69,30 +68,53 @@ pub enum Format {
     /// Prometheus' text, version 0.0.4.
     #[default]
     Text,
-    /// OpenMetrics, version 1.0.
-    OpenMetrics,
+    /// Messages of `io.prometheus.client`, each after its length.
+    Protobuf,
 }
 
-impl Format {
-    /// What a client prefers that sent these values of `Accept`. Without a preference it is Prometheus' text, also for a client that
-    /// takes neither: that is what a kubelet sends.
-    pub fn accepted<'a>(accept: impl IntoIterator<Item = &'a str>) -> Self {
-        accept::preferred(accept)
+/// Labels as a format writes them, for those that are written again and again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels(Vec<u8>);
+
+impl Labels {
+    /// These, in this order.
+    pub fn new<'l>(format: Format, labels: impl IntoIterator<Item = (&'l str, &'l str)>) -> Self {
+        let mut written = Self::default();
+        for (name, value) in labels {
+            written.push(format, name, value);
+        }
+        written
     }
 
-    /// As a response names it.
-    pub fn content_type(self) -> &'static str {
-        match self {
-            Self::Text => TEXT_CONTENT_TYPE,
-            Self::OpenMetrics => OPEN_METRICS_CONTENT_TYPE,
+    fn push(&mut self, format: Format, name: &str, value: &str) {
+        match format {
+            Format::Text => {
+                if !self.0.is_empty() {
+                    self.0.push(b',');
+                }
+                self.0.extend_from_slice(name.as_bytes());
+                self.0.extend_from_slice(b"=\"");
+                escape(&mut self.0, value, true);
+                self.0.push(b'"');
+            }
+            Format::Protobuf => protobuf::label(&mut self.0, name, value),
         }
+    }
+
+    /// These and more.
+    fn and(&self, format: Format, more: &[(&str, &str)]) -> Self {
+        let mut all = self.clone();
+        more.iter().for_each(|(name, value)| all.push(format, name, value));
+        all
     }
 }
 
 /// Metrics that are being written, in bounded space.
 #[derive(Debug)]
 pub struct Exposition {
-    text: String,
+    bytes: Vec<u8>,
+    /// The family that is being written, where its length goes before it.
+    family: Vec<u8>,
     format: Format,
     bytes_max: usize,
     is_cut: bool,
@@ -101,7 +123,11 @@ pub struct Exposition {
 impl Exposition {
     /// An empty one, of [`EXPOSITION_BYTES_MAX`] at most.
     pub fn new(format: Format) -> Self {
-        Self { text: String::new(), format, bytes_max: EXPOSITION_BYTES_MAX, is_cut: false }
+        Self::bounded(format, EXPOSITION_BYTES_MAX)
+    }
+
+    fn bounded(format: Format, bytes_max: usize) -> Self {
+        Self { bytes: Vec::new(), family: Vec::new(), format, bytes_max, is_cut: false }
     }
 
     /// Begins a family: `name` is its name, as it is written, and `help` one line. Without a sample it isn't written.
@@ -121,33 +147,48 @@ impl Exposition {
 
     /// All of these, in this order.
     pub fn families(&mut self, families: &[Family]) {
+        let format = self.format;
         for Family { name, help, kind, samples } in families {
             let mut family = self.family(name, help, *kind);
             for Sample { labels, value, at } in samples {
                 let labels = labels.iter().map(|(name, value)| (*name, value.as_str()));
-                family.line("", labels, *value, *at);
+                family.sample_of(&Labels::new(format, labels), &[], *value, *at);
             }
         }
     }
 
-    /// The text; none if it would be larger than it may be.
-    pub fn finish(mut self) -> Option<String> {
-        if self.format == Format::OpenMetrics {
-            self.push(|text| text.push_str("# EOF\n"));
-        }
-        (!self.is_cut).then_some(self.text)
+    /// All that was written; none if it would be larger than it may be.
+    pub fn finish(mut self) -> Option<Vec<u8>> {
+        self.close();
+        (!self.is_cut).then_some(self.bytes)
     }
 
-    /// Writes a whole line, or nothing.
-    fn push(&mut self, write: impl FnOnce(&mut String)) {
+    /// The family that was being written is complete.
+    fn close(&mut self) {
+        if !self.family.is_empty() {
+            let family = std::mem::take(&mut self.family);
+            self.push(|bytes| protobuf::delimited(bytes, &family));
+        }
+    }
+
+    /// Writes all of it, or nothing.
+    fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         if self.is_cut {
             return;
         }
-        let before = self.text.len();
-        write(&mut self.text);
-        if self.text.len() > self.bytes_max {
-            self.text.truncate(before);
+        let before = self.bytes.len();
+        write(&mut self.bytes);
+        if self.bytes.len() > self.bytes_max {
+            self.bytes.truncate(before);
             self.is_cut = true;
+        }
+    }
+
+    /// The same of the family that is being written.
+    fn push_to_family(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        if !self.is_cut {
+            write(&mut self.family);
+            self.is_cut = self.family.len() > self.bytes_max;
         }
     }
 }
@@ -165,7 +206,20 @@ pub struct FamilyWriter<'a> {
 impl FamilyWriter<'_> {
     /// A figure with these labels.
     pub fn sample(&mut self, labels: &[(&str, &str)], value: f64) {
-        self.line("", labels.iter().copied(), value, None);
+        self.sample_of(&Labels::default(), labels, value, None);
+    }
+
+    /// A figure with the labels that `of` has and more. `of` must have been made for the same format.
+    pub fn sample_of(&mut self, of: &Labels, more: &[(&str, &str)], value: f64, at: Option<Timestamp>) {
+        self.begin();
+        match self.to.format {
+            Format::Text => self.line("", of, more, value, at),
+            Format::Protobuf => {
+                let (kind, at) = (self.kind, at.map(Timestamp::as_millisecond));
+                let labels = of.and(Format::Protobuf, more);
+                self.to.push_to_family(|family| protobuf::figure(family, kind, &labels.0, value, at));
+            }
+        }
     }
 
     /// A histogram with these labels: of each bucket the inclusive upper bound and the count without those below, in ascending order and
@@ -176,40 +230,40 @@ impl FamilyWriter<'_> {
         buckets: impl IntoIterator<Item = (f64, u64)>,
         sum: f64,
     ) {
+        self.begin();
         let mut count = 0_u64;
-        for (bound, in_bucket) in buckets {
+        let summed_up = buckets.into_iter().map(|(bound, in_bucket)| {
             count = count.saturating_add(in_bucket);
-            let bound = Value(bound).to_string();
-            let labels = labels.iter().copied().chain([("le", bound.as_str())]);
-            self.line("_bucket", labels, count as f64, None);
+            (bound, count)
+        });
+        let buckets: Vec<(f64, u64)> = summed_up.collect();
+        let labels = Labels::new(self.to.format, labels.iter().copied());
+        if self.to.format == Format::Protobuf {
+            self.to.push_to_family(|family| protobuf::histogram(family, &labels.0, &buckets, count, sum));
+            return;
         }
-        self.line("_sum", labels.iter().copied(), sum, None);
-        self.line("_count", labels.iter().copied(), count as f64, None);
+        for (bound, count) in buckets {
+            self.line("_bucket", &labels, &[("le", &Value(bound).to_string())], count as f64, None);
+        }
+        self.line("_sum", &labels, &[], sum, None);
+        self.line("_count", &labels, &[], count as f64, None);
     }
 
-    fn line<'l>(
-        &mut self,
-        suffix: &str,
-        labels: impl Iterator<Item = (&'l str, &'l str)>,
-        value: f64,
-        at: Option<Timestamp>,
-    ) {
-        self.begin();
-        let (name, format) = (self.name, self.to.format);
+    fn line(&mut self, suffix: &str, of: &Labels, more: &[(&str, &str)], value: f64, at: Option<Timestamp>) {
+        let (name, labels) = (self.name, of.and(Format::Text, more));
         self.to.push(|text| {
-            text.push_str(name);
-            text.push_str(suffix);
-            write_labels(text, labels);
-            // Writing to a string doesn't fail. Prometheus reads plain decimals and exponents alike.
+            // Writing to memory doesn't fail. Prometheus reads plain decimals and exponents alike.
+            let _infallible = write!(text, "{name}{suffix}");
+            if !labels.0.is_empty() {
+                text.push(b'{');
+                text.extend_from_slice(&labels.0);
+                text.push(b'}');
+            }
             let _infallible = write!(text, " {}", Value(value));
             if let Some(at) = at {
-                let milliseconds = at.as_millisecond();
-                let _infallible = match format {
-                    Format::Text => write!(text, " {milliseconds}"),
-                    Format::OpenMetrics => write!(text, " {}", milliseconds as f64 / 1e3),
-                };
+                let _infallible = write!(text, " {}", at.as_millisecond());
             }
-            text.push('\n');
+            text.push(b'\n');
         });
     }
 
@@ -217,56 +271,47 @@ impl FamilyWriter<'_> {
         if std::mem::replace(&mut self.is_begun, true) {
             return;
         }
-        let (name, help, format) = (self.name, self.help, self.to.format);
-        let kind = self.kind.name();
-        let (name, kind) = match (self.kind, format, name.strip_suffix("_total")) {
-            (Kind::Counter, Format::OpenMetrics, Some(stem)) => (stem, kind),
-            // OpenMetrics has no counters of another name, and the kubelet's keep theirs.
-            (Kind::Counter, Format::OpenMetrics, None) => (name, "unknown"),
-            (Kind::Counter | Kind::Gauge | Kind::Histogram, ..) => (name, kind),
-        };
-        self.to.push(|text| {
-            let _infallible = write!(text, "# HELP {name} ");
-            escape(text, help, format == Format::OpenMetrics);
-            let _infallible = write!(text, "\n# TYPE {name} {kind}\n");
-        });
+        let (name, help, kind) = (self.name, self.help, self.kind);
+        self.to.close();
+        match self.to.format {
+            Format::Text => self.to.push(|text| {
+                let _infallible = write!(text, "# HELP {name} ");
+                escape(text, help, false);
+                let _infallible = write!(text, "\n# TYPE {name} {}\n", kind.name());
+            }),
+            Format::Protobuf => self.to.push_to_family(|family| protobuf::begin(family, name, help, kind)),
+        }
     }
 }
 
-/// The families as text, in this order, however large it is.
-pub fn text(families: &[Family]) -> String {
-    let mut exposition = Exposition { bytes_max: usize::MAX, ..Exposition::new(Format::Text) };
-    exposition.families(families);
-    exposition.text
+/// A piece of a body that is sent while it is made, as large as what `write` writes; empty without a sample.
+pub fn piece(format: Format, write: impl FnOnce(&mut Exposition)) -> Vec<u8> {
+    let mut to = Exposition::bounded(format, usize::MAX);
+    write(&mut to);
+    to.close();
+    to.bytes
 }
 
-fn write_labels<'l>(text: &mut String, labels: impl Iterator<Item = (&'l str, &'l str)>) {
-    let mut is_first = true;
-    for (label, value) in labels {
-        text.push(if std::mem::take(&mut is_first) { '{' } else { ',' });
-        text.push_str(label);
-        text.push_str("=\"");
-        escape(text, value, true);
-        text.push('"');
-    }
-    if !is_first {
-        text.push('}');
-    }
+/// What `write` writes, as text; none if it is larger than it may be.
+pub fn written(write: impl FnOnce(&mut Exposition)) -> Option<String> {
+    let mut to = Exposition::new(Format::Text);
+    write(&mut to);
+    String::from_utf8(to.finish()?).ok()
 }
 
-/// A label's value, or with `with_quotes` off a help, as the formats write it.
-pub(super) fn escape(text: &mut String, value: &str, with_quotes: bool) {
-    for character in value.chars() {
-        match character {
-            '\\' => text.push_str("\\\\"),
-            '"' if with_quotes => text.push_str("\\\""),
-            '\n' => text.push_str("\\n"),
+/// A label's value, or with `with_quotes` off a help, as text has it.
+fn escape(text: &mut Vec<u8>, value: &str, with_quotes: bool) {
+    for byte in value.bytes() {
+        match byte {
+            b'\\' => text.extend_from_slice(b"\\\\"),
+            b'"' if with_quotes => text.extend_from_slice(b"\\\""),
+            b'\n' => text.extend_from_slice(b"\\n"),
             other => text.push(other),
         }
     }
 }
 
-/// A figure as both formats have it.
+/// A figure as text has it.
 struct Value(f64);
 
 impl std::fmt::Display for Value {

@@ -2,12 +2,10 @@
 
 use super::*;
 
-use witlet_core::stats::exposition::Format;
+use witlet_core::stats::exposition::written;
 
 fn text(operations: &RuntimeOperations) -> String {
-    let mut exposition = Exposition::new(Format::Text);
-    operations.write(&mut exposition);
-    exposition.finish().expect("it is small")
+    written(|to| operations.write(to)).expect("it is small")
 }
 
 #[test]

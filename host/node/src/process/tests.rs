@@ -50,9 +50,7 @@ fn figures_are_the_kernels() {
 
 #[test]
 fn this_process_has_figures() {
-    let mut exposition = Exposition::new(witlet_core::stats::exposition::Format::Text);
-    ProcessMetrics.write(&mut exposition);
-    let text = exposition.finish().expect("it is small");
+    let text = witlet_core::stats::exposition::written(|to| ProcessMetrics.write(to)).expect("it is small");
     for name in [
         "process_cpu_seconds_total",
         "process_max_fds",

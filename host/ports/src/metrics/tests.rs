@@ -2,18 +2,16 @@
 
 use super::*;
 
-use witlet_core::stats::exposition::Format;
+use witlet_core::stats::exposition::written;
 
 fn text(write: impl FnOnce(&mut Exposition)) -> String {
-    let mut exposition = Exposition::new(Format::Text);
-    write(&mut exposition);
-    exposition.finish().expect("it is small")
+    written(write).expect("it is small")
 }
 
 #[test]
 fn counts_are_kept_by_labels() {
-    let counters = Counters::new(["code", "type"]);
-    assert_eq!(text(|to| counters.write(to, "a_total", "h")), "");
+    let counters = Counters::new("a_total", "h", ["code", "type"]);
+    assert_eq!(text(|to| counters.write(to)), "");
     for values in [["x", "container"], ["", "container"], ["x", "container"]] {
         counters.add(values);
     }
@@ -23,16 +21,16 @@ fn counts_are_kept_by_labels() {
 a_total{code=\"\",type=\"container\"} 1
 a_total{code=\"x\",type=\"container\"} 2
 ";
-    assert_eq!(text(|to| counters.write(to, "a_total", "h")), expected);
+    assert_eq!(text(|to| counters.write(to)), expected);
     // One without labels is there from the start, as a plain metric of upstream's is.
-    assert!(text(|to| Counters::new([]).write(to, "a_total", "h")).ends_with("\na_total 0\n"));
+    assert!(text(|to| Counters::new("a_total", "h", []).write(to)).ends_with("\na_total 0\n"));
 }
 
 #[test]
-fn durations_are_kept_in_buckets() {
-    let durations = Durations::new(["of"], &[0.1, 1.0]);
+fn observations_are_kept_in_buckets() {
+    let durations = Histograms::new("a", "h", ["of"], &[0.1, 1.0]);
     for milliseconds in [100, 101, 5_000] {
-        durations.observe(["x"], Duration::from_millis(milliseconds));
+        durations.observe_duration(["x"], Duration::from_millis(milliseconds));
     }
     let expected = "\
 # HELP a h
@@ -43,9 +41,9 @@ a_bucket{of=\"x\",le=\"+Inf\"} 3
 a_sum{of=\"x\"} 5.201
 a_count{of=\"x\"} 3
 ";
-    assert_eq!(text(|to| durations.write(to, "a", "h")), expected);
+    assert_eq!(text(|to| durations.write(to)), expected);
     // One without labels is there from the start, as a plain metric of upstream's is.
-    let plain = text(|to| Durations::new([], &[1.0]).write(to, "a", "h"));
+    let plain = text(|to| Histograms::new("a", "h", [], &[1.0]).write(to));
     assert!(
         plain.ends_with("a_bucket{le=\"1\"} 0\na_bucket{le=\"+Inf\"} 0\na_sum 0\na_count 0\n"),
         "{plain}"
@@ -54,17 +52,29 @@ a_count{of=\"x\"} 3
 
 #[test]
 fn series_are_bounded() {
-    let (counters, durations) = (Counters::new(["n"]), Durations::new(["n"], DEFAULT_BUCKETS));
+    let (counters, durations) =
+        (Counters::new("a_total", "h", ["n"]), Histograms::new("a", "h", ["n"], DEFAULT_BUCKETS));
     for n in 0..SERIES_MAX * 2 {
         counters.add([&n.to_string()]);
-        durations.observe([&n.to_string()], Duration::ZERO);
+        durations.observe_duration([&n.to_string()], Duration::ZERO);
     }
     counters.add(["0"]);
-    durations.observe(["0"], Duration::ZERO);
-    let shown = text(|to| counters.write(to, "a_total", "h"));
+    durations.observe_duration(["0"], Duration::ZERO);
+    let shown = text(|to| counters.write(to));
     assert_eq!(shown.lines().count(), SERIES_MAX + 2);
     assert!(shown.contains("a_total{n=\"0\"} 2\n"), "what is known is counted on");
-    let shown = text(|to| durations.write(to, "a", "h"));
+    let shown = text(|to| durations.write(to));
     assert_eq!(shown.matches("a_count").count(), SERIES_MAX);
     assert!(shown.contains("a_count{n=\"0\"} 2\n"));
+}
+
+#[test]
+fn a_figure_is_shown_from_the_start_and_can_be_kept() {
+    let gauge = Gauge::new("a", "h");
+    let shown = || text(|to| gauge.write(to));
+    assert!(shown().ends_with("\na 0\n"));
+    assert!(gauge.set_once(2.5) && !gauge.set_once(3.0));
+    assert!(shown().ends_with("\na 2.5\n"));
+    gauge.set(0.0);
+    assert!(shown().ends_with("\na 0\n"));
 }

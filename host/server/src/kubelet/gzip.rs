@@ -1,12 +1,14 @@
 //! Metrics and usage, compressed for clients that accept it: a node's figures are long and repeat themselves.
 
 use std::io::{self, Write as _};
+use std::sync::Arc;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures::stream;
 use http_body_util::BodyExt as _;
 use tokio::sync::Semaphore;
 use witlet_core::stats::exposition::EXPOSITION_BYTES_MAX;
@@ -18,19 +20,22 @@ mod tests;
 
 /// Larger bodies are sent as they are.
 const BODY_BYTES_MAX: u64 = EXPOSITION_BYTES_MAX as u64;
-/// Bodies that are compressed at the same time, so that many clients at once don't take the machine's processors.
+/// Bodies that are made or compressed at the same time, so that many clients at once don't take the machine's processors.
 const AT_ONCE_MAX: usize = 2;
 /// More codings than this aren't read.
 const CODINGS_MAX: usize = 32;
+/// Bytes that are made at a time of a body that is made while it is sent; a piece may be larger.
+const PIECE_BYTES: usize = 64 * 1024;
 
-/// Compresses bodies, a bounded number at the same time.
+/// Makes and compresses bodies, a bounded number at the same time, on threads that have the time for it.
+#[derive(Clone)]
 pub(super) struct Gzip {
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
 
 impl Default for Gzip {
     fn default() -> Self {
-        Self { permits: Semaphore::new(AT_ONCE_MAX) }
+        Self { permits: Arc::new(Semaphore::new(AT_ONCE_MAX)) }
     }
 }
 
@@ -46,15 +51,60 @@ impl Gzip {
             Ok(collected) => collected.to_bytes(),
             Err(failed) => return answers::error(StatusCode::INTERNAL_SERVER_ERROR, &failed.to_string()),
         };
-        let permit = self.permits.acquire().await;
         let plain = bytes.clone();
-        let compressed = tokio::task::spawn_blocking(move || gzip(&plain)).await;
-        drop(permit);
-        let Ok(Ok(compressed)) = compressed else { return Response::from_parts(parts, Body::from(bytes)) };
+        let compressed = self.run(move || gzip(&plain)).await.flatten();
+        let Ok(compressed) = compressed else { return Response::from_parts(parts, Body::from(bytes)) };
         parts.headers.remove(header::CONTENT_LENGTH);
         parts.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         Response::from_parts(parts, Body::from(compressed))
     }
+
+    /// A body that is made while it is sent, compressed or not. A client that reads slowly holds up no other one: between two pieces
+    /// nothing is held for it.
+    pub(super) fn streamed(
+        &self,
+        plain: impl Iterator<Item = Vec<u8>> + Send + 'static,
+        is_gzip: bool,
+    ) -> Body {
+        let pieces: Pieces = if is_gzip { Box::new(pieces(plain)) } else { Box::new(plain.map(Ok)) };
+        let gzip = self.clone();
+        Body::from_stream(stream::unfold(Some(pieces), move |pieces| {
+            let gzip = gzip.clone();
+            async move {
+                let mut pieces = pieces?;
+                match gzip.run(move || (gathered(&mut pieces), pieces)).await {
+                    Ok((piece, pieces)) => Some((piece?, Some(pieces))),
+                    Err(error) => Some((Err(error), None)),
+                }
+            }
+        }))
+    }
+
+    /// Does this on a thread that may take its time. Its permit is given back when it has ended, also if the caller is gone by then.
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+        let permit = self.permits.clone().acquire_owned().await.map_err(io::Error::other)?;
+        let work = move || {
+            let _permit = permit;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)
+    }
+}
+
+/// A body that is made while it is sent.
+type Pieces = Box<dyn Iterator<Item = io::Result<Vec<u8>>> + Send>;
+
+/// The next pieces, until they are [`PIECE_BYTES`]; none at the end.
+fn gathered(pieces: &mut Pieces) -> Option<io::Result<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    while bytes.len() < PIECE_BYTES {
+        match pieces.next() {
+            Some(Ok(piece)) => bytes.extend(piece),
+            Some(Err(error)) => return Some(Err(error)),
+            None => break,
+        }
+    }
+    (!bytes.is_empty()).then_some(Ok(bytes))
 }
 
 /// Whether this path's body is compressed where it is accepted.
@@ -86,14 +136,14 @@ fn coding(text: &str) -> Option<(String, bool)> {
     Some((name, is_accepted))
 }
 
-/// The same of a body that is made while it is sent: each piece goes out as soon as it is there.
-pub(super) fn pieces(plain: impl Iterator<Item = String>) -> impl Iterator<Item = io::Result<Vec<u8>>> {
+/// The pieces compressed, the end among them.
+fn pieces(plain: impl Iterator<Item = Vec<u8>>) -> impl Iterator<Item = io::Result<Vec<u8>>> {
     let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
     let mut plain = plain.fuse();
     std::iter::from_fn(move || {
         let Some(piece) = plain.next() else { return encoder.take().map(GzEncoder::finish) };
         let open = encoder.as_mut()?;
-        let written = open.write_all(piece.as_bytes()).and_then(|()| open.flush());
+        let written = open.write_all(&piece);
         Some(written.map(|()| std::mem::take(open.get_mut())))
     })
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hyper::Method;
 use tokio::time::Instant;
 use witlet_core::stats::exposition::{Exposition, Kind};
-use witlet_ports::{Counters, DEFAULT_BUCKETS, Durations, MetricsSource};
+use witlet_ports::{Counters, DEFAULT_BUCKETS, Histograms, MetricsSource};
 
 use super::access::ServerPort;
 
@@ -22,16 +22,31 @@ type Labels = [&'static str; 4];
 #[derive(Debug)]
 pub(super) struct HttpMetrics {
     requests: Counters<4>,
-    durations: Durations<4>,
+    durations: Histograms<4>,
     inflight: Mutex<BTreeMap<Labels, u64>>,
+    websockets: Counters<1>,
 }
 
 impl Default for HttpMetrics {
     fn default() -> Self {
         Self {
-            requests: Counters::new(LABELS),
-            durations: Durations::new(LABELS, DEFAULT_BUCKETS),
+            requests: Counters::new(
+                "kubelet_http_requests_total",
+                "[ALPHA] Requests to the node's endpoints",
+                LABELS,
+            ),
+            durations: Histograms::new(
+                "kubelet_http_requests_duration_seconds",
+                "[ALPHA] How long it took to answer requests to the node's endpoints; streams until they begin",
+                LABELS,
+                DEFAULT_BUCKETS,
+            ),
             inflight: Mutex::default(),
+            websockets: Counters::new(
+                "kubelet_websocket_streaming_requests_total",
+                "[ALPHA] Streams over WebSockets that were asked for",
+                ["subresource"],
+            ),
         }
     }
 }
@@ -48,6 +63,11 @@ impl HttpMetrics {
         Answering(Some((self.clone(), labels, Instant::now())))
     }
 
+    /// A stream over a WebSocket is asked for: `exec`, `attach` or `portforward`.
+    pub(super) fn websocket(&self, subresource: &'static str) {
+        self.websockets.add([subresource]);
+    }
+
     fn change(&self, labels: Labels, to: impl FnOnce(u64) -> u64) {
         let mut inflight = self.inflight.lock().unwrap_or_else(PoisonError::into_inner);
         let count = inflight.entry(labels).or_default();
@@ -58,7 +78,7 @@ impl HttpMetrics {
 impl Drop for Answering {
     fn drop(&mut self) {
         if let Some((metrics, labels, begun)) = self.0.take() {
-            metrics.durations.observe(labels, begun.elapsed());
+            metrics.durations.observe_duration(labels, begun.elapsed());
             metrics.change(labels, |count| count.saturating_sub(1));
         }
     }
@@ -76,11 +96,9 @@ impl MetricsSource for HttpMetrics {
                 [(long_running, is_long), (method, of_method), (path, of_path), (server_type, of_type)];
             family.sample(&labels, *count as f64);
         }
-        let help =
-            "[ALPHA] How long it took to answer requests to the node's endpoints; streams until they begin";
-        self.durations.write(to, "kubelet_http_requests_duration_seconds", help);
-        let help = "[ALPHA] Requests to the node's endpoints";
-        self.requests.write(to, "kubelet_http_requests_total", help);
+        self.durations.write(to);
+        self.requests.write(to);
+        self.websockets.write(to);
     }
 }
 

@@ -7,30 +7,33 @@ use jiff::Timestamp;
 use witlet_core::stats::exposition::Exposition;
 
 use super::{KubeletServer, answers};
-use crate::metrics::exposed;
 
 #[cfg(test)]
 mod tests;
 
 impl KubeletServer {
     /// `/metrics/slis`; a `DELETE` forgets what was counted.
-    pub(super) fn slis(&self, method: &Method, headers: &HeaderMap) -> Response {
+    pub(super) async fn slis(&self, method: &Method, headers: &HeaderMap) -> Response {
         if method == Method::DELETE {
             self.health_counts.reset();
             return answers::text(StatusCode::OK, "metrics reset\n");
         }
-        exposed(headers, |to| {
-            self.health_counts.write(to);
-            write_start(to, self.parts.process_started_at);
-        })
+        let (counts, started_at) = (self.health_counts.clone(), self.parts.process_started_at);
+        let write = move |to: &mut Exposition| {
+            counts.write(to);
+            write_start(to, started_at);
+        };
+        self.parts.metrics.exposed(headers, write).await
     }
 
     /// `/metrics/probes`.
-    pub(super) fn probe_metrics(&self, headers: &HeaderMap) -> Response {
-        exposed(headers, |to| {
-            write_start(to, self.parts.process_started_at);
-            self.parts.probes.write(to);
-        })
+    pub(super) async fn probe_metrics(&self, headers: &HeaderMap) -> Response {
+        let (probes, started_at) = (self.parts.probes.clone(), self.parts.process_started_at);
+        let write = move |to: &mut Exposition| {
+            write_start(to, started_at);
+            probes.write(to);
+        };
+        self.parts.metrics.exposed(headers, write).await
     }
 }
 

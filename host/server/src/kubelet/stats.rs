@@ -1,18 +1,16 @@
 //! `/stats/summary`, `/metrics/resource` and `/metrics/cadvisor`.
 
-use std::convert::Infallible;
-
-use axum::body::Body;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper::Uri;
 use witlet_core::stats::cadvisor::chunks;
-use witlet_core::stats::exposition::{TEXT_CONTENT_TYPE, text};
+use witlet_core::stats::exposition::{Negotiated, piece};
 use witlet_core::stats::resource_metrics::resource_metrics;
 use witlet_core::stats::summary::Scope;
 
 use super::query::query;
 use super::{KubeletServer, answers, gzip};
+use crate::metrics::negotiated;
 
 impl KubeletServer {
     /// The summary; what counts as a wish for CPU and memory alone is upstream's: the parameter once, and `true`.
@@ -32,20 +30,14 @@ impl KubeletServer {
         }
     }
 
-    /// The metrics of cgroups, made while they are sent.
+    /// The metrics of cgroups.
     pub(super) async fn cadvisor_metrics(&self, headers: &HeaderMap) -> Response {
-        let chunks = chunks(self.stats.cgroups().await);
-        let kind = (header::CONTENT_TYPE, TEXT_CONTENT_TYPE);
-        if gzip::is_accepted(headers) {
-            let body = Body::from_stream(futures::stream::iter(gzip::pieces(chunks)));
-            return ([kind, (header::CONTENT_ENCODING, "gzip")], body).into_response();
-        }
-        let body = Body::from_stream(futures::stream::iter(chunks.map(Ok::<_, Infallible>)));
-        ([kind], body).into_response()
+        let negotiated = negotiated(headers);
+        self.streamed(headers, negotiated, chunks(self.stats.cgroups().await, negotiated.format))
     }
 
     /// The metrics of resources; a failure is one of them.
-    pub(super) async fn resource_metrics(&self) -> Response {
+    pub(super) async fn resource_metrics(&self, headers: &HeaderMap) -> Response {
         let summary = match self.stats.measurements(Scope::CpuAndMemory).await {
             Ok(measured) => Some(measured.summary(Scope::CpuAndMemory)),
             Err(error) => {
@@ -53,7 +45,25 @@ impl KubeletServer {
                 None
             }
         };
-        let body = text(&resource_metrics(summary.as_ref()));
-        ([(header::CONTENT_TYPE, TEXT_CONTENT_TYPE)], body).into_response()
+        let negotiated = negotiated(headers);
+        let families = resource_metrics(summary.as_ref()).into_iter();
+        let pieces = families.map(move |family| piece(negotiated.format, |to| to.families(&[family])));
+        self.streamed(headers, negotiated, pieces)
+    }
+
+    /// Families that are written while they are sent.
+    fn streamed(
+        &self,
+        headers: &HeaderMap,
+        negotiated: Negotiated,
+        pieces: impl Iterator<Item = Vec<u8>> + Send + 'static,
+    ) -> Response {
+        let is_gzip = gzip::is_accepted(headers);
+        let kind = [(header::CONTENT_TYPE, negotiated.content_type())];
+        let mut response = (kind, self.gzip.streamed(pieces, is_gzip)).into_response();
+        if is_gzip {
+            response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        response
     }
 }

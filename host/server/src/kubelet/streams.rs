@@ -36,6 +36,7 @@ impl KubeletServer {
         };
         let command = query.into_iter().filter(|(name, _)| name == "command").map(|(_, word)| word);
         let command: Vec<String> = command.collect();
+        self.count_websocket(request.headers(), "exec");
         let url = match self.running_container(&target).await {
             Ok(id) => self.parts.streaming.exec(&id, &command, options).await,
             Err(refused) => return *refused,
@@ -53,6 +54,7 @@ impl KubeletServer {
             Ok(options) => options,
             Err(refused) => return answers::text(StatusCode::BAD_REQUEST, refused),
         };
+        self.count_websocket(request.headers(), "attach");
         let url = match self.running_container(&target).await {
             Ok(id) => self.parts.streaming.attach(&id, options).await,
             Err(refused) => return *refused,
@@ -70,11 +72,18 @@ impl KubeletServer {
             Ok(ports) => ports,
             Err(refused) => return answers::text(StatusCode::BAD_REQUEST, refused),
         };
+        self.count_websocket(request.headers(), "portforward");
         let url = match self.ready_sandbox(&target).await {
             Ok(id) => self.parts.streaming.port_forward(&id, &ports).await,
             Err(refused) => return *refused,
         };
         self.pass(request, url, stop).await
+    }
+
+    fn count_websocket(&self, headers: &HeaderMap, subresource: &'static str) {
+        if is_websocket(headers) {
+            self.requests.websocket(subresource);
+        }
     }
 
     async fn pass(

@@ -19,9 +19,9 @@ use witlet_core::pod::PodUid;
 use witlet_core::stats::exposition::{Exposition, Kind};
 use witlet_core::stats::{ContainerUsage, CpuTime};
 use witlet_ports::{
-    ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, Clock, ContainerStats,
-    DurationHistogram, Left, MetricsSource, NodeImage, NodeReader, NodeReadings, ProbeCounts, ProbeTotals,
-    RecordedEvent, RuntimeError, RuntimeStats,
+    ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, Clock, ContainerStats, Histogram, Left,
+    MetricsSource, NodeImage, NodeReader, NodeReadings, ProbeCounts, ProbeTotals, RecordedEvent,
+    RuntimeError, RuntimeStats,
 };
 
 use crate::metrics::Metrics;
@@ -109,9 +109,9 @@ impl PluginView for Fixed {
     }
 }
 
-fn lasting(milliseconds: u64) -> DurationHistogram {
-    let mut durations = DurationHistogram::default();
-    durations.observe(Duration::from_millis(milliseconds));
+fn lasting(milliseconds: u64) -> Histogram {
+    let mut durations = Histogram::default();
+    durations.observe(Duration::from_millis(milliseconds).as_secs_f64());
     durations
 }
 
@@ -203,7 +203,7 @@ async fn metrics_that_are_too_large_are_refused() {
     }
     let metrics = Metrics::default();
     metrics.add(Arc::new(Large));
-    assert_eq!(metrics.answer(&HeaderMap::new()).status(), StatusCode::INTERNAL_SERVER_ERROR);
+    assert_eq!(metrics.answer(&HeaderMap::new()).await.status(), StatusCode::INTERNAL_SERVER_ERROR);
 }
 
 #[tokio::test]

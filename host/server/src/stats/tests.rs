@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use witlet_core::runtime::{ListedSandbox, ObservedPod, RuntimeEvent};
+use witlet_core::stats::ContainerUsage;
 use witlet_core::stats::cgroup_usage::MemoryUsage;
 use witlet_ports::{
     AgentStats, ContainerCounts, ContainerImage, ContainerStats, ImageFilesystems, KernelDetails, NodeImage,

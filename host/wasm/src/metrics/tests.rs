@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use proptest::prelude::*;
-use witlet_core::stats::exposition::{Exposition, Format};
+use witlet_core::stats::exposition::written;
 use witlet_ports::MetricsSource as _;
 
 use super::*;
@@ -14,9 +14,7 @@ fn call(outcome: CallOutcome, took: Duration) -> Call {
 }
 
 fn text(metrics: &Metrics) -> String {
-    let mut exposition = Exposition::new(Format::Text);
-    metrics.write(&mut exposition);
-    exposition.finish().expect("it is small")
+    written(|to| metrics.write(to)).expect("it is small")
 }
 
 #[test]

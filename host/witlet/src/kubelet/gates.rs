@@ -5,6 +5,8 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
+use witlet_core::stats::exposition::{Exposition, Kind};
+use witlet_ports::MetricsSource;
 
 use table::{DEPENDENCIES, GATES, Stage, gate};
 
@@ -118,6 +120,36 @@ pub(super) fn is_enabled(gates: &BTreeMap<String, bool>, name: &str) -> bool {
         Stage::Ga | Stage::Deprecated => None,
     };
     of_stage.copied().unwrap_or(gate.default.on)
+}
+
+/// What each gate comes to here, for monitoring: of those that the node looks at whether the feature is on here, of others what they are
+/// upstream.
+pub(crate) struct GateMetrics(pub(crate) BTreeMap<String, bool>);
+
+impl MetricsSource for GateMetrics {
+    fn write(&self, to: &mut Exposition) {
+        let help = "[BETA] 1 if the feature is on";
+        let mut family = to.family("kubernetes_feature_enabled", help, Kind::Gauge);
+        for gate in GATES {
+            let stage = match gate.stage {
+                Stage::Alpha => "ALPHA",
+                Stage::Beta => "BETA",
+                Stage::Ga => "",
+                Stage::Deprecated => "DEPRECATED",
+            };
+            let is_on = f64::from(u8::from(is_in_force(&self.0, gate.name)));
+            family.sample(&[("name", gate.name), ("stage", stage)], is_on);
+        }
+    }
+}
+
+/// Whether a feature is on here, whatever was asked for.
+fn is_in_force(gates: &BTreeMap<String, bool>, name: &str) -> bool {
+    let is_of_node = gate(name).is_some_and(|gate| gate.is_of_node);
+    if !is_of_node || CHOSEN.contains(&name) || FOLLOWED.contains(&name) {
+        return is_enabled(gates, name);
+    }
+    ON.contains(&name)
 }
 
 /// The gates as handlers get them: those that were set, and those that can be chosen as they come out.

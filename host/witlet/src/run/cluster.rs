@@ -9,6 +9,7 @@ use witlet_cluster::{
     MirrorPods, NodeManager, NodeOptions, NodePorts, Objects, SavedPods, StatusManager,
 };
 use witlet_core::node::registration::Registration;
+use witlet_node::{machine_booted_at, process_started_at};
 use witlet_ports::{AgentView, EventSink, MetricsSource, NodeReader, NodeWatch, PodSource};
 
 use crate::kubelet::KUBERNETES_VERSION;
@@ -60,7 +61,7 @@ pub(crate) struct Cluster {
     /// Who may use the node's endpoints.
     pub(crate) access: Arc<Access>,
     /// What is counted of requests to the API server.
-    pub(crate) metrics: Arc<dyn MetricsSource>,
+    pub(crate) metrics: [Arc<dyn MetricsSource>; 3],
 }
 
 /// Reads the kubeconfig. Nothing is asked of the API server yet. None where the node stands alone.
@@ -124,7 +125,8 @@ impl Reached {
         };
         let seconds = u32::try_from(settings.lease.as_secs()).unwrap_or(u32::MAX);
         let options = node_options(settings, port, node_ips);
-        let manager = NodeManager::new(heartbeats.clone(), name, options, ports);
+        let manager = NodeManager::new(heartbeats.clone(), name, options, ports)
+            .started(machine_booted_at(), process_started_at());
         let object = manager.node();
         let lease = Lease::new(heartbeats, name, object.clone(), seconds, clock.clone(), jitter.clone());
         let saved = Some(SavedPods::new(base.state.clone()));
@@ -134,6 +136,7 @@ impl Reached {
         let node = object.clone();
         let statuses =
             StatusManager::new(client.clone(), known, mirrors.clone(), node, clock.clone(), jitter.clone());
+        let metrics = [connection.metrics(), statuses.clone(), manager.metrics()];
         Ok(Cluster {
             objects: Objects::new(client.clone(), clock.clone(), jitter.clone()),
             node: ClusterNode::new(machine, client, name, object),
@@ -144,7 +147,7 @@ impl Reached {
             manager,
             lease,
             events: api_events,
-            metrics: connection.metrics(),
+            metrics,
             connection,
         })
     }

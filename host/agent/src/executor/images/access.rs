@@ -11,6 +11,8 @@ use witlet_core::image::records::{
 };
 use witlet_ports::{Clock, FilesError, ImageStore, Images as ImagePort, PullRecords};
 
+use crate::metrics::AccessCheck;
+
 /// Asks and keeps the records of all pulls.
 pub(crate) struct PullAccess {
     records: Arc<dyn PullRecords>,
@@ -62,14 +64,14 @@ impl PullAccess {
         }
     }
 
-    /// Whether a pod may use what is there only after a pull. `secrets` are those that it shows for the image, asked for where
+    /// Whether a pod may use what is there, or only after a pull. `secrets` are those that it shows for the image, asked for where
     /// they decide.
-    pub(crate) async fn must_verify(
+    pub(crate) async fn check(
         &self,
         image: &str,
         image_ref: &str,
         secrets: impl AsyncFnOnce() -> Vec<PullSecret>,
-    ) -> bool {
+    ) -> AccessCheck {
         let known = match self.known(image, image_ref).await {
             Ok(known) => known,
             Err(error) => {
@@ -78,17 +80,21 @@ impl PullAccess {
                     error = one_line(&error),
                     "Failed to read the record of an image pull"
                 );
-                return true;
+                return AccessCheck::Error;
             }
         };
         let asked = KnownPulls { record: known.0.as_ref(), intended: known.1 };
         if !must_attempt_pull(image, &self.policy, asked, &[]) {
-            return false;
+            // Where no record decided, the policy did.
+            let by_record = known.0.is_some();
+            return if by_record { AccessCheck::RecordFound } else { AccessCheck::PolicyAllowed };
         }
-        let Some(record) = known.0.as_ref().filter(|record| record.has_secrets(image)) else { return true };
+        let Some(record) = known.0.as_ref().filter(|record| record.has_secrets(image)) else {
+            return AccessCheck::MustAuthenticate;
+        };
         let secrets = secrets().await;
         if must_attempt_pull(image, &self.policy, asked, &secrets) {
-            return true;
+            return AccessCheck::MustAuthenticate;
         }
         if let Some(noted) = record.accepted(image, &secrets, self.clock.now()) {
             let _alone = self.changing.lock().await;
@@ -96,7 +102,7 @@ impl PullAccess {
                 log_write(image, &error);
             }
         }
-        false
+        AccessCheck::RecordFound
     }
 
     async fn known(&self, image: &str, image_ref: &str) -> Result<(Option<PulledRecord>, bool), FilesError> {

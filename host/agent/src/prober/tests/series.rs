@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use tokio::time::sleep;
-use witlet_core::stats::exposition::{Exposition, Format};
+use witlet_core::stats::exposition::written;
 use witlet_ports::{Clock, MetricsSource as _};
 
 use super::bench::*;
 use crate::prober::*;
 
 fn text(bench: &Bench) -> String {
-    let mut exposition = Exposition::new(Format::Text);
-    bench.prober.write(&mut exposition);
-    exposition.finish().expect("it is small")
+    written(|to| bench.prober.write(to)).expect("it is small")
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,5 +88,14 @@ async fn pods_of_one_name_are_one_series_of_durations() {
     series.sort_unstable();
     series.dedup();
     assert_eq!(series.len(), all, "a series is there twice:\n{shown}");
+    // A sum that falls would be taken for a new beginning.
+    let sums = |shown: &str| {
+        let lines = shown.lines().filter(|line| line.starts_with("prober_probe_duration_seconds"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    bench.prober.remove_pod(&PodUid::from("u1"));
+    assert_eq!(sums(&text(&bench)), sums(&shown));
+    bench.prober.remove_pod(&PodUid::from("u2"));
+    assert_eq!(text(&bench), "");
     bench.end().await;
 }

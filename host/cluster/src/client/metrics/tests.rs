@@ -1,14 +1,12 @@
 //! What is counted of a client.
 
-use witlet_core::stats::exposition::Format;
+use witlet_core::stats::exposition::written;
 use witlet_testkit::ManualClock;
 
 use super::*;
 
 fn text(metrics: &ConnectionMetrics) -> String {
-    let mut exposition = Exposition::new(Format::Text);
-    metrics.write(&mut exposition);
-    exposition.finish().expect("it is small")
+    written(|to| metrics.write(to)).expect("it is small")
 }
 
 #[test]
@@ -21,9 +19,19 @@ fn tries_are_counted_by_what_came_of_them() {
     assert!(idle.contains("\nkubelet_certificate_manager_client_ttl_seconds +Inf\n"), "{idle}");
     assert!(idle.contains("\nkubelet_certificate_manager_client_expiration_renew_errors 0\n"), "{idle}");
     let host = "10.0.0.1:6443";
-    client.tried(&Method::GET, host, Some(StatusCode::OK), Duration::from_millis(30));
-    client.tried(&Method::GET, host, None, Duration::from_secs(60));
-    client.tried(&Method::PATCH, host, Some(StatusCode::CONFLICT), Duration::from_millis(3));
+    let attempt = Attempt {
+        method: &Method::GET,
+        host,
+        status: Some(StatusCode::OK),
+        took: Duration::from_millis(30),
+        request_bytes: 0,
+        response_bytes: Some(5000),
+    };
+    client.tried(attempt);
+    client.tried(Attempt { status: None, took: Duration::from_secs(60), response_bytes: None, ..attempt });
+    let refused = Attempt { method: &Method::PATCH, status: Some(StatusCode::CONFLICT), ..attempt };
+    client.tried(Attempt { took: Duration::from_millis(3), request_bytes: 300, ..refused });
+    client.retried(&Method::GET, host, StatusCode::TOO_MANY_REQUESTS);
     client.renewal_failed();
     let shown = text(&metrics);
     for line in [

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{Admission, ApiServer, Identity, Options, Security};
-use witlet_core::stats::exposition::{Exposition, Format};
+use witlet_core::stats::exposition::written;
 use witlet_ports::Clock as _;
 use witlet_testkit::{FixedJitter, ManualClock};
 
@@ -102,9 +102,7 @@ async fn a_node_with_a_bootstrap_token_becomes_itself_and_stays_it() {
     assert_eq!(cluster.last_user(), "system:node:n1");
     assert_eq!(cluster.server.count(ORDER), 1);
     // What came of it is counted, also of the bootstrap's requests.
-    let mut exposition = Exposition::new(Format::Text);
-    connection.metrics().write(&mut exposition);
-    let shown = exposition.finish().expect("it is small");
+    let shown = written(|to| connection.metrics().write(to)).expect("it is small");
     for (code, method) in [(200, "GET"), (201, "POST")] {
         let start = format!("rest_client_requests_total{{code=\"{code}\",host=\"");
         let is_counted =

@@ -98,6 +98,22 @@ pub enum Infeasible {
     },
 }
 
+impl Infeasible {
+    /// The word that monitoring counts it by; upstream's where upstream counts it (`kubelet_pod_infeasible_resizes_total`).
+    pub fn detail(&self) -> &'static str {
+        match self {
+            Self::QosClass { .. } => "qos_class",
+            Self::InitContainer { .. } => "init_container",
+            Self::Removed { .. } => "removed_resources",
+            Self::Swap { .. } => "swap_limitation",
+            Self::StaticCpus => "guaranteed_pod_cpu_manager_static_policy",
+            Self::StaticMemory => "guaranteed_pod_memory_manager_static_policy",
+            Self::Capacity { .. } => "insufficient_node_capacity",
+            Self::Refused { .. } => "refused_by_handler",
+        }
+    }
+}
+
 /// What a pod wishes next to what it was allocated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {

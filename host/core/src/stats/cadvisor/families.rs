@@ -8,15 +8,14 @@ mod process;
 mod spec;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::disks::BlockDevice;
-use super::machine::{Machine, machine_text, version_text};
-use super::rows::{Row, push_label};
-use crate::stats::exposition::Kind;
+use super::machine::{Machine, write_machine, write_version};
+use super::rows::Row;
+use crate::stats::exposition::{Exposition, FamilyWriter, Format, Kind, Labels, piece};
 
 /// All that one response shows.
 #[derive(Clone, Debug, Default)]
@@ -33,12 +32,17 @@ pub struct Scrape {
     pub machine: Machine,
 }
 
-/// The response in the text format of Prometheus, family by family: small pieces, made when they are wanted.
-pub fn chunks(scrape: Arc<Scrape>) -> impl Iterator<Item = String> + Send {
-    let labels: Vec<String> = scrape.rows.iter().map(|row| row.labels.text()).collect();
-    let error = scrape_error("container_scrape_error", "container metrics", scrape.has_failed);
-    let first = [version_text(&scrape.machine), error, machine_text(&scrape.machine)];
-    let last = scrape_error("machine_scrape_error", "machine metrics", scrape.machine.topology.is_none());
+/// The response, family by family: small pieces, made when they are wanted.
+pub fn chunks(scrape: Arc<Scrape>, format: Format) -> impl Iterator<Item = Vec<u8>> + Send {
+    let labels: Vec<Labels> = scrape.rows.iter().map(|row| Labels::new(format, row.labels.pairs())).collect();
+    let first = piece(format, |to| {
+        write_version(to, &scrape.machine);
+        scrape_error(to, "container_scrape_error", CONTAINER_ERROR, scrape.has_failed);
+        write_machine(to, &scrape.machine);
+    });
+    let last = piece(format, |to| {
+        scrape_error(to, "machine_scrape_error", MACHINE_ERROR, scrape.machine.topology.is_none());
+    });
     let mut families: Vec<&'static Family> = [
         cpu::FAMILIES,
         disk::FAMILIES,
@@ -51,16 +55,17 @@ pub fn chunks(scrape: Arc<Scrape>) -> impl Iterator<Item = String> + Send {
     .flatten()
     .collect();
     families.sort_by_key(|family| family.name);
-    let of_rows = families.into_iter().map(move |family| family.text(&scrape, &labels));
-    let all = first.into_iter().chain(of_rows).chain([last]);
-    all.filter(|text| !text.is_empty())
+    let of_rows =
+        families.into_iter().map(move |family| piece(format, |to| family.write(to, &scrape, &labels)));
+    let all = std::iter::once(first).chain(of_rows).chain([last]);
+    all.filter(|piece| !piece.is_empty())
 }
 
-fn scrape_error(name: &str, of: &str, failed: bool) -> String {
-    let value = u8::from(failed);
-    format!(
-        "# HELP {name} 1 if there was an error while getting {of}, 0 otherwise\n# TYPE {name} gauge\n{name} {value}\n"
-    )
+const CONTAINER_ERROR: &str = "1 if there was an error while getting container metrics, 0 otherwise";
+const MACHINE_ERROR: &str = "1 if there was an error while getting machine metrics, 0 otherwise";
+
+fn scrape_error(to: &mut Exposition, name: &str, help: &str, failed: bool) {
+    to.gauge(name, help, f64::from(u8::from(failed)));
 }
 
 /// Figures of one name.
@@ -80,29 +85,22 @@ impl Family {
         Self { name, help, kind: Kind::Gauge, figures }
     }
 
-    /// Empty if no row has such a figure.
-    fn text(&self, scrape: &Scrape, labels: &[String]) -> String {
+    fn write(&self, to: &mut Exposition, scrape: &Scrape, labels: &[Labels]) {
         let Self { name, help, kind, figures } = self;
-        let mut text = String::new();
+        let none = Labels::default();
+        let mut to = Figures { family: to.family(name, help, *kind), labels: &none, scrape, at: None };
         for (row, labels) in scrape.rows.iter().zip(labels) {
-            figures(
-                row,
-                &mut Figures { text: &mut text, name, labels, scrape, at: Some(row.details.usage.at) },
-            );
+            to.labels = labels;
+            to.at = Some(row.details.usage.at);
+            figures(row, &mut to);
         }
-        if text.is_empty() {
-            return text;
-        }
-        let kind = kind.name();
-        format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{text}")
     }
 }
 
 /// Where a family's figures of one row go.
 struct Figures<'a> {
-    text: &'a mut String,
-    name: &'static str,
-    labels: &'a str,
+    family: FamilyWriter<'a>,
+    labels: &'a Labels,
     scrape: &'a Scrape,
     at: Option<Timestamp>,
 }
@@ -115,19 +113,7 @@ impl Figures<'_> {
 
     /// A figure with these labels besides the row's.
     fn put_with(&mut self, labels: &[(&str, &str)], value: f64) {
-        self.text.push_str(self.name);
-        self.text.push('{');
-        self.text.push_str(self.labels);
-        for (name, value) in labels {
-            push_label(self.text, name, value);
-        }
-        self.text.push('}');
-        // Writing to a string doesn't fail.
-        let _infallible = write!(self.text, " {value}");
-        if let Some(at) = self.at {
-            let _infallible = write!(self.text, " {}", at.as_millisecond());
-        }
-        self.text.push('\n');
+        self.family.sample_of(self.labels, labels, value, self.at);
     }
 
     /// Figures of limits and of starts have no time of their own.

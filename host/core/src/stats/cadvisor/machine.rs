@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::rows::push_label;
+use crate::stats::exposition::{Exposition, Kind};
 
 /// The machine, by which all its figures are labelled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,7 +66,7 @@ fn count(length: usize) -> u64 {
 }
 
 /// The families of the machine; a figure that isn't known isn't there.
-pub(super) fn machine_text(machine: &Machine) -> String {
+pub(super) fn write_machine(to: &mut Exposition, machine: &Machine) {
     let topology = machine.topology.as_ref();
     let processors = |of: fn(&Topology) -> u64| topology.map(of);
     let figures = [
@@ -78,33 +78,27 @@ pub(super) fn machine_text(machine: &Machine) -> String {
         ("machine_memory_bytes", "Memory of the machine", machine.memory),
         ("machine_swap_bytes", "Swap of the machine", machine.swap),
     ];
-    let mut labels = String::new();
-    push_label(&mut labels, "boot_id", &machine.boot_id);
-    push_label(&mut labels, "machine_id", &machine.machine_id);
-    push_label(&mut labels, "system_uuid", &machine.system_uuid);
-    let mut text = String::new();
+    let labels = [
+        ("boot_id", &*machine.boot_id),
+        ("machine_id", &*machine.machine_id),
+        ("system_uuid", &*machine.system_uuid),
+    ];
     for (name, help, value) in figures {
         if let Some(value) = value {
-            text += &format!("# HELP {name} {help}\n# TYPE {name} gauge\n{name}{{{labels}}} {value}\n");
+            to.family(name, help, Kind::Gauge).sample(&labels, value as f64);
         }
     }
-    text
 }
 
 /// Which software counts; there is no Docker and no cAdvisor here.
-pub(super) fn version_text(machine: &Machine) -> String {
-    let name = "cadvisor_version_info";
-    let mut labels = String::new();
-    for (label, value) in [
+pub(super) fn write_version(to: &mut Exposition, machine: &Machine) {
+    let labels = [
         ("cadvisorRevision", ""),
         ("cadvisorVersion", ""),
         ("dockerVersion", ""),
-        ("kernelVersion", &machine.kernel_version),
-        ("osVersion", &machine.os_version),
-    ] {
-        push_label(&mut labels, label, value);
-    }
-    format!(
-        "# HELP {name} Always 1; its labels name the kernel and the operating system\n# TYPE {name} gauge\n{name}{{{labels}}} 1\n"
-    )
+        ("kernelVersion", &*machine.kernel_version),
+        ("osVersion", &*machine.os_version),
+    ];
+    let help = "Always 1; its labels name the kernel and the operating system";
+    to.family("cadvisor_version_info", help, Kind::Gauge).sample(&labels, 1.0);
 }

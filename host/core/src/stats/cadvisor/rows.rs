@@ -4,7 +4,6 @@ use super::details::CgroupDetails;
 use super::disks::FilesystemUsage;
 use jiff::Timestamp;
 
-use crate::stats::exposition::escape;
 use crate::stats::network::InterfaceUsage;
 
 /// A cgroup with all that is shown of it.
@@ -40,31 +39,15 @@ pub struct RowLabels {
 }
 
 impl RowLabels {
-    /// As the figures have them, without braces.
-    pub(super) fn text(&self) -> String {
-        let labels = [
+    /// Names and values, in the order of names.
+    pub(super) fn pairs(&self) -> [(&'static str, &str); 6] {
+        [
             ("container", &self.container),
             ("id", &self.id),
             ("image", &self.image),
             ("name", &self.name),
             ("namespace", &self.namespace),
             ("pod", &self.pod),
-        ];
-        let mut text = String::new();
-        for (name, value) in labels {
-            push_label(&mut text, name, value);
-        }
-        text
+        ]
     }
-}
-
-/// Adds `name="value"`, after a comma where something is there already.
-pub(super) fn push_label(text: &mut String, name: &str, value: &str) {
-    if !text.is_empty() && !text.ends_with('{') {
-        text.push(',');
-    }
-    text.push_str(name);
-    text.push_str("=\"");
-    escape(text, value, true);
-    text.push('"');
 }

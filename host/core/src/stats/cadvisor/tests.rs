@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::*;
+use crate::stats::exposition::Format;
 use crate::stats::network::InterfaceUsage;
 
 fn at() -> Timestamp {
@@ -190,7 +191,8 @@ fn scrape(rows: Vec<Row>) -> Arc<Scrape> {
 }
 
 fn lines(scrape: &Arc<Scrape>) -> Vec<String> {
-    chunks(scrape.clone()).flat_map(|chunk| chunk.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+    let body: Vec<u8> = chunks(scrape.clone(), Format::Text).flatten().collect();
+    String::from_utf8(body).expect("text").lines().map(str::to_owned).collect()
 }
 
 #[test]

@@ -1,48 +1,86 @@
-//! Which format a client prefers, by `Accept` (RFC 9110, section 12.5.1).
+//! Which format a client prefers, by `Accept`, as a kubelet chooses (upstream: `expfmt.Negotiate` of Prometheus' libraries, which doesn't
+//! offer OpenMetrics there).
 
 use super::Format;
 
 /// More ranges than this aren't read.
 const RANGES_MAX: usize = 32;
+/// The message that a body is made of.
+const MESSAGE: &str = "io.prometheus.client.MetricFamily";
+/// How names are changed that a client may not know how to read; there are none, but a response says so.
+const ESCAPINGS: [&str; 4] = ["allow-utf-8", "underscores", "dots", "values"];
+/// Of a client that names none.
+const ESCAPING_DEFAULT: &str = "underscores";
 
-/// A range of media types: which, how much it is wanted (0 to 1), and how exactly it says so.
+/// What a client and a server agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Negotiated {
+    /// The format.
+    pub format: Format,
+    escaping: &'static str,
+}
+
+/// A range of media types: which format of ours it names, if any, and how much it is wanted (0 to 1).
+#[derive(Default)]
 struct Range {
-    format: Format,
+    format: Option<Format>,
+    escaping: Option<&'static str>,
     quality: f32,
-    exactness: u8,
 }
 
-/// See [`Format::accepted`].
-pub(super) fn preferred<'a>(accept: impl IntoIterator<Item = &'a str>) -> Format {
-    let ranges = accept.into_iter().flat_map(|value| value.split(',')).take(RANGES_MAX);
-    let ranges: Vec<Range> = ranges.filter_map(range).collect();
-    let quality = |format: Format| {
-        let of_format = ranges.iter().filter(|range| range.format == format);
-        let exactness = of_format.clone().map(|range| range.exactness).max();
-        let exact = of_format.filter(|range| Some(range.exactness) == exactness);
-        exact.map(|range| range.quality).fold(0.0, f32::max)
-    };
-    if quality(Format::OpenMetrics) > quality(Format::Text) { Format::OpenMetrics } else { Format::Text }
+impl Negotiated {
+    /// What a client prefers that sent this value of `Accept`. Without a preference, and for a client that takes neither format, it is
+    /// text.
+    pub fn of(accept: Option<&str>) -> Self {
+        let ranges = accept.unwrap_or_default().split(',').take(RANGES_MAX);
+        let mut ranges: Vec<Range> = ranges.map(range).filter(|range| range.quality > 0.0).collect();
+        ranges.sort_by(|one, other| other.quality.total_cmp(&one.quality));
+        let mut agreed = Self { format: Format::Text, escaping: ESCAPING_DEFAULT };
+        for Range { format, escaping, .. } in ranges {
+            agreed.escaping = escaping.unwrap_or(agreed.escaping);
+            if let Some(format) = format {
+                return Self { format, ..agreed };
+            }
+        }
+        agreed
+    }
+
+    /// As a response names it.
+    pub fn content_type(&self) -> String {
+        let Self { format, escaping } = self;
+        match format {
+            Format::Text => format!("text/plain; version=0.0.4; charset=utf-8; escaping={escaping}"),
+            Format::Protobuf => {
+                format!(
+                    "application/vnd.google.protobuf; proto={MESSAGE}; encoding=delimited; escaping={escaping}"
+                )
+            }
+        }
+    }
 }
 
-/// None of a range that has neither format. Only one that names OpenMetrics asks for it: `*/*` takes what a kubelet sends.
-fn range(text: &str) -> Option<Range> {
+fn range(text: &str) -> Range {
     let mut parts = text.split(';').map(str::trim);
-    let media_type = parts.next()?.to_ascii_lowercase();
-    let (mut quality, mut version) = (1.0, None);
+    let media_type = parts.next().unwrap_or_default();
+    let mut range = Range { quality: 1.0, ..Range::default() };
+    let (mut version, mut message, mut encoding) = (None, None, None);
     for (name, value) in parts.filter_map(|part| part.split_once('=')) {
-        match name.trim().to_ascii_lowercase().as_str() {
-            "q" => quality = value.trim().parse::<f32>().ok().filter(|of| (0.0..=1.0).contains(of))?,
-            "version" => version = Some(value.trim().trim_matches('"')),
+        let value = value.trim();
+        match name.trim() {
+            "q" => range.quality = value.parse().ok().filter(|of| (0.0..=1.0).contains(of)).unwrap_or(0.0),
+            "escaping" => range.escaping = ESCAPINGS.into_iter().find(|known| *known == value),
+            "version" => version = Some(value),
+            "proto" => message = Some(value),
+            "encoding" => encoding = Some(value),
             _ => {}
         }
     }
-    let (format, exactness) = match (media_type.as_str(), version) {
-        ("application/openmetrics-text", None | Some("1.0.0")) => (Format::OpenMetrics, 2),
-        ("text/plain", None | Some("0.0.4")) => (Format::Text, 2),
-        ("text/*", _) => (Format::Text, 1),
-        ("*/*", _) => (Format::Text, 0),
-        _ => return None,
+    range.format = match (media_type, version) {
+        ("text/plain", None | Some("" | "0.0.4")) => Some(Format::Text),
+        ("application/vnd.google.protobuf", _) => {
+            (message == Some(MESSAGE) && encoding == Some("delimited")).then_some(Format::Protobuf)
+        }
+        _ => None,
     };
-    Some(Range { format, quality, exactness })
+    range
 }

@@ -6,10 +6,8 @@ fn family(kind: Kind, samples: Vec<Sample>) -> Family {
     Family { name: "a_seconds_total", help: "Seconds of a", kind, samples }
 }
 
-fn written(format: Format, write: impl FnOnce(&mut Exposition)) -> String {
-    let mut exposition = Exposition::new(format);
-    write(&mut exposition);
-    exposition.finish().expect("it is small")
+fn text(write: impl FnOnce(&mut Exposition)) -> String {
+    written(write).expect("it is small")
 }
 
 #[test]
@@ -29,50 +27,56 @@ a_seconds_total{container=\"a\\\"b\\\\c\\nd\",pod=\"p\"} 1.5 1790000000123
 a_seconds_total 3
 a_seconds_total 12345678901
 ";
-    assert_eq!(text(&families), expected);
-    assert_eq!(written(Format::Text, |to| to.families(&families)), expected);
-    let expected = "\
-# HELP a_seconds Seconds of a
-# TYPE a_seconds counter
-a_seconds_total{container=\"a\\\"b\\\\c\\nd\",pod=\"p\"} 1.5 1790000000.123
-a_seconds_total 3
-a_seconds_total 12345678901
-# EOF
-";
-    assert_eq!(written(Format::OpenMetrics, |to| to.families(&families)), expected);
+    assert_eq!(text(|to| to.families(&families)), expected);
+    assert_eq!(piece(Format::Text, |to| to.families(&families)), expected.as_bytes());
 }
 
 #[test]
 fn a_family_without_samples_is_not_written() {
     let families = [family(Kind::Gauge, Vec::new())];
-    assert_eq!(text(&families), "");
-    assert_eq!(written(Format::OpenMetrics, |to| to.families(&families)), "# EOF\n");
-}
-
-#[test]
-fn a_counter_keeps_its_name_in_both_formats() {
-    let cases = [
-        ("kubelet_evictions", Format::Text, "kubelet_evictions counter"),
-        ("kubelet_evictions", Format::OpenMetrics, "kubelet_evictions unknown"),
-        ("kubelet_started_pods_total", Format::Text, "kubelet_started_pods_total counter"),
-        ("kubelet_started_pods_total", Format::OpenMetrics, "kubelet_started_pods counter"),
-    ];
-    for (name, format, kind) in cases {
-        let text = written(format, |to| to.counter(name, "h", 2));
-        assert!(text.contains(&format!("# TYPE {kind}\n")), "{text}");
-        assert!(text.contains(&format!("\n{name} 2\n")), "{text}");
+    for format in [Format::Text, Format::Protobuf] {
+        assert_eq!(piece(format, |to| to.families(&families)), b"");
     }
 }
 
 #[test]
-fn help_is_escaped_as_its_format_has_it() {
-    for (format, expected) in [
-        (Format::Text, "# HELP a a\\\\b\\nc \"d\"\n"),
-        (Format::OpenMetrics, "# HELP a a\\\\b\\nc \\\"d\\\"\n"),
-    ] {
-        let text = written(format, |to| to.gauge("a", "a\\b\nc \"d\"", 1.0));
-        assert!(text.starts_with(expected), "{text}");
+fn a_counter_keeps_its_name() {
+    for name in ["kubelet_evictions", "kubelet_started_pods_total"] {
+        let text = text(|to| to.counter(name, "h", 2));
+        assert_eq!(text, format!("# HELP {name} h\n# TYPE {name} counter\n{name} 2\n"));
     }
+}
+
+#[test]
+fn help_is_escaped_without_quotes() {
+    let text = text(|to| to.gauge("a", "a\\b\nc \"d\"", 1.0));
+    assert!(text.starts_with("# HELP a a\\\\b\\nc \"d\"\n"), "{text}");
+}
+
+#[test]
+fn labels_that_are_written_before_come_first() {
+    for format in [Format::Text, Format::Protobuf] {
+        let of = Labels::new(format, [("a", "1"), ("b", "\"")]);
+        let shared =
+            piece(format, |to| to.family("m", "h", Kind::Gauge).sample_of(&of, &[("c", "3")], 1.0, None));
+        let labels = [("a", "1"), ("b", "\""), ("c", "3")];
+        assert_eq!(shared, piece(format, |to| to.family("m", "h", Kind::Gauge).sample(&labels, 1.0)));
+    }
+}
+
+#[test]
+fn messages_have_the_bytes_of_the_format() {
+    let at = Timestamp::from_millisecond(-1).ok();
+    let samples = vec![Sample { labels: vec![("l", "v".to_owned())], value: 1.5, at }];
+    let families = [Family { name: "n", help: "h", kind: Kind::Counter, samples }];
+    let mut figure = vec![0x22, 30];
+    figure.extend([0x0a, 6, 0x0a, 1, b'l', 0x12, 1, b'v']);
+    figure.extend([0x1a, 9, 0x09, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f]);
+    figure.extend([0x30, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]);
+    let mut expected = vec![0x0a, 1, b'n', 0x12, 1, b'h', 0x18, 0];
+    expected.extend(figure);
+    expected.insert(0, u8::try_from(expected.len()).expect("it is short"));
+    assert_eq!(piece(Format::Protobuf, |to| to.families(&families)), expected);
 }
 
 #[test]
@@ -85,7 +89,7 @@ fn figures_are_written_as_both_formats_have_them() {
         (f64::NEG_INFINITY, "-Inf"),
         (f64::NAN, "NaN"),
     ] {
-        let text = written(Format::Text, |to| to.gauge("a", "h", value));
+        let text = text(|to| to.gauge("a", "h", value));
         assert!(text.ends_with(&format!("\na {expected}\n")), "{text}");
     }
 }
@@ -93,7 +97,7 @@ fn figures_are_written_as_both_formats_have_them() {
 #[test]
 fn the_buckets_of_a_histogram_are_summed_up() {
     let buckets = [(0.005, 1), (1.0, 0), (2.5, 3), (f64::INFINITY, 2)];
-    let text = written(Format::Text, |to| {
+    let text = text(|to| {
         let mut family = to.family("a_seconds", "h", Kind::Histogram);
         family.histogram(&[("operation_type", "create")], buckets, 30.5);
         family.histogram(&[], [(f64::INFINITY, 0)], 0.0);
@@ -116,46 +120,59 @@ a_seconds_count 0
 
 #[test]
 fn an_exposition_that_is_too_large_is_none() {
-    let fill = |lines: usize| {
-        let mut exposition = Exposition { bytes_max: 200, ..Exposition::new(Format::Text) };
-        let mut family = exposition.family("a", "h", Kind::Gauge);
-        for _ in 0..lines {
-            family.sample(&[("label", "0123456789")], 1.0);
-        }
-        exposition
-    };
-    assert!(fill(3).finish().is_some());
-    let cut = fill(1000);
-    assert!(cut.text.len() <= 200, "{}", cut.text);
-    assert_eq!(cut.finish(), None);
+    for format in [Format::Text, Format::Protobuf] {
+        let fill = |lines: usize| {
+            let mut exposition = Exposition::bounded(format, 200);
+            let mut family = exposition.family("a", "h", Kind::Gauge);
+            for _ in 0..lines {
+                family.sample(&[("label", "0123456789")], 1.0);
+            }
+            exposition
+        };
+        assert!(fill(3).finish().is_some());
+        let cut = fill(1000);
+        assert!(cut.bytes.len() + cut.family.len() <= 300, "{format:?}");
+        assert_eq!(cut.finish(), None, "{format:?}");
+    }
 }
 
 #[test]
-fn open_metrics_is_for_clients_that_ask_for_it() {
+fn a_format_is_negotiated_as_a_kubelet_does() {
     let prometheus = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
-                      application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;q=0.4,\
+                      application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,\
                       text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
-    let cases: [(&[&str], Format); 15] = [
-        (&[], Format::Text),
-        (&[""], Format::Text),
-        (&["*/*"], Format::Text),
-        (&["application/json"], Format::Text),
-        (&["text/plain"], Format::Text),
-        (&["application/openmetrics-text"], Format::OpenMetrics),
-        (&["Application/OpenMetrics-Text; Version=1.0.0; Q=0.9"], Format::OpenMetrics),
-        (&["application/openmetrics-text; version=\"1.0.0\""], Format::OpenMetrics),
-        (&["application/openmetrics-text; version=9.0.0"], Format::Text),
-        (&["application/openmetrics-text; q=0"], Format::Text),
-        (&["application/openmetrics-text; q=x"], Format::Text),
-        (&["application/openmetrics-text;q=0.5, text/plain;q=0.5"], Format::Text),
-        (&["application/openmetrics-text;q=0.5, text/plain;q=0.1, */*"], Format::OpenMetrics),
-        (&["text/plain;q=0.1", "application/openmetrics-text;q=0.5"], Format::OpenMetrics),
-        (&[prometheus], Format::OpenMetrics),
-    ];
-    for (accept, format) in cases {
-        assert_eq!(Format::accepted(accept.iter().copied()), format, "{accept:?}");
+    let message =
+        "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
+    let with_histograms = format!("{message};q=0.7,{prometheus}");
+    let worse = format!("{message};q=0.1,text/plain;q=0.5");
+    let unwanted = format!("{message};q=0");
+    let (text, underscores, utf_8) = (Format::Text, "underscores", "allow-utf-8");
+    for (accept, format, escaping) in [
+        (None, text, underscores),
+        (Some(""), text, underscores),
+        (Some("*/*"), text, underscores),
+        (Some("application/json"), text, underscores),
+        (Some("text/plain"), text, underscores),
+        (Some("text/plain;version=0.0.4;escaping=dots"), text, "dots"),
+        (Some("text/plain;escaping=other"), text, underscores),
+        (Some("application/openmetrics-text"), text, underscores),
+        // What a Prometheus without further configuration sends: a kubelet has no OpenMetrics for it.
+        (Some(prometheus), text, utf_8),
+        (Some(&with_histograms), Format::Protobuf, underscores),
+        (Some(message), Format::Protobuf, underscores),
+        (Some(&worse), text, underscores),
+        (Some(&unwanted), text, underscores),
+        (Some("application/vnd.google.protobuf;proto=other;encoding=delimited"), text, underscores),
+        (
+            Some("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text"),
+            text,
+            underscores,
+        ),
+    ] {
+        let negotiated = Negotiated::of(accept);
+        assert_eq!(negotiated.format, format, "{accept:?}");
+        assert!(negotiated.content_type().ends_with(&format!("; escaping={escaping}")), "{accept:?}");
     }
-    let many = vec!["text/plain;q=0.1"; 1000].join(",") + ",application/openmetrics-text";
-    assert_eq!(Format::accepted([many.as_str()]), Format::Text, "what is beyond the bound isn't read");
-    assert_eq!(Format::Text.content_type(), TEXT_CONTENT_TYPE);
+    let many = vec!["text/plain;q=0.1"; 1000].join(",") + "," + message;
+    assert_eq!(Negotiated::of(Some(&many)).format, text, "what is beyond the bound isn't read");
 }

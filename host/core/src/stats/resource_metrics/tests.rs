@@ -1,14 +1,18 @@
 //! The families of a summary.
 
 use super::*;
-use crate::stats::exposition::text;
+use crate::stats::exposition::written;
 use crate::stats::summary::Scope;
 use crate::stats::summary::tests::measurements;
+
+fn text(summary: Option<&Summary>) -> String {
+    written(|to| to.families(&resource_metrics(summary))).expect("it is small")
+}
 
 #[test]
 fn the_metrics_server_finds_what_it_reads() {
     let summary = measurements().summary(Scope::CpuAndMemory);
-    let shown = text(&resource_metrics(Some(&summary)));
+    let shown = text(Some(&summary));
     let lines: Vec<&str> = shown.lines().filter(|line| !line.starts_with('#')).collect();
     let at = "1780315200000";
     let expected = [
@@ -45,7 +49,7 @@ fn the_metrics_server_finds_what_it_reads() {
 
 #[test]
 fn a_failure_stands_alone() {
-    let shown = text(&resource_metrics(None));
+    let shown = text(None);
     assert!(shown.ends_with("resource_scrape_error 1\n"), "{shown}");
     assert_eq!(shown.lines().count(), 3);
 }
@@ -59,7 +63,7 @@ fn what_is_not_known_has_no_sample() {
         container.usage.memory = None;
         container.usage.swap = None;
     }
-    let shown = text(&resource_metrics(Some(&measured.summary(Scope::CpuAndMemory))));
+    let shown = text(Some(&measured.summary(Scope::CpuAndMemory)));
     assert!(!shown.contains("cpu") && !shown.contains("memory") && !shown.contains("swap"), "{shown}");
     assert!(shown.contains("container_start_time_seconds"));
 }

@@ -61,10 +61,42 @@ async fn a_success_is_compressed_and_all_else_is_sent_as_it_is() {
     let mut read = String::new();
     GzDecoder::new(&body[..]).read_to_string(&mut read).unwrap();
     assert_eq!(read, words);
-    let stream = Body::from_stream(futures::stream::iter([Ok::<_, io::Error>("part")]));
+    let stream = Body::from_stream(stream::iter([Ok::<_, io::Error>("part")]));
     let too_large = vec![b'x'; EXPOSITION_BYTES_MAX + 1];
     for response in [answers::not_found(), Response::new(stream), Response::new(Body::from(too_large))] {
         let response = gzip.compressed(response).await;
         assert!(!response.headers().contains_key(header::CONTENT_ENCODING), "{:?}", response.status());
     }
+}
+
+#[tokio::test]
+async fn a_body_that_is_made_while_it_is_sent_arrives_whole() {
+    let gzip = Gzip::default();
+    let pieces = || (0..3).map(|n| n.to_string().repeat(PIECE_BYTES).into_bytes());
+    let expected: Vec<u8> = pieces().flatten().collect();
+    let plain = gzip.streamed(pieces(), false).collect().await.unwrap().to_bytes();
+    assert_eq!(plain, expected);
+    let packed = gzip.streamed(pieces(), true).collect().await.unwrap().to_bytes();
+    let mut read = Vec::new();
+    GzDecoder::new(&packed[..]).read_to_end(&mut read).unwrap();
+    assert_eq!(read, expected);
+    assert_eq!(gzip.permits.available_permits(), AT_ONCE_MAX);
+}
+
+#[tokio::test]
+async fn work_counts_until_it_has_ended_also_for_a_client_that_is_gone() {
+    let gzip = Gzip::default();
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let work = tokio::spawn({
+        let gzip = gzip.clone();
+        async move { gzip.run(move || wait.recv()).await }
+    });
+    while gzip.permits.available_permits() == AT_ONCE_MAX {
+        tokio::task::yield_now().await;
+    }
+    work.abort();
+    assert!(work.await.unwrap_err().is_cancelled());
+    assert_eq!(gzip.permits.available_permits(), AT_ONCE_MAX - 1);
+    drop(go);
+    let _all = gzip.permits.acquire_many(2).await.unwrap();
 }

@@ -1,13 +1,11 @@
 //! Counted checks.
 
-use witlet_core::stats::exposition::Format;
+use witlet_core::stats::exposition::written;
 
 use super::*;
 
 fn text(counts: &HealthCounts) -> String {
-    let mut exposition = Exposition::new(Format::Text);
-    counts.write(&mut exposition);
-    exposition.finish().expect("it is small")
+    written(|to| counts.write(to)).expect("it is small")
 }
 
 #[test]

@@ -1,14 +1,12 @@
 //! Requests that are counted.
 
-use witlet_core::stats::exposition::Format;
+use witlet_core::stats::exposition::written;
 
 use super::super::access::Certificate;
 use super::*;
 
 fn text(metrics: &HttpMetrics) -> String {
-    let mut exposition = Exposition::new(Format::Text);
-    metrics.write(&mut exposition);
-    exposition.finish().expect("it is small")
+    written(|to| metrics.write(to)).expect("it is small")
 }
 
 #[test]

@@ -154,13 +154,15 @@ enum Range {
     /// From the first byte until before the second.
     Part(u64, u64),
     Unsatisfiable,
+    Malformed,
 }
 
-/// What a `Range` header asks of a file of this length. Several ranges are answered with the whole file.
+/// What a `Range` header asks of a file of this length. Several ranges are answered with the whole file; and so is any range of an empty
+/// one, for clients that send one with each request.
 fn range(header: Option<&str>, length: u64) -> Range {
     let Some(header) = header else { return Range::Whole };
-    let Some(ranges) = header.strip_prefix("bytes=") else { return Range::Unsatisfiable };
-    if ranges.contains(',') {
+    let Some(ranges) = header.strip_prefix("bytes=") else { return Range::Malformed };
+    if ranges.contains(',') || ranges.trim().is_empty() {
         return Range::Whole;
     }
     let number =
@@ -175,8 +177,10 @@ fn range(header: Option<&str>, length: u64) -> Range {
         None => None,
     };
     match part {
+        None => Range::Malformed,
         Some((first, end)) if first < end => Range::Part(first, end),
-        Some(_) | None => Range::Unsatisfiable,
+        Some(_) if length == 0 => Range::Whole,
+        Some(_) => Range::Unsatisfiable,
     }
 }
 
@@ -209,6 +213,7 @@ pub(super) async fn show(
     let (code, first, end) = match range(text_of(header::RANGE), length) {
         Range::Whole => (StatusCode::OK, 0, length),
         Range::Part(first, end) => (StatusCode::PARTIAL_CONTENT, first, end),
+        Range::Malformed => return answers::error(StatusCode::RANGE_NOT_SATISFIABLE, "invalid range"),
         Range::Unsatisfiable => {
             let mut answer =
                 answers::error(StatusCode::RANGE_NOT_SATISFIABLE, "invalid range: failed to overlap");
@@ -249,6 +254,8 @@ fn body(
     permit: OwnedSemaphorePermit,
     stop: CancellationToken,
 ) -> Body {
+    // A read that is under way counts until it ends, also for a client that is gone.
+    let permit = Arc::new(permit);
     Body::from_stream(stream::unfold((file, first, permit), move |(file, at, permit)| {
         let stop = stop.clone();
         async move {
@@ -256,8 +263,9 @@ fn body(
             if length == 0 || stop.is_cancelled() {
                 return None;
             }
-            let read_from = file.clone();
+            let (read_from, held) = (file.clone(), permit.clone());
             let read = blocking(move || {
+                let _held = held;
                 let mut bytes = vec![0; length];
                 let read = read_from.read_at(&mut bytes, at)?;
                 bytes.truncate(read);

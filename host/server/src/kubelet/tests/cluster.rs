@@ -15,7 +15,7 @@ use k8s_openapi::api::core::v1::{
     ContainerStatus, Node, Pod, PodSpec, PodStatus,
 };
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{
     ContainerId, ContainerRunState, ContainerSpec, ExecOutput, LinuxResources, ListedContainer,
@@ -44,6 +44,17 @@ pub(super) struct Cluster {
     pub(super) log_folder: Mutex<PathBuf>,
     /// A message when the output of a `journalctl` is dropped that goes on for ever.
     pub(super) journal_ended: Mutex<Option<oneshot::Sender<()>>>,
+    /// Checkpoints that are held, and may go on.
+    pub(super) checkpoints: Held,
+}
+
+/// What goes on once a test adds a permit.
+pub(super) struct Held(pub(super) Semaphore);
+
+impl Default for Held {
+    fn default() -> Self {
+        Self(Semaphore::new(0))
+    }
 }
 
 /// When everything happens.
@@ -114,6 +125,9 @@ impl LogVerbosity for Cluster {
     }
 }
 
+/// A checkpoint that may take so long waits until the test lets one go on.
+pub(super) const HELD_CHECKPOINT: Duration = Duration::from_secs(77);
+
 /// Saves everything but within 13 seconds.
 #[async_trait]
 impl Checkpoints for Cluster {
@@ -129,6 +143,11 @@ impl Checkpoints for Cluster {
         }
         let has_folder = archive.parent().is_some_and(Path::is_dir);
         self.ask(format!("checkpoint {id} {timeout:?}, the folder is there: {has_folder}"));
+        if timeout == Some(HELD_CHECKPOINT) {
+            let held = self.checkpoints.0.acquire().await;
+            held.expect("it is never closed").forget();
+        }
+        File::create(archive).expect("written");
         Ok(())
     }
 }

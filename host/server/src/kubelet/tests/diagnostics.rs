@@ -1,12 +1,14 @@
 //! Endpoints about the agent's own process.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
+use futures::stream::{FuturesUnordered, StreamExt as _};
 use http_body_util::Full;
 use hyper::Method;
 use hyper::body::Bytes;
 
-use super::cluster::{Cluster, running, web};
+use super::cluster::{Cluster, HELD_CHECKPOINT, running, web};
 use super::soon;
 use super::world::{SetUp, Who, World, request};
 use crate::kubelet::EndpointSwitches;
@@ -96,7 +98,9 @@ async fn a_running_container_is_saved_below_the_root_folder() {
     let saved = checkpoint(&world, "/checkpoint/default/web/app").await;
     let items = r#"{"items":["ROOT/root/checkpoints/checkpoint-web_default-app-2026-06-01T12:00:00Z.tar"]}"#;
     assert_eq!(saved, (200, items.to_owned()));
-    assert_eq!(checkpoint(&world, "/checkpoint/default/web/app?timeout=x&timeout=300").await.0, 200);
+    // Another one of the same second has a name of its own.
+    let again = checkpoint(&world, "/checkpoint/default/web/app?timeout=x&timeout=300").await;
+    assert_eq!(again, (200, items.replace(".tar", "-2.tar")));
     let asked = world.cluster.asked.lock().unwrap().clone();
     assert_eq!(
         asked,
@@ -107,6 +111,39 @@ async fn a_running_container_is_saved_below_the_root_folder() {
     );
     let mode = std::fs::metadata(world.folder.path().join("root/checkpoints")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn checkpoints_count_until_they_are_made_and_too_many_are_refused() {
+    let world = World::new(SetUp::default()).await;
+    world.cluster.show(web("c-2", running(), None));
+    let admin = Who::token("admin");
+    let path = format!("/checkpoint/default/web/app?timeout={}", HELD_CHECKPOINT.as_secs());
+    let under_way = || world.cluster.asked.lock().unwrap().len();
+    // Clients that go away once the runtime saves their containers.
+    for number in 1..=4 {
+        let mut asking = Box::pin(world.ask(Method::POST, &path, &admin));
+        soon(async {
+            while under_way() < number {
+                tokio::select! { _ = &mut asking => panic!("it is held"), () = tokio::task::yield_now() => {} }
+            }
+        })
+        .await;
+    }
+    // The others wait, up to a bound.
+    let mut waiting: FuturesUnordered<_> = (0..33).map(|_| world.ask(Method::POST, &path, &admin)).collect();
+    let refused = soon(waiting.next()).await.unwrap();
+    assert_eq!((refused.code.as_u16(), &*refused.body), (503, "too many checkpoints on this node\n"));
+    assert_eq!(under_way(), 4);
+    world.cluster.checkpoints.0.add_permits(36);
+    let mut names = BTreeSet::new();
+    while let Some(saved) = soon(waiting.next()).await {
+        assert_eq!(saved.code.as_u16(), 200, "{}", saved.body);
+        assert!(names.insert(saved.body.clone()), "{} is there twice", saved.body);
+    }
+    assert_eq!((names.len(), under_way()), (32, 36));
+    drop(waiting);
     world.stop().await;
 }
 

@@ -7,12 +7,14 @@ use flate2::read::GzDecoder;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper::{Method, Request};
+use prost::Message as _;
+use witlet_proto::metrics::{LabelPair, MetricFamily, MetricType};
 
 use super::soon;
 use super::world::{SetUp, Who, World, send};
 
 /// Headers and the plain body of a response to one that sends these headers.
-async fn scraped(world: &World, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, String) {
+async fn scraped_bytes(world: &World, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, Vec<u8>) {
     let mut request =
         Request::get(path).header("host", "node-1:10250").header("authorization", "Bearer admin");
     for (name, value) in headers {
@@ -23,36 +25,118 @@ async fn scraped(world: &World, path: &str, headers: &[(&str, &str)]) -> (Header
     assert_eq!(response.status().as_u16(), 200, "{path}");
     let (parts, body) = response.into_parts();
     let body = soon(body.collect()).await.unwrap().to_bytes();
-    let mut text = String::new();
-    if parts.headers.get("content-encoding").is_some_and(|coding| coding == "gzip") {
-        GzDecoder::new(&body[..]).read_to_string(&mut text).unwrap();
-    } else {
-        text = String::from_utf8(body.into()).unwrap();
+    if parts.headers.get("content-encoding").is_none_or(|coding| coding != "gzip") {
+        return (parts.headers, body.into());
     }
-    (parts.headers, text)
+    let mut plain = Vec::new();
+    GzDecoder::new(&body[..]).read_to_end(&mut plain).unwrap();
+    (parts.headers, plain)
 }
 
+async fn scraped(world: &World, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, String) {
+    let (headers, body) = scraped_bytes(world, path, headers).await;
+    (headers, String::from_utf8(body).unwrap())
+}
+
+/// Where a kubelet shows metrics.
+const PATHS: [&str; 5] =
+    ["/metrics", "/metrics/cadvisor", "/metrics/probes", "/metrics/resource", "/metrics/slis"];
+
 #[tokio::test]
-async fn metrics_have_prometheus_text_format_unless_open_metrics_is_asked_for() {
+async fn metrics_are_text_also_for_a_client_that_would_rather_have_open_metrics() {
     let world = World::new(SetUp::default()).await;
-    let text = "text/plain; version=0.0.4; charset=utf-8; escaping=values";
-    let open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    for (accept, content_type, line, is_open) in [
-        (None, text, "# TYPE witlet_event_loop_events_total counter\n", false),
-        (Some("text/plain"), text, "# TYPE witlet_event_loop_events_total counter\n", false),
+    for (accept, escaping) in [
+        (None, "underscores"),
+        (Some("text/plain"), "underscores"),
+        (Some("application/openmetrics-text"), "underscores"),
         (
-            Some("application/openmetrics-text"),
-            open_metrics,
-            "# TYPE witlet_event_loop_events counter\n",
-            true,
+            Some("application/openmetrics-text;version=1.0.0;escaping=allow-utf-8,text/plain;q=0.3"),
+            "allow-utf-8",
         ),
     ] {
         let headers: Vec<(&str, &str)> = accept.map(|accept| ("accept", accept)).into_iter().collect();
-        let (headers, body) = scraped(&world, "/metrics", &headers).await;
-        assert_eq!(headers["content-type"], content_type, "{accept:?}");
-        assert!(body.contains(line), "{accept:?}: {body}");
+        for path in PATHS {
+            let (headers, _) = scraped(&world, path, &headers).await;
+            let expected = format!("text/plain; version=0.0.4; charset=utf-8; escaping={escaping}");
+            assert_eq!(headers["content-type"], expected, "{path} {accept:?}");
+        }
+        let (_, body) = scraped(&world, "/metrics", &headers).await;
+        assert!(body.contains("# TYPE kubelet_pleg_discard_events counter\n"), "{accept:?}: {body}");
         assert!(body.contains("\nwitlet_event_loop_events_total 7\n"), "{accept:?}: {body}");
-        assert_eq!(body.ends_with("# EOF\n"), is_open, "{accept:?}: {body}");
+    }
+    world.stop().await;
+}
+
+/// The families of a body.
+fn families(mut body: &[u8]) -> Vec<MetricFamily> {
+    let mut families = Vec::new();
+    while !body.is_empty() {
+        families.push(MetricFamily::decode_length_delimited(&mut body).unwrap());
+    }
+    families
+}
+
+/// Names, labels, values and times of a body's figures, in its order; of histograms the counts and the sums.
+fn figures(families: &[MetricFamily]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for family in families {
+        for metric in &family.metric {
+            let label = |label: &LabelPair| format!("{}={:?}", label.name(), label.value());
+            let labels: Vec<String> = metric.label.iter().map(label).collect();
+            let labels = labels.join(",");
+            let series = |suffix: &str| match labels.as_str() {
+                "" => format!("{}{suffix}", family.name()),
+                labels => format!("{}{suffix}{{{labels}}}", family.name()),
+            };
+            let at = metric.timestamp_ms.map(|at| format!(" {at}")).unwrap_or_default();
+            match (family.r#type(), &metric.counter, &metric.gauge, &metric.histogram) {
+                (MetricType::Counter, Some(figure), None, None) => {
+                    lines.push(format!("{} {}{at}", series(""), figure.value()));
+                }
+                (MetricType::Gauge, None, Some(figure), None) => {
+                    lines.push(format!("{} {}{at}", series(""), figure.value()));
+                }
+                (MetricType::Histogram, None, None, Some(figure)) => {
+                    lines.push(format!("{} {}", series("_sum"), figure.sample_sum()));
+                    lines.push(format!("{} {}", series("_count"), figure.sample_count()));
+                }
+                other => panic!("{}: {other:?}", family.name()),
+            }
+        }
+    }
+    lines
+}
+
+#[tokio::test]
+async fn messages_say_what_text_says() {
+    let world = World::new(SetUp::default()).await;
+    let accept = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.7,\
+                  text/plain;version=0.0.4;q=0.3";
+    for path in PATHS {
+        // What is counted of requests is there once one has ended.
+        scraped(&world, path, &[]).await;
+        let (_, text) = scraped(&world, path, &[]).await;
+        let (headers, body) = scraped_bytes(&world, path, &[("accept", accept)]).await;
+        assert_eq!(
+            headers["content-type"],
+            "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited; \
+             escaping=underscores",
+            "{path}"
+        );
+        let found = families(&body);
+        let helps = found.iter().map(|family| format!("# HELP {} {}", family.name(), family.help()));
+        let expected = text.lines().filter(|line| line.starts_with("# HELP ")).map(str::to_owned);
+        assert_eq!(helps.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{path}");
+        let is_of_requests = |line: &&str| line.starts_with("kubelet_http_") || line.starts_with("process_");
+        let plain = |line: &&str| !line.starts_with('#') && !line.contains("_bucket{");
+        let expected: Vec<&str> = text.lines().filter(plain).filter(|line| !is_of_requests(line)).collect();
+        let figures = figures(&found);
+        let figures: Vec<&str> =
+            figures.iter().map(String::as_str).filter(|line| !is_of_requests(line)).collect();
+        assert_eq!(figures, expected, "{path}");
+        let (_, packed) =
+            scraped_bytes(&world, path, &[("accept", accept), ("accept-encoding", "gzip")]).await;
+        assert_eq!(families(&packed).len(), found.len(), "{path}");
     }
     world.stop().await;
 }

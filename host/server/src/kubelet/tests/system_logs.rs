@@ -60,6 +60,9 @@ async fn files_are_served_whole_or_in_part() {
     assert_eq!(headers["content-range"], "bytes 3-5/11");
     let (code, headers, _) = get(&world, "/logs/syslog", ("range", "bytes=11-")).await;
     assert_eq!((code, headers["content-range"].to_str().unwrap()), (416, "bytes */11"));
+    fs::write(world.log("log/empty"), "").unwrap();
+    let (code, headers, body) = get(&world, "/logs/empty", ("range", "bytes=0-99")).await;
+    assert_eq!((code, headers["content-length"].to_str().unwrap(), body.len()), (200, "0", 0));
     let (_, headers, _) = get(&world, "/logs/packed.gz", ("accept", "*/*")).await;
     assert_eq!(headers["content-type"], "application/octet-stream");
     // Where queries are off, their parameters mean nothing.
@@ -132,6 +135,7 @@ async fn services_are_shown_of_the_journal_or_of_their_files() {
         ),
         ("query=/syslog", 200, "0123456789\n".to_owned()),
         ("query=%5Csyslog", 200, "0123456789\n".to_owned()),
+        ("query=cron&tailLines=%zz&pattern=a;b", 200, "cron ran\n".to_owned()),
         ("query=", 400, "query: Invalid value: [\"\"]: query cannot be empty\n".to_owned()),
         ("boot=1&query=kubelet", 406, "boot: Invalid value: 1: must be less than 1\n".to_owned()),
         ("boot=0", 406, "query: Required value: cannot be empty with options\n".to_owned()),

@@ -1,5 +1,7 @@
 //! Which gates upstream starts with, and what is reported of those that change nothing.
 
+use witlet_core::stats::exposition::written;
+
 use super::*;
 
 fn gates(text: &str) -> BTreeMap<String, bool> {
@@ -115,4 +117,23 @@ fn gates_are_reported_that_change_nothing_though_they_should() {
     for (text, reported) in cases {
         assert_eq!(!not_yet(&gates(text)).is_empty(), *reported, "{text}");
     }
+}
+
+#[test]
+fn each_gate_is_shown_as_what_it_is_here() {
+    let shown = |text: &str| written(|to| GateMetrics(gates(text)).write(to)).expect("it is small");
+    let asked = shown("MemoryQoS=true,EnvFiles=false,DynamicResourceAllocation=true");
+    for (name, stage, value) in [
+        ("MemoryQoS", "ALPHA", 1),
+        // It is always on here, and others aren't there, whatever was asked for.
+        ("EnvFiles", "BETA", 1),
+        ("SidecarContainers", "", 1),
+        ("PodLevelResources", "BETA", 1),
+        ("CSIVolumeHealth", "ALPHA", 0),
+    ] {
+        let line = format!("kubernetes_feature_enabled{{name=\"{name}\",stage=\"{stage}\"}} {value}\n");
+        assert!(asked.contains(&line), "{line} isn't in:\n{asked}");
+    }
+    assert_eq!(asked.lines().count(), GATES.len() + 2);
+    assert!(shown("PodLevelResources=false").contains("name=\"PodLevelResources\",stage=\"BETA\"} 0\n"));
 }
