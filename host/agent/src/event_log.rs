@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write as _};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use tokio::sync::watch;
 use tracing::field::display;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::text::shortened;
-use witlet_ports::{Clock, EventSink, RecordedEvent};
+use witlet_ports::{Clock, EventPage, EventSink, RecordedEvent};
 
 use crate::settings::EVENTS_MAX;
 
@@ -24,20 +26,25 @@ pub struct EventLog {
     clock: Arc<dyn Clock>,
     onward: Option<Arc<dyn EventSink>>,
     inner: Mutex<Inner>,
+    /// The version of the newest event.
+    changes: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct Inner {
+    /// Begins with the microseconds since 1970 of the first event, so that versions grow over a restart, too.
     next: u64,
-    /// By the order in which they happened last.
+    /// By their versions: in the order in which they happened last.
     events: BTreeMap<u64, RecordedEvent>,
-    sequences: HashMap<Arc<Event>, u64>,
+    versions: HashMap<Arc<Event>, u64>,
+    /// Of the newest event that found no room any more; 0 before there is one.
+    forgotten: u64,
 }
 
 impl EventLog {
     /// An empty log.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, onward: None, inner: Mutex::default() }
+        Self { clock, onward: None, inner: Mutex::default(), changes: watch::Sender::new(0) }
     }
 
     /// Hands each event on, too: to the API server.
@@ -54,6 +61,25 @@ impl EventLog {
     pub fn events(&self) -> Vec<RecordedEvent> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.events.values().cloned().collect()
+    }
+
+    /// Those with a later version than this. One that isn't reached yet is of a log whose clock ran ahead: all of this log came
+    /// after it.
+    pub fn events_after(&self, version: u64) -> EventPage {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = inner.next.saturating_sub(1);
+        let after = if version > newest { 0 } else { version };
+        let events = inner.events.range((Bound::Excluded(after), Bound::Unbounded));
+        EventPage {
+            events: events.map(|(_, event)| event.clone()).collect(),
+            version: newest,
+            has_gap: after != 0 && after < inner.forgotten,
+        }
+    }
+
+    /// The version of the newest event, as it changes.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 }
 
@@ -79,20 +105,26 @@ impl EventLog {
         let event = Arc::new(Event { message: shortened(event.message, MESSAGE_BYTES_MAX), ..event });
         let now = self.clock.now();
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let sequence = inner.next;
-        inner.next += 1;
-        let before = inner.sequences.insert(event.clone(), sequence);
-        let before = before.and_then(|sequence| inner.events.remove(&sequence));
-        let recorded = match before {
-            Some(old) => RecordedEvent { count: old.count.saturating_add(1), last_seen: now, ..old },
-            None => RecordedEvent { event, count: 1, first_seen: now, last_seen: now },
-        };
-        inner.events.insert(sequence, recorded);
-        if inner.events.len() > EVENTS_MAX
-            && let Some((_, oldest)) = inner.events.pop_first()
-        {
-            inner.sequences.remove(&oldest.event);
+        if inner.next == 0 {
+            inner.next = u64::try_from(now.as_microsecond()).unwrap_or_default().max(1);
         }
+        let version = inner.next;
+        inner.next += 1;
+        let before = inner.versions.insert(event.clone(), version);
+        let before = before.and_then(|version| inner.events.remove(&version));
+        let recorded = match before {
+            Some(old) => RecordedEvent { count: old.count.saturating_add(1), last_seen: now, version, ..old },
+            None => RecordedEvent { event, count: 1, first_seen: now, last_seen: now, version },
+        };
+        inner.events.insert(version, recorded);
+        if inner.events.len() > EVENTS_MAX
+            && let Some((version, oldest)) = inner.events.pop_first()
+        {
+            inner.versions.remove(&oldest.event);
+            inner.forgotten = version;
+        }
+        drop(inner);
+        self.changes.send_replace(version);
     }
 }
 

@@ -5,13 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
+use tokio::sync::watch;
+use witlet_core::admission::verdicts::{self, HandlerVerdict};
 use witlet_core::container::plan::ephemeral_containers;
 use witlet_core::eviction::ThresholdState;
 use witlet_core::pod::lifecycle::PodState;
 use witlet_core::pod::{PodFullName, PodUid, SourceName, static_pod};
 use witlet_core::stats::exposition::{Exposition, Kind};
 use witlet_core::status::{Phase, is_ended_by_node, terminations};
-use witlet_ports::{AgentStats, AgentView, MetricsSource, PodReport, RecordedEvent, StatusSink};
+use witlet_ports::{
+    AgentStats, AgentView, EventPage, MetricsSource, PodReport, RecordedEvent, StatusSink,
+};
 
 use crate::event_log::EventLog;
 use crate::metrics::PodMetrics;
@@ -26,6 +30,8 @@ pub(crate) struct PodStatusStore {
     /// Receives every change of a pod while the store is locked, so in the order of the changes.
     sink: Arc<dyn StatusSink>,
     metrics: Arc<PodMetrics>,
+    /// One more with each pod that comes, changes or goes.
+    changes: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -44,6 +50,8 @@ struct Entry {
     /// One more with each change of the status.
     version: u64,
     state: PodState,
+    /// Of each admission handler the newest.
+    verdicts: Vec<HandlerVerdict>,
 }
 
 impl Entry {
@@ -65,16 +73,22 @@ pub(crate) struct PodSummary {
 
 impl PodStatusStore {
     pub(crate) fn new(events: Arc<EventLog>, sink: Arc<dyn StatusSink>, metrics: Arc<PodMetrics>) -> Self {
-        Self { inner: Mutex::default(), events, sink, metrics }
+        Self { inner: Mutex::default(), events, sink, metrics, changes: watch::Sender::new(0) }
     }
 
     /// Shows the pod as its source has it now; its status stays.
     pub(crate) fn put_pod(&self, uid: &PodUid, pod: Arc<Pod>) {
         let mut inner = self.lock();
-        let new = || Entry { pod: pod.clone(), status: None, version: 0, state: PodState::NEW };
+        let new = || Entry {
+            pod: pod.clone(),
+            status: None,
+            version: 0,
+            state: PodState::NEW,
+            verdicts: Vec::new(),
+        };
         let entry = inner.pods.entry(uid.clone()).or_insert_with(new);
         entry.pod = pod.clone();
-        self.sink.report(entry.report());
+        self.report(entry);
     }
 
     /// Shows how far the pod has come, if it is shown at all.
@@ -82,7 +96,7 @@ impl PodStatusStore {
         let mut inner = self.lock();
         if let Some(entry) = inner.pods.get_mut(uid).filter(|entry| entry.state != state) {
             entry.state = state;
-            self.sink.report(entry.report());
+            self.report(entry);
         }
     }
 
@@ -116,7 +130,7 @@ impl PodStatusStore {
         terminations(last, &status).iter().for_each(|ended| self.metrics.terminated(ended));
         entry.status = Some(Arc::new(status));
         entry.version += 1;
-        self.sink.report(entry.report());
+        self.report(entry);
         true
     }
 
@@ -132,7 +146,7 @@ impl PodStatusStore {
         if let Some(status) = revised {
             entry.status = Some(Arc::new(status));
             entry.version += 1;
-            self.sink.report(entry.report());
+            self.report(entry);
         }
     }
 
@@ -158,7 +172,20 @@ impl PodStatusStore {
         let mut inner = self.lock();
         if inner.pods.remove(uid).is_some() {
             self.sink.forget(uid);
+            self.changed();
         }
+    }
+
+    /// Keeps what admission handlers made of a pod, if it is shown at all.
+    pub(crate) fn put_verdicts(&self, uid: &PodUid, verdicts: Vec<HandlerVerdict>) {
+        if let Some(entry) = self.lock().pods.get_mut(uid) {
+            entry.verdicts = verdicts::merged(&entry.verdicts, verdicts);
+        }
+    }
+
+    /// What admission handlers made of the pod when they were asked last.
+    pub(crate) fn verdicts(&self, uid: &PodUid) -> Vec<HandlerVerdict> {
+        self.lock().pods.get(uid).map(|entry| entry.verdicts.clone()).unwrap_or_default()
     }
 
     /// UIDs of all pods that are shown.
@@ -187,6 +214,16 @@ impl PodStatusStore {
 
     pub(crate) fn put_stats(&self, stats: AgentStats) {
         self.lock().stats = stats;
+    }
+
+    /// Has all others learn of a change.
+    fn report(&self, entry: &Entry) {
+        self.sink.report(entry.report());
+        self.changed();
+    }
+
+    fn changed(&self) {
+        self.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -264,6 +301,18 @@ impl AgentView for PodStatusStore {
 
     fn events(&self) -> Vec<RecordedEvent> {
         self.events.events()
+    }
+
+    fn events_after(&self, version: u64) -> EventPage {
+        self.events.events_after(version)
+    }
+
+    fn event_changes(&self) -> watch::Receiver<u64> {
+        self.events.changes()
+    }
+
+    fn pod_changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     fn node(&self) -> Arc<Node> {

@@ -5,6 +5,7 @@
 //! channel; while they aren't read, only the newest of each probe is kept.
 
 mod attempt;
+mod latest;
 mod manager;
 mod series;
 mod shared;
@@ -20,7 +21,7 @@ use witlet_core::pod::PodUid;
 use witlet_core::probe::desired::desired_probes;
 use witlet_core::probe::{ProbeKind, ProbeResults};
 use witlet_core::stats::exposition::Exposition;
-use witlet_ports::{MetricsSource, ProbeTotals};
+use witlet_ports::{MetricsSource, ProbeReport, ProbeTotals};
 
 use crate::pod_status_store::PodStatusStore;
 use manager::Manager;
@@ -111,6 +112,11 @@ impl ProberHandle {
     /// Probes since the agent began.
     pub(crate) fn totals(&self) -> ProbeTotals {
         self.shared.lock().totals()
+    }
+
+    /// What is known of the pod's probes, for people who look at the pod.
+    pub(crate) fn reports(&self, uid: &PodUid) -> Vec<ProbeReport> {
+        self.shared.lock().reports(uid)
     }
 
     /// The results of the pod's probes so far.

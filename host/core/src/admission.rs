@@ -6,6 +6,7 @@ pub mod outcome;
 pub mod preemption;
 pub mod rejections;
 pub mod review;
+pub mod verdicts;
 
 use std::sync::Arc;
 use std::time::Duration;

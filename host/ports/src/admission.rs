@@ -2,7 +2,17 @@
 
 use async_trait::async_trait;
 use tokio::sync::watch;
+use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision};
+
+/// A decision, and what each handler that was asked for it made of the pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmissionResult {
+    /// What becomes of the pod.
+    pub decision: Decision,
+    /// The handlers' answers, in the order in which they were asked; empty if that isn't known.
+    pub verdicts: Vec<HandlerVerdict>,
+}
 
 /// The handlers of this node, in their order, with their failure policies applied.
 #[async_trait]
@@ -10,6 +20,11 @@ pub trait Admission: Send + Sync {
     /// Asks every handler that concerns the pod. Never fails: a handler that does is answered for by its failure
     /// policy. Takes at most the sum of the handlers' deadlines.
     async fn admit(&self, request: AdmissionRequest) -> Decision;
+
+    /// The same, with the answer of each handler.
+    async fn admit_with_verdicts(&self, request: AdmissionRequest) -> AdmissionResult {
+        AdmissionResult { decision: self.admit(request).await, verdicts: Vec::new() }
+    }
 
     /// Changes whenever handlers were added, removed, replaced or recovered: deferred pods are then asked for
     /// again.

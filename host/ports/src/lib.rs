@@ -11,6 +11,7 @@ mod checkpoints;
 mod clock;
 mod components;
 mod credentials;
+mod description;
 mod diagnostics;
 mod events;
 mod files;
@@ -35,7 +36,7 @@ mod view;
 mod volumes;
 
 pub use access::{AccessError, Identity, NodeAccess, NodeAction};
-pub use admission::Admission;
+pub use admission::{Admission, AdmissionResult};
 pub use cgroups::{CgroupDrivers, CgroupError, Cgroups};
 pub use checkpoints::Checkpoints;
 pub use clock::{Clock, Jitter, RandomBits};
@@ -43,6 +44,7 @@ pub use components::{
     ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,
 };
 pub use credentials::{CredentialsError, ImageCredentials, PullRecords};
+pub use description::{LastOutcome, LastProbe, PodDescription, ProbeReport};
 pub use diagnostics::{LogVerbosity, VerbosityError};
 pub use events::EventSink;
 pub use files::{ContainerFiles, ContainerLogs, FilesError, PodFiles, RotateError, StateStore};
@@ -53,7 +55,7 @@ pub use metrics::{Counters, DEFAULT_BUCKETS, Gauge, Histogram, Histograms, Metri
 pub use node::NodeWatch;
 pub use node_system::NodeSystem;
 pub use objects::{ClusterObjects, NoObjects, ObjectError, Token, TokenWish};
-pub use probes::{HookError, HookRequests, ProbeError, ProbeTypes};
+pub use probes::{HookError, HookRequests, ProbeCounts, ProbeError, ProbeTypes};
 pub use readings::{Left, MemoryNotifier, MemoryNotifierError, NodeImage, NodeReader, NodeReadings};
 pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes, UNKNOWN};
 pub use source_health::{SourceHealth, SourceOutage};
@@ -69,7 +71,7 @@ pub use streaming::{StreamOptions, Streaming};
 pub use system_logs::{JournalOutput, Links, SystemLog, SystemLogEntry, SystemLogs};
 pub use trace::{Span, SpanSink, Tracer};
 pub use view::{
-    ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, ImageRemovals, ProbeCounts, ProbeTotals,
+    ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, EventPage, ImageRemovals, ProbeTotals,
     RecordedEvent,
 };
 pub use volumes::{VolumeError, Volumes};

@@ -59,3 +59,14 @@ pub trait HookRequests: Send + Sync {
     /// the clear (upstream: `isHTTPResponseError`); then the second value is true.
     async fn send(&self, hook: &HttpHook, timeout: Duration) -> Result<bool, HookError>;
 }
+
+/// How often probes of one kind were carried out, by what they found (upstream: `prober_probe_total`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProbeCounts {
+    /// It passed, be it with a warning.
+    pub successful: u64,
+    /// It failed.
+    pub failed: u64,
+    /// It could not be carried out.
+    pub unknown: u64,
+}

@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
+use tokio::sync::watch;
 use witlet_core::cgroup::{CgroupVersion, KeptMemory};
 use witlet_core::event::Event;
 use witlet_core::eviction::ThresholdState;
-use witlet_core::pod::PodFullName;
 use witlet_core::pod::working::WorkingPod;
+use witlet_core::pod::{PodFullName, PodUid};
 
+use crate::description::PodDescription;
 use crate::metrics::Histogram;
+use crate::probes::ProbeCounts;
 
 /// An event as the agent remembers it: repeats are counted, not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,20 +28,22 @@ pub struct RecordedEvent {
     pub first_seen: Timestamp,
     /// The latest time.
     pub last_seen: Timestamp,
+    /// Larger than that of every event recorded before, also by an agent before this one.
+    pub version: u64,
 }
 
-/// How often probes of one kind were carried out, by what they found (upstream: `prober_probe_total`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProbeCounts {
-    /// It passed, be it with a warning.
-    pub successful: u64,
-    /// It failed.
-    pub failed: u64,
-    /// It could not be carried out.
-    pub unknown: u64,
+/// Events that were recorded after others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventPage {
+    /// By their versions.
+    pub events: Vec<RecordedEvent>,
+    /// The version of the newest event of all; 0 before the first.
+    pub version: u64,
+    /// Events in between were forgotten, because only a bounded number is remembered.
+    pub has_gap: bool,
 }
 
-/// The same of each kind.
+/// How often probes were carried out, by their kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeTotals {
     /// Startup probes.
@@ -158,6 +163,25 @@ pub trait AgentView: Send + Sync {
     }
     /// Remembered events, oldest first.
     fn events(&self) -> Vec<RecordedEvent>;
+    /// Those after this version: all, if it is 0 or none of this agent's. A repeated event has the version of its latest time.
+    fn events_after(&self, version: u64) -> EventPage {
+        let events: Vec<RecordedEvent> =
+            self.events().into_iter().filter(|event| event.version > version).collect();
+        let newest = events.last().map_or(version, |event| event.version);
+        EventPage { events, version: newest, has_gap: false }
+    }
+    /// Changes with each event that is recorded; closed where no one says so.
+    fn event_changes(&self) -> watch::Receiver<u64> {
+        watch::channel(0).1
+    }
+    /// Changes with each pod that comes, changes or goes; closed where no one says so.
+    fn pod_changes(&self) -> watch::Receiver<u64> {
+        watch::channel(0).1
+    }
+    /// What is known of the pod with this UID beyond its object; empty if nothing is.
+    fn describe_pod(&self, _uid: &PodUid) -> PodDescription {
+        PodDescription::default()
+    }
     /// The node, with its Ready condition as the agent sees it.
     fn node(&self) -> Arc<Node>;
     /// Why the agent isn't healthy; empty if it is.

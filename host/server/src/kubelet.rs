@@ -280,6 +280,24 @@ impl KubeletServer {
         if wants_gzip { self.gzip.compressed(response).await } else { response }
     }
 
+    /// Answers a request of the local API, whose clients are root: logs of containers, and commands in them.
+    pub(crate) async fn answer_local(
+        self: Arc<Self>,
+        request: Request<()>,
+        stop: CancellationToken,
+    ) -> Response {
+        let path = request.uri().path().to_owned();
+        let route = Route::of(&path);
+        if let Some(route) = route.filter(|route| !route.takes(request.method())) {
+            return answers::method_not_allowed(route.methods());
+        }
+        match route {
+            Some(Route::ContainerLogs(target)) => self.container_logs(request.uri(), target, stop).await,
+            Some(Route::Exec(target)) => self.exec(request, target, stop).await,
+            Some(_) | None => answers::not_found(),
+        }
+    }
+
     async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,

@@ -1,26 +1,35 @@
 //! What the local API answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::extract::State;
+use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{any, get};
 use axum::{Json, Router};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
 use witlet_core::eviction::{ThresholdState, missing};
-use witlet_ports::{AgentView, MetricsSource, RecordedEvent};
+use witlet_core::pod::PodUid;
+use witlet_ports::{AgentView, MetricsSource};
 
+use crate::kubelet::KubeletServer;
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
 use crate::socket::RootOnlySocket;
 
+mod description;
+mod event_json;
 mod usage;
+mod watch;
 
+use event_json::event_json;
 use usage::UsageMeter;
 pub use usage::UsagePorts;
+use watch::Watches;
 
 /// What is known of the plugins, as JSON objects with `name`, `role`, `state` and whatever else the host reports.
 pub trait PluginView: Send + Sync {
@@ -34,7 +43,12 @@ pub struct LocalApi {
     plugins: Arc<dyn PluginView>,
     metrics: Metrics,
     usage: Option<UsageMeter>,
+    containers: Option<Arc<KubeletServer>>,
+    watches: Watches,
 }
+
+/// How long answers may still take after the stop.
+const STOP_GRACE: Duration = Duration::from_secs(5);
 
 /// The same for all requests.
 type Shared = Arc<LocalApi>;
@@ -43,7 +57,7 @@ impl LocalApi {
     /// Over an agent and its plugin host.
     pub fn new(agent: Arc<dyn AgentView>, plugins: Arc<dyn PluginView>) -> Self {
         let metrics = Metrics::of_agent(agent.clone());
-        Self { agent, plugins, metrics, usage: None }
+        Self { agent, plugins, metrics, usage: None, containers: None, watches: Watches::default() }
     }
 
     /// Shows the metrics of this source, too.
@@ -58,21 +72,42 @@ impl LocalApi {
         self
     }
 
+    /// Shows logs of containers, and runs commands in them, as these endpoints do.
+    pub fn with_containers(mut self, endpoints: Arc<KubeletServer>) -> Self {
+        self.containers = Some(endpoints);
+        self
+    }
+
     /// The same metrics for another server; those of later sources, too.
     pub fn metrics(&self) -> Metrics {
         self.metrics.clone()
     }
 
     /// Serves until `stop` is cancelled, then lets running requests finish.
-    pub async fn serve(self, mut socket: RootOnlySocket, stop: CancellationToken) -> std::io::Result<()> {
+    pub async fn serve(mut self, mut socket: RootOnlySocket, stop: CancellationToken) -> std::io::Result<()> {
         let Some(listener) = socket.take_listener() else { return Ok(()) };
-        axum::serve(listener, self.router()).with_graceful_shutdown(stop.cancelled_owned()).await
+        self.watches.stop = stop.clone();
+        let serving =
+            axum::serve(listener, self.router()).with_graceful_shutdown(stop.clone().cancelled_owned());
+        // Who follows a log and doesn't read it must not hold the agent's end up.
+        let late = async {
+            stop.cancelled().await;
+            tokio::time::sleep(STOP_GRACE).await;
+        };
+        tokio::select! {
+            served = serving.into_future() => served,
+            () = late => Ok(()),
+        }
     }
 
-    /// `/pods`, `/events`, `/node`, `/node/resources`, `/thresholds`, `/usage`, `/plugins`, `/stats`, `/metrics` and `/healthz`.
+    /// `/pods`, `/events` (both also to be watched), `/pods/UID/description`, `/node`, `/node/resources`, `/thresholds`, `/usage`, `/plugins`,
+    /// `/stats`, `/metrics` and `/healthz`; and of the kubelet's endpoints `/containerLogs` and `/exec`.
     fn router(self) -> Router {
         Router::new()
             .route("/pods", get(pods))
+            .route("/pods/{uid}/description", get(description))
+            .route("/containerLogs/{*target}", any(in_containers))
+            .route("/exec/{*target}", any(in_containers))
             .route("/events", get(events))
             .route("/node", get(node))
             .route("/node/resources", get(resources_of_node))
@@ -86,13 +121,41 @@ impl LocalApi {
     }
 }
 
-async fn pods(State(api): State<Shared>) -> Json<PodList> {
-    Json(PodList::new(api.agent.pods()))
+/// What of a list is wanted, in the words of the API.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ListOptions {
+    /// What changes, as it does.
+    watch: bool,
+    /// Nothing up to this version.
+    resource_version: u64,
 }
 
-async fn events(State(api): State<Shared>) -> Json<Value> {
-    let items: Vec<Value> = api.agent.events().iter().map(event_json).collect();
-    Json(json!({"items": items}))
+async fn pods(State(api): State<Shared>, Query(options): Query<ListOptions>) -> Response {
+    if options.watch {
+        return api.watches.pods(api.agent.clone());
+    }
+    Json(PodList::new(api.agent.pods())).into_response()
+}
+
+async fn events(State(api): State<Shared>, Query(options): Query<ListOptions>) -> Response {
+    if options.watch {
+        return api.watches.events(api.agent.clone(), options.resource_version);
+    }
+    let page = api.agent.events_after(options.resource_version);
+    let items: Vec<Value> = page.events.iter().map(event_json).collect();
+    Json(json!({"metadata": {"resourceVersion": page.version.to_string()}, "items": items})).into_response()
+}
+
+async fn description(State(api): State<Shared>, Path(uid): Path<String>) -> Json<Value> {
+    Json(description::json(&api.agent.describe_pod(&PodUid::from(uid))))
+}
+
+/// Root may do this whatever the endpoints' own switches say: it may do the same at the runtime.
+async fn in_containers(State(api): State<Shared>, request: Request) -> Response {
+    let Some(endpoints) = &api.containers else { return StatusCode::NOT_FOUND.into_response() };
+    let request = request.map(drop);
+    endpoints.clone().answer_local(request, api.watches.stop.clone()).await
 }
 
 async fn node(State(api): State<Shared>) -> Json<Value> {
@@ -162,43 +225,6 @@ async fn healthz(State(api): State<Shared>) -> Response {
         return "ok".into_response();
     }
     (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n")).into_response()
-}
-
-fn event_json(recorded: &RecordedEvent) -> Value {
-    use witlet_core::event::{EventObject, EventType};
-    let event = &recorded.event;
-    let object = match &event.object {
-        EventObject::Pod { full_name, uid, field_path } => {
-            let (namespace, name) = (&full_name.namespace, &full_name.name);
-            let mut pod = json!({"kind": "Pod", "namespace": namespace, "name": name, "uid": uid});
-            if let Some(path) = field_path {
-                pod["fieldPath"] = path.as_str().into();
-            }
-            pod
-        }
-        EventObject::Node => json!({"kind": "Node"}),
-        EventObject::Plugin(name) => json!({"kind": "Plugin", "name": name}),
-        EventObject::Source { source, place } => json!({"kind": "Source", "name": source, "place": place}),
-    };
-    let kind = match event.kind {
-        EventType::Normal => "Normal",
-        EventType::Warning => "Warning",
-    };
-    let annotations = (!event.annotations.is_empty()).then_some(&event.annotations);
-    let metadata = annotations.map(|annotations| json!({"annotations": annotations}));
-    let mut shown = json!({
-        "involvedObject": object,
-        "type": kind,
-        "reason": event.reason,
-        "message": event.message,
-        "count": recorded.count,
-        "firstTimestamp": recorded.first_seen.to_string(),
-        "lastTimestamp": recorded.last_seen.to_string(),
-    });
-    if let Some(metadata) = metadata {
-        shown["metadata"] = metadata;
-    }
-    shown
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Node;
 use tokio::sync::watch;
 use witlet_core::admission::chain::{Chain, HandlerResponse, Next};
+use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision, Operation, Shortage, Verdict};
 use witlet_core::pod::resources::{host_ports, requests};
-use witlet_ports::Admission;
+use witlet_ports::{Admission, AdmissionResult};
 
 /// Annotation: the pod is put off until this many seconds after it was first seen. The example handler `not-before`
 /// has the same.
@@ -157,6 +158,22 @@ impl Admission for FakeAdmission {
             return decision;
         }
         node_ports(&request).or_else(|| out_of_cpu(&request)).unwrap_or(Decision::Admit)
+    }
+
+    async fn admit_with_verdicts(&self, request: AdmissionRequest) -> AdmissionResult {
+        let asked = (request.operation, request.now);
+        let decision = self.admit(request).await;
+        let verdict = match decision.clone() {
+            Decision::Admit => Verdict::Admit,
+            Decision::Reject { reason, message, .. } => Verdict::Reject { reason, message },
+            Decision::Defer { reason, message, retry_after } => {
+                Verdict::Defer { reason, message, retry_after }
+            }
+            Decision::Preempt { .. } => Verdict::Shortage(Vec::new()),
+        };
+        let answer = HandlerResponse::Verdict(verdict);
+        let verdict = HandlerVerdict::new("fake", None, asked, &answer, Duration::ZERO);
+        AdmissionResult { decision, verdicts: vec![verdict] }
     }
 
     fn generation(&self) -> watch::Receiver<u64> {

@@ -43,7 +43,8 @@ use witlet_ports::{
     NodeSystem, NodeWatch, PodSource, StatusSink,
 };
 use witlet_server::{
-    BindError, Diagnostics, LocalApi, Metrics, PluginView, RootOnlySocket, StatsPorts, UsagePorts,
+    BindError, Diagnostics, KubeletServer, LocalApi, Metrics, PluginView, RootOnlySocket, StatsPorts,
+    UsagePorts,
 };
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
 
@@ -207,10 +208,10 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
         clock: base.clock.clone(),
     });
     let shown = (api.metrics(), probes, diagnostics(&settings, &base, filter));
-    let answers = answers(&settings, &base, cluster.as_ref(), view.clone(), shown);
+    let server = endpoints.server(answers(&settings, &base, cluster.as_ref(), view.clone(), shown));
     tracing::info!(node = %base.name, "Started witlet");
     let (state, exporter) = (base.state.clone(), base.spans.exporter.take());
-    let sides = Sides { view, api, socket, endpoints, answers, cluster, state, events, exporter };
+    let sides = Sides { view, api, socket, endpoints, server, cluster, state, events, exporter };
     work(agent, sides, &base.machine).await?;
     if let Some(embedded) = embedded.filter(|_| settings.stop_pods_on_exit) {
         embedded.stop().await?;
@@ -421,7 +422,7 @@ struct Sides {
     api: LocalApi,
     socket: RootOnlySocket,
     endpoints: Endpoints,
-    answers: Answers,
+    server: Arc<KubeletServer>,
     cluster: Option<Cluster>,
     state: Arc<ReportedState>,
     events: Arc<EventLog>,
@@ -430,13 +431,14 @@ struct Sides {
 
 /// Runs all parts until the process is asked to stop and the agent has ended.
 async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunError> {
-    let Sides { view, api, socket, endpoints, answers, cluster, state, events, exporter } = sides;
+    let Sides { view, api, socket, endpoints, server, cluster, state, events, exporter } = sides;
+    let api = api.with_containers(server.clone());
     let stop = CancellationToken::new();
     // The endpoints answer until the agent has ended: a pod that takes its grace is worth looking at. The API server receives
     // how pods ended.
     let ended = CancellationToken::new();
     let mut background = Parts::default();
-    background.spawn_whole("the node's endpoints", endpoints.serve(answers, ended.clone()));
+    background.spawn_whole("the node's endpoints", endpoints.serve(server, ended.clone()));
     if let Some(cluster) = cluster {
         background.spawn_whole("the edge to the API server", cluster.run(view, ended.clone()));
     }

@@ -30,7 +30,6 @@ mod serve;
 mod server;
 mod service_accounts;
 mod signing;
-pub mod spdy;
 mod store;
 mod subresources;
 mod tokens;
@@ -49,6 +48,7 @@ pub use link::Moment;
 pub use requests::Request;
 pub use serve::Security;
 pub use server::{Admission, ApiServer, Clock, Options};
+pub use witlet_server::spdy;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use witlet_ports::AgentView;
+use witlet_core::admission::verdicts::HandlerOutcome;
+use witlet_core::pod::PodUid;
+use witlet_ports::{AgentView, PodDescription};
 use witlet_testkit::{FakeAdmission, NOT_BEFORE_SECONDS, SourceHandle, container, pod};
 
 use crate::support::{events, node, orders, pass, sleeper, started, status};
@@ -211,4 +213,26 @@ async fn two_pods_of_one_name_in_one_source_are_distinguished_by_an_event() {
     pass(5.0).await;
     assert!(events(&node, "twin").contains("FailedValidation"), "{}", events(&node, "twin"));
     assert_eq!(node.agent().pods().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_shows_what_handlers_made_of_it_until_it_is_gone() {
+    let node = started();
+    let cpu = |name: &str| pod(name).container(container("app", "sleeper:1").request("cpu", "3")).build();
+    node.source.put("a", vec![cpu("one"), cpu("two")]);
+    pass(3.0).await;
+    let uid = |name: &str| {
+        let shown = node.agent().pods().into_iter().find(|pod| pod.metadata.name.as_deref() == Some(name));
+        PodUid::of(&shown.expect("the pod is shown"))
+    };
+    let (one, two) = (uid("one-node1"), uid("two-node1"));
+    let outcomes = |uid: &PodUid| -> Vec<HandlerOutcome> {
+        node.agent().describe_pod(uid).verdicts.iter().map(|verdict| verdict.outcome).collect()
+    };
+    assert_eq!(outcomes(&one), [HandlerOutcome::Admitted]);
+    assert_eq!(outcomes(&two), [HandlerOutcome::Rejected]);
+    node.source.put("a", vec![]);
+    pass(60.0).await;
+    assert!(node.agent().pods().is_empty());
+    assert_eq!(node.agent().describe_pod(&one), PodDescription::default());
 }

@@ -88,7 +88,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests/guests/faults", &["witlet-plugin-sdk"]),
     ("tests/guests/tattler", &["witlet-plugin-sdk"]),
     ("tests/guests/all-functions/rust", &["witlet-plugin-sdk"]),
-    ("tests/api-server", &[]),
+    ("tests/api-server", &["witlet-server"]),
     ("tests/cluster-scenarios", &[]),
     ("tests/containerd", &[]),
     ("tests/contracts", &["witlet-core", "witlet-ports"]),

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
+use tokio::sync::watch;
 use witlet_core::eviction::ThresholdState;
+use witlet_core::pod::PodUid;
 use witlet_core::stats::exposition::Exposition;
-use witlet_ports::{AgentStats, AgentView, MetricsSource, RecordedEvent};
+use witlet_ports::{AgentStats, AgentView, EventPage, MetricsSource, PodDescription, RecordedEvent};
 
 use crate::image_gc::ImageGc;
 use crate::metrics::AgentMetrics;
@@ -54,6 +56,22 @@ impl AgentView for AgentHandle {
 
     fn events(&self) -> Vec<RecordedEvent> {
         self.statuses.events()
+    }
+
+    fn events_after(&self, version: u64) -> EventPage {
+        self.statuses.events_after(version)
+    }
+
+    fn event_changes(&self) -> watch::Receiver<u64> {
+        self.statuses.event_changes()
+    }
+
+    fn pod_changes(&self) -> watch::Receiver<u64> {
+        self.statuses.pod_changes()
+    }
+
+    fn describe_pod(&self, uid: &PodUid) -> PodDescription {
+        PodDescription { verdicts: self.statuses.verdicts(uid), probes: self.metrics.prober.reports(uid) }
     }
 
     fn node(&self) -> Arc<Node> {

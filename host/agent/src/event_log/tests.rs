@@ -74,3 +74,59 @@ fn what_a_pod_says_is_one_line_of_the_log() {
     let expected = r#"failed: \u{1b}[2Jno\n2026-01-01T00:00:00Z  INFO witlet: all is well\r\u{85} "é""#;
     assert_eq!(OneLine(said).to_string(), expected);
 }
+
+#[test]
+fn events_after_a_version_are_those_that_happened_since_then() {
+    let log = EventLog::new(Arc::new(Ticking::default()));
+    let messages = |page: EventPage| -> Vec<String> {
+        page.events.iter().map(|recorded| recorded.event.message.clone()).collect()
+    };
+    let before_any = log.events_after(0);
+    assert!(before_any.events.is_empty() && !before_any.has_gap);
+    for message in ["a", "b"] {
+        log.record(event(message));
+    }
+    let page = log.events_after(0);
+    let seen = page.version;
+    assert_eq!(messages(page), ["a", "b"]);
+    assert_eq!(messages(log.events_after(seen)), <[&str; 0]>::default());
+    log.record(event("a"));
+    let page = log.events_after(seen);
+    assert_eq!(page.events[0].count, 2, "a repeat is news");
+    assert_eq!(messages(page), ["a"]);
+    assert_eq!(messages(log.events_after(u64::MAX)), ["b", "a"], "of a log whose clock ran ahead");
+}
+
+#[test]
+fn versions_grow_over_a_restart() {
+    let clock = Arc::new(Ticking::default());
+    let first = EventLog::new(clock.clone());
+    first.record(event("a"));
+    let seen = first.events_after(0).version;
+    let second = EventLog::new(clock);
+    second.record(event("b"));
+    assert_eq!(second.events_after(seen).events.len(), 1);
+}
+
+#[test]
+fn who_reads_too_slowly_learns_that_events_are_missing() {
+    let log = EventLog::new(Arc::new(Ticking::default()));
+    log.record(event("first"));
+    let seen = log.events_after(0).version;
+    for n in 0..=EVENTS_MAX {
+        log.record(event(&n.to_string()));
+    }
+    assert!(log.events_after(seen).has_gap);
+    let seen = log.events_after(seen).version;
+    assert!(!log.events_after(seen).has_gap);
+    assert!(!log.events_after(0).has_gap, "who begins misses nothing");
+}
+
+#[test]
+fn each_event_is_announced() {
+    let log = EventLog::new(Arc::new(Ticking::default()));
+    let mut changes = log.changes();
+    assert_eq!(changes.has_changed().ok(), Some(false));
+    log.record(event("a"));
+    assert_eq!(*changes.borrow_and_update(), log.events_after(0).version);
+}

@@ -12,6 +12,7 @@ use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::{PodFullName, PodUid, deadline, resize};
 use witlet_core::status::{self, AdmissionPending};
 use witlet_core::trace;
+use witlet_ports::AdmissionResult;
 
 use super::EventLoop;
 use super::record::{PodRecord, Sourced};
@@ -90,11 +91,13 @@ impl EventLoop {
             message: "the judging of the pod failed; see the agent's log".to_owned(),
             retry_after: RETRY_AFTER_PANIC,
         };
-        let (tracer, uid) = (self.outside.executor.tracer.clone(), uid.clone());
+        let (tracer, statuses) = (self.outside.executor.tracer.clone(), self.outside.statuses.clone());
+        let uid = uid.clone();
         let judging = async move {
             let mut span = tracer.span(|| trace::pod::admission(&PodFullName::of(&request.pod), &uid));
-            let decision = span.scope(admission.admit(request)).await;
+            let AdmissionResult { decision, verdicts } = span.scope(admission.admit_with_verdicts(request)).await;
             span.add(|| trace::pod::decision(&decision));
+            statuses.put_verdicts(&uid, verdicts);
             Event::Verdict(id, decision)
         };
         self.spawn(judging, Event::Verdict(id, panicked));

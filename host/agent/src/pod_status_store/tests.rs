@@ -185,3 +185,44 @@ fn a_pod_is_found_by_its_name_and_one_that_stays_before_one_that_goes() {
     assert_eq!(statuses.pod("ns", "a").unwrap().status, Some(phase("Running")));
     assert_eq!((uid("c"), statuses.pod("other", "a")), (None, None));
 }
+
+#[test]
+fn watchers_learn_of_pods_that_come_change_and_go() {
+    let statuses = statuses();
+    let mut changes = statuses.pod_changes();
+    let mut has_changed = || {
+        let changed = changes.has_changed().expect("the store is there");
+        changes.mark_unchanged();
+        changed
+    };
+    let uid = PodUid::from("u1");
+    statuses.put_pod(&uid, pod("web", "u1"));
+    assert!(has_changed());
+    assert!(statuses.put_status(&uid, phase("Running")));
+    assert!(has_changed());
+    assert!(!statuses.put_status(&uid, phase("Running")));
+    assert!(!has_changed(), "it is as it was");
+    statuses.remove(&uid);
+    assert!(has_changed());
+}
+
+#[test]
+fn verdicts_of_handlers_go_with_their_pod() {
+    use witlet_core::admission::chain::HandlerResponse;
+    use witlet_core::admission::{Operation, Verdict};
+    let statuses = statuses();
+    let uid = PodUid::from("u1");
+    let verdict = |handler: &str| {
+        let answer = HandlerResponse::Verdict(Verdict::Admit);
+        let asked = (Operation::Add, Timestamp::UNIX_EPOCH);
+        HandlerVerdict::new(handler, None, asked, &answer, std::time::Duration::ZERO)
+    };
+    statuses.put_verdicts(&uid, vec![verdict("a")]);
+    assert_eq!(statuses.verdicts(&uid), [], "a pod that isn't shown has none");
+    statuses.put_pod(&uid, pod("web", "u1"));
+    statuses.put_verdicts(&uid, vec![verdict("a")]);
+    statuses.put_verdicts(&uid, vec![verdict("b"), verdict("a")]);
+    assert_eq!(statuses.verdicts(&uid), [verdict("b"), verdict("a")]);
+    statuses.remove(&uid);
+    assert_eq!(statuses.verdicts(&uid), []);
+}

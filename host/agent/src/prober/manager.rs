@@ -23,6 +23,7 @@ use witlet_core::runtime::ContainerId;
 use witlet_ports::ProbeError;
 
 use super::attempt::attempt;
+use super::latest::latest;
 use super::shared::{Begun, PROBES_AT_ONCE_MAX, PROBES_OF_POD_AT_ONCE_MAX, ProbeUpdate, ProberPorts, Shared};
 use super::slots::{Problem, Slot, SlotId, Stage, Wake};
 
@@ -327,9 +328,11 @@ impl Manager {
     /// Takes in what a probe found. One that could not be carried out, or panicked (none), changes nothing; one that no one
     /// can make as it is wanted has failed.
     fn found(&mut self, id: SlotId, took: Duration, outcome: Option<Result<ProbeOutcome, ProbeError>>) {
+        let last = latest(outcome.as_ref(), self.ports.clock.now(), took);
         let shared = self.shared.clone();
         let mut slots = shared.lock();
         let Some(slot) = slots.slot(id) else { return };
+        slot.last = Some(last);
         let (pod, uid, kind) = (slot.pod.clone(), slot.uid.clone(), slot.kind);
         let container = slot.container.clone();
         let passed = match &outcome {

@@ -14,7 +14,7 @@ use witlet_core::probe::handler::ProbeHandler;
 use witlet_core::probe::worker::{ProbeSettings, ProbeWorker};
 use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
 use witlet_core::runtime::ContainerId;
-use witlet_ports::{ProbeCounts, ProbeTotals};
+use witlet_ports::{LastProbe, ProbeCounts, ProbeReport, ProbeTotals};
 
 use super::series::{DurationLabels, ProbeDurations, ProbeSeries};
 
@@ -75,6 +75,8 @@ pub(super) struct Slot {
     counts: ProbeCounts,
     /// Of how long it took.
     labels: DurationLabels,
+    /// What it found last.
+    pub(super) last: Option<LastProbe>,
 }
 
 impl Slot {
@@ -82,6 +84,19 @@ impl Slot {
         let Self { uid, pod, container, kind, counts, .. } = self;
         let (uid, pod, container) = (uid.clone(), pod.clone(), container.clone());
         ProbeSeries { uid, pod, container, kind: *kind, counts: *counts }
+    }
+
+    fn report(&self, results: &ProbeResults) -> ProbeReport {
+        let instance = self.worker.container().and_then(|instance| results.get(instance));
+        ProbeReport {
+            container: self.container.clone(),
+            kind: self.kind,
+            probe_type: self.handler.as_ref().ok().map(|handler| handler.probe_type.clone()),
+            settings: self.settings,
+            result: instance.and_then(|probes| probes.get(self.kind)),
+            last: self.last.clone(),
+            counts: self.counts,
+        }
     }
 
     /// The container's spec, as the pod has it now.
@@ -106,6 +121,7 @@ impl Slot {
         let other_check = self.handler != handler;
         if other_check {
             self.handler = handler;
+            self.last = None;
             self.is_refusal_reported = false;
             self.worker.begin_again();
             if let Some(running) = self.running.take() {
@@ -232,6 +248,7 @@ impl Slots {
             running: None,
             counts: ProbeCounts::default(),
             labels,
+            last: None,
         };
         self.slots.insert(id, slot);
         probed.slots.insert(key, id);
@@ -327,6 +344,13 @@ impl Slots {
 
     pub(super) fn durations(&self) -> ProbeDurations {
         self.durations.clone()
+    }
+
+    /// What is known of the pod's probes, by container and kind.
+    pub(super) fn reports(&self, uid: &PodUid) -> Vec<ProbeReport> {
+        let Some(probed) = self.pods.get(uid) else { return Vec::new() };
+        let slots = probed.slots.values().filter_map(|id| self.slots.get(id));
+        slots.map(|slot| slot.report(&probed.results)).collect()
     }
 
     pub(super) fn totals(&self) -> ProbeTotals {

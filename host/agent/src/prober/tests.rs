@@ -2,6 +2,7 @@
 
 mod annotations;
 mod bench;
+mod reports;
 mod series;
 
 use std::collections::{BTreeSet, HashMap};

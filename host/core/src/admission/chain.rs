@@ -237,7 +237,7 @@ pub fn is_shortage(reason: &str, message: &str) -> bool {
 }
 
 /// Upstream's words (`lifecycle/predicate.go`), which dashboards and people know.
-fn lacks(Shortage { resource, requested, used, capacity }: &Shortage) -> String {
+pub(super) fn lacks(Shortage { resource, requested, used, capacity }: &Shortage) -> String {
     format!("{SHORTAGE_MESSAGE}{resource}, requested: {requested}, used: {used}, capacity: {capacity}")
 }
 

@@ -25,7 +25,7 @@ pub type Query = [(String, String)];
 impl KubeletServer {
     pub(super) async fn exec(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<impl Send + Sync>,
         target: Target<'_>,
         stop: CancellationToken,
     ) -> Response {
@@ -88,7 +88,7 @@ impl KubeletServer {
 
     async fn pass(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        request: Request<impl Send + Sync>,
         url: Result<String, RuntimeError>,
         stop: CancellationToken,
     ) -> Response {

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod diagnostics;
+mod local;
 mod log_table;
 mod metrics;
 mod recorded;

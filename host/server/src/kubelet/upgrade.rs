@@ -48,7 +48,7 @@ impl KubeletServer {
     /// Makes the sender's request at `url`, and if that is upgraded, the sender's too. Any other answer is passed on.
     pub(super) async fn pass_through(
         self: Arc<Self>,
-        mut request: Request<Incoming>,
+        mut request: Request<impl Send + Sync>,
         url: &str,
         stop: CancellationToken,
     ) -> Response {
@@ -79,7 +79,11 @@ impl KubeletServer {
         switched
     }
 
-    async fn ask(&self, request: &Request<Incoming>, url: &str) -> io::Result<hyper::Response<Incoming>> {
+    async fn ask(
+        &self,
+        request: &Request<impl Send + Sync>,
+        url: &str,
+    ) -> io::Result<hyper::Response<Incoming>> {
         let (host, port, path) = place(url)?;
         let connected = tokio::time::timeout(CONNECT_DEADLINE, TcpStream::connect((host.as_str(), port)));
         let stream = connected.await??;

@@ -1,5 +1,7 @@
 //! The local API over a real socket, with an agent made of constants.
 
+mod watching;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -50,6 +52,7 @@ impl AgentView for Fixed {
             count: 3,
             first_seen: jiff::Timestamp::UNIX_EPOCH,
             last_seen: jiff::Timestamp::UNIX_EPOCH,
+            version: 41,
         }]
     }
 
@@ -229,6 +232,14 @@ async fn pods_events_plugins_and_stats_are_served_as_json() {
         let events: Value = client.get("/events").await.unwrap();
         assert_eq!(events["items"][0]["reason"], "NodeNotReady");
         assert_eq!(events["items"][0]["count"], 3);
+        assert_eq!(
+            (&events["metadata"]["resourceVersion"], &events["items"][0]["metadata"]),
+            (&json!("41"), &json!({"resourceVersion": "41"}))
+        );
+        let later: Value = client.get("/events?resourceVersion=41").await.unwrap();
+        assert_eq!(later["items"], json!([]));
+        let description: Value = client.get("/pods/u-1/description").await.unwrap();
+        assert_eq!(description, json!({"admission": [], "probes": []}));
         let plugins: Value = client.get("/plugins").await.unwrap();
         assert_eq!(plugins["items"][0]["name"], "host-ports");
         let stats: Value = client.get("/stats").await.unwrap();

@@ -9,11 +9,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use witlet_core::admission::chain::{Chain, FailurePolicy, HandlerResponse, Next};
+use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision, Verdict};
 use witlet_core::event::EventType;
 use witlet_core::node::NodeFacts;
 use witlet_core::node::conditions::with_pressures;
-use witlet_ports::Admission;
+use witlet_ports::{Admission, AdmissionResult};
 
 use super::Shared;
 use super::decision_log::DecisionLine;
@@ -61,19 +62,31 @@ pub(super) struct Asking {
     read_again: bool,
     /// Keeps what handlers answer, where that is to be explained.
     pub(super) answers: Option<Answers>,
+    /// What the handlers answered so far.
+    verdicts: Vec<HandlerVerdict>,
 }
 
 impl Asking {
     /// No one was asked yet. `read_again` says that the request's node is the newest.
     pub(super) fn new(request: AdmissionRequest, read_again: bool) -> Self {
         let facts = Arc::new(RequestFacts::new(request.clone()));
-        Self { request, facts, read_again, answers: None }
+        Self { request, facts, read_again, answers: None, verdicts: Vec::new() }
+    }
+
+    fn note(&mut self, plugin: &Plugin, answer: &HandlerResponse, took: Duration) {
+        let digest = plugin.code.ready().map(|loaded| loaded.digest.clone());
+        let asked = (self.request.operation, self.request.now);
+        self.verdicts.push(HandlerVerdict::new(&plugin.spec.name, digest, asked, answer, took));
     }
 }
 
 #[async_trait]
 impl Admission for HostAdmission {
     async fn admit(&self, request: AdmissionRequest) -> Decision {
+        self.admit_with_verdicts(request).await.decision
+    }
+
+    async fn admit_with_verdicts(&self, request: AdmissionRequest) -> AdmissionResult {
         let shared = &self.shared;
         let plugins = shared.plugins();
         let subject = MatchSubject::new(&request, shared.in_cluster);
@@ -92,7 +105,7 @@ impl Admission for HostAdmission {
             let decision = decision.clone();
             shared.shadows.push(DecidedRequest { facts: asking.facts, subject, decision, plugins });
         }
-        decision
+        AdmissionResult { decision, verdicts: asking.verdicts }
     }
 
     fn generation(&self) -> watch::Receiver<u64> {
@@ -114,7 +127,9 @@ impl Shared {
             if plugin.spec.is_shadow() || !plugin.spec.admits(subject) {
                 continue;
             }
+            let started = Instant::now();
             let answer = self.answer(plugin, policy, asking).await;
+            asking.note(plugin, &answer, started.elapsed());
             match chain.answer(&plugin.spec.name, answer) {
                 Next::Continue(next) => chain = next,
                 Next::Decided(decision) => return (named(decision, plugin), Some(&**plugin)),

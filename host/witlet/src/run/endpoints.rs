@@ -128,17 +128,25 @@ impl Endpoints {
         Ok(endpoints)
     }
 
+    /// What answers, by the settings of the port that is on. The local API has some of it, too.
+    pub(crate) fn server(&self, answers: Answers) -> Arc<KubeletServer> {
+        KubeletServer::new(parts(answers, self.secure.as_ref().map(|(.., settings)| settings)))
+    }
+
     /// Serves them until `stop` is cancelled.
     ///
     /// # Errors
     /// One of them ended before.
-    pub(crate) async fn serve(self, answers: Answers, stop: CancellationToken) -> Result<(), PartError> {
+    pub(crate) async fn serve(
+        self,
+        server: Arc<KubeletServer>,
+        stop: CancellationToken,
+    ) -> Result<(), PartError> {
         let Self { secure, healthz, read_only } = self;
         if secure.is_none() && healthz.is_none() && read_only.is_none() {
             stop.cancelled().await;
             return Ok(());
         }
-        let server = KubeletServer::new(parts(answers, secure.as_ref().map(|(.., settings)| settings)));
         let mut listeners = Parts::default();
         if let Some((listener, tls, _)) = secure {
             listeners.spawn("the server's certificates", tls.clone().run(stop.clone()));

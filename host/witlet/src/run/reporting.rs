@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
+use tokio::sync::watch;
 use witlet_core::eviction::ThresholdState;
 use witlet_core::node::conditions;
-use witlet_ports::{AgentStats, AgentView, Clock, RecordedEvent, SourceHealth};
+use witlet_core::pod::PodUid;
+use witlet_ports::{AgentStats, AgentView, Clock, EventPage, PodDescription, RecordedEvent, SourceHealth};
 
 use crate::run::reported_state::ReportedState;
 
@@ -52,6 +54,22 @@ impl AgentView for Reporting {
 
     fn events(&self) -> Vec<RecordedEvent> {
         self.agent.events()
+    }
+
+    fn events_after(&self, version: u64) -> EventPage {
+        self.agent.events_after(version)
+    }
+
+    fn event_changes(&self) -> watch::Receiver<u64> {
+        self.agent.event_changes()
+    }
+
+    fn pod_changes(&self) -> watch::Receiver<u64> {
+        self.agent.pod_changes()
+    }
+
+    fn describe_pod(&self, uid: &PodUid) -> PodDescription {
+        self.agent.describe_pod(uid)
     }
 
     fn node(&self) -> Arc<Node> {

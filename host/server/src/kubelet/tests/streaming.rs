@@ -20,7 +20,7 @@ use super::soon;
 use super::world::{SetUp, Who, World, send};
 
 /// A streaming server: what it read, up to the end of the first head, is kept; what it does then is the test's.
-async fn streaming_server<F>(
+pub(super) async fn streaming_server<F>(
     tasks: &mut JoinSet<()>,
     then: impl FnOnce(TcpStream) -> F + Send + 'static,
 ) -> (String, Arc<Mutex<String>>)
@@ -44,7 +44,8 @@ where
     (format!("http://:{port}/exec/token-1"), head)
 }
 
-const SWITCHED: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\
+pub(super) const SWITCHED: &[u8] =
+    b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\
                           X-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";
 
 async fn world(set_up: SetUp, url: String) -> World {

@@ -5,6 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::admission::Operation;
+use witlet_core::admission::verdicts::HandlerOutcome;
 use witlet_core::event::Event;
 use witlet_core::pod::SourceName;
 use witlet_ports::{Clock, ComponentFetcher, ComponentReference, EventSink, FetchError, Reports};
@@ -155,4 +156,19 @@ async fn a_load_that_may_take_no_time_holds_no_pod() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let host = host(folder.path(), "failurePolicy: Admit, loadTimeout: 0s").await;
     assert_eq!(word(&*host.admission()).await, "admit");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_comes_with_what_each_handler_answered() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let host = host(folder.path(), "failurePolicy: Admit, loadTimeout: 0s").await;
+    let AdmissionResult { decision, verdicts } = host.admission().admit_with_verdicts(request()).await;
+    assert_eq!(decision, Decision::Admit);
+    let [verdict] = &verdicts[..] else { panic!("one handler was asked: {verdicts:?}") };
+    assert_eq!((verdict.handler.as_str(), verdict.outcome), ("slow", HandlerOutcome::Failed));
+    assert_eq!(
+        (verdict.reason.as_deref(), verdict.policy),
+        (Some("HandlerNotLoaded"), Some(FailurePolicy::Admit))
+    );
+    assert_eq!((verdict.digest.as_ref(), verdict.asked_at), (None, Timestamp::UNIX_EPOCH));
 }

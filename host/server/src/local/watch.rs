@@ -1,0 +1,177 @@
+//! Watches of events and pods: each change as a line of JSON with its type, as an API server's watches have it.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use k8s_openapi::api::core::v1::Pod;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use witlet_core::pod::PodUid;
+use witlet_ports::{AgentView, EventPage};
+
+use super::event_json::event_json;
+
+#[cfg(test)]
+mod tests;
+
+/// Watches at the same time.
+const WATCHES_MAX: usize = 32;
+
+/// Pods are looked at no more often than this, however often they change.
+const PODS_PAUSE: Duration = Duration::from_millis(200);
+
+/// What limits watches, and ends them.
+pub(super) struct Watches {
+    permits: Arc<Semaphore>,
+    pub(super) stop: CancellationToken,
+}
+
+impl Default for Watches {
+    fn default() -> Self {
+        Self { permits: Arc::new(Semaphore::new(WATCHES_MAX)), stop: CancellationToken::new() }
+    }
+}
+
+/// A change. The value is that before it for what was deleted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Change<T> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    object: T,
+}
+
+/// What brings lines as long as it is asked for more.
+trait Watch: Send + 'static {
+    /// The next lines; none at the end. May be dropped at any time.
+    fn next(&mut self) -> impl Future<Output = Option<Vec<u8>>> + Send;
+}
+
+impl Watches {
+    /// The events after this version, and all that follow.
+    pub(super) fn events(&self, agent: Arc<dyn AgentView>, after: u64) -> Response {
+        let changes = agent.event_changes();
+        self.serve(EventWatch { agent, after, changes })
+    }
+
+    /// All pods, and then what changes of them.
+    pub(super) fn pods(&self, agent: Arc<dyn AgentView>) -> Response {
+        let changes = agent.pod_changes();
+        self.serve(PodWatch { agent, changes, sent: BTreeMap::new() })
+    }
+
+    fn serve(&self, watch: impl Watch) -> Response {
+        let Ok(permit) = self.permits.clone().try_acquire_owned() else {
+            return (StatusCode::SERVICE_UNAVAILABLE, format!("more than {WATCHES_MAX} watches"))
+                .into_response();
+        };
+        let watched = (watch, self.stop.clone(), permit);
+        let lines = stream::unfold(watched, |(mut watch, stop, permit)| async move {
+            let lines = tokio::select! {
+                biased;
+                () = stop.cancelled() => return None,
+                lines = watch.next() => lines?,
+            };
+            Some((Ok::<_, Infallible>(lines), (watch, stop, permit)))
+        });
+        let kind = HeaderValue::from_static("application/json");
+        ([(header::CONTENT_TYPE, kind)], Body::from_stream(lines)).into_response()
+    }
+}
+
+struct EventWatch {
+    agent: Arc<dyn AgentView>,
+    /// The version of the newest event that was sent, or isn't wanted.
+    after: u64,
+    changes: watch::Receiver<u64>,
+}
+
+impl Watch for EventWatch {
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            self.changes.mark_unchanged();
+            let page = self.agent.events_after(self.after);
+            self.after = page.version;
+            let lines = event_lines(&page);
+            if !lines.is_empty() {
+                return Some(lines);
+            }
+            self.changes.changed().await.ok()?;
+        }
+    }
+}
+
+/// That events are missing is a line of its own, and the watch goes on.
+fn event_lines(page: &EventPage) -> Vec<u8> {
+    let mut lines = Vec::new();
+    if page.has_gap {
+        let status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Expired", "code": 410,
+            "message": "events were forgotten before this client read them",
+        });
+        put(&mut lines, &Change { kind: "ERROR", object: status });
+    }
+    for event in &page.events {
+        let kind = if event.count == 1 { "ADDED" } else { "MODIFIED" };
+        put(&mut lines, &Change::<Value> { kind, object: event_json(event) });
+    }
+    lines
+}
+
+struct PodWatch {
+    agent: Arc<dyn AgentView>,
+    changes: watch::Receiver<u64>,
+    /// As the client has them.
+    sent: BTreeMap<PodUid, Arc<Pod>>,
+}
+
+impl Watch for PodWatch {
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            self.changes.mark_unchanged();
+            let mut lines = Vec::new();
+            for change in pod_changes(&mut self.sent, self.agent.pods()) {
+                put(&mut lines, &change);
+            }
+            if !lines.is_empty() {
+                return Some(lines);
+            }
+            self.changes.changed().await.ok()?;
+            sleep(PODS_PAUSE).await;
+        }
+    }
+}
+
+/// What makes the pods that the client has those that there are now.
+fn pod_changes(sent: &mut BTreeMap<PodUid, Arc<Pod>>, now: Vec<Arc<Pod>>) -> Vec<Change<Arc<Pod>>> {
+    let mut gone = std::mem::take(sent);
+    let mut changes = Vec::new();
+    for pod in now {
+        let uid = PodUid::of(&pod);
+        let kind = match gone.remove(&uid) {
+            None => Some("ADDED"),
+            Some(before) => (before != pod).then_some("MODIFIED"),
+        };
+        changes.extend(kind.map(|kind| Change { kind, object: pod.clone() }));
+        sent.insert(uid, pod);
+    }
+    changes.extend(gone.into_values().map(|object| Change { kind: "DELETED", object }));
+    changes
+}
+
+/// Adds a line.
+fn put(lines: &mut Vec<u8>, change: &impl Serialize) {
+    // Neither pods nor events have a value without a JSON form.
+    if let Ok(line) = serde_json::to_vec(change) {
+        lines.extend(line);
+        lines.push(b'\n');
+    }
+}
