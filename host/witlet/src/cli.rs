@@ -4,6 +4,7 @@ mod cluster;
 mod common;
 mod eval;
 pub(crate) mod given;
+mod look;
 mod plugin;
 mod trace;
 mod webhook_target;
@@ -17,6 +18,10 @@ pub(crate) use common::{
     API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, LogArgs, LogFormat, OutputFormat,
 };
 pub(crate) use eval::{AuditArgs, EvalArgs, HandlerArgs};
+pub(crate) use look::{
+    ContainerArgs, Describe, DescribeArgs, DescribeFormat, DescribePluginArgs, DescribePodArgs, ExecArgs,
+    LogsArgs, PluginOrder, PodOrder, Top, TopArgs, TopPluginsArgs, TopPodsArgs,
+};
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
     BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PullArgs, PushArgs, RegistryArgs, ReplayArgs,
@@ -33,7 +38,8 @@ const EXIT_CODES: &str = "Exit codes:
   2  invalid command line
   3  no agent answers on the socket
   4  `check` or `plugin test` found errors, `plugin replay` got a different result, or `plugin eval` got invalid input
-  5  `plugin eval` or `plugin audit` has a pod that is not admitted";
+  5  `plugin eval` or `plugin audit` has a pod that is not admitted
+`witlet exec` ends with the exit code of the command.";
 
 /// A Kubernetes node agent whose admission handlers, probe types and pod sources are WebAssembly components.
 #[derive(Debug, Parser)]
@@ -68,6 +74,32 @@ pub(crate) enum Command {
     /// Show pods, events, the node or plugins
     #[command(subcommand)]
     Get(Get),
+    /// Show what pods, the node or plugins use, again and again
+    #[command(subcommand)]
+    Top(Top),
+    /// Show all that is known of a pod, the node or a plugin
+    #[command(subcommand)]
+    Describe(Describe),
+    /// Show the log of a container
+    #[command(after_help = "A static pod is also found by the name that its manifest has.
+
+Examples:
+  witlet logs web
+  witlet logs web -c sidecar --tail 20 --follow
+  witlet logs web --previous --timestamps
+  witlet logs etcd -n kube-system --since 5m")]
+    Logs(LogsArgs),
+    /// Run a command in a container
+    #[command(
+        after_help = "The exit code is the command's. It is 1, with a reason on standard error, if the command could not
+be run, and 3 if no agent answers.
+
+Examples:
+  witlet exec web -- ls /
+  witlet exec web -c sidecar -it -- sh
+  tar -c ./conf | witlet exec web -i -- tar -x -C /etc/conf"
+    )]
+    Exec(ExecArgs),
     /// Work with plugins
     #[command(subcommand)]
     Plugin(Plugin),
@@ -253,13 +285,19 @@ pub(crate) enum Get {
   witlet get pods
   witlet get pods -n kube-system -o wide
   witlet get pods --usage
+  witlet get pods --watch
   witlet get pods web-node1 -o yaml")]
     Pods(PodsArgs),
     /// List recent events
-    #[command(visible_aliases = ["event", "ev"])]
-    Events(GetArgs),
+    #[command(visible_aliases = ["event", "ev"], after_help = "Examples:
+  witlet get events
+  witlet get events web-node1 -o wide
+  witlet get events --watch")]
+    Events(WatchArgs),
     /// Show the node
-    #[command(visible_aliases = ["nodes", "no"])]
+    #[command(visible_aliases = ["nodes", "no"], after_help = "Examples:
+  witlet get node
+  witlet get node -o json")]
     Node(GetArgs),
     /// List plugins with their state; the same as `witlet plugin list`
     #[command(visible_alias = "plugin", after_help = LIST_HELP)]
@@ -270,10 +308,20 @@ pub(crate) enum Get {
 #[derive(Debug, Args)]
 pub(crate) struct PodsArgs {
     #[command(flatten)]
-    pub(crate) get: GetArgs,
+    pub(crate) list: WatchArgs,
     /// Show the CPU and memory that running pods use now, measured for a second
-    #[arg(long)]
+    #[arg(long, conflicts_with = "watch")]
     pub(crate) usage: bool,
+}
+
+/// What `witlet get …` shows that may also be watched.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    #[command(flatten)]
+    pub(crate) get: GetArgs,
+    /// Show what changes, too, until Ctrl-C; goes on after a restart of the agent
+    #[arg(short, long)]
+    pub(crate) watch: bool,
 }
 
 /// What `witlet get …` shows, and how.

@@ -3,16 +3,24 @@
 
 mod check;
 mod cli;
+mod describe;
+mod exec;
 mod get;
 mod inspect;
 pub mod kubelet;
 mod logging;
+mod logs;
+mod names;
 mod output;
 mod plugin;
 mod progress;
 mod run;
 mod runtime;
+#[cfg(test)]
+mod schemas;
 mod settings;
+mod terminal;
+mod top;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -20,8 +28,11 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use witlet_node::SystemClock;
+use witlet_server::{ClientError, ExecError};
 
 use crate::cli::{Cli, Command, LogArgs, Plugin, RunArgs};
+use crate::exec::ExecCommandError;
+use crate::get::error::GetError;
 use crate::logging::options::{LogOptions, VmoduleError};
 use crate::logging::{Log, RunningFilter};
 use crate::plugin::eval::report::EvalResult;
@@ -110,17 +121,18 @@ async fn dispatch(command: Command) -> ExitCode {
             Ok(_) => done(runtime::run(args).await),
             Err(error) => fail(&error, exit::USAGE),
         },
-        Command::Get(what) => match get::run(what, &SystemClock).await {
-            Err(get::error::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
-            other => done(other),
+        Command::Get(what) => looked(get::run(what, &SystemClock).await),
+        Command::Top(what) => looked(top::run(what, &SystemClock).await),
+        Command::Describe(what) => looked(describe::run(what, &SystemClock).await),
+        Command::Logs(args) => looked(logs::run(&args).await),
+        Command::Exec(args) => match exec::run(&args).await {
+            Ok(code) => code,
+            Err(error) => fail(&error, code_of_exec(&error)),
         },
         Command::Plugin(Plugin::Bench(args)) => done(plugin::bench::run(&args).await),
         Command::Plugin(Plugin::Features { output }) => done(plugin::features::run(output)),
         Command::Plugin(Plugin::New(args)) => done(plugin::new::run(&args)),
-        Command::Plugin(Plugin::List(args)) => match plugin::list::run(&args).await {
-            Err(get::error::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
-            other => done(other),
-        },
+        Command::Plugin(Plugin::List(args)) => looked(plugin::list::run(&args).await),
         Command::Plugin(Plugin::Inspect { file, registry, output }) => {
             done(inspect::run(&file, &registry, output).await)
         }
@@ -165,6 +177,35 @@ fn judged(result: EvalResult) -> ExitCode {
         EvalResult::NotAdmitted => ExitCode::from(exit::NOT_ADMITTED),
         EvalResult::Invalid => ExitCode::from(exit::FINDINGS),
     }
+}
+
+/// What was asked of the agent.
+fn looked(result: Result<(), GetError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error, code_of(&error)),
+    }
+}
+
+fn code_of(error: &GetError) -> u8 {
+    match error {
+        GetError::Client(cause) => code_of_client(cause),
+        GetError::Output(_) | GetError::Lookup(_) | GetError::Terminal(_) | GetError::NotFound { .. } => 1,
+    }
+}
+
+fn code_of_exec(error: &ExecCommandError) -> u8 {
+    match error {
+        ExecCommandError::Target(error) => code_of(error),
+        ExecCommandError::Exec(ExecError::Client(cause)) => code_of_client(cause),
+        ExecCommandError::Exec(ExecError::Output(_) | ExecError::Streams(_))
+        | ExecCommandError::NotRun { .. } => 1,
+    }
+}
+
+/// An agent that refuses is there.
+fn code_of_client(error: &ClientError) -> u8 {
+    if matches!(error, ClientError::Refused { .. }) { 1 } else { exit::NO_DAEMON }
 }
 
 fn done<E: Error>(result: Result<(), E>) -> ExitCode {

@@ -26,11 +26,28 @@ pub(crate) enum OutputError {
 
 /// Writes text as it is. A reader that has gone away (`witlet get pods | head -1`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), OutputError> {
+    print_on(text).map(drop)
+}
+
+/// Writes text that others may follow. Says whether there is still a reader.
+pub(crate) fn print_on(text: &str) -> Result<bool, OutputError> {
+    print_bytes(text.as_bytes())
+}
+
+/// The same for what may be no text.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<bool, OutputError> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(cause) if cause.kind() != ErrorKind::BrokenPipe => Err(OutputError::Write(cause)),
-        Ok(()) | Err(_) => Ok(()),
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(cause) => Err(OutputError::Write(cause)),
     }
+}
+
+/// Writes a line to standard error, next to the answer.
+pub(crate) fn note(line: &str) {
+    // An answer is worth having without its notes.
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// A value as JSON or YAML; tables are made by anyone who knows the columns, so they count as JSON here.

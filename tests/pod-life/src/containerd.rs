@@ -20,7 +20,7 @@ use witlet_harness::streams::http::{PORT_FORWARD, SPDY, ask, upgraded};
 use witlet_harness::streams::spdy::Spdy;
 use witlet_harness::streams::websocket::{self as websocket, WebSocket};
 
-use crate::usage;
+use crate::{look, usage};
 
 /// The pod's grace, far more than it needs.
 const GRACE_SECONDS: i64 = 60;
@@ -222,6 +222,7 @@ async fn play(endpoint: String) -> Result<(), Failed> {
     within("a helper looks into it", debug(&cluster, api)).await?;
     within("its port is forwarded", port_forward(api)).await?;
     within("what it uses is shown", usage::is_shown(api, &endpoint, &uid)).await?;
+    within("its operator sees it", look::is_shown(&cluster.daemon.api_socket())).await?;
 
     cluster.delete("talks", None)?;
     // The log goes on until the container has ended, and ends with it.

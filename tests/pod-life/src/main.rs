@@ -8,6 +8,7 @@
 
 mod cgroups;
 mod containerd;
+mod look;
 mod usage;
 
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 use thiserror::Error;
 use witlet_server::ClientError;
 
+use crate::names::LookupError;
 use crate::output::OutputError;
 
 /// Why there is nothing to show.
@@ -14,6 +15,12 @@ pub(crate) enum GetError {
     /// The answer couldn't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// No pod or container is meant.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+    /// The terminal can't be written to.
+    #[error("write to the terminal")]
+    Terminal(#[source] std::io::Error),
     /// There is no such thing.
     #[error("{kind} {name:?} not found{place}")]
     NotFound {

@@ -33,9 +33,10 @@ pub(super) async fn run(args: &GetArgs, now: Timestamp) -> Result<(), GetError> 
     Ok(print(&text)?)
 }
 
-const RESOURCES: [&str; 8] =
+pub(crate) const RESOURCES: [&str; 8] =
     ["RESOURCE", "CAPACITY", "SYSTEM", "KUBE", "EVICTION", "ALLOCATABLE", "REQUESTED", "USED"];
-const THRESHOLDS: [&str; 6] = ["EVICTS BELOW", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "AWAY"];
+pub(crate) const THRESHOLDS: [&str; 6] =
+    ["EVICTS BELOW", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "AWAY"];
 
 /// A table below the others; nothing where the agent has no rows, or is of an earlier release.
 async fn section(
@@ -53,15 +54,17 @@ async fn section(
     Ok(if rows.is_empty() { String::new() } else { format!("\n{}", table::render(header, &rows)) })
 }
 
+/// An amount of a resource as people read it: bytes in a unit that fits.
+pub(crate) fn amount(resource: &str, text: &str) -> String {
+    let in_bytes = matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-");
+    let bytes = quantity::parse(text).ok().filter(|_| in_bytes).map(|amount| amount.value());
+    bytes.map_or_else(|| text.to_owned(), table::bytes)
+}
+
 /// What is reserved for nothing is empty.
-fn resource_row(row: &Value) -> Vec<String> {
+pub(crate) fn resource_row(row: &Value) -> Vec<String> {
     let name = row["resource"].as_str().unwrap_or_default();
-    let in_bytes = matches!(name, "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
-    let amount = |key: &str| {
-        let text = row[key].as_str()?;
-        let bytes = quantity::parse(text).ok().filter(|_| in_bytes).map(|amount| amount.value());
-        Some(bytes.map_or_else(|| text.to_owned(), table::bytes))
-    };
+    let amount = |key: &str| row[key].as_str().map(|text| amount(name, text));
     let is_none = |key: &str| row[key].as_str().is_none_or(|text| text == "0");
     let reserved = |key: &str| if is_none(key) { String::new() } else { amount(key).unwrap_or_default() };
     let shown = |key: &str| amount(key).unwrap_or_default();
@@ -77,7 +80,7 @@ fn resource_row(row: &Value) -> Vec<String> {
     ]
 }
 
-fn threshold_row(state: &Value) -> Vec<String> {
+pub(crate) fn threshold_row(state: &Value) -> Vec<String> {
     let unit = |value: &Value| match value.as_i64() {
         None => "<unknown>".to_owned(),
         Some(amount) if state["inBytes"] == true => table::bytes(amount),

@@ -5,25 +5,29 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
 
 /// Rows of equal length under a header; columns are padded to their widest cell and three spaces apart.
 pub(crate) fn render(header: &[&str], rows: &[Vec<String>]) -> String {
-    let widths: Vec<usize> = header
-        .iter()
-        .enumerate()
+    let widths = widths(header, rows);
+    let header: Vec<String> = header.iter().map(|title| (*title).to_owned()).collect();
+    std::iter::once(&header).chain(rows).map(|row| line(row, &widths)).collect()
+}
+
+/// The widths of columns, for [`line`].
+pub(crate) fn widths(header: &[&str], rows: &[Vec<String>]) -> Vec<usize> {
+    let columns = header.iter().enumerate();
+    columns
         .map(|(column, title)| {
             let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
             cells.chain([title.len()]).max().unwrap_or_default()
         })
-        .collect();
-    let header: Vec<String> = header.iter().map(|title| (*title).to_owned()).collect();
-    let mut text = String::new();
-    for row in std::iter::once(&header).chain(rows) {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(&format!("{:<width$}   ", one_line(cell)));
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
+        .collect()
+}
+
+/// A row with the end of its line.
+pub(crate) fn line(row: &[String], widths: &[usize]) -> String {
+    let mut line = String::new();
+    for (cell, width) in row.iter().zip(widths) {
+        line.push_str(&format!("{:<width$}   ", one_line(cell)));
     }
-    text
+    format!("{}\n", line.trim_end())
 }
 
 /// What containers, registries and plugins say must not reach the terminal as commands.
@@ -38,7 +42,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// An amount of bytes that people read: one digit after the point.
 #[allow(clippy::cast_precision_loss, reason = "it is rounded anyway")]
-pub(super) fn bytes(amount: i64) -> String {
+pub(crate) fn bytes(amount: i64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut number, mut unit) = (amount as f64, 0);
     while number.abs() >= 1024.0 && unit + 1 < UNITS.len() {
@@ -134,7 +138,7 @@ fn restarts(containers: &[ContainerStatus], now: Timestamp) -> String {
 }
 
 /// How long ago, in kubectl's short form (`duration.HumanDuration`).
-pub(super) fn age(now: Timestamp, then: Timestamp) -> String {
+pub(crate) fn age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.as_second() - then.as_second();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let two = |large: i64, large_unit: &str, small: i64, small_unit: &str| match small {

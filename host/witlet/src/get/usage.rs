@@ -46,30 +46,58 @@ fn not_found(name: &str, namespace: Option<&str>) -> GetError {
     GetError::NotFound { kind: "running pod", name: name.to_owned(), place }
 }
 
-/// The sums of the containers, rounded as kubectl does: CPU up to thousandths of a core, memory down to MiB.
+/// The sums of the containers, rounded as kubectl does.
 fn row(item: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let sum = |resource: &str, amount: fn(&quantity::Amount) -> i64| -> Option<i64> {
-        let of = |container: &Value| {
-            let parsed = quantity::parse(container["usage"][resource].as_str()?).ok()?;
-            Some(amount(&parsed))
-        };
-        item["containers"]
-            .as_array()?
-            .iter()
-            .map(of)
-            .try_fold(0, |sum: i64, one| Some(sum.saturating_add(one?)))
-    };
-    let unknown = || "<unknown>".to_owned();
-    let cpu =
-        sum("cpu", quantity::Amount::nano).map(|nano| nano / 1_000_000 + i64::from(nano % 1_000_000 > 0));
-    let memory = sum("memory", quantity::Amount::value).map(|bytes| bytes >> 20);
+    let containers = item["containers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Usage { cpu_nanocores, memory_bytes } = Usage::sum(containers);
     vec![
         text(&item["metadata"]["namespace"]),
         text(&item["metadata"]["name"]),
-        cpu.map_or_else(unknown, |milli| format!("{milli}m")),
-        memory.map_or_else(unknown, |mib| format!("{mib}Mi")),
+        shown_cpu(cpu_nanocores),
+        shown_memory(memory_bytes),
     ]
+}
+
+/// What is used; none is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) cpu_nanocores: Option<i64>,
+    pub(crate) memory_bytes: Option<i64>,
+}
+
+impl Usage {
+    /// Of a container, as the metrics API has it.
+    pub(crate) fn of(container: &Value) -> Self {
+        let parsed = |resource: &str| quantity::parse(container["usage"][resource].as_str()?).ok();
+        Self {
+            cpu_nanocores: parsed("cpu").map(|amount| amount.nano()),
+            memory_bytes: parsed("memory").map(|amount| amount.value()),
+        }
+    }
+
+    /// Of several containers; known if all of them are.
+    pub(crate) fn sum(containers: &[Value]) -> Self {
+        let sum = |amount: fn(Self) -> Option<i64>| {
+            let mut amounts = containers.iter().map(|container| amount(Self::of(container)));
+            amounts.try_fold(0, |sum: i64, one| Some(sum.saturating_add(one?)))
+        };
+        Self {
+            cpu_nanocores: sum(|usage| usage.cpu_nanocores),
+            memory_bytes: sum(|usage| usage.memory_bytes),
+        }
+    }
+}
+
+/// Up to thousandths of a core.
+pub(crate) fn shown_cpu(nanocores: Option<i64>) -> String {
+    let milli = nanocores.map(|nano| nano / 1_000_000 + i64::from(nano % 1_000_000 > 0));
+    milli.map_or_else(|| "<unknown>".to_owned(), |milli| format!("{milli}m"))
+}
+
+/// Down to MiB.
+pub(crate) fn shown_memory(bytes: Option<i64>) -> String {
+    bytes.map_or_else(|| "<unknown>".to_owned(), |bytes| format!("{}Mi", bytes >> 20))
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ fn wide_row(plugin: &Value, role: &Value) -> Vec<String> {
 }
 
 /// A quarantine is a role's own: the others are ready. A shadow is ready, and doesn't count.
-fn state(plugin: &Value, role: &Value) -> String {
+pub(crate) fn state(plugin: &Value, role: &Value) -> String {
     let state = match text(&plugin["state"]).as_str() {
         "Quarantined" if role["quarantineSeconds"].is_null() => "Ready".to_owned(),
         state => state.to_owned(),
@@ -118,7 +118,7 @@ fn text(value: &Value) -> String {
 }
 
 /// With two digits or so, in the unit that fits.
-pub(super) fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     let micros = seconds * 1e6;
     match micros {
         ..=0.0 => "0s".to_owned(),
@@ -131,7 +131,7 @@ pub(super) fn seconds(seconds: f64) -> String {
 }
 
 /// As quantities have it, one digit after the point.
-pub(super) fn bytes(bytes: u64) -> String {
+pub(crate) fn bytes(bytes: u64) -> String {
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
     match bytes {

@@ -5,6 +5,7 @@ mod book;
 mod daemon;
 mod eval;
 mod kubelet;
+mod look;
 mod plugins;
 mod registries;
 mod serve;

@@ -1,0 +1,44 @@
+//! A plugin as people see it.
+
+use expect_test::expect;
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn all_that_is_known_is_laid_out() {
+    let role = json!({
+        "role": "admission", "version": "0.1.0", "quarantineSeconds": null, "calls": 12, "errors": 1, "timeouts": 1,
+        "p50Seconds": 0.000_25, "p99Seconds": 0.1, "secondsTotal": 0.2, "cpuSeconds": 0.01, "memoryBytesPeak": 1_179_648,
+        "warmInstances": 3, "inFlight": 0,
+    });
+    let plugin = json!({
+        "name": "images", "builtin": false, "component": "/etc/witlet/images.wasm", "digest": "c0dd30ab637d",
+        "sizeBytes": 524_288, "conformance": null, "order": 5, "failurePolicy": "Defer", "systemPods": false,
+        "probeType": null, "shadow": true, "state": "Ready", "detail": null, "pending": null, "lastError": "it trapped",
+        "roles": [role], "shadowReport": {"agreed": 40, "differed": 2, "failed": 0, "skipped": 1, "differences": []},
+    });
+    let described = DescribedPlugin { plugin, events: Vec::new() };
+    expect![[r#"
+        Name:            images
+        Component:       /etc/witlet/images.wasm
+        Digest:          c0dd30ab637d
+        Size:            512Ki
+        Built In:        false
+        State:           Ready
+        Last Error:      it trapped
+        Order:           5
+        Failure Policy:  Defer
+        System Pods:     false
+        Shadow:          true
+        Roles:
+          ROLE        CONTRACT   STATE          CALLS   ERRORS   TIMEOUTS   P50     P99     CPU      MEMORY   WARM/BUSY
+          admission   0.1.0      Ready,Shadow   12      1        1          250µs   100ms   10.0ms   1.1Mi    3/0
+        Shadow:
+          Agreed:    40
+          Differed:  2
+          Failed:    0
+          Skipped:   1
+        Events:      <none>
+    "#]].assert_eq(&text(&described, Timestamp::UNIX_EPOCH));
+}

@@ -1,0 +1,118 @@
+//! `witlet exec`: a command in a container, over the agent's own socket.
+
+use std::process::ExitCode;
+
+use thiserror::Error;
+use tokio::io::{stderr, stdin, stdout};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use witlet_server::{ExecEnd, ExecError, ExecOptions, ExecStreams, LocalClient, TerminalSize};
+
+use crate::cli::ExecArgs;
+use crate::get::error::GetError;
+use crate::logs::{Target, target};
+use crate::output::note;
+use crate::run::signals::stopping;
+use crate::terminal::{self, KeyMode, Keys, Size};
+
+#[cfg(test)]
+mod tests;
+
+/// Sizes that wait to be sent; the terminal has the newest soon enough.
+const SIZES_MAX: usize = 4;
+
+/// The exit code of a shell whose command was ended by SIGTERM.
+const TERMINATED: i32 = 143;
+
+/// Why a command wasn't run.
+#[derive(Debug, Error)]
+pub(crate) enum ExecCommandError {
+    /// It isn't known where.
+    #[error(transparent)]
+    Target(#[from] GetError),
+    /// Its streams failed.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// The runtime can't run it.
+    #[error("run the command in container {container:?} of pod {pod:?}: {reason}")]
+    NotRun {
+        /// The pod.
+        pod: String,
+        /// The container.
+        container: String,
+        /// The runtime's words.
+        reason: String,
+    },
+}
+
+/// Runs the command, and gives its exit code.
+pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
+    let client = LocalClient::new(&args.target.api_socket);
+    let target = target(&client, &args.target).await?;
+    let has_terminal = args.tty && terminal::is_input();
+    if args.tty && !has_terminal {
+        note("Unable to use a TTY: standard input is not a terminal");
+    }
+    let options = options(&target, args);
+    let _keys = has_terminal.then(|| KeyMode::set(Keys::Raw));
+    let stop = CancellationToken::new();
+    let running = async {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => Ok(ExecEnd::Exited(TERMINATED)),
+            ended = connected(&client, &options) => ended,
+        }
+    };
+    // Whoever ends it gets the terminal back as it was.
+    let ended = stopping(running, stop.clone()).await?;
+    match ended {
+        ExecEnd::Exited(code) => Ok(exit_code(code)),
+        ExecEnd::Failed(reason) => {
+            let Target { pod, container, .. } = target;
+            Err(ExecCommandError::NotRun { pod, container, reason })
+        }
+    }
+}
+
+fn options(target: &Target, args: &ExecArgs) -> ExecOptions {
+    let Target { namespace, pod, container } = target.clone();
+    ExecOptions { namespace, pod, container, command: args.command.clone(), stdin: args.stdin, tty: args.tty }
+}
+
+/// Runs the command with this process's streams and the size of its terminal.
+async fn connected(client: &LocalClient, options: &ExecOptions) -> Result<ExecEnd, ExecError> {
+    let (sender, sizes) = mpsc::channel(SIZES_MAX);
+    let (mut output, mut errors) = (stdout(), stderr());
+    let streams = ExecStreams { stdin: stdin(), stdout: &mut output, stderr: &mut errors, sizes };
+    tokio::select! {
+        ended = client.exec(options, streams) => ended,
+        () = send_sizes(sender, options.tty) => std::future::pending().await,
+    }
+}
+
+/// Sends the terminal's size, and each that it gets.
+async fn send_sizes(sender: mpsc::Sender<TerminalSize>, tty: bool) {
+    let Some(mut changes) = signal(SignalKind::window_change()).ok().filter(|_| tty) else { return };
+    loop {
+        if let Some(Size { width, height }) = terminal::size() {
+            // Where none is taken any more, the command has ended.
+            let _ = sender.send(TerminalSize { width, height }).await;
+        }
+        if changes.recv().await.is_none() {
+            return;
+        }
+    }
+}
+
+/// The exit code of this process: the command's; 1 for one that has no place in a byte.
+fn exit_code(code: i32) -> ExitCode {
+    if code != 0 {
+        note(&format!("command terminated with exit code {code}"));
+    }
+    ExitCode::from(byte(code))
+}
+
+fn byte(code: i32) -> u8 {
+    u8::try_from(code).unwrap_or(1)
+}

@@ -1,0 +1,31 @@
+//! Command lines of `witlet exec`, and exit codes.
+
+use clap::Parser as _;
+
+use super::*;
+use crate::cli::{Cli, Command};
+
+fn parsed(arguments: &[&str]) -> Option<ExecOptions> {
+    let line = [&["witlet", "exec"], arguments].concat();
+    let Command::Exec(args) = Cli::try_parse_from(line).ok()?.command else { return None };
+    let of = |text: &str| text.to_owned();
+    let target = Target { namespace: of("default"), pod: args.target.pod.clone(), container: of("app") };
+    Some(options(&target, &args))
+}
+
+#[test]
+fn a_command_stands_behind_two_dashes() {
+    let found = parsed(&["web", "-it", "--", "sh", "-c", "exit 3"]).expect("a command line");
+    assert_eq!((found.pod.as_str(), found.stdin, found.tty), ("web", true, true));
+    assert_eq!(found.command, ["sh", "-c", "exit 3"]);
+    let found = parsed(&["web", "--", "ls"]).expect("a command line");
+    assert_eq!((found.stdin, found.tty), (false, false));
+    for refused in [&["web"][..], &["web", "ls"], &["web", "--"], &["--", "ls"]] {
+        assert_eq!(parsed(refused), None, "{refused:?}");
+    }
+}
+
+#[test]
+fn exit_codes_stay_within_a_byte() {
+    assert_eq!([0, 3, 255, 256, -1].map(byte), [0, 3, 255, 1, 1]);
+}

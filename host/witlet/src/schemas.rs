@@ -1,0 +1,218 @@
+//! What `-o json` prints is what the schemas in the book say (`docs/src/schemas`): the commands' own functions ask a real local
+//! API, over a real socket, with an agent made of constants.
+
+mod check;
+mod world;
+
+use std::path::Path;
+
+use clap::Parser as _;
+use serde_json::{Value, json};
+use witlet_server::LocalClient;
+use witlet_wasm::plugin::{
+    ConformanceStatus, Difference, PluginState, PluginStatus, RoleStatus, ShadowReport,
+};
+use witlet_wasm::role::Role;
+
+use crate::cli::{Cli, Command};
+use crate::describe;
+use crate::top::document;
+use check::Schemas;
+use world::{Epoch, with_agent};
+
+fn schemas() -> Schemas {
+    Schemas::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/schemas"))
+}
+
+#[track_caller]
+fn holds(file: &str, value: &Value) {
+    let findings = schemas().findings(file, value);
+    assert!(findings.is_empty(), "{file}:\n  {}\n{value:#}", findings.join("\n  "));
+}
+
+fn json_of<T: serde::Serialize>(value: &T) -> Value {
+    serde_json::to_value(value).expect("it has a JSON form")
+}
+
+/// What `witlet top …` prints.
+async fn top(client: &LocalClient, arguments: &[&str]) -> Value {
+    let socket = client.socket().to_str().expect("the test's own path");
+    let line = [&["witlet", "top"], arguments, &["--api-socket", socket]].concat();
+    let Command::Top(top) = Cli::try_parse_from(line).expect("a command line").command else {
+        panic!("it is `witlet top`")
+    };
+    document(&top, &Epoch).await.expect("the agent answers")
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_are_as_their_schemas_say() {
+    with_agent(async |client| {
+        let answer = async |request: &str| client.get::<Value>(request).await.expect("the agent answers");
+        let (pods, events) = (answer("/pods").await, answer("/events").await);
+        let pod = pods["items"][0].clone();
+        assert_eq!(events["items"].as_array().map(Vec::len), Some(4), "an event of each kind of object");
+        holds("pods.json", &pods);
+        // What the command prints was read first, and so has the name of its kind.
+        let list: k8s_openapi::List<k8s_openapi::api::core::v1::Pod> =
+            client.get("/pods").await.expect("pods");
+        holds("pods.json", &json_of(&list));
+        holds("pods.json", &json_of(&list.items[0]));
+        holds("events.json", &events);
+        let node: k8s_openapi::api::core::v1::Node = client.get("/node").await.expect("a node");
+        holds("node.json", &json_of(&node));
+        holds("plugins.json", &answer("/plugins").await);
+        holds("usage.json", &answer("/usage").await);
+        holds("watch.json", &json!({"type": "ADDED", "object": pod}));
+        holds("watch.json", &json!({"type": "MODIFIED", "object": events["items"][0]}));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_of_watches_are_as_their_schema_says() {
+    with_agent(async |client| {
+        for request in ["/pods?watch=true", "/events?watch=true"] {
+            let mut lines = client.lines(request).await.expect("the agent answers");
+            let line: Value = lines.next().await.expect("the watch goes on").expect("there is a line");
+            holds("watch.json", &line);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn descriptions_are_as_their_schemas_say() {
+    with_agent(async |client| {
+        let pod = describe::pod::describe(&client, "default", "web").await.expect("the pod is there");
+        let pod = json_of(&pod);
+        for part in ["admission", "probes", "events"] {
+            assert!(pod[part].as_array().is_some_and(|all| !all.is_empty()), "{part} is tried, too: {pod:#}");
+        }
+        holds("describe-pod.json", &pod);
+        let node = describe::node::describe(&client).await.expect("the agent answers");
+        holds("describe-node.json", &json_of(&node));
+        let plugin = describe::plugin::describe(&client, "images").await.expect("the plugin is there");
+        holds("describe-plugin.json", &json_of(&plugin));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn looks_are_as_their_schemas_say() {
+    with_agent(async |client| {
+        let pods = top(&client, &["pods"]).await;
+        assert_eq!(pods["items"].as_array().map(Vec::len), Some(1), "{pods:#}");
+        holds("usage.json", &pods);
+        holds("top-node.json", &top(&client, &["node"]).await);
+        let plugins = top(&client, &["plugins"]).await;
+        assert_eq!(plugins["items"].as_array().map(Vec::len), Some(2), "{plugins:#}");
+        holds("top-plugins.json", &plugins);
+    })
+    .await;
+}
+
+/// One with everything, and one with nothing that may be missing.
+pub(crate) fn plugins() -> Vec<Value> {
+    let role = RoleStatus {
+        role: Role::Admission,
+        version: Some("0.1.0"),
+        quarantine_seconds: Some(7.5),
+        calls: 12,
+        errors: 1,
+        timeouts: 1,
+        p50_seconds: Some(0.1),
+        p99_seconds: Some(0.2),
+        seconds_total: 1.0,
+        cpu_seconds: 0.5,
+        memory_bytes_peak: 1 << 20,
+        warm_instances: 2,
+        in_flight: 1,
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let difference = Difference {
+        pod: "default/web".to_owned(),
+        uid: "u-1".to_owned(),
+        time: "1970-01-01T00:00:00Z".to_owned(),
+        verdict: "admit".to_owned(),
+        decision: "reject".to_owned(),
+    };
+    let complete = PluginStatus {
+        name: "images".to_owned(),
+        builtin: false,
+        component: "/etc/witlet/images.wasm".to_owned(),
+        digest: text("c0dd"),
+        size_bytes: Some(100),
+        conformance: Some(ConformanceStatus {
+            signed_by: "ab".to_owned(),
+            key: "/etc/witlet/key.pem".to_owned(),
+            kit_version: "0.1.0".to_owned(),
+            examined: "1970-01-01T00:00:00Z".to_owned(),
+            passed: true,
+            config_digest: "cd".to_owned(),
+        }),
+        order: Some(-5),
+        failure_policy: Some(witlet_core::admission::chain::FailurePolicy::Defer),
+        system_pods: Some(false),
+        probe_type: text("images"),
+        shadow: true,
+        state: PluginState::Quarantined,
+        detail: text("it trapped"),
+        pending: text("it doesn't load"),
+        last_error: text("it trapped"),
+        roles: vec![role.clone()],
+        shadow_report: Some(ShadowReport { differences: vec![difference], ..ShadowReport::default() }),
+    };
+    let role =
+        RoleStatus { version: None, quarantine_seconds: None, p50_seconds: None, p99_seconds: None, ..role };
+    let least = PluginStatus {
+        name: "loading".to_owned(),
+        digest: None,
+        size_bytes: None,
+        conformance: None,
+        order: None,
+        failure_policy: None,
+        system_pods: None,
+        probe_type: None,
+        state: PluginState::Loading,
+        detail: None,
+        pending: None,
+        last_error: None,
+        roles: vec![role],
+        shadow_report: None,
+        ..complete.clone()
+    };
+    [complete, least].iter().map(json_of).collect()
+}
+
+#[test]
+fn what_a_schema_does_not_have_is_found() {
+    let event = json!({
+        "metadata": {"resourceVersion": "1"}, "involvedObject": {"kind": "Node"}, "type": "Normal", "reason": "A",
+        "message": "b", "count": 1, "firstTimestamp": "t", "lastTimestamp": "t",
+    });
+    let list = |event: Value| json!({"metadata": {"resourceVersion": "1"}, "items": [event]});
+    holds("events.json", &list(event.clone()));
+    for (change, words) in [
+        (json!({"more": 1}), ".items[0].more isn't in events.json"),
+        (json!({"count": "1"}), ".items[0].count must be integer, found \"1\""),
+        (json!({"count": -1}), ".items[0].count must be at least 0, found -1"),
+        (json!({"type": "Odd"}), ".items[0].type must be one of"),
+        (json!({"metadata": {}}), ".items[0].metadata.resourceVersion is missing"),
+    ] {
+        let mut event = event.clone();
+        for (name, value) in change.as_object().into_iter().flatten() {
+            event[name] = value.clone();
+        }
+        let findings = schemas().findings("events.json", &list(event));
+        assert!(findings.iter().any(|finding| finding.contains(words)), "{words}: {findings:?}");
+    }
+}
+
+#[test]
+fn the_book_names_every_schema() {
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/schemas.md");
+    let text = std::fs::read_to_string(book).expect("the chapter is there");
+    for name in schemas().names() {
+        assert!(text.contains(&format!("(schemas/{name})")), "{name} isn't linked");
+    }
+}

@@ -1,0 +1,52 @@
+//! `witlet top`: what is used now, looked at again and again in a terminal, and once elsewhere.
+
+mod live;
+mod node;
+mod plugins;
+mod pods;
+mod screen;
+mod source;
+
+use serde_json::Value;
+use witlet_ports::Clock;
+
+use crate::cli::{OutputFormat, Top, TopArgs};
+use crate::get::error::GetError;
+use crate::get::table;
+use crate::output::{print, structured};
+use crate::terminal;
+use source::Source;
+
+/// Shows what was asked for.
+pub(crate) async fn run(top: Top, clock: &dyn Clock) -> Result<(), GetError> {
+    match top {
+        Top::Pods(args) => show(pods::PodSource::new(&args, clock), &args.top).await,
+        Top::Node(args) => show(node::NodeSource::new(&args, clock), &args).await,
+        Top::Plugins(args) => show(plugins::PluginSource::new(&args, clock), &args.top).await,
+    }
+}
+
+/// What `-o json` prints.
+#[cfg(test)]
+pub(crate) async fn document(top: &Top, clock: &dyn Clock) -> Result<Value, GetError> {
+    let look = match top {
+        Top::Pods(args) => pods::PodSource::new(args, clock).look().await,
+        Top::Node(args) => node::NodeSource::new(args, clock).look().await,
+        Top::Plugins(args) => plugins::PluginSource::new(args, clock).look().await,
+    };
+    look.map(|look| look.document)
+}
+
+async fn show(mut source: impl Source, args: &TopArgs) -> Result<(), GetError> {
+    let is_table = matches!(args.output, OutputFormat::Table | OutputFormat::Wide);
+    // Whether an agent answers is known before the terminal is changed.
+    let look = source.look().await?;
+    if is_table && !args.once && terminal::is_output() {
+        return live::run(source, look, args.interval).await;
+    }
+    let text = match is_table {
+        true => table::render(&look.header, &look.rows),
+        false => structured::<Value>(&look.document, args.output)?,
+    };
+    Ok(print(&text)?)
+}
