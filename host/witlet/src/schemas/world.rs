@@ -26,6 +26,8 @@ use witlet_ports::{
 };
 use witlet_server::{LocalApi, LocalClient, PluginView, RootOnlySocket, UsagePorts};
 
+use super::plugins::plugins;
+
 /// The pod's UID.
 const UID: &str = "8f2c0d1e-0000-0000-0000-000000000001";
 
@@ -160,7 +162,7 @@ impl AgentView for Agent {
 
 impl PluginView for Agent {
     fn plugins(&self) -> Vec<Value> {
-        super::plugins()
+        plugins()
     }
 }
 

@@ -1,0 +1,82 @@
+//! Statuses of plugins, in which every field has a value somewhere.
+
+use serde_json::Value;
+use witlet_core::admission::chain::FailurePolicy;
+use witlet_wasm::plugin::{
+    ConformanceStatus, Difference, PluginState, PluginStatus, RoleStatus, ShadowReport,
+};
+use witlet_wasm::role::Role;
+
+/// One with everything, and one with nothing that may be missing.
+pub(super) fn plugins() -> Vec<Value> {
+    let role = RoleStatus {
+        role: Role::Admission,
+        version: Some("0.1.0"),
+        quarantine_seconds: Some(7.5),
+        calls: 12,
+        errors: 1,
+        timeouts: 1,
+        p50_seconds: Some(0.1),
+        p99_seconds: Some(0.2),
+        seconds_total: 1.0,
+        cpu_seconds: 0.5,
+        memory_bytes_peak: 1 << 20,
+        warm_instances: 2,
+        in_flight: 1,
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let difference = Difference {
+        pod: "default/web".to_owned(),
+        uid: "u-1".to_owned(),
+        time: "1970-01-01T00:00:00Z".to_owned(),
+        verdict: "admit".to_owned(),
+        decision: "reject".to_owned(),
+    };
+    let complete = PluginStatus {
+        name: "images".to_owned(),
+        builtin: false,
+        component: "/etc/witlet/images.wasm".to_owned(),
+        digest: text("c0dd"),
+        size_bytes: Some(100),
+        conformance: Some(ConformanceStatus {
+            signed_by: "ab".to_owned(),
+            key: "/etc/witlet/key.pem".to_owned(),
+            kit_version: "0.1.0".to_owned(),
+            examined: "1970-01-01T00:00:00Z".to_owned(),
+            passed: true,
+            config_digest: "cd".to_owned(),
+        }),
+        order: Some(-5),
+        failure_policy: Some(FailurePolicy::Defer),
+        system_pods: Some(false),
+        probe_type: text("images"),
+        shadow: true,
+        state: PluginState::Quarantined,
+        detail: text("it trapped"),
+        pending: text("it doesn't load"),
+        last_error: text("it trapped"),
+        roles: vec![role.clone()],
+        shadow_report: Some(ShadowReport { differences: vec![difference], ..ShadowReport::default() }),
+    };
+    let role =
+        RoleStatus { version: None, quarantine_seconds: None, p50_seconds: None, p99_seconds: None, ..role };
+    let least = PluginStatus {
+        name: "loading".to_owned(),
+        digest: None,
+        size_bytes: None,
+        conformance: None,
+        order: None,
+        failure_policy: None,
+        system_pods: None,
+        probe_type: None,
+        state: PluginState::Loading,
+        detail: None,
+        pending: None,
+        last_error: None,
+        roles: vec![role],
+        shadow_report: None,
+        ..complete.clone()
+    };
+    let json = |status: &PluginStatus| serde_json::to_value(status).expect("it has a JSON form");
+    [complete, least].iter().map(json).collect()
+}
