@@ -21,6 +21,7 @@ const PACKAGES: &[&str] = &[
     "witlet-plugin-tcp-socket",
     "witlet-plugin-grpc",
     "witlet-plugin-image-policy",
+    "witlet-plugin-cel",
     "witlet-plugin-redis",
     "witlet-plugin-http-json",
     "witlet-plugin-compose",

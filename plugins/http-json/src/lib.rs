@@ -8,19 +8,29 @@
 //! {"path": "/health", "port": 8080, "pointer": "/status", "oneOf": ["up", "degraded"], "status": [200, 503]}
 //! ```
 //!
+//! Or an expression in CEL says so, over `status`, `headers`, `body` and `latency`:
+//!
+//! ```json
+//! {"path": "/health", "port": 8080, "expression": "status == 200 && body.queue.depth < 1000 && latency < duration('250ms')"}
+//! ```
+//!
 //! Redirects aren't followed.
 
 #![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]
 
 mod expectation;
+mod rule;
 
 use serde::Deserialize;
 use serde_json::{Number, Value};
+use witlet_cel::Program;
 use witlet_http_target::{Scheme, USER_AGENT, headers, host_port, port_number, request_path, scheme};
 use witlet_plugin_sdk::http::{self, Request};
 use witlet_plugin_sdk::probe::{Outcome, ProbeType, Target};
 use witlet_plugin_sdk::time::Deadline;
 use witlet_plugin_sdk::{Error, export_probe};
+
+use rule::Answer;
 
 /// A body with more isn't read: whatever JSON it is, the component has the memory for it.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -56,6 +66,8 @@ pub struct Parameters {
     pub min: Option<Number>,
     /// The value is a number, at most this one.
     pub max: Option<Number>,
+    /// What must be true of the answer, instead of pointer and value.
+    pub expression: Option<String>,
 }
 
 /// A header of the request.
@@ -74,13 +86,17 @@ impl ProbeType for HttpJson {
 
     fn check_parameters(parameters: &Parameters, (): &()) -> Result<(), Error> {
         request(parameters, "pod")?;
-        expectation::check(parameters)
+        match rule::of(parameters)? {
+            Some(rule) => rule::check(&rule),
+            None => expectation::check(parameters),
+        }
     }
 
     fn probe(target: &Target<'_>, parameters: &Parameters, (): &()) -> Result<Outcome, Error> {
         let host = target.host_or_pod_ip(parameters.host.as_deref())?;
         let request = request(parameters, &host)?;
-        Ok(match ask(&request, parameters, target.deadline()) {
+        let rule = rule::of(parameters)?;
+        Ok(match ask(&request, parameters, rule.as_ref(), target.deadline()) {
             Ok(value) => Outcome::Success(value),
             Err(words) => Outcome::Failure(words),
         })
@@ -88,16 +104,29 @@ impl ProbeType for HttpJson {
 }
 
 /// The value that is as it should be; an error is why it isn't.
-fn ask(request: &Request, parameters: &Parameters, deadline: Deadline) -> Result<String, String> {
+fn ask(
+    request: &Request,
+    parameters: &Parameters,
+    rule: Option<&Program>,
+    deadline: Deadline,
+) -> Result<String, String> {
     let words = |error: http::Error| format!("Get \"{}\": {error}", url(request));
+    let left = deadline.left();
     let mut answer = http::send(request, deadline).map_err(words)?;
     let status = answer.status();
     let good = match parameters.status.as_slice() {
-        [] => (200..=299).contains(&status),
+        // A rule about the status says itself which are good.
+        [] => (200..=299).contains(&status) || rule.is_some_and(|rule| rule.refers_to("status")),
         statuses => statuses.contains(&status),
     };
     if !good {
         return Err(format!("HTTP probe failed with statuscode: {status}"));
+    }
+    if let Some(rule) = rule {
+        let body = rule.refers_to("body").then(|| answer.whole_body(BODY_BYTES_MAX, deadline));
+        let body = body.transpose().map_err(words)?;
+        let latency = left.saturating_sub(deadline.left());
+        return rule::judge(rule, &Answer { status, headers: answer.headers(), body, latency });
     }
     let body = answer.whole_body(BODY_BYTES_MAX, deadline).map_err(words)?;
     let answer: Value =

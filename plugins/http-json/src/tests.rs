@@ -49,6 +49,45 @@ fn status_and_value_decide_together() {
 }
 
 #[test]
+fn a_rule_judges_status_headers_body_and_latency() {
+    let with = |expression: &str| json!({"path": "/health", "expression": expression});
+    serve_http(|_| {
+        let headers = [("Content-Type", "application/json"), ("X-A", "1"), ("x-a", "2")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let body = br#"{"queue": {"depth": 7}, "nodes": ["a", "b"]}"#.to_vec();
+        Ok(ScriptedAnswer { status: 503, headers, body, ..ScriptedAnswer::default() })
+    });
+    for expression in [
+        "status == 503 && body.queue.depth < 10",
+        "status >= 500 && headers['content-type'] == 'application/json' && headers['x-a'] == '1, 2'",
+        "status > 0 && body.nodes.exists(n, n == 'b') && latency >= duration('0s')",
+        "status > 0 && body.?missing.orValue('none') == 'none'",
+    ] {
+        assert_eq!(probe(with(expression)), Outcome::Success(format!("{expression} is true")));
+    }
+    for (parameters, expected) in [
+        (with("status == 200"), "status == 200 is false"),
+        (with("body.queue.depth < 10"), "HTTP probe failed with statuscode: 503"),
+        (with("status > 0 && body.missing"), "expression: line 1, column 20: no such key: missing"),
+        (
+            with("status > 0 ? body.queue.depth : 1"),
+            "the result of status > 0 ? body.queue.depth : 1 must be bool, it is int",
+        ),
+        (
+            json!({"path": "/health", "status": [200], "expression": "status == 503"}),
+            "HTTP probe failed with statuscode: 503",
+        ),
+    ] {
+        assert_eq!(probe(parameters), Outcome::Failure(expected.to_owned()));
+    }
+    // What the rule doesn't ask for isn't read.
+    answers(200, "<html>");
+    assert_eq!(probe(with("status == 200")), Outcome::Success("status == 200 is true".to_owned()));
+    let expected = "expression: line 1, column 1: the answer is no JSON: expected value at line 1 column 1";
+    assert_eq!(probe(with("body.a == 1")), Outcome::Failure(expected.to_owned()));
+}
+
+#[test]
 fn an_answer_that_is_too_large_too_deep_or_breaks_off_is_a_failure() {
     let path = || json!({"path": "/health"});
     answers(200, &format!("\"{}\"", "x".repeat(BODY_BYTES_MAX)));
@@ -75,5 +114,18 @@ fn parameters_that_make_no_sense_are_refused() {
         Err("scheme: unsupported scheme \"ftp\"".to_owned())
     );
     assert!(check(json!({"port": 1, "equals": 1})).is_err());
+    assert_eq!(check(json!({"port": 1, "expression": "status == 200 && body.a == 1"})), Ok(()));
+    for (expression, expected) in [
+        ("state == 200", "expression: line 1, column 1: there is no variable state; did you mean status?"),
+        ("status", "expression: the result must be bool, it is int"),
+        ("latency < 5", "expression: line 1, column 9: < doesn't take duration and int"),
+        ("body.", "expression: line 1, column 6: found the end: a name is expected behind the point"),
+    ] {
+        assert_eq!(check(json!({"port": 1, "expression": expression})), Err(expected.to_owned()));
+    }
+    assert_eq!(
+        check(json!({"port": 1, "expression": "true", "pointer": "/a", "equals": 1})),
+        Err("expression: takes the place of pointer, equals, oneOf, min and max".to_owned())
+    );
     assert!(serde_json::from_value::<Parameters>(json!({"port": 1, "pionter": "/a"})).is_err());
 }

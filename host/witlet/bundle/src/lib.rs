@@ -45,6 +45,7 @@ pub const PROBES: &[Builtin] = &[
 /// Plugins that are off until a configuration names them (`component: builtin:NAME`).
 pub const SHIPPED: &[Builtin] = &[
     Builtin { name: "image-policy", component: components::IMAGE_POLICY },
+    Builtin { name: "cel", component: components::CEL },
     Builtin { name: "redis", component: components::REDIS },
     Builtin { name: "http-json", component: components::HTTP_JSON },
     Builtin { name: "compose", component: components::COMPOSE },

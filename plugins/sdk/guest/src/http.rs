@@ -211,6 +211,12 @@ impl Response {
         self.0.header(name).map(|value| String::from_utf8_lossy(&value).into_owned())
     }
 
+    /// All headers in their order, a value each; what isn't UTF-8 in them is replaced.
+    pub fn headers(&self) -> Vec<(String, String)> {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        self.0.headers().into_iter().map(|(name, value)| (name, text(value))).collect()
+    }
+
     /// Waits for more of the body; nothing once it has ended.
     ///
     /// # Errors

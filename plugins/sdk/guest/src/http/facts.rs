@@ -63,6 +63,11 @@ impl ResponseReader {
             .map(|(_, value)| value.clone().into_bytes())
     }
 
+    pub(super) fn headers(&self) -> Vec<(String, Vec<u8>)> {
+        let headers = self.answer.headers.iter();
+        headers.map(|(name, value)| (name.clone(), value.clone().into_bytes())).collect()
+    }
+
     pub(super) fn read(&mut self, bytes_max: usize, _: Deadline) -> Result<Vec<u8>, Error> {
         let bytes_max = bytes_max.min(self.answer.part_bytes.unwrap_or(usize::MAX));
         let part: Vec<u8> = self.answer.body.iter().skip(self.read).take(bytes_max).copied().collect();

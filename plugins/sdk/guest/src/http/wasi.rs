@@ -101,6 +101,10 @@ impl ResponseReader {
         self.response.headers().get(name).into_iter().next()
     }
 
+    pub(super) fn headers(&self) -> Vec<(String, Vec<u8>)> {
+        self.response.headers().entries()
+    }
+
     pub(super) fn read(&mut self, bytes_max: usize, deadline: Deadline) -> Result<Vec<u8>, Error> {
         let stream = match &self.body {
             Some((stream, _)) => stream,

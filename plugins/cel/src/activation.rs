@@ -1,0 +1,167 @@
+//! What expressions see, fetched from the request when they ask for it.
+
+use std::cell::{Cell, RefCell};
+
+use witlet_cel::{Budget, Failure, Value, Variables};
+use witlet_plugin_sdk::{Operation, Request};
+
+use crate::config::Config;
+use crate::contract;
+use crate::old_object;
+use crate::rules::{Rules, place_of};
+
+/// The most JSON that is decoded for the rules of one request: with it an instance has the memory for what it becomes.
+const JSON_BYTES_MAX: usize = 512 << 10;
+
+/// Bytes of JSON that are decoded in a step.
+const JSON_BYTES_OF_A_STEP: usize = 16;
+
+/// How deep lists and maps of a variable may lie in each other.
+const VARIABLE_DEPTH_MAX: u32 = 64;
+
+/// One request as expressions see it.
+pub(crate) struct Activation<'a> {
+    request: &'a Request<'a>,
+    config: &'a Config,
+    rules: &'a Rules,
+    /// Values that were fetched, by name of the variable and of its field; none for a field that isn't there.
+    fetched: RefCell<Vec<(&'static str, String, Option<Value>)>>,
+    /// Variables of the configuration as far as they were needed, in their order.
+    variables: RefCell<Vec<Option<Result<Value, Failure>>>>,
+    /// How many variables the expression that is being evaluated may see: only those before its own.
+    visible: Cell<usize>,
+    json_bytes: Cell<usize>,
+}
+
+impl<'a> Activation<'a> {
+    pub(crate) fn new(request: &'a Request<'a>, config: &'a Config, rules: &'a Rules) -> Self {
+        Self {
+            request,
+            config,
+            rules,
+            fetched: RefCell::default(),
+            variables: RefCell::new(vec![None; rules.variables.len()]),
+            visible: Cell::new(rules.variables.len()),
+            json_bytes: Cell::new(0),
+        }
+    }
+
+    /// A value that is fetched once.
+    fn once(
+        &self,
+        name: &'static str,
+        field: &str,
+        fetch: impl FnOnce() -> Result<Option<Value>, Failure>,
+    ) -> Result<Option<Value>, Failure> {
+        let known =
+            |(other, other_field, _): &&(&str, String, Option<Value>)| *other == name && other_field == field;
+        if let Some((_, _, value)) = self.fetched.borrow().iter().find(known) {
+            return Ok(value.clone());
+        }
+        let value = fetch()?;
+        self.fetched.borrow_mut().push((name, field.to_owned(), value.clone()));
+        Ok(value)
+    }
+
+    fn decode(&self, what: &str, text: &str, budget: &Budget) -> Result<Value, Failure> {
+        let bytes = self.json_bytes.get().saturating_add(text.len());
+        self.json_bytes.set(bytes);
+        if bytes > JSON_BYTES_MAX {
+            let message =
+                format!("{what} is too large: rules look at {JSON_BYTES_MAX} bytes of JSON at most");
+            return Err(Failure { place: None, message, is_limit: true });
+        }
+        budget.count((text.len() / JSON_BYTES_OF_A_STEP) as u64)?;
+        serde_json::from_str(text).map_err(|error| Failure::of_variable(format!("decode {what}: {error}")))
+    }
+
+    /// A field of the pod or the node by its pointer.
+    fn part(
+        &self,
+        name: &'static str,
+        field: &str,
+        budget: &Budget,
+        pointer: impl FnOnce(&str) -> Option<String>,
+    ) -> Result<Option<Value>, Failure> {
+        self.once(name, field, || {
+            let escaped = field.replace('~', "~0").replace('/', "~1");
+            let text = pointer(&format!("/{escaped}"));
+            text.map(|text| self.decode(&format!("{name}.{field}"), &text, budget)).transpose()
+        })
+    }
+
+    fn variable(&self, name: &str, budget: &Budget) -> Result<Option<Value>, Failure> {
+        let visible = self.visible.get();
+        let mut visible_variables = self.rules.variables.iter().take(visible).enumerate();
+        let Some((index, (_, program))) = visible_variables.find(|(_, (other, _))| other == name) else {
+            return Ok(None);
+        };
+        if let Some(Some(known)) = self.variables.borrow().get(index) {
+            return known.clone().map(Some);
+        }
+        self.visible.set(index);
+        let value = program.evaluate(self, budget).and_then(|value| {
+            if witlet_cel::is_flatter_than(&value, VARIABLE_DEPTH_MAX, budget)? {
+                return Ok(value);
+            }
+            let message = format!("lists and maps nest deeper than {VARIABLE_DEPTH_MAX} levels");
+            Err(Failure { place: None, message, is_limit: true })
+        });
+        self.visible.set(visible);
+        let value = value.map_err(|failure| Failure {
+            message: format!("{}: {failure}", place_of("variables", index, name)),
+            place: None,
+            is_limit: failure.is_limit,
+        });
+        if let Some(slot) = self.variables.borrow_mut().get_mut(index) {
+            *slot = Some(value.clone());
+        }
+        value.map(Some)
+    }
+
+    fn whole(&self, name: &str, budget: &Budget) -> Option<Result<Option<Value>, Failure>> {
+        let pod = || self.decode("the pod", &self.request.pod().json(), budget);
+        Some(match name {
+            "object" => self.once("object", "", || pod().map(Some)),
+            "oldObject" => self.once("oldObject", "", || match self.request.operation() {
+                Operation::Add => Ok(Some(Value::Null)),
+                Operation::Resize => Ok(Some(old_object::of(&pod()?))),
+            }),
+            "node" => self.once("node", "", || {
+                let node = self.request.node();
+                let object = self.decode("the node", &node.json(), budget)?;
+                Ok(Some(contract::with_fields(&object, contract::node_extras(&node))))
+            }),
+            "params" => Ok(Some(self.config.params.clone().unwrap_or(Value::Null))),
+            "request" => self.once("request", "", || Ok(Some(contract::request(self.request)))),
+            "others" => self.once("others", "", || Ok(Some(contract::others(self.request)))),
+            "variables" => {
+                Err(Failure::of_variable("variables are asked for one by one, as in variables.name"))
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Variables for Activation<'_> {
+    fn get(&self, name: &str, budget: &Budget) -> Option<Result<Value, Failure>> {
+        Some(self.whole(name, budget)?.map(|value| value.unwrap_or(Value::Null)))
+    }
+
+    fn field(&self, name: &str, field: &str, budget: &Budget) -> Option<Result<Option<Value>, Failure>> {
+        Some(match name {
+            "variables" => self.variable(field, budget),
+            "object" => self.part("object", field, budget, |path| self.request.pod().pointer(path)),
+            "node" => {
+                let node = self.request.node();
+                match contract::node_extra(&node, field) {
+                    Some(value) => self.once("node", field, || Ok(Some(value))),
+                    None => self.part("node", field, budget, |path| node.pointer(path)),
+                }
+            }
+            "request" => self.once("request", field, || Ok(contract::request_field(self.request, field))),
+            "others" => self.once("others", field, || Ok(contract::others_field(self.request, field))),
+            _ => return None,
+        })
+    }
+}

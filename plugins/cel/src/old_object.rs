@@ -1,0 +1,36 @@
+//! The pod before a resize, from what its status says: the contract gives the pod as it should become.
+
+use witlet_cel::Value;
+
+use crate::contract::with_fields;
+use crate::field::field;
+
+/// Lists of the spec with the lists of the status that tell of them.
+const LISTS: &[(&str, &str)] =
+    &[("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")];
+
+/// The pod with the resources that its containers have; `null` if the status doesn't say which those are.
+pub(crate) fn of(pod: &Value) -> Value {
+    let (Some(spec), Some(status)) = (field(pod, "spec"), field(pod, "status")) else { return Value::Null };
+    let mut lists = Vec::new();
+    for (list, statuses) in LISTS {
+        let Some(Value::List(containers)) = field(spec, list) else { continue };
+        let old = containers.iter().map(|container| with_resources(container, field(status, statuses)));
+        let Some(old) = old.collect::<Option<Vec<Value>>>() else { return Value::Null };
+        lists.push((*list, Value::list(old)));
+    }
+    with_fields(pod, vec![("spec", with_fields(spec, lists))])
+}
+
+/// A container with the resources of its status.
+fn with_resources(container: &Value, statuses: Option<&Value>) -> Option<Value> {
+    let Value::List(statuses) = statuses? else { return None };
+    let name = |value: &Value| match field(value, "name") {
+        Some(Value::String(name)) => Some(name.clone()),
+        _ => None,
+    };
+    let wanted = name(container)?;
+    let status = statuses.iter().find(|status| name(status).as_ref() == Some(&wanted))?;
+    let resources = field(status, "resources")?.clone();
+    Some(with_fields(container, vec![("resources", resources)]))
+}

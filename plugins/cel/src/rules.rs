@@ -1,0 +1,142 @@
+//! Rules that were parsed, and what is wrong with those that can't be.
+
+use witlet_cel::{Environment, Problem, Program, Type};
+use witlet_plugin_sdk::Error;
+
+use crate::config::Config;
+use crate::environment;
+
+/// How many expressions are reported at once.
+const REPORTED_MAX: usize = 8;
+
+/// All expressions of a configuration.
+pub(crate) struct Rules {
+    /// Names and conditions.
+    pub(crate) conditions: Vec<(String, Program)>,
+    /// Names and values, in the order in which they may refer to each other.
+    pub(crate) variables: Vec<(String, Program)>,
+    pub(crate) validations: Vec<Rule>,
+}
+
+/// One of the rules; the rest of it stands in the configuration.
+pub(crate) struct Rule {
+    pub(crate) expression: Program,
+    pub(crate) message: Option<Program>,
+}
+
+/// Where an expression stands, as messages name it.
+pub(crate) fn place_of(list: &str, index: usize, name: &str) -> String {
+    match list {
+        "validations" => format!("validations[{index}].{name}"),
+        _ => format!("{list}[{index}] ({name})"),
+    }
+}
+
+/// Which results an expression may have.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Bool,
+    String,
+    Any,
+}
+
+/// Problems as they are found, each with the place of its expression.
+struct Findings {
+    found: Vec<String>,
+    count: usize,
+}
+
+impl Findings {
+    fn add(&mut self, place: String, problem: &Problem) {
+        self.count += 1;
+        if self.found.len() < REPORTED_MAX {
+            self.found.push(format!("{place}, {problem}"));
+        }
+    }
+
+    /// Keeps what was parsed and, if there is an environment, checked.
+    fn take(
+        &mut self,
+        place: String,
+        source: &str,
+        checked: Option<(&Environment, Wanted)>,
+    ) -> Option<(Program, Type)> {
+        let parsed = Program::parse(source).and_then(|program| {
+            let Some((environment, wanted)) = checked else { return Ok((program, Type::Dyn)) };
+            let of = program.check(environment)?;
+            fits(&of, wanted)?;
+            Ok((program, of))
+        });
+        parsed.map_err(|problem| self.add(place, &problem)).ok()
+    }
+}
+
+fn fits(of: &Type, wanted: Wanted) -> Result<(), Problem> {
+    let (name, is_fit) = match wanted {
+        Wanted::Bool => ("bool", matches!(of, Type::Bool | Type::Dyn)),
+        Wanted::String => ("string", matches!(of, Type::String | Type::Dyn)),
+        Wanted::Any => ("", true),
+    };
+    if is_fit {
+        return Ok(());
+    }
+    let help = match of {
+        Type::Optional(_) => Some("say what counts where nothing is, as in .orValue(…)".to_owned()),
+        _ => None,
+    };
+    Err(Problem { line: 1, column: 1, message: format!("the result must be {name}, it is {of}"), help })
+}
+
+impl Rules {
+    /// Parses all expressions of a configuration that was validated.
+    pub(crate) fn parse(config: &Config) -> Result<Self, Error> {
+        Self::read(config, None)
+    }
+
+    /// Parses all expressions, and checks them against what they may refer to.
+    pub(crate) fn check(config: &Config) -> Result<Self, Error> {
+        Self::read(config, Some(environment::of(config)))
+    }
+
+    fn read(config: &Config, mut environment: Option<Environment>) -> Result<Self, Error> {
+        let mut findings = Findings { found: Vec::new(), count: 0 };
+        let mut variables = Vec::with_capacity(config.variables.len());
+        for (index, named) in config.variables.iter().enumerate() {
+            let place = place_of("variables", index, &named.name);
+            let checked = environment.as_ref().map(|environment| (environment, Wanted::Any));
+            let taken = findings.take(place, &named.expression, checked);
+            if let Some(environment) = &mut environment {
+                // One that is wrong may still be referred to: what is wrong is said once.
+                let of = taken.as_ref().map_or(Type::Dyn, |(_, of)| of.clone());
+                environment::add_variable(environment, &named.name, of);
+            }
+            variables.extend(taken.map(|(program, _)| (named.name.clone(), program)));
+        }
+        let checked = |wanted| environment.as_ref().map(|environment| (environment, wanted));
+        let mut conditions = Vec::with_capacity(config.match_conditions.len());
+        for (index, named) in config.match_conditions.iter().enumerate() {
+            let place = place_of("matchConditions", index, &named.name);
+            let taken = findings.take(place, &named.expression, checked(Wanted::Bool));
+            conditions.extend(taken.map(|(program, _)| (named.name.clone(), program)));
+        }
+        let mut validations = Vec::with_capacity(config.validations.len());
+        for (index, rule) in config.validations.iter().enumerate() {
+            let place = place_of("validations", index, "expression");
+            let expression = findings.take(place, &rule.expression, checked(Wanted::Bool));
+            let message = rule.message_expression.as_ref().and_then(|source| {
+                let place = place_of("validations", index, "messageExpression");
+                findings.take(place, source, checked(Wanted::String))
+            });
+            let message = message.map(|(program, _)| program);
+            validations.extend(expression.map(|(expression, _)| Rule { expression, message }));
+        }
+        if findings.count == 0 {
+            return Ok(Self { conditions, variables, validations });
+        }
+        let mut words = findings.found.join("\n");
+        if findings.count > REPORTED_MAX {
+            words.push_str(&format!("\nand {} more expressions are wrong", findings.count - REPORTED_MAX));
+        }
+        Err(Error::nothing_found(words))
+    }
+}

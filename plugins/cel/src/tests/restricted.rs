@@ -1,0 +1,130 @@
+//! The profile `restricted` of the Pod Security Standards as rules, against the same written by hand, on pods that keep most of it.
+
+use serde_json::{Value, json};
+
+use super::profile::broken;
+use super::{asked, config, said};
+use crate::Config;
+
+const RULES: &str = include_str!("../../../../examples/plugins/cel/restricted.yaml");
+const PODS: u64 = 400;
+
+fn rules() -> Config {
+    let file: Value = serde_saphyr::from_str(RULES).expect("YAML");
+    config(file["plugins"][0]["config"].clone())
+}
+
+/// Numbers that are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap_or(0) % most
+    }
+}
+
+fn container(name: &str) -> Value {
+    json!({"name": name, "image": "nginx:1", "ports": [{"containerPort": 80}], "securityContext": {
+        "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}})
+}
+
+fn set(value: &mut Value, path: &str, new: Value) {
+    let mut at = value;
+    for part in path.split('/').skip(1) {
+        at = match part.parse::<usize>() {
+            Ok(index) => &mut at[index],
+            Err(_) => &mut at[part],
+        };
+    }
+    *at = new;
+}
+
+/// What makes a pod worse, better, or other.
+const CHANGES: &[(&str, &str)] = &[
+    ("/spec/hostNetwork", "true"),
+    ("/spec/hostPID", "true"),
+    ("/spec/hostIPC", "false"),
+    ("/spec/os", r#"{"name": "windows"}"#),
+    ("/spec/os", r#"{"name": "linux"}"#),
+    ("/spec/securityContext/windowsOptions", r#"{"hostProcess": true}"#),
+    ("/spec/securityContext/runAsNonRoot", "false"),
+    ("/spec/securityContext/runAsUser", "0"),
+    ("/spec/securityContext/runAsUser", "1000"),
+    ("/spec/securityContext/seccompProfile", r#"{"type": "Unconfined"}"#),
+    ("/spec/securityContext/seccompProfile", r#"{"type": "Localhost", "localhostProfile": "a"}"#),
+    ("/spec/securityContext/sysctls", r#"[{"name": "kernel.msgmax", "value": "1"}]"#),
+    ("/spec/securityContext/sysctls", r#"[{"name": "net.ipv4.tcp_rmem", "value": "1"}]"#),
+    ("/spec/securityContext/seLinuxOptions", r#"{"type": "container_t"}"#),
+    ("/spec/securityContext/seLinuxOptions", r#"{"user": "root"}"#),
+    ("/spec/securityContext/appArmorProfile", r#"{"type": "Unconfined"}"#),
+    ("/spec/volumes", r#"[{"name": "a", "emptyDir": {}}, {"name": "b", "image": {"reference": "x"}}]"#),
+    ("/spec/volumes", r#"[{"name": "a", "hostPath": {"path": "/"}}]"#),
+    ("/spec/volumes", r#"[{"name": "a", "nfs": {"server": "s", "path": "/"}}]"#),
+    ("/metadata/annotations", r#"{"container.apparmor.security.beta.kubernetes.io/app": "unconfined"}"#),
+    (
+        "/metadata/annotations",
+        r#"{"container.apparmor.security.beta.kubernetes.io/app": "localhost/x", "a": "b"}"#,
+    ),
+    ("/spec/containers/0/securityContext/privileged", "true"),
+    ("/spec/containers/0/securityContext/privileged", "false"),
+    ("/spec/containers/0/securityContext/runAsNonRoot", "true"),
+    ("/spec/containers/0/securityContext/runAsNonRoot", "false"),
+    ("/spec/containers/0/securityContext/seccompProfile", r#"{"type": "RuntimeDefault"}"#),
+    ("/spec/containers/0/securityContext/allowPrivilegeEscalation", "true"),
+    ("/spec/containers/0/securityContext/capabilities", r#"{"add": ["NET_BIND_SERVICE"], "drop": ["ALL"]}"#),
+    ("/spec/containers/0/securityContext/capabilities", r#"{"add": ["CHOWN"], "drop": ["ALL"]}"#),
+    ("/spec/containers/0/securityContext/procMount", "\"Unmasked\""),
+    ("/spec/containers/0/securityContext/procMount", "\"Default\""),
+    ("/spec/containers/0/securityContext", "{}"),
+    ("/spec/containers/0/ports", r#"[{"containerPort": 80, "hostPort": 80}]"#),
+    ("/spec/containers/0/livenessProbe", r#"{"httpGet": {"port": 80, "host": "10.0.0.1"}}"#),
+    ("/spec/containers/0/readinessProbe", r#"{"httpGet": {"port": 80}}"#),
+    ("/spec/containers/0/lifecycle", r#"{"preStop": {"tcpSocket": {"port": 80, "host": "x"}}}"#),
+    ("/spec/containers/0/lifecycle", r#"{"postStart": {"exec": {"command": ["a"]}}}"#),
+];
+
+fn pods() -> impl Iterator<Item = Value> {
+    (0..PODS).map(|seed| {
+        let mut numbers = Numbers(seed);
+        let mut pod = json!({
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"containers": [container("app")], "securityContext": {
+                "runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}}},
+        });
+        for list in ["initContainers", "ephemeralContainers"] {
+            if numbers.below(3) == 0 {
+                pod["spec"][list] = json!([container(list)]);
+            }
+        }
+        for _ in 0..numbers.below(3) {
+            let (path, value) = CHANGES[numbers.below(CHANGES.len())];
+            let list = ["containers", "initContainers", "ephemeralContainers"][numbers.below(3)];
+            let list = if pod["spec"][list].is_array() { list } else { "containers" };
+            set(&mut pod, &path.replace("containers", list), serde_json::from_str(value).expect("JSON"));
+        }
+        pod
+    })
+}
+
+#[test]
+fn rules_judge_pods_as_the_profile_does() {
+    let rules = rules();
+    let mut counts = std::collections::BTreeMap::new();
+    for pod in pods() {
+        let expected = broken(&pod);
+        let found = said(&asked(&pod), &rules);
+        let reason = found.split(':').next().filter(|_| found != "admit");
+        assert_eq!(reason, expected, "{found}\n{pod:#}");
+        *counts.entry(expected.unwrap_or("admit")).or_insert(0) += 1;
+    }
+    // A comparison of nothing but good pods, or without one of the rules, would show nothing.
+    assert_eq!(counts.len(), 16, "{counts:?}");
+    assert!(counts.get("admit").is_some_and(|count| *count > 50), "{counts:?}");
+}
+
+#[test]
+fn exempt_namespaces_are_not_judged() {
+    let pod = json!({"metadata": {"name": "a", "namespace": "kube-system"}, "spec": {"hostNetwork": true, "containers": []}});
+    assert_eq!(said(&asked(&pod), &rules()), "admit");
+}

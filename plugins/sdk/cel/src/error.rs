@@ -1,0 +1,108 @@
+//! What is wrong with an expression, and where.
+
+use std::fmt;
+
+use crate::budget::Exhausted;
+
+/// Something that is wrong with an expression, found before it is evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it, if that can be said.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.message)?;
+        match &self.help {
+            Some(help) => write!(f, "; {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// The same by its offset in the source, as parser and checker find it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) at: u32,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+impl Fault {
+    pub(crate) fn new(at: u32, message: impl Into<String>) -> Self {
+        Self { at, message: message.into(), help: None }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn located(self, source: &str) -> Problem {
+        let (line, column) = place(source, self.at);
+        Problem { line, column, message: self.message, help: self.help }
+    }
+}
+
+/// Line and column of an offset.
+pub(crate) fn place(source: &str, at: u32) -> (usize, usize) {
+    let before = source.get(..at as usize).unwrap_or(source);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Where in the source, as line and column; none for what a variable has failed with.
+    pub place: Option<(usize, usize)>,
+    /// Why.
+    pub message: String,
+    /// Whether a limit was reached: then no operator may go on as if nothing were.
+    pub is_limit: bool,
+}
+
+impl Failure {
+    /// Of a variable, in the words of the one who provides it.
+    pub fn of_variable(message: impl Into<String>) -> Self {
+        Self { place: None, message: message.into(), is_limit: false }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Some((line, column)) => write!(f, "line {line}, column {column}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Exhausted> for Failure {
+    fn from(exhausted: Exhausted) -> Self {
+        Self { place: None, message: exhausted.to_string(), is_limit: true }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::of_variable(message)
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(message: &str) -> Self {
+        Self::of_variable(message)
+    }
+}

@@ -1,0 +1,142 @@
+//! Formats that texts may have, as Kubernetes' library names them.
+
+use super::call::{Call, Function, Outcome};
+use super::times;
+use crate::url::Url;
+use crate::value::Value;
+
+/// The longest label, and the longest subdomain.
+const LABEL_BYTES_MAX: usize = 63;
+const SUBDOMAIN_BYTES_MAX: usize = 253;
+
+const MADE: &[&str] = &["() namedFormat"];
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function { name: "format.named", run: named, signatures: &["(string) optional(namedFormat)"] },
+    Function { name: "format.dns1123Label", run: constant, signatures: MADE },
+    Function { name: "format.dns1123LabelPrefix", run: constant, signatures: MADE },
+    Function { name: "format.dns1123Subdomain", run: constant, signatures: MADE },
+    Function { name: "format.dns1123SubdomainPrefix", run: constant, signatures: MADE },
+    Function { name: "format.dns1035Label", run: constant, signatures: MADE },
+    Function { name: "format.dns1035LabelPrefix", run: constant, signatures: MADE },
+    Function { name: "format.qualifiedName", run: constant, signatures: MADE },
+    Function { name: "format.labelValue", run: constant, signatures: MADE },
+    Function { name: "format.uri", run: constant, signatures: MADE },
+    Function { name: "format.uuid", run: constant, signatures: MADE },
+    Function { name: "format.date", run: constant, signatures: MADE },
+    Function { name: "format.datetime", run: constant, signatures: MADE },
+    Function {
+        name: "validate",
+        run: validate,
+        signatures: &["namedFormat.(string) optional(list(string))"],
+    },
+];
+
+fn constant(call: &Call<'_>) -> Outcome {
+    match (call.args, call.name.strip_prefix("format.")) {
+        ([], Some(name)) => Ok(Value::Format(name)),
+        _ => call.unfit(),
+    }
+}
+
+fn named(call: &Call<'_>) -> Outcome {
+    let [Value::String(wanted)] = call.args else { return call.unfit() };
+    let names = FUNCTIONS.iter().filter(|function| function.signatures == MADE);
+    let mut names = names.filter_map(|function| function.name.strip_prefix("format."));
+    let found = names.find(|name| **name == **wanted);
+    Ok(found.map_or(Value::Optional(None), |name| Value::some(Value::Format(name))))
+}
+
+fn validate(call: &Call<'_>) -> Outcome {
+    let [Value::Format(name), Value::String(text)] = call.args else { return call.unfit() };
+    call.budget.read(text.len())?;
+    match problem(name, text) {
+        None => Ok(Value::Optional(None)),
+        Some(problem) => Ok(Value::some(Value::list(vec![Value::text(problem)]))),
+    }
+}
+
+/// What is wrong with a text; none if it has the format.
+fn problem(name: &str, text: &str) -> Option<&'static str> {
+    // A name that is completed later may end with a hyphen.
+    let (name, text) = match name.strip_suffix("Prefix") {
+        Some(name) => (name, text.strip_suffix('-').filter(|rest| !rest.is_empty()).unwrap_or(text)),
+        None => (name, text),
+    };
+    match name {
+        "dns1123Label" => label(text, false),
+        "dns1035Label" => label(text, true),
+        "dns1123Subdomain" => subdomain(text),
+        "qualifiedName" => qualified_name(text),
+        "labelValue" => (!text.is_empty()).then(|| word(text)).flatten(),
+        "uri" => Url::parse(text).err(),
+        "uuid" => (!is_uuid(text)).then_some("does not match the UUID format"),
+        "date" => times::parse_timestamp(&format!("{text}T00:00:00Z")).is_none().then_some("invalid date"),
+        _ => times::parse_timestamp(text).is_none().then_some("invalid datetime"),
+    }
+}
+
+fn label(text: &str, begins_with_letter: bool) -> Option<&'static str> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = text.as_bytes();
+    let begins = |byte: u8| if begins_with_letter { byte.is_ascii_lowercase() } else { plain(byte) };
+    if text.len() > LABEL_BYTES_MAX {
+        return Some("must be no more than 63 bytes");
+    }
+    let is_good = bytes.first().is_some_and(|byte| begins(*byte))
+        && bytes.last().is_some_and(|byte| plain(*byte))
+        && bytes.iter().all(|byte| plain(*byte) || *byte == b'-');
+    match (is_good, begins_with_letter) {
+        (true, _) => None,
+        (false, true) => Some(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        ),
+        (false, false) => Some(
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+        ),
+    }
+}
+
+fn subdomain(text: &str) -> Option<&'static str> {
+    if text.len() > SUBDOMAIN_BYTES_MAX {
+        return Some("must be no more than 253 bytes");
+    }
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_good = text.split('.').all(|part| {
+        let bytes = part.as_bytes();
+        bytes.first().is_some_and(|byte| plain(*byte))
+            && bytes.last().is_some_and(|byte| plain(*byte))
+            && bytes.iter().all(|byte| plain(*byte) || *byte == b'-')
+    });
+    (!is_good).then_some(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+    )
+}
+
+/// A name of a label, or a label's value.
+fn word(text: &str) -> Option<&'static str> {
+    let bytes = text.as_bytes();
+    let is_good = bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte));
+    if text.len() > LABEL_BYTES_MAX {
+        return Some("must be no more than 63 bytes");
+    }
+    (!is_good).then_some(
+        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+    )
+}
+
+fn qualified_name(text: &str) -> Option<&'static str> {
+    match text.split_once('/') {
+        Some((_, name)) if name.contains('/') => Some("a qualified name has at most one '/'"),
+        Some((prefix, name)) => subdomain(prefix).or_else(|| word(name)),
+        None => word(text),
+    }
+}
+
+fn is_uuid(text: &str) -> bool {
+    let hex: String = text.chars().filter(|letter| *letter != '-').collect();
+    let is_grouped = text.len() == 32 || text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
+    is_grouped && hex.bytes().all(|digit| digit.is_ascii_hexdigit())
+}

@@ -1,0 +1,77 @@
+//! Names that have a meaning elsewhere, or another one here.
+
+use crate::ast::Macro;
+use crate::error::Fault;
+use crate::functions;
+use crate::near;
+
+/// Words that can't be names of variables.
+const RESERVED: &[&str] = &[
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// Names of functions that aren't CEL's own words for it.
+const FOREIGN: &[(&str, &str)] = &[
+    ("len", "the length is size(…)"),
+    ("length", "the length is size(…)"),
+    ("includes", "texts have contains(…), lists are asked by `element in list`"),
+    ("toLowerCase", "it is called lowerAscii()"),
+    ("toUpperCase", "it is called upperAscii()"),
+    ("lower", "it is called lowerAscii()"),
+    ("upper", "it is called upperAscii()"),
+    ("any", "it is called exists(…)"),
+    ("some", "it is called exists(…)"),
+    ("every", "it is called all(…)"),
+    ("match", "it is called matches(…)"),
+    ("hasKey", "keys are asked for by `key in map`"),
+    ("now", "the time of the decision is request.now"),
+    ("semver", "versions aren't compared here; see the chapter's differences"),
+];
+
+/// Whether no variable can have this name.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
+/// Says that there is no such function, with the one that was probably meant.
+pub(crate) fn unknown_function(name: &str, at: u32) -> Fault {
+    let fault = Fault::new(at, format!("there is no function {name}()"));
+    if let Some((_, help)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
+        return fault.help(*help);
+    }
+    let known = functions::names().chain(Macro::names()).chain(["has"]);
+    match near::nearest(name, known) {
+        Some(nearest) => fault.help(format!("did you mean {nearest}()?")),
+        None => fault,
+    }
+}
+
+/// A field's name as Kubernetes escapes those that CEL has no words for: `__if__`, `__dot__`, `__dash__`, `__slash__`,
+/// `__underscores__`.
+pub(crate) fn unescaped(name: &str) -> String {
+    let word = name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
+    if word.is_some_and(|word| RESERVED.contains(&word) || matches!(word, "true" | "false" | "null" | "in")) {
+        return word.unwrap_or_default().to_owned();
+    }
+    if !name.contains("__") {
+        return name.to_owned();
+    }
+    let replaced = name.replace("__dot__", ".").replace("__dash__", "-").replace("__slash__", "/");
+    replaced.replace("__underscores__", "__")
+}

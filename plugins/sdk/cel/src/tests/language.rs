@@ -1,0 +1,233 @@
+//! The language itself, by the CEL specification.
+
+use super::check;
+
+#[test]
+fn literals_are_read() {
+    check(&[
+        ("null", "null"),
+        ("true", "true"),
+        ("42", "42"),
+        ("-42", "-42"),
+        ("0x2A", "42"),
+        ("-0x2A", "-42"),
+        ("42u", "42u"),
+        ("0xFFu", "255u"),
+        ("9223372036854775807", "9223372036854775807"),
+        ("-9223372036854775808", "-9223372036854775808"),
+        ("9223372036854775808", "error: too large"),
+        ("18446744073709551615u", "18446744073709551615u"),
+        ("18446744073709551616u", "error: too large"),
+        ("1.5", "1.5"),
+        (".5", "0.5"),
+        ("1e3", "1000"),
+        ("1.5E-7", "1.5e-07"),
+        ("1000000.0", "1e+06"),
+        ("123456.0", "123456"),
+        ("1e999", "error: too large for a double"),
+        ("'a'", "a"),
+        ("\"a'b\"", "a'b"),
+        ("'a\\'b\\n\\t\\\\'", "a'b\n\t\\"),
+        ("'\\x41\\u00e9\\U0001F600\\101'", "Aé😀A"),
+        ("r'\\d'", "\\d"),
+        ("'''a\n'b'''", "a\n'b"),
+        ("\"\"\"a\"\"\"", "a"),
+        ("b'\\xff\\101'", "b\"\\\\xffA\""),
+        ("b'é'", "b\"\\\\xc3\\\\xa9\""),
+        ("[1, 2, 3,]", "[1, 2, 3]"),
+        ("[]", "[]"),
+        ("{'a': 1, 'b': [true]}", "{a: 1, b: [true]}"),
+        ("{1: 'x', 2u: 'y', true: 'z'}", "{true: z, 1: x, 2: y}"),
+        ("{'a': 1, 'a': 2}", "error: has the key \"a\" twice"),
+        ("{1: 1, 1u: 2}", "error: has the key 1 twice"),
+        ("{1.5: 1}", "error: a double can't be a key"),
+        ("1 // and a comment\n + 1", "2"),
+    ]);
+}
+
+#[test]
+fn arithmetic_has_no_silent_overflow() {
+    check(&[
+        ("1 + 2 * 3 - 4 / 2 % 3", "5"),
+        ("-7 / 2", "-3"),
+        ("-7 % 2", "-1"),
+        ("(1 + 2) * 3", "9"),
+        ("- -3", "3"),
+        ("-(3)", "-3"),
+        ("2u * 3u", "6u"),
+        ("1.5 * 2.0", "3"),
+        ("1.0 / 0.0", "+Inf"),
+        ("1 / 0", "error: division by zero"),
+        ("1 % 0", "error: modulus by zero"),
+        ("1u / 0u", "error: division by zero"),
+        ("9223372036854775807 + 1", "error: too large for its type"),
+        ("-9223372036854775808 - 1", "error: too large for its type"),
+        ("-9223372036854775808 / -1", "error: too large for its type"),
+        ("-(-9223372036854775808)", "error: too large for its type"),
+        ("0u - 1u", "error: too large for its type"),
+        ("9223372036854775807 * 2", "error: too large for its type"),
+        ("1 + 1.0", "error: no such overload: + of int, double"),
+        ("1 + 1u", "error: no such overload: + of int, uint"),
+        ("5.0 % 2.0", "error: no such overload: % of double, double"),
+        ("'a' + 'b'", "ab"),
+        ("'a' + 1", "error: no such overload: + of string, int"),
+        ("b'a' + b'b'", "b\"ab\""),
+        ("[1] + [2, 3]", "[1, 2, 3]"),
+        ("-'a'", "error: no such overload: - of string"),
+        ("!1", "error: no such overload: ! of int"),
+    ]);
+}
+
+#[test]
+fn values_are_compared_across_numbers_only() {
+    check(&[
+        ("1 == 1.0", "true"),
+        ("1 == 1u", "true"),
+        ("1u == 1.0", "true"),
+        ("1 == dyn('1')", "false"),
+        ("9007199254740993 == 9007199254740992.0", "false"),
+        ("-1 < 1u", "true"),
+        ("18446744073709551615u > 9223372036854775807", "true"),
+        ("1.5 > 1 && 1.5 < 2u && 1 < 1.5 && 2u > 1.5", "true"),
+        ("double('NaN') == double('NaN')", "false"),
+        ("double('NaN') < 1.0", "false"),
+        ("double('inf') > 9223372036854775807", "true"),
+        ("'a' < 'b' && 'a' <= 'a' && 'é' > 'z'", "true"),
+        ("b'a' < b'b'", "true"),
+        ("false < true", "true"),
+        ("'a' < 1", "error: no such overload: < of string, int"),
+        ("[1] < [2]", "error: no such overload"),
+        ("null == null", "true"),
+        ("null == dyn(0)", "false"),
+        ("[1, [2.0]] == [1.0, [2]]", "true"),
+        ("[1, 2] == [2, 1]", "false"),
+        ("{'a': 1, 'b': 2} == {'b': 2.0, 'a': 1}", "true"),
+        ("{'a': 1} != {'a': 2}", "true"),
+        ("type(1) == int && type('') == string && type(type(1)) == type", "true"),
+        ("type([]) == list && type({}) == map && type(null) == null_type", "true"),
+    ]);
+}
+
+#[test]
+fn logic_absorbs_errors_that_do_not_matter() {
+    check(&[
+        ("true && 1 / 0 == 1", "error: division by zero"),
+        ("false && 1 / 0 == 1", "false"),
+        ("1 / 0 == 1 && false", "false"),
+        ("1 / 0 == 1 || true", "true"),
+        ("1 / 0 == 1 || false", "error: division by zero"),
+        ("1 / 0 == 1 && 1 % 0 == 1", "error: division by zero"),
+        ("dyn(1) && false", "false"),
+        ("dyn(1) && true", "error: expected bool, found int"),
+        ("true ? 1 : 1 / 0", "1"),
+        ("false ? 1 / 0 : 2", "2"),
+        ("1 / 0 == 1 ? 1 : 2", "error: division by zero"),
+        ("true ? (false ? 1 : 2) : 3", "2"),
+        ("false ? 1 : true ? 2 : 3", "2"),
+        ("true ? false ? 1 : 2 : 3", "error: : is expected between the two results"),
+        ("false || true && false || true", "true"),
+        ("[1, 2, 0].exists(x, 4 / x == 4)", "true"),
+        ("[0, 1].exists(x, 4 / x == 4)", "true"),
+        ("[0, 2].exists(x, 4 / x == 4)", "error: division by zero"),
+        ("[0, 2].all(x, 4 / x == 4)", "false"),
+        ("[0, 1].all(x, 4 / x == 4)", "error: division by zero"),
+    ]);
+}
+
+#[test]
+fn fields_and_elements_are_found_or_missed_by_name() {
+    check(&[
+        ("object.metadata.name", "web"),
+        ("object.metadata.namespace", "shop"),
+        ("object.metadata.__namespace__", "shop"),
+        ("object.metadata.labels['app.kubernetes.io/name']", "w"),
+        ("object.metadata.labels.`app.kubernetes.io/name`", "w"),
+        ("object.spec.containers[1].name", "log"),
+        ("object.spec.containers[1u].name", "log"),
+        ("object.spec.containers[2].name", "error: index out of bounds: 2 in a list of 2"),
+        ("object.spec.containers[-1].name", "error: index out of bounds: -1"),
+        ("object.spec.hostname", "error: no such key: hostname"),
+        ("object.metadata.labels['x']", "error: no such key: \"x\""),
+        ("object.spec.priority.x", "error: a int has no fields"),
+        ("object.spec.nothing == null", "true"),
+        ("object.spec.big > 9223372036854775807", "true"),
+        ("has(object.spec.hostNetwork)", "true"),
+        ("has(object.spec.hostname)", "false"),
+        ("has(object.spec.hostname.x)", "error: no such key: hostname"),
+        ("has(object.spec.nothing)", "true"),
+        ("'app' in object.metadata.labels", "true"),
+        ("'x' in object.metadata.labels", "false"),
+        ("2 in [1, 2.0]", "true"),
+        ("3 in [1, 2]", "false"),
+        ("1.0 in {1: 'a'}", "true"),
+        ("'a' in 'abc'", "error: no such overload: in of string, string"),
+        ("{1: 'a'}[1u]", "a"),
+        ("'abc'[0]", "error: no such overload: [] of string, int"),
+        ("nothing", "error: there is no variable nothing"),
+        (".object.metadata.name", "web"),
+    ]);
+}
+
+#[test]
+fn optional_values_are_asked_for_and_answered() {
+    check(&[
+        ("object.?spec.?hostname", "none"),
+        ("object.?spec.hostname", "none"),
+        ("object.spec.?hostname.orValue('web-0')", "web-0"),
+        ("object.spec.?priority.orValue(0)", "7"),
+        ("object.spec.?hostname.x.y.z.orValue('none')", "none"),
+        ("object.metadata.labels[?'app'].orValue('')", "web"),
+        ("object.spec.containers[?5].name.orValue('no sixth')", "no sixth"),
+        ("object.spec.containers[?0].name.value()", "app"),
+        ("object.spec.?hostname.value()", "error: optional.none() has no value"),
+        ("object.spec.?hostname.hasValue()", "false"),
+        ("has(object.?spec.hostname)", "false"),
+        ("has(object.?spec.priority)", "true"),
+        ("optional.of(1).or(optional.of(2)).value()", "1"),
+        ("optional.none().or(optional.of(2)).value()", "2"),
+        ("optional.ofNonZeroValue('').hasValue()", "false"),
+        ("optional.ofNonZeroValue('a')", "optional(a)"),
+        ("optional.of(2).optMap(x, x * 2)", "optional(4)"),
+        ("optional.none().optMap(x, x * 2)", "none"),
+        ("optional.of({'a': 1}).optFlatMap(m, m.?a)", "optional(1)"),
+        ("[?optional.none(), ?optional.of(1), 2]", "[1, 2]"),
+        ("{?'a': optional.none(), ?'b': optional.of(1)}", "{b: 1}"),
+        ("[?1]", "error: no such overload: [?…] of int"),
+        ("optional.of(1) == optional.of(1.0)", "true"),
+        ("optional.none() == optional.of(1)", "false"),
+    ]);
+}
+
+#[test]
+fn macros_bind_their_variables() {
+    check(&[
+        ("[1, 2, 3].all(x, x > 0)", "true"),
+        ("[].all(x, x > 0)", "true"),
+        ("[].exists(x, true)", "false"),
+        ("[1, 2, 2].exists_one(x, x == 1)", "true"),
+        ("[1, 2, 2].exists_one(x, x == 2)", "false"),
+        ("[1, 2, 3].filter(x, x != 2)", "[1, 3]"),
+        ("[1, 2, 3].map(x, x * x)", "[1, 4, 9]"),
+        ("[1, 2, 3].map(x, x > 1, x * x)", "[4, 9]"),
+        ("[[1, 2], [3]].map(x, x.map(y, y + x.size()))", "[[3, 4], [4]]"),
+        ("[1].map(x, [2].map(x, x))", "[[2]]"),
+        ("{'a': 1, 'b': 2}.map(k, k)", "[a, b]"),
+        ("{'a': 1, 'b': 2}.filter(k, k != 'a')", "[b]"),
+        ("{'a': 1}.all(k, k == 'a')", "true"),
+        ("[5, 6].all(i, v, v == i + 5)", "true"),
+        ("{'a': 1}.exists(k, v, k == 'a' && v == 1)", "true"),
+        ("[1, 2].existsOne(i, v, v == 2)", "true"),
+        ("[5, 6].transformList(i, v, i * v)", "[0, 6]"),
+        ("{'a': 1, 'b': 2}.transformList(k, v, v > 1, k)", "[b]"),
+        ("{'a': 1, 'b': 2}.transformMap(k, v, v + 1)", "{a: 2, b: 3}"),
+        ("{'a': 1, 'b': 2}.transformMap(k, v, v > 1, v + 1)", "{b: 3}"),
+        ("{'a': 'x', 'b': 'y'}.transformMapEntry(k, v, {v: k})", "{x: a, y: b}"),
+        ("{'a': 'x', 'b': 'x'}.transformMapEntry(k, v, {v: k})", "error: has the key \"x\" twice"),
+        ("['bb', 'a', 'ccc'].sortBy(x, size(x))", "[a, bb, ccc]"),
+        ("1.all(x, true)", "error: no such overload: all of int"),
+        ("[1].filter(x, x)", "error: expected bool, found int"),
+        ("[0].map(x, 1 / x)", "error: division by zero"),
+        ("object.spec.containers.exists(object, object.name == 'log')", "true"),
+        ("object.spec.containers.map(c, c.name)", "[app, log]"),
+    ]);
+}
