@@ -99,6 +99,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "tests/fuzz/targets",
         &[
             "witlet",
+            "witlet-cel",
             "witlet-cluster",
             "witlet-core",
             "witlet-cri",

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::panic, reason = "a target fails by panicking")]
 
+mod cel;
 #[cfg(feature = "engine")]
 mod component;
 mod cri_lists;
@@ -37,6 +38,7 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
+    cel::TARGET,
     #[cfg(feature = "engine")]
     component::TARGET,
     cri_lists::TARGET,

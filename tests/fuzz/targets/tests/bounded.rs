@@ -126,6 +126,7 @@ macro_rules! targets {
 }
 
 targets!(
+    cel,
     component,
     cri_lists,
     environment,
