@@ -126,7 +126,9 @@ impl PodFolders {
             }
             let removed = self.files.remove(&uid).await;
             removed
-                .inspect_err(|error| tracing::warn!(pod_uid = %uid, %error, "Failed to remove pod directories"))
+                .inspect_err(
+                    |error| tracing::warn!(pod_uid = %uid, %error, "Failed to remove pod directories"),
+                )
                 .is_ok()
         };
         let removed = tokio::time::timeout(FOLDERS_OF_POD_MAX, removing).await;

@@ -13,9 +13,7 @@ use witlet_core::pod::lifecycle::PodState;
 use witlet_core::pod::{PodFullName, PodUid, SourceName, static_pod};
 use witlet_core::stats::exposition::{Exposition, Kind};
 use witlet_core::status::{Phase, is_ended_by_node, terminations};
-use witlet_ports::{
-    AgentStats, AgentView, EventPage, MetricsSource, PodReport, RecordedEvent, StatusSink,
-};
+use witlet_ports::{AgentStats, AgentView, EventPage, MetricsSource, PodReport, RecordedEvent, StatusSink};
 
 use crate::event_log::EventLog;
 use crate::metrics::PodMetrics;

@@ -95,7 +95,8 @@ impl EventLoop {
         let uid = uid.clone();
         let judging = async move {
             let mut span = tracer.span(|| trace::pod::admission(&PodFullName::of(&request.pod), &uid));
-            let AdmissionResult { decision, verdicts } = span.scope(admission.admit_with_verdicts(request)).await;
+            let AdmissionResult { decision, verdicts } =
+                span.scope(admission.admit_with_verdicts(request)).await;
             span.add(|| trace::pod::decision(&decision));
             statuses.put_verdicts(&uid, verdicts);
             Event::Verdict(id, decision)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use witlet_core::Timestamp;
-use witlet_core::stats::exposition::{Exposition, Format};
+use witlet_core::stats::exposition::written;
 use witlet_core::trace::export::QUEUE_MAX;
 use witlet_core::trace::{SpanContext, SpanId, SpanKind, SpanStatus, TraceId};
 use witlet_ports::{MetricsSource, SpanSink};
@@ -99,9 +99,7 @@ impl Rig {
 
     /// Exported, and dropped because of a full queue, a failure, the end.
     fn counted(&self) -> [u64; 4] {
-        let mut exposition = Exposition::new(Format::Text);
-        self.counts.write(&mut exposition);
-        let text = exposition.finish().expect("it is small");
+        let text = written(|to| self.counts.write(to)).expect("it is small");
         let value = |series: &str| {
             let found = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
             found.unwrap_or_else(|| panic!("{series} isn't in:\n{text}")).parse().expect("a number")
