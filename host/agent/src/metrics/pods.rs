@@ -42,6 +42,7 @@ pub(crate) struct PodMetrics {
 }
 
 impl Default for PodMetrics {
+    #[allow(clippy::too_many_lines, reason = "a table of families")]
     fn default() -> Self {
         Self {
             work: Histograms::new(
