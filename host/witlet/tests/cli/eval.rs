@@ -184,6 +184,7 @@ fn recorded_questions_are_asked_again() {
     let mut call = recorded(&json!({"kind": "admit"}));
     call["question"]["node"]["node"]["status"] =
         json!({"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "10"}});
+    call["question"]["node"]["facts"] = json!({"os": "linux"});
     let good = file(folder.path(), "good.json", &call.to_string());
     prints(
         &eval(&["--recording", &good]),
