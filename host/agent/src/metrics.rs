@@ -9,7 +9,7 @@ use crate::cgroups::CgroupMetrics;
 use crate::prober::ProberHandle;
 
 mod images;
-mod pods;
+pub(crate) mod pods;
 mod relists;
 mod resizes;
 #[cfg(test)]

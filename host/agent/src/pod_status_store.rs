@@ -16,7 +16,7 @@ use witlet_core::status::{Phase, is_ended_by_node, terminations};
 use witlet_ports::{AgentStats, AgentView, EventPage, MetricsSource, PodReport, RecordedEvent, StatusSink};
 
 use crate::event_log::EventLog;
-use crate::metrics::PodMetrics;
+use crate::metrics::pods::PodMetrics;
 
 #[cfg(test)]
 mod tests;

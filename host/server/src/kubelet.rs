@@ -31,6 +31,7 @@ use crate::stats::{StatsPorts, StatsProvider};
 mod access;
 mod answers;
 mod checkpoint;
+mod checkpoint_room;
 pub(crate) mod connection_limit;
 pub(crate) mod connections;
 mod debug_flags;
@@ -60,7 +61,7 @@ mod zpages;
 
 use access::{AccessControl, ServerPort};
 pub use access::{Authentication, Authorization};
-use checkpoint::CheckpointRoom;
+use checkpoint_room::CheckpointRoom;
 use connection_limit::ConnectionPermit;
 use gzip::Gzip;
 use health::SyncLoop;

@@ -50,7 +50,7 @@ pub enum CollectorEndpointError {
     },
     /// No socket.
     #[error(
-        "tracing endpoint {endpoint:?} must be unix:PATH, unix:///PATH or unix-abstract:NAME, with at most \
+        "tracing endpoint {endpoint:?} must be unix:///PATH or unix-abstract:///NAME, with at most \
          {SOCKET_BYTES_MAX} bytes and without NUL"
     )]
     Socket {

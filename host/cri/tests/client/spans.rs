@@ -32,7 +32,7 @@ async fn a_call_is_a_span_of_the_task_that_makes_it_and_its_context_reaches_the_
     assert_eq!(server.last_context(), expected);
     let failed = outer.scope(async { runtime.containers.reopen_log(&"gone".into()).await }).await;
     failed.expect_err("there is no such log");
-    runtime.images.status("none").await.expect("an answer");
+    assert_eq!(runtime.images.status("none").await, Ok(None), "what isn't there is an answer");
     drop(outer);
     let socket = server.path().display();
     let reopen = format!(
@@ -47,7 +47,7 @@ async fn a_call_is_a_span_of_the_task_that_makes_it_and_its_context_reaches_the_
         tree[2]
     );
     let root = format!(
-        "runtime.v1.ImageService/ImageStatus rpc.method=runtime.v1.ImageService/ImageStatus rpc.system.name=grpc server.address={socket} rpc.response.status_code=OK"
+        "runtime.v1.ImageService/ImageStatus rpc.method=runtime.v1.ImageService/ImageStatus rpc.system.name=grpc server.address={socket} rpc.response.status_code=NotFound error=\"none\""
     );
     assert_eq!(tree[3..], [root]);
 }

@@ -159,7 +159,7 @@ async fn an_error_is_recorded_and_is_the_status() {
     drop(span);
     let spans = kept.0.lock().expect("not poisoned");
     assert_eq!(spans[0].status, SpanStatus::Error("no room".to_owned()));
-    assert_eq!(spans[0].events, [SpanEvent::exception("no room", spans[0].started_at)]);
+    assert_eq!(spans[0].events, [SpanEvent::exception("no room", spans[0].events[0].at)]);
     assert_eq!(spans[0].attributes, [Attribute::int("tries", 3)]);
 }
 

@@ -7,7 +7,7 @@ use witlet_core::trace::endpoint::CollectorEndpoint;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tracing")]
 pub(crate) struct TracingArgs {
-    /// OpenTelemetry collector (OTLP over gRPC, without TLS): HOST:PORT, unix:PATH or unix-abstract:NAME; turns tracing on
+    /// OpenTelemetry collector (OTLP over gRPC, without TLS): HOST:PORT, unix:///PATH or unix-abstract:///NAME; turns tracing on
     #[arg(long, value_name = "ENDPOINT")]
     pub(crate) tracing_endpoint: Option<CollectorEndpoint>,
     /// Traces to sample of a million that begin on the node; turns tracing on, to localhost:4317 unless --tracing-endpoint says

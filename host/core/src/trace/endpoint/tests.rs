@@ -1,3 +1,5 @@
+//! Addresses of collectors, and upstream's words on them.
+
 use super::*;
 
 #[test]
@@ -23,10 +25,12 @@ fn endpoints_are_those_of_grpc() {
         ("dns://google.com:4317", tcp("google.com", 4317)),
         ("unix:///run/otel.sock", unix("/run/otel.sock")),
         ("unix:/run/otel.sock", unix("/run/otel.sock")),
-        ("unix:otel.sock", unix("otel.sock")),
-        ("unix-abstract:otel", named("otel")),
+        ("unix-abstract:/otel", named("/otel")),
         ("unix-abstract:///otel", named("/otel")),
         ("", None),
+        // Upstream reads a port.
+        ("unix:otel.sock", None),
+        ("unix-abstract:otel", None),
         ("dns:///", None),
         ("collector:", None),
         ("collector:0", None),
@@ -59,7 +63,7 @@ fn refusals_name_the_endpoint_and_the_way_out() {
     assert_eq!(words(""), "tracing endpoint \"\" must be HOST:PORT such as localhost:4317");
     assert_eq!(
         words("unix://path/to/socket"),
-        "tracing endpoint \"unix://path/to/socket\" must be unix:PATH, unix:///PATH or unix-abstract:NAME, with at most 107 \
+        "tracing endpoint \"unix://path/to/socket\" must be unix:///PATH or unix-abstract:///NAME, with at most 107 \
          bytes and without NUL"
     );
 }
@@ -81,7 +85,12 @@ fn fields_are_validated_in_upstreams_words() {
         (Some("dns://google.com:4317"), Some(0), vec![]),
         (Some("unix://path/to/socket"), Some(1_000_000), vec![]),
         (Some("unix:/run/otel.sock"), None, vec![]),
-        (Some("unix-abstract:otel"), None, vec![]),
+        (Some("unix-abstract:///otel"), None, vec![]),
+        (
+            Some("unix-abstract:otel"),
+            None,
+            vec![broken("dns://unix-abstract:otel", "invalid port \":otel\" after host")],
+        ),
         (Some("UNIX:///run/otel.sock"), None, vec![]),
         (Some(""), None, vec![]),
         (

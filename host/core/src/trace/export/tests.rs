@@ -1,3 +1,5 @@
+//! Delays between tries, and what is tried again.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Names and attributes of spans of requests.
+
 use super::*;
 use crate::trace::AttributeValue;
 

@@ -1,3 +1,5 @@
+//! Contexts in headers.
+
 use super::*;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -58,7 +60,7 @@ fn state_and_baggage_are_passed_on_within_their_bounds() {
     );
     assert_eq!(with("vendor", "user"), (None, None));
     assert_eq!(with("", ""), (None, None));
-    assert_eq!(with("a=\u{1}", "a=\n"), (None, None));
+    assert_eq!(with("a=\u{1}", "a=\n1"), (None, None));
     assert_eq!(with(&format!("a={}", "x".repeat(STATE_BYTES_MAX)), "a=1"), (None, kept("a=1")));
     assert_eq!(with(&vec!["a=1"; STATE_MEMBERS_MAX + 1].join(","), ",=1"), (None, None));
     assert_eq!(with("a=1", &format!("a={}", "x".repeat(BAGGAGE_BYTES_MAX))), (kept("a=1"), None));
