@@ -66,7 +66,8 @@ fn machine(node: &Node) -> Machine {
     let Some(info) = status.and_then(|status| status.node_info.as_ref()) else {
         return Machine { memory: capacity("memory"), ..Machine::default() };
     };
-    let swap = info.swap.as_ref().and_then(|swap| swap.capacity);
+    // A node without swap doesn't tell of it.
+    let swap = info.swap.as_ref().and_then(|swap| swap.capacity).unwrap_or(0);
     Machine {
         machine_id: info.machine_id.clone(),
         system_uuid: info.system_uuid.clone(),
@@ -75,7 +76,7 @@ fn machine(node: &Node) -> Machine {
         os_version: info.os_image.clone(),
         topology: None,
         memory: capacity("memory"),
-        swap: swap.and_then(|swap| u64::try_from(swap).ok()),
+        swap: u64::try_from(swap).ok(),
     }
 }
 
