@@ -1,5 +1,6 @@
 //! `witlet exec`: a command in a container, over the agent's own socket.
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 
 use thiserror::Error;
@@ -85,9 +86,14 @@ async fn connected(client: &LocalClient, options: &ExecOptions) -> Result<ExecEn
     let (sender, sizes) = mpsc::channel(SIZES_MAX);
     let (mut output, mut errors) = (stdout(), stderr());
     let streams = ExecStreams { stdin: stdin(), stdout: &mut output, stderr: &mut errors, sizes };
+    // The end of the sizes isn't that of the command.
+    let sizes_then_nothing = async {
+        send_sizes(sender, options.tty).await;
+        std::future::pending::<Infallible>().await
+    };
     tokio::select! {
         ended = client.exec(options, streams) => ended,
-        () = send_sizes(sender, options.tty) => std::future::pending().await,
+        never = sizes_then_nothing => match never {},
     }
 }
 
