@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"fmt"
 	"time"
 
 	"witlet.dev/plugin/internal/abi"
@@ -46,6 +47,10 @@ func encode(verdict Verdict, err error) uint32 {
 			result.U64(at+16, uint64(shortage.Used))
 			result.U64(at+24, uint64(shortage.Capacity))
 		}
+	default:
+		// A pointer to a verdict is one by its methods, and nothing must be admitted by mistake.
+		result.Flag(0, 1)
+		result.Text(8, fmt.Sprintf("%T is no verdict: use Admit, Reject, Defer or Shortages as values", verdict))
 	}
 	return result.Address()
 }

@@ -40,6 +40,9 @@ func TestVerdictsLieWhereTheContractSays(t *testing.T) {
 	if at := encode(nil, errors.New("no idea")); abi.Flag(at) != 1 || abi.Text(at+8) != "no idea" {
 		t.Error("an error")
 	}
+	if at := encode(&Reject{Reason: "No"}, nil); abi.Flag(at) != 1 {
+		t.Error("a pointer to a rejection is no verdict, and admits nothing")
+	}
 	at := encode(Reject{Reason: "No", Message: "never"}, nil)
 	if abi.Flag(at+8) != 1 || abi.Text(at+16) != "No" || abi.Text(at+24) != "never" {
 		t.Error("reject")

@@ -2,6 +2,7 @@ package podsource
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"witlet.dev/plugin/internal/abi"
@@ -27,12 +28,14 @@ func encode(poll Poll, err error) uint32 {
 		return result.Address()
 	}
 	switch snapshot := poll.Snapshot.(type) {
-	case Unchanged:
+	case nil, Unchanged:
 	case Pods:
 		result.Flag(8, 1)
 		result.Texts(12, snapshot)
 	case Empty:
 		result.Flag(8, 2)
+	default:
+		return encode(Poll{}, fmt.Errorf("%T is no snapshot: use Unchanged, Pods or Empty as values", snapshot))
 	}
 	result.OptionalText(20, poll.Cursor, poll.Cursor != "")
 	result.OptionalU64(32, milliseconds(poll.NextPoll), poll.NextPoll > 0)

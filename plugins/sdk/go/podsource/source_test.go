@@ -49,6 +49,9 @@ func TestAnswersLieWhereTheContractSays(t *testing.T) {
 	if abi.Flag(at+8) != 2 || abi.Flag(at+20) != 0 || abi.Flag(at+32) != 0 {
 		t.Error("no pods, no cursor, no wish")
 	}
+	if at = encode(Poll{Snapshot: &Pods{}}, nil); abi.Flag(at) != 1 {
+		t.Error("a pointer to pods is no snapshot")
+	}
 	if at = encode(Poll{Snapshot: Unchanged{}}, nil); abi.Flag(at+8) != 0 {
 		t.Error("unchanged")
 	}

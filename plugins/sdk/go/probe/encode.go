@@ -1,6 +1,10 @@
 package probe
 
-import "witlet.dev/plugin/internal/abi"
+import (
+	"fmt"
+
+	"witlet.dev/plugin/internal/abi"
+)
 
 // encode lays out what probe returns, a result of an outcome or a text: 16 bytes, its value from the 4th on; of an outcome the number of
 // the case there, and its text from the 8th on.
@@ -21,6 +25,9 @@ func encode(outcome Outcome, err error) uint32 {
 	case Failure:
 		result.Flag(4, 2)
 		result.Text(8, string(outcome))
+	default:
+		result.Flag(0, 1)
+		result.Text(4, fmt.Sprintf("%T is no outcome: use Success, Warning or Failure as values", outcome))
 	}
 	return result.Address()
 }
