@@ -21,6 +21,8 @@
 mod expectation;
 mod rule;
 
+use std::cell::OnceCell;
+
 use serde::Deserialize;
 use serde_json::{Number, Value};
 use witlet_cel::Program;
@@ -126,7 +128,10 @@ fn ask(
         let body = rule.refers_to("body").then(|| answer.whole_body(BODY_BYTES_MAX, deadline));
         let body = body.transpose().map_err(words)?;
         let latency = left.saturating_sub(deadline.left());
-        return rule::judge(rule, &Answer { status, headers: answer.headers(), body, latency });
+        return rule::judge(
+            rule,
+            &Answer { status, headers: answer.headers(), body, latency, parsed: OnceCell::new() },
+        );
     }
     let body = answer.whole_body(BODY_BYTES_MAX, deadline).map_err(words)?;
     let answer: Value =

@@ -1,5 +1,6 @@
 //! What an answer should be, as an expression in CEL over `status`, `headers`, `body` and `latency`.
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use witlet_cel::{Budget, Environment, Failure, Key, Limits, Program, Type, Value, Variables};
@@ -15,6 +16,8 @@ pub(crate) struct Answer {
     /// JSON text; none if the expression doesn't ask for it.
     pub(crate) body: Option<Vec<u8>>,
     pub(crate) latency: Duration,
+    /// The body's value, read once.
+    pub(crate) parsed: OnceCell<Result<Value, String>>,
 }
 
 /// The rule of a probe, if it has one.
@@ -63,16 +66,24 @@ impl Variables for Answer {
             "status" => Ok(Value::Int(i64::from(self.status))),
             "latency" => Ok(Value::Duration(i64::try_from(self.latency.as_nanos()).unwrap_or(i64::MAX))),
             "headers" => Ok(headers(&self.headers)),
-            "body" => {
-                let text = self.body.as_deref().unwrap_or_default();
-                match budget.count((text.len() / 16) as u64) {
-                    Err(exhausted) => Err(exhausted.into()),
-                    Ok(()) => serde_json::from_slice(text)
-                        .map_err(|error| Failure::of_variable(format!("the answer is no JSON: {error}"))),
-                }
-            }
+            "body" => self.json(budget),
             _ => return None,
         })
+    }
+}
+
+impl Answer {
+    fn json(&self, budget: &Budget) -> Result<Value, Failure> {
+        if self.parsed.get().is_none() {
+            let text = self.body.as_deref().unwrap_or_default();
+            budget.count((text.len() / 16) as u64)?;
+            let parsed =
+                serde_json::from_slice(text).map_err(|error| format!("the answer is no JSON: {error}"));
+            // Nobody else has read it meanwhile.
+            let _ = self.parsed.set(parsed);
+        }
+        let parsed = self.parsed.get().cloned().unwrap_or_else(|| Err("the answer wasn't read".to_owned()));
+        parsed.map_err(Failure::of_variable)
     }
 }
 

@@ -1,3 +1,5 @@
+//! Messages of spans.
+
 use witlet_core::trace::{SpanId, TraceId};
 use witlet_proto::otlp::any_value::Value;
 

@@ -1,3 +1,5 @@
+//! Batches, tries and what is dropped, on paused time.
+
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;

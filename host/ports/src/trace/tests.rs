@@ -1,3 +1,5 @@
+//! Whose child a span is, and what it tells.
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

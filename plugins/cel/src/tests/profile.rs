@@ -87,6 +87,7 @@ impl Parts<'_> {
             let of = self.own_or_pods(it, "/seccompProfile/type");
             of != "RuntimeDefault" && of != "Localhost"
         };
+        let is_bad = |of: &Value| !of.is_null() && of != "RuntimeDefault" && of != "Localhost";
         let keeps_capabilities = |it: &&Value| {
             let capabilities = &it["securityContext"]["capabilities"];
             !list(&capabilities["drop"]).contains(&json!("ALL"))
@@ -94,9 +95,19 @@ impl Parts<'_> {
         };
         [
             ("PrivilegeEscalation", on_linux && containers.iter().any(may_escalate)),
-            ("RunAsNonRoot", containers.iter().any(|it| self.own_or_pods(it, "/runAsNonRoot") != true)),
+            (
+                "RunAsNonRoot",
+                // The pod's own word counts also where all containers have another.
+                self.of_pod["runAsNonRoot"] == false
+                    || containers.iter().any(|it| self.own_or_pods(it, "/runAsNonRoot") != true),
+            ),
             ("RunAsUser", contexts.iter().any(|it| it["runAsUser"] == 0)),
-            ("SeccompProfile", on_linux && containers.iter().any(has_no_seccomp)),
+            (
+                "SeccompProfile",
+                on_linux
+                    && (is_bad(&self.of_pod["seccompProfile"]["type"])
+                        || containers.iter().any(has_no_seccomp)),
+            ),
             ("Capabilities", on_linux && containers.iter().any(keeps_capabilities)),
         ]
     }

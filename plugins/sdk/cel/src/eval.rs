@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::ast::{Access, BinaryOp, Comprehension, Expr, ExprKind, Macro};
 use crate::budget::Budget;
 use crate::error::{Failure, place};
-use crate::functions::Call;
+use crate::functions::{Call, Function};
 use crate::ops;
 use crate::value::{Key, Map, Value};
 
@@ -69,11 +69,13 @@ impl Evaluator<'_> {
         self.budget.enter()?;
         let result = self.eval_kind(expr);
         self.budget.leave();
-        result.map_err(|mut failure| {
+        result.or_else(|mut failure| {
             if failure.place.is_none() {
+                // It is found by reading, also for an error that is absorbed.
+                self.budget.read(expr.at as usize)?;
                 failure.place = Some(place(self.source, expr.at));
             }
-            failure
+            Err(failure)
         })
     }
 
@@ -85,9 +87,12 @@ impl Evaluator<'_> {
             ExprKind::Index { operand, index, is_optional } => {
                 let operand = self.eval(operand)?;
                 let index = self.eval(index)?;
-                index_of(&operand, &index, *is_optional)
+                index_of(&operand, &index, *is_optional, self.budget)
             }
             ExprKind::Call { function, args, .. } => {
+                if let ("or" | "orValue", [wanted, other]) = (function.name, &args[..]) {
+                    return self.or_other(function, wanted, other);
+                }
                 let args = self.all(args)?;
                 (function.run)(&Call { name: function.name, args: &args, budget: self.budget })
             }
@@ -170,9 +175,20 @@ impl Evaluator<'_> {
         Ok(Value::list(values))
     }
 
+    /// The other value is evaluated only where there is none, as in Kubernetes.
+    fn or_other(&mut self, function: &Function, wanted: &Expr, other: &Expr) -> Result<Value, Failure> {
+        let wanted = self.eval(wanted)?;
+        if let Value::Optional(Some(value)) = &wanted {
+            return Ok(if function.name == "or" { wanted.clone() } else { (**value).clone() });
+        }
+        let args = [wanted, self.eval(other)?];
+        (function.run)(&Call { name: function.name, args: &args, budget: self.budget })
+    }
+
     fn made_map(&self, mut entries: Vec<(Key, Value)>) -> Result<Value, Failure> {
         self.budget.make(entries.len() * size_of::<(Key, Value)>())?;
-        self.budget.spend(ops::sorting_steps(entries.len()))?;
+        let longest = entries.iter().map(|(key, _)| key.value().bytes()).max().unwrap_or_default();
+        ops::spend_many(self.budget, ops::sorting_steps(entries.len()), longest)?;
         entries.sort_by(|one, other| one.0.cmp(&other.0));
         match entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             Some(pair) => Err(format!("a map has the key {} twice", ops::shown(&pair[0].0.value())).into()),
@@ -389,11 +405,14 @@ fn optional(mode: Access) -> Access {
     if mode == Access::Test { mode } else { Access::Optional }
 }
 
-fn index_of(operand: &Value, index: &Value, is_optional: bool) -> Result<Value, Failure> {
+fn index_of(operand: &Value, index: &Value, is_optional: bool, budget: &Budget) -> Result<Value, Failure> {
     let value = match operand {
         Value::Optional(None) => return Ok(Value::Optional(None)),
-        Value::Optional(Some(value)) => return index_of(value, index, true),
-        Value::Map(map) => Key::of(index).and_then(|key| map.get(&key).cloned()),
+        Value::Optional(Some(value)) => return index_of(value, index, true, budget),
+        Value::Map(map) => {
+            ops::count_lookup(map, index, budget)?;
+            Key::of(index).and_then(|key| map.get(&key).cloned())
+        }
         Value::List(list) => {
             let Some(Key::Int(at)) = Key::of(index) else {
                 return Err(ops::no_overload("[]", &[operand, index]));

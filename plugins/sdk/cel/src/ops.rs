@@ -6,7 +6,7 @@ use crate::ast::BinaryOp;
 use crate::budget::{Budget, Exhausted};
 use crate::error::Failure;
 use crate::text;
-use crate::value::{Key, Value};
+use crate::value::{Key, Map, Value};
 
 /// The longest value that a message shows.
 const SHOWN_CHARS_MAX: usize = 80;
@@ -81,9 +81,18 @@ fn is_in(element: &Value, container: &Value, budget: &Budget) -> Result<Value, F
             }
             Ok(Value::Bool(false))
         }
-        Value::Map(map) => Ok(Value::Bool(Key::of(element).is_some_and(|key| map.get(&key).is_some()))),
+        Value::Map(map) => {
+            count_lookup(map, element, budget)?;
+            Ok(Value::Bool(Key::of(element).is_some_and(|key| map.get(&key).is_some())))
+        }
         other => Err(no_overload("in", &[element, other])),
     }
+}
+
+/// Counts a look for a key, which is compared with some of the map's.
+pub(crate) fn count_lookup(map: &Map, key: &Value, budget: &Budget) -> Result<(), Exhausted> {
+    let compared = usize::BITS - map.entries().len().leading_zeros();
+    spend_many(budget, u64::from(compared), key.bytes())
 }
 
 fn overflow() -> Failure {
@@ -185,15 +194,19 @@ pub(crate) fn order_of(keys: &[Value], budget: &Budget) -> Result<Vec<usize>, Fa
             if key.type_name() != first.type_name() {
                 return Err("the elements of a list that is sorted must have the same type".into());
             }
-            let is_nan = matches!(key, Value::Double(number) if number.is_nan());
-            if !is_nan && key.order(key).is_none() {
+            let is_number = matches!(key, Value::Double(_));
+            if !is_number && key.order(key).is_none() {
                 return Err(format!("a list of {} can't be sorted", key.type_name()).into());
             }
         }
     }
     spend_many(budget, sorting_steps(keys.len()), longest)?;
     let mut order: Vec<usize> = (0..keys.len()).collect();
-    order.sort_by(|one, other| keys[*one].order(&keys[*other]).unwrap_or(Ordering::Equal));
+    // NaN has a place, too: sorting wants each to be before or after each other.
+    order.sort_by(|one, other| match (&keys[*one], &keys[*other]) {
+        (Value::Double(one), Value::Double(other)) => one.total_cmp(other),
+        (one, other) => one.order(other).unwrap_or(Ordering::Equal),
+    });
     Ok(order)
 }
 

@@ -148,6 +148,13 @@ fn plain(value: &Value, budget: &Budget) -> Result<String, Failure> {
 fn write_out(value: &Value, made: &mut String, budget: &Budget) -> Result<(), Failure> {
     budget.spend(1)?;
     budget.enter()?;
+    let written = write_parts(value, made, budget);
+    // Also after an error, which may be absorbed.
+    budget.leave();
+    written
+}
+
+fn write_parts(value: &Value, made: &mut String, budget: &Budget) -> Result<(), Failure> {
     let before = made.len();
     match value {
         Value::List(list) => {
@@ -182,7 +189,6 @@ fn write_out(value: &Value, made: &mut String, budget: &Budget) -> Result<(), Fa
     if !matches!(value, Value::List(_) | Value::Map(_)) {
         budget.make(made.len() - before).map_err(|exhausted: Exhausted| Failure::from(exhausted))?;
     }
-    budget.leave();
     Ok(())
 }
 

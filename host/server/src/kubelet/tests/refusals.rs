@@ -233,7 +233,10 @@ async fn usage_is_shown_as_upstream_shows_it() {
     assert_eq!(code(&world, "POST", "/stats/summary", &admin).await, 200);
     assert_eq!(code(&world, "PUT", "/stats/summary", &admin).await, 405);
     let metrics = soon(world.get("/metrics/resource")).await;
-    assert_eq!(metrics.headers["content-type"], "text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
+    assert_eq!(
+        metrics.headers["content-type"],
+        "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+    );
     assert!(
         metrics.body.contains("\npod_cpu_usage_seconds_total{namespace=\"default\",pod=\"web\"} "),
         "{}",

@@ -79,6 +79,8 @@ fn the_machine_is_what_the_node_says() {
         boot_id: "b".to_owned(),
         os_version: "Linux".to_owned(),
         memory: Some(2048),
+        // A node without swap says nothing of it.
+        swap: Some(0),
         ..Machine::default()
     };
     assert_eq!(found, expected);

@@ -43,6 +43,9 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > PATTERN_BYTES_MAX {
         return Err(format!("a pattern has more than {PATTERN_BYTES_MAX} bytes"));
     }
+    if has_flag_of_blanks(pattern) {
+        return Err("a pattern has the flag x, which RE2 doesn't know".to_owned());
+    }
     RegexBuilder::new(pattern).size_limit(PATTERN_SIZE_MAX).build().map_err(|error| {
         let shown: String = pattern.chars().take(60).collect();
         format!("{shown:?} is no pattern: {error}")
@@ -102,6 +105,10 @@ fn states(pattern: &str) -> usize {
                 letters.next();
                 last = 1;
             }
+            '[' => {
+                letters = after_class(letters.as_str()).chars();
+                last = 1;
+            }
             _ => last = 1,
         }
         if let Some(sum) = sums.last_mut() {
@@ -109,6 +116,33 @@ fn states(pattern: &str) -> usize {
         }
     }
     sums.into_iter().fold(0, usize::saturating_add)
+}
+
+/// What follows a class whose bracket was opened; one right behind that is a letter of the class.
+fn after_class(text: &str) -> &str {
+    let text = text.strip_prefix('^').unwrap_or(text);
+    let mut rest = text.strip_prefix(']').unwrap_or(text);
+    loop {
+        let Some(at) = rest.find(['\\', ']', '[']) else { return "" };
+        let (letter, after) = rest[at..].split_at(1);
+        rest = match letter {
+            "]" => return after,
+            "\\" => after.char_indices().nth(1).map_or("", |(next, _)| &after[next..]),
+            // A named class, such as `[:alpha:]`.
+            _ => match after.strip_prefix(':').and_then(|named| named.split_once(":]")) {
+                Some((_, behind)) => behind,
+                None => after,
+            },
+        };
+    }
+}
+
+/// Whether blanks and comments are left out of the pattern, which RE2 doesn't have: what a number repeats is told by its place.
+fn has_flag_of_blanks(pattern: &str) -> bool {
+    pattern.split("(?").skip(1).any(|flags| {
+        let flags = flags.split(|letter: char| !letter.is_ascii_alphabetic() && letter != '-').next();
+        flags.is_some_and(|flags| flags.contains('x'))
+    })
 }
 
 fn matches(call: &Call<'_>) -> Outcome {
@@ -130,13 +164,15 @@ fn find_all(call: &Call<'_>) -> Outcome {
     };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let compiled_pattern = compiled(text, pattern, call.budget)?;
+    let states = states(pattern);
     let mut found = Vec::new();
     let mut matches = compiled_pattern.find_iter(text);
     while found.len() < limit
         && let Some(part) = matches.next()
     {
         // Each search may look at all that follows.
-        call.budget.spend((1 + (text.len() - part.end()) / 64) as u64)?;
+        let follows = text.len() - part.end() + 1;
+        call.budget.spend(follows.saturating_mul(states / STATES_OF_A_STEP + 1) as u64)?;
         call.budget.make(part.as_str().len() + size_of::<Value>())?;
         found.push(Value::text(part.as_str()));
     }

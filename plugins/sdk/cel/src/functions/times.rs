@@ -162,7 +162,8 @@ fn part_of_duration(call: &Call<'_>, nanos: i64) -> Outcome {
         "getHours" => span.as_secs() / 3600,
         "getMinutes" => span.as_secs() / 60,
         "getSeconds" => span.as_secs(),
-        "getMilliseconds" => i64::from(span.subsec_millis()),
+        // The whole of it, as with the others.
+        "getMilliseconds" => nanos / 1_000_000,
         _ => return call.unfit(),
     }))
 }

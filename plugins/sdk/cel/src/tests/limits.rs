@@ -10,6 +10,7 @@ fn message(source: &str) -> String {
 #[test]
 fn rules_that_take_too_many_steps_end() {
     let steps = "evaluation takes more than 200000 steps";
+    let letters = "a".repeat(6_000);
     for source in [
         "lists.range(1000).all(a, lists.range(1000).all(b, a + b >= 0))",
         "lists.range(99000).map(x, x).all(x, x >= 0)",
@@ -18,6 +19,10 @@ fn rules_that_take_too_many_steps_end() {
         "lists.range(1000).all(a, !(a + 1000 in lists.range(1000)))",
         "lists.range(2000).distinct().size() == 2000",
         "lists.range(900).all(x, 'aaaaaaaaaaaaaaaaaaaaaaaa'.matches('^((((a?){8}){8}a){8})*$'))",
+        "lists.range(900).all(x, 'aaaaaaaaaaaaaaaaaaaaaaaa'.matches('^((([)a]?){8}){8}a){8}$'))",
+        &format!("lists.range(3000).all(x, '{letters}' in {{'{letters}': 1}})"),
+        &format!("lists.range(3000).all(x, {{'{letters}': 1}}['{letters}'] == 1)"),
+        &format!("'{}'.findAll('a*b|a').size() > 0", &letters[..4000]),
     ] {
         assert_eq!(message(source), steps, "{source}");
     }
