@@ -143,7 +143,7 @@ fn an_invalid_document_is_named_and_the_others_are_judged() {
     prints(&eval(&[&mixed]), 4, &words);
     prints(&eval(&["/nonexistent.yaml"]), 4, &["error: read /nonexistent.yaml"]);
     let usage = eval(&[&mixed, "--old", &mixed]);
-    assert!(usage.code == 1 && usage.err.contains("--operation resize"), "{}", usage.err);
+    assert!(usage.code == 2 && usage.err.contains("--operation resize"), "{}", usage.err);
     assert_eq!(eval(&[]).code, 2);
     assert_eq!(eval(&[&mixed, "--component", "a.wasm", "--plugins", "b.yaml"]).code, 2);
     let help = eval(&["--help"]);

@@ -43,6 +43,19 @@ fn each_pod_that_runs_or_waits_is_asked_about_next_to_the_others() {
 }
 
 #[test]
+fn a_pod_that_was_put_off_takes_nothing_of_the_node() {
+    let mut put_off = pod("late", "Pending", json!({}));
+    let waiting = json!([{"name": "app", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+        "state": {"waiting": {"reason": "Blocked"}}}]);
+    let status = put_off.status.get_or_insert_default();
+    status.container_statuses = serde_json::from_value(waiting).expect("statuses");
+    let pods = vec![pod("web", "Running", json!({})), put_off];
+    let asked = questions(pods, Arc::new(NodeFacts::default()), Timestamp::UNIX_EPOCH);
+    let others: Vec<usize> = asked.iter().map(|request| request.other_pods.len()).collect();
+    assert_eq!(others, [0, 1]);
+}
+
+#[test]
 fn people_see_who_would_not_be_admitted_and_programs_see_all() {
     let place = Place::of_file(std::path::Path::new("/run/witlet/witlet.sock"));
     let pods = vec![pod("web", "Running", json!({})), pod("db", "Running", json!({}))];

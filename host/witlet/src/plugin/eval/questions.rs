@@ -112,7 +112,7 @@ struct Reader {
     now: Timestamp,
     source: SourceName,
     operation: Operation,
-    others: Vec<WorkloadPod>,
+    others: Vec<AdmittedPod>,
     /// Pods with what they have, if that is known.
     old: Option<Vec<Pod>>,
 }
@@ -136,8 +136,8 @@ impl Reader {
 
     fn read_all(mut self, args: &EvalArgs, files: &mut Files, questions: &mut Questions) {
         if let Some(path) = &args.others {
-            self.others = self.pods(path, &SourceName::from(API_SOURCE), files, questions);
-            self.leave_out_others(path, questions);
+            let found = self.pods(path, &SourceName::from(API_SOURCE), files, questions);
+            self.others = self.others_here(found, path, questions);
         }
         if let Some(path) = &args.old {
             let source = self.source.clone();
@@ -189,23 +189,31 @@ impl Reader {
     }
 
     /// Pods count that are on the node and haven't ended.
-    fn leave_out_others(&mut self, path: &Path, questions: &mut Questions) {
-        let before = self.others.len();
+    fn others_here(
+        &self,
+        found: Vec<WorkloadPod>,
+        path: &Path,
+        questions: &mut Questions,
+    ) -> Vec<AdmittedPod> {
+        let before = found.len();
         let has_ended = |found: &WorkloadPod| {
             let phase = found.phase.as_deref();
             [Phase::Succeeded, Phase::Failed].iter().any(|ended| phase == Some(ended.as_str()))
         };
         let is_elsewhere =
             |found: &WorkloadPod| self.is_given && node_name(&found.pod) != Some(&self.node.name);
-        let (here, out): (Vec<_>, Vec<_>) = std::mem::take(&mut self.others)
-            .into_iter()
-            .partition(|found| !has_ended(found) && !is_elsewhere(found));
-        self.others = here;
+        let (here, out): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|found| !has_ended(found) && !is_elsewhere(found));
         if !out.is_empty() {
             let count = out.len();
             let line = format!("{}: {count} of {before} pods have ended or are on other nodes", shown(path));
             questions.skipped.push(line);
         }
+        let admitted = here.into_iter().map(|found| AdmittedPod {
+            source: SourceName::from(source_of(&found.pod).unwrap_or(API_SOURCE)),
+            pod: Arc::new(found.pod),
+        });
+        admitted.collect()
     }
 
     fn question(&self, path: &Path, found: WorkloadPod) -> Result<Question, String> {
@@ -227,11 +235,7 @@ impl Reader {
         let is_same = |other: &Pod| {
             PodUid::of(other) == PodUid::of(&pod) || PodFullName::of(other) == PodFullName::of(&pod)
         };
-        let others = self.others.iter().filter(|other| !is_same(&other.pod));
-        let others = others.map(|other| AdmittedPod {
-            source: SourceName::from(source_of(&other.pod).unwrap_or(API_SOURCE)),
-            pod: Arc::new(other.pod.clone()),
-        });
+        let others = self.others.iter().filter(|other| !is_same(&other.pod)).cloned();
         let request = AdmissionRequest {
             operation: self.operation,
             now: self.now,
