@@ -8,7 +8,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
@@ -126,9 +127,19 @@ impl LocalApi {
 #[serde(default, rename_all = "camelCase")]
 struct ListOptions {
     /// What changes, as it does.
+    #[serde(deserialize_with = "is_set")]
     watch: bool,
     /// Nothing up to this version.
     resource_version: u64,
+}
+
+/// As an API server reads it.
+fn is_set<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    match &*String::deserialize(from)? {
+        "1" | "true" => Ok(true),
+        "" | "0" | "false" => Ok(false),
+        other => Err(D::Error::custom(format!("watch must be true or false, it is {other:?}"))),
+    }
 }
 
 async fn pods(State(api): State<Shared>, Query(options): Query<ListOptions>) -> Response {

@@ -51,12 +51,12 @@ pub(crate) enum ExecCommandError {
 pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
     let client = LocalClient::new(&args.target.api_socket);
     let target = target(&client, &args.target).await?;
-    let has_terminal = args.tty && terminal::is_input();
-    if args.tty && !has_terminal {
+    let is_terminal = terminal::is_input();
+    if args.tty && args.stdin && !is_terminal {
         note("Unable to use a TTY: standard input is not a terminal");
     }
-    let options = options(&target, args);
-    let _keys = has_terminal.then(|| KeyMode::set(Keys::Raw));
+    let options = options(&target, args, is_terminal);
+    let _keys = options.tty.then(|| KeyMode::set(Keys::Raw));
     let stop = CancellationToken::new();
     let running = async {
         tokio::select! {
@@ -76,9 +76,11 @@ pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
     }
 }
 
-fn options(target: &Target, args: &ExecArgs) -> ExecOptions {
+/// A terminal is one for both sides or for none: keys that nobody reads would end nothing.
+fn options(target: &Target, args: &ExecArgs, is_terminal: bool) -> ExecOptions {
     let Target { namespace, pod, container } = target.clone();
-    ExecOptions { namespace, pod, container, command: args.command.clone(), stdin: args.stdin, tty: args.tty }
+    let tty = args.tty && args.stdin && is_terminal;
+    ExecOptions { namespace, pod, container, command: args.command.clone(), stdin: args.stdin, tty }
 }
 
 /// Runs the command with this process's streams and the size of its terminal.

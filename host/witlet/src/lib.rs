@@ -226,6 +226,6 @@ fn fail(error: &dyn Error, code: u8) -> ExitCode {
         cause = next.source();
     }
     // With standard error gone, the exit code is all that is left.
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    let _ = std::io::stderr().lock().write_all(get::table::lines(&text).as_bytes());
     ExitCode::from(code)
 }

@@ -145,10 +145,9 @@ impl LocalClient {
     /// The status with the reason that the daemon gives.
     fn refused(&self, request: &str, status: StatusCode, body: &[u8]) -> ClientError {
         let reason: String = String::from_utf8_lossy(body).trim().chars().take(REASON_CHARS_MAX).collect();
-        if reason.is_empty() {
-            return self.bad_answer(request, &status);
-        }
-        self.bad_answer(request, &format!("{status}: {reason}"))
+        let words = if reason.is_empty() { status.to_string() } else { format!("{status}: {reason}") };
+        let reason = format!("the agent at {} refused GET {request}: {words}", self.socket.display());
+        ClientError::Refused { status: status.as_u16(), reason }
     }
 
     /// The beginning of an error's body.

@@ -57,7 +57,7 @@ pub(crate) async fn describe(client: &LocalClient) -> Result<DescribedNode, GetE
 async fn items(client: &LocalClient, request: &str) -> Result<Value, ClientError> {
     match client.get::<Value>(request).await {
         Ok(mut answer) => Ok(answer["items"].take()),
-        Err(ClientError::BadAnswer { .. }) => Ok(json!([])),
+        Err(ClientError::Refused { status: 404 | 503, .. }) => Ok(json!([])),
         Err(error) => Err(error),
     }
 }

@@ -6,11 +6,15 @@ use super::*;
 use crate::cli::{Cli, Command};
 
 fn parsed(arguments: &[&str]) -> Option<ExecOptions> {
+    parsed_at(arguments, true)
+}
+
+fn parsed_at(arguments: &[&str], is_terminal: bool) -> Option<ExecOptions> {
     let line = [&["witlet", "exec"], arguments].concat();
     let Command::Exec(args) = Cli::try_parse_from(line).ok()?.command else { return None };
     let of = |text: &str| text.to_owned();
     let target = Target { namespace: of("default"), pod: args.target.pod.clone(), container: of("app") };
-    Some(options(&target, &args))
+    Some(options(&target, &args, is_terminal))
 }
 
 #[test]
@@ -23,6 +27,19 @@ fn a_command_stands_behind_two_dashes() {
     for refused in [&["web"][..], &["web", "ls"], &["web", "--"], &["--", "ls"]] {
         assert_eq!(parsed(refused), None, "{refused:?}");
     }
+}
+
+#[test]
+fn a_terminal_is_used_only_where_its_keys_are_read() {
+    let tty = |flags: &str, is_terminal| {
+        parsed_at(&["web", flags, "--", "sh"], is_terminal)
+            .map(|options| options.tty)
+            .expect("a command line")
+    };
+    assert_eq!(
+        [tty("-it", true), tty("-it", false), tty("-t", true), tty("-i", true)],
+        [true, false, false, false]
+    );
 }
 
 #[test]

@@ -47,7 +47,7 @@ async fn section(
 ) -> Result<String, ClientError> {
     let answer: Value = match LocalClient::new(socket).get(request).await {
         Ok(answer) => answer,
-        Err(ClientError::BadAnswer { .. }) => return Ok(String::new()),
+        Err(ClientError::Refused { status: 404 | 503, .. }) => return Ok(String::new()),
         Err(error) => return Err(error),
     };
     let rows: Vec<Vec<String>> = answer["items"].as_array().into_iter().flatten().map(row).collect();

@@ -34,10 +34,25 @@ pub(crate) fn line(row: &[String], widths: &[usize]) -> String {
 pub(crate) fn one_line(text: &str) -> String {
     let plain = |char: char| match char {
         '\n' | '\r' | '\t' => ' ',
-        char if char.is_control() => char::REPLACEMENT_CHARACTER,
+        char if char.is_control() || turns(char) => char::REPLACEMENT_CHARACTER,
         char => char,
     };
     text.chars().map(plain).collect()
+}
+
+/// Lines as they are, without what drives a terminal.
+pub(crate) fn lines(text: &str) -> String {
+    let plain = |char: char| match char {
+        '\n' | '\t' => char,
+        char if char.is_control() || turns(char) => char::REPLACEMENT_CHARACTER,
+        char => char,
+    };
+    text.chars().map(plain).collect()
+}
+
+/// Whether a character changes in which direction a terminal shows the others.
+fn turns(char: char) -> bool {
+    matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// An amount of bytes that people read: one digit after the point.

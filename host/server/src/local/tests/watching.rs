@@ -122,7 +122,7 @@ async fn a_watch_of_events_brings_each_new_one_and_ends_with_the_agent() {
 async fn a_watch_of_pods_begins_with_all_of_them() {
     with_changing(async |agent, client, _| {
         agent.put(&["a", "b"]);
-        let mut lines = client.lines("/pods?watch=true").await.unwrap();
+        let mut lines = client.lines("/pods?watch=1").await.unwrap();
         let mut shown = Vec::new();
         for _ in 0..2 {
             shown.push(line(&mut lines).await);

@@ -116,4 +116,7 @@ fn a_row_is_one_line_whatever_is_in_its_cells() {
     assert_eq!(text, "A         B\none two   x  y\n");
     // A terminal would clear its screen.
     assert_eq!(render(&["A"], &[vec!["a\u{1b}[2Jb\u{9b}c".into()]]), "A\na\u{fffd}[2Jb\u{fffd}c\n");
+    // It would write from right to left.
+    assert_eq!(one_line("a\u{202e}b\u{2066}c\u{200d}d"), "a\u{fffd}b\u{fffd}c\u{200d}d");
+    assert_eq!(lines("a\n\tb\u{1b}c\n"), "a\n\tb\u{fffd}c\n");
 }

@@ -239,6 +239,8 @@ fn fields_that_act_can_be_set_by_flags_or_in_a_file_only() {
         "enableDebugFlagsHandler",
         "memoryThrottlingFactor",
         "memoryReservationPolicy",
+        "tracing.endpoint",
+        "tracing.samplingRatePerMillion",
     ];
     assert_eq!(in_files_only, expected, "upstream has no flags for these");
 }
