@@ -69,7 +69,7 @@ impl<'a> Activation<'a> {
         if bytes > JSON_BYTES_MAX {
             let message =
                 format!("{what} is too large: rules look at {JSON_BYTES_MAX} bytes of JSON at most");
-            return Err(Failure { place: None, message, is_limit: true });
+            return Err(Failure::of_limit(message));
         }
         budget.count((text.len() / JSON_BYTES_OF_A_STEP) as u64)?;
         serde_json::from_str(text).map_err(|error| Failure::of_variable(format!("decode {what}: {error}")))
@@ -105,13 +105,12 @@ impl<'a> Activation<'a> {
                 return Ok(value);
             }
             let message = format!("lists and maps nest deeper than {VARIABLE_DEPTH_MAX} levels");
-            Err(Failure { place: None, message, is_limit: true })
+            Err(Failure::of_limit(message))
         });
         self.visible.set(visible);
-        let value = value.map_err(|failure| Failure {
-            message: format!("{}: {failure}", place_of("variables", index, name)),
-            place: None,
-            is_limit: failure.is_limit,
+        let value = value.map_err(|failure| {
+            let message = format!("{}: {failure}", place_of("variables", index, name));
+            if failure.is_limit { Failure::of_limit(message) } else { Failure::of_variable(message) }
         });
         if let Some(slot) = self.variables.borrow_mut().get_mut(index) {
             *slot = Some(value.clone());

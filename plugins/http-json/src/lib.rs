@@ -128,10 +128,8 @@ fn ask(
         let body = rule.refers_to("body").then(|| answer.whole_body(BODY_BYTES_MAX, deadline));
         let body = body.transpose().map_err(words)?;
         let latency = left.saturating_sub(deadline.left());
-        return rule::judge(
-            rule,
-            &Answer { status, headers: answer.headers(), body, latency, parsed: OnceCell::new() },
-        );
+        let (headers, parsed, joined) = (answer.headers(), OnceCell::new(), OnceCell::new());
+        return rule::judge(rule, &Answer { status, headers, body, latency, parsed, joined });
     }
     let body = answer.whole_body(BODY_BYTES_MAX, deadline).map_err(words)?;
     let answer: Value =

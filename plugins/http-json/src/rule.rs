@@ -18,6 +18,8 @@ pub(crate) struct Answer {
     pub(crate) latency: Duration,
     /// The body's value, read once.
     pub(crate) parsed: OnceCell<Result<Value, String>>,
+    /// The headers' value, made once.
+    pub(crate) joined: OnceCell<Value>,
 }
 
 /// The rule of a probe, if it has one.
@@ -65,7 +67,7 @@ impl Variables for Answer {
         Some(match name {
             "status" => Ok(Value::Int(i64::from(self.status))),
             "latency" => Ok(Value::Duration(i64::try_from(self.latency.as_nanos()).unwrap_or(i64::MAX))),
-            "headers" => Ok(headers(&self.headers)),
+            "headers" => Ok(self.joined.get_or_init(|| headers(&self.headers)).clone()),
             "body" => self.json(budget),
             _ => return None,
         })
@@ -74,16 +76,17 @@ impl Variables for Answer {
 
 impl Answer {
     fn json(&self, budget: &Budget) -> Result<Value, Failure> {
-        if self.parsed.get().is_none() {
-            let text = self.body.as_deref().unwrap_or_default();
-            budget.count((text.len() / 16) as u64)?;
-            let parsed =
-                serde_json::from_slice(text).map_err(|error| format!("the answer is no JSON: {error}"));
-            // Nobody else has read it meanwhile.
-            let _ = self.parsed.set(parsed);
-        }
-        let parsed = self.parsed.get().cloned().unwrap_or_else(|| Err("the answer wasn't read".to_owned()));
-        parsed.map_err(Failure::of_variable)
+        let parsed = match self.parsed.get() {
+            Some(parsed) => parsed,
+            None => {
+                let text = self.body.as_deref().unwrap_or_default();
+                budget.count((text.len() / 16) as u64)?;
+                self.parsed.get_or_init(|| {
+                    serde_json::from_slice(text).map_err(|error| format!("the answer is no JSON: {error}"))
+                })
+            }
+        };
+        parsed.clone().map_err(Failure::of_variable)
     }
 }
 

@@ -80,6 +80,10 @@ fn a_rule_judges_status_headers_body_and_latency() {
     ] {
         assert_eq!(probe(parameters), Outcome::Failure(expected.to_owned()));
     }
+    // A body is read once, however often the rule asks for it.
+    answers(200, &format!("[7, \"{}\"]", "x".repeat(BODY_BYTES_MAX - 100)));
+    let often = "[0, 1, 2, 3, 4, 5, 6, 7].all(a, [0, 1, 2, 3, 4, 5, 6, 7].all(b, body[0] == 7))";
+    assert_eq!(probe(with(often)), Outcome::Success(format!("{often} is true")));
     // What the rule doesn't ask for isn't read.
     answers(200, "<html>");
     assert_eq!(probe(with("status == 200")), Outcome::Success("status == 200 is true".to_owned()));

@@ -128,3 +128,19 @@ fn exempt_namespaces_are_not_judged() {
     let pod = json!({"metadata": {"name": "a", "namespace": "kube-system"}, "spec": {"hostNetwork": true, "containers": []}});
     assert_eq!(said(&asked(&pod), &rules()), "admit");
 }
+
+#[test]
+fn what_the_pod_says_counts_also_where_its_containers_say_otherwise() {
+    for (of_pod, expected) in [
+        (json!({"runAsNonRoot": false}), "RunAsNonRoot"),
+        (json!({"seccompProfile": {"type": "Unconfined"}}), "SeccompProfile"),
+        (json!({}), "admit"),
+    ] {
+        let mut it = container("app");
+        set(&mut it, "/securityContext/runAsNonRoot", json!(true));
+        set(&mut it, "/securityContext/seccompProfile", json!({"type": "RuntimeDefault"}));
+        let pod = json!({"metadata": {"name": "web", "namespace": "shop"}, "spec": {"containers": [it], "securityContext": of_pod}});
+        assert_eq!(broken(&pod).unwrap_or("admit"), expected);
+        assert_eq!(said(&asked(&pod), &rules()).split(':').next(), Some(expected));
+    }
+}

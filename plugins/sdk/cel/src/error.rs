@@ -69,12 +69,27 @@ pub struct Failure {
     pub message: String,
     /// Whether a limit was reached: then no operator may go on as if nothing were.
     pub is_limit: bool,
+    /// The same place as an offset, until the failure leaves the expression: most are absorbed before.
+    pub(crate) at: Option<u32>,
 }
 
 impl Failure {
     /// Of a variable, in the words of the one who provides it.
     pub fn of_variable(message: impl Into<String>) -> Self {
-        Self { place: None, message: message.into(), is_limit: false }
+        Self { place: None, message: message.into(), is_limit: false, at: None }
+    }
+
+    /// Of a limit, in the words of the one who sets it.
+    pub fn of_limit(message: impl Into<String>) -> Self {
+        Self { is_limit: true, ..Self::of_variable(message) }
+    }
+
+    /// The place in the source for people.
+    pub(crate) fn located(mut self, source: &str) -> Self {
+        if let Some(at) = self.at.take() {
+            self.place = Some(place(source, at));
+        }
+        self
     }
 }
 
@@ -91,7 +106,7 @@ impl std::error::Error for Failure {}
 
 impl From<Exhausted> for Failure {
     fn from(exhausted: Exhausted) -> Self {
-        Self { place: None, message: exhausted.to_string(), is_limit: true }
+        Self::of_limit(exhausted.to_string())
     }
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::ast::{Access, BinaryOp, Comprehension, Expr, ExprKind, Macro};
 use crate::budget::Budget;
-use crate::error::{Failure, place};
+use crate::error::Failure;
 use crate::functions::{Call, Function};
 use crate::ops;
 use crate::value::{Key, Map, Value};
@@ -52,11 +52,11 @@ pub(crate) fn evaluate(
     variables: &dyn Variables,
     budget: &Budget,
 ) -> Result<Value, Failure> {
-    Evaluator { source, variables, budget, locals: Vec::new() }.eval(expr)
+    let value = Evaluator { variables, budget, locals: Vec::new() }.eval(expr);
+    value.map_err(|failure| failure.located(source))
 }
 
 struct Evaluator<'a> {
-    source: &'a str,
     variables: &'a dyn Variables,
     budget: &'a Budget,
     /// Variables of macros, the innermost last.
@@ -69,13 +69,11 @@ impl Evaluator<'_> {
         self.budget.enter()?;
         let result = self.eval_kind(expr);
         self.budget.leave();
-        result.or_else(|mut failure| {
-            if failure.place.is_none() {
-                // It is found by reading, also for an error that is absorbed.
-                self.budget.read(expr.at as usize)?;
-                failure.place = Some(place(self.source, expr.at));
+        result.map_err(|mut failure| {
+            if failure.place.is_none() && failure.at.is_none() {
+                failure.at = Some(expr.at);
             }
-            Err(failure)
+            failure
         })
     }
 
@@ -229,7 +227,7 @@ impl Evaluator<'_> {
             Value::Bool(is_true) => Ok(is_true),
             other => {
                 let message = format!("expected bool, found {}", other.type_name());
-                Err(Failure { place: Some(place(self.source, expr.at)), message, is_limit: false })
+                Err(Failure { at: Some(expr.at), ..message.into() })
             }
         }
     }

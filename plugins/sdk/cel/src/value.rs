@@ -286,7 +286,6 @@ impl Value {
     }
 }
 
-/// Values may share what is in them, so that comparing takes more steps than making them: each counts.
 /// Whether maps of the same length have the same keys.
 fn same_keys(one: &Map, other: &Map, budget: &Budget) -> Result<bool, Exhausted> {
     for ((one, _), (other, _)) in one.0.iter().zip(&other.0) {
@@ -300,6 +299,7 @@ fn same_keys(one: &Map, other: &Map, budget: &Budget) -> Result<bool, Exhausted>
     Ok(true)
 }
 
+/// Values may share what is in them, so that comparing takes more steps than making them: each counts.
 fn all_equal<'a>(
     pairs: impl Iterator<Item = (&'a Value, &'a Value)>,
     budget: &Budget,

@@ -48,9 +48,9 @@ func encode(verdict Verdict, err error) uint32 {
 			result.U64(at+24, uint64(shortage.Capacity))
 		}
 	default:
-		// A pointer to a verdict is one by its methods, and nothing must be admitted by mistake.
+		// A pointer, or a struct with a verdict in it: nothing of it may read as the first case.
 		result.Flag(0, 1)
-		result.Text(8, fmt.Sprintf("%T is no verdict: use Admit, Reject, Defer or Shortages as values", verdict))
+		result.Text(8, fmt.Sprintf("unknown verdict type %T", verdict))
 	}
 	return result.Address()
 }

@@ -40,9 +40,6 @@ func TestVerdictsLieWhereTheContractSays(t *testing.T) {
 	if at := encode(nil, errors.New("no idea")); abi.Flag(at) != 1 || abi.Text(at+8) != "no idea" {
 		t.Error("an error")
 	}
-	if at := encode(&Reject{Reason: "No"}, nil); abi.Flag(at) != 1 {
-		t.Error("a pointer to a rejection is no verdict, and admits nothing")
-	}
 	at := encode(Reject{Reason: "No", Message: "never"}, nil)
 	if abi.Flag(at+8) != 1 || abi.Text(at+16) != "No" || abi.Text(at+24) != "never" {
 		t.Error("reject")
@@ -61,5 +58,18 @@ func TestVerdictsLieWhereTheContractSays(t *testing.T) {
 	}
 	if abi.U64(first+8) != 1 || abi.U64(first+16) != 2 || int64(abi.U64(first+24)) != -3 {
 		t.Error("a shortage")
+	}
+}
+
+func TestAVerdictOfAnotherTypeIsAnError(t *testing.T) {
+	type named struct{ Reject }
+	for words, verdict := range map[string]Verdict{
+		"unknown verdict type *admission.Reject": &Reject{Reason: "No"},
+		"unknown verdict type admission.named":   named{Reject{Reason: "No"}},
+		"unknown verdict type *admission.Defer":  (*Defer)(nil),
+	} {
+		if at := encode(verdict, nil); abi.Flag(at) != 1 || abi.Text(at+8) != words {
+			t.Errorf("%T: %d, %s", verdict, abi.Flag(at), abi.Text(at+8))
+		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 // unavailable is the reason of an error that has none.
 const unavailable = "Unavailable"
 
+// invalid is the reason of an answer that is none.
+const invalid = "Invalid"
+
 // encode lays out what poll returns, a result of 48 bytes whose value begins at the 8th.
 func encode(poll Poll, err error) uint32 {
 	result := &abi.Result
@@ -28,14 +31,18 @@ func encode(poll Poll, err error) uint32 {
 		return result.Address()
 	}
 	switch snapshot := poll.Snapshot.(type) {
-	case nil, Unchanged:
+	case Unchanged:
 	case Pods:
 		result.Flag(8, 1)
 		result.Texts(12, snapshot)
 	case Empty:
 		result.Flag(8, 2)
 	default:
-		return encode(Poll{}, fmt.Errorf("%T is no snapshot: use Unchanged, Pods or Empty as values", snapshot))
+		// A pointer, or a struct with a snapshot in it: nothing of it may read as the first case.
+		result.Flag(0, 1)
+		result.Text(8, invalid)
+		result.Text(16, fmt.Sprintf("unknown snapshot type %T", snapshot))
+		return result.Address()
 	}
 	result.OptionalText(20, poll.Cursor, poll.Cursor != "")
 	result.OptionalU64(32, milliseconds(poll.NextPoll), poll.NextPoll > 0)

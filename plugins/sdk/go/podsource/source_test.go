@@ -49,9 +49,6 @@ func TestAnswersLieWhereTheContractSays(t *testing.T) {
 	if abi.Flag(at+8) != 2 || abi.Flag(at+20) != 0 || abi.Flag(at+32) != 0 {
 		t.Error("no pods, no cursor, no wish")
 	}
-	if at = encode(Poll{Snapshot: &Pods{}}, nil); abi.Flag(at) != 1 {
-		t.Error("a pointer to pods is no snapshot")
-	}
 	if at = encode(Poll{Snapshot: Unchanged{}}, nil); abi.Flag(at+8) != 0 {
 		t.Error("unchanged")
 	}
@@ -86,5 +83,19 @@ func TestAFingerprintKeepsPartsApart(t *testing.T) {
 	}
 	if Fingerprint("ab", "c") == Fingerprint("a", "bc") {
 		t.Error("the same text cut elsewhere is another one")
+	}
+}
+
+func TestASnapshotOfAnotherTypeIsAnError(t *testing.T) {
+	type named struct{ Pods }
+	for words, snapshot := range map[string]Snapshot{
+		"unknown snapshot type *podsource.Pods":  &Pods{"a"},
+		"unknown snapshot type podsource.named":  named{Pods{"a"}},
+		"unknown snapshot type *podsource.Empty": (*Empty)(nil),
+	} {
+		at := encode(Poll{Snapshot: snapshot, Cursor: "c"}, nil)
+		if abi.Flag(at) != 1 || abi.Text(at+8) != "Invalid" || abi.Text(at+16) != words {
+			t.Errorf("%T: %d, %s", snapshot, abi.Flag(at), abi.Text(at+16))
+		}
 	}
 }

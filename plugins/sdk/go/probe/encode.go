@@ -26,8 +26,9 @@ func encode(outcome Outcome, err error) uint32 {
 		result.Flag(4, 2)
 		result.Text(8, string(outcome))
 	default:
+		// A pointer, or a struct with an outcome in it: nothing of it may read as the first case.
 		result.Flag(0, 1)
-		result.Text(4, fmt.Sprintf("%T is no outcome: use Success, Warning or Failure as values", outcome))
+		result.Text(4, fmt.Sprintf("unknown outcome type %T", outcome))
 	}
 	return result.Address()
 }

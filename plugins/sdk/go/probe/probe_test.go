@@ -68,3 +68,17 @@ func TestOutcomesLieWhereTheContractSays(t *testing.T) {
 		t.Error("an error")
 	}
 }
+
+func TestAnOutcomeOfAnotherTypeIsAnError(t *testing.T) {
+	failed := Failure("no")
+	type named struct{ Failure }
+	for words, outcome := range map[string]Outcome{
+		"unknown outcome type *probe.Failure": &failed,
+		"unknown outcome type probe.named":    named{failed},
+		"unknown outcome type *probe.Warning": (*Warning)(nil),
+	} {
+		if at := encode(outcome, nil); abi.Flag(at) != 1 || abi.Text(at+4) != words {
+			t.Errorf("%T: %d, %s", outcome, abi.Flag(at), abi.Text(at+4))
+		}
+	}
+}

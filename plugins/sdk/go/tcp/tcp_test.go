@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -34,6 +36,27 @@ func server(t *testing.T, expects, says string) uint16 {
 		<-done
 	})
 	return netip.MustParseAddrPort(listener.Addr().String()).Port()
+}
+
+// deaf is a port that nobody else can take, and that refuses whoever dials it: its socket doesn't listen.
+func deaf(t *testing.T) uint16 {
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(socket) })
+	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, ok := bound.(*syscall.SockaddrInet4)
+	if !ok {
+		t.Fatalf("%T", bound)
+	}
+	return uint16(address.Port)
 }
 
 func TestWhatAServerSaysIsRead(t *testing.T) {
@@ -68,13 +91,9 @@ func TestWhatGoesWrongIsNamed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
-	_, err = Dial("127.0.0.1", netip.MustParseAddrPort(address).Port(), deadline)
+	port := deaf(t)
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))
+	_, err = Dial("127.0.0.1", port, deadline)
 	if want := "dial tcp " + address + ": connect: connection refused"; !errors.Is(err, ErrRefused) || err.Error() != want {
 		t.Errorf("%v instead of %s", err, want)
 	}

@@ -127,7 +127,7 @@ fn after_class(text: &str) -> &str {
         let (letter, after) = rest[at..].split_at(1);
         rest = match letter {
             "]" => return after,
-            "\\" => after.char_indices().nth(1).map_or("", |(next, _)| &after[next..]),
+            "\\" => after_letter(after),
             // A named class, such as `[:alpha:]`.
             _ => match after.strip_prefix(':').and_then(|named| named.split_once(":]")) {
                 Some((_, behind)) => behind,
@@ -139,10 +139,28 @@ fn after_class(text: &str) -> &str {
 
 /// Whether blanks and comments are left out of the pattern, which RE2 doesn't have: what a number repeats is told by its place.
 fn has_flag_of_blanks(pattern: &str) -> bool {
-    pattern.split("(?").skip(1).any(|flags| {
-        let flags = flags.split(|letter: char| !letter.is_ascii_alphabetic() && letter != '-').next();
-        flags.is_some_and(|flags| flags.contains('x'))
-    })
+    let mut rest = pattern;
+    while let Some(at) = rest.find(['\\', '[', '(']) {
+        let (letter, after) = rest[at..].split_at(1);
+        rest = match letter {
+            "\\" => after_letter(after),
+            "[" => after_class(after),
+            _ => {
+                let flags = after.strip_prefix('?').unwrap_or_default();
+                let end = flags.find(|letter: char| !letter.is_ascii_alphabetic() && letter != '-');
+                if end.is_some_and(|end| flags[..end].contains('x')) {
+                    return true;
+                }
+                after
+            }
+        };
+    }
+    false
+}
+
+/// What follows the first letter.
+fn after_letter(text: &str) -> &str {
+    text.char_indices().nth(1).map_or("", |(next, _)| &text[next..])
 }
 
 fn matches(call: &Call<'_>) -> Outcome {
