@@ -65,7 +65,7 @@ pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
             ended = connected(&client, &options) => ended,
         }
     };
-    // Whoever ends it gets the terminal back as it was.
+    // The terminal is restored however the command ends.
     let ended = stopping(running, stop.clone()).await?;
     match ended {
         ExecEnd::Exited(code) => Ok(exit_code(code)),

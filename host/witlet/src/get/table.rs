@@ -34,8 +34,7 @@ pub(crate) fn line(row: &[String], widths: &[usize]) -> String {
 pub(crate) fn one_line(text: &str) -> String {
     let plain = |char: char| match char {
         '\n' | '\r' | '\t' => ' ',
-        char if char.is_control() || turns(char) => char::REPLACEMENT_CHARACTER,
-        char => char,
+        other => harmless(other),
     };
     text.chars().map(plain).collect()
 }
@@ -44,15 +43,15 @@ pub(crate) fn one_line(text: &str) -> String {
 pub(crate) fn lines(text: &str) -> String {
     let plain = |char: char| match char {
         '\n' | '\t' => char,
-        char if char.is_control() || turns(char) => char::REPLACEMENT_CHARACTER,
-        char => char,
+        other => harmless(other),
     };
     text.chars().map(plain).collect()
 }
 
-/// Whether a character changes in which direction a terminal shows the others.
-fn turns(char: char) -> bool {
-    matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// A character that neither drives a terminal nor changes the direction in which it shows the others.
+fn harmless(char: char) -> char {
+    let turns = matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if char.is_control() || turns { char::REPLACEMENT_CHARACTER } else { char }
 }
 
 /// An amount of bytes that people read: one digit after the point.

@@ -96,7 +96,7 @@ impl InfoStream {
 pub(super) async fn flush_each(output: Arc<Output>, period: Duration) -> Infallible {
     loop {
         tokio::time::sleep(period).await;
-        // On the caller's thread: a reader that doesn't read holds up all that log, whoever flushes.
+        // On the caller's thread: a reader that doesn't read blocks every writer of the log all the same.
         output.flush();
     }
 }

@@ -120,7 +120,7 @@ impl SingleHandler {
         }))
     }
 
-    /// A plugin file with it alone. It is asked about every pod: whoever names one handler wants its answer.
+    /// A plugin file with it alone. It is asked about every pod: a handler that is named is to answer.
     fn file(&self, reserved: &[Builtin]) -> Value {
         let is_reserved = reserved.iter().any(|builtin| builtin.name == self.name);
         let name = if is_reserved { NAME_DEFAULT } else { &self.name };

@@ -18,7 +18,7 @@ const REASONS: &[(&[&str], &str)] = &[
     (&["/metrics/cadvisor container_cpu_load_"], "0 on every kubelet"),
     (&["/metrics/cadvisor container_tasks_state"], "the same"),
     (&["/metrics/cadvisor container_health_state"], "-1 on every kubelet"),
-    (&["/metrics/cadvisor machine_nvm_"], "0 on every machine without such memory, and nobody has it"),
+    (&["/metrics/cadvisor machine_nvm_"], "0 on every machine without such memory"),
     (
         &["/metrics/cadvisor container_network_", "id=\"/\""],
         "a kubelet tells the network of the first process, this agent that of its own: here they aren't the same",
@@ -29,7 +29,7 @@ const REASONS: &[(&[&str], &str)] = &[
         &["/metrics/cadvisor container_fs_", "kubelet has"],
         "file systems are those of disks, and in memory near the root: pods have many more",
     ),
-    (&["/stats/summary", ".psi."], "on cgroup v1 a kubelet tells zeros that nobody has measured"),
+    (&["/stats/summary", ".psi."], "on cgroup v1 a kubelet tells zeros that aren't measured"),
     (&["/stats/summary", ".io.time"], "the same"),
     (&["/stats/summary .node.network"], "the network, as above"),
     (&["/stats/summary .node.systemContainers[pods].startTime"], "nobody knows when that cgroup was made"),
