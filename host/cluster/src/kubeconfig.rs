@@ -374,6 +374,12 @@ fn normal_server(server: &str) -> Result<Uri, String> {
         return Err("missing".to_owned());
     }
     let full = if server.contains("://") { server.to_owned() } else { format!("http://{server}") };
+    let authority = full.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
+    if authority.is_some_and(|authority| authority.contains('@')) {
+        // Addresses are logged, traced and counted: the message doesn't repeat it.
+        let message = "must not have a user or password in it; set the user's username and password instead";
+        return Err(message.to_owned());
+    }
     let uri: Uri = full.parse().map_err(|error| format!("{server:?} is not a URL: {error}"))?;
     match (uri.scheme_str(), uri.host()) {
         (Some("http" | "https"), Some(host)) if !host.is_empty() => Ok(uri),

@@ -106,6 +106,11 @@ fn what_cannot_be_used_is_named() {
     let exec = |fields: &str| format!("{{exec: {{{fields}}}}}");
     let v1 = "apiVersion: client.authentication.k8s.io/v1";
     let cases = [
+        (
+            "{server: 'https://me:secret@api'}",
+            "{}".to_owned(),
+            "cluster \"k\": server: must not have a user or password in it; set the user's username and password instead",
+        ),
         ("{}", "{}".to_owned(), "cluster \"k\": server: missing"),
         (
             "{server: 'ftp://api'}",
