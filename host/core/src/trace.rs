@@ -16,6 +16,6 @@ mod span;
 pub use ids::{SpanId, TraceId};
 pub use sampler::Sampler;
 pub use span::{
-    Attribute, AttributeValue, EVENTS_MAX, Link, SpanContext, SpanData, SpanEvent, SpanKind, SpanStart,
-    SpanStatus, VALUE_BYTES_MAX, garbage_collection,
+    Attribute, AttributeValue, EVENTS_BYTES_MAX, EVENTS_MAX, Link, SpanContext, SpanData, SpanEvent,
+    SpanKind, SpanStart, SpanStatus, VALUE_BYTES_MAX, garbage_collection,
 };

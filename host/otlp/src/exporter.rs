@@ -11,7 +11,7 @@ use witlet_core::error::one_line;
 use witlet_core::trace::SpanData;
 use witlet_core::trace::endpoint::CollectorEndpoint;
 use witlet_core::trace::export::{
-    BATCH_AGE_MAX, BATCH_MAX, BATCH_PERIOD, EXPORT_TIMEOUT, FLUSH_MAX, delay, may_retry,
+    BATCH_AGE_MAX, BATCH_BYTES_MAX, BATCH_MAX, BATCH_PERIOD, EXPORT_TIMEOUT, FLUSH_MAX, delay, may_retry,
 };
 use witlet_ports::Jitter;
 
@@ -76,51 +76,88 @@ enum Sent {
     Refused,
 }
 
+/// Spans that are sent at once.
+#[derive(Default)]
+struct Batch {
+    spans: Vec<SpanData>,
+    /// Of all their texts.
+    bytes: usize,
+}
+
+impl Batch {
+    fn push(&mut self, span: SpanData) {
+        self.bytes += span.text_bytes();
+        self.spans.push(span);
+    }
+
+    fn is_full(&self) -> bool {
+        self.spans.len() >= BATCH_MAX || self.bytes >= BATCH_BYTES_MAX
+    }
+
+    fn clear(&mut self) {
+        self.spans.clear();
+        self.bytes = 0;
+    }
+}
+
 impl<C: Collector> Work<C> {
     async fn run(mut self, mut waiting: Receiver<SpanData>, stop: CancellationToken) {
-        let mut batch = Vec::with_capacity(BATCH_MAX);
-        let sending = async {
-            while gather(&mut waiting, &mut batch).await {
-                self.send_until_taken(&mut batch).await;
-            }
+        let mut batch = Batch::default();
+        let too_late = async {
+            stop.cancelled().await;
+            sleep(FLUSH_MAX).await;
         };
-        stop.run_until_cancelled(sending).await;
+        let work = async {
+            while let Some(true) = stop.run_until_cancelled(gather(&mut waiting, &mut batch)).await {
+                self.send_until_taken(&mut batch, &stop).await;
+            }
+            waiting.close();
+            self.flush(&mut waiting, &mut batch).await;
+        };
+        tokio::select! {
+            () = work => {}
+            () = too_late => {}
+        }
         waiting.close();
-        let flushing = async {
-            loop {
-                if batch.is_empty() && waiting.recv_many(&mut batch, BATCH_MAX).await == 0 {
-                    break;
-                }
-                if let Sent::NotNow = self.send(&mut batch).await {
-                    break;
-                }
-            }
-        };
-        let _late = timeout(FLUSH_MAX, flushing).await;
-        let left = batch.len() + waiting.len();
+        let left = batch.spans.len() + waiting.len();
         self.counts.dropped(left as u64, DropReason::Stopped);
     }
 
-    /// Sends a batch, again after a failure that may pass. One that gets too old is dropped. Either way the batch is empty then.
-    async fn send_until_taken(&mut self, batch: &mut Vec<SpanData>) {
+    /// Sends what waits, until a try fails.
+    async fn flush(&mut self, waiting: &mut Receiver<SpanData>, batch: &mut Batch) {
+        loop {
+            while !batch.is_full()
+                && let Ok(span) = waiting.try_recv()
+            {
+                batch.push(span);
+            }
+            if batch.spans.is_empty() || matches!(self.send(batch).await, Sent::NotNow) {
+                return;
+            }
+        }
+    }
+
+    /// Sends a batch, again after a failure that may pass. One that gets too old is dropped. Either way the batch is empty then,
+    /// but for a stop: that ends the waits between tries, and no try.
+    async fn send_until_taken(&mut self, batch: &mut Batch, stop: &CancellationToken) {
         let begun = Instant::now();
         while let Sent::NotNow = self.send(batch).await {
             let is_old = begun.elapsed() >= BATCH_AGE_MAX;
             if is_old {
-                self.counts.dropped(batch.len() as u64, DropReason::ExportFailed);
+                self.counts.dropped(batch.spans.len() as u64, DropReason::ExportFailed);
                 batch.clear();
             }
-            sleep(delay(self.failures, self.jitter.unit())).await;
-            if is_old {
+            let pause = sleep(delay(self.failures, self.jitter.unit()));
+            if stop.run_until_cancelled(pause).await.is_none() || is_old {
                 return;
             }
         }
     }
 
     /// Tries once. The batch stays if it may be sent again.
-    async fn send(&mut self, batch: &mut Vec<SpanData>) -> Sent {
-        let count = batch.len() as u64;
-        let request = convert::request(&self.resource, batch.clone());
+    async fn send(&mut self, batch: &mut Batch) -> Sent {
+        let count = batch.spans.len() as u64;
+        let request = convert::request(&self.resource, batch.spans.clone());
         let sent = match timeout(EXPORT_TIMEOUT, self.collector.export(request)).await {
             Ok(Ok(response)) => {
                 let partial = response.partial_success.unwrap_or_default();
@@ -184,17 +221,14 @@ impl<C: Collector> Work<C> {
 }
 
 /// Waits for spans: until a batch is full, or its first span has waited for its time. False once there will be none.
-async fn gather(waiting: &mut Receiver<SpanData>, batch: &mut Vec<SpanData>) -> bool {
-    if waiting.recv_many(batch, BATCH_MAX).await == 0 {
-        return false;
-    }
+async fn gather(waiting: &mut Receiver<SpanData>, batch: &mut Batch) -> bool {
+    let Some(first) = waiting.recv().await else { return false };
+    batch.push(first);
     let due = Instant::now() + BATCH_PERIOD;
-    while batch.len() < BATCH_MAX {
-        let more = waiting.recv_many(batch, BATCH_MAX - batch.len());
-        match timeout_at(due, more).await {
-            Ok(0) | Err(_) => break,
-            Ok(_) => {}
-        }
+    while !batch.is_full()
+        && let Ok(Some(span)) = timeout_at(due, waiting.recv()).await
+    {
+        batch.push(span);
     }
     true
 }

@@ -13,8 +13,7 @@ use tokio::task::futures::TaskLocalFuture;
 use tokio::time::Instant;
 use witlet_core::trace::propagation::{BAGGAGE, Incoming, TRACEPARENT, TRACESTATE, traceparent};
 use witlet_core::trace::{
-    Attribute, EVENTS_MAX, Link, Sampler, SpanContext, SpanData, SpanEvent, SpanId, SpanStart, SpanStatus,
-    TraceId,
+    Attribute, Link, Sampler, SpanContext, SpanData, SpanEvent, SpanId, SpanStart, SpanStatus, TraceId,
 };
 
 use crate::clock::{Clock, RandomBits};
@@ -202,10 +201,8 @@ impl Recording {
     }
 
     fn note_error(&mut self, message: &str) {
-        if self.data.events.len() < EVENTS_MAX {
-            let event = SpanEvent::exception(message, self.now());
-            self.data.events.push(event);
-        }
+        let event = SpanEvent::exception(message, self.now());
+        self.data.push_event(event);
     }
 }
 

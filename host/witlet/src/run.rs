@@ -442,8 +442,10 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
     if let Some(cluster) = cluster {
         background.spawn_whole("the edge to the API server", cluster.run(view, ended.clone()));
     }
+    // The last spans are those of the other parts' ends.
+    let (others_ended, mut export) = (CancellationToken::new(), Parts::default());
     if let Some(exporter) = exporter {
-        background.spawn("the exporter of spans", exporter.run(ended.clone()));
+        export.spawn("the exporter of spans", exporter.run(others_ended.clone()));
     }
     let until = ended.clone();
     background.spawn("the watch of the state files", async move { state.run(&*events, &until).await });
@@ -462,7 +464,13 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
         };
         let background = async { background.run(&ended).await.map_err(RunError::Part) };
         // The first error ends the process: the next life of the agent has all its parts.
-        tokio::try_join!(own, background).map(|((), ())| ())
+        let others = async {
+            tokio::try_join!(own, background)?;
+            others_ended.cancel();
+            Ok(())
+        };
+        let export = async { export.run(&others_ended).await.map_err(RunError::Part) };
+        tokio::try_join!(others, export).map(|((), ())| ())
     };
     signals::stopping(work, stop.clone()).await
 }

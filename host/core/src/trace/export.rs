@@ -9,6 +9,8 @@ mod tests;
 pub const QUEUE_MAX: usize = 2048;
 /// Spans that are sent at once (upstream: `DefaultMaxExportBatchSize`).
 pub const BATCH_MAX: usize = 512;
+/// Bytes of texts in a batch, but for the last span's: with ids and names it stays below the 4 MiB that gRPC takes at once.
+pub const BATCH_BYTES_MAX: usize = 2 << 20;
 /// How long a span waits for others to be sent with (upstream: `DefaultScheduleDelay`).
 pub const BATCH_PERIOD: Duration = Duration::from_secs(5);
 /// How long one try may take (upstream's default of OTLP).

@@ -13,6 +13,9 @@ pub const VALUE_BYTES_MAX: usize = 1024;
 /// Events that a span has at most (upstream: `DefaultEventCountLimit`).
 pub const EVENTS_MAX: usize = 128;
 
+/// Bytes of texts that the events of a span have at most.
+pub const EVENTS_BYTES_MAX: usize = 16 * 1024;
+
 /// Where a span stands, as it travels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanContext {
@@ -152,6 +155,32 @@ pub struct SpanData {
     pub links: Vec<Link>,
     /// How it ended.
     pub status: SpanStatus,
+}
+
+impl SpanData {
+    /// Adds an event, as long as there is room for it.
+    pub fn push_event(&mut self, event: SpanEvent) {
+        let bytes: usize =
+            self.events.iter().chain([&event]).map(|event| text_bytes(&event.attributes)).sum();
+        if self.events.len() < EVENTS_MAX && bytes <= EVENTS_BYTES_MAX {
+            self.events.push(event);
+        }
+    }
+
+    /// Bytes of all its texts.
+    pub fn text_bytes(&self) -> usize {
+        let events: usize = self.events.iter().map(|event| text_bytes(&event.attributes)).sum();
+        let SpanStatus::Error(message) = &self.status else { return events + text_bytes(&self.attributes) };
+        events + text_bytes(&self.attributes) + message.len()
+    }
+}
+
+fn text_bytes(attributes: &[Attribute]) -> usize {
+    let bytes = |attribute: &Attribute| match &attribute.value {
+        AttributeValue::Text(text) => text.len(),
+        AttributeValue::Int(_) => 0,
+    };
+    attributes.iter().map(bytes).sum()
 }
 
 impl SpanStatus {

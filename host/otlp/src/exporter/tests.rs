@@ -27,6 +27,7 @@ enum Answer {
     Take,
     Reject(i64),
     Fail(Status),
+    TakeAfter(Duration),
     Hang,
 }
 
@@ -51,6 +52,10 @@ impl Collector for ScriptedCollector {
                 Ok(ExportTraceServiceResponse { partial_success: Some(partial) })
             }
             Answer::Fail(status) => Err(status),
+            Answer::TakeAfter(wait) => {
+                sleep(wait).await;
+                Ok(ExportTraceServiceResponse::default())
+            }
             Answer::Hang => std::future::pending().await,
         }
     }
@@ -217,6 +222,29 @@ async fn an_end_waits_for_a_hanging_collector_only_a_short_time() {
     rig.stopped().await;
     assert_eq!(begun.elapsed(), FLUSH_MAX);
     assert_eq!(rig.counted(), [0, 0, 0, BATCH_MAX as u64 + 5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_on_its_way_at_the_end_is_sent_once() {
+    let mut rig = Rig::new([Answer::TakeAfter(Duration::from_secs(2))]);
+    rig.take(BATCH_MAX + 5);
+    pass(1).await;
+    rig.stopped().await;
+    assert_eq!(rig.batches(), [(0, BATCH_MAX), (2, 5)]);
+    assert_eq!(rig.counted(), [BATCH_MAX as u64 + 5, 0, 0, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_is_full_when_its_texts_are() {
+    let mut rig = Rig::new([]);
+    let large = SpanData { status: SpanStatus::Error("x".repeat(BATCH_BYTES_MAX / 4 + 1)), ..span() };
+    for _ in 0..6 {
+        rig.queue.take(large.clone());
+    }
+    pass(1).await;
+    assert_eq!(rig.batches(), [(0, 4)]);
+    rig.stopped().await;
+    assert_eq!(rig.batches()[1..], [(1, 2)]);
 }
 
 #[tokio::test(start_paused = true)]

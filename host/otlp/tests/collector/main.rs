@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status};
 use witlet_core::trace::endpoint::CollectorEndpoint;
+use witlet_core::trace::export::BATCH_MAX;
 use witlet_core::trace::{Sampler, SpanKind, SpanStart};
 use witlet_otlp::{Exporter, Resource};
 use witlet_ports::{Clock, Jitter, RandomBits, Tracer};
@@ -73,7 +74,7 @@ fn resource() -> Resource {
     }
 }
 
-/// What a collector at this address gets of two spans, the second within the first, when the agent ends.
+/// What a collector at this address gets of two spans, the second within the first, and of those that fill the batch.
 async fn exported(
     endpoint: &CollectorEndpoint,
     mut received: mpsc::Receiver<ExportTraceServiceRequest>,
@@ -89,15 +90,26 @@ async fn exported(
     let outer = tracer.span(|| start("outer"));
     outer.scope(async { drop(tracer.span(|| start("inner"))) }).await;
     drop(outer);
+    fill_batch(&tracer);
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-    // What waits is sent at once when the agent ends.
-    stop.cancel();
-    tasks.spawn(exporter.run(stop));
+    tasks.spawn(exporter.run(stop.clone()));
     let request = timeout(WAIT_TIMEOUT, received.recv()).await.expect("in time").expect("a batch");
+    stop.cancel();
     while tasks.join_next().await.is_some() {}
     let spans = &request.resource_spans[0].scope_spans[0].spans;
-    let names: Vec<&str> = spans.iter().map(|span| &*span.name).collect();
+    let names: Vec<&str> = spans.iter().map(|span| &*span.name).filter(|name| *name != "filler").collect();
     names.join(" ")
+}
+
+/// A batch that is full is sent at once.
+fn fill_batch(tracer: &Tracer) {
+    for _ in 0..BATCH_MAX {
+        drop(tracer.span(|| SpanStart {
+            name: "filler".into(),
+            kind: SpanKind::Internal,
+            attributes: Vec::new(),
+        }));
+    }
 }
 
 fn serve_unix(listener: UnixListener, tasks: &mut JoinSet<()>) -> mpsc::Receiver<ExportTraceServiceRequest> {

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use witlet_core::trace::SpanKind;
+use witlet_core::trace::{EVENTS_BYTES_MAX, EVENTS_MAX, SpanKind, VALUE_BYTES_MAX};
 
 use super::*;
 
@@ -187,6 +187,19 @@ async fn errors_that_a_task_notes_are_its_spans_which_fails_with_the_last() {
     let of: Vec<_> = spans.iter().map(|span| (&*span.name, &span.status, span.events.len())).collect();
     let error = |message: &str| SpanStatus::Error(message.to_owned());
     assert_eq!(of, [("inner", &error("nothing noted"), 0), ("outer", &error("last"), EVENTS_MAX)]);
+}
+
+#[tokio::test]
+async fn events_with_long_texts_are_kept_up_to_a_number_of_bytes() {
+    let (tracer, kept) = tracer(1_000_000);
+    let span = tracer.span(|| named("long"));
+    for _ in 0..EVENTS_MAX {
+        span.scope(async { note_error(&"x".repeat(2 * VALUE_BYTES_MAX)) }).await;
+    }
+    drop(span);
+    let spans = kept.0.lock().expect("not poisoned");
+    assert_eq!(spans[0].events.len(), EVENTS_BYTES_MAX / VALUE_BYTES_MAX);
+    assert_eq!(spans[0].text_bytes(), EVENTS_BYTES_MAX);
 }
 
 #[tokio::test]
