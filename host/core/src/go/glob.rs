@@ -1,4 +1,4 @@
-//! Patterns of names as `path/filepath.Match` has them: `*`, `?` and `[a-z]`, none of which matches a slash.
+//! Patterns of names as `path/filepath.Match` has them: `*`, `?` and `[a-z]`, of which the first two match no slash.
 
 /// A pattern that can be matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,13 +8,13 @@ pub struct Glob {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
-    /// Any number of letters.
+    /// Any number of letters, none of them a slash.
     Star,
-    /// Any letter.
+    /// Any letter but a slash.
     Any,
     /// This letter.
     Letter(char),
-    /// A letter of these ranges, or of none of them.
+    /// A letter of these ranges, or of none of them. A slash is one like any other, as in Go.
     Class { is_negated: bool, ranges: Vec<(char, char)> },
 }
 
@@ -75,8 +75,7 @@ impl Token {
             Self::Any => letter != '/',
             Self::Letter(wanted) => *wanted == letter,
             Self::Class { is_negated, ranges } => {
-                letter != '/'
-                    && ranges.iter().any(|(low, high)| (*low..=*high).contains(&letter)) != *is_negated
+                ranges.iter().any(|(low, high)| (*low..=*high).contains(&letter)) != *is_negated
             }
         }
     }
@@ -145,7 +144,12 @@ mod tests {
             ("a[^a]b", "a☺b", true),
             ("a???b", "a☺b", false),
             ("a?b", "a/b", false),
-            ("a[^a]b", "a/b", false),
+            ("a[^a]b", "a/b", true),
+            ("a[^/]b", "a/b", false),
+            ("a[a-z/]b", "a/b", true),
+            ("a[.-0]b", "a/b", true),
+            ("*[/]b", "a/b", true),
+            ("*[/]c", "a/b/c", false),
             ("a*b", "a/b", false),
             (r"[\]a]", "]", true),
             (r"[\-]", "-", true),
