@@ -138,10 +138,10 @@ pub(crate) struct Executor {
 
 impl Executor {
     /// Does the work, which is a span, and gives the pod's memory back, with what was saved. All that is logged meanwhile has the pod's
-    /// name and UID.
+    /// name and UID, at any level: a span of a lower level is gone where only errors are asked for, and its keys with it.
     pub(crate) async fn run(&self, job: Job) -> (PodMemory, Saved, End) {
         let Work { task, kind, .. } = job.work;
-        let logged = tracing::info_span!("pod", pod = %job.full_name, pod_uid = %job.uid);
+        let logged = tracing::error_span!("pod", pod = %job.full_name, pod_uid = %job.uid);
         let mut span = self.tracer.span(|| trace::pod::work(task, kind, &job.full_name, &job.uid));
         let (memory, saved, end) = span.scope(self.work(job).instrument(logged)).await;
         if end.has_failed() {

@@ -145,7 +145,7 @@ impl Pods {
         };
         container.process = Some(process.clone());
         let work = self.tasks.spawn_on(workload::run(program, spec), &self.workloads);
-        let span = tracing::info_span!(
+        let span = tracing::error_span!(
             "container",
             pod = sandbox.config.full_name(),
             pod_uid = sandbox.config.uid,

@@ -182,7 +182,7 @@ impl Shared {
         purpose: Purpose,
     ) -> MeasuredVerdict {
         let (name, pod) = (&*plugin.spec.name, facts.pod());
-        let span = tracing::debug_span!(
+        let span = tracing::error_span!(
             "plugin_call",
             plugin = name,
             role = %Role::Admission,

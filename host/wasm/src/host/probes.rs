@@ -39,7 +39,7 @@ impl ProbeTypes for HostProbes {
             return Err(ProbeError::UnknownType { probe_type: request.probe_type.to_string() });
         };
         let name = &*plugin.spec.name;
-        let span = tracing::debug_span!(
+        let span = tracing::error_span!(
             "plugin_call",
             plugin = name,
             role = %Role::Probe,

@@ -43,7 +43,7 @@ impl SourcePlugins for Shared {
             // It has just been removed: the task that asks is about to end.
             return Polled::NotYet;
         };
-        let span = tracing::debug_span!("plugin_call", plugin = name.as_str(), role = %Role::PodSource);
+        let span = tracing::error_span!("plugin_call", plugin = name.as_str(), role = %Role::PodSource);
         self.poll_plugin(plugin, cursor).instrument(span).await
     }
 

@@ -29,6 +29,18 @@ fn every_number_asks_for_what_the_ones_before_it_do_and_for_its_own() {
     assert_eq!(shown_verbosity("h2", Level::TRACE), 10);
 }
 
+#[test]
+fn a_span_keeps_its_keys_where_only_errors_are_asked_for() {
+    let written = Written::default();
+    let filter = Filter::of_directives(EnvFilter::new("error"), Arc::default());
+    let subscriber = Registry::default().with(lines_to(&written, LogFormat::Text)).with(filter);
+    tracing::subscriber::with_default(subscriber, || {
+        let _span = tracing::error_span!("pod", pod = %"default/web").entered();
+        error!("Failed");
+    });
+    assert!(written.text().ends_with("\"Failed\" pod=\"default/web\"\n"), "{}", written.text());
+}
+
 /// How many of five lines with this target, one at each level, a filter lets through.
 macro_rules! lines_of {
     ($target:literal, $filter:expr) => {{
