@@ -15,8 +15,14 @@ use super::vmodule::{FileVerbosity, verbosity_of};
 /// klog's number for what no `-v` asks for.
 const BEYOND: u32 = 10;
 
+/// The module of kube that reads answers. It logs one that it can't decode whole, as a warning, that of a token or a Secret too;
+/// refusals with all that they say (debug), and headers (trace). No number asks for that, only `RUST_LOG`. The fault is still
+/// seen: the caller gets it as an error, which we log in our words. The module's own modules (`client::builder`, `client::tls`)
+/// have no bodies to log.
+const ANSWERS: &str = "kube_client::client";
+
 /// How much of a target is logged: the numbers from which on information, details of a fault (debug) and everything (trace) are.
-/// Warnings and errors always are.
+/// Warnings and errors always are, but those of [`ANSWERS`].
 struct Scale {
     info: u32,
     debug: u32,
@@ -47,6 +53,9 @@ const SCALES: &[(&str, Scale)] = &[
 
 /// The number from which on a line is logged; none if no number asks for it.
 pub(super) fn threshold(target: &str, level: Level) -> Option<u32> {
+    if target == ANSWERS {
+        return None;
+    }
     let scale =
         SCALES.iter().find(|(begin, _)| target.starts_with(begin)).map_or(&OTHERS, |(_, scale)| scale);
     match level {
@@ -59,7 +68,10 @@ pub(super) fn threshold(target: &str, level: Level) -> Option<u32> {
 
 /// The number that a line is shown with.
 pub(super) fn shown_verbosity(target: &str, level: Level) -> u32 {
-    threshold(target, level).unwrap_or(BEYOND)
+    match level {
+        Level::ERROR | Level::WARN => 0,
+        level => threshold(target, level).unwrap_or(BEYOND),
+    }
 }
 
 /// What is logged.

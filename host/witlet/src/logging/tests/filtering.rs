@@ -10,7 +10,16 @@ use crate::logging::vmodule::verbosity_of;
 
 #[test]
 fn every_number_asks_for_what_the_ones_before_it_do_and_for_its_own() {
-    let targets = ["witlet_agent::pleg", "plugin", "kube_client", "h2::client", "wasmtime", "mio"];
+    let targets = [
+        "witlet_agent::pleg",
+        "plugin",
+        "kube_client::client",
+        "kube_client::client::builder",
+        "kube_runtime::watcher",
+        "h2::client",
+        "wasmtime",
+        "mio",
+    ];
     let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
     let table: Vec<[Option<u32>; 5]> =
         targets.iter().map(|target| levels.map(|level| threshold(target, level))).collect();
@@ -20,6 +29,8 @@ fn every_number_asks_for_what_the_ones_before_it_do_and_for_its_own() {
         [
             [always, always, Some(0), Some(4), Some(6)],
             [always, always, Some(0), Some(4), Some(6)],
+            [None; 5],
+            [always, always, Some(0), Some(6), Some(10)],
             [always, always, Some(0), Some(6), Some(10)],
             [always, always, Some(8), Some(10), None],
             [always, always, Some(8), Some(10), None],
@@ -27,6 +38,7 @@ fn every_number_asks_for_what_the_ones_before_it_do_and_for_its_own() {
         ]
     );
     assert_eq!(shown_verbosity("h2", Level::TRACE), 10);
+    assert_eq!(shown_verbosity("kube_client::client", Level::WARN), 0);
 }
 
 #[test]
@@ -76,6 +88,7 @@ fn a_number_lets_through_what_its_table_says() {
         let filter = || Filter::of_verbosity(verbosity, Arc::default());
         assert_eq!(lines_of!("witlet_agent", filter()), own, "-v={verbosity}");
         assert_eq!(lines_of!("kube_client", filter()), of_api, "-v={verbosity}");
+        assert_eq!(lines_of!("kube_client::client", filter()), 0, "-v={verbosity}: answers may be Secrets");
         assert_eq!(lines_of!("h2", filter()), of_connections, "-v={verbosity}");
     }
 }
@@ -105,6 +118,8 @@ fn directives_take_the_place_of_the_number_and_file_patterns_add_to_them() {
     assert_eq!(lines_of!("witlet_agent", filter("error,witlet_agent=debug", "")), 4);
     assert_eq!(lines_of!("witlet_agent", filter("error", "filtering=4")), 4);
     assert_eq!(lines_of!("witlet_agent", filter("off", "")), 0);
+    assert_eq!(lines_of!("kube_client::client", filter("off", "filtering=10")), 0);
+    assert_eq!(lines_of!("kube_client::client", filter("kube_client=warn", "")), 2);
 }
 
 #[test]
