@@ -8,6 +8,7 @@ mod lock;
 mod own_files;
 mod parts;
 pub(crate) mod plugins;
+mod process;
 mod reported_state;
 mod reporting;
 mod runtime_facts;
@@ -17,7 +18,6 @@ mod spans;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::process::{Resource, Rlimit};
 use serde_json::Value;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
@@ -60,9 +60,6 @@ use crate::run::parts::{PartError, Parts};
 use crate::run::reported_state::ReportedState;
 use crate::run::reporting::{PluginProblems, Reporting};
 use crate::settings::{Folders, Manifests, Settings};
-
-/// Where the kernel takes a process's out-of-memory score.
-const OOM_SCORE_FILE: &str = "/proc/self/oom_score_adj";
 
 /// Why the agent doesn't start.
 #[derive(Debug, Error)]
@@ -146,13 +143,13 @@ impl PluginView for ShownPlugins {
 
 /// Runs the agent until the process is asked to stop.
 pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(), RunError> {
-    raise_file_limit();
+    process::raise_file_limit();
     if let Some(score) = settings.oom_score {
-        set_oom_score(score);
+        process::set_oom_score(score);
     }
     create_folder(&settings.folders.root)?;
     if settings.runtime.endpoint != embedded::ENDPOINT {
-        share_folder(&settings.folders.root);
+        process::share_folder(&settings.folders.root);
     }
     let _lock = RootLock::take(&settings.folders.root).await?;
     OwnFiles::below(&settings.folders.root).prepare()?;
@@ -473,30 +470,6 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
         tokio::try_join!(others, export).map(|((), ())| ())
     };
     signals::stopping(work, stop.clone()).await
-}
-
-/// Reports the kernel how readily it may end this process when memory runs out.
-fn set_oom_score(score: i32) {
-    if let Err(error) = std::fs::write(OOM_SCORE_FILE, score.to_string()) {
-        tracing::warn!(%error, score, "Failed to set the OOM score of the agent");
-    }
-}
-
-/// Volumes lie there, and containers see each other's mounts in them only where it is shared. Who may not mount has no pods
-/// that ask for it.
-fn share_folder(root: &Path) {
-    if let Err(error) = witlet_node::make_shared(root) {
-        let root = root.display();
-        tracing::warn!(%error, %root, "Failed to make the root folder a shared mount; pods have no mount propagation");
-    }
-}
-
-/// Every probe that runs is a socket, and there may be more of them than the files that a process gets by default.
-fn raise_file_limit() {
-    let Rlimit { maximum, .. } = rustix::process::getrlimit(Resource::Nofile);
-    if let Err(error) = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
-        tracing::debug!(%error, "Failed to raise the limit of open files");
-    }
 }
 
 /// Makes a folder that only its owner can enter, unless it is there.
