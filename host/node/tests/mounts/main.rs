@@ -13,6 +13,7 @@ mod unprivileged;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rustix::mount::MountPropagationFlags;
@@ -26,6 +27,8 @@ use witlet_ports::{VolumeError, Volumes};
 /// What a case claims, and the case.
 type Case = (&'static str, fn(&Fixture));
 
+static CASES_BEGUN: AtomicUsize = AtomicUsize::new(0);
+
 /// What a case has: a folder, volumes in it, and a tokio runtime whose threads see its mounts.
 struct Fixture {
     folder: tempfile::TempDir,
@@ -33,15 +36,19 @@ struct Fixture {
     pods: NodePodFiles,
     uid: PodUid,
     tokio: Runtime,
+    /// What the runtime's threads are called; no other case's are.
+    thread_name: String,
 }
 
 impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let thread_name = format!("case-{}", CASES_BEGUN.fetch_add(1, Ordering::Relaxed));
+        let mut tokio = tokio::runtime::Builder::new_current_thread();
+        let tokio = tokio.enable_all().thread_name(&thread_name).build().expect("a runtime");
         let volumes = NodeVolumes::new(folder.path());
         let pods = NodePodFiles::new(folder.path(), &folder.path().join("logs"));
-        Self { folder, volumes, pods, uid: "u-1".into(), tokio }
+        Self { folder, volumes, pods, uid: "u-1".into(), tokio, thread_name }
     }
 
     fn at(&self, name: &str) -> PathBuf {
