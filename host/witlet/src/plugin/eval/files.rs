@@ -10,12 +10,12 @@ use witlet_core::sources::manifest::MANIFEST_BYTES_MAX;
 
 /// What stands for standard input.
 pub(super) const STANDARD_INPUT: &str = "-";
-/// Of a file so much is read: one byte more than any may have, so that a reader of manifests sees that there is more.
+/// Of a file so much is read: one byte more than any may have, which shows that there is more.
 const READ_BYTES_MAX: u64 = MANIFEST_BYTES_MAX as u64 + 1;
 
 /// A file can't be read.
 #[derive(Debug, Error)]
-#[error("read {}", path.display())]
+#[error("read {}", shown(path))]
 pub(crate) struct ReadError {
     path: PathBuf,
     #[source]
@@ -29,20 +29,29 @@ pub(in crate::plugin) struct Files {
 }
 
 impl Files {
-    /// The bytes of a file, at most [`READ_BYTES_MAX`].
+    /// The bytes of a file, which has at most [`MANIFEST_BYTES_MAX`].
     pub(super) fn read(&mut self, path: &Path) -> Result<Vec<u8>, ReadError> {
+        let failed = |cause| ReadError { path: path.to_owned(), cause };
+        let bytes = self.beginning(path).map_err(failed)?;
+        if bytes.len() > MANIFEST_BYTES_MAX {
+            let text = format!("the file must have at most {MANIFEST_BYTES_MAX} bytes");
+            return Err(failed(std::io::Error::other(text)));
+        }
+        Ok(bytes)
+    }
+
+    /// At most [`READ_BYTES_MAX`] of a file. What is too long is kept, too: a second read would find its rest.
+    fn beginning(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
         if let Some(bytes) = self.kept.get(path) {
             return Ok(bytes.clone());
         }
         let (bytes, is_regular) = if path == Path::new(STANDARD_INPUT) {
-            bounded(std::io::stdin().lock()).map(|bytes| (bytes, false))
+            (bounded(std::io::stdin().lock())?, false)
         } else {
-            File::open(path).and_then(|file| {
-                let is_regular = file.metadata()?.is_file();
-                bounded(file).map(|bytes| (bytes, is_regular))
-            })
-        }
-        .map_err(|cause| ReadError { path: path.to_owned(), cause })?;
+            let file = File::open(path)?;
+            let is_regular = file.metadata()?.is_file();
+            (bounded(file)?, is_regular)
+        };
         if !is_regular {
             self.kept.insert(path.to_owned(), bytes.clone());
         }

@@ -1,5 +1,7 @@
 //! What a handler alone is called, and how it is configured.
 
+use witlet_core::sources::manifest::MANIFEST_BYTES_MAX;
+
 use super::*;
 
 #[test]
@@ -15,6 +17,27 @@ fn a_component_has_a_name_that_an_entry_can_have() {
     ];
     for (component, expected) in cases {
         assert_eq!(entry_name(component), expected, "{component}");
+    }
+}
+
+#[test]
+fn a_configuration_that_is_too_long_is_refused_and_not_cut_off() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("config.yaml");
+    let argument = format!("@{}", path.display());
+    let mut text = "a: 1\n".to_owned();
+    for (length, expected) in [(MANIFEST_BYTES_MAX, true), (MANIFEST_BYTES_MAX + 1, false)] {
+        text.extend(std::iter::repeat_n('\n', length - text.len()));
+        std::fs::write(&path, &text).expect("a temporary folder is writable");
+        match config(Some(&argument), &mut Files::default()) {
+            Ok(value) => assert!(expected && value == json!({"a": 1}), "{length}: {value}"),
+            Err(error) => {
+                let refused =
+                    format!("read {}: the file must have at most {MANIFEST_BYTES_MAX} bytes", path.display());
+                assert!(!expected && error.is_invalid_input(), "{length}: {error}");
+                assert_eq!(one_line(&error), refused);
+            }
+        }
     }
 }
 

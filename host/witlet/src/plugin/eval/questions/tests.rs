@@ -1,6 +1,7 @@
 //! Which questions files and flags come to.
 
 use clap::Parser as _;
+use witlet_core::sources::manifest::MANIFEST_BYTES_MAX;
 
 use super::*;
 use crate::cli::{Cli, Command, Plugin};
@@ -129,6 +130,14 @@ fn what_is_wrong_is_named_and_the_rest_is_judged() {
     let node = file(folder.path(), "node.yaml", "{nodes: 1}");
     let other_node = gathered(&[&mixed, "--node", &node]);
     assert!(other_node.asked.is_empty() && other_node.problems[0].contains("nodes"), "{other_node:?}");
+    let long =
+        file(folder.path(), "long.yaml", &format!("{}{}", pod("web", ""), "#".repeat(MANIFEST_BYTES_MAX)));
+    let refused = format!("read {long}: the file must have at most {MANIFEST_BYTES_MAX} bytes");
+    for words in [&[long.as_str()][..], &[&mixed, "--node", &long]] {
+        let too_long = gathered(words);
+        assert!(too_long.asked.is_empty(), "{words:?}");
+        assert_eq!(too_long.problems, [refused.as_str()], "{words:?}");
+    }
     let recording = gathered(&["--recording", &mixed]);
     assert!(recording.asked.is_empty() && recording.problems[0].contains("mixed.yaml"), "{recording:?}");
 }
