@@ -44,8 +44,8 @@ pub use resize::{
     PENDING as RESIZE_PENDING, ResizeInProgress, ResizePending, ResizePendingReason, ResizeStatus,
 };
 pub use special::{
-    AdmissionPending, NodeEnd, blocked, ended_by_node, is_ended_by_node, is_evicted, is_preempted, overdue,
-    put_admission_pending, rejected, terminated,
+    AdmissionPending, NodeEnd, blocked, ended_by_node, is_blocked, is_ended_by_node, is_evicted,
+    is_preempted, overdue, put_admission_pending, rejected, terminated,
 };
 pub use terminated::{Termination, terminations};
 pub use transition::{IllegalTransition, check_container_transition};
@@ -154,7 +154,7 @@ impl ReportedPhase {
         let stays = phase_of(previous) == Some(phase);
         let text = |get: fn(&PodStatus) -> &Option<String>| {
             let reported = [previous, at_source].into_iter().flatten();
-            let reported = reported.filter(|status| stays && !special::is_blocked(status));
+            let reported = reported.filter(|status| stays && !is_blocked(status));
             reported.filter_map(|status| get(status).clone()).next()
         };
         Self { phase, reason: text(|status| &status.reason), message: text(|status| &status.message) }

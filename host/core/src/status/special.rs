@@ -117,7 +117,7 @@ pub fn overdue(pod: &Pod, last: Option<&PodStatus>, now: Timestamp) -> PodStatus
 }
 
 /// Whether a status says that admission put the pod off.
-pub(super) fn is_blocked(status: &PodStatus) -> bool {
+pub fn is_blocked(status: &PodStatus) -> bool {
     let waits_as = |container: &ContainerStatus| container.state.as_ref()?.waiting.as_ref()?.reason.clone();
     let mut containers = status.container_statuses.iter().flatten();
     containers.any(|container| waits_as(container).as_deref() == Some(WaitingReason::Blocked.as_str()))

@@ -10,7 +10,7 @@ use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::pod::static_pod::{is_mirror, source_of};
-use witlet_core::status::{Phase, WaitingReason};
+use witlet_core::status::{Phase, is_blocked};
 use witlet_node::{NodeInfo, NodeOptions, SystemClock};
 use witlet_ports::Clock;
 use witlet_server::{ClientError, LocalClient};
@@ -104,7 +104,8 @@ fn questions(pods: Vec<Pod>, node: Arc<NodeFacts>, now: Timestamp) -> Vec<Admiss
     });
     let alive: Vec<AdmittedPod> = alive.collect();
     // A pod that admission put off has no place on the node yet.
-    let admitted: Vec<&AdmittedPod> = alive.iter().filter(|other| !is_put_off(&other.pod)).collect();
+    let is_put_off = |other: &&AdmittedPod| other.pod.status.as_ref().is_some_and(is_blocked);
+    let admitted: Vec<&AdmittedPod> = alive.iter().filter(|other| !is_put_off(other)).collect();
     let question = |asked: &AdmittedPod| AdmissionRequest {
         operation: Operation::Add,
         now,
@@ -118,13 +119,6 @@ fn questions(pods: Vec<Pod>, node: Arc<NodeFacts>, now: Timestamp) -> Vec<Admiss
             .collect(),
     };
     alive.iter().map(question).collect()
-}
-
-/// Whether the pod's containers wait for its admission.
-fn is_put_off(pod: &Pod) -> bool {
-    let statuses = pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
-    let mut waiting = statuses.filter_map(|container| container.state.as_ref()?.waiting.as_ref());
-    waiting.any(|waiting| waiting.reason.as_deref() == Some(WaitingReason::Blocked.as_str()))
 }
 
 /// A row for each pod that wouldn't be admitted, or for each.
