@@ -6,15 +6,14 @@ use std::process::ExitCode;
 use thiserror::Error;
 use tokio::io::{stderr, stdin, stdout};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{mpsc, oneshot};
 use witlet_server::{ExecEnd, ExecError, ExecOptions, ExecStreams, LocalClient, TerminalSize};
 
 use crate::cli::ExecArgs;
 use crate::get::error::GetError;
 use crate::logs::{Target, target};
 use crate::output::note;
-use crate::run::signals::stopping;
+use crate::run::signals::{StopSignal, stopping_for};
 use crate::terminal::{self, KeyMode, Keys, Size};
 
 #[cfg(test)]
@@ -22,9 +21,6 @@ mod tests;
 
 /// Sizes that wait to be sent; the terminal has the newest soon enough.
 const SIZES_MAX: usize = 4;
-
-/// The exit code of a shell whose command was ended by SIGTERM.
-const TERMINATED: i32 = 143;
 
 /// Why a command wasn't run.
 #[derive(Debug, Error)]
@@ -57,16 +53,20 @@ pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
     }
     let options = options(&target, args, is_terminal);
     let _keys = options.tty.then(|| KeyMode::set(Keys::Raw));
-    let stop = CancellationToken::new();
+    let (sender, asked) = oneshot::channel();
     let running = async {
         tokio::select! {
             biased;
-            () = stop.cancelled() => Ok(ExecEnd::Exited(TERMINATED)),
+            Ok(signal) = asked => Ok(ExecEnd::Exited(StopSignal::exit_code(signal))),
             ended = connected(&client, &options) => ended,
         }
     };
     // The terminal is restored however the command ends.
-    let ended = stopping(running, stop.clone()).await?;
+    let ended = stopping_for(running, |signal| {
+        // Where none waits for it any more, the command has ended.
+        let _ = sender.send(signal);
+    })
+    .await?;
     match ended {
         ExecEnd::Exited(code) => Ok(exit_code(code)),
         ExecEnd::Failed(reason) => {

@@ -6,12 +6,51 @@ use tokio_util::sync::CancellationToken;
 /// Where the kernel says which signals a process ignores.
 const STATUS_FILE: &str = "/proc/self/status";
 
-/// Does the work to its end. The first SIGTERM, SIGINT or SIGHUP cancels `stop`, which the work is expected to heed;
-/// later ones change nothing. A SIGHUP that is ignored from the start (`nohup`) stays so. Signals are handled before the
-/// work begins: who sees that it does may ask it to stop.
+/// A shell's exit code for a command that a signal ended is this and the signal's number.
+const SIGNAL_EXIT_CODES: i32 = 128;
+
+/// A signal that asks this process to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StopSignal {
+    Terminate,
+    Interrupt,
+    Hangup,
+}
+
+impl StopSignal {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Terminate => "SIGTERM",
+            Self::Interrupt => "SIGINT",
+            Self::Hangup => "SIGHUP",
+        }
+    }
+
+    fn kind(self) -> SignalKind {
+        match self {
+            Self::Terminate => SignalKind::terminate(),
+            Self::Interrupt => SignalKind::interrupt(),
+            Self::Hangup => SignalKind::hangup(),
+        }
+    }
+
+    /// The exit code of a shell whose command the signal ended.
+    pub(crate) fn exit_code(self) -> i32 {
+        SIGNAL_EXIT_CODES + self.kind().as_raw_value()
+    }
+}
+
+/// As [`stopping_for`], for work to which all signals are the same: the first cancels `stop`.
 pub(crate) async fn stopping<T>(work: impl Future<Output = T>, stop: CancellationToken) -> T {
+    stopping_for(work, |_signal| stop.cancel()).await
+}
+
+/// Does the work to its end. The first SIGTERM, SIGINT or SIGHUP is given to `asked`, which tells the work, and the work
+/// is expected to heed it; later ones change nothing. A SIGHUP that is ignored from the start (`nohup`) stays so. Signals
+/// are handled before the work begins: who sees that it does may ask it to stop.
+pub(crate) async fn stopping_for<T>(work: impl Future<Output = T>, asked: impl FnOnce(StopSignal)) -> T {
     let handled = Handled::new();
-    let asked = async {
+    let next = async {
         match handled {
             Ok(mut handled) => handled.next().await,
             // Without handlers the signals end the process at once, as by default.
@@ -22,11 +61,12 @@ pub(crate) async fn stopping<T>(work: impl Future<Output = T>, stop: Cancellatio
         }
     };
     tokio::pin!(work);
-    tokio::select! {
+    let signal = tokio::select! {
         done = &mut work => return done,
-        name = asked => tracing::info!(signal = name, "Received stop signal"),
-    }
-    stop.cancel();
+        signal = next => signal,
+    };
+    tracing::info!(signal = signal.name(), "Received stop signal");
+    asked(signal);
     work.await
 }
 
@@ -46,8 +86,8 @@ impl Handled {
         })
     }
 
-    /// The name of the next one.
-    async fn next(&mut self) -> &'static str {
+    /// The next one.
+    async fn next(&mut self) -> StopSignal {
         let hung_up = async {
             match &mut self.hangup {
                 Some(hangup) => hangup.recv().await,
@@ -55,9 +95,9 @@ impl Handled {
             }
         };
         tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-            _ = hung_up => "SIGHUP",
+            _ = self.terminate.recv() => StopSignal::Terminate,
+            _ = self.interrupt.recv() => StopSignal::Interrupt,
+            _ = hung_up => StopSignal::Hangup,
         }
     }
 }

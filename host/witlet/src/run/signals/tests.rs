@@ -1,4 +1,4 @@
-//! Which signals are ignored, by what the kernel says.
+//! Which signals are ignored, by what the kernel says, and the exit codes of those that aren't.
 
 use super::*;
 
@@ -18,4 +18,10 @@ fn the_mask_of_ignored_signals_is_read_bit_by_bit() {
     for (status, signal, expected) in cases {
         assert_eq!(is_ignored(status, signal), expected, "{signal} in {status:?}");
     }
+}
+
+#[test]
+fn exit_codes_of_signals_are_a_shells() {
+    let signals = [StopSignal::Hangup, StopSignal::Interrupt, StopSignal::Terminate];
+    assert_eq!(signals.map(StopSignal::exit_code), [129, 130, 143]);
 }
