@@ -12,7 +12,7 @@ pub struct Block {
     pub text: String,
 }
 
-/// All blocks of a document, in its order.
+/// All blocks of a document, in its order. One that is part of a list is indented there, and not in its text.
 ///
 /// # Panics
 /// When the document can't be read, or a block has no end: what a test fails with.
@@ -20,14 +20,17 @@ pub fn blocks(path: &Path) -> Vec<Block> {
     let text = std::fs::read_to_string(path).expect("a document can be read");
     let mut found = Vec::new();
     let mut open: Option<Block> = None;
+    let mut indentation = "";
     for (index, line) in text.lines().enumerate() {
-        match (line.strip_prefix("```"), &mut open) {
+        let unindented = line.trim_start();
+        match (unindented.strip_prefix("```"), &mut open) {
             (Some(_), Some(_)) => found.extend(open.take()),
             (Some(kind), None) => {
+                indentation = line.strip_suffix(unindented).unwrap_or_default();
                 let place = format!("{}:{}", path.display(), index + 1);
                 open = Some(Block { place, kind: kind.to_owned(), text: String::new() });
             }
-            (None, Some(block)) => block.text.extend([line, "\n"]),
+            (None, Some(block)) => block.text.extend([line.strip_prefix(indentation).unwrap_or(line), "\n"]),
             (None, None) => {}
         }
     }
