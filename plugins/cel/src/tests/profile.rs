@@ -82,6 +82,8 @@ impl Parts<'_> {
     fn restricted(&self) -> [(&'static str, bool); 5] {
         let Self { spec, containers, contexts, .. } = self;
         let on_linux = spec["os"]["name"] != "windows";
+        // Root of a user namespace is none on the host: upstream allows it there, whatever its gates, since 1.35.
+        let on_host_users = spec["hostUsers"] != false;
         let may_escalate = |it: &&Value| it["securityContext"]["allowPrivilegeEscalation"] != false;
         let has_no_seccomp = |it: &&Value| {
             let of = self.own_or_pods(it, "/seccompProfile/type");
@@ -98,10 +100,11 @@ impl Parts<'_> {
             (
                 "RunAsNonRoot",
                 // The pod's own word counts also where all containers have another.
-                self.of_pod["runAsNonRoot"] == false
-                    || containers.iter().any(|it| self.own_or_pods(it, "/runAsNonRoot") != true),
+                on_host_users
+                    && (self.of_pod["runAsNonRoot"] == false
+                        || containers.iter().any(|it| self.own_or_pods(it, "/runAsNonRoot") != true)),
             ),
-            ("RunAsUser", contexts.iter().any(|it| it["runAsUser"] == 0)),
+            ("RunAsUser", on_host_users && contexts.iter().any(|it| it["runAsUser"] == 0)),
             (
                 "SeccompProfile",
                 on_linux

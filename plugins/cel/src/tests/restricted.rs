@@ -45,6 +45,8 @@ const CHANGES: &[(&str, &str)] = &[
     ("/spec/hostNetwork", "true"),
     ("/spec/hostPID", "true"),
     ("/spec/hostIPC", "false"),
+    ("/spec/hostUsers", "false"),
+    ("/spec/hostUsers", "true"),
     ("/spec/os", r#"{"name": "windows"}"#),
     ("/spec/os", r#"{"name": "linux"}"#),
     ("/spec/securityContext/windowsOptions", r#"{"hostProcess": true}"#),
@@ -142,5 +144,38 @@ fn what_the_pod_says_counts_also_where_its_containers_say_otherwise() {
         let pod = json!({"metadata": {"name": "web", "namespace": "shop"}, "spec": {"containers": [it], "securityContext": of_pod}});
         assert_eq!(broken(&pod).unwrap_or("admit"), expected);
         assert_eq!(said(&asked(&pod), &rules()).split(':').next(), Some(expected));
+    }
+}
+
+#[test]
+fn pods_of_a_user_namespace_may_run_as_root_and_nothing_more() {
+    let root = json!({"runAsNonRoot": false, "runAsUser": 0});
+    for (host_users, of_pod, of_container, expected) in [
+        (json!(false), root.clone(), json!({}), "admit"),
+        (json!(false), json!({}), root.clone(), "admit"),
+        // Neither the pod nor its container says anything.
+        (json!(false), json!({}), json!({}), "admit"),
+        (json!(false), json!({}), json!({"runAsUser": 0}), "admit"),
+        (json!(true), root.clone(), json!({}), "RunAsNonRoot"),
+        (json!(null), root.clone(), json!({}), "RunAsNonRoot"),
+        (json!(true), json!({}), json!({"runAsNonRoot": true, "runAsUser": 0}), "RunAsUser"),
+        (json!(null), json!({}), json!({}), "RunAsNonRoot"),
+        (json!(false), root.clone(), json!({"procMount": "Unmasked"}), "ProcMount"),
+        (json!(false), root.clone(), json!({"privileged": true}), "Privileged"),
+        (json!(false), root.clone(), json!({"allowPrivilegeEscalation": true}), "PrivilegeEscalation"),
+        (json!(false), root.clone(), json!({"capabilities": {"add": ["SYS_ADMIN"], "drop": ["ALL"]}}), "Capabilities"),
+        (json!(false), root, json!({"seccompProfile": {"type": "Unconfined"}}), "SeccompProfile"),
+    ] {
+        let mut it = container("app");
+        set(&mut it, "/securityContext/seccompProfile", json!({"type": "RuntimeDefault"}));
+        for (field, value) in of_container.as_object().into_iter().flatten() {
+            it["securityContext"][field] = value.clone();
+        }
+        let mut pod = json!({"metadata": {"name": "web", "namespace": "shop"}, "spec": {"containers": [it], "securityContext": of_pod}});
+        if !host_users.is_null() {
+            pod["spec"]["hostUsers"] = host_users;
+        }
+        assert_eq!(broken(&pod).unwrap_or("admit"), expected, "{pod:#}");
+        assert_eq!(said(&asked(&pod), &rules()).split(':').next(), Some(expected), "{pod:#}");
     }
 }
