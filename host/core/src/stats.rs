@@ -16,6 +16,7 @@ pub mod network;
 pub mod rates;
 pub mod resource_metrics;
 pub mod summary;
+pub mod system_containers;
 #[cfg(test)]
 mod tests;
 

@@ -2,7 +2,7 @@
 //!
 //! Cgroups are read directly: the runtime would read the same few files for each container, and a call would come on top.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -19,6 +19,7 @@ use witlet_core::stats::cadvisor::Topology;
 use witlet_core::stats::cgroup_usage::CgroupUsage;
 use witlet_core::stats::network::{InterfaceUsage, interfaces};
 use witlet_core::stats::summary::{FsMeasurement, Scope};
+use witlet_core::stats::system_containers::{NamedCgroups, SystemContainer, SystemUsage};
 use witlet_ports::{Clock, ContainerCounts, KernelCounts, KernelDetails, KernelMeter, PodCounts, RunningPod};
 
 use crate::file_systems::{NodeFileSystems, measure_nearest};
@@ -39,6 +40,7 @@ const PROCESSES: &str = "cgroup.procs";
 pub struct SystemMeter {
     kernel: Kernel,
     layouts: Arc<[CgroupLayout; 2]>,
+    named: Arc<NamedCgroups>,
     clock: Arc<dyn Clock>,
     /// One look at a time, and where cgroups were found at the last one.
     found: Arc<Mutex<Found>>,
@@ -66,23 +68,24 @@ struct Found {
 }
 
 impl SystemMeter {
-    /// `root` is the cgroup that the one of all pods is in (`cgroupRoot`).
-    pub fn new(root: &str, clock: Arc<dyn Clock>) -> Self {
+    /// `root` is the cgroup that the one of all pods is in (`cgroupRoot`); those that are `named` are counted, too.
+    pub fn new(root: &str, named: NamedCgroups, clock: Arc<dyn Clock>) -> Self {
         let kernel = Kernel {
             proc: "/proc".into(),
             cgroups: "/sys/fs/cgroup".into(),
             processors: "/sys/devices/system/cpu".into(),
         };
-        Self::with_kernel(kernel, root, clock)
+        Self::with_kernel(kernel, root, named, clock)
     }
 
-    fn with_kernel(kernel: Kernel, root: &str, clock: Arc<dyn Clock>) -> Self {
+    fn with_kernel(kernel: Kernel, root: &str, named: NamedCgroups, clock: Arc<dyn Clock>) -> Self {
         // Which driver makes cgroups is the runtime's word, which may not be known yet.
         let drivers = [CgroupDriver::Systemd, CgroupDriver::Cgroupfs];
         let layouts = Arc::new(drivers.map(|driver| CgroupLayout::new(driver, root)));
         Self {
             kernel,
             layouts,
+            named: Arc::new(named),
             clock,
             found: Arc::default(),
             detailed: Arc::default(),
@@ -96,9 +99,10 @@ impl SystemMeter {
 impl KernelMeter for SystemMeter {
     async fn counts(&self, pods: Vec<RunningPod>, scope: Scope) -> KernelCounts {
         let (kernel, layouts, clock) = (self.kernel.clone(), self.layouts.clone(), self.clock.clone());
+        let named = self.named.clone();
         let counting = async {
             let mut found = self.found.clone().lock_owned().await;
-            let look = move || Look::new(&kernel, &layouts, &*clock, scope).counts(&mut found, &pods);
+            let look = move || Look::new(&kernel, &layouts, &*clock, scope).counts(&mut found, &pods, &named);
             tokio::task::spawn_blocking(look).await
         };
         match timeout(COUNT_TIMEOUT, counting).await {
@@ -157,14 +161,14 @@ impl<'a> Look<'a> {
         Self { kernel, layouts, clock, scope, is_v2, has_pressure }
     }
 
-    fn counts(&self, found: &mut Found, pods: &[RunningPod]) -> KernelCounts {
+    fn counts(&self, found: &mut Found, pods: &[RunningPod], named: &NamedCgroups) -> KernelCounts {
         let proc = &self.kernel.proc;
+        let booted_at = read(&proc.join("stat")).as_deref().and_then(booted_at);
         let counts = KernelCounts {
             node: self.node(),
-            all_pods: self.kubepods().and_then(|cgroup| self.usage(&cgroup)),
-            agent: self.own_cgroup().and_then(|cgroup| self.usage(&cgroup)),
+            system: self.system(named, booted_at),
             pods: pods.iter().map(|pod| (pod.uid.clone(), self.pod(found, pod))).collect(),
-            booted_at: read(&proc.join("stat")).as_deref().and_then(booted_at),
+            booted_at,
             ..KernelCounts::default()
         };
         found.pods.retain(|uid, _| counts.pods.contains_key(uid));
@@ -190,6 +194,23 @@ impl<'a> Look<'a> {
         let meminfo = read(&self.kernel.proc.join("meminfo"))?;
         let stat = self.is_v2.then(|| read(&self.kernel.cgroups.join("memory.stat"))).flatten();
         Some(self.read_usage(Path::new("")).of_root(&meminfo, stat.as_deref()))
+    }
+
+    /// A cgroup that isn't there is missing, whoever names it.
+    fn system(
+        &self,
+        named: &NamedCgroups,
+        booted_at: Option<Timestamp>,
+    ) -> BTreeMap<SystemContainer, SystemUsage> {
+        let own = self.own_cgroup().map(|path| (SystemContainer::Kubelet, path));
+        let pods = self.kubepods().map(|path| (SystemContainer::Pods, path));
+        let named = named.named().map(|(container, path)| (container, relative(path)));
+        let usage = |path: &Path| if path.as_os_str().is_empty() { self.node() } else { self.usage(path) };
+        let counted = own.into_iter().chain(named).chain(pods).filter_map(|(container, path)| {
+            let created_at = self.created_at(&path).max(booted_at);
+            Some((container, SystemUsage { usage: usage(&path)?, created_at }))
+        });
+        counted.collect()
     }
 
     fn kubepods(&self) -> Option<PathBuf> {

@@ -12,6 +12,7 @@ use witlet_core::stats::cadvisor::{BlockDevice, CgroupDetails, FilesystemUsage, 
 use witlet_core::stats::cgroup_usage::CgroupUsage;
 use witlet_core::stats::network::InterfaceUsage;
 use witlet_core::stats::summary::{FsMeasurement, Scope};
+use witlet_core::stats::system_containers::{SystemContainer, SystemUsage};
 use witlet_core::stats::{ContainerUsage, LocalStorage};
 
 use crate::RuntimeError;
@@ -83,10 +84,8 @@ pub struct PodCounts {
 pub struct KernelCounts {
     /// The root of all cgroups.
     pub node: Option<CgroupUsage>,
-    /// The cgroup of all pods.
-    pub all_pods: Option<CgroupUsage>,
-    /// The agent's own cgroup, unless that is the root.
-    pub agent: Option<CgroupUsage>,
+    /// The cgroup of all pods, the agent's own unless that is the root, and those that the configuration names.
+    pub system: BTreeMap<SystemContainer, SystemUsage>,
     /// Pods that were asked about.
     pub pods: BTreeMap<PodUid, PodCounts>,
     /// Traffic of the node, for [`Scope::All`] only.

@@ -19,9 +19,9 @@ use witlet_core::stats::cgroup_usage::CgroupUsage;
 use witlet_core::stats::exposition::Exposition;
 use witlet_core::stats::rates::Rates;
 use witlet_core::stats::summary::{
-    ContainerMeasurement, FsMeasurement, Measurements, PodMeasurement, Scope, SystemMeasurement,
-    VolumeMeasurement,
+    ContainerMeasurement, FsMeasurement, Measurements, PodMeasurement, Scope, VolumeMeasurement,
 };
+use witlet_core::stats::system_containers::{self, SystemContainer};
 use witlet_core::stats::{FsUsage, LocalStorage, NewestUsages, newest};
 use witlet_ports::{
     AgentView, Clock, ImageFilesystem, ImageStore, KernelCounts, KernelMeter, MetricsSource, PodCounts,
@@ -71,7 +71,7 @@ pub struct StatsPorts {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Measured {
     Node,
-    System(&'static str),
+    System(SystemContainer),
     Pod(PodUid),
     Container(ContainerId),
 }
@@ -190,13 +190,9 @@ impl StatsProvider {
         counts: &KernelCounts,
         pods: Vec<PodMeasurement>,
     ) -> Measurements {
-        let system = [("kubelet", counts.agent, Some(self.started_at)), ("pods", counts.all_pods, None)];
-        let system = system.into_iter().filter_map(|(name, usage, started_at)| {
-            let usage = usage?;
-            let nanocores = nanocores(rates, Measured::System(name), &usage);
-            Some(SystemMeasurement { name, started_at, usage, nanocores })
+        let system = system_containers::measurements(&counts.system, self.started_at, |of, usage| {
+            nanocores(rates, Measured::System(of), usage)
         });
-        let system = system.collect();
         Measurements {
             at: self.ports.clock.now(),
             node_name: self.ports.node_name.clone(),

@@ -226,13 +226,14 @@ fn answers(
     (metrics, probes, diagnostics): (Metrics, Arc<dyn MetricsSource>, Diagnostics),
 ) -> Answers {
     let Folders { root, pod_logs, .. } = &settings.folders;
+    let kernel = SystemMeter::new(&settings.cgroups.root, settings.named_cgroups(), base.clock.clone());
     Answers {
         stats: StatsPorts {
             view: view.clone(),
             pods: base.runtime.view.clone(),
             runtime: Arc::new(base.cri.clone()),
             images: Arc::new(base.cri.clone()),
-            kernel: Arc::new(SystemMeter::new(&settings.cgroups.root, base.clock.clone())),
+            kernel: Arc::new(kernel),
             storage: Arc::new(DiskUsage::new(root, pod_logs)),
             clock: base.clock.clone(),
             node_name: base.name.clone(),

@@ -16,6 +16,7 @@ use witlet_core::image::gc::ImageGcPolicy;
 use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::allocatable::Reservations;
 use witlet_core::runtime::CgroupDriver;
+use witlet_core::stats::system_containers::NamedCgroups;
 use witlet_core::trace::endpoint::{CollectorEndpoint, CollectorEndpointError};
 use witlet_node::ManifestUrl;
 use witlet_server::EndpointSwitches;
@@ -67,6 +68,13 @@ pub(crate) struct Settings {
     pub(crate) configz: Value,
     /// What `/flagz` shows: the values of flags by their names.
     pub(crate) flags: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// Cgroups of the node's processes that are shown next to those of pods.
+    pub(crate) fn named_cgroups(&self) -> NamedCgroups {
+        NamedCgroups { runtime: self.runtime.cgroup.clone(), misc: self.cgroups.system_processes.clone() }
+    }
 }
 
 /// The node itself.
@@ -125,6 +133,8 @@ pub(crate) struct RuntimeSettings {
     pub(crate) request_timeout: Duration,
     /// Who makes cgroups, if the runtime doesn't say.
     pub(crate) cgroup_driver: CgroupDriver,
+    /// The cgroup that it is in, if that is to be shown.
+    pub(crate) cgroup: Option<String>,
 }
 
 /// What pods get of this machine.

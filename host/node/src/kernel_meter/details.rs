@@ -157,7 +157,7 @@ impl Look<'_> {
     }
 
     /// Files of a cgroup are as old as the cgroup, unless it was changed; the oldest one counts.
-    fn created_at(&self, cgroup: &Path) -> Option<Timestamp> {
+    pub(super) fn created_at(&self, cgroup: &Path) -> Option<Timestamp> {
         let unchanged = if self.is_v2 { "cgroup.events" } else { "cgroup.clone_children" };
         let modified = |file: &str| fs::metadata(self.file(cgroup, "memory", file)).ok()?.modified().ok();
         let oldest: SystemTime = ["", unchanged].into_iter().filter_map(modified).min()?;

@@ -24,7 +24,8 @@ impl Machine {
             cgroups: folder.path().join("cgroup"),
             processors: folder.path().join("cpu"),
         };
-        let machine = Self { meter: SystemMeter::with_kernel(kernel, "/", Arc::new(Noon)), folder };
+        let named = NamedCgroups { runtime: Some("/runtime".to_owned()), misc: Some("/system".to_owned()) };
+        let machine = Self { meter: SystemMeter::with_kernel(kernel, "/", named, Arc::new(Noon)), folder };
         machine.write("proc/meminfo", "MemTotal: 100 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
         for (path, text) in files {
             machine.write(path, text);
@@ -104,8 +105,37 @@ async fn the_node_is_counted() {
     assert_eq!(counts.default_interface.as_deref(), Some("ens3"));
     assert_eq!(counts.pids, Some((4000, 300)));
     assert_eq!(counts.network.len(), 1);
-    let own = counts.agent.and_then(|usage| usage.memory);
-    assert_eq!(own.map(|memory| memory.working_set), Some(123));
+    assert_eq!(working_sets(&counts), [(SystemContainer::Kubelet, 123)]);
+}
+
+fn working_sets(counts: &KernelCounts) -> Vec<(SystemContainer, u64)> {
+    let memory = |found: &SystemUsage| found.usage.memory.map_or(0, |memory| memory.working_set);
+    counts.system.iter().map(|(container, found)| (*container, memory(found))).collect()
+}
+
+#[tokio::test]
+async fn system_containers_are_all_pods_and_what_is_named() {
+    use SystemContainer::{Kubelet, Misc, Pods, Runtime};
+    let machine = version_2("kubepods/podu-1", "c1");
+    machine.write("cgroup/kubepods/memory.current", "50");
+    machine.write("cgroup/runtime/memory.current", "60");
+    machine.write("cgroup/system/memory.current", "70");
+    let counts = machine.counts(Scope::CpuAndMemory).await;
+    assert_eq!(working_sets(&counts), [(Kubelet, 123), (Runtime, 60), (Misc, 70), (Pods, 50)]);
+    assert!(counts.booted_at.is_some());
+    assert!(counts.system.values().all(|found| found.created_at >= counts.booted_at), "{counts:?}");
+    fs::remove_dir_all(machine.folder.path().join("cgroup/system")).expect("removed");
+    assert_eq!(working_sets(&machine.counts(Scope::All).await), [(Kubelet, 123), (Runtime, 60), (Pods, 50)]);
+}
+
+#[tokio::test]
+async fn what_shares_the_root_is_the_node() {
+    let machine = version_2("kubepods/podu-1", "c1");
+    let named = NamedCgroups { runtime: Some("/".to_owned()), misc: None };
+    let meter = SystemMeter { named: Arc::new(named), ..machine.meter };
+    let counts = meter.counts(Vec::new(), Scope::All).await;
+    let runtime = counts.system.get(&SystemContainer::Runtime).map(|found| found.usage);
+    assert_eq!((runtime, runtime.is_some()), (counts.node, true));
 }
 
 #[tokio::test]
@@ -134,7 +164,7 @@ async fn version_1_is_read_by_controller() {
     assert_eq!(found.usage.and_then(|usage| usage.memory).map(|memory| memory.working_set), Some(70));
     let container = &found.containers[&ContainerId::from("c1")];
     assert_eq!((container.usage.cpu_nanoseconds, container.processes), (Some(50), Some(1)));
-    assert_eq!(counts.agent, None);
+    assert_eq!(counts.system, BTreeMap::new());
 }
 
 #[tokio::test]

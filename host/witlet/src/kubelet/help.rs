@@ -68,6 +68,7 @@ fn meaning(own: Own) -> &'static str {
         Own::ReadmitOnRestart => "admit pods again that were admitted before a restart",
         Own::RegistryCredentials => "registry credentials in docker's config.json format",
         Own::RootDir => "folder for the agent's own files (default /var/lib/kubelet)",
+        Own::RuntimeCgroups => "cgroup of the container runtime, shown in /stats/summary",
         Own::RuntimeClasses => "runtime handlers by RuntimeClass name",
         Own::StopPodsOnExit => "stop all pods when the agent stops",
         Own::Version => "print the version; true or raw",

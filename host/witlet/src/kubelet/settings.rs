@@ -160,7 +160,7 @@ pub(crate) fn settings(
             root,
         },
         manifests: manifests(&effective)?,
-        runtime: runtime(&effective)?,
+        runtime: runtime(flags, &effective)?,
         pods: pods(flags, &effective)?,
         cgroups: cgroups::cgroups(flags, &effective, machine)?,
         reserved_cpus: effective.reserved_system_cpus.clone(),
@@ -250,12 +250,13 @@ fn manifests(effective: &EffectiveConfig) -> Result<Manifests, SettingsError> {
     })
 }
 
-fn runtime(effective: &EffectiveConfig) -> Result<RuntimeSettings, SettingsError> {
+fn runtime(flags: &Flags, effective: &EffectiveConfig) -> Result<RuntimeSettings, SettingsError> {
     Ok(RuntimeSettings {
         endpoint: effective.container_runtime_endpoint.clone().unwrap_or_else(|| RUNTIME_ENDPOINT.to_owned()),
         image_endpoint: effective.image_service_endpoint.clone(),
         request_timeout: effective.runtime_request_timeout.unwrap_or(Duration::from_mins(2)),
         cgroup_driver: driver(effective)?,
+        cgroup: flags.text(Own::RuntimeCgroups).map(str::to_owned),
     })
 }
 

@@ -121,6 +121,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
             image_endpoint: args.image_service_endpoint,
             request_timeout: Duration::from_mins(2),
             cgroup_driver: args.cgroup_driver.into(),
+            cgroup: None,
         },
         cgroups: CgroupSettings {
             mode: if args.cgroups_per_qos { CgroupMode::Kept } else { CgroupMode::Off },

@@ -45,7 +45,7 @@ pub struct FsMeasurement {
 /// Processes of the node that aren't a pod's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemMeasurement {
-    /// `kubelet` or `pods`.
+    /// `kubelet`, `runtime`, `misc` or `pods`.
     pub name: &'static str,
     /// Since when they are there.
     pub started_at: Option<Timestamp>,

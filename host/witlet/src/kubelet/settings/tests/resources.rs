@@ -239,6 +239,11 @@ fn the_machine_around_pods_is_kept_as_the_fields_say() {
         (Some("/kubelet"), Some("/system"))
     );
     assert_eq!((all.oom_score, all.tunables), (Some(-5), TunablePolicy::Check));
+    use witlet_core::stats::system_containers::NamedCgroups;
+    let named = |fields: &str, flags: &str| good(fields, flags).named_cgroups();
+    assert_eq!(named("", "--runtime-cgroups="), NamedCgroups::default());
+    let both = NamedCgroups { runtime: Some("/k3s".to_owned()), misc: Some("/system".to_owned()) };
+    assert_eq!(named("systemCgroups: /system\ncgroupRoot: /", "--runtime-cgroups=/k3s"), both);
     let refused = |fields: &str| read(fields, "").expect_err(fields).to_string();
     assert_eq!(
         refused("systemCgroups: /system"),

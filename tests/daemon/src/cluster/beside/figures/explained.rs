@@ -35,7 +35,6 @@ const REASONS: &[(&[&str], &str)] = &[
     (&["/stats/summary", ".psi."], "on cgroup v1 a kubelet tells zeros that aren't measured"),
     (&["/stats/summary", ".io.time"], "the same"),
     (&["/stats/summary .node.network"], "the network, as above"),
-    (&["/stats/summary .node.systemContainers[pods].startTime"], "nobody knows when that cgroup was made"),
     (
         &["/stats/summary .node.systemContainers[kubelet]", "witlet only"],
         "a kubelet finds its own cgroup in the first five minutes, and only if one has all controllers",
