@@ -1,7 +1,7 @@
 //! Called as the kubelet: its flags and its configuration files, read as it reads them, lead to the same [`Settings`] as
 //! `witlet run`.
 
-mod configuration;
+pub(crate) mod configuration;
 mod effective_config;
 mod flags;
 mod gates;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 use witlet_agent::{CgroupMode, CgroupSettings, ImagePullLimits, LogLimits};
 use witlet_core::container::gc::GcPolicy;
@@ -25,8 +25,11 @@ use crate::settings::{
     ServerSettings, Settings, TracingSettings,
 };
 
+mod configuration;
 #[cfg(test)]
 mod tests;
+
+use configuration::{Parsed, configuration};
 
 /// Upstream's ports, taken with `--kubeconfig`.
 const PORT: u16 = 10250;
@@ -104,6 +107,8 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
         reserved: Reservations::default(),
         ips: node_ips(&args.cluster)?,
     };
+    let manifests = manifests(&args)?;
+    let configz = configz(&args, &pod_logs, &manifests)?;
     let container_logs = args.pods.container_logs_dir.clone();
     let cert_dir = args.cluster.cert_dir.clone().unwrap_or_else(|| root.join("pki"));
     Ok(Settings {
@@ -115,7 +120,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
             root,
             pod_logs,
         },
-        manifests: manifests(&args)?,
+        manifests,
         runtime: RuntimeSettings {
             endpoint: args.container_runtime_endpoint,
             image_endpoint: args.image_service_endpoint,
@@ -145,9 +150,22 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
         oom_score: None,
         feature_gates: BTreeMap::new(),
         tracing: tracing(args.tracing),
-        configz: json!({}),
+        configz,
         flags: BTreeMap::new(),
     })
+}
+
+/// What `/configz` shows.
+fn configz(args: &RunArgs, pod_logs: &Path, manifests: &Manifests) -> Result<Value, ArgsError> {
+    let parsed = Parsed {
+        eviction_hard: &eviction_hard(&args.pods)?,
+        taints: &taints(&args.cluster)?,
+        pod_logs,
+        manifest_url: manifests.url.as_ref().map(ManifestUrl::place),
+        port: port(&args.cluster, args.cluster.port, PORT),
+        healthz_port: port(&args.cluster, args.cluster.healthz_port, HEALTHZ_PORT),
+    };
+    Ok(json!({ "kubeletconfig": configuration(args, &parsed) }))
 }
 
 /// Either flag turns tracing on.
@@ -215,14 +233,20 @@ fn pods(args: PodArgs) -> Result<PodSettings, ArgsError> {
     })
 }
 
-fn eviction(args: &PodArgs) -> Result<EvictionConfig, ArgsError> {
+/// Values by signals.
+fn eviction_hard(args: &PodArgs) -> Result<BTreeMap<String, String>, ArgsError> {
     let mut hard = BTreeMap::new();
     for threshold in args.eviction_hard.split(',').map(str::trim).filter(|threshold| !threshold.is_empty()) {
         let refused = || ArgsError::Eviction { threshold: threshold.to_owned() };
         let (signal, value) = threshold.split_once('<').ok_or_else(refused)?;
         hard.insert(signal.trim().to_owned(), value.trim().to_owned());
     }
-    let config = ThresholdConfig { hard: Some(hard), enforces_pods: true, ..ThresholdConfig::default() };
+    Ok(hard)
+}
+
+fn eviction(args: &PodArgs) -> Result<EvictionConfig, ArgsError> {
+    let hard = Some(eviction_hard(args)?);
+    let config = ThresholdConfig { hard, enforces_pods: true, ..ThresholdConfig::default() };
     Ok(EvictionConfig { thresholds: config.thresholds()?, ..EvictionConfig::default() })
 }
 
@@ -255,7 +279,7 @@ fn healthz(args: &ClusterArgs) -> Option<SocketAddr> {
     Some(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))
 }
 
-fn server(args: &ClusterArgs, cert_dir: &std::path::Path) -> Option<ServerSettings> {
+fn server(args: &ClusterArgs, cert_dir: &Path) -> Option<ServerSettings> {
     Some(ServerSettings {
         address: SocketAddr::new(args.address, port(args, args.port, PORT)?),
         certificate: args.tls_cert_file.clone().zip(args.tls_private_key_file.clone()),
@@ -272,8 +296,8 @@ fn server(args: &ClusterArgs, cert_dir: &std::path::Path) -> Option<ServerSettin
 }
 
 fn cluster(args: ClusterArgs, cert_dir: PathBuf) -> Result<Option<ClusterSettings>, ArgsError> {
+    let taints = taints(&args)?;
     let Some(kubeconfig) = args.kubeconfig else { return Ok(None) };
-    let taints = args.register_with_taints.iter().map(|text| taint(text)).collect::<Result<_, _>>()?;
     Ok(Some(ClusterSettings {
         kubeconfig,
         bootstrap_kubeconfig: args.bootstrap_kubeconfig,
@@ -286,6 +310,10 @@ fn cluster(args: ClusterArgs, cert_dir: PathBuf) -> Result<Option<ClusterSetting
         burst: args.kube_api_burst.into(),
         ..ClusterSettings::default()
     }))
+}
+
+fn taints(args: &ClusterArgs) -> Result<Vec<Taint>, ArgsError> {
+    args.register_with_taints.iter().map(|text| taint(text)).collect()
 }
 
 fn taint(text: &str) -> Result<Taint, ArgsError> {

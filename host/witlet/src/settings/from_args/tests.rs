@@ -4,6 +4,8 @@ use clap::Parser;
 
 use super::*;
 use crate::cli::{Cli, Command};
+use crate::kubelet::configuration::Configuration;
+use crate::kubelet::configuration::defaults::defaulted;
 
 fn read(flags: &[&str]) -> Result<Settings, ArgsError> {
     let words = ["witlet", "run"].iter().chain(flags);
@@ -123,5 +125,110 @@ fn either_flag_turns_tracing_on() {
     }
     for flag in ["--tracing-endpoint=http://localhost", "--tracing-sampling-rate-per-million=1000001"] {
         assert!(Cli::try_parse_from(["witlet", "run", flag]).is_err(), "{flag}");
+    }
+}
+
+/// The configuration that flags come to, which must be one.
+fn shown(flags: &[&str]) -> Value {
+    let whole = good(flags).configz["kubeletconfig"].clone();
+    let read =
+        Configuration::read(Path::new("/configz"), &whole.to_string()).expect("each field is of its kind");
+    assert!(read.oddities().is_empty(), "{flags:?}: {:?}", read.oddities());
+    whole
+}
+
+#[test]
+fn configz_shows_what_is_not_given_as_the_kubelets_default() {
+    let mut expected = defaulted(&json!({}));
+    let own = json!({
+        "enableServer": false, "healthzPort": 0, "failSwapOn": false, "failCgroupV1": false, "cgroupRoot": "/",
+        "rotateCertificates": true, "staticPodPath": "/etc/kubernetes/manifests",
+    });
+    for (name, value) in own.as_object().expect("an object") {
+        expected[name] = value.clone();
+    }
+    expected["authentication"]["webhook"]["enabled"] = json!(false);
+    expected.as_object_mut().expect("an object").remove("oomScoreAdj");
+    assert_eq!(shown(&[]), expected);
+}
+
+#[test]
+fn configz_shows_flags_in_the_places_of_their_fields() {
+    for (flag, pointer, value) in [
+        ("--pod-manifest-path=/m", "/staticPodPath", json!("/m")),
+        ("--file-check-frequency=90", "/fileCheckFrequency", json!("1m30s")),
+        ("--http-check-frequency=3600", "/httpCheckFrequency", json!("1h0m0s")),
+        ("--manifest-url=http://user:secret@h/pods", "/staticPodURL", json!("http://h/pods")),
+        ("--container-runtime-endpoint=embedded", "/containerRuntimeEndpoint", json!("embedded")),
+        ("--image-service-endpoint=unix:///i", "/imageServiceEndpoint", json!("unix:///i")),
+        ("--cgroup-driver=systemd", "/cgroupDriver", json!("systemd")),
+        ("--cgroups-per-qos=false", "/cgroupsPerQOS", json!(false)),
+        ("--cgroups-per-qos=false", "/enforceNodeAllocatable", json!([])),
+        ("--cgroup-root=/pods", "/cgroupRoot", json!("/pods")),
+        ("--pod-logs-dir=/logs", "/podLogsDir", json!("/logs")),
+        ("--max-pods=7", "/maxPods", json!(7)),
+        ("--resolv-conf=", "/resolvConf", json!("")),
+        ("--cluster-dns=10.0.0.10,fd00::10", "/clusterDNS", json!(["10.0.0.10", "fd00::10"])),
+        ("--cluster-domain=cluster.local", "/clusterDomain", json!("cluster.local")),
+        ("--allowed-unsafe-sysctls=kernel.msg*", "/allowedUnsafeSysctls", json!(["kernel.msg*"])),
+        ("--seccomp-default", "/seccompDefault", json!(true)),
+        ("--serialize-image-pulls=false", "/serializeImagePulls", json!(false)),
+        ("--max-parallel-image-pulls=3", "/maxParallelImagePulls", json!(3)),
+        ("--registry-qps=0", "/registryPullQPS", json!(0)),
+        ("--registry-burst=4", "/registryBurst", json!(4)),
+        ("--container-log-max-size=1Gi", "/containerLogMaxSize", json!("1Gi")),
+        ("--container-log-max-files=9", "/containerLogMaxFiles", json!(9)),
+        ("--eviction-hard=memory.available<1Gi", "/evictionHard", json!({"memory.available": "1Gi"})),
+        ("--eviction-hard=", "/evictionHard", json!({})),
+        ("--port=1250", "/port", json!(1250)),
+        ("--port=1250", "/enableServer", json!(true)),
+        ("--address=127.0.0.1", "/address", json!("127.0.0.1")),
+        ("--healthz-port=1248", "/healthzPort", json!(1248)),
+        ("--client-ca-file=/ca.crt", "/authentication/x509/clientCAFile", json!("/ca.crt")),
+        ("--log-format=json", "/logging/format", json!("json")),
+        ("-v=4", "/logging/verbosity", json!(4)),
+        ("--vmodule=pods=6", "/logging/vmodule", json!([{"filePattern": "pods", "verbosity": 6}])),
+        ("--tracing-endpoint=h:4317", "/tracing", json!({"endpoint": "h:4317"})),
+        ("--tracing-sampling-rate-per-million=7", "/tracing", json!({"samplingRatePerMillion": 7})),
+    ] {
+        assert_eq!(shown(&[flag]).pointer(pointer), Some(&value), "{flag}");
+    }
+    assert!(
+        !shown(&["--manifest-url=http://h/", "--manifest-url-header=A:secret"])
+            .to_string()
+            .contains("secret")
+    );
+}
+
+#[test]
+fn configz_shows_a_node_of_a_cluster() {
+    let whole = shown(&[
+        "--kubeconfig=/k",
+        "--register-with-taints=a=b:NoSchedule,c:NoExecute",
+        "--register-node=false",
+        "--rotate-certificates=false",
+        "--provider-id=cloud://7",
+        "--kube-api-qps=0",
+        "--kube-api-burst=7",
+        "--tls-cert-file=/c.crt",
+        "--tls-private-key-file=/c.key",
+    ]);
+    let taints =
+        json!([{"key": "a", "value": "b", "effect": "NoSchedule"}, {"key": "c", "effect": "NoExecute"}]);
+    for (pointer, value) in [
+        ("/registerWithTaints", taints),
+        ("/registerNode", json!(false)),
+        ("/rotateCertificates", json!(false)),
+        ("/providerID", json!("cloud://7")),
+        ("/kubeAPIQPS", json!(0)),
+        ("/kubeAPIBurst", json!(7)),
+        ("/tlsCertFile", json!("/c.crt")),
+        ("/tlsPrivateKeyFile", json!("/c.key")),
+        ("/authentication/webhook/enabled", json!(true)),
+        ("/enableServer", json!(true)),
+        ("/port", json!(10250)),
+        ("/healthzPort", json!(10248)),
+    ] {
+        assert_eq!(whole.pointer(pointer), Some(&value), "{pointer}");
     }
 }
