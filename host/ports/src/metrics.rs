@@ -39,6 +39,13 @@ impl<const L: usize> Counters<L> {
         Self { name, help, labels, counts: Mutex::default() }
     }
 
+    /// Shows these series before anything is counted in them.
+    #[must_use]
+    pub fn from_zero<const N: usize>(self, series: [[&str; L]; N]) -> Self {
+        lock(&self.counts).extend(series.map(|values| (values.map(str::to_owned), 0)));
+        self
+    }
+
     /// Counts one more.
     pub fn add(&self, values: [&str; L]) {
         let mut counts = lock(&self.counts);

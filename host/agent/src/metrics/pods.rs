@@ -73,7 +73,9 @@ impl Default for PodMetrics {
                 "kubelet_restarted_pods_total",
                 "[ALPHA] Pods that came back with the UID of one that had ended",
                 ["static"],
-            ),
+            )
+            // Each of upstream's clean-ups adds what it restarted to both, mostly nothing.
+            .from_zero([[""], ["true"]]),
             orphaned: Counters::new(
                 "kubelet_orphaned_runtime_pods_total",
                 "[ALPHA] Pods that ran without being known",

@@ -94,6 +94,7 @@ fn ends_sandboxes_and_hooks_are_counted_where_they_happen() {
             "kubelet_run_podsandbox_errors_total{runtime_handler=\"kata\"} 1",
             "kubelet_started_user_namespaced_pods_total 2",
             "kubelet_started_user_namespaced_pods_errors_total 1",
+            "kubelet_restarted_pods_total{static=\"\"} 0",
             "kubelet_restarted_pods_total{static=\"true\"} 1",
             "kubelet_orphaned_runtime_pods_total 1",
             "kubelet_lifecycle_handler_http_fallbacks_total 1",

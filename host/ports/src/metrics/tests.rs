@@ -24,6 +24,9 @@ a_total{code=\"x\",type=\"container\"} 2
     assert_eq!(text(|to| counters.write(to)), expected);
     // One without labels is there from the start, as a plain metric of upstream's is.
     assert!(text(|to| Counters::new("a_total", "h", []).write(to)).ends_with("\na_total 0\n"));
+    let known = Counters::new("a_total", "h", ["code"]).from_zero([["x"], [""]]);
+    known.add(["x"]);
+    assert!(text(|to| known.write(to)).ends_with("\na_total{code=\"\"} 0\na_total{code=\"x\"} 1\n"));
 }
 
 #[test]

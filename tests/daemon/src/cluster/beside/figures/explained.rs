@@ -14,10 +14,6 @@ const REASONS: &[(&[&str], &str)] = &[
         "a kubelet has them once it rotates its certificate",
     ),
     (&["/metrics kubelet_runtime_operations_errors_total"], "there once a call has failed"),
-    (
-        &["/metrics kubelet_restarted_pods_total"],
-        "there once a pod has come back; a kubelet writes zeros before",
-    ),
     (&["/metrics/cadvisor container_cpu_load_"], "0 on every kubelet"),
     (&["/metrics/cadvisor container_tasks_state"], "the same"),
     (&["/metrics/cadvisor container_health_state"], "-1 on every kubelet"),
