@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use witlet_conformance::Layer;
 use witlet_templates::{Language, Name, Role};
@@ -53,7 +53,7 @@ pub(crate) struct NewArgs {
     /// Name of the plugin: lower-case letters, digits and dashes
     #[arg(value_name = "NAME", value_parser = Name::parse)]
     pub(crate) name: Name,
-    /// Programming language
+    /// Programming language; typescript is another name of javascript, whose projects are in TypeScript
     #[arg(long, value_name = "LANGUAGE", value_parser = languages())]
     pub(crate) lang: Language,
     /// Role of the plugin: admission judges pods, probe checks containers, pod-source provides pods
@@ -176,7 +176,8 @@ pub(crate) struct BenchArgs {
 }
 
 fn languages() -> impl TypedValueParser<Value = Language> {
-    PossibleValuesParser::new(Language::ALL.map(Language::as_str))
+    let value = |language: Language| PossibleValue::new(language.as_str()).aliases(language.alias());
+    PossibleValuesParser::new(Language::ALL.map(value))
         .try_map(|name| Language::parse(&name).ok_or("unknown language"))
 }
 

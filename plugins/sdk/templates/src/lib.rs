@@ -27,7 +27,7 @@ pub enum Language {
     C,
     /// Python, with `componentize-py`.
     Python,
-    /// JavaScript, with `jco`.
+    /// TypeScript or plain JavaScript, with `jco`; the templates are in TypeScript.
     JavaScript,
     /// Go, with the project's own SDK.
     Go,
@@ -48,9 +48,18 @@ impl Language {
         }
     }
 
-    /// The language of this name, if there is one.
+    /// Another name that it is known by, if there is one.
+    pub const fn alias(self) -> Option<&'static str> {
+        match self {
+            Self::JavaScript => Some("typescript"),
+            Self::Rust | Self::C | Self::Python | Self::Go => None,
+        }
+    }
+
+    /// The language of this name, or of this other name, if there is one.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|language| language.as_str() == name)
+        let is_named = |language: &Self| language.as_str() == name || language.alias() == Some(name);
+        Self::ALL.into_iter().find(is_named)
     }
 }
 

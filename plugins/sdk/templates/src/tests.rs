@@ -119,6 +119,7 @@ fn languages_and_roles_are_found_by_their_names() {
     for language in Language::ALL {
         assert_eq!(Language::parse(language.as_str()), Some(language));
     }
+    assert_eq!(Language::parse("typescript"), Some(Language::JavaScript));
     for role in Role::ALL {
         assert_eq!(Role::parse(role.as_str()), Some(role));
     }
@@ -264,6 +265,29 @@ fn a_go_project_needs_no_module_but_the_sdk_in_it() {
         let package = if role == Role::PodSource { "podsource" } else { role.as_str() };
         assert!(text(&files, "main.go").contains(&format!("{package}.Export(")), "{role}");
         assert!(files.iter().any(|file| file.path.starts_with(&format!("sdk/{package}/"))), "{role}");
+    }
+}
+
+#[test]
+fn a_javascript_project_is_typescript_whose_imports_are_there() {
+    for role in Role::ALL {
+        let files = project(Language::JavaScript, role);
+        assert!(files.iter().all(|file| !file.path.ends_with(".js")), "{role}: plain JavaScript");
+        let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert!(paths.contains("src/plugin.ts"), "{role}: the Makefile builds dist/src/plugin.js");
+        assert!(paths.iter().any(|path| path.starts_with("test/") && path.ends_with(".test.ts")), "{role}");
+        for source in files.iter().filter(|file| file.path.ends_with(".ts")) {
+            let imports = text(&files, &source.path).lines().filter_map(|line| line.split_once(" from '."));
+            for (_, module) in imports {
+                // Of a source `/policy.ts';`, of a test `./src/policy.ts';`.
+                let file = module.trim_end_matches("';").rsplit('/').next().unwrap_or_default();
+                assert!(
+                    paths.contains(format!("src/{file}").as_str()),
+                    "{role}: {} imports {file}",
+                    source.path
+                );
+            }
+        }
     }
 }
 

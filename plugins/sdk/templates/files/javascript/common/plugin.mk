@@ -1,13 +1,16 @@
-# How a plugin in JavaScript is built and tested. The project's Makefile sets NAME (and CASES) and includes this.
+# How a plugin in TypeScript is built and tested. The project's Makefile sets NAME (and CASES) and includes this.
 #
-#   make            installs the pinned tools if they are missing, builds $(NAME).wasm
-#   make test       types (tsc), unit tests, then the conformance kit
-#   make types      makes types/ from wit/, for an editor; `make test` does so by itself whenever wit/ has changed
+#   make            installs the pinned tools if they are missing, checks the types (tsc), builds $(NAME).wasm
+#   make test       the same, unit tests, then the conformance kit
+#   make check      the types alone
+#   make unit       the unit tests alone
+#   make types      makes types/ from wit/, for an editor; what needs them does so by itself whenever wit/ has changed
 #   make tools      installs the pinned tools
 #   make clean      removes what was built
 #
 # Variables: NODE_MODULES (where the tools are kept), WITLET (the program), KIT_FLAGS (more for the kit). Node.js must be 20 or
-# newer: tools and unit tests run on it, the component has an engine of its own.
+# newer: tools and unit tests run on it, the component has an engine of its own. A source may also be plain JavaScript: tsc
+# takes .js files, too.
 
 NODE_MODULES ?= node_modules
 WITLET ?= witlet
@@ -16,7 +19,8 @@ CASES ?= cases.yaml
 # The stamp is named by the pins, so that a folder with other versions is renewed and a copied project isn't.
 TOOLS := $(NODE_MODULES)/.tools-$(firstword $(shell cksum <package-lock.json))
 BIN := $(NODE_MODULES)/.bin
-SOURCES := $(wildcard src/*.js)
+# Folders, too, which change when a source is removed; `test/.`, for `test` is a target.
+SOURCES := $(shell find -L src/. test/. \( -type d -o -name '*.ts' -o -name '*.js' \) 2>/dev/null)
 WIT := $(shell find -L wit -name '*.wit' 2>/dev/null)
 # What the engine would import without need. Clocks and standard output are left to it: `Date` and `console` use them.
 DISABLE := http fetch-event random
@@ -29,28 +33,33 @@ NODE_IS_NEW := node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 
 
 build: $(NAME).wasm
 
-$(NAME).wasm: dist/copied package-lock.json | $(TOOLS)
+$(NAME).wasm: dist/checked dist/copied package-lock.json | $(TOOLS)
 	$(BIN)/componentize-js dist/src/plugin.js --wit dist/wit --world-name plugin --disable $(DISABLE) --out $@
 
-# The tools don't follow links that lead out of the project.
-dist/copied: $(SOURCES) $(WIT)
-	rm -rf dist/src dist/wit && mkdir -p dist && cp -RL src wit dist
-	touch $@
-
-test: check unit $(NAME).wasm
+test: unit $(NAME).wasm
 	$(WITLET) plugin test $(NAME).wasm --cases $(CASES) $(KIT_FLAGS)
 
-check: types/plugin.d.ts dist/copied | $(TOOLS) node_modules
-	$(BIN)/tsc
+check: dist/checked
 
-unit: | $(TOOLS)
-	node --test --test-reporter=spec test/*.test.js
+# What passes is in dist, without its types.
+dist/checked: $(SOURCES) tsconfig.json types/plugin.d.ts | $(TOOLS) node_modules
+	rm -rf dist/src dist/test $@
+	$(BIN)/tsc
+	@touch $@
+
+unit: dist/checked
+	node --enable-source-maps --test --test-reporter=spec dist/test/*.test.js
 
 types: types/plugin.d.ts
 
-types/plugin.d.ts: $(WIT) package-lock.json | dist/copied $(TOOLS)
+types/plugin.d.ts: dist/copied package-lock.json | $(TOOLS)
 	rm -rf types
 	$(BIN)/jco guest-types dist/wit --world-name plugin --out-dir types --quiet
+	@touch $@
+
+# The tools don't follow links that lead out of the project.
+dist/copied: $(WIT)
+	rm -rf dist/wit && mkdir -p dist && cp -RL wit dist
 	@touch $@
 
 tools: $(TOOLS)

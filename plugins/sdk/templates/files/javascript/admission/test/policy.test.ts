@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { decide, parseConfig } from '../src/policy.js';
+import type { Operation, Pod } from 'witlet:admission/types@0.1.0';
+
+import { decide, parseConfig } from '../src/policy.ts';
 
 const config = parseConfig('{"label": "team"}');
 
-/**
- * A question about a pod with the label `team`, or without it, as far as the policy looks at it.
- *
- * @param {string} [team]
- * @param {'add' | 'resize'} [operation]
- */
-function request(team, operation = 'add') {
+/** A question about a pod with the label `team`, or without it, as far as the policy looks at it. */
+function request(team?: string, operation: Operation = 'add') {
   const given = { disposed: 0 };
-  /** @param {string} path */
-  const pointer = (path) =>
+  const pointer = (path: string) =>
     path !== '/metadata/labels/team' || team === undefined ? undefined : JSON.stringify(team);
-  const pod = /** @type {import('witlet:admission/types@0.1.0').Pod} */ (
-    /** @type {unknown} */ ({ pointer, [Symbol.dispose]: () => given.disposed++ })
-  );
+  const pod = { pointer, [Symbol.dispose]: () => void given.disposed++ } as Partial<Pod> as Pod;
   return { given, operation: () => operation, pod: () => pod };
 }
 
@@ -37,8 +31,7 @@ test('an empty label is none', () => {
 });
 
 test('the characters that a JSON pointer escapes are escaped', () => {
-  /** @type {string[]} */
-  const paths = [];
+  const paths: string[] = [];
   const asked = request();
   asked.pod().pointer = (path) => void paths.push(path);
   decide(asked, { label: 'example.com/a~b' });

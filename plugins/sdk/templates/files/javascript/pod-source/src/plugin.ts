@@ -1,14 +1,12 @@
-// The source as the host sees it. What it has is in pods.js, which knows nothing of the host.
+// The source as the host sees it. What it has is in pods.ts, which knows nothing of the host.
 
 import { get } from 'witlet:host/config@0.1.0';
 import { write } from 'witlet:host/log@0.1.0';
+import type * as Source from 'witlet:pod-source/source@0.1.0';
 
-import { look, parseConfig } from './pods.js';
+import { look, parseConfig } from './pods.ts';
 
-/** @typedef {typeof import('witlet:pod-source/source@0.1.0')} Source */
-
-/** @type {{ validate: Source['validate'], poll: Source['poll'] }} */
-export const source = {
+export const source: typeof Source = {
   validate(config) {
     parseConfig(config);
   },

@@ -1,23 +1,23 @@
 // Whether a server greets as it should.
 
-import { Refusal, parseObject } from './refusal.js';
-import { TcpError } from './tcp-error.js';
+import type { Outcome, Target } from 'witlet:probe/types@0.1.0';
 
-/** @typedef {import('witlet:probe/types@0.1.0').Target} Target */
-/** @typedef {import('witlet:probe/types@0.1.0').Outcome} Outcome */
-/** What stands under `parameters:` of a probe. Names of ports are numbers already.
- * @typedef {{ port: number, expect: Uint8Array }} Parameters */
-/** What the probe needs of a connection.
- * @typedef {{ read(length: number): Uint8Array | undefined, close(): void }} Connection */
+import { Refusal, parseObject } from './refusal.ts';
+import { TcpError } from './tcp-error.ts';
+
+/** What stands under `parameters:` of a probe. Names of ports are numbers already. */
+export type Parameters = { port: number; expect: Uint8Array };
+
+/** What the probe needs of a connection. */
+export type Connection = { read(length: number): Uint8Array | undefined; close(): void };
+
+/** Makes a connection, or throws a TcpError. */
+export type Connect = (address: string, port: number, remaining: () => bigint) => Connection;
 
 const PORT_MAX = 65535;
 const EXPECT_BYTES_MAX = 1024;
 
-/**
- * @param {string} text
- * @returns {Parameters}
- */
-export function parseParameters(text) {
+export function parseParameters(text: string): Parameters {
   const { port, expect } = parseObject(text, ['port', 'expect']);
   if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > PORT_MAX) {
     throw new Refusal(`port: a whole number from 1 to ${PORT_MAX} is needed`);
@@ -28,15 +28,12 @@ export function parseParameters(text) {
   return { port, expect: bytes };
 }
 
-/**
- * Probes once.
- *
- * @param {Pick<Target, 'podIps' | 'remainingMilliseconds'>} target
- * @param {Parameters} parameters
- * @param {(address: string, port: number, remaining: () => bigint) => Connection} connect Throws a TcpError.
- * @returns {Outcome}
- */
-export function probe(target, { port, expect }, connect) {
+/** Probes once. */
+export function probe(
+  target: Pick<Target, 'podIps' | 'remainingMilliseconds'>,
+  { port, expect }: Parameters,
+  connect: Connect,
+): Outcome {
   const [address] = target.podIps();
   // An error: without an address nothing can be found out about the server.
   if (address === undefined) throw new Refusal('the pod has no IP address');
@@ -53,13 +50,8 @@ export function probe(target, { port, expect }, connect) {
   }
 }
 
-/**
- * The first bytes that the server sends, so many or as many as there are before it closes.
- *
- * @param {Connection} connection
- * @param {number} length
- */
-function greeting(connection, length) {
+/** The first bytes that the server sends, so many or as many as there are before it closes. */
+function greeting(connection: Connection, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; ) {
     const part = connection.read(length - at);
@@ -70,12 +62,7 @@ function greeting(connection, length) {
   return bytes;
 }
 
-/**
- * @param {Uint8Array} expected
- * @param {Uint8Array} received
- * @returns {Outcome}
- */
-export function judge(expected, received) {
+export function judge(expected: Uint8Array, received: Uint8Array): Outcome {
   const same = expected.length === received.length && expected.every((byte, at) => byte === received[at]);
   const [wanted, seen] = [expected, received].map((bytes) => JSON.stringify(new TextDecoder().decode(bytes)));
   return same ? { tag: 'success', val: `it says ${seen}` } : { tag: 'failure', val: `it says ${seen}, not ${wanted}` };

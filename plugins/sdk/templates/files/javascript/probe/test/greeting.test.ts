@@ -1,33 +1,26 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { parseParameters, probe } from '../src/greeting.js';
-import { TcpError } from '../src/tcp-error.js';
+import { type Connect, parseParameters, probe } from '../src/greeting.ts';
+import { TcpError } from '../src/tcp-error.ts';
 
 const parameters = parseParameters('{"port": 25, "expect": "220 "}');
 const target = { podIps: () => ['127.0.0.2'], remainingMilliseconds: () => 1000n };
 
-/**
- * A server that sends these parts and closes.
- *
- * @param {string[]} parts
- */
-function server(...parts) {
+/** A server that sends these parts and closes. */
+function server(...parts: string[]) {
   const seen = { to: '', closed: 0 };
-  return {
-    seen,
-    /** @type {Parameters<typeof probe>[2]} */
-    connect(address, port) {
-      seen.to = `${address}:${port}`;
-      const read = (/** @type {number} */ length) => {
-        const part = parts.shift();
-        if (part === undefined) return undefined;
-        if (part.length > length) parts.unshift(part.slice(length));
-        return new TextEncoder().encode(part.slice(0, length));
-      };
-      return { read, close: () => void seen.closed++ };
-    },
+  const connect: Connect = (address, port) => {
+    seen.to = `${address}:${port}`;
+    const read = (length: number) => {
+      const part = parts.shift();
+      if (part === undefined) return undefined;
+      if (part.length > length) parts.unshift(part.slice(length));
+      return new TextEncoder().encode(part.slice(0, length));
+    };
+    return { read, close: () => void seen.closed++ };
   };
+  return { seen, connect };
 }
 
 test('the greeting that is expected is a success, in how many parts it may come', () => {
@@ -39,11 +32,12 @@ test('the greeting that is expected is a success, in how many parts it may come'
 });
 
 test('another greeting, half of it and none are failures', () => {
-  for (const [parts, seen] of /** @type {[string[], string][]} */ ([
+  const cases: [string[], string][] = [
     [['554 no\r\n'], '"554 "'],
     [['22'], '"22"'],
     [[], '""'],
-  ])) {
+  ];
+  for (const [parts, seen] of cases) {
     const mail = server(...parts);
     const val = `it says ${seen}, not "220 "`;
     assert.deepEqual(probe(target, parameters, mail.connect), { tag: 'failure', val });

@@ -3,18 +3,18 @@
 /**
  * An error in the contract's sense: its payload is the `err` of the function's result, by default the message. Every other
  * error that leaves a function ends the plugin's instance (a trap), for it is a fault of the plugin's own.
- *
- * @template [P=string]
  */
-export class Refusal extends Error {
+export class Refusal<P = string> extends Error {
+  /** The bindings look for this property. */
+  readonly payload: P | string;
+
   /**
-   * @param {string} message For people.
-   * @param {P} [payload] The `err` where it isn't a text.
+   * @param message For people.
+   * @param payload The `err` where it isn't a text.
    */
-  constructor(message, payload) {
+  constructor(message: string, payload?: P) {
     super(message);
     this.name = 'Refusal';
-    /** The bindings look for this property. */
     this.payload = payload ?? message;
   }
 }
@@ -22,12 +22,9 @@ export class Refusal extends Error {
 /**
  * A JSON object with known fields. JSON's `null`, which is what stands for nothing, is an object without fields.
  *
- * @param {string} text
- * @param {string[]} known
- * @returns {Record<string, unknown>}
  * @throws {Refusal} that names what is wrong.
  */
-export function parseObject(text, known) {
+export function parseObject(text: string, known: string[]): Record<string, unknown> {
   let value;
   try {
     value = JSON.parse(text) ?? {};

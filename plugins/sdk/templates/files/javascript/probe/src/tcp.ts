@@ -1,18 +1,18 @@
 // TCP connections over `wasi:sockets`, each step of which waits no longer than the probe has time.
 
 import { subscribeDuration } from 'wasi:clocks/monotonic-clock@0.2.0';
-import { poll } from 'wasi:io/poll@0.2.0';
+import { type Pollable, poll } from 'wasi:io/poll@0.2.0';
+import type { InputStream, OutputStream, StreamError } from 'wasi:io/streams@0.2.0';
 import { instanceNetwork } from 'wasi:sockets/instance-network@0.2.0';
+import type { ErrorCode, Network } from 'wasi:sockets/network@0.2.0';
+import type { TcpSocket } from 'wasi:sockets/tcp@0.2.0';
 import { createTcpSocket } from 'wasi:sockets/tcp-create-socket@0.2.0';
 
-import { socketAddress } from './address.js';
-import { TcpError } from './tcp-error.js';
+import { socketAddress } from './address.ts';
+import { TcpError } from './tcp-error.ts';
 
-/** @typedef {import('wasi:io/poll@0.2.0').Pollable} Pollable */
-/** @typedef {import('wasi:io/streams@0.2.0').InputStream} InputStream */
-/** @typedef {import('wasi:io/streams@0.2.0').OutputStream} OutputStream */
-/** @typedef {import('wasi:sockets/tcp@0.2.0').TcpSocket} TcpSocket */
-/** Milliseconds that are left. @typedef {() => bigint} Remaining */
+/** Milliseconds that are left. */
+type Remaining = () => bigint;
 
 const NANOSECONDS_PER_MILLISECOND = 1_000_000n;
 /** What `blocking-write-and-flush` takes at once. */
@@ -23,25 +23,20 @@ const WRITE_BYTES_MAX = 4096;
 const globalsOfBindings = instanceNetwork.constructor('return globalThis')();
 globalsOfBindings['import_network_0_2_0$Network'] ??= class Network {};
 
-/** @type {import('wasi:sockets/network@0.2.0').Network | undefined} */
-let network;
+let network: Network | undefined;
 
 /**
  * Connects. The connection must be closed.
  *
- * @param {string} address
- * @param {number} port
- * @param {Remaining} remaining
- * @returns {Connection}
  * @throws {TcpError}
  */
-export function connect(address, port, remaining) {
+export function connect(address: string, port: number, remaining: Remaining): Connection {
   const remote = socketAddress(address, port);
   if (remote === undefined) throw new TcpError(`${address} is no IP address`);
-  network ??= instanceNetwork();
+  const here = (network ??= instanceNetwork());
   const socket = said(() => createTcpSocket(remote.tag));
   try {
-    said(() => socket.startConnect(/** @type {NonNullable<typeof network>} */ (network), remote));
+    said(() => socket.startConnect(here, remote));
     for (;;) {
       const streams = finished(socket);
       if (streams) return new Connection(socket, streams, remaining);
@@ -55,17 +50,12 @@ export function connect(address, port, remaining) {
 
 /** A connection. What it holds are resources of the host: they are given back by `close`. */
 export class Connection {
-  #socket;
-  #input;
-  #output;
-  #remaining;
+  readonly #socket: TcpSocket;
+  readonly #input: InputStream;
+  readonly #output: OutputStream;
+  readonly #remaining: Remaining;
 
-  /**
-   * @param {TcpSocket} socket
-   * @param {[InputStream, OutputStream]} streams
-   * @param {Remaining} remaining
-   */
-  constructor(socket, [input, output], remaining) {
+  constructor(socket: TcpSocket, [input, output]: [InputStream, OutputStream], remaining: Remaining) {
     this.#socket = socket;
     this.#input = input;
     this.#output = output;
@@ -75,10 +65,9 @@ export class Connection {
   /**
    * Sends all of it.
    *
-   * @param {Uint8Array} bytes
    * @throws {TcpError}
    */
-  write(bytes) {
+  write(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; at += WRITE_BYTES_MAX) {
       said(() => this.#output.blockingWriteAndFlush(bytes.subarray(at, at + WRITE_BYTES_MAX)));
     }
@@ -87,11 +76,9 @@ export class Connection {
   /**
    * What has arrived, at most so many bytes, or undefined once the other side has closed. Waits until something has.
    *
-   * @param {number} length
-   * @returns {Uint8Array | undefined}
    * @throws {TcpError}
    */
-  read(length) {
+  read(length: number): Uint8Array | undefined {
     for (;;) {
       const bytes = arrived(this.#input, length);
       if (bytes === undefined || bytes.length > 0) return bytes;
@@ -100,48 +87,37 @@ export class Connection {
   }
 
   /** Gives everything back; the streams first, for they are the socket's. */
-  close() {
+  close(): void {
     this.#input[Symbol.dispose]();
     this.#output[Symbol.dispose]();
     this.#socket[Symbol.dispose]();
   }
 }
 
-/**
- * The connection's streams once it is made.
- *
- * @param {TcpSocket} socket
- */
-function finished(socket) {
+/** The connection's streams once it is made. */
+function finished(socket: TcpSocket): [InputStream, OutputStream] | undefined {
   try {
     return socket.finishConnect();
   } catch (error) {
-    if (payload(error) === 'would-block') return undefined;
-    throw new TcpError(words(payload(error)));
-  }
-}
-
-/**
- * @param {InputStream} input
- * @param {number} length
- */
-function arrived(input, length) {
-  try {
-    return input.read(BigInt(length));
-  } catch (error) {
     const why = payload(error);
-    if (why?.tag === 'closed') return undefined;
+    if (why === 'would-block') return undefined;
     throw new TcpError(words(why));
   }
 }
 
-/**
- * Waits until something has happened.
- *
- * @param {{ subscribe(): Pollable }} to
- * @param {Remaining} remaining
- */
-function wait(to, remaining) {
+/** What has arrived; undefined once the other side has closed. */
+function arrived(input: InputStream, length: number): Uint8Array | undefined {
+  try {
+    return input.read(BigInt(length));
+  } catch (error) {
+    const why = payload(error);
+    if (typeof why !== 'string' && why.tag === 'closed') return undefined;
+    throw new TcpError(words(why));
+  }
+}
+
+/** Waits until something has happened. */
+function wait(to: { subscribe(): Pollable }, remaining: Remaining): void {
   const event = to.subscribe();
   const end = subscribeDuration(remaining() * NANOSECONDS_PER_MILLISECOND);
   try {
@@ -152,14 +128,8 @@ function wait(to, remaining) {
   }
 }
 
-/**
- * Calls the host, and tells its error in words.
- *
- * @template T
- * @param {() => T} call
- * @returns {T}
- */
-function said(call) {
+/** Calls the host, and tells its error in words. */
+function said<T>(call: () => T): T {
   try {
     return call();
   } catch (error) {
@@ -167,23 +137,15 @@ function said(call) {
   }
 }
 
-/**
- * The `err` of a function of the host, which the bindings throw in an error. What isn't one is a fault of the plugin's own.
- *
- * @param {any} error
- */
-function payload(error) {
-  if (error?.payload === undefined) throw error;
-  return error.payload;
+/** The `err` of a function of the host, which the bindings throw in an error. What isn't one is a fault of the plugin's own. */
+function payload(error: unknown): ErrorCode | StreamError {
+  const why = (error as { payload?: ErrorCode | StreamError } | undefined)?.payload;
+  if (why === undefined) throw error;
+  return why;
 }
 
-/**
- * An `error-code` or a `stream-error` in words.
- *
- * @param {any} why
- * @returns {string}
- */
-function words(why) {
+/** An `error-code` or a `stream-error` in words. */
+function words(why: ErrorCode | StreamError): string {
   if (typeof why === 'string') return why.replaceAll('-', ' ');
   if (why.tag === 'closed') return 'the connection was closed';
   try {

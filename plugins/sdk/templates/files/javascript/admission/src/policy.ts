@@ -1,35 +1,24 @@
 // Pods without the label that the configuration names are refused.
 
-import { Refusal, parseObject } from './refusal.js';
+import type { Request, Verdict } from 'witlet:admission/types@0.1.0';
 
-/** @typedef {import('witlet:admission/types@0.1.0').Request} Request */
-/** @typedef {import('witlet:admission/types@0.1.0').Verdict} Verdict */
+import { Refusal, parseObject } from './refusal.ts';
 
-/** What stands under `config:` in the plugin's entry.
- * @typedef {{ label: string }} Config */
+/** What stands under `config:` in the plugin's entry. */
+export type Config = { label: string };
 
 /** The longest key of a label that Kubernetes has: a DNS subdomain, a slash and a name. */
 const LABEL_LENGTH_MAX = 253 + 1 + 63;
 
-/**
- * @param {string} text
- * @returns {Config}
- */
-export function parseConfig(text) {
+export function parseConfig(text: string): Config {
   const { label } = parseObject(text, ['label']);
   if (typeof label !== 'string' || label === '') throw new Refusal('label: the key of a label is needed');
   if (label.length > LABEL_LENGTH_MAX) throw new Refusal('label: no key of a label is that long');
   return { label };
 }
 
-/**
- * The verdict on a pod: a function of the request and the configuration, and of nothing else.
- *
- * @param {Pick<Request, 'operation' | 'pod'>} request
- * @param {Config} config
- * @returns {Verdict}
- */
-export function decide(request, { label }) {
+/** The verdict on a pod: a function of the request and the configuration, and of nothing else. */
+export function decide(request: Pick<Request, 'operation' | 'pod'>, { label }: Config): Verdict {
   // A running pod that asks for other resources was judged when it was added.
   if (request.operation() === 'resize') return { tag: 'admit' };
   const pod = request.pod();
@@ -44,10 +33,6 @@ export function decide(request, { label }) {
   }
 }
 
-/**
- * @param {string} message
- * @returns {Verdict}
- */
-function reject(message) {
+function reject(message: string): Verdict {
   return { tag: 'reject', val: { reason: 'LabelMissing', message } };
 }

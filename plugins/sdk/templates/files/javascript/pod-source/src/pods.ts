@@ -1,17 +1,14 @@
 // The pods that stand in the source's own configuration.
 
-import { fingerprint } from './fingerprint.js';
-import { Refusal, parseObject } from './refusal.js';
+import type { PollResult } from 'witlet:pod-source/types@0.1.0';
 
-/** @typedef {import('witlet:pod-source/types@0.1.0').PollResult} PollResult */
-/** What stands under `config:` in the plugin's entry: manifests of pods, none for a source without pods.
- * @typedef {{ pods: object[] }} Config */
+import { fingerprint } from './fingerprint.ts';
+import { Refusal, parseObject } from './refusal.ts';
 
-/**
- * @param {string} text
- * @returns {Config}
- */
-export function parseConfig(text) {
+/** What stands under `config:` in the plugin's entry: manifests of pods, none for a source without pods. */
+export type Config = { pods: object[] };
+
+export function parseConfig(text: string): Config {
   const { pods } = parseObject(text, ['pods']);
   if (!Array.isArray(pods)) throw new Refusal('pods: a list of manifests is needed');
   pods.forEach((pod, index) => {
@@ -21,14 +18,12 @@ export function parseConfig(text) {
 }
 
 /**
- * What the source has now. One that can't find out throws a Refusal whose payload is a `source-error`, such as
+ * What the source has now. One that can't find out throws a Refusal whose payload is a `SourceError`, such as
  * `{ reason: 'Unavailable', message: '…' }`, and never says `empty`: for the host that is the end of all its pods.
  *
- * @param {Config} config
- * @param {string} [cursor] What the last poll returned.
- * @returns {PollResult}
+ * @param cursor What the last poll returned.
  */
-export function look({ pods }, cursor) {
+export function look({ pods }: Config, cursor?: string): PollResult {
   const manifests = pods.map((pod) => JSON.stringify(pod));
   const now = fingerprint(manifests);
   if (now === cursor) return { snapshot: { tag: 'unchanged' }, cursor: now };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { fingerprint } from '../src/fingerprint.js';
-import { look, parseConfig } from '../src/pods.js';
+import { fingerprint } from '../src/fingerprint.ts';
+import { look, parseConfig } from '../src/pods.ts';
 
 const web = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' } };
 const db = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db' } };

@@ -7,11 +7,8 @@ const TWO_TO_32 = 2 ** 32;
 /**
  * FNV-1a of 64 bits over texts and their lengths, as 16 hexadecimal digits. It tells changes from no changes; it doesn't
  * withstand an attacker who looks for two things with the same hash.
- *
- * @param {string[]} texts
- * @returns {string}
  */
-export function fingerprint(texts) {
+export function fingerprint(texts: string[]): string {
   // In two halves: the engine calculates several times faster with numbers than with BigInt.
   let [high, low] = [0xcbf29ce4, 0x84222325];
   for (const text of texts) {

@@ -1,0 +1,1 @@
+../../../../../plugins/sdk/templates/files/javascript/common/src/refusal.ts
