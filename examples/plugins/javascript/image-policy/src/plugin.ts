@@ -1,14 +1,12 @@
-// The handler as the host sees it. What it decides is in policy.js, which knows nothing of the host.
+// The handler as the host sees it. What it decides is in policy.ts, which knows nothing of the host.
 
+import type * as Handler from 'witlet:admission/handler@0.1.0';
 import { get } from 'witlet:host/config@0.1.0';
 import { write } from 'witlet:host/log@0.1.0';
 
-import { decide, parseConfig } from './policy.js';
+import { decide, parseConfig } from './policy.ts';
 
-/** @typedef {typeof import('witlet:admission/handler@0.1.0')} Handler */
-
-/** @type {{ validate: Handler['validate'], admit: Handler['admit'] }} */
-export const handler = {
+export const handler: typeof Handler = {
   validate(config) {
     parseConfig(config);
   },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { isWithin, parseReference } from '../src/reference.js';
+import { isWithin, parseReference } from '../src/reference.ts';
 
 test('a reference is read as container runtimes read it', () => {
   for (const [image, place] of [

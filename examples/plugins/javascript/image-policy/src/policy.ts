@@ -1,22 +1,18 @@
 // Images come from places that the configuration names.
 
-import { isWithin, parseReference } from './reference.js';
-import { Refusal, parseObject } from './refusal.js';
+import type { Container, Verdict } from 'witlet:admission/types@0.1.0';
 
-/** @typedef {import('witlet:admission/types@0.1.0').Container} Container */
-/** @typedef {import('witlet:admission/types@0.1.0').Verdict} Verdict */
+import { isWithin, parseReference } from './reference.ts';
+import { Refusal, parseObject } from './refusal.ts';
 
-/**
- * @typedef {object} Config What stands under `config:` in the plugin's entry.
- * @property {string[]} allow Registries, or registries and the beginning of a path.
- * @property {boolean} requireDigest
- */
+/** What stands under `config:` in the plugin's entry. */
+export type Config = {
+  /** Registries, or registries and the beginning of a path. */
+  allow: string[];
+  requireDigest: boolean;
+};
 
-/**
- * @param {string} text
- * @returns {Config}
- */
-export function parseConfig(text) {
+export function parseConfig(text: string): Config {
   const { allow, requireDigest = false } = parseObject(text, ['allow', 'requireDigest']);
   if (!Array.isArray(allow)) throw new Refusal('allow: a list of places is needed');
   if (allow.length === 0) throw new Refusal('allow: at least one place must be allowed');
@@ -29,14 +25,8 @@ export function parseConfig(text) {
   return { allow, requireDigest };
 }
 
-/**
- * The verdict on a pod with these containers. The first one that is wrong is reported.
- *
- * @param {Pick<Container, 'name' | 'image'>[]} containers
- * @param {Config} config
- * @returns {Verdict}
- */
-export function decide(containers, { allow, requireDigest }) {
+/** The verdict on a pod with these containers. The first one that is wrong is reported. */
+export function decide(containers: Pick<Container, 'name' | 'image'>[], { allow, requireDigest }: Config): Verdict {
   for (const { name, image } of containers) {
     if (image === '') return reject('ImageNotAllowed', name, 'no image is named');
     const { place, pinned } = parseReference(image);
@@ -48,12 +38,6 @@ export function decide(containers, { allow, requireDigest }) {
   return { tag: 'admit' };
 }
 
-/**
- * @param {string} reason
- * @param {string} container
- * @param {string} why
- * @returns {Verdict}
- */
-function reject(reason, container, why) {
+function reject(reason: string, container: string, why: string): Verdict {
   return { tag: 'reject', val: { reason, message: `container "${container}": ${why}` } };
 }

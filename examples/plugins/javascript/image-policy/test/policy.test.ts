@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { decide, parseConfig } from '../src/policy.js';
+import { decide, parseConfig } from '../src/policy.ts';
 
 const config = parseConfig('{"allow": ["docker.io/library", "registry.example.com"]}');
 const good = { name: 'app', image: 'nginx' };
 
-/**
- * @param {string} reason
- * @param {string} message
- */
-function rejection(reason, message) {
+function rejection(reason: string, message: string) {
   return { tag: 'reject', val: { reason, message } };
 }
 
@@ -36,7 +32,7 @@ test('a digest is needed where the configuration says so', () => {
 });
 
 test('a wrong configuration is refused by the name of the field', () => {
-  for (const [text, words] of /** @type {[string, RegExp][]} */ ([
+  const cases: [string, RegExp][] = [
     ['null', /^allow: a list/],
     ['{"allow": "docker.io"}', /^allow: a list/],
     ['{"allow": []}', /^allow: at least one/],
@@ -46,7 +42,8 @@ test('a wrong configuration is refused by the name of the field', () => {
     ['{"allow": [1]}', /^allow\[0\]: /],
     ['{"allow": ["a"], "requireDigest": "yes"}', /^requireDigest: /],
     ['{"allow": ["a"], "requireDigests": true}', /^requireDigests: /],
-  ])) {
+  ];
+  for (const [text, words] of cases) {
     assert.throws(() => parseConfig(text), { payload: words }, text);
   }
 });
