@@ -1,6 +1,10 @@
 # The commands of the project. `make help` lists them.
 
 CARGO ?= cargo
+# Where `make install` puts the program, in `bin`; DESTDIR goes before it, for packages.
+PREFIX ?= /usr/local
+# What it copies with: with INSTALL='sudo install' it builds as you, and only the copy is root's.
+INSTALL ?= install
 WASM_TARGET := wasm32-wasip2
 # How long the demo runs unattended; 0 means until Ctrl-C.
 DEMO_SECONDS ?= 0
@@ -23,12 +27,23 @@ NODE_SUITES := --test cli --test containerd-contract --test containerd-harness -
 SOAK_SUITES := --test cli --test bounded --test soak --test hostile --test plugin-host
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-node soak flakes bench bench-density languages lint fmt setup help
+.PHONY: demo install uninstall test test-node soak flakes bench bench-density languages lint fmt setup help
 
 demo: setup ## Build, and watch pods run on the embedded runtime (DEMO_SECONDS=60 ends by itself and checks what it saw)
 	$(CARGO) build --locked -p witlet
 	$(CARGO) build --locked --target $(WASM_TARGET) --profile guest -p witlet-example-workloads -p no-latest-tag -p not-before
 	DEMO_SECONDS=$(DEMO_SECONDS) examples/demo.sh
+
+# Cargo says where the program is: CARGO_TARGET_DIR, its configuration and a target for another machine have a say in it.
+install: setup ## Build the release and install bin/witlet below PREFIX=/usr/local; DESTDIR goes before it, INSTALL='sudo install' copies as root
+	$(CARGO) build --locked --release -p witlet
+	@program="$$($(CARGO) build --locked --quiet --release -p witlet --message-format json-render-diagnostics | \
+	  sed -n 's|.*"executable":"\([^"]*/witlet\)".*|\1|p')"; \
+	if [ ! -f "$$program" ]; then echo "make install: there is no program witlet among what cargo has built" >&2; exit 1; fi; \
+	set -x; $(INSTALL) -D -m 755 "$$program" "$(DESTDIR)$(PREFIX)/bin/witlet"
+
+uninstall: ## Remove what `make install` has installed, with the same PREFIX and DESTDIR
+	rm -f "$(DESTDIR)$(PREFIX)/bin/witlet"
 
 test: setup ## The inner ring: what proves a change, in minutes; a case that needs root or Debian packages says so when it can't run
 	$(CARGO) test --locked --workspace $(addprefix --exclude ,$(OUTER))
@@ -67,7 +82,7 @@ fmt: ## Format the code
 	$(CARGO) fmt --all
 
 setup: ## Install the wasm target that the plugins are built for
-	@rustup target list --installed 2>/dev/null | grep -qx $(WASM_TARGET) || rustup target add $(WASM_TARGET)
+	@test -d "$$(rustc --print target-libdir --target $(WASM_TARGET) 2>/dev/null)" || rustup target add $(WASM_TARGET)
 
 help: ## Say what each command does
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

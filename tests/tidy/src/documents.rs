@@ -70,7 +70,7 @@ fn the_code_map_names_every_crate() {
 fn every_make_target_is_explained() {
     let makefile = read(&root().join("Makefile"));
     let mut findings = Vec::new();
-    for target in ["demo", "test", "bench", "soak", "lint", "help"] {
+    for target in ["demo", "install", "uninstall", "test", "bench", "soak", "lint", "help"] {
         if !makefile.lines().any(|line| line.starts_with(&format!("{target}:")) && line.contains("## ")) {
             findings.push(target.to_owned());
         }

@@ -18,6 +18,8 @@ mod contracts;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod install;
+#[cfg(test)]
 mod logs;
 #[cfg(test)]
 mod rings;
