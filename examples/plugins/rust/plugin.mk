@@ -20,9 +20,27 @@ $(NAME).wasm: $(SOURCES)
 	$(CARGO) build --quiet --locked --profile guest --target wasm32-wasip2
 	@cp $(BUILT) $@.new && mv $@.new $@
 
-test: build
+# ---- The program witlet: what WITLET names or is on PATH, else what made this project, whose path `witlet plugin new` leaves here ----
+
+MAKER := $(if $(filter-out witlet,$(WITLET)),,$(shell cat .witlet-path 2>/dev/null))
+is_there = $(shell set -- $1; program=$$(command -v "$$1") && test -f "$$program" && test -x "$$program" && echo yes)
+found_witlet = $(if $(call is_there,$(WITLET)),$(WITLET))
+found_maker = $(if $(call is_there,$(MAKER)),$(warning witlet is not on PATH: using $(MAKER) that made this project)$(MAKER))
+missing = $(if $(filter-out witlet,$(WITLET)),WITLET=$(WITLET) is no program,witlet is not on PATH$(if \
+  $(MAKER), and $(MAKER) that made this project is gone))
+find_witlet = $(or $(found_witlet),$(found_maker),$(error \
+  $(missing): install it (`make install` in witlet's checkout) or set WITLET=/path/to/witlet))
+# Looked for once.
+RUN_WITLET = $(eval RUN_WITLET := $$(find_witlet))$(RUN_WITLET)
+
+# The first thing of a test: without the program nothing is done.
+.PHONY: witlet
+witlet:
+	@: $(RUN_WITLET)
+
+test: witlet build
 	$(CARGO) test --quiet --locked
-	$(WITLET) plugin test $(NAME).wasm --cases $(CASES)
+	$(RUN_WITLET) plugin test $(NAME).wasm --cases $(CASES)
 
 # rust-toolchain.toml of the repository names the target, and rustup installs it at the first use.
 tools:

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use thiserror::Error;
-use witlet_templates::{File, RenderError, render};
+use witlet_templates::{File, PROGRAM_FILE, RenderError, render};
 
 use crate::cli::{NewArgs, OutputFormat};
 use crate::output::{OutputError, print, structured};
@@ -79,7 +79,10 @@ enum Way {
 
 /// Writes the project and says what to do next.
 pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
-    let files = render(args.lang, args.role, &args.name)?;
+    let mut files = render(args.lang, args.role, &args.name)?;
+    // A program that was replaced meanwhile has a name that leads nowhere.
+    let own = std::env::current_exe().ok().filter(|path| path.is_file());
+    files.extend(own.as_deref().and_then(program_file));
     let folder = args.into.clone().unwrap_or_else(|| PathBuf::from(args.name.as_str()));
     let way = way(target_folder(&folder)?, args.force, &folder)?;
     write(&files, &folder, way)?;
@@ -95,6 +98,13 @@ pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     let path = path.to_owned();
     |cause| Error::Write { path, cause }
+}
+
+/// Where `make test` finds the program if it isn't on the path. A path that is no line of text isn't written down.
+fn program_file(program: &Path) -> Option<File> {
+    let path = program.to_str().filter(|path| !path.contains(char::is_control))?;
+    let contents = format!("{}\n", quoted(path)).into_bytes();
+    Some(File { path: PROGRAM_FILE.to_owned(), contents, executable: false })
 }
 
 /// Looks at the place.

@@ -15,6 +15,8 @@ fn a_new_project_is_written_and_says_what_to_do_next() {
         assert!(answer.out.contains(word), "{word:?} isn't in: {}", answer.out);
     }
     assert!(folder.path().join("my-plugin/wit/world.wit").is_file());
+    let program = std::fs::read_to_string(folder.path().join("my-plugin/.witlet-path")).expect("a path");
+    assert!(program.ends_with("witlet\n") || program.ends_with("witlet'\n"), "{program}");
     let again = witlet(&args);
     assert_eq!(again.code, 1);
     assert!(again.err.contains("is not empty") && again.err.contains("--force"), "{}", again.err);

@@ -18,6 +18,10 @@ mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 }
 
+/// The file of a project that has the path of the program which made it, as one word of a shell. It is for the machine where that was:
+/// [`render`] doesn't make it, and git ignores it. `make test` falls back on that program.
+pub const PROGRAM_FILE: &str = ".witlet-path";
+
 /// A language with templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {

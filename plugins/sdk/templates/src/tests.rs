@@ -1,5 +1,7 @@
 //! Names, what a project has, and that every template keeps the contract of projects.
 
+mod makefiles;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

@@ -1,12 +1,14 @@
 //! Where a project may be written, and that it is there whole or not at all.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use witlet_templates::File;
 
-use super::{Error, TargetFolder, Way, next, quoted, target_folder, way, write};
+use super::{Error, TargetFolder, Way, next, program_file, quoted, target_folder, way, write};
 
 fn file(path: &str, contents: &str) -> File {
     let contents = contents.as_bytes().to_vec();
@@ -112,6 +114,23 @@ fn force_replaces_the_projects_files_and_leaves_others() {
 #[test]
 fn a_folder_without_a_name_is_refused() {
     assert!(matches!(write(&[], Path::new("/"), Way::Folder), Err(Error::NoName { .. })));
+}
+
+#[test]
+fn the_program_is_written_down_as_one_word_of_a_shell() {
+    let written = |path: &str| {
+        program_file(Path::new(path)).map(|file| String::from_utf8(file.contents).expect("it was text"))
+    };
+    let cases = [
+        ("/usr/local/bin/witlet", Some("/usr/local/bin/witlet\n")),
+        ("/a b/$it's/witlet", Some("'/a b/$it'\\''s/witlet'\n")),
+        ("/two\nlines/witlet", None),
+    ];
+    for (path, word) in cases {
+        assert_eq!(written(path).as_deref(), word, "{path:?}");
+    }
+    let no_text = Path::new(OsStr::from_bytes(b"/\xff/witlet"));
+    assert_eq!(program_file(no_text), None);
 }
 
 #[test]

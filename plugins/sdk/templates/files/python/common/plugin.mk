@@ -41,8 +41,26 @@ bindings/wit_world/__init__.py: $(WIT) requirements.txt | $(TOOLS)
 	rm -rf $(addprefix bindings/,componentize_py_async_support componentize_py_runtime.pyi poll_loop.py)
 	@touch $@
 
-test: types unit $(NAME).wasm
-	$(WITLET) plugin test $(NAME).wasm --cases $(CASES)
+# ---- The program witlet: what WITLET names or is on PATH, else what made this project, whose path `witlet plugin new` leaves here ----
+
+MAKER := $(if $(filter-out witlet,$(WITLET)),,$(shell cat .witlet-path 2>/dev/null))
+is_there = $(shell set -- $1; program=$$(command -v "$$1") && test -f "$$program" && test -x "$$program" && echo yes)
+found_witlet = $(if $(call is_there,$(WITLET)),$(WITLET))
+found_maker = $(if $(call is_there,$(MAKER)),$(warning witlet is not on PATH: using $(MAKER) that made this project)$(MAKER))
+missing = $(if $(filter-out witlet,$(WITLET)),WITLET=$(WITLET) is no program,witlet is not on PATH$(if \
+  $(MAKER), and $(MAKER) that made this project is gone))
+find_witlet = $(or $(found_witlet),$(found_maker),$(error \
+  $(missing): install it (`make install` in witlet's checkout) or set WITLET=/path/to/witlet))
+# Looked for once.
+RUN_WITLET = $(eval RUN_WITLET := $$(find_witlet))$(RUN_WITLET)
+
+# The first thing of a test: without the program nothing is done.
+.PHONY: witlet
+witlet:
+	@: $(RUN_WITLET)
+
+test: witlet types unit $(NAME).wasm
+	$(RUN_WITLET) plugin test $(NAME).wasm --cases $(CASES)
 
 types: bindings/wit_world/__init__.py | $(TOOLS)
 	$(VENV)/bin/mypy
