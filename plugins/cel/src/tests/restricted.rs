@@ -163,7 +163,12 @@ fn pods_of_a_user_namespace_may_run_as_root_and_nothing_more() {
         (json!(false), root.clone(), json!({"procMount": "Unmasked"}), "ProcMount"),
         (json!(false), root.clone(), json!({"privileged": true}), "Privileged"),
         (json!(false), root.clone(), json!({"allowPrivilegeEscalation": true}), "PrivilegeEscalation"),
-        (json!(false), root.clone(), json!({"capabilities": {"add": ["SYS_ADMIN"], "drop": ["ALL"]}}), "Capabilities"),
+        (
+            json!(false),
+            root.clone(),
+            json!({"capabilities": {"add": ["SYS_ADMIN"], "drop": ["ALL"]}}),
+            "Capabilities",
+        ),
         (json!(false), root, json!({"seccompProfile": {"type": "Unconfined"}}), "SeccompProfile"),
     ] {
         let mut it = container("app");
