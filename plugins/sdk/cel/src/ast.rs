@@ -165,7 +165,7 @@ pub(crate) enum Macro {
 const MACROS: &[(&str, Macro, &[usize])] = &[
     ("all", Macro::All, &[2, 3]),
     ("exists", Macro::Exists, &[2, 3]),
-    ("exists_one", Macro::ExistsOne, &[2]),
+    ("exists_one", Macro::ExistsOne, &[2, 3]),
     ("existsOne", Macro::ExistsOne, &[2, 3]),
     ("filter", Macro::Filter, &[2]),
     ("map", Macro::Map, &[2, 3]),

@@ -280,6 +280,7 @@ fn same_as_before(before: Option<Type>, found: Type, at: u32, what: &str) -> Che
             .help("write dyn(…) around one of them if both are meant")
     })
 }
+        Value::Type(_) => Type::Type,
 
 fn of_literal(value: &Value) -> Type {
     match value {

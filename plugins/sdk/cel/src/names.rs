@@ -1,9 +1,10 @@
 //! Names that have a meaning elsewhere, or another one here.
 
-use crate::ast::Macro;
+use crate::ast::{Access, Expr, ExprKind, Macro};
 use crate::error::Fault;
 use crate::functions;
 use crate::near;
+use crate::value::Value;
 
 /// Words that can't be names of variables.
 const RESERVED: &[&str] = &[
@@ -24,6 +25,17 @@ const RESERVED: &[&str] = &[
     "var",
     "void",
     "while",
+];
+
+/// Types whose names have points.
+const QUALIFIED_TYPES: &[&str] = &[
+    "net.IP",
+    "net.CIDR",
+    "kubernetes.Quantity",
+    "kubernetes.URL",
+    "kubernetes.NamedFormat",
+    "google.protobuf.Duration",
+    "google.protobuf.Timestamp",
 ];
 
 /// Names of functions that aren't CEL's own words for it.
@@ -53,6 +65,20 @@ pub(crate) fn is_reserved(name: &str) -> bool {
 pub(crate) fn unknown_function(name: &str, at: u32) -> Fault {
     let fault = Fault::new(at, format!("there is no function {name}()"));
     if let Some((_, help)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
+/// The type that a name with points stands for, whatever variables are called.
+pub(crate) fn qualified_type(operand: &Expr, field: &str) -> Option<Value> {
+    let (first, middle) = match &operand.kind {
+        ExprKind::Ident(first) => (first, None),
+        ExprKind::Select { operand, field, mode: Access::Get } => match &operand.kind {
+            ExprKind::Ident(first) => (first, Some(&**field)),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let parts = || std::iter::once(&**first).chain(middle).chain([field]);
+    QUALIFIED_TYPES.iter().find(|name| name.split('.').eq(parts())).map(|name| Value::Type(*name))
+}
+
         return fault.help(*help);
     }
     let known = functions::names().chain(Macro::names()).chain(["has"]);

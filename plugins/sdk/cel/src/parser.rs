@@ -6,7 +6,7 @@ use crate::ast::{Access, BinaryOp, Comprehension, Expr, ExprKind, Macro};
 use crate::error::Fault;
 use crate::functions;
 use crate::lexer::{Token, TokenKind, tokens};
-use crate::names::{is_reserved, unescaped, unknown_function};
+use crate::names::{is_reserved, qualified_type, unescaped, unknown_function};
 use crate::value::Value;
 
 /// The longest source of an expression.
@@ -253,6 +253,12 @@ impl Parser {
         };
         if !is_quoted && !is_optional && self.takes("(") {
             return self.method(operand, &name, at);
+        }
+        if !is_quoted
+            && !is_optional
+            && let Some(of) = qualified_type(&operand, &name)
+        {
+            return node(operand.at, ExprKind::Literal(of));
         }
         let mode = if is_optional { Access::Optional } else { Access::Get };
         let field = if is_quoted { Rc::from(name) } else { Rc::from(unescaped(&name)) };

@@ -4,6 +4,7 @@ mod language;
 mod libraries;
 mod limits;
 mod mistakes;
+mod upstream;
 
 use crate::{Budget, Failure, Limits, Program, Value, Variables, text};
 

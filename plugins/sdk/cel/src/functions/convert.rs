@@ -145,6 +145,8 @@ fn to_uint(call: &Call<'_>) -> Outcome {
         }
         [Value::Double(number)] if *number >= 0.0 && *number < UINT_BOUND => Ok(Value::UInt(*number as u64)),
         [Value::Double(_)] => out_of_range(call),
+        // Go takes no sign here.
+        [Value::String(text)] if text.starts_with('+') => Err(unconverted(call, text)),
         [Value::String(text)] => text.parse().map(Value::UInt).map_err(|_| unconverted(call, text)),
         _ => call.unfit(),
     }

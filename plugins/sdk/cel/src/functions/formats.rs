@@ -1,5 +1,7 @@
 //! Formats that texts may have, as Kubernetes' library names them.
 
+use std::borrow::Cow;
+
 use super::call::{Call, Function, Outcome};
 use super::times;
 use crate::url::Url;
@@ -58,11 +60,11 @@ fn validate(call: &Call<'_>) -> Outcome {
 
 /// What is wrong with a text; none if it has the format.
 fn problem(name: &str, text: &str) -> Option<&'static str> {
-    // A name that is completed later may end with a hyphen.
     let (name, text) = match name.strip_suffix("Prefix") {
-        Some(name) => (name, text.strip_suffix('-').filter(|rest| !rest.is_empty()).unwrap_or(text)),
-        None => (name, text),
+        Some(name) => (name, completed(text)),
+        None => (name, Cow::Borrowed(text)),
     };
+    let text = &*text;
     match name {
         "dns1123Label" => label(text, false),
         "dns1035Label" => label(text, true),
@@ -74,6 +76,12 @@ fn problem(name: &str, text: &str) -> Option<&'static str> {
         "date" => times::parse_timestamp(&format!("{text}T00:00:00Z")).is_none().then_some("invalid date"),
         _ => times::parse_timestamp(text).is_none().then_some("invalid datetime"),
     }
+}
+
+/// A name that is completed later may end with a hyphen. As upstream has it, a letter stands for that and for what is before it.
+fn completed(text: &str) -> Cow<'_, str> {
+    let begin = text.strip_suffix('-').and_then(|rest| rest.get(..rest.len().checked_sub(1)?));
+    begin.map_or(Cow::Borrowed(text), |begin| Cow::Owned(format!("{begin}a")))
 }
 
 fn label(text: &str, begins_with_letter: bool) -> Option<&'static str> {

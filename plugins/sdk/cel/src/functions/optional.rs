@@ -13,6 +13,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function { name: "value", run: value, signatures: &["optional(A).() A"] },
     Function { name: "orValue", run: or_value, signatures: &["optional(A).(A) A"] },
     Function { name: "or", run: or, signatures: &["optional(A).(optional(A)) optional(A)"] },
+    Function { name: "optional.unwrap", run: values, signatures: &["(list(optional(A))) list(A)"] },
+    Function { name: "unwrapOpt", run: values, signatures: &["list(optional(A)).() list(A)"] },
+    Function { name: "first", run: end, signatures: &["list(A).() optional(A)"] },
+    Function { name: "last", run: end, signatures: &["list(A).() optional(A)"] },
 ];
 
 fn of(call: &Call<'_>) -> Outcome {
@@ -62,4 +66,26 @@ fn or_value(call: &Call<'_>) -> Outcome {
 fn or(call: &Call<'_>) -> Outcome {
     let [one @ Value::Optional(value), other @ Value::Optional(_)] = call.args else { return call.unfit() };
     Ok(if value.is_some() { one.clone() } else { other.clone() })
+}
+
+/// The values of those that have one.
+fn values(call: &Call<'_>) -> Outcome {
+    let [Value::List(list)] = call.args else { return call.unfit() };
+    call.budget.spend(list.len() as u64)?;
+    let mut values = Vec::new();
+    for element in list.iter() {
+        let Value::Optional(value) = element else {
+            let found = element.type_name();
+            return Err(format!("{}() takes optional values, not a {found} among them", call.name).into());
+        };
+        values.extend(value.as_ref().map(|value| (**value).clone()));
+    }
+    call.list(values)
+}
+
+/// The first or the last element of a list.
+fn end(call: &Call<'_>) -> Outcome {
+    let [Value::List(list)] = call.args else { return call.unfit() };
+    let element = if call.name == "first" { list.first() } else { list.last() };
+    Ok(Value::Optional(element.cloned().map(Rc::new)))
 }
