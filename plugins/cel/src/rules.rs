@@ -80,11 +80,13 @@ fn fits(of: &Type, wanted: Wanted) -> Result<(), Problem> {
     if is_fit {
         return Ok(());
     }
-    let help = match of {
-        Type::Optional(_) => Some("say what counts where nothing is, as in .orValue(…)".to_owned()),
-        _ => None,
+    let help = match (of, wanted) {
+        (Type::Optional(_), _) => "say what counts where nothing is, as in .orValue(…)",
+        (_, Wanted::String) => "write string(…) around it",
+        _ => "compare it with what it should be",
     };
-    Err(Problem { line: 1, column: 1, message: format!("the result must be {name}, it is {of}"), help })
+    let message = format!("the result must be {name}, it is {of}");
+    Err(Problem { line: 1, column: 1, message, help: Some(help.to_owned()) })
 }
 
 impl Rules {

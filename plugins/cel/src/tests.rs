@@ -1,5 +1,6 @@
 //! Tests of the handler on whole requests.
 
+mod mistakes;
 mod policies;
 mod profile;
 mod restricted;
@@ -270,7 +271,7 @@ fn wrong_expressions_are_refused_by_their_place() {
         ),
         (
             json!({"validations": [{"expression": "object.metadata.name"}]}),
-            "validations[0].expression, line 1, column 1: the result must be bool, it is string",
+            "validations[0].expression, line 1, column 1: the result must be bool, it is string; compare it with what it should be",
         ),
         (
             json!({"validations": [{"expression": "object.spec.?hostNetwork"}]}),
@@ -278,7 +279,7 @@ fn wrong_expressions_are_refused_by_their_place() {
         ),
         (
             json!({"validations": [{"expression": "true", "messageExpression": "1 + 1"}]}),
-            "validations[0].messageExpression, line 1, column 1: the result must be string, it is int",
+            "validations[0].messageExpression, line 1, column 1: the result must be string, it is int; write string(…) around it",
         ),
         (
             json!({"validations": [{"expression": "request.userInfo.name == ''"}]}),
@@ -311,7 +312,7 @@ fn wrong_rules_are_refused_by_their_key() {
         ),
         (
             json!({"matchConditions": [{"name": "a", "expression": "1"}], "validations": [{"expression": "true"}]}),
-            "matchConditions[0] (a), line 1, column 1: the result must be bool, it is int",
+            "matchConditions[0] (a), line 1, column 1: the result must be bool, it is int; compare it with what it should be",
         ),
         (
             json!({"validations": [{"expression": "true", "reason": "not a word"}]}),

@@ -122,7 +122,10 @@ fn parameters_that_make_no_sense_are_refused() {
     for (expression, expected) in [
         ("state == 200", "expression: line 1, column 1: there is no variable state; did you mean status?"),
         ("status", "expression: the result must be bool, it is int"),
-        ("latency < 5", "expression: line 1, column 9: < doesn't take duration and int"),
+        (
+            "latency < 5",
+            "expression: line 1, column 9: < doesn't take duration and int; spans are written duration('1h30m')",
+        ),
         ("body.", "expression: line 1, column 6: found the end: a name is expected behind the point"),
     ] {
         assert_eq!(check(json!({"port": 1, "expression": expression})), Err(expected.to_owned()));

@@ -1,6 +1,7 @@
 //! What can be known of an expression before it is evaluated: variables, fields, functions and types.
 
 mod calls;
+mod help;
 
 use std::rc::Rc;
 
@@ -69,7 +70,8 @@ impl Checker<'_> {
             }
             ExprKind::Negate(operand) => match self.of(operand)? {
                 of @ (Type::Int | Type::Double | Type::Duration | Type::Dyn) => Ok(of),
-                of => Err(Fault::new(expr.at, format!("- takes a number, not {of}"))),
+                of => Err(Fault::new(expr.at, format!("- takes a number, not {of}"))
+                    .help("numbers in texts are read by int(…) and double(…)")),
             },
             ExprKind::Binary(op, left, right) => {
                 let left = self.of(left)?;
@@ -100,11 +102,7 @@ impl Checker<'_> {
     fn condition(&mut self, expr: &Expr, of: &str) -> Result<(), Fault> {
         match self.of(expr)? {
             Type::Bool | Type::Dyn => Ok(()),
-            Type::Optional(_) => {
-                Err(Fault::new(expr.at, format!("{of} takes a bool, not an optional value"))
-                    .help("say what counts where nothing is, as in .orValue(false)"))
-            }
-            found => Err(Fault::new(expr.at, format!("{of} takes a bool, not {found}"))),
+            found => Err(help::no_condition(of, &found, expr.at)),
         }
     }
 
@@ -153,13 +151,7 @@ impl Checker<'_> {
                     None => return Err(unknown_field(name, field, fields.keys().map(|field| &**field), at)),
                 },
             },
-            other => {
-                let fault = Fault::new(at, format!("{other} has no fields: .{field} was asked for"));
-                return Err(match other {
-                    Type::List(_) => fault.help("ask its elements, as in list.all(x, …) or list[0]"),
-                    _ => fault,
-                });
-            }
+            other => return Err(help::no_fields(other, field, at)),
         };
         Ok(match mode {
             Access::Test => Type::Bool,
@@ -175,7 +167,7 @@ impl Checker<'_> {
             Type::Optional(inner) => ((*inner).clone(), true),
             other => (other, false),
         };
-        let unfit = |takes: &Type| Fault::new(index.at, format!("{of} is asked by {takes}, not by {by}"));
+        let unfit = |takes: &Type| help::no_index(&of, takes, &by, index.at);
         let found = match &of {
             Type::Dyn | Type::Null => Type::Dyn,
             Type::List(element) => match by {
@@ -191,7 +183,7 @@ impl Checker<'_> {
                 }
                 _ => Type::Dyn,
             },
-            other => return Err(Fault::new(at, format!("{other} has no elements"))),
+            other => return Err(help::no_elements(other, at)),
         };
         Ok(if is_optional || was_optional { Type::Optional(Rc::new(found)) } else { found })
     }
@@ -211,7 +203,8 @@ impl Checker<'_> {
         for (key, value, is_optional) in entries {
             let found = self.of(key)?;
             if !matches!(found, Type::Bool | Type::Int | Type::UInt | Type::String | Type::Dyn) {
-                return Err(Fault::new(key.at, format!("{found} can't be a key of a map")));
+                return Err(Fault::new(key.at, format!("{found} can't be a key of a map"))
+                    .help("keys are texts, whole numbers and bools"));
             }
             key_of = Some(same_as_before(key_of, found, key.at, "the keys of a map")?);
             let found = self.of(value)?;
@@ -228,17 +221,13 @@ impl Checker<'_> {
         let (first, second) = match (&range, &it.var2) {
             (Type::Optional(value), _) if is_optional => ((**value).clone(), Type::Dyn),
             (Type::Dyn | Type::Null, _) => (Type::Dyn, Type::Dyn),
-            (Type::Optional(_), _) => {
-                return Err(Fault::new(at, format!("{name}() takes a list or a map, not an optional value"))
-                    .help("say what counts where nothing is, as in .orValue([])"));
-            }
             (Type::List(element), None) if !is_optional => ((**element).clone(), Type::Dyn),
             (Type::List(element), Some(_)) => (Type::Int, (**element).clone()),
             (Type::Map(key, value), _) if !is_optional => ((**key).clone(), (**value).clone()),
             (Type::Object(_), _) if !is_optional => (Type::String, Type::Dyn),
             (other, _) => {
                 let takes = if is_optional { "an optional value" } else { "a list or a map" };
-                return Err(Fault::new(at, format!("{name}() takes {takes}, not {other}")));
+                return Err(help::no_range(name, takes, other, at));
             }
         };
         let outside = self.locals.len();
@@ -269,7 +258,8 @@ fn unwrapped(of: Type, at: u32) -> Checked {
     match of {
         Type::Optional(inner) => Ok((*inner).clone()),
         Type::Dyn => Ok(Type::Dyn),
-        other => Err(Fault::new(at, format!("? takes an optional value, not {other}"))),
+        other => Err(Fault::new(at, format!("? takes an optional value, not {other}"))
+            .help("leave out the ?, or ask for what may be missing by .?field or [?key]")),
     }
 }
 
@@ -280,7 +270,6 @@ fn same_as_before(before: Option<Type>, found: Type, at: u32, what: &str) -> Che
             .help("write dyn(…) around one of them if both are meant")
     })
 }
-        Value::Type(_) => Type::Type,
 
 fn of_literal(value: &Value) -> Type {
     match value {
@@ -291,6 +280,7 @@ fn of_literal(value: &Value) -> Type {
         Value::Double(_) => Type::Double,
         Value::String(_) => Type::String,
         Value::Bytes(_) => Type::Bytes,
+        Value::Type(_) => Type::Type,
         _ => Type::Dyn,
     }
 }
@@ -309,7 +299,7 @@ fn unknown_field<'a>(
     match names.len() {
         0 => fault.help("it has none"),
         1..=FIELDS_SHOWN_MAX => fault.help(format!("it has {}", names.join(", "))),
-        _ => fault,
+        _ => fault.help("its fields are those of Kubernetes' API"),
     }
 }
 
@@ -339,62 +329,42 @@ pub(super) fn is_alike(one: &Type, other: &Type) -> bool {
     joined(one, other).is_some()
 }
 
-fn is_number(of: &Type) -> bool {
+pub(super) fn is_number(of: &Type) -> bool {
     matches!(of, Type::Int | Type::UInt | Type::Double)
 }
 
 fn binary(op: BinaryOp, left: &Type, right: &Type, at: u32) -> Checked {
-    let unfit = || Fault::new(at, format!("{} doesn't take {left} and {right}", op.sign()));
-    let unfit_numbers = || match (left, right) {
-        (Type::Quantity, _) | (_, Type::Quantity) => unfit().help("amounts have add(…) and sub(…)"),
-        _ => unfit(),
-    };
-    let is_any = |of: &Type| *of == Type::Dyn;
-    match op {
+    let found = match op {
         BinaryOp::Equal | BinaryOp::NotEqual => {
-            if is_alike(left, right)
-                || matches!((left, right), (Type::Null, _) | (_, Type::Null)) && !is_plain(left, right)
-            {
-                return Ok(Type::Bool);
-            }
-            Err(unfit_comparison(op, left, right, unfit()))
+            let is_fit = is_alike(left, right)
+                || matches!((left, right), (Type::Null, _) | (_, Type::Null)) && !is_plain(left, right);
+            is_fit.then_some(Type::Bool)
         }
         BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual => {
-            let has_order = |of: &Type| {
-                is_number(of)
-                    || matches!(
-                        of,
-                        Type::Dyn
-                            | Type::Bool
-                            | Type::String
-                            | Type::Bytes
-                            | Type::Timestamp
-                            | Type::Duration
-                    )
-            };
             let is_fit = is_number(left) && is_number(right) || is_alike(left, right);
-            if is_fit && has_order(left) && has_order(right) {
-                return Ok(Type::Bool);
-            }
-            Err(unfit_comparison(op, left, right, unfit()))
+            (is_fit && has_order(left) && has_order(right)).then_some(Type::Bool)
         }
         BinaryOp::In => match right {
-            Type::Dyn | Type::Object(_) => Ok(Type::Bool),
-            Type::List(of) | Type::Map(of, _) if is_alike(of, left) => Ok(Type::Bool),
-            Type::String => Err(unfit().help("texts are searched by text.contains('…')")),
-            Type::Optional(_) => Err(unfit().help("say what counts where nothing is, as in .orValue([])")),
-            _ => Err(unfit()),
+            Type::Dyn | Type::Object(_) => Some(Type::Bool),
+            Type::List(of) | Type::Map(of, _) if is_alike(of, left) => Some(Type::Bool),
+            _ => None,
         },
         BinaryOp::Add => match (left, right) {
-            (Type::String | Type::Bytes, _) if left == right => Ok(left.clone()),
-            (Type::List(one), Type::List(other)) => Ok(Type::list(joined(one, other).unwrap_or(Type::Dyn))),
-            (Type::String, _) | (_, Type::String) if !is_any(left) && !is_any(right) => {
-                Err(unfit().help("write string(…) around what isn't a string"))
-            }
-            _ => of_numbers(op, left, right).ok_or_else(unfit_numbers),
+            (Type::String | Type::Bytes, _) if left == right => Some(left.clone()),
+            (Type::List(one), Type::List(other)) => Some(Type::list(joined(one, other).unwrap_or(Type::Dyn))),
+            _ => of_numbers(op, left, right),
         },
-        _ => of_numbers(op, left, right).ok_or_else(unfit_numbers),
-    }
+        _ => of_numbers(op, left, right),
+    };
+    found.ok_or_else(|| help::no_operands(op, left, right, at))
+}
+
+fn has_order(of: &Type) -> bool {
+    is_number(of)
+        || matches!(
+            of,
+            Type::Dyn | Type::Bool | Type::String | Type::Bytes | Type::Timestamp | Type::Duration
+        )
 }
 
 /// Whether one of the two is a type that is never `null`.
@@ -402,28 +372,6 @@ fn is_plain(left: &Type, right: &Type) -> bool {
     let plain =
         |of: &Type| is_number(of) || matches!(of, Type::Bool | Type::String | Type::Bytes | Type::List(_));
     plain(left) || plain(right)
-}
-
-fn unfit_comparison(op: BinaryOp, left: &Type, right: &Type, fault: Fault) -> Fault {
-    match (left, right) {
-        (Type::Optional(_), _) | (_, Type::Optional(_)) => {
-            fault.help("say what counts where nothing is, as in .orValue('')")
-        }
-        (Type::Null, _) | (_, Type::Null) => fault.help("whether a field is there is asked by has(…)"),
-        (Type::Quantity, _) | (_, Type::Quantity) => match op {
-            BinaryOp::Equal | BinaryOp::NotEqual => fault.help("write quantity(…) around the other one"),
-            _ => fault.help("amounts are compared by isLessThan(…), isGreaterThan(…) and compareTo(…)"),
-        },
-        (Type::String, other) | (other, Type::String) if is_number(other) => {
-            fault.help("write int(…) around the string, or quantity(…) around an amount")
-        }
-        (Type::UInt, _) | (_, Type::UInt) | (Type::Double, _) | (_, Type::Double)
-            if is_number(left) && is_number(right) =>
-        {
-            fault.help("write int(…), uint(…) or double(…) around one of them")
-        }
-        _ => fault,
-    }
 }
 
 fn of_numbers(op: BinaryOp, left: &Type, right: &Type) -> Option<Type> {

@@ -52,6 +52,10 @@ const FOREIGN: &[(&str, &str)] = &[
     ("every", "it is called all(…)"),
     ("match", "it is called matches(…)"),
     ("hasKey", "keys are asked for by `key in map`"),
+    ("group", "a node asks no authorizer"),
+    ("path", "a node asks no authorizer"),
+    ("serviceAccount", "a node asks no authorizer"),
+    ("format.byte", "bytes aren't checked here; see the chapter's differences"),
     ("now", "the time of the decision is request.now"),
     ("semver", "versions aren't compared here; see the chapter's differences"),
 ];
@@ -61,10 +65,6 @@ pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
-/// Says that there is no such function, with the one that was probably meant.
-pub(crate) fn unknown_function(name: &str, at: u32) -> Fault {
-    let fault = Fault::new(at, format!("there is no function {name}()"));
-    if let Some((_, help)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
 /// The type that a name with points stands for, whatever variables are called.
 pub(crate) fn qualified_type(operand: &Expr, field: &str) -> Option<Value> {
     let (first, middle) = match &operand.kind {
@@ -79,12 +79,16 @@ pub(crate) fn qualified_type(operand: &Expr, field: &str) -> Option<Value> {
     QUALIFIED_TYPES.iter().find(|name| name.split('.').eq(parts())).map(|name| Value::Type(*name))
 }
 
+/// Says that there is no such function, with the one that was probably meant.
+pub(crate) fn unknown_function(name: &str, at: u32) -> Fault {
+    let fault = Fault::new(at, format!("there is no function {name}()"));
+    if let Some((_, help)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
         return fault.help(*help);
     }
     let known = functions::names().chain(Macro::names()).chain(["has"]);
     match near::nearest(name, known) {
         Some(nearest) => fault.help(format!("did you mean {nearest}()?")),
-        None => fault,
+        None => fault.help("functions are those of CEL and of Kubernetes' libraries"),
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn parse(source: &str) -> Result<Expr, Fault> {
     }
     let mut parser = Parser { tokens: tokens(source)?, next: 0, depth: 0 };
     if parser.peek() == &TokenKind::End {
-        return Err(Fault::new(0, "the expression is empty"));
+        return Err(Fault::new(0, "the expression is empty").help("write what must be true"));
     }
     let expr = parser.expr()?;
     match parser.peek() {

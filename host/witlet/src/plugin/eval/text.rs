@@ -35,10 +35,15 @@ pub(super) fn for_people(report: &Report, wide: bool) -> String {
     text
 }
 
-/// What was passed over, and what is wrong, a line each.
+/// What was passed over, and what is wrong, a line each. A plugin that finds several things wrong with its configuration says each on a
+/// line of its own.
 pub(in crate::plugin) fn remarks(report: &Report) -> impl Iterator<Item = String> + '_ {
     let skipped = report.skipped.iter().map(|line| format!("skipped: {line}"));
-    skipped.chain(report.problems.iter().map(|line| format!("error: {line}")))
+    let problems = report.problems.iter().flat_map(|problem| {
+        let heads = std::iter::once("error: ").chain(std::iter::repeat("  "));
+        heads.zip(problem.lines()).map(|(head, line)| format!("{head}{line}"))
+    });
+    skipped.chain(problems)
 }
 
 fn head(pod: &PodReport) -> [String; 2] {

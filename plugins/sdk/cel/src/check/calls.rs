@@ -130,10 +130,19 @@ pub(super) fn check_literals(name: &str, args: &[Expr]) -> Result<(), Fault> {
     };
     let Some((text, at)) = text(index) else { return Ok(()) };
     if !is_converted {
-        return functions::check_pattern(text).map_err(|problem| Fault::new(at, problem));
+        return functions::check_pattern(text).map_err(|problem| {
+            Fault::new(at, problem).help("patterns are those of RE2, best in a raw text such as r'^\\d+$'")
+        });
     }
-    let problem = functions::convert(name, text).err();
-    problem.map_or(Ok(()), |problem| Err(Fault::new(at, problem)))
+    let Err(problem) = functions::convert(name, text) else { return Ok(()) };
+    let fault = Fault::new(at, problem);
+    Err(match name {
+        "quantity" => fault.help("amounts are written like 500m, 1.5Gi or 2e3"),
+        "ip" => fault.help("addresses are written like 10.0.0.1 or fd00::1"),
+        "url" => fault.help("URLs are written like https://example.com:8443/path"),
+        // The others' messages say how they are written.
+        _ => fault,
+    })
 }
 
 /// `'…'.format([…])` has as many arguments as clauses.
@@ -149,5 +158,6 @@ fn check_format(args: &[Expr]) -> Result<(), Fault> {
     if clauses == elements.len() {
         return Ok(());
     }
-    Err(Fault::new(*at, format!("the format has {clauses} clauses and {} arguments", elements.len())))
+    Err(Fault::new(*at, format!("the format has {clauses} clauses and {} arguments", elements.len()))
+        .help("each clause takes one; % itself is written %%"))
 }

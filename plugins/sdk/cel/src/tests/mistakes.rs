@@ -35,8 +35,8 @@ fn check(cases: &[(&str, &str)]) {
 #[test]
 fn mistakes_of_syntax_have_place_and_help() {
     check(&[
-        ("", "line 1, column 1: the expression is empty"),
-        ("  // nothing", "line 1, column 1: the expression is empty"),
+        ("", "line 1, column 1: the expression is empty; write what must be true"),
+        ("  // nothing", "line 1, column 1: the expression is empty; write what must be true"),
         ("object.spec.", "line 1, column 13: found the end: a name is expected behind the point"),
         ("(1 + 2", "line 1, column 7: found the end: ) is expected"),
         ("[1, 2", "line 1, column 6: found the end: ] is expected behind the elements of a list"),
@@ -93,7 +93,10 @@ fn unknown_names_come_with_the_nearest_one() {
             "pod.spec",
             "line 1, column 1: there is no variable pod; there are object, oldObject, now, used, params",
         ),
-        ("authorizer.group('')", "line 1, column 12: there is no function group()"),
+        (
+            "authorizer.group('')",
+            "line 1, column 12: there is no function group(); a node asks no authorizer",
+        ),
         (
             "authorizer == null",
             "line 1, column 1: there is no variable authorizer; a node asks no authorizer",
@@ -149,13 +152,22 @@ fn types_that_do_not_fit_are_found() {
             "object.spec.hostname == null",
             "line 1, column 22: == doesn't take string and null; whether a field is there is asked by has(…)",
         ),
-        ("object.spec.priority > 1.5 + 1", "line 1, column 28: + doesn't take double and int"),
+        (
+            "object.spec.priority > 1.5 + 1",
+            "line 1, column 28: + doesn't take double and int; write int(…), uint(…) or double(…) around one of them",
+        ),
         (
             "'prio ' + object.spec.priority",
             "line 1, column 9: + doesn't take string and int; write string(…) around what isn't a string",
         ),
-        ("object.spec.priority && true", "line 1, column 13: && takes a bool, not int"),
-        ("!object.metadata.name", "line 1, column 18: ! takes a bool, not string"),
+        (
+            "object.spec.priority && true",
+            "line 1, column 13: && takes a bool, not int; compare it, as in x > 0",
+        ),
+        (
+            "!object.metadata.name",
+            "line 1, column 18: ! takes a bool, not string; compare it, as in x == '…'",
+        ),
         (
             "object.spec.?hostNetwork || true",
             "line 1, column 14: || takes a bool, not an optional value; say what counts where nothing is, as in .orValue(false)",
@@ -170,9 +182,12 @@ fn types_that_do_not_fit_are_found() {
         ),
         (
             "object.spec.containers['app']",
-            "line 1, column 24: list(Container) is asked by int, not by string",
+            "line 1, column 24: list(Container) is asked by int, not by string; elements are looked for by exists(x, …) or filter(x, …)",
         ),
-        ("object.spec.containers.all(c, c.image)", "line 1, column 33: all() takes a bool, not string"),
+        (
+            "object.spec.containers.all(c, c.image)",
+            "line 1, column 33: all() takes a bool, not string; compare it, as in x == '…'",
+        ),
     ]);
 }
 
@@ -200,7 +215,10 @@ fn calls_and_literals_that_do_not_fit_are_found() {
             "'a' in object.metadata.name",
             "line 1, column 5: in doesn't take string and string; texts are searched by text.contains('…')",
         ),
-        ("1 in object.metadata.labels", "line 1, column 3: in doesn't take int and map(string, string)"),
+        (
+            "1 in object.metadata.labels",
+            "line 1, column 3: in doesn't take int and map(string, string); its keys are string",
+        ),
         (
             "[1, 'a']",
             "line 1, column 5: the elements of a list have different types, int and string; write dyn(…) around one of them if both are meant",
@@ -211,16 +229,22 @@ fn calls_and_literals_that_do_not_fit_are_found() {
         ),
         (
             "object.metadata.name.matches('(')",
-            "line 1, column 30: \"(\" is no pattern: found open group without closing ')'",
+            "line 1, column 30: \"(\" is no pattern: found open group without closing ')'; patterns are those of RE2, best in a raw text such as r'^\\d+$'",
         ),
-        ("quantity('500MB')", "line 1, column 10: \"500MB\" is no quantity"),
+        (
+            "quantity('500MB')",
+            "line 1, column 10: \"500MB\" is no quantity; amounts are written like 500m, 1.5Gi or 2e3",
+        ),
         ("duration('1d')", "line 1, column 10: \"1d\" is no duration: it is written like 1h30m or 500ms"),
         (
             "now > timestamp('2026-01-02')",
             "line 1, column 17: \"2026-01-02\" is no timestamp: it is written like 2026-01-02T03:04:05Z",
         ),
         ("cidr('10.0.0.0/40')", "line 1, column 6: \"10.0.0.0/40\" is no network: its length is at most 32"),
-        ("'%s %s'.format([1])", "line 1, column 1: the format has 2 clauses and 1 arguments"),
+        (
+            "'%s %s'.format([1])",
+            "line 1, column 1: the format has 2 clauses and 1 arguments; each clause takes one; % itself is written %%",
+        ),
     ]);
 }
 
@@ -245,7 +269,10 @@ fn what_is_right_has_its_type() {
         ("type(1) == int", "bool"),
         ("string(params.x)", "string"),
         ("'%s %d'.format(['a', 1])", "string"),
-        ("'%s'.format([dyn(1), 'a'])", "line 1, column 1: the format has 1 clauses and 2 arguments"),
+        (
+            "'%s'.format([dyn(1), 'a'])",
+            "line 1, column 1: the format has 1 clauses and 2 arguments; each clause takes one; % itself is written %%",
+        ),
     ] {
         let found = problem(source);
         assert_eq!(found.strip_prefix("no problem: ").unwrap_or(&found), expected, "{source}");

@@ -181,3 +181,15 @@ fn what_was_passed_over_and_what_is_wrong_come_last() {
     "#]]
     .assert_eq(&for_people(&report, false));
 }
+
+#[test]
+fn each_wrong_rule_has_a_line_of_its_own() {
+    let problem = "plugin \"rules\" is not loaded: the plugin refuses its configuration: validations[0].expression, line 1, column 1: the expression is empty; write what must be true\nvalidations[2].expression, line 2, column 21: SecurityContext has no field privilged; did you mean privileged?\nand 1 more expressions are wrong";
+    let report = Report { problems: vec![problem.to_owned()], ..Report::new(EVALUATION) };
+    expect![[r#"
+        error: plugin "rules" is not loaded: the plugin refuses its configuration: validations[0].expression, line 1, column 1: the expression is empty; write what must be true
+          validations[2].expression, line 2, column 21: SecurityContext has no field privilged; did you mean privileged?
+          and 1 more expressions are wrong
+    "#]]
+    .assert_eq(&for_people(&report, false));
+}
