@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::budget::Exhausted;
 
+/// The longest name that a message shows.
+const NAME_CHARS_MAX: usize = 100;
+
 /// Something that is wrong with an expression, found before it is evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -51,6 +54,11 @@ impl Fault {
         let (line, column) = place(source, self.at);
         Problem { line, column, message: self.message, help: self.help }
     }
+}
+
+/// A name in a message, which a long one may not fill.
+pub(crate) fn shortened(name: &str) -> &str {
+    name.char_indices().nth(NAME_CHARS_MAX).map_or(name, |(end, _)| &name[..end])
 }
 
 /// Line and column of an offset.

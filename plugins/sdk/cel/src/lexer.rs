@@ -1,6 +1,6 @@
 //! Tokens of an expression.
 
-use crate::error::Fault;
+use crate::error::{Fault, shortened};
 use crate::literal;
 
 /// A token with the offsets where it begins and ends.
@@ -214,7 +214,7 @@ impl Lexer<'_> {
         if begin == self.at {
             return Ok(());
         }
-        let word = &self.source[at..self.at];
+        let word = shortened(&self.source[at..self.at]);
         Err(Fault::new(offset(at), format!("{word:?} is no number"))
             .help(format!("amounts are written quantity('{word}')")))
     }

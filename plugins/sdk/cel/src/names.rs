@@ -1,7 +1,7 @@
 //! Names that have a meaning elsewhere, or another one here.
 
 use crate::ast::{Access, Expr, ExprKind, Macro};
-use crate::error::Fault;
+use crate::error::{Fault, shortened};
 use crate::functions;
 use crate::near;
 use crate::value::Value;
@@ -76,12 +76,12 @@ pub(crate) fn qualified_type(operand: &Expr, field: &str) -> Option<Value> {
         _ => return None,
     };
     let parts = || std::iter::once(&**first).chain(middle).chain([field]);
-    QUALIFIED_TYPES.iter().find(|name| name.split('.').eq(parts())).map(|name| Value::Type(*name))
+    QUALIFIED_TYPES.iter().copied().find(|name| name.split('.').eq(parts())).map(Value::Type)
 }
 
 /// Says that there is no such function, with the one that was probably meant.
 pub(crate) fn unknown_function(name: &str, at: u32) -> Fault {
-    let fault = Fault::new(at, format!("there is no function {name}()"));
+    let fault = Fault::new(at, format!("there is no function {}()", shortened(name)));
     if let Some((_, help)) = FOREIGN.iter().find(|(foreign, _)| *foreign == name) {
         return fault.help(*help);
     }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::ast::{Access, BinaryOp, Comprehension, Expr, ExprKind, Macro};
-use crate::error::Fault;
+use crate::error::{Fault, shortened};
 use crate::functions;
 use crate::lexer::{Token, TokenKind, tokens};
 use crate::names::{is_reserved, qualified_type, unescaped, unknown_function};
@@ -451,7 +451,8 @@ fn comprehension(kind: Macro, range: Expr, args: Vec<Expr>, at: u32) -> Result<E
     let var = variable()?;
     let var2 = if has_two { Some(variable()?) } else { None };
     if var2.as_ref() == Some(&var) {
-        return Err(Fault::new(at, format!("both variables of {}() are called {var}", kind.name())));
+        let message = format!("both variables of {}() are called {}", kind.name(), shortened(&var));
+        return Err(Fault::new(at, message).help("give one of them another name"));
     }
     let (first, second) = (args.next(), args.next());
     let (filter, body) = match (first, second) {

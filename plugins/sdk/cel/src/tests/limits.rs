@@ -112,3 +112,17 @@ fn steps_follow_from_the_expression_alone() {
     };
     assert_eq!(steps(), steps());
 }
+
+#[test]
+fn long_names_do_not_fill_messages() {
+    let name = "ab".repeat(200);
+    let cut = &name[..100];
+    for (source, expected) in [
+        (format!("{name}(1)"), format!("there is no function {cut}()")),
+        (format!("format.{name}()"), format!("there is no function format.{}()", &name[..93])),
+        (format!("1{name}"), format!("\"1{}\" is no number", &name[..99])),
+        (format!("[1].all({name}, {name}, true)"), format!("both variables of all() are called {cut}")),
+    ] {
+        assert_eq!(Program::parse(&source).expect_err("wrong").message, expected);
+    }
+}
