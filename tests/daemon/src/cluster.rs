@@ -7,6 +7,7 @@ mod killed;
 pub(crate) mod kubectl;
 mod node;
 mod outage;
+pub(crate) mod promtool;
 mod refused;
 mod statics;
 
@@ -26,6 +27,10 @@ pub(crate) type ContainerdTest = fn(String) -> BoxFuture<'static, Result<(), Fai
 /// What only root may, in a mount namespace of its own: see [`why_not_in_place`].
 pub(crate) const IN_PLACE: &[(&str, Test)] =
     &[("a_node_starts_as_the_kubelet_with_what_kubeadm_writes", || Box::pin(joins::as_the_kubelet()))];
+
+/// What needs promtool: see [`promtool::why_not`].
+pub(crate) const WITH_PROMTOOL: &[(&str, Test)] =
+    &[("promtool_has_no_complaint_about_the_metrics_of_a_node", || Box::pin(promtool::has_no_complaint()))];
 
 /// Why a daemon can't be put where a kubelet is, on this machine.
 pub(crate) fn why_not_in_place() -> Option<&'static str> {

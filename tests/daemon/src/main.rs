@@ -183,7 +183,15 @@ fn main() -> ExitCode {
     if let Some(why) = not_in_place {
         eprintln!("SKIPPED: the daemon in the kubelet's place: {why}");
     }
-    for (tests, ignored) in [(cluster::TESTS, false), (cluster::IN_PLACE, not_in_place.is_some())] {
+    let no_promtool = cluster::promtool::why_not();
+    if let Some(why) = &no_promtool {
+        eprintln!("SKIPPED: promtool on the metrics of a node: {why}");
+    }
+    for (tests, ignored) in [
+        (cluster::TESTS, false),
+        (cluster::IN_PLACE, not_in_place.is_some()),
+        (cluster::WITH_PROMTOOL, no_promtool.is_some()),
+    ] {
         for (name, test) in tests {
             let stage = stage.clone();
             let run = move || stage.tokio.block_on(test());

@@ -13,14 +13,11 @@ use witlet_api_server::Identity;
 use witlet_harness::cluster::{Cluster, NODE};
 
 use super::{Agent, app, both, create, exactly, files, start};
+use crate::cluster::promtool::PATHS;
 use exposition::Family;
 
 /// A kubelet looks at cgroups every 10 seconds, at what pods use every minute, and asks a probe each second.
 const SETTLED: std::time::Duration = std::time::Duration::from_secs(75);
-
-/// The paths of metrics.
-const PATHS: &[&str] =
-    &["/metrics", "/metrics/cadvisor", "/metrics/resource", "/metrics/probes", "/metrics/slis"];
 
 const SUMMARY: &str = "/stats/summary";
 

@@ -1,0 +1,86 @@
+//! What Prometheus' own linter says about all metrics of a node with pods.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use jiff::SignedDuration;
+use libtest_mimic::Failed;
+use witlet_api_server::Identity;
+use witlet_harness::cluster::Cluster;
+
+/// The paths of metrics.
+pub(crate) const PATHS: &[&str] =
+    &["/metrics", "/metrics/cadvisor", "/metrics/resource", "/metrics/probes", "/metrics/slis"];
+
+/// The linter, of Debian's package `prometheus`.
+const PROMTOOL: &str = "promtool";
+
+/// How it ends where it read everything and doesn't like something (`lintErrExitCode`).
+const HAS_COMPLAINTS: i32 = 3;
+
+/// How it complains about a family without a help text, whoever named it.
+const NO_HELP: &str = "no help text";
+
+/// How families of this agent begin. The names of all others are upstream's, and not ours to change: `kubelet_evictions` is a counter
+/// without `_total`, `container_fs_inodes_total` is none, `cadvisor_version_info` has labels in camel case.
+const OWN: &str = "witlet_";
+
+const PODS: [&str; 2] = ["web-0", "web-1"];
+
+/// Why it can't be asked.
+pub(crate) fn why_not() -> Option<String> {
+    let asked = Command::new(PROMTOOL).arg("--version").output();
+    match asked {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => Some(format!("{PROMTOOL} doesn't work: {}", output.status)),
+        Err(error) => {
+            Some(format!("{PROMTOOL} can't be run: {error} (Debian has it in the package prometheus)"))
+        }
+    }
+}
+
+/// Every path can be read, and no name of the agent's own is against the conventions.
+pub(super) async fn has_no_complaint() -> Result<(), Failed> {
+    let cluster = Cluster::start().await?;
+    cluster.node_ready().await?;
+    for name in PODS {
+        cluster.create(name)?;
+    }
+    for name in PODS {
+        cluster.ready(name).await?;
+    }
+    let who = Identity::new("kube-apiserver-kubelet-client", &["system:masters"]);
+    let issued = cluster.api().client_certificate(&who, SignedDuration::from_hours(1))?;
+    let client = cluster.node_client(&issued).await?;
+    let mut complaints = Vec::new();
+    for path in PATHS {
+        let exposed = client.request_text(http::Request::get(*path).body(Vec::new())?).await?;
+        if !exposed.contains("# TYPE ") {
+            complaints.push(format!("{path} has no family"));
+        }
+        complaints.extend(complaints_about(&exposed)?.into_iter().map(|what| format!("{path}: {what}")));
+    }
+    cluster.end().await?;
+    if complaints.is_empty() { Ok(()) } else { Err(complaints.join("\n").into()) }
+}
+
+/// Its lines, `FAMILY WHAT`, but for those about names that are upstream's.
+fn complaints_about(exposed: &str) -> Result<Vec<String>, Failed> {
+    let mut promtool = Command::new(PROMTOOL)
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    if let Some(mut input) = promtool.stdin.take() {
+        // What it doesn't read, it says why.
+        let _unread = input.write_all(exposed.as_bytes());
+    }
+    let output = promtool.wait_with_output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() && output.status.code() != Some(HAS_COMPLAINTS) {
+        return Err(format!("{PROMTOOL} can't read it: {said}").into());
+    }
+    let is_ours = |line: &&str| line.starts_with(OWN) || line.contains(NO_HELP);
+    Ok(said.lines().filter(is_ours).map(str::to_owned).collect())
+}
