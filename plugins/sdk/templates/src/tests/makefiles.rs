@@ -27,7 +27,7 @@ struct Case {
     variable: Option<&'static str>,
     /// Whether the path has a `witlet`.
     on_path: bool,
-    /// What [`PROGRAM_FILE`] holds.
+    /// What [`PROGRAM_FILE`] holds; without it, the file is empty.
     file: Option<&'static str>,
     /// The command that is run, or what is said of its absence.
     command: Result<&'static str, &'static str>,
@@ -68,7 +68,6 @@ const MAKER: Option<&str> = Some("'{here}/a b/wit$let'");
 #[test]
 fn a_test_runs_the_witlet_that_is_set_or_on_the_path_or_made_the_project() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let here = folder.path().display().to_string();
     let tools = folder.path().join("tools");
     fs::create_dir_all(&tools).expect("a temporary folder");
     for tool in TOOLS {
@@ -78,34 +77,37 @@ fn a_test_runs_the_witlet_that_is_set_or_on_the_path_or_made_the_project() {
         write(&folder.path().join(program), b"#!/bin/sh\n", 0o755);
     }
     write(&folder.path().join("text"), b"no program", 0o644);
-    for (number, case) in CASES.iter().enumerate() {
-        for language in Language::ALL {
-            let fill = |text: &str| text.replace("{here}", &here);
-            let project_folder = folder.path().join(format!("{language}-{number}"));
-            write_project(language, &project_folder);
-            if let Some(program) = case.file {
-                let line = fill(program) + "\n";
-                write(&project_folder.join(PROGRAM_FILE), line.as_bytes(), 0o644);
-            }
-            let path =
-                if case.on_path { format!("{}:{here}", tools.display()) } else { fill("{here}/tools") };
-            let mut make = Command::new(tools.join("make"));
-            make.env_clear().env("PATH", path).current_dir(&project_folder);
-            if let Some(value) = case.variable {
-                make.env("WITLET", fill(value));
-            }
-            let what = format!("case {number} in {language}");
-            match case.command {
-                Ok(command) => {
-                    let is_maker = !case.on_path && case.file.is_some();
-                    runs(&make.args(["-n", "test"]).output().expect("make"), &fill(command), is_maker, &what);
-                }
-                Err(said) => {
-                    let before = paths(&project_folder);
-                    fails(&make.arg("test").output().expect("make"), &fill(said), &what);
-                    assert_eq!(paths(&project_folder), before, "{what}: nothing is half done");
-                }
-            }
+    for language in Language::ALL {
+        let project_folder = folder.path().join(language.as_str());
+        for file in project(language, Role::Admission) {
+            write(&project_folder.join(&file.path), &file.contents, 0o644);
+        }
+        for (number, case) in CASES.iter().enumerate() {
+            check(case, &project_folder, folder.path(), &format!("case {number} in {language}"));
+        }
+    }
+}
+
+/// Runs `make test` of the project, as the case has it: without a program really, and else only to see what it would do.
+fn check(case: &Case, project_folder: &Path, here: &Path, what: &str) {
+    let fill = |text: &str| text.replace("{here}", &here.display().to_string());
+    let line = case.file.map(|program| fill(program) + "\n").unwrap_or_default();
+    write(&project_folder.join(PROGRAM_FILE), line.as_bytes(), 0o644);
+    let path = fill(if case.on_path { "{here}/tools:{here}" } else { "{here}/tools" });
+    let mut make = Command::new(here.join("tools/make"));
+    make.env_clear().env("PATH", path).current_dir(project_folder);
+    if let Some(value) = case.variable {
+        make.env("WITLET", fill(value));
+    }
+    match case.command {
+        Ok(command) => {
+            let is_maker = !case.on_path && case.variable.is_none();
+            runs(&make.args(["-n", "test"]).output().expect("make"), &fill(command), is_maker, what);
+        }
+        Err(said) => {
+            let before = paths(project_folder);
+            fails(&make.arg("test").output().expect("make"), &fill(said), what);
+            assert_eq!(paths(project_folder), before, "{what}: nothing is half done");
         }
     }
 }
@@ -173,12 +175,6 @@ fn on_path(tool: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut found = std::env::split_paths(&path).map(|folder| folder.join(tool));
     found.find(|path| path.is_file()).unwrap_or_else(|| panic!("{tool} is not on PATH"))
-}
-
-fn write_project(language: Language, folder: &Path) {
-    for file in project(language, Role::Admission) {
-        write(&folder.join(&file.path), &file.contents, 0o644);
-    }
 }
 
 fn write(path: &Path, contents: &[u8], mode: u32) {
