@@ -4,6 +4,7 @@
 //! ([`compile`]), what guests see of WASI (`wasi`), one adapter per contract and version (`worlds`), the
 //! life of a plugin ([`plugin`]), and the port that the agent asks admission through ([`host`]).
 
+pub mod annotations;
 pub mod attestation;
 pub mod compile;
 pub mod direct;

@@ -12,6 +12,7 @@ use witlet_egress::Egress;
 use witlet_node::SystemClock;
 use witlet_oci::{Artifact, Client, Login, Pushed, REPORT_BYTES_MAX, TransferError};
 use witlet_ports::Clock as _;
+use witlet_wasm::annotations::annotations as own_annotations;
 use witlet_wasm::attestation::{VerifyError, subjects};
 use witlet_wasm::inspect::{InspectError, Inspection, inspect};
 
@@ -107,7 +108,7 @@ pub(crate) async fn run(args: &PushArgs) -> Result<(), Error> {
     let component = component::read(&args.file, &args.login.registry).await?;
     let inspection =
         inspect(&component.wasm).map_err(|cause| Error::Inspect { file: args.file.clone(), cause })?;
-    let annotations = annotations(&component.name, &args.annotation)?;
+    let annotations = annotations(&component.name, own_annotations(&component.wasm), &args.annotation)?;
     let created = created(args.source_date_epoch)?;
     let report = args.attestation.as_deref().map(|path| report(path, &inspection.digest)).transpose()?;
     let login = login(&args.login)?;
@@ -152,9 +153,14 @@ fn for_programs(reference: &str, pushed: &Pushed, size: u64) -> serde_json::Valu
     })
 }
 
-/// What the command says, above what is said of its own accord.
-fn annotations(title: &str, given: &[String]) -> Result<BTreeMap<String, String>, Error> {
+/// What the command says, above what the component says of itself, above the name of its file.
+fn annotations(
+    title: &str,
+    own: BTreeMap<String, String>,
+    given: &[String],
+) -> Result<BTreeMap<String, String>, Error> {
     let mut annotations = BTreeMap::from([(TITLE.to_owned(), title.to_owned())]);
+    annotations.extend(own);
     for text in given {
         match text.split_once('=') {
             Some((key, value)) if !key.is_empty() => annotations.insert(key.to_owned(), value.to_owned()),
@@ -211,13 +217,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn annotations_are_keys_and_values_and_win_over_the_title() {
-        let given = ["a=b=c".to_owned(), "empty=".to_owned(), format!("{TITLE}=mine")];
-        let annotations = annotations("a.wasm", &given).expect("taken");
-        let pairs: Vec<_> = annotations.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        assert_eq!(pairs, [("a", "b=c"), ("empty", ""), (TITLE, "mine")]);
+    fn annotations_are_keys_and_values_and_win_over_the_title_and_the_components_own() {
+        let own = |key: &str| BTreeMap::from([(key.to_owned(), "of the component".to_owned())]);
+        let cases = [
+            (
+                "z",
+                ["a=b=c", "empty=", "z=mine"],
+                vec![("a", "b=c"), ("empty", ""), (TITLE, "a.wasm"), ("z", "mine")],
+            ),
+            (
+                "z",
+                ["a=b", "a=c", "b="],
+                vec![("a", "c"), ("b", ""), (TITLE, "a.wasm"), ("z", "of the component")],
+            ),
+            (TITLE, ["a=", "b=", "c="], vec![("a", ""), ("b", ""), ("c", ""), (TITLE, "of the component")]),
+        ];
+        for (key, given, expected) in cases {
+            let annotations = annotations("a.wasm", own(key), &given.map(str::to_owned)).expect("taken");
+            let pairs: Vec<_> =
+                annotations.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+            assert_eq!(pairs, expected, "{given:?}");
+        }
         for text in ["a", "=b", ""] {
-            assert!(super::annotations("a", &[text.to_owned()]).is_err(), "{text:?}");
+            assert!(super::annotations("a", BTreeMap::new(), &[text.to_owned()]).is_err(), "{text:?}");
         }
     }
 
