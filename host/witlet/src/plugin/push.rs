@@ -239,7 +239,7 @@ mod tests {
             assert_eq!(pairs, expected, "{given:?}");
         }
         for text in ["a", "=b", ""] {
-            assert!(super::annotations("a", BTreeMap::new(), &[text.to_owned()]).is_err(), "{text:?}");
+            assert!(annotations("a", BTreeMap::new(), &[text.to_owned()]).is_err(), "{text:?}");
         }
     }
 
