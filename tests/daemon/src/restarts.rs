@@ -115,15 +115,26 @@ fn runs(look: &Look, what: &str) -> usize {
     all.sum()
 }
 
-/// Each failure policy holds for every new pod, and what runs is left alone.
+/// The last good copy of a component judges in place of a broken one. Where there is none, each failure policy holds for every new
+/// pod, and what runs is left alone.
 pub(crate) async fn cannot_be_judged() -> Result<(), Failed> {
     let all = POLICIES.len() * PODS_EACH;
     let mut node = FakeNode::start(&[], |_, _| policies("./witness-0.wasm")).await?;
     node.until("all plugins are asked", |look| POLICIES.iter().all(|(name, _)| is_ready(look, name))).await?;
     put_each(&node, "old")?;
-    let before = node.until("all pods run", |look| runs(look, "old") == all).await?;
+    node.until("all pods run", |look| runs(look, "old") == all).await?;
     node.daemon.kill()?;
     break_component(node.folder.path())?;
+    put_each(&node, "kept")?;
+    node.daemon.launch()?;
+    let look = node.until("the last good copy judges", |look| {
+        POLICIES.iter().all(|(name, _)| look.plugin(name).is_some_and(is_last_good))
+            && runs(look, "kept") == all
+    });
+    let before = look.await?;
+
+    node.daemon.kill()?;
+    fs::remove_dir_all(node.folder.path().join("agent/witlet/last-good-plugins"))?;
     put_each(&node, "early")?;
     node.daemon.launch()?;
     let failed = |look: &Look| {
@@ -150,12 +161,18 @@ pub(crate) async fn cannot_be_judged() -> Result<(), Failed> {
     // With the component back, those that waited run, and no rejection is taken back.
     node.configure(&policies("./witness-1.wasm"))?;
     let look =
-        node.until("those that waited run", |look| look.running("defer").len() == PODS_EACH * 3).await?;
+        node.until("those that waited run", |look| look.running("defer").len() == PODS_EACH * 4).await?;
     let still = look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == "reject");
     if still.filter(|pod| pod["status"]["phase"] == "Failed").count() != PODS_EACH * 2 {
         return Err(Failed::from("a rejection was taken back"));
     }
     node.end().await
+}
+
+/// Whether a plugin works, by the copy of its component that was kept.
+fn is_last_good(plugin: &Value) -> bool {
+    let component = plugin["component"].as_str().unwrap_or_default();
+    plugin["state"] == "Ready" && component.ends_with("(last good copy)")
 }
 
 fn break_component(folder: &Path) -> Result<(), Failed> {
