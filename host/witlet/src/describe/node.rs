@@ -9,7 +9,7 @@ use witlet_core::pod::resources::requests;
 use witlet_server::{ClientError, LocalClient};
 
 use super::answer::{events_about, show};
-use super::sections::{events, map, time};
+use super::sections::{conditions_table, events, map, time};
 use super::text::{NONE, Text};
 use crate::cli::DescribeArgs;
 use crate::get::error::GetError;
@@ -119,25 +119,12 @@ fn section(text: &mut Text, key: &str, header: &[&str], items: &Value, row: fn(&
 }
 
 fn conditions(text: &mut Text, status: &NodeStatus, now: Timestamp) {
-    let rows: Vec<Vec<String>> = status
-        .conditions
-        .iter()
-        .flatten()
-        .map(|condition| {
-            let since = condition.last_transition_time.as_ref().map(|at| age(now, at.0));
-            let reason = condition.reason.clone().unwrap_or_default();
-            let message = condition.message.clone().unwrap_or_default();
-            vec![
-                condition.type_.clone(),
-                condition.status.clone(),
-                since.unwrap_or_default(),
-                reason,
-                message,
-            ]
-        })
-        .collect();
-    let header = ["TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"];
-    text.table("Conditions", rows.len(), &render(&header, &rows), NONE);
+    let rows = status.conditions.iter().flatten().map(|condition| {
+        let since = condition.last_transition_time.as_ref().map(|at| age(now, at.0));
+        let (name, status) = (condition.type_.clone(), condition.status.clone());
+        [Some(name), Some(status), since, condition.reason.clone(), condition.message.clone()]
+    });
+    conditions_table(text, rows);
 }
 
 fn pods_table(text: &mut Text, pods: &[Value], now: Timestamp) {

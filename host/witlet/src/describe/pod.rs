@@ -12,7 +12,7 @@ use witlet_server::LocalClient;
 
 use super::answer::{events_about, show};
 use super::containers::containers;
-use super::sections::{ago, events, map, string, time};
+use super::sections::{ago, conditions_table, events, map, string, time};
 use super::text::{NONE, Text};
 use super::volumes::volumes;
 use crate::cli::DescribePodArgs;
@@ -124,25 +124,12 @@ fn head(text: &mut Text, pod: &Pod, spec: &PodSpec, status: &PodStatus) {
 }
 
 fn conditions(text: &mut Text, status: &PodStatus) {
-    let rows: Vec<Vec<String>> = status
-        .conditions
-        .iter()
-        .flatten()
-        .map(|condition| {
-            let since = condition.last_transition_time.as_ref().map(|at| time(at.0));
-            let reason = condition.reason.clone().unwrap_or_default();
-            let message = condition.message.clone().unwrap_or_default();
-            vec![
-                condition.type_.clone(),
-                condition.status.clone(),
-                since.unwrap_or_default(),
-                reason,
-                message,
-            ]
-        })
-        .collect();
-    let header = ["TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"];
-    text.table("Conditions", rows.len(), &render(&header, &rows), NONE);
+    let rows = status.conditions.iter().flatten().map(|condition| {
+        let since = condition.last_transition_time.as_ref().map(|at| time(at.0));
+        let (name, status) = (condition.type_.clone(), condition.status.clone());
+        [Some(name), Some(status), since, condition.reason.clone(), condition.message.clone()]
+    });
+    conditions_table(text, rows);
 }
 
 /// As kubectl has it: `key=value:effect op=Exists for 300s`.

@@ -55,3 +55,10 @@ pub(super) fn events(text: &mut Text, events: &[Value], now: Timestamp) {
     let rows: Vec<Vec<String>> = events.iter().map(row).collect();
     text.table("Events", rows.len(), &render(&["TYPE", "REASON", "AGE", "MESSAGE"], &rows), NONE);
 }
+
+/// The table of conditions: type, status, since when, reason and message. The API has a type for those of pods and one for those of nodes.
+pub(super) fn conditions_table(text: &mut Text, rows: impl Iterator<Item = [Option<String>; 5]>) {
+    let rows: Vec<Vec<String>> = rows.map(|row| row.map(Option::unwrap_or_default).into()).collect();
+    let header = ["TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"];
+    text.table("Conditions", rows.len(), &render(&header, &rows), NONE);
+}
