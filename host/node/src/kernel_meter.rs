@@ -196,7 +196,7 @@ impl<'a> Look<'a> {
         Some(self.read_usage(Path::new("")).of_root(&meminfo, stat.as_deref()))
     }
 
-    /// A cgroup that isn't there is missing, whoever names it.
+    /// What system containers use. A cgroup that doesn't exist has no entry, also when the configuration names it.
     fn system(
         &self,
         named: &NamedCgroups,

@@ -76,7 +76,7 @@ pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
     }
 }
 
-/// A terminal is one for both sides or for none: keys that nobody reads would end nothing.
+/// Both sides have a terminal or neither has: with one on this side only, Ctrl-C would be a key that no process reads.
 fn options(target: &Target, args: &ExecArgs, is_terminal: bool) -> ExecOptions {
     let Target { namespace, pod, container } = target.clone();
     let tty = args.tty && args.stdin && is_terminal;

@@ -18,7 +18,7 @@ const PROMTOOL: &str = "promtool";
 /// How it ends where it read everything and doesn't like something (`lintErrExitCode`).
 const HAS_COMPLAINTS: i32 = 3;
 
-/// How it complains about a family without a help text, whoever named it.
+/// Its complaint about a family without a help text, which no family may have.
 const NO_HELP: &str = "no help text";
 
 /// How families of this agent begin. The names of all others are upstream's, and not ours to change: `kubelet_evictions` is a counter

@@ -54,7 +54,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
 
 thread_local! {
     /// What was compiled last: the same pattern is matched against each container. What it costs is counted as if it were
-    /// compiled anew, so that a rule takes the same steps in a fresh instance and in a used one.
+    /// compiled again, so that a rule takes the same steps in a fresh instance and in a used one.
     static COMPILED: RefCell<Vec<(Rc<str>, Regex)>> = const { RefCell::new(Vec::new()) };
 }
 
