@@ -70,11 +70,11 @@ fn sdk(repository: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Writes the files into the build's folder and lists them as a constant.
+/// Writes the files into the build's folder and lists them.
 fn list(text: &mut String, constant: &str, what: &str, files: &[(String, Vec<u8>)]) {
     let folder = Path::new(&variable("OUT_DIR")).join(constant.to_lowercase());
     fs::create_dir_all(&folder).expect("cargo's folder is writable");
-    writeln!(text, "/// {what}\npub(crate) const {constant}: &[(&str, &[u8])] = &[")
+    writeln!(text, "/// {what}\npub(crate) static {constant}: &[(&str, &[u8])] = &[")
         .expect("text can be written to");
     for (at, (path, contents)) in files.iter().enumerate() {
         let copy = folder.join(at.to_string());

@@ -1,4 +1,6 @@
 //! The plugins that ship in the binary, as components. They come through the same door as any other.
+//!
+//! The lists are statics: a constant's bytes would be in the program once for each crate that reads it.
 
 #![forbid(unsafe_code)]
 
@@ -19,7 +21,7 @@ pub struct Builtin {
 
 /// Admission handlers that are always on, in the order in which the kubelet 1.36 checks the same. `sysctls` takes upstream's
 /// `allowedUnsafeSysctls` as configuration; the others take none.
-pub const ADMISSION: &[Builtin] = &[
+pub static ADMISSION: &[Builtin] = &[
     Builtin { name: "node-pressure", component: components::NODE_PRESSURE },
     Builtin { name: "sysctls", component: components::SYSCTLS },
     Builtin { name: "node-os", component: components::NODE_OS },
@@ -35,7 +37,7 @@ pub const ADMISSION: &[Builtin] = &[
 ];
 
 /// The types of probes that a pod's spec can name. The name is the type's.
-pub const PROBES: &[Builtin] = &[
+pub static PROBES: &[Builtin] = &[
     Builtin { name: "exec", component: components::EXEC },
     Builtin { name: "httpGet", component: components::HTTP_GET },
     Builtin { name: "tcpSocket", component: components::TCP_SOCKET },
@@ -43,7 +45,7 @@ pub const PROBES: &[Builtin] = &[
 ];
 
 /// Plugins that are off until a configuration names them (`component: builtin:NAME`).
-pub const SHIPPED: &[Builtin] = &[
+pub static SHIPPED: &[Builtin] = &[
     Builtin { name: "image-policy", component: components::IMAGE_POLICY },
     Builtin { name: "cel", component: components::CEL },
     Builtin { name: "redis", component: components::REDIS },
