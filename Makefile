@@ -27,7 +27,7 @@ NODE_SUITES := --test cli --test containerd-contract --test containerd-harness -
 SOAK_SUITES := --test cli --test bounded --test soak --test hostile --test plugin-host
 
 .DEFAULT_GOAL := help
-.PHONY: demo install uninstall test test-node soak flakes bench bench-density languages lint fmt setup help
+.PHONY: demo install uninstall test test-node soak flakes bench bench-density bench-scrapes languages lint fmt setup help
 
 demo: setup ## Build, and watch pods run on the embedded runtime (DEMO_SECONDS=60 ends by itself and checks what it saw)
 	$(CARGO) build --locked -p witlet
@@ -68,6 +68,9 @@ bench: setup languages ## Run the benchmarks; one JSON object a line. Rewrites t
 
 bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them (DENSITY_API=1: the same in an API server); the last line is JSON
 	$(CARGO) bench --locked -q -p witlet --bench density
+
+bench-scrapes: setup ## Read the metrics and the summary of SCRAPES_PODS (450) pods on containerd, then by 200 scrapers at once; the last line is JSON
+	$(CARGO) bench --locked -q -p witlet --bench scrapes
 
 languages: ## Install the toolchains of plugins in C, Python, JavaScript and Go, outside the clone, as the templates pin them
 	@tests/languages/setup.sh

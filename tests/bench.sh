@@ -26,3 +26,6 @@ fi
 
 # Many pods at once: the last line is one object of its own form.
 "$cargo" bench --locked -q -p witlet --bench density
+
+# What reading a node's figures costs, on containerd: the last line is one object of its own form.
+"$cargo" bench --locked -q -p witlet --bench scrapes
