@@ -247,7 +247,7 @@ impl DirectWaiting {
 
     /// Asks a probe type whether a probe with these parameters makes sense; a refusal is [`CallError::Refused`].
     pub async fn check_parameters(&self, parameters: &Arc<str>) -> CallReport<()> {
-        self.guests.check_parameters(parameters).await.into()
+        self.guests.check_parameters(parameters, Duration::ZERO).await.into()
     }
 
     /// Probes, on the plugins' threads.

@@ -90,7 +90,7 @@ impl Shared {
         }
         let asked = Instant::now();
         let AsyncCalled { result, memory_bytes_peak, cpu, .. } =
-            guests.check_parameters(&request.parameters).await;
+            guests.check_parameters(&request.parameters, request.timeout).await;
         match result {
             Ok(()) => Ok(()),
             Err(CallError::Refused { words }) => Err(ProbeError::Parameters { words }),

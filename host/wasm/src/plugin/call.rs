@@ -145,14 +145,14 @@ impl SyncPlugin {
         self.pool.retire();
     }
 
-    /// How long a call is waited for at most.
-    fn wait(&self) -> CallWait {
+    /// How long a call is waited for at most that `prolongs`, which may go on while other programs have the processors.
+    fn wait(&self, prolongs: bool) -> CallWait {
         let timeout = self.timeout;
-        let most = if self.prolongs_calls { timeout * (PROLONGATIONS_MAX + 1) } else { timeout };
+        let most = if prolongs { timeout * (PROLONGATIONS_MAX + 1) } else { timeout };
         CallWait { start: None, most, timeout }
     }
 
-    fn store(&self, caller: &Caller, now: jiff::Timestamp) -> Store<GuestState> {
+    fn store(&self, caller: &Caller, now: jiff::Timestamp, prolongs: bool) -> Store<GuestState> {
         let limits = StoreLimits::new(self.limits);
         let mut state = GuestState::new(limits, self.log.of_instance(), self.config.clone(), now);
         state.secrets = self.secrets.clone();
@@ -161,7 +161,7 @@ impl SyncPlugin {
         store.limiter(|state| &mut state.limits);
         store.set_hostcall_fuel(self.limits.hostcall_bytes_max);
         store.set_max_component_handles(HANDLES_MAX);
-        if self.prolongs_calls {
+        if prolongs {
             let (timeout, period) = (self.timeout, caller.ticker.period());
             store.epoch_deadline_callback(move |mut store| {
                 let more = more_time(timeout, store.data_mut().progress());
@@ -267,13 +267,14 @@ impl Caller {
         Self { engine, ticker, workers, validators, shadows, warm_slots, clock }
     }
 
-    /// Asks the plugin whether it is content with its configuration.
+    /// Asks the plugin whether it is content with its configuration. It is judged by its own time: no pod waits for this answer, while one
+    /// that a busy machine cut short keeps the plugin out until it is tried again.
     pub(crate) async fn validate(&self, plugin: &Arc<SyncPlugin>) -> Result<(), CallError> {
         let caller = self.clone();
         let plugin = plugin.clone();
         // However long the others take, no one waits for this one.
         let permit = self.validators.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
-        on_thread(permit, plugin.wait(), move || caller.validate_here(&plugin)).await?.result
+        on_thread(permit, plugin.wait(true), move || caller.validate_here(&plugin)).await?.result
     }
 
     /// Asks the plugin about a pod. Returns within twice its deadline and [`WALL_SLACK`]: once for its turn and a thread, once
@@ -286,7 +287,7 @@ impl Caller {
         let caller = self.clone();
         let plugin = plugin.clone();
         let facts = facts.clone();
-        let wait = CallWait { start: Some(Instant::now() + plugin.timeout), ..plugin.wait() };
+        let wait = CallWait { start: Some(Instant::now() + plugin.timeout), ..plugin.wait(plugin.prolongs_calls) };
         // No turn for so long says nothing about this plugin: others hold them.
         let permit = tokio::time::timeout(plugin.timeout, self.workers.clone().acquire_owned())
             .await
@@ -303,7 +304,7 @@ impl Caller {
     ) -> Result<Called<Verdict>, CallError> {
         let (caller, plugin, facts) = (self.clone(), plugin.clone(), facts.clone());
         let permit = self.shadows.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
-        on_thread(permit, plugin.wait(), move || caller.admit_measured(&plugin, &facts)).await
+        on_thread(permit, plugin.wait(plugin.prolongs_calls), move || caller.admit_measured(&plugin, &facts)).await
     }
 
     /// As [`Self::admit_here`], with the CPU time.
@@ -318,7 +319,7 @@ impl Caller {
         let now = self.clock.now();
         // A time that can't be represented is the newest that can.
         let now = now.checked_add(plugin.clock_ahead).unwrap_or(jiff::Timestamp::MAX);
-        let mut store = plugin.store(self, now);
+        let mut store = plugin.store(self, now, true);
         store.set_epoch_deadline(self.ticker.deadline(plugin.timeout));
         let replied = plugin
             .pre
@@ -340,7 +341,7 @@ impl Caller {
                 return called;
             }
         }
-        let mut store = plugin.store(self, facts.now);
+        let mut store = plugin.store(self, facts.now, plugin.prolongs_calls);
         store.data_mut().begin(facts.clone());
         // One deadline for instantiation and call together.
         store.set_epoch_deadline(self.ticker.deadline(plugin.timeout));

@@ -166,7 +166,7 @@ async fn probe(
     let guests = loaded.async_plugin.ok_or(LoadError::Interrupted)?;
     let started = Instant::now();
     let parameters = request.parameters.clone();
-    let checked = guests.check_parameters(&parameters).await.result;
+    let checked = guests.check_parameters(&parameters, request.timeout).await.result;
     let result = match checked {
         Ok(()) => guests.probe(Arc::new(ProbeFacts::new(request, false))).await.result,
         Err(error) => Err(error),

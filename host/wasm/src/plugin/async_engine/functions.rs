@@ -1,6 +1,7 @@
 //! The functions of the contracts that are called on the asynchronous engine, a type each.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use witlet_core::probe::ProbeOutcome;
 use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
@@ -18,6 +19,14 @@ pub(super) trait Function: Send + Sync + 'static {
     /// The role whose function it is.
     fn role(&self) -> Role;
 
+    /// How long beyond its `time` a call may go on while others have the processors: not at all where its answer would be too late.
+    fn beyond(&self, time: Duration) -> Duration {
+        match self.role() {
+            Role::PodSource => beyond_max(time),
+            Role::Admission | Role::Probe => Duration::ZERO,
+        }
+    }
+
     /// Puts into the store what the guest may look at.
     fn begin(&self, state: &mut AsyncState);
 
@@ -26,6 +35,11 @@ pub(super) trait Function: Send + Sync + 'static {
         &self,
         instance: &mut AsyncInstance,
     ) -> impl Future<Output = wasmtime::Result<Reply<Self::Output>>> + Send;
+}
+
+/// The longest that any call may go on beyond its `time`.
+pub(super) fn beyond_max(time: Duration) -> Duration {
+    time * 3
 }
 
 /// An instance that was made for another role: the host never hands one out.
@@ -43,6 +57,10 @@ impl Function for Validate {
         self.0
     }
 
+    fn beyond(&self, time: Duration) -> Duration {
+        beyond_max(time)
+    }
+
     fn begin(&self, _state: &mut AsyncState) {}
 
     async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<()>> {
@@ -54,7 +72,11 @@ impl Function for Validate {
 }
 
 /// `check-parameters`: whether the probe type accepts these parameters.
-pub(super) struct CheckParameters(pub(super) Arc<str>);
+pub(super) struct CheckParameters {
+    pub(super) parameters: Arc<str>,
+    /// How long the probe has that waits for it.
+    pub(super) probe_time: Duration,
+}
 
 impl Function for CheckParameters {
     type Output = ();
@@ -63,11 +85,15 @@ impl Function for CheckParameters {
         Role::Probe
     }
 
+    fn beyond(&self, time: Duration) -> Duration {
+        beyond_max(time).min(self.probe_time.saturating_sub(time))
+    }
+
     fn begin(&self, _state: &mut AsyncState) {}
 
     async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<()>> {
         match &instance.handle {
-            Handle::Prober(prober) => prober.check_parameters(&mut instance.store, &self.0).await,
+            Handle::Prober(prober) => prober.check_parameters(&mut instance.store, &self.parameters).await,
             Handle::Source(_) => other_role(),
         }
     }

@@ -14,7 +14,7 @@ use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
 use witlet_ports::trace;
 
 use super::checked::Checked;
-use super::functions::{CheckParameters, Function, Poll, Probe, Statuses, Validate};
+use super::functions::{CheckParameters, Function, Poll, Probe, Statuses, Validate, beyond_max};
 use super::instance::{AsyncInstance, Handle};
 use super::metered::{Metered, TooBusy};
 use super::state::StateExcess;
@@ -91,9 +91,14 @@ impl AsyncPlugin {
         self.checked.lock().unwrap_or_else(PoisonError::into_inner).get(parameters)
     }
 
-    /// Asks whether a probe with these parameters makes sense, and keeps the answer.
-    pub(crate) async fn check_parameters(self: &Arc<Self>, parameters: &Arc<str>) -> AsyncCalled<()> {
-        let function = CheckParameters(parameters.clone());
+    /// Asks whether a probe with these parameters makes sense, and keeps the answer. `probe_time` is how long the probe has that waits for
+    /// it.
+    pub(crate) async fn check_parameters(
+        self: &Arc<Self>,
+        parameters: &Arc<str>,
+        probe_time: Duration,
+    ) -> AsyncCalled<()> {
+        let function = CheckParameters { parameters: parameters.clone(), probe_time };
         let called = self.call(function, self.validate_timeout).await.finish(self.validate_timeout);
         let answer = match &called.result {
             Ok(()) => Ok(()),
@@ -196,18 +201,22 @@ impl AsyncPlugin {
         timeout: Duration,
     ) -> Ended<F::Output> {
         let limit = cpu_limit(timeout);
+        let beyond = function.beyond(timeout);
+        let most = if self.setting.prolongs_calls { beyond_max(timeout) } else { beyond };
+        // Where that counts for a call, it counts as well that it waited for its first turn.
+        let handed_over = if beyond.is_zero() { None } else { deadline.checked_sub(timeout) };
+        let queued = handed_over.map_or(Duration::ZERO, |since| since.elapsed());
         let calling = self.call_instance(&function, usage.clone(), deadline);
         let mut metered = pin!(Metered::new(calling, &self.machine.ticker, usage.clone(), limit));
+        let did = || overtime(timeout, queued + usage.runnable(), usage.cpu());
         let mut more = Duration::ZERO;
-        let prolongs = function.role() == Role::PodSource || self.setting.prolongs_calls;
         let ended = loop {
             let ended = tokio::select! {
                 biased;
                 ended = timeout_at(deadline + GRACE + more, metered.as_mut()) => ended,
                 excess = self.outgrown_state() => return Ended::By(Err(CallError::State(excess))),
             };
-            let did = overtime(timeout, usage.runnable(), usage.cpu());
-            match more_time(prolongs, timeout, more, did) {
+            match more_time(most, timeout, more, did()) {
                 Some(longer) if ended.is_err() => more = longer,
                 Some(_) | None => break ended,
             }
@@ -215,7 +224,7 @@ impl AsyncPlugin {
         match ended {
             Ok(Ok(result)) => Ended::By(result),
             Ok(Err(TooBusy)) => Ended::By(Err(CallError::Timeout { limit: timeout })),
-            Err(_elapsed) => match overtime(timeout, usage.runnable(), usage.cpu()) {
+            Err(_elapsed) => match did() {
                 Overtime::Computed => Ended::By(Err(CallError::Timeout { limit: timeout })),
                 Overtime::Crowded => Ended::By(Err(CallError::Busy)),
                 Overtime::Waited => Ended::Waiting,
@@ -369,12 +378,12 @@ pub(super) fn overtime(time: Duration, runnable: Duration, cpu: Duration) -> Ove
     }
 }
 
-/// How long beyond its time a call may go on that had `more` already; none if it ends. What a guest computed while others had the
-/// processors says nothing of it, so it goes on until that says something, for at most four times its time: else one that loops is
-/// never found out on a crowded machine.
-pub(super) fn more_time(prolongs: bool, time: Duration, more: Duration, did: Overtime) -> Option<Duration> {
-    let goes_on = prolongs && did == Overtime::Crowded && more < time * 3;
-    goes_on.then(|| more + time / 4)
+/// How long beyond its time a call may go on that had `more` already, of at most `most`; none if it ends. What a guest computed while
+/// others had the processors says nothing of it, so it goes on until that says something: else one that loops is never found out on a
+/// crowded machine.
+pub(super) fn more_time(most: Duration, time: Duration, more: Duration, did: Overtime) -> Option<Duration> {
+    let goes_on = did == Overtime::Crowded && more < most;
+    goes_on.then(|| (more + time / 4).min(most))
 }
 
 fn no_answer(timeout: Duration) -> ProbeOutcome {

@@ -7,9 +7,11 @@ mod versions;
 
 use std::time::Duration;
 
+use super::functions::{CheckParameters, Function as _, Poll, Validate};
 use super::plugin::{Overtime, more_time, overtime};
 use super::{CPU_MIN, cpu_limit, slots};
 use crate::limits::StaticNeeds;
+use crate::role::Role;
 
 #[test]
 fn a_call_may_compute_for_half_of_its_time() {
@@ -49,16 +51,31 @@ fn who_computed_who_waited_and_who_had_no_turn_are_distinguished() {
 #[test]
 fn a_guest_that_others_keep_from_computing_has_four_times_its_time() {
     let cases = [
-        // Whether it may, milliseconds beyond a second that it had, what it did, and how many it has then.
-        ((true, 0, Overtime::Crowded), Some(250)),
-        ((true, 2750, Overtime::Crowded), Some(3000)),
-        ((true, 3000, Overtime::Crowded), None),
-        ((true, 0, Overtime::Computed), None),
-        ((true, 0, Overtime::Waited), None),
-        ((false, 0, Overtime::Crowded), None),
+        // Milliseconds beyond a second that it may have and had, what it did, and how many it has then.
+        ((3000, 0, Overtime::Crowded), Some(250)),
+        ((3000, 2750, Overtime::Crowded), Some(3000)),
+        ((3000, 3000, Overtime::Crowded), None),
+        ((400, 250, Overtime::Crowded), Some(400)),
+        ((3000, 0, Overtime::Computed), None),
+        ((3000, 0, Overtime::Waited), None),
+        ((0, 0, Overtime::Crowded), None),
     ];
-    for ((prolongs, more, did), expected) in cases {
-        let longer = more_time(prolongs, Duration::from_secs(1), Duration::from_millis(more), did);
-        assert_eq!(longer, expected.map(Duration::from_millis), "{prolongs} {more} {did:?}");
+    for ((most, more, did), expected) in cases {
+        let [most, more] = [most, more].map(Duration::from_millis);
+        let longer = more_time(most, Duration::from_secs(1), more, did);
+        assert_eq!(longer, expected.map(Duration::from_millis), "{most:?} {more:?} {did:?}");
+    }
+}
+
+#[test]
+fn a_call_goes_on_beyond_its_time_where_its_answer_is_not_too_late() {
+    let check = |probe_time| CheckParameters { parameters: "null".into(), probe_time };
+    let second = Duration::from_secs(1);
+    assert_eq!(Validate(Role::Probe).beyond(second), second * 3);
+    assert_eq!(Validate(Role::PodSource).beyond(second), second * 3);
+    assert_eq!(Poll(None).beyond(second), second * 3);
+    // The probe that waits for it would be late.
+    for (probe_time, expected) in [(0, 0), (1, 0), (2, 1), (4, 3), (300, 3)] {
+        assert_eq!(check(second * probe_time).beyond(second), second * expected, "{probe_time}");
     }
 }

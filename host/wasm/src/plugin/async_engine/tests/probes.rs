@@ -69,8 +69,8 @@ async fn parameters_are_asked_about_once() {
     let guests = Setting::default().prober();
     let (good, bad): (Arc<str>, Arc<str>) = (r#"{"do": "succeed"}"#.into(), r#"{"do": ""}"#.into());
     assert_eq!(guests.checked(&good), None);
-    assert!(guests.check_parameters(&good).await.result.is_ok());
-    match guests.check_parameters(&bad).await.result {
+    assert!(guests.check_parameters(&good, Duration::ZERO).await.result.is_ok());
+    match guests.check_parameters(&bad, Duration::ZERO).await.result {
         Err(CallError::Refused { words }) => assert_eq!(words, "nothing to do"),
         other => panic!("{other:?}"),
     }
