@@ -27,8 +27,8 @@ pub(crate) const ENTRIES: &str = "\
 ";
 /// How often they are asked.
 const PERIOD: Duration = Duration::from_millis(50);
-/// How long a probe may take.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a probe may take: it shows that the answers are right, and the figures how late they are.
+const PROBE_TIMEOUT: Duration = witlet_harness::WAIT_TIMEOUT;
 /// Wrong answers that are kept for the report.
 const WRONG_MAX: usize = 5;
 

@@ -162,7 +162,7 @@ async fn an_excluded_pod_is_not_asked_about() {
 
 async fn a_plugin_with_a_configuration_of_its_own_refuses_by_it() {
     let entry = "- {name: no-latest-tag, component: no-latest-tag.wasm, admission: {}, \
-                 limits: {timeout: 5s}, config: {allowedRegistries: [registry.example.com]}}\n";
+                 limits: {timeout: 10s}, config: {allowedRegistries: [registry.example.com]}}\n";
     let node = Node::with(entry).await;
     assert_eq!(node.admit(pod("pinned")).await, Decision::Admit);
     let mut latest = pod("latest");
@@ -179,7 +179,7 @@ async fn a_guest_sees_nothing_of_the_node_and_the_same_thing_each_time() {
     let fresh = Node::with(&hostile("curious", "look-around", "")).await;
     let warm = Node::with(
         "- {name: curious, component: hostile.wasm, admission: {}, instances: {warm: {max: 1}}, \
-         limits: {timeout: 5s}, config: look-around}\n",
+         limits: {timeout: 10s}, config: look-around}\n",
     )
     .await;
     let first = fresh.admit(pod("web")).await;
@@ -239,7 +239,7 @@ async fn the_built_ins_admit_a_modest_pod() {
 }
 
 async fn a_log_flood_is_cut_and_harmless() {
-    let slow = "- {name: loud, component: hostile.wasm, admission: {}, limits: {timeout: 5s}, config: ";
+    let slow = "- {name: loud, component: hostile.wasm, admission: {}, limits: {timeout: 10s}, config: ";
     for behaviour in ["log-flood", "stdout-flood"] {
         let node = Node::with(&format!("{slow}{behaviour}}}\n")).await;
         assert_eq!(node.admit(pod("web")).await, Decision::Admit, "{behaviour}");

@@ -55,7 +55,7 @@ async fn each_forgery_has_its_name() {
         write(&node.folder.path().join(format!("{name}.wasm")), component);
         // What doesn't loop takes no time, but the machine may be busy.
         let loops = ["loop-in-realloc", "loop-after-return", "ask-for-ever"].contains(name);
-        let limits = if loops { "100ms" } else { "5s" };
+        let limits = if loops { "100ms" } else { "10s" };
         entries += &format!(
             "- {{name: {name}, component: {name}.wasm, limits: {{timeout: {limits}}}, \
              admission: {{match: {{namespaces: [{name}]}}}}}}\n"
@@ -77,7 +77,7 @@ async fn each_forgery_has_its_name() {
 
 async fn plugins_that_hang_while_they_load_keep_no_one_from_answering() {
     let good =
-        "- {name: good, component: hostile.wasm, admission: {}, config: reject, limits: {timeout: 5s}}\n";
+        "- {name: good, component: hostile.wasm, admission: {}, config: reject, limits: {timeout: 10s}}\n";
     let node = Node::with(good).await;
     let stuck: String = (0..6)
         .map(|number| {
@@ -106,7 +106,7 @@ async fn instances_that_wait_leave_room_for_others() {
         .map(|number| {
             format!(
                 "- {{name: kept-{number}, component: four-memories.wasm, admission: {{}}, \
-                 limits: {{timeout: 5s}}, instances: {{warm: {{max: 1, idle: 10m}}}}}}\n"
+                 limits: {{timeout: 10s}}, instances: {{warm: {{max: 1, idle: 10m}}}}}}\n"
             )
         })
         .collect();

@@ -139,11 +139,11 @@ async fn again(call: &RecordedCall, wasm: &[u8], identity: Identity) -> Result<R
 }
 
 const NO_LATEST_TAG: &str = "- {name: no-latest-tag, component: no-latest-tag.wasm, admission: {}, record: {max: 5}, \
-     limits: {timeout: 5s}}\n";
+     limits: {timeout: 10s}}\n";
 
 fn hostile(behaviour: &str) -> String {
     format!(
-        "- {{name: hostile, component: hostile.wasm, admission: {{}}, record: {{max: 5}}, limits: {{timeout: 5s}}, \
+        "- {{name: hostile, component: hostile.wasm, admission: {{}}, record: {{max: 5}}, limits: {{timeout: 10s}}, \
          config: {behaviour}}}\n"
     )
 }
@@ -250,7 +250,7 @@ async fn a_probe_with_network_or_secrets_is_not_replayed() {
 async fn nothing_is_recorded_unless_the_entry_says_so() {
     let entries = format!(
         "{NO_LATEST_TAG}- {{name: quiet, component: hostile.wasm, admission: {{order: 1}}, config: admit, \
-         limits: {{timeout: 5s}}}}\n"
+         limits: {{timeout: 10s}}}}\n"
     );
     let recording = Recording::start(&entries).await;
     recording.admit("web").await;

@@ -38,7 +38,7 @@ fn running(mut pod: Pod, image: &str) -> Pod {
 
 async fn an_image_policy_holds_for_every_image_of_a_pod() {
     let node = node(
-        "- name: images\n  component: builtin:image-policy\n  admission: {match: {systemPods: true}}\n  limits: {timeout: 5s}\n  config:\n    \
+        "- name: images\n  component: builtin:image-policy\n  admission: {match: {systemPods: true}}\n  limits: {timeout: 10s}\n  config:\n    \
          allow: [registry.example.com, \"docker.io/library/*\"]\n    exemptNamespaces: [kube-system]\n",
     )
     .await;
@@ -65,9 +65,9 @@ async fn an_image_policy_holds_for_every_image_of_a_pod() {
 async fn a_pod_waits_for_its_time_window() {
     // The tests' clock stands at 03:04:05.678 on a Friday.
     let node = node(
-        "- name: nights\n  component: time-window.wasm\n  admission: {}\n  limits: {timeout: 5s}\n  config:\n    \
+        "- name: nights\n  component: time-window.wasm\n  admission: {}\n  limits: {timeout: 10s}\n  config:\n    \
          pods: {namespaces: [batch]}\n    windows: [{days: [Fri], from: \"03:05\", to: \"03:06\"}]\n\
-         - name: nights-in-the-east\n  component: time-window.wasm\n  admission: {}\n  limits: {timeout: 5s}\n  config:\n    \
+         - name: nights-in-the-east\n  component: time-window.wasm\n  admission: {}\n  limits: {timeout: 10s}\n  config:\n    \
          utcOffset: \"+09:00\"\n    windows: [{from: \"12:00\", to: \"13:00\"}]\n",
     )
     .await;

@@ -219,7 +219,8 @@ async fn sources_that_lie_are_reported_and_bring_nothing() {
 
 async fn compose_brings_the_services_of_a_granted_folder() {
     let folder = tempfile::tempdir().expect("a folder");
-    let write = |text: &str| std::fs::write(folder.path().join("shop.yaml"), text).expect("written");
+    // The source may look at any moment, so no file is ever half written.
+    let write = |text: &str| crate::node::write(&folder.path().join("shop.yaml"), text);
     write("services: {web: {image: 'a:${TAG}', restart: always}, db: {image: b}}");
     let entry = format!(
         "- name: compose\n  component: builtin:compose\n  podSource: {{interval: 1s, allow: {{namespaces: [shop]}}}}\n  \

@@ -141,7 +141,7 @@ async fn an_error_of_its_own_does_not_quarantine_a_plugin() {
 
 fn warm(behaviour: &str, warm: &str) -> String {
     format!(
-        "- {{name: kept, component: hostile.wasm, admission: {{}}, limits: {{timeout: 5s}}, \
+        "- {{name: kept, component: hostile.wasm, admission: {{}}, limits: {{timeout: 10s}}, \
          instances: {{warm: {{{warm}}}}}, config: {behaviour}}}\n"
     )
 }
@@ -163,13 +163,15 @@ async fn warm_instances_are_used_again_and_retire() {
     for _ in 0..3 {
         assert_eq!(message(&fresh, "web").await, "0");
     }
-    let node = Node::with(&warm("count", "max: 2, uses: 3, idle: 5s")).await;
+    let node = Node::with(&warm("count", "max: 2, uses: 3, idle: 10m")).await;
     let mut counts = Vec::new();
     for _ in 0..4 {
         counts.push(message(&node, "web").await);
     }
     assert_eq!(counts, ["0", "1", "2", "0"], "an instance serves three calls");
     assert_eq!(node.status("kept").warm_instances(), 1);
+    let node = Node::with(&warm("count", "max: 2, idle: 1s")).await;
+    assert_eq!(message(&node, "web").await, "0");
     node.until("the idle instance is dropped", |node| node.status("kept").warm_instances() == 0).await;
 }
 

@@ -65,7 +65,7 @@ fn older(version: &str) -> String {
 /// One entry.
 fn entry(name: &str, component: &str, config: &str) -> String {
     format!(
-        "- {{name: {name}, component: {component}, admission: {{}}, limits: {{timeout: 5s}}, config: {config}}}\n"
+        "- {{name: {name}, component: {component}, admission: {{}}, limits: {{timeout: 10s}}, config: {config}}}\n"
     )
 }
 
