@@ -278,7 +278,7 @@ impl Caller {
     }
 
     /// Asks the plugin about a pod. Returns within twice its deadline and [`WALL_SLACK`]: once for its turn and a thread, once
-    /// for the answer.
+    /// for the answer. A call that may go on waits for its turn as long.
     pub(crate) async fn admit(
         &self,
         plugin: &Arc<SyncPlugin>,
@@ -287,9 +287,10 @@ impl Caller {
         let caller = self.clone();
         let plugin = plugin.clone();
         let facts = facts.clone();
-        let wait = CallWait { start: Some(Instant::now() + plugin.timeout), ..plugin.wait(plugin.prolongs_calls) };
+        let wait = plugin.wait(plugin.prolongs_calls);
+        let wait = CallWait { start: Some(Instant::now() + wait.most), ..wait };
         // No turn for so long says nothing about this plugin: others hold them.
-        let permit = tokio::time::timeout(plugin.timeout, self.workers.clone().acquire_owned())
+        let permit = tokio::time::timeout(wait.most, self.workers.clone().acquire_owned())
             .await
             .map_err(|_elapsed| CallError::Busy)?
             .map_err(|_closed| CallError::Host)?;
