@@ -6,6 +6,9 @@ use std::time::Duration;
 /// How long a program may take to answer an HTTP request, if no one says otherwise.
 const HTTP_DEADLINE_DEFAULT: Duration = Duration::from_secs(30);
 
+/// How long workloads may take to end when the runtime itself is asked to stop, if no one says otherwise.
+const SHUTDOWN_GRACE_DEFAULT: Duration = Duration::from_secs(2);
+
 /// Where things are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeOptions {
@@ -22,6 +25,8 @@ pub struct RuntimeOptions {
     pub component_cache: PathBuf,
     /// How long a program that answers HTTP (`wasi:http/proxy`) may take for one request, body and all.
     pub http_deadline: Duration,
+    /// How long workloads may take to end when the runtime itself is asked to stop.
+    pub shutdown_grace: Duration,
     /// Leave the session of the parent process, so that neither the end of a terminal nor its Ctrl-C
     /// reaches it.
     pub new_session: bool,
@@ -38,6 +43,7 @@ impl RuntimeOptions {
             root_dir,
             compiler: PathBuf::from("/proc/self/exe"),
             http_deadline: HTTP_DEADLINE_DEFAULT,
+            shutdown_grace: SHUTDOWN_GRACE_DEFAULT,
             new_session: false,
         }
     }

@@ -27,8 +27,6 @@ use crate::server::{self, ImageServer, MESSAGE_BYTES_MAX, RuntimeServer, SocketE
 use crate::state::{Folder, StateError};
 use crate::workload::{Programs, ProgramsError};
 
-/// How long workloads may take to end when the runtime itself is asked to stop.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 /// How long calls that are under way may take to be answered at the end.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 /// The lock in the runtime's folder; its holder is the runtime of that folder.
@@ -139,7 +137,7 @@ pub async fn serve(options: RuntimeOptions, stop: CancellationToken) -> Result<(
         .serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop.clone().cancelled_owned());
     let drained = async {
         stop.cancelled().await;
-        pods.shut_down(SHUTDOWN_GRACE).await;
+        pods.shut_down(options.shutdown_grace).await;
         sleep(DRAIN_LIMIT).await;
     };
     tokio::pin!(serving, drained);
@@ -148,7 +146,7 @@ pub async fn serve(options: RuntimeOptions, stop: CancellationToken) -> Result<(
         () = &mut drained => Ok(()),
     };
     // The server may have ended first; workloads must have as well.
-    pods.shut_down(SHUTDOWN_GRACE).await;
+    pods.shut_down(options.shutdown_grace).await;
     _ = std::fs::remove_file(&options.socket);
     Ok(served?)
 }

@@ -1,5 +1,5 @@
 //! The embedded runtime as a process for tests, and the compiler that it starts:
-//! `embedded-runtime runtime ROOT_DIR IMAGE_ROOT COMPONENT_CACHE [HTTP_DEADLINE_SECONDS]`.
+//! `embedded-runtime runtime ROOT_DIR IMAGE_ROOT COMPONENT_CACHE [HTTP_DEADLINE_SECONDS [SHUTDOWN_GRACE_SECONDS]]`.
 #![forbid(unsafe_code)]
 #![allow(clippy::panic, clippy::print_stderr, reason = "a test program ends loudly")]
 
@@ -24,16 +24,20 @@ fn main() -> ExitCode {
 
 fn runtime(arguments: &[OsString]) -> ExitCode {
     let [root_dir, image_root, cache, more @ ..] = arguments else {
-        panic!("runtime ROOT_DIR IMAGE_ROOT COMPONENT_CACHE [HTTP_DEADLINE_SECONDS]")
+        panic!("runtime ROOT_DIR IMAGE_ROOT COMPONENT_CACHE [HTTP_DEADLINE_SECONDS [SHUTDOWN_GRACE_SECONDS]]")
     };
-    let seconds = more.first().map(|seconds| seconds.to_string_lossy().parse().expect("seconds"));
+    let seconds = |seconds: &OsString| {
+        Duration::from_secs(seconds.to_string_lossy().parse().expect("a number of seconds"))
+    };
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    let defaults = RuntimeOptions::new(PathBuf::from(root_dir));
     let options = RuntimeOptions {
         image_root: PathBuf::from(image_root),
         component_cache: PathBuf::from(cache),
-        http_deadline: seconds.map_or(HTTP_DEADLINE, Duration::from_secs),
+        http_deadline: more.first().map_or(HTTP_DEADLINE, seconds),
+        shutdown_grace: more.get(1).map_or(defaults.shutdown_grace, seconds),
         new_session: true,
-        ..RuntimeOptions::new(PathBuf::from(root_dir))
+        ..defaults
     };
     let threads = tokio::runtime::Runtime::new().expect("threads");
     let served = threads.block_on(async {
