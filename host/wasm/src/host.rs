@@ -332,6 +332,8 @@ impl PluginHost {
 
     /// Why not everything that the `--plugins` file names is loaded as it has it, a sentence for each; empty if it is.
     pub fn problems(&self) -> Vec<String> {
+        // Before the plugins: a file's error goes once what it names is being loaded.
+        let (file, secrets) = (self.file_error(), self.secret_errors());
         let plugins = self.list().into_iter().filter_map(|plugin| {
             let PluginStatus { name, state, detail, pending, .. } = plugin;
             match (state, pending) {
@@ -345,7 +347,7 @@ impl PluginHost {
                 (PluginState::Ready | PluginState::Quarantined, None) => None,
             }
         });
-        self.file_error().into_iter().chain(self.secret_errors()).chain(plugins).collect()
+        file.into_iter().chain(secrets).chain(plugins).collect()
     }
 
     /// Why secrets of the `--plugins` file can't be had, a sentence for each; empty if all can.

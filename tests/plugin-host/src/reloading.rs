@@ -118,10 +118,12 @@ async fn a_missing_component_is_loaded_when_it_appears() {
     let entry = "- {name: late, component: late.wasm, admission: {}, limits: {timeout: 10s}, config: admit}\n";
     let node = Node::with(entry).await;
     assert!(matches!(node.admit(pod("web")).await, Decision::Defer { .. }));
-    let generation = node.host.admission().generation();
+    let mut generation = node.host.admission().generation();
     node.put("late.wasm", witlet_test_guests::HOSTILE);
     node.until("it is loaded", |node| node.status("late").state == PluginState::Ready).await;
-    assert!(generation.has_changed().unwrap_or(false), "deferred pods are asked for again");
+    // A moment after it is listed.
+    let reported = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, generation.changed()).await;
+    assert!(matches!(reported, Ok(Ok(()))), "deferred pods are asked for again");
     assert_eq!(node.admit(pod("web")).await, Decision::Admit);
 }
 

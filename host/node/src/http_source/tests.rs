@@ -114,6 +114,7 @@ async fn the_last_good_answer_goes_on_after_a_restart_until_the_url_answers() {
         let events = Arc::new(Events::default());
         let url = ManifestUrl::new(&url, &[] as &[&str]).expect("a URL");
         let source = HttpSource::new(url, "n", interval, Egress::system(), events.clone());
+        let source = HttpSource { look_time_max: Duration::from_hours(1), ..source };
         let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_EVENTS_MAX);
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
