@@ -135,7 +135,9 @@ pub(crate) fn terminate(process: &mut std::process::Child) -> std::process::Exit
 async fn ended() {
     // One that listens has as long as it takes; the other one's time passes.
     let long = witlet_harness::WAIT_TIMEOUT.as_secs().to_string();
-    for (deed, says, grace, code) in [("read-input", "waiting", long.as_str(), 0), ("spin", "spinning", "1", 137)] {
+    for (deed, says, grace, code) in
+        [("read-input", "waiting", long.as_str(), 0), ("spin", "spinning", "1", 137)]
+    {
         let folders = Folders::new();
         let (mut process, runtime) = folders.start_with(&[&long, grace]).await;
         let pod = runtime.pod().await;

@@ -115,7 +115,8 @@ async fn a_broken_component_leaves_the_old_one_running() {
 }
 
 async fn a_missing_component_is_loaded_when_it_appears() {
-    let entry = "- {name: late, component: late.wasm, admission: {}, limits: {timeout: 10s}, config: admit}\n";
+    let entry =
+        "- {name: late, component: late.wasm, admission: {}, limits: {timeout: 10s}, config: admit}\n";
     let node = Node::with(entry).await;
     assert!(matches!(node.admit(pod("web")).await, Decision::Defer { .. }));
     let mut generation = node.host.admission().generation();

@@ -305,7 +305,8 @@ impl Caller {
     ) -> Result<Called<Verdict>, CallError> {
         let (caller, plugin, facts) = (self.clone(), plugin.clone(), facts.clone());
         let permit = self.shadows.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
-        on_thread(permit, plugin.wait(plugin.prolongs_calls), move || caller.admit_measured(&plugin, &facts)).await
+        on_thread(permit, plugin.wait(plugin.prolongs_calls), move || caller.admit_measured(&plugin, &facts))
+            .await
     }
 
     /// As [`Self::admit_here`], with the CPU time.
