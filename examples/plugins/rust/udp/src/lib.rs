@@ -1,7 +1,7 @@
 //! Probe type `udp`: a datagram is answered, with what it should be.
 //!
 //! Parameters: what is sent, and how the answer begins, each as `text`, `hex` or `base64`; without `expect` any answer is
-//! good. A datagram may get lost: it is sent up to three times within the probe's time.
+//! good. A datagram may get lost: it is sent up to three times within the probe's time, a second apart at most.
 //!
 //! ```json
 //! {"port": 27015, "send": {"hex": "ffffffff54"}, "expect": {"hex": "ffffffff49"}}
@@ -11,6 +11,8 @@
 #![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]
 
 mod bytes;
+
+use std::time::Duration;
 
 use serde::Deserialize;
 use witlet_plugin_sdk::net::{self, Problem, UdpSocket};
@@ -22,6 +24,9 @@ pub use bytes::Bytes;
 
 /// How often a datagram is sent at most.
 const TRIES: u32 = 3;
+
+/// How long an answer is waited for at most before the datagram is sent again.
+const TRY_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Bytes of a datagram that is sent: what fits a packet of the smallest network that IPv6 allows (1280) with its headers.
 const SEND_BYTES_MAX: usize = 1_232;
@@ -103,7 +108,7 @@ fn exchange(host: &str, port: u16, sent: &[u8], deadline: Deadline) -> Result<Ve
     let mut socket = UdpSocket::connect(host, port, deadline)?;
     for tries_left in (2..=TRIES).rev() {
         socket.send(sent, deadline)?;
-        let this_try = Deadline::after(deadline.left() / tries_left);
+        let this_try = Deadline::after((deadline.left() / tries_left).min(TRY_TIME_MAX));
         match socket.receive(ANSWER_BYTES_MAX, this_try) {
             Err(error) if error.problem == Problem::TimedOut => {}
             received => return received,
