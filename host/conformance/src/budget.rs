@@ -60,6 +60,8 @@ const BUSY_MAX: f64 = 0.1;
 const RUNNABLE_MAX: f64 = 0.75;
 /// How often it is tried where one try doesn't tell.
 const SILENCES: usize = 5;
+/// In how many of them it computes if that is its way: once, the machine may have stood still within the call.
+const BUSY_SILENCES: usize = 2;
 
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     let needs = &ctx.inspection.needs;
@@ -224,13 +226,14 @@ async fn busy(ctx: &Ctx<'_>, checks: &mut Checks<'_>) -> Tried {
         scenario.question.give(SILENCE);
     });
     let mut stage = silent.stage(ctx).await?;
-    let (mut most, mut found) = (0.0_f64, None);
+    let (mut most, mut busy, mut found) = (0.0_f64, 0, None);
     for _ in 0..SILENCES {
         let asked = stage.ask().await;
         let of_time = |time: Option<Duration>| time.unwrap_or_default().as_secs_f64() / SILENCE.as_secs_f64();
         let (part, runnable) = (of_time(asked.cpu), of_time(asked.runnable));
         most = most.max(part);
-        if is_busy(part, runnable) {
+        busy += usize::from(is_busy(part, runnable));
+        if busy == BUSY_SILENCES {
             let input = format!("a server that says nothing in {}", scenario.name);
             let (answer, part, runnable) = (in_words(&asked.result), part * 100.0, runnable * 100.0);
             let seen = format!(

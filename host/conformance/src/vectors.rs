@@ -1,5 +1,7 @@
 //! The layer `vectors`: what the author's cases say, and what every plugin of a role must answer in a well-formed way.
 
+use std::time::Duration;
+
 use witlet_wasm::role::Role;
 
 use crate::cases::matching::{differs, log_text, said};
@@ -15,6 +17,8 @@ use crate::scenario::{Scenario, Stage, StageError};
 use crate::setup::Setup;
 
 const REPEAT: &str = "--only vectors";
+/// What a probe has for a target of the kit's at most: it may wait for one on which no server listens.
+const TARGET_TIME_MAX: Duration = Duration::from_secs(1);
 /// Id of a case of the author's. Finds `skips-what-it-cannot-read`, `no-pods-for-empty`.
 const CASE: &str = "vectors/case";
 const VALIDATES: &str = "validate returns nothing, or an error in the plugin's own words, within a second";
@@ -105,6 +109,7 @@ async fn every(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup, file: &Cas
             (..) => None,
         };
         for step in &mut case.steps {
+            step.question.give(TARGET_TIME_MAX);
             if let (PluginRequest::Probe { request, .. }, Some(parameters)) = (&mut step.question, &taken) {
                 request.parameters = parameters.clone();
             }

@@ -63,7 +63,7 @@ fn what_a_question_does_not_say_is_as_of_a_plain_node_and_pod() {
     let case = cases("probe", "cases: [{name: a, expect: {outcome: success}}]");
     let (target, own_address) = target(&case);
     assert_eq!((&*target.parameters, own_address, target.restarts), ("null", true, 0));
-    assert_eq!((target.container.as_str(), target.timeout), ("main", Duration::from_secs(1)));
+    assert_eq!((target.container.as_str(), target.timeout), ("main", Duration::from_secs(10)));
 }
 
 #[test]
