@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 use witlet_core::pod::SourceName;
-use witlet_wasm::plugin::{Builtin, PluginState};
+use witlet_wasm::plugin::PluginState;
 
 use crate::claims;
 use crate::node::{Node, Setting, configuration, hostile, pod, pod_in, request};
@@ -116,7 +116,7 @@ async fn only_shipped_handlers_and_entries_that_opt_in_are_asked_about_system_po
     ];
     for (matches, in_cluster, is_refused) in cases {
         let setting = Setting {
-            builtins: vec![Builtin::admission(affinity.name, affinity.component)],
+            builtins: vec![crate::node::builtin(affinity.name, affinity.component)],
             in_cluster,
             ..Setting::new(crate::node::compiler(crate::node::cache()))
         };
@@ -214,7 +214,7 @@ async fn http_links_and_is_denied() {
 async fn the_built_ins_admit_a_modest_pod() {
     let builtins: Vec<_> = witlet_plugins::ADMISSION
         .iter()
-        .map(|builtin| Builtin::admission(builtin.name, builtin.component))
+        .map(|builtin| crate::node::builtin(builtin.name, builtin.component))
         .collect();
     let compiler = crate::node::compiler(crate::node::cache());
     let entry = hostile("last", "admit", "match: {systemPods: true}");

@@ -6,7 +6,7 @@ use witlet_wasm::host::{Explanation, HandlerStep, PluginHost};
 use witlet_wasm::plugin::{Builtin, FAILURES_TO_QUARANTINE};
 
 use crate::claims;
-use crate::node::{Node, Setting, cache, compiler, hostile, pod, pod_in, request};
+use crate::node::{Node, Setting, builtin, cache, compiler, hostile, pod, pod_in, request};
 
 claims!(
     an_explanation_decides_as_admission_does_and_has_each_handlers_part,
@@ -35,7 +35,7 @@ async fn an_explanation_decides_as_admission_does_and_has_each_handlers_part() {
     let builtins: Vec<Builtin> = witlet_plugins::ADMISSION
         .iter()
         .filter(|shipped| shipped.name == "node-affinity")
-        .map(|shipped| Builtin::admission(shipped.name, shipped.component))
+        .map(|shipped| builtin(shipped.name, shipped.component))
         .collect();
     let entries = [
         hostile("admits", "admit", "order: 1"),

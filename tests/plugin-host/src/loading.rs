@@ -9,7 +9,7 @@ use witlet_harness::WAIT_TIMEOUT;
 use witlet_wasm::compile::{COMPILE_COMMAND, CompileLimits, CompilerConfig};
 use witlet_wasm::host::StartError;
 use witlet_wasm::metrics::CallOutcome;
-use witlet_wasm::plugin::{Builtin, PluginState};
+use witlet_wasm::plugin::PluginState;
 use witlet_wasm::role::Role;
 
 use crate::claims;
@@ -209,13 +209,14 @@ async fn a_configured_compile_bomb_does_not_delay_the_start_and_pods_wait_until_
     let folder = tempfile::TempDir::new().expect("a folder for the test");
     let limits = CompileLimits { cpu: Duration::from_secs(5), ..CompileLimits::default() };
     let compiler = CompilerConfig { limits, ..crate::node::compiler(folder.path().join("compiled")) };
-    let entries =
-        "- {name: bomb, component: bomb.wasm, admission: {failurePolicy: Reject, match: {namespaces: [bombed]}}}\n"
-            .to_owned()
-            + &hostile("good", "reject", "match: {namespaces: [strict]}");
+    let matches = "match: {namespaces: [bombed]}";
+    let entries = format!(
+        "- {{name: bomb, component: bomb.wasm, admission: {{failurePolicy: Reject, loadTimeout: 600s, {matches}}}}}\n{}",
+        hostile("good", "reject", "match: {namespaces: [strict]}"),
+    );
     let builtins = witlet_plugins::ADMISSION[..1].iter();
     let setting = Setting {
-        builtins: builtins.map(|builtin| Builtin::admission(builtin.name, builtin.component)).collect(),
+        builtins: builtins.map(|builtin| crate::node::builtin(builtin.name, builtin.component)).collect(),
         files: vec![("bomb.wasm", witlet_test_guests::compile_bomb(400))],
         ..Setting::new(compiler)
     };

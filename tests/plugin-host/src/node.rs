@@ -17,7 +17,7 @@ use witlet_harness::program::component_cache;
 use witlet_ports::{Clock, ComponentFetcher, Containers, EventSink, NodeWatch};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
-use witlet_wasm::plugin::{Builtin, PluginStatus};
+use witlet_wasm::plugin::{Builtin, BuiltinRole, PluginStatus};
 
 /// Where compiled code goes: once for all suites of this target folder.
 pub(crate) fn cache() -> PathBuf {
@@ -88,6 +88,11 @@ pub(crate) fn hostile(name: &str, behaviour: &str, more: &str) -> String {
     format!(
         "- {{name: {name}, component: hostile.wasm, admission: {{{more}}}, {limits}config: {behaviour}}}\n"
     )
+}
+
+/// A built-in handler, with more time for an answer than a busy machine takes of it.
+pub(crate) fn builtin(name: &'static str, component: &'static [u8]) -> Builtin {
+    Builtin { role: BuiltinRole::Admission { timeout: WAIT_TIMEOUT }, ..Builtin::admission(name, component) }
 }
 
 /// The file with these entries.

@@ -81,7 +81,7 @@ async fn a_configuration_that_is_broken_at_the_start_leaves_the_last_good_plugin
 async fn without_a_last_good_set_a_broken_configuration_leaves_the_built_in_plugins() {
     let folder = Node::begin("", Setting::new(compiler(cache()))).await.expect("the host starts").folder;
     put(&folder, "plugins.yaml", "plugins: 1\n");
-    let node = started(folder, &[Builtin::admission("no-latest", witlet_test_guests::NO_LATEST_TAG)]).await;
+    let node = started(folder, &[crate::node::builtin("no-latest", witlet_test_guests::NO_LATEST_TAG)]).await;
     assert_eq!(node.status("no-latest").state, PluginState::Ready);
     assert_eq!(node.admit(pod("web")).await, Decision::Admit);
     let error = node.host.file_error().unwrap_or_default();

@@ -7,9 +7,7 @@ use tokio::sync::watch;
 use witlet_core::admission::Decision;
 use witlet_core::node::NodeFacts;
 use witlet_ports::NodeWatch;
-use witlet_wasm::plugin::{
-    Builtin, FAILURES_TO_QUARANTINE, PluginState, ShadowReport, TIMEOUTS_TO_QUARANTINE,
-};
+use witlet_wasm::plugin::{FAILURES_TO_QUARANTINE, PluginState, ShadowReport, TIMEOUTS_TO_QUARANTINE};
 
 use crate::claims;
 use crate::node::{Node, Setting, cache, hostile, pod, pod_in};
@@ -295,7 +293,7 @@ async fn a_rejection_is_asked_for_again_on_a_newer_node() {
         let node = Node::begin(
             "",
             Setting {
-                builtins: vec![Builtin::admission(affinity.name, affinity.component)],
+                builtins: vec![crate::node::builtin(affinity.name, affinity.component)],
                 node: Some(Arc::new(Newer(watch::Sender::new(label(newest))))),
                 ..Setting::new(crate::node::compiler(cache()))
             },

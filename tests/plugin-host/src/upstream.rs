@@ -9,7 +9,7 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_wasm::plugin::Builtin;
 
-use crate::node::{Node, cache, now};
+use crate::node::{Node, builtin, cache, now};
 
 crate::claims!(
     every_handler_refuses_in_upstreams_words,
@@ -20,10 +20,8 @@ crate::claims!(
 
 /// All that are always on.
 async fn node() -> Node {
-    let builtins: Vec<Builtin> = witlet_plugins::ADMISSION
-        .iter()
-        .map(|builtin| Builtin::admission(builtin.name, builtin.component))
-        .collect();
+    let builtins: Vec<Builtin> =
+        witlet_plugins::ADMISSION.iter().map(|shipped| builtin(shipped.name, shipped.component)).collect();
     Node::start("", &builtins, crate::node::compiler(cache())).await.expect("the host starts")
 }
 
