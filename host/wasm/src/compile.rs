@@ -117,9 +117,15 @@ pub enum CompileError {
         /// The compiler's words.
         message: String,
     },
-    /// The compiler took longer than it may, by the clock or by CPU time.
+    /// The compiler took more CPU time than it may.
     #[error("compiling took longer than {}s", limit.as_secs_f64())]
     Timeout {
+        /// What it was given.
+        limit: Duration,
+    },
+    /// The compiler took longer than it may by the clock, and less CPU time: it gives way to all other programs, so that these may be why.
+    #[error("compiling took longer than {}s", limit.as_secs_f64())]
+    Late {
         /// What it was given.
         limit: Duration,
     },
@@ -295,7 +301,7 @@ impl Compiler {
         let outcome = tokio::time::timeout(self.limits.wall, work).await;
         match outcome {
             // Dropping the child kills it.
-            Err(_elapsed) => Err(CompileError::Timeout { limit: self.limits.wall }),
+            Err(_elapsed) => Err(CompileError::Late { limit: self.limits.wall }),
             Ok(Err(cause)) => Err(child_error("wait for", cause)),
             Ok(Ok((status, _))) if status.success() => Ok(output),
             Ok(Ok((status, message))) => Err(failure(status, message, &self.limits)),

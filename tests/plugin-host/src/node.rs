@@ -15,7 +15,7 @@ use witlet_core::pod::SourceName;
 use witlet_harness::WAIT_TIMEOUT;
 use witlet_harness::program::component_cache;
 use witlet_ports::{Clock, ComponentFetcher, Containers, EventSink, NodeWatch};
-use witlet_wasm::compile::CompilerConfig;
+use witlet_wasm::compile::{CompileLimits, CompilerConfig};
 use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
 use witlet_wasm::plugin::{Builtin, BuiltinRole, PluginStatus};
 
@@ -24,9 +24,12 @@ pub(crate) fn cache() -> PathBuf {
     component_cache().expect("a test lies in a target folder")
 }
 
-/// Compiles in a child, as the daemon does; the child is this package's own program.
+/// Compiles in a child, as the daemon does; the child is this package's own program. It gives way to all other programs, so it has as long
+/// by the clock as anything.
 pub(crate) fn compiler(cache: impl Into<PathBuf>) -> CompilerConfig {
-    CompilerConfig { program: env!("CARGO_BIN_EXE_compile-component").into(), ..CompilerConfig::new(cache) }
+    let limits = CompileLimits { wall: WAIT_TIMEOUT, ..CompileLimits::default() };
+    let program = env!("CARGO_BIN_EXE_compile-component").into();
+    CompilerConfig { program, limits, ..CompilerConfig::new(cache) }
 }
 
 /// 2026-01-02T03:04:05.678Z

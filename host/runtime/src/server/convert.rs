@@ -346,7 +346,8 @@ fn compile_code(error: &CompileError) -> Code {
         | CompileError::Timeout { .. }
         | CompileError::OutOfMemory { .. }
         | CompileError::OutputTooLarge { .. } => Code::InvalidArgument,
-        CompileError::Failed { .. }
+        CompileError::Late { .. }
+        | CompileError::Failed { .. }
         | CompileError::Child { .. }
         | CompileError::Cache(_)
         | CompileError::Unfit { .. } => Code::Internal,

@@ -13,8 +13,13 @@ use crate::plugin::{CallError, LoadError};
 pub(super) const RETRY_MIN: Duration = Duration::from_secs(10);
 /// At most this long.
 pub(super) const RETRY_MAX: Duration = Duration::from_secs(300);
-/// A component that took the compiler too long is tried again after this long, and then each time twice as long: the
-/// machine may have been busy, but a compile bomb shall not keep it so.
+/// A component that the compiler didn't get through while other programs had the processors is tried again after this long; each further
+/// time takes twice as long.
+pub(super) const RETRY_LATE_MIN: Duration = Duration::from_secs(60);
+/// At most this long.
+pub(super) const RETRY_LATE_MAX: Duration = Duration::from_secs(3600);
+/// A component that took the compiler too much CPU time or memory is tried again after this long, and then each time twice as long: a
+/// compile bomb shall not keep the machine busy.
 pub(super) const RETRY_COMPILE_MIN: Duration = Duration::from_secs(600);
 /// At most this long.
 pub(super) const RETRY_COMPILE_MAX: Duration = Duration::from_secs(6 * 3600);
@@ -41,6 +46,7 @@ impl Retry {
 /// How soon and how rarely another try makes sense; none if the same bytes fail in the same way each time.
 fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
     const SOON: Option<(Duration, Duration)> = Some((RETRY_MIN, RETRY_MAX));
+    const LATE: Option<(Duration, Duration)> = Some((RETRY_LATE_MIN, RETRY_LATE_MAX));
     const RARELY: Option<(Duration, Duration)> = Some((RETRY_COMPILE_MIN, RETRY_COMPILE_MAX));
     match error {
         LoadError::Read { .. }
@@ -63,6 +69,7 @@ fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
             | CompileError::NotAComponent { .. }
             | CompileError::Invalid { .. }
             | CompileError::OutputTooLarge { .. } => None,
+            CompileError::Late { .. } => LATE,
             CompileError::Timeout { .. } | CompileError::OutOfMemory { .. } => RARELY,
             CompileError::Failed { .. }
             | CompileError::Child { .. }
@@ -125,6 +132,12 @@ mod tests {
     fn what_took_the_compiler_too_long_is_tried_rarely() {
         let bomb = LoadError::Compile(CompileError::Timeout { limit: Duration::from_secs(60) });
         assert_eq!(tries(&bomb, 24 * 3600), [600, 1800, 4200, 9000, 18600, 37800, 59400, 81000]);
+    }
+
+    #[test]
+    fn what_a_busy_machine_did_not_compile_is_tried_sooner_than_a_bomb() {
+        let late = LoadError::Compile(CompileError::Late { limit: Duration::from_secs(180) });
+        assert_eq!(tries(&late, 10_000), [60, 180, 420, 900, 1860, 3780, 7380]);
     }
 
     #[test]
