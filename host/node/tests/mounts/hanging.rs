@@ -19,7 +19,7 @@ pub(crate) const CASES: &[Case] = &[(
 /// Times that the volume is tried: far more than the threads that a case has otherwise.
 const TRIES: usize = 40;
 /// What doesn't hang is done by then.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A file system whose server never says a word. It ends when the file is closed.
 fn silent_server(at: &Path) -> File {

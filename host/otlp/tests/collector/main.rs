@@ -25,7 +25,7 @@ use witlet_proto::otlp::trace_service_server::{TraceService, TraceServiceServer}
 use witlet_proto::otlp::{ExportTraceServiceRequest, ExportTraceServiceResponse};
 
 /// Against a hang; nothing is measured with it.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Passes on what it receives.
 struct FakeCollector(mpsc::Sender<ExportTraceServiceRequest>);

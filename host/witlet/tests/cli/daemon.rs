@@ -4,11 +4,11 @@ use std::fs::OpenOptions;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use witlet_harness::WAIT_TIMEOUT;
+
 use crate::{scratch, witlet};
 
-/// How long anything may take before it counts as never.
-pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
-/// The same of a start: the first one compiles all that is built in.
+/// How long a start may take: the first one compiles all that is built in.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(600);
 /// How often something is looked at that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use witlet_harness::WAIT_TIMEOUT;
 
-use crate::daemon::{Owned, WAIT_TIMEOUT, wait_for};
+use crate::daemon::{Owned, wait_for};
 use crate::plugins::recorded;
 use crate::serve::plugins;
 use crate::{CommandOutput, pod, scratch, witlet, write};

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use kube::client::Body;
 use serde_json::{Value, json};
+use witlet_harness::WAIT_TIMEOUT;
 use witlet_node::SystemClock;
 use witlet_server::{ServerTls, TlsOptions};
 
-use crate::daemon::{Owned, START_TIMEOUT, WAIT_TIMEOUT, wait_for};
+use crate::daemon::{Owned, START_TIMEOUT, wait_for};
 use crate::{scratch, witlet, write};
 
 /// One entry for each namespace that is asked about.
