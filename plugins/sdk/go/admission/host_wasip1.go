@@ -36,7 +36,8 @@ type hostRequest struct {
 	handle uint32
 	pod    *hostPod
 	node   *hostNode
-	others []Pod
+	// others are not those of the handler, which may sort its list, or take pods out of it.
+	others []*hostPod
 }
 
 func (r *hostRequest) drop() {
@@ -48,7 +49,7 @@ func (r *hostRequest) drop() {
 		r.node.handle = 0
 	}
 	for _, pod := range r.others {
-		pod.(*hostPod).drop()
+		pod.drop()
 	}
 	dropRequest(r.handle)
 	r.handle = 0
@@ -74,11 +75,15 @@ func (r *hostRequest) Node() Node {
 
 func (r *hostRequest) OtherPods() []Pod {
 	if r.others == nil {
-		r.others = get(requestOtherPods, r.handle, func(at uint32) []Pod {
-			return abi.List(at, 4, func(at uint32) Pod { return &hostPod{abi.U32(at)} })
+		r.others = get(requestOtherPods, r.handle, func(at uint32) []*hostPod {
+			return abi.List(at, 4, func(at uint32) *hostPod { return &hostPod{abi.U32(at)} })
 		})
 	}
-	return r.others
+	pods := make([]Pod, len(r.others))
+	for i, pod := range r.others {
+		pods[i] = pod
+	}
+	return pods
 }
 
 type hostPod struct{ handle uint32 }

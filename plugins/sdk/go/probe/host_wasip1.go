@@ -22,8 +22,9 @@ func exportCheckParameters(address, length uint32) uint32 {
 //go:wasmexport witlet:probe/prober@0.1.0#probe
 func exportProbe(handle, address, length uint32) uint32 {
 	defer abi.Guard()
+	parameters := abi.ArgumentText(address, length)
 	target := &hostTarget{handle: handle}
-	outcome, err := exported.probe(target, abi.ArgumentText(address, length))
+	outcome, err := exported.probe(target, parameters)
 	dropTarget(handle)
 	target.handle = 0
 	return encode(outcome, err)

@@ -45,6 +45,8 @@ func (handler) Admit(request admission.Request, config *setting) (admission.Verd
 
 func tellRequest(request admission.Request, config *setting) object {
 	now := request.Now()
+	// A list that was given out is the handler's own.
+	clear(request.OtherPods())
 	return object{
 		"operation":  request.Operation().String(),
 		"now":        object{"seconds": now.Unix(), "nanoseconds": now.Nanosecond()},
