@@ -154,7 +154,7 @@ async fn dispatch(command: Command) -> ExitCode {
         },
         Command::Plugin(Plugin::Audit(args)) => match plugin::audit::run(&args).await {
             Ok(result) => judged(result),
-            Err(plugin::audit::Error::Client(cause)) => fail(&cause, exit::NO_DAEMON),
+            Err(plugin::audit::Error::Client(cause)) => fail(&cause, code_of_client(&cause)),
             Err(cause) => fail(&cause, 1),
         },
         Command::Plugin(Plugin::Replay(args)) => match plugin::replay::run(&args).await {

@@ -16,6 +16,7 @@ use witlet_wasm::record::{RecordError, RecordedCall, RecordedRequest, RecordedRe
 use super::component::{self, ComponentError};
 use super::list::seconds;
 use crate::cli::{OutputFormat, RegistryArgs, ReplayArgs};
+use crate::get::table::one_line;
 use crate::output::{OutputError, print, structured};
 
 /// Why there is nothing to compare.
@@ -196,11 +197,6 @@ fn for_people(call: &RecordedCall, replayed: &Replayed) -> String {
     }
     line("result", if *same { "same answer" } else { "different answer" }.to_owned());
     text
-}
-
-/// What plugins say must not reach the terminal as commands.
-fn one_line(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 fn request_text(question: &RecordedRequest) -> String {

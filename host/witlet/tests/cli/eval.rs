@@ -293,7 +293,7 @@ fn a_watch_judges_again_when_a_file_changes_and_goes_on_after_errors() {
     assert!(status.success(), "the last result counts: {status}");
 }
 
-/// An agent that has these pods, for as many requests as are made of it.
+/// An agent that has these pods, for as many requests as are made of it. What is null it refuses.
 fn agent(folder: &Path, pods: Value, node: Value) -> String {
     let socket = folder.join("agent.sock");
     let listener = UnixListener::bind(&socket).expect("a socket in a temporary folder");
@@ -306,10 +306,12 @@ fn agent(folder: &Path, pods: Value, node: Value) -> String {
                 head.push(byte[0]);
             }
             let asked_for_pods = head.starts_with(b"GET /pods ");
-            let body = if asked_for_pods { &pods } else { &node }.to_string();
+            let answer = if asked_for_pods { &pods } else { &node };
+            let status = if answer.is_null() { "503 Service Unavailable" } else { "200 OK" };
+            let body = answer.to_string();
             let length = body.len();
             let response = format!(
-                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
             );
             // A client that has gone away has what it wanted.
             let _ = stream.write_all(response.as_bytes());
@@ -353,4 +355,8 @@ fn an_audit_names_the_running_pods_that_would_not_be_admitted() {
     prints(&audit(&["--plugins", &missing]), 4, &["error: plugin \"gone\" is not loaded"]);
     let none = witlet(&["plugin", "audit", "--api-socket", "/nonexistent.sock"]);
     assert!(none.code == 3 && none.err.contains("/nonexistent.sock"), "{} {}", none.code, none.err);
+    let other = scratch();
+    let refuses = agent(other.path(), Value::Null, Value::Null);
+    let refused = witlet(&["plugin", "audit", "--api-socket", &refuses]);
+    assert!(refused.code == 1 && refused.err.contains("503"), "{} {}", refused.code, refused.err);
 }

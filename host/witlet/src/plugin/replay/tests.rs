@@ -23,7 +23,7 @@ fn call() -> RecordedCall {
 #[test]
 fn people_see_both_answers_and_nothing_reaches_their_terminal() {
     let replayed = Replayed {
-        answer: RecordedResponse::Success { detail: "yes".to_owned() },
+        answer: RecordedResponse::Success { detail: "yes\u{202e}".to_owned() },
         took: Duration::from_micros(28),
         digest: "fedcba9876543210".to_owned(),
         same: false,
@@ -32,8 +32,8 @@ fn people_see_both_answers_and_nothing_reaches_their_terminal() {
     expect![[r#"
         plugin     alive (probe)
         question   Liveness of app in default/web with {}
-        recorded   failure: no [31m, in 31.4µs by 0123456789ab at 2026-01-02T03:04:05Z
-        now        success: yes, in 28.0µs by fedcba987654
+        recorded   failure: no�[31m, in 31.4µs by 0123456789ab at 2026-01-02T03:04:05Z
+        now        success: yes�, in 28.0µs by fedcba987654
         commands   it ran ["x"] where it ran none then
         result     different answer
     "#]]
