@@ -6,7 +6,7 @@ use crate::ast::BinaryOp;
 use crate::budget::{Budget, Exhausted};
 use crate::error::Failure;
 use crate::text;
-use crate::value::{Key, Map, Value};
+use crate::value::{Key, Map, Value, is_in_range};
 
 /// The longest value that a message shows.
 const SHOWN_CHARS_MAX: usize = 80;
@@ -54,13 +54,12 @@ pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value, budget: &Budget)
 }
 
 fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Failure> {
-    let is_number = |value: &Value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Double(_));
     let Some(order) = left.order(right) else {
-        // NaN is neither less nor greater.
-        if is_number(left) && is_number(right) {
-            return Ok(Value::Bool(false));
-        }
-        return Err(no_overload(op.sign(), &[left, right]));
+        return Err(if is_not_a_number(left, right) {
+            "NaN values cannot be ordered".into()
+        } else {
+            no_overload(op.sign(), &[left, right])
+        });
     };
     Ok(Value::Bool(match op {
         BinaryOp::Less => order == Ordering::Less,
@@ -68,6 +67,12 @@ fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Failure> 
         BinaryOp::Greater => order == Ordering::Greater,
         _ => order != Ordering::Less,
     }))
+}
+
+/// Whether two numbers have no order because one of them is NaN.
+pub(crate) fn is_not_a_number(left: &Value, right: &Value) -> bool {
+    let is_number = |value: &Value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Double(_));
+    is_number(left) && is_number(right) && left.order(right).is_none()
 }
 
 fn is_in(element: &Value, container: &Value, budget: &Budget) -> Result<Value, Failure> {
@@ -158,7 +163,8 @@ fn arithmetic(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Failur
 fn of_times(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Failure> {
     let moved = |moment: &jiff::Timestamp, nanos: Option<i64>| {
         let nanos = nanos.map(jiff::SignedDuration::from_nanos);
-        nanos.and_then(|nanos| moment.checked_add(nanos).ok()).map(Value::Timestamp).ok_or_else(overflow)
+        let moved = nanos.and_then(|nanos| moment.checked_add(nanos).ok());
+        moved.filter(is_in_range).map(Value::Timestamp).ok_or_else(overflow)
     };
     match (op, left, right) {
         (BinaryOp::Add, Value::Duration(one), Value::Duration(other)) => {

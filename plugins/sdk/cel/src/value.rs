@@ -8,6 +8,9 @@ use crate::budget::{Budget, Exhausted};
 use crate::quantity::Quantity;
 use crate::url::Url;
 
+/// The years that CEL's timestamps lie in: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z, in seconds.
+const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+
 /// A value.
 #[derive(Clone, Debug)]
 pub enum Value {
@@ -284,6 +287,11 @@ impl Value {
             _ => size_of::<Self>(),
         }
     }
+}
+
+/// Whether a moment lies in the years of CEL's timestamps.
+pub(crate) fn is_in_range(moment: &jiff::Timestamp) -> bool {
+    SECONDS.contains(&moment.as_second())
 }
 
 /// Whether maps of the same length have the same keys.

@@ -30,7 +30,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function {
         name: "int",
         run: to_int,
-        signatures: &["(int) int", "(uint) int", "(double) int", "(string) int", "(timestamp) int"],
+        signatures: &[
+            "(int) int",
+            "(uint) int",
+            "(double) int",
+            "(string) int",
+            "(timestamp) int",
+            "(duration) int",
+        ],
     },
     Function {
         name: "uint",
@@ -133,6 +140,8 @@ fn to_int(call: &Call<'_>) -> Outcome {
         [Value::Double(_)] => out_of_range(call),
         [Value::String(text)] => text.parse().map(Value::Int).map_err(|_| unconverted(call, text)),
         [Value::Timestamp(moment)] => Ok(Value::Int(moment.as_second())),
+        // In nanoseconds.
+        [Value::Duration(nanos)] => Ok(Value::Int(*nanos)),
         _ => call.unfit(),
     }
 }
@@ -157,7 +166,14 @@ fn to_double(call: &Call<'_>) -> Outcome {
         [Value::Double(number)] => Ok(Value::Double(*number)),
         [Value::Int(number)] => Ok(Value::Double(*number as f64)),
         [Value::UInt(number)] => Ok(Value::Double(*number as f64)),
-        [Value::String(text)] => text.parse().map(Value::Double).map_err(|_| unconverted(call, text)),
+        // Too large a number is none; infinity has to be named.
+        [Value::String(text)] => match text.parse::<f64>() {
+            Ok(number) if number.is_infinite() && text.bytes().any(|digit| digit.is_ascii_digit()) => {
+                out_of_range(call)
+            }
+            Ok(number) => Ok(Value::Double(number)),
+            Err(_) => Err(unconverted(call, text)),
+        },
         _ => call.unfit(),
     }
 }

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use jiff::civil::Date;
+
 use super::call::{Call, Function, Outcome};
-use super::times;
 use crate::url::Url;
 use crate::value::Value;
 
@@ -73,8 +74,8 @@ fn problem(name: &str, text: &str) -> Option<&'static str> {
         "labelValue" => (!text.is_empty()).then(|| word(text)).flatten(),
         "uri" => Url::parse(text).err(),
         "uuid" => (!is_uuid(text)).then_some("does not match the UUID format"),
-        "date" => times::parse_timestamp(&format!("{text}T00:00:00Z")).is_none().then_some("invalid date"),
-        _ => times::parse_timestamp(text).is_none().then_some("invalid datetime"),
+        "date" => (!is_date(text)).then_some("invalid date"),
+        _ => (!is_date_time(text)).then_some("invalid datetime"),
     }
 }
 
@@ -143,8 +144,50 @@ fn qualified_name(text: &str) -> Option<&'static str> {
     }
 }
 
+/// Groups of hexadecimal digits, each of which may be followed by a hyphen, but for the last one.
 fn is_uuid(text: &str) -> bool {
-    let hex: String = text.chars().filter(|letter| *letter != '-').collect();
-    let is_grouped = text.len() == 32 || text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
-    is_grouped && hex.bytes().all(|digit| digit.is_ascii_hexdigit())
+    let mut rest = text;
+    for (index, digits) in [8, 4, 4, 4, 12].into_iter().enumerate() {
+        let Some((group, behind)) = rest.split_at_checked(digits) else { return false };
+        if !group.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return false;
+        }
+        rest = behind.strip_prefix('-').filter(|_| index < 4).unwrap_or(behind);
+    }
+    rest.is_empty()
+}
+
+/// A day of the years 0 to 9999, whether a timestamp can lie in it or not.
+fn is_date(text: &str) -> bool {
+    let has_form = text.len() == 10
+        && text.bytes().enumerate().all(|(at, letter)| match at {
+            4 | 7 => letter == b'-',
+            _ => letter.is_ascii_digit(),
+        });
+    has_form && text.parse::<Date>().is_ok()
+}
+
+/// A day, and a time of it with its distance from UTC; letters may be small.
+fn is_date_time(text: &str) -> bool {
+    let Some((day, time)) = text.split_once(['T', 't']) else { return false };
+    let digits = |text: &str| text.len() == 2 && text.bytes().all(|digit| digit.is_ascii_digit());
+    let Some((clock, behind)) = time.split_at_checked("00:00:00".len()) else { return false };
+    let parts: Vec<&str> = clock.split(':').collect();
+    let &[hours, minutes, seconds] = &parts[..] else { return false };
+    let is_time = [(hours, "23"), (minutes, "59"), (seconds, "59")]
+        .into_iter()
+        .all(|(part, most)| digits(part) && part <= most);
+    // A fraction has a digit at least.
+    let fraction =
+        behind.strip_prefix('.').map(|rest| (rest, rest.trim_start_matches(|it: char| it.is_ascii_digit())));
+    let distance = match fraction {
+        Some((with, without)) if with.len() > without.len() => without,
+        Some(_) => return false,
+        None => behind,
+    };
+    let is_distance = match distance.strip_prefix(['+', '-']).and_then(|distance| distance.split_once(':')) {
+        Some((hours, minutes)) => digits(hours) && digits(minutes),
+        None => matches!(distance, "Z" | "z"),
+    };
+    is_date(day) && is_time && is_distance
 }

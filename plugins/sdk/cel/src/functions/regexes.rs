@@ -90,7 +90,8 @@ fn states(pattern: &str) -> usize {
                 sums.push(0);
                 continue;
             }
-            ')' if sums.len() > 1 => last = sums.pop().unwrap_or(0),
+            // An empty group is a state, too: where it begins and ends is kept.
+            ')' if sums.len() > 1 => last = sums.pop().unwrap_or(0).saturating_add(1),
             '{' => {
                 let numbers = letters.as_str().split('}').next().unwrap_or_default();
                 let most = numbers.split(',').filter_map(|number| number.trim().parse::<usize>().ok()).max();

@@ -5,10 +5,7 @@ use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
 use super::call::{Call, Function, Outcome};
-use crate::value::Value;
-
-/// The years that CEL's timestamps lie in: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z, in seconds.
-const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+use crate::value::{Value, is_in_range};
 
 /// Units of a span, longer names first where one begins with another.
 const UNITS: &[(&str, i128)] = &[
@@ -87,14 +84,14 @@ pub(super) fn timestamp(call: &Call<'_>) -> Outcome {
         }
         _ => return call.unfit(),
     };
-    match moment.filter(|moment| SECONDS.contains(&moment.as_second())) {
+    match moment.filter(is_in_range) {
         Some(moment) => Ok(Value::Timestamp(moment)),
         None => Err("the timestamp is out of range".into()),
     }
 }
 
 /// Reads a moment as RFC 3339 has it, which is stricter than the library that computes with it.
-pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
+fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let form: String =
         text.chars().map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect();
     let behind = form.strip_prefix("0000-00-00T00:00:00")?;
@@ -102,8 +99,12 @@ pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     if !matches!(behind, "Z" | "+00:00" | "-00:00") || form.ends_with('.') {
         return None;
     }
+    // The library takes a leap second for the one before it.
+    if text.get(17..19) == Some("60") {
+        return None;
+    }
     let moment: Timestamp = text.parse().ok()?;
-    SECONDS.contains(&moment.as_second()).then_some(moment)
+    is_in_range(&moment).then_some(moment)
 }
 
 /// `UTC`, `Z`, or a distance such as `+02:00` or `-08:00`.

@@ -20,6 +20,7 @@ fn rules_that_take_too_many_steps_end() {
         "lists.range(2000).distinct().size() == 2000",
         "lists.range(900).all(x, 'aaaaaaaaaaaaaaaaaaaaaaaa'.matches('^((((a?){8}){8}a){8})*$'))",
         "lists.range(900).all(x, 'aaaaaaaaaaaaaaaaaaaaaaaa'.matches('^((([)a]?){8}){8}a){8}$'))",
+        "lists.range(900).all(x, 'aaaaaaaaaaaaaaaaaaaaaaaa'.matches('(((){8}){8}){8}'))",
         // Long keys of one map, of a map that is made each time, and of maps that are compared.
         &format!("[{{'{letters}': 1}}].all(m, lists.range(2500).all(x, '{letters}' in m))"),
         &format!("[{{'{letters}': 1}}].all(m, lists.range(2500).all(x, m['{letters}'] == 1))"),
