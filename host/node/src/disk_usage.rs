@@ -3,18 +3,20 @@
 //! A tree is walked by open folders, never by path, so that what a pod renames meanwhile leads nowhere else: no link is followed, no
 //! other file system entered. Each inode counts once.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Pod, Volume};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use tokio::time::Instant;
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::{Instant, timeout};
 use witlet_core::container::plan::{app_containers, init_containers};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::stats::{FsUsage, LocalStorage, volumes};
@@ -37,12 +39,24 @@ const MEASURE_MAX: Duration = Duration::from_secs(60);
 pub struct DiskUsage {
     pods: PathBuf,
     logs: PathBuf,
+    /// One look at a pod's folders at a time: a file system that hangs must not gather threads.
+    looks: Arc<Mutex<BTreeMap<PodUid, Look>>>,
 }
+
+/// Held by the thread that looks.
+type Look = Arc<AsyncMutex<()>>;
 
 impl DiskUsage {
     /// `root` is the agent's own folder, `logs` the one that all pods' logs are in.
     pub fn new(root: &Path, logs: &Path) -> Self {
-        Self { pods: root.join("pods"), logs: logs.to_owned() }
+        Self { pods: root.join("pods"), logs: logs.to_owned(), looks: Arc::default() }
+    }
+
+    /// The pod's. Those that neither a thread nor a caller holds are forgotten.
+    fn look(&self, uid: PodUid) -> Look {
+        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.retain(|_, look| Arc::strong_count(look) > 1);
+        looks.entry(uid).or_default().clone()
     }
 }
 
@@ -50,10 +64,18 @@ impl DiskUsage {
 impl StorageMeter for DiskUsage {
     async fn measure(&self, pod: &Pod) -> LocalStorage {
         let places = Places::of(self, pod);
-        let deadline = Instant::now() + MEASURE_MAX;
-        let measuring = tokio::task::spawn_blocking(move || places.measure(deadline));
+        let (deadline, look) = (Instant::now() + MEASURE_MAX, self.look(PodUid::of(pod)));
+        let measuring = async {
+            let turn = look.lock_owned().await;
+            let measure = move || {
+                let measured = places.measure(deadline);
+                drop(turn);
+                measured
+            };
+            tokio::task::spawn_blocking(measure).await
+        };
         // Only a runtime that is shutting down doesn't finish the work. A file system that hangs keeps its thread.
-        match tokio::time::timeout(MEASURE_MAX, measuring).await {
+        match timeout(MEASURE_MAX, measuring).await {
             Ok(Ok(measured)) => measured,
             Ok(Err(_)) | Err(_) => LocalStorage::default(),
         }

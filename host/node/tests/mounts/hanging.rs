@@ -5,16 +5,25 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::json;
 use witlet_core::pod::PodUid;
 use witlet_core::volume::{HostPathCheck, SubPath, VolumeKind, VolumeSetUp};
-use witlet_ports::{VolumeError, Volumes};
+use witlet_node::DiskUsage;
+use witlet_ports::{StorageMeter as _, VolumeError, Volumes};
 
 use crate::{Case, Fixture};
 
-pub(crate) const CASES: &[Case] = &[(
-    "a_volume_that_hangs_takes_one_thread_however_often_it_is_tried",
-    a_volume_that_hangs_takes_one_thread_however_often_it_is_tried,
-)];
+pub(crate) const CASES: &[Case] = &[
+    (
+        "a_volume_that_hangs_takes_one_thread_however_often_it_is_tried",
+        a_volume_that_hangs_takes_one_thread_however_often_it_is_tried,
+    ),
+    (
+        "a_volume_that_hangs_takes_one_thread_however_often_it_is_measured",
+        a_volume_that_hangs_takes_one_thread_however_often_it_is_measured,
+    ),
+];
 
 /// Times that the volume is tried: far more than the threads that a case has otherwise.
 const TRIES: usize = 40;
@@ -71,5 +80,32 @@ fn a_volume_that_hangs_takes_one_thread_however_often_it_is_tried(fixture: &Fixt
         let reported = tokio::time::timeout(WAIT_TIMEOUT, fixture.volumes.set_up(&fixture.uid, &hangs)).await;
         let reported = reported.expect("the pod's turn comes").expect_err("the server is gone");
         assert!(matches!(reported, VolumeError::HostPathMissing { .. }), "{reported}");
+    });
+}
+
+fn a_volume_that_hangs_takes_one_thread_however_often_it_is_measured(fixture: &Fixture) {
+    let at = fixture.set_up("v", VolumeKind::EmptyDir, None).expect("set up");
+    let server = silent_server(&at);
+    let pod = |uid: &PodUid| {
+        let pod = json!({
+            "metadata": {"name": "p", "namespace": "ns", "uid": uid},
+            "spec": {"containers": [], "volumes": [{"name": "v", "emptyDir": {}}]},
+        });
+        serde_json::from_value::<Pod>(pod).expect("a pod")
+    };
+    let meter = DiskUsage::new(fixture.folder.path(), &fixture.at("logs"));
+    fixture.tokio.block_on(async {
+        let hangs = pod(&fixture.uid);
+        for _ in 0..TRIES {
+            let tried = meter.measure(&hangs);
+            tokio::time::timeout(Duration::from_millis(5), tried).await.expect_err("it hangs");
+        }
+        let threads = threads(fixture);
+        assert!(threads < TRIES / 2, "{threads} threads");
+        let other = tokio::time::timeout(WAIT_TIMEOUT, meter.measure(&pod(&PodUid::from("u-2")))).await;
+        other.expect("no other pod waits for it");
+        drop(server);
+        let measured = tokio::time::timeout(WAIT_TIMEOUT, meter.measure(&hangs)).await;
+        measured.expect("the pod's turn comes");
     });
 }
