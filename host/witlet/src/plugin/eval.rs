@@ -23,7 +23,7 @@ use witlet_wasm::host::PluginHost;
 use crate::cli::{EvalArgs, OutputFormat};
 use crate::output::{OutputError, print, remark, structured};
 use crate::run::signals;
-use files::Files;
+use files::{Files, STANDARD_INPUT};
 use handlers::{HandlersError, SingleHandler};
 use questions::Question;
 use report::{EVALUATION, EvalResult, PodReport, Report};
@@ -55,6 +55,10 @@ pub(crate) async fn run(args: &EvalArgs) -> Result<EvalResult, Error> {
     let mut files = Files::default();
     if !args.watch {
         return once(args, &mut files, scratch.path()).await;
+    }
+    if watch::has_standard_input(args) {
+        // While signals end the command by themselves: one can't stop a read. What is wrong is said by the next read.
+        let _ = files.read(Path::new(STANDARD_INPUT));
     }
     let stop = CancellationToken::new();
     signals::stopping(again_and_again(args, files, scratch.path(), stop.clone()), stop).await

@@ -2,6 +2,7 @@
 
 use std::io::{BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -291,6 +292,27 @@ fn a_watch_judges_again_when_a_file_changes_and_goes_on_after_errors() {
     let ended = || process.0.try_wait().expect("it is this program's child");
     let status = wait_for("the watch ends", WAIT_TIMEOUT, ended);
     assert!(status.success(), "the last result counts: {status}");
+}
+
+#[test]
+fn a_watch_that_reads_standard_input_is_ended_by_a_signal() {
+    let process = Command::new(env!("CARGO_BIN_EXE_witlet"))
+        .args(["plugin", "eval", "-", "--watch"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let mut process = Owned(process);
+    let mut input = process.0.stdin.take().expect("it is piped");
+    input.write_all(b"# more may follow\n").expect("it reads");
+    let is_read = || (rustix::io::ioctl_fionread(&input).expect("a pipe") == 0).then_some(());
+    wait_for("standard input is read", WAIT_TIMEOUT, is_read);
+    let id = rustix::process::Pid::from_child(&process.0);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("it can be signalled");
+    let ended = || process.0.try_wait().expect("it is this program's child");
+    let status = wait_for("the command ends", WAIT_TIMEOUT, ended);
+    assert_eq!(status.signal(), Some(rustix::process::Signal::TERM.as_raw()), "{status}");
 }
 
 /// An agent that has these pods, for as many requests as are made of it. What is null it refuses.

@@ -95,6 +95,17 @@ fn look(files: impl IntoIterator<Item = PathBuf>) -> Look {
 
 /// All files that the evaluation reads, as far as they can be read again.
 pub(super) fn inputs(args: &EvalArgs) -> BTreeSet<PathBuf> {
+    let mut files = all(args);
+    files.remove(Path::new(STANDARD_INPUT));
+    files
+}
+
+/// Whether standard input is one of them.
+pub(super) fn has_standard_input(args: &EvalArgs) -> bool {
+    all(args).contains(Path::new(STANDARD_INPUT))
+}
+
+fn all(args: &EvalArgs) -> BTreeSet<PathBuf> {
     let mut files: BTreeSet<PathBuf> = args.files.iter().chain(&args.recording).cloned().collect();
     let plugins = &args.handlers.plugins;
     files.extend([plugins, &args.node, &args.others, &args.old].into_iter().flatten().cloned());
@@ -102,7 +113,6 @@ pub(super) fn inputs(args: &EvalArgs) -> BTreeSet<PathBuf> {
     let is_file = |component: &&String| !component.contains(':');
     files.extend(args.component.iter().filter(is_file).map(PathBuf::from));
     files.extend(plugins.iter().flat_map(|path| named_in(path)));
-    files.remove(Path::new(STANDARD_INPUT));
     files
 }
 

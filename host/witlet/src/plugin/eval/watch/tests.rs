@@ -30,6 +30,14 @@ fn all_files_are_watched_that_can_be_read_again() {
     assert_eq!(names(&single), "a.wasm c.json n o w.yaml");
     assert_eq!(names(&["w.yaml", "--component", "builtin:image-policy", "--config", "{}"]), "w.yaml");
     assert_eq!(names(&["--recording", "call.json"]), "call.json");
+    for (words, expected) in [
+        (&["w.yaml", "-"][..], true),
+        (&["w.yaml", "--component", "a.wasm", "--config", "@-"], true),
+        (&["w.yaml", "--others", "-"], true),
+        (&["w.yaml"], false),
+    ] {
+        assert_eq!(has_standard_input(&args(words)), expected, "{words:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
