@@ -277,8 +277,8 @@ impl Caller {
         on_thread(permit, plugin.wait(true), move || caller.validate_here(&plugin)).await?.result
     }
 
-    /// Asks the plugin about a pod. Returns within twice its deadline and [`WALL_SLACK`]: once for its turn and a thread, once
-    /// for the answer. A call that may go on waits for its turn as long.
+    /// Asks the plugin about a pod. Returns within twice the time that a call is waited for and [`WALL_SLACK`]: once for its turn and
+    /// a thread, once for the answer.
     pub(crate) async fn admit(
         &self,
         plugin: &Arc<SyncPlugin>,
@@ -287,8 +287,7 @@ impl Caller {
         let caller = self.clone();
         let plugin = plugin.clone();
         let facts = facts.clone();
-        let wait = plugin.wait(plugin.prolongs_calls);
-        let wait = CallWait { start: Some(Instant::now() + wait.most), ..wait };
+        let wait = plugin.wait(plugin.prolongs_calls).beginning(Instant::now());
         // No turn for so long says nothing about this plugin: others hold them.
         let permit = tokio::time::timeout(wait.most, self.workers.clone().acquire_owned())
             .await
@@ -390,6 +389,13 @@ struct CallWait {
     most: Duration,
     /// What it was given.
     timeout: Duration,
+}
+
+impl CallWait {
+    /// For a call that has to begin, too: within the same time, which is longer where others may have the processor.
+    fn beginning(self, now: Instant) -> Self {
+        Self { start: Some(now + self.most), ..self }
+    }
 }
 
 /// Runs a call on a thread of the runtime's. The thread and its permit are held until the call ends, though its caller

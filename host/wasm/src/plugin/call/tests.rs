@@ -1,4 +1,4 @@
-//! Which calls go on after their time.
+//! Which calls go on after their time, and when they have to begin.
 
 use super::*;
 
@@ -18,5 +18,16 @@ fn a_call_goes_on_after_its_time_only_where_others_had_the_processor() {
     ];
     for (what, cpu, prolongations, more) in cases {
         assert_eq!(more_time(ms(100), CallProgress { cpu, prolongations }), more, "{what}");
+    }
+}
+
+#[test]
+fn a_call_that_may_be_prolonged_may_begin_later_too() {
+    let now = Instant::now();
+    for (most, timeout) in [(100, 100), (10_100, 100)]
+        .map(|(most, timeout)| (Duration::from_millis(most), Duration::from_millis(timeout)))
+    {
+        let wait = CallWait { start: None, most, timeout }.beginning(now);
+        assert_eq!(wait.start, Some(now + most), "{timeout:?}");
     }
 }
