@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use witlet_core::error::one_line;
+use witlet_core::text::shortened;
 use witlet_core::trace::SpanData;
 use witlet_core::trace::endpoint::CollectorEndpoint;
 use witlet_core::trace::export::{
@@ -23,6 +24,9 @@ use crate::queue::SpanQueue;
 
 #[cfg(test)]
 mod tests;
+
+/// Bytes of a collector's message that the log has: an answer has up to 4 MiB.
+const MESSAGE_BYTES_MAX: usize = 1024;
 
 /// Sends spans until it is stopped.
 pub struct Exporter {
@@ -194,7 +198,7 @@ impl<C: Collector> Work<C> {
     /// The log has a line when it begins to fail and one when it is over, however much is sent meanwhile.
     fn taken(&mut self, rejected: u64, message: &str) {
         if rejected > 0 {
-            return self.failed(&format!("the collector rejected {rejected} spans: {message}"));
+            return self.failed(&rejection(rejected, message));
         }
         if std::mem::take(&mut self.failures) > 0 {
             tracing::info!(collector = self.place, "Exporting spans again");
@@ -231,6 +235,11 @@ async fn gather(waiting: &mut Receiver<SpanData>, batch: &mut Batch) -> bool {
         batch.push(span);
     }
     true
+}
+
+/// What a collector says of spans that it didn't take.
+fn rejection(rejected: u64, message: &str) -> String {
+    format!("the collector rejected {rejected} spans: {}", shortened(message, MESSAGE_BYTES_MAX))
 }
 
 /// What went wrong, with its causes.

@@ -198,6 +198,12 @@ async fn what_the_collector_refuses_or_rejects_is_not_sent_again() {
     rig.stopped().await;
 }
 
+#[test]
+fn a_rejection_has_the_collectors_words_within_a_bound() {
+    assert_eq!(rejection(2, "no"), "the collector rejected 2 spans: no");
+    assert!(rejection(2, &"x".repeat(1 << 20)).len() < 2 * MESSAGE_BYTES_MAX);
+}
+
 #[tokio::test(start_paused = true)]
 async fn while_a_collector_hangs_the_queue_fills_and_what_is_more_is_dropped_and_counted() {
     let mut rig = Rig::new([Answer::Hang, Answer::Hang]);
