@@ -167,10 +167,13 @@ pub(crate) fn node_default() -> Arc<NodeFacts> {
 
 /// A question about a pod on the node that has everything, at the time that all questions have.
 pub(crate) fn admission_request(operation: Operation, pod: Pod) -> AdmissionRequest {
+    let pod = Arc::new(pod);
     AdmissionRequest {
         operation,
         now: now_default(),
-        pod: pod.into(),
+        // A pod that runs as it is to be: what the two differ in is for a case to say.
+        old_pod: (operation != Operation::Add).then(|| pod.clone()),
+        pod,
         source: SourceName::from(SOURCE),
         node: node_default(),
         other_pods: [].into(),

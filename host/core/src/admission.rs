@@ -17,13 +17,32 @@ use k8s_openapi::api::core::v1::Pod;
 use crate::node::NodeFacts;
 use crate::pod::{PodUid, SourceName};
 
-/// Why admission is asked. Kubernetes knows these two operations (`lifecycle/interfaces.go`).
+/// Why admission is asked. Kubernetes knows the first two operations (`lifecycle/interfaces.go`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// The pod is new to this node.
     Add,
     /// A running pod asks for other resources.
     Resize,
+    /// The image of a container was edited in a running pod.
+    Update,
+    /// Ephemeral containers were added to a running pod.
+    Ephemeral,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Add, Self::Resize, Self::Update, Self::Ephemeral];
+
+    /// Its name, as configurations, reports and logs have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Resize => "resize",
+            Self::Update => "update",
+            Self::Ephemeral => "ephemeral",
+        }
+    }
 }
 
 /// A pod that counts against the node: admitted, and not terminal.
@@ -38,12 +57,14 @@ pub struct AdmittedPod {
 /// Everything that a handler may look at. A verdict is a function of this and of the handler's configuration.
 #[derive(Clone, Debug)]
 pub struct AdmissionRequest {
-    /// Add or resize.
+    /// Why it is asked.
     pub operation: Operation,
     /// The time of the decision; guests see their clocks stand still at it.
     pub now: Timestamp,
     /// The pod that asks.
     pub pod: Arc<Pod>,
+    /// The pod as it runs, with the resources, images and ephemeral containers that it has; none for a new pod.
+    pub old_pod: Option<Arc<Pod>>,
     /// The source that brought it.
     pub source: SourceName,
     /// The node as it is now.

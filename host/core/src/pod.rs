@@ -6,6 +6,7 @@ pub mod claims;
 pub mod clean_up;
 pub mod deadline;
 pub mod defaults;
+pub mod edit;
 pub mod fields;
 pub(crate) mod identity;
 pub mod lifecycle;

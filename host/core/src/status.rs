@@ -6,6 +6,7 @@
 mod addresses;
 mod conditions;
 mod containers;
+mod edit;
 mod merge;
 mod patch;
 mod phase;
@@ -36,6 +37,7 @@ use crate::probe::ProbeResults;
 use crate::runtime::{ObservedPod, SandboxState};
 
 pub use conditions::is_readiness_outdated;
+pub use edit::{EditKind, PendingEdit, PendingEditReason};
 pub use merge::merge;
 pub use patch::patch;
 pub use phase::Phase;

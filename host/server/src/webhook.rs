@@ -150,6 +150,7 @@ impl AdmissionWebhook {
                     operation,
                     now: self.clock.now(),
                     pod,
+                    old_pod: None,
                     source: SourceName::from("api"),
                     node: Arc::new(NodeFacts::default()),
                     other_pods: Arc::new([]),

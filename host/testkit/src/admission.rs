@@ -115,6 +115,8 @@ impl Admission for FakeAdmission {
         let asked = match request.operation {
             Operation::Add => name,
             Operation::Resize => format!("{name} resized"),
+            Operation::Update => format!("{name} updated"),
+            Operation::Ephemeral => format!("{name} with ephemeral containers"),
         };
         self.lock().push(format!("{asked} with {}", request.other_pods.len()));
         *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(request.node.node.clone()));

@@ -38,6 +38,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
+use witlet_core::admission::Operation;
 use witlet_core::trace::plugin::PluginCall;
 use witlet_core::trace::{self, SpanStart};
 use witlet_ports::Span;
@@ -144,6 +145,20 @@ impl Plugin {
             Gate::Closed { until } => {
                 Err(CallError::Quarantined { remaining: until.saturating_duration_since(now) })
             }
+        }
+    }
+
+    /// Whether it is one of the handlers that are asked, or that shadow those: it answers the operation, and its entry matches
+    /// the pod.
+    pub(crate) fn is_asked(&self, subject: &MatchSubject) -> bool {
+        self.answers(subject.operation()) && self.spec.admits(subject)
+    }
+
+    /// Whether it answers this operation as an admission handler. Contract 0.1 has new pods and resizes only.
+    pub(crate) fn answers(&self, operation: Operation) -> bool {
+        match operation {
+            Operation::Add | Operation::Resize => true,
+            Operation::Update | Operation::Ephemeral => false,
         }
     }
 

@@ -341,6 +341,7 @@ pub(crate) fn request(pod: Pod) -> AdmissionRequest {
         operation: Operation::Add,
         now: now(),
         pod: Arc::new(pod),
+        old_pod: None,
         source: SourceName::file(),
         node: Arc::new(NodeFacts { name: "node-1".to_owned(), ..NodeFacts::default() }),
         other_pods: Arc::new([]),

@@ -74,6 +74,7 @@ fn request(pod: Pod, node: NodeFacts, others: Vec<Pod>) -> AdmissionRequest {
         operation: Operation::Add,
         now: now(),
         pod: Arc::new(pod),
+        old_pod: None,
         source: SourceName::from("api"),
         node: Arc::new(node),
         other_pods: others.into_iter().map(admitted).collect(),

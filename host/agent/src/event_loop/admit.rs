@@ -70,7 +70,7 @@ impl EventLoop {
         let (Some(sourced), Some(stage)) = (&record.sourced, record.life.stage()) else { return };
         let operation = stage.operation();
         // What a pod has already, or waits for, it doesn't have to share with itself.
-        if operation == Operation::Resize || record.life.waits_for_capacity() || stage == Stage::GoesOn {
+        if operation != Operation::Add || record.life.waits_for_capacity() || stage == Stage::GoesOn {
             other_pods = other_pods.iter().filter(|other| PodUid::of(&other.pod) != *uid).cloned().collect();
         }
         let request = AdmissionRequest {
@@ -79,8 +79,9 @@ impl EventLoop {
             // A pod that a kubelet ran is judged with what that one had allocated; its wish for more is judged afterwards.
             pod: match operation {
                 Operation::Add => self.allocated(&sourced.pod),
-                Operation::Resize => sourced.pod.clone(),
+                Operation::Resize | Operation::Update | Operation::Ephemeral => sourced.pod.clone(),
             },
+            old_pod: (operation != Operation::Add).then(|| sourced.allocated.clone()),
             source: sourced.source.clone(),
             node: with_pressures(&self.outside.node.borrow(), &self.node),
             other_pods,
@@ -123,10 +124,12 @@ impl EventLoop {
         let asked = self.queue.asked(id).and_then(|uid| Some((uid.clone(), stage(uid)?.operation())));
         let operation = asked.as_ref().map(|(_, operation)| *operation);
         let decision = match &asked {
-            Some((uid, Operation::Resize)) => match self.sourced(uid) {
-                Some(sourced) => resize::queued(&sourced.pod, decision),
-                None => decision,
-            },
+            Some((uid, Operation::Resize | Operation::Update | Operation::Ephemeral)) => {
+                match self.sourced(uid) {
+                    Some(sourced) => resize::queued(&sourced.pod, decision),
+                    None => decision,
+                }
+            }
             Some((uid, Operation::Add)) => {
                 let decision = capacity::settle(uid, decision, self.capacity_facts());
                 if self.delay_rejection(id, uid, &decision) {

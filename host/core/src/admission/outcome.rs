@@ -5,8 +5,9 @@ use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
 
 use super::{Decision, Operation, preemption};
 use crate::pod::allocation::{Allocation, NodePolicy};
+use crate::pod::edit;
 use crate::pod::resize::{Effect, Resize, ResizeFacts};
-use crate::status::{self, RESIZE_PENDING, ResizePending};
+use crate::status::{self, EditKind, PendingEdit, PendingEditReason, RESIZE_PENDING, ResizePending};
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,7 @@ mod tests;
 pub struct Outcome {
     /// In a word.
     pub kind: OutcomeKind,
-    /// What the pod's status would say; none if the pod starts, or goes on with what it asks for. Of a resize it has the one condition
+    /// What the pod's status would say; none if the pod starts, or goes on with what it asks for. Of a resize and of an edit it has the one condition
     /// that changes.
     pub status: Option<PodStatus>,
 }
@@ -58,7 +59,21 @@ impl Outcome {
                 resize.decided(pod, decision);
                 Self::of_resize(&resize)
             }
+            Operation::Update => Self::of_edit(edit::pending(EditKind::Images, pod, decision)),
+            Operation::Ephemeral => {
+                Self::of_edit(edit::pending(EditKind::EphemeralContainers, pod, decision))
+            }
         }
+    }
+
+    fn of_edit(pending: Option<PendingEdit>) -> Self {
+        let Some(pending) = pending else { return Self::ADMITTED };
+        let kind = match pending.reason {
+            PendingEditReason::Rejected => OutcomeKind::Rejected,
+            PendingEditReason::Deferred => OutcomeKind::Deferred,
+        };
+        let status = PodStatus { conditions: Some(vec![pending.condition()]), ..PodStatus::default() };
+        Self { kind, status: Some(status) }
     }
 
     fn of_new_pod(pod: &Pod, decision: Decision, now: Timestamp) -> Self {

@@ -54,7 +54,7 @@ pub fn may_preempt(request: &AdmissionRequest) -> bool {
     match request.operation {
         Operation::Add => is_critical(&request.pod) && is_own(&request.source),
         // A running pod keeps what it has and goes on waiting.
-        Operation::Resize => false,
+        Operation::Resize | Operation::Update | Operation::Ephemeral => false,
     }
 }
 

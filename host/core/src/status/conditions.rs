@@ -5,6 +5,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodCondition, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::containers::{is_running, terminated_state};
+use super::edit;
 use super::phase::Phase;
 use super::resize::{self, ResizeStatus};
 use super::restart_all;
@@ -20,7 +21,7 @@ const SCHEDULED: &str = "PodScheduled";
 pub(super) const DISRUPTION_TARGET: &str = "DisruptionTarget";
 /// Condition: the pod runs, and its admission, which is asked for again, is put off.
 pub(super) const ADMISSION_PENDING: &str = "witlet.dev/AdmissionPending";
-pub(super) const OWNED: [&str; 9] = [
+pub(super) const OWNED: [&str; 11] = [
     READY_TO_START,
     INITIALIZED,
     READY,
@@ -30,6 +31,8 @@ pub(super) const OWNED: [&str; 9] = [
     resize::IN_PROGRESS,
     restart_all::CONDITION,
     ADMISSION_PENDING,
+    edit::IMAGES,
+    edit::EPHEMERAL_CONTAINERS,
 ];
 
 const UNKNOWN_CONTAINER_STATUSES: &str = "UnknownContainerStatuses";

@@ -25,6 +25,8 @@ fn verdict(verdict: &HandlerVerdict) -> Value {
         "operation": match verdict.operation {
             Operation::Add => "Add",
             Operation::Resize => "Resize",
+            Operation::Update => "Update",
+            Operation::Ephemeral => "Ephemeral",
         },
         "outcome": verdict.outcome,
         "reason": verdict.reason,

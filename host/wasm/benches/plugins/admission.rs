@@ -126,6 +126,7 @@ fn request(bytes: usize, containers: usize) -> Result<PreparedRequest, String> {
         operation: Operation::Add,
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(pod(bytes, containers)?),
+        old_pod: None,
         source: SourceName::file(),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),

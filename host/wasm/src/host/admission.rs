@@ -99,8 +99,7 @@ impl Admission for HostAdmission {
         if let Some(log) = &shared.decision_log {
             log.push(|| DecisionLine::new(&asking.request, &decision, decider, started.elapsed()));
         }
-        let has_shadows =
-            plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.spec.admits(&subject));
+        let has_shadows = plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.is_asked(&subject));
         if has_shadows {
             let decision = decision.clone();
             shared.shadows.push(DecidedRequest { facts: asking.facts, subject, decision, plugins });
@@ -124,7 +123,7 @@ impl Shared {
     ) -> (Decision, Option<&'a Plugin>) {
         let handlers = plugins.iter().filter_map(|plugin| Some((plugin, plugin.spec.failure_policy()?)));
         for (plugin, policy) in handlers {
-            if plugin.spec.is_shadow() || !plugin.spec.admits(subject) {
+            if plugin.spec.is_shadow() || !plugin.is_asked(subject) {
                 continue;
             }
             let started = Instant::now();

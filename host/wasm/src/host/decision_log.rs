@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use witlet_core::admission::{AdmissionRequest, Decision, Operation};
+use witlet_core::admission::{AdmissionRequest, Decision};
 
 use crate::plugin::Plugin;
 
@@ -40,7 +40,7 @@ pub(super) struct DecisionLine {
     name: String,
     uid: String,
     source: String,
-    /// `add` or `resize`.
+    /// `add`, `resize`, `update` or `ephemeral`.
     operation: &'static str,
     /// `admit`, `reject`, `defer` or `preempt`.
     decision: &'static str,
@@ -81,10 +81,7 @@ impl DecisionLine {
             name: text(&metadata.name),
             uid: text(&metadata.uid),
             source: request.source.to_string(),
-            operation: match request.operation {
-                Operation::Add => "add",
-                Operation::Resize => "resize",
-            },
+            operation: request.operation.as_str(),
             decision: word,
             reason,
             message,

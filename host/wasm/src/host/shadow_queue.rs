@@ -22,7 +22,7 @@ pub(super) struct DecidedRequest {
 
 impl DecidedRequest {
     pub(super) fn shadows(&self) -> impl Iterator<Item = &Arc<Plugin>> {
-        self.plugins.iter().filter(|plugin| plugin.spec.is_shadow() && plugin.spec.admits(&self.subject))
+        self.plugins.iter().filter(|plugin| plugin.spec.is_shadow() && plugin.is_asked(&self.subject))
     }
 }
 

@@ -62,6 +62,11 @@ impl Shared {
         if let Some(mismatch) = mismatch {
             return HandlerStep::NotMatched { rule: mismatch.rule(), message: mismatch.sentence(subject) };
         }
+        let operation = subject.operation();
+        if !plugin.answers(operation) {
+            let message = format!("it doesn't answer the operation {}", operation.as_str());
+            return HandlerStep::NotMatched { rule: "contract".to_owned(), message };
+        }
         let Some(answers) = &mut asking.answers else { return HandlerStep::NotAsked };
         if let Some(answer) = answers.take(&plugin.spec.name) {
             return HandlerStep::Answered(answer);

@@ -264,6 +264,11 @@ impl MatchSubject {
         }
     }
 
+    /// Why admission is asked.
+    pub(crate) fn operation(&self) -> Operation {
+        self.operation
+    }
+
     /// The pod's namespace.
     pub(crate) fn namespace(&self) -> &str {
         self.pod.metadata.namespace.as_deref().unwrap_or_default()
@@ -300,10 +305,7 @@ impl MatchSubject {
             MatchField::PriorityClasses if self.priority_class().is_empty() => "no priority class".to_owned(),
             MatchField::PriorityClasses => format!("the priority class {}", self.priority_class()),
             MatchField::Sources => format!("the source {}", self.source),
-            MatchField::Operations => match self.operation {
-                Operation::Add => "the operation add".to_owned(),
-                Operation::Resize => "the operation resize".to_owned(),
-            },
+            MatchField::Operations => format!("the operation {}", self.operation.as_str()),
             MatchField::Labels => {
                 let labels = self.pod.metadata.labels.iter().flatten();
                 listed("labels", labels.map(|(key, value)| format!("{key}={value}")).collect())

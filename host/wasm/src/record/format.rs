@@ -96,12 +96,15 @@ impl RecordedRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestRecord {
-    /// `add` or `resize`.
+    /// `add`, `resize`, `update` or `ephemeral`.
     operation: OperationRecord,
     /// The time that the plugin saw.
     now: Timestamp,
     /// The pod that asks.
     pod: PodRecord,
+    /// The same as it runs. A new pod has none, and neither has what earlier builds recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    old_pod: Option<Arc<Pod>>,
     node: NodeRecord,
     /// The admitted pods.
     other_pods: Vec<PodRecord>,
@@ -112,6 +115,30 @@ pub struct RequestRecord {
 enum OperationRecord {
     Add,
     Resize,
+    Update,
+    Ephemeral,
+}
+
+impl From<Operation> for OperationRecord {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Add => Self::Add,
+            Operation::Resize => Self::Resize,
+            Operation::Update => Self::Update,
+            Operation::Ephemeral => Self::Ephemeral,
+        }
+    }
+}
+
+impl From<OperationRecord> for Operation {
+    fn from(operation: OperationRecord) -> Self {
+        match operation {
+            OperationRecord::Add => Self::Add,
+            OperationRecord::Resize => Self::Resize,
+            OperationRecord::Update => Self::Update,
+            OperationRecord::Ephemeral => Self::Ephemeral,
+        }
+    }
 }
 
 /// A pod and where it came from.
@@ -142,12 +169,10 @@ impl RequestRecord {
         };
         let node = &facts.node.facts;
         Self {
-            operation: match facts.operation {
-                Operation::Add => OperationRecord::Add,
-                Operation::Resize => OperationRecord::Resize,
-            },
+            operation: facts.operation.into(),
             now: facts.now,
             pod: pod(facts.pod()),
+            old_pod: facts.old_pod.as_ref().map(|old| old.pod.clone()),
             node: NodeRecord {
                 name: node.name.clone(),
                 node: node.node.clone(),
@@ -167,12 +192,10 @@ impl RequestRecord {
             source: SourceName::from(other.source.as_str()),
         });
         AdmissionRequest {
-            operation: match self.operation {
-                OperationRecord::Add => Operation::Add,
-                OperationRecord::Resize => Operation::Resize,
-            },
+            operation: self.operation.into(),
             now: self.now,
             pod: self.pod.pod.clone(),
+            old_pod: self.old_pod.clone(),
             source: SourceName::from(self.pod.source.as_str()),
             node: Arc::new(NodeFacts { name, node, addresses, facts, devices }),
             other_pods: others.collect(),

@@ -51,6 +51,7 @@ fn request() -> AdmissionRequest {
         operation: Operation::Resize,
         now: "2026-01-02T03:04:05.000000006Z".parse().expect("a time"),
         pod: pod("web"),
+        old_pod: Some(pod("web-as-it-runs")),
         source: SourceName::file(),
         node: Arc::new(node),
         other_pods: [AdmittedPod { pod: pod("other"), source: SourceName::from("compose") }].into(),
@@ -131,8 +132,8 @@ async fn a_question_comes_back_as_it_was_asked() {
     let RecordedRequest::Admission(asked) = &call.question else { panic!("another role: {call:?}") };
     let (asked, original) = (asked.request(), request());
     assert_eq!(
-        (asked.operation, asked.now, &asked.pod, &asked.source),
-        (original.operation, original.now, &original.pod, &original.source)
+        (asked.operation, asked.now, &asked.pod, &asked.old_pod, &asked.source),
+        (original.operation, original.now, &original.pod, &original.old_pod, &original.source)
     );
     assert_eq!(asked.node, original.node);
     assert_eq!(asked.other_pods.len(), 1);
@@ -140,6 +141,11 @@ async fn a_question_comes_back_as_it_was_asked() {
         (&asked.other_pods[0].pod, &asked.other_pods[0].source),
         (&original.other_pods[0].pod, &original.other_pods[0].source)
     );
+    let mut earlier: Value = serde_json::to_value(&call.question).expect("JSON");
+    earlier.as_object_mut().expect("an object").remove("oldPod").expect("it has the pod as it runs");
+    let earlier: RecordedRequest = serde_json::from_value(earlier).expect("one of an earlier build");
+    let RecordedRequest::Admission(asked) = &earlier else { panic!("another role: {earlier:?}") };
+    assert_eq!(asked.request().old_pod, None);
     let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(path.parent().expect("a folder"))), (0o600, 0o700));
 }

@@ -110,6 +110,7 @@ fn questions(pods: Vec<Pod>, node: Arc<NodeFacts>, now: Timestamp) -> Vec<Admiss
         operation: Operation::Add,
         now,
         pod: asked.pod.clone(),
+        old_pod: None,
         source: asked.source.clone(),
         node: node.clone(),
         other_pods: admitted

@@ -55,6 +55,7 @@ fn request(who: Who, operation: Operation) -> AdmissionRequest {
         operation,
         now: at(0),
         pod: Arc::new(asking),
+        old_pod: None,
         source: SourceName::from("api"),
         node: Arc::new(node()),
         other_pods: [AdmittedPod { pod: Arc::new(victim), source: SourceName::from("api") }].into(),

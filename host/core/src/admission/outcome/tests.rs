@@ -54,6 +54,20 @@ fn each_decision_has_its_words_in_the_status() {
         (Operation::Resize, reject("Infeasible"), "rejected: PodResizePending Infeasible: no"),
         (Operation::Resize, reject("NotWanted"), "deferred: PodResizePending Deferred: no"),
         (Operation::Resize, defer(), "deferred: PodResizePending Deferred: later"),
+        (Operation::Update, Decision::Admit, "admitted"),
+        (
+            Operation::Update,
+            reject("NotWanted"),
+            "rejected: witlet.dev/ImageUpdatePending Rejected: NotWanted: no",
+        ),
+        (Operation::Update, defer(), "deferred: witlet.dev/ImageUpdatePending Deferred: NotNow: later"),
+        (Operation::Update, preempt(), "rejected: witlet.dev/ImageUpdatePending Rejected: 1 pod"),
+        (Operation::Ephemeral, Decision::Admit, "admitted"),
+        (
+            Operation::Ephemeral,
+            reject("NotWanted"),
+            "rejected: witlet.dev/EphemeralContainersPending Rejected: NotWanted: no",
+        ),
     ];
     for (operation, decision, expected) in cases {
         let outcome = Outcome::of(&pod("1"), operation, decision.clone(), Timestamp::UNIX_EPOCH);

@@ -85,6 +85,7 @@ fn request() -> AdmissionRequest {
         operation: Operation::Add,
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(Pod::default()),
+        old_pod: None,
         source: SourceName::file(),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),

@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
+use witlet_core::admission::Operation;
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 
@@ -19,6 +20,7 @@ fn request(name: &str) -> AdmissionRequest {
         operation: Operation::Add,
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(Pod { metadata, ..Pod::default() }),
+        old_pod: None,
         source: SourceName::file(),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),

@@ -18,6 +18,9 @@ pub const MATCH_ITEMS_MAX: usize = 64;
 /// How many exclusions an entry can have.
 pub const EXCLUSIONS_MAX: usize = 16;
 
+/// What `operations` may hold.
+const OPERATION_NAMES: [&str; 4] = ["add", "resize", "update", "ephemeral"];
+
 /// What a list without items would mean, and the way out.
 const NEVER_ASKED: &str =
     "the list is empty, so that the plugin would never be asked: leave it out or write [\"*\"]";
@@ -140,12 +143,17 @@ fn check_image(pattern: &str) -> Result<(), String> {
 
 fn operations(names: &[String], path: &str, empty: &str) -> Result<Vec<Operation>, ConfigError> {
     if names.is_empty() {
-        return field(path, empty.replace("[\"*\"]", "[add, resize]"));
+        return field(path, empty.replace("[\"*\"]", &format!("[{}]", OPERATION_NAMES.join(", "))));
     }
-    let operation = |(index, name): (usize, &String)| match name.as_str() {
-        "add" => Ok(Operation::Add),
-        "resize" => Ok(Operation::Resize),
-        other => field(&format!("{path}[{index}]"), format!("{other:?} is neither `add` nor `resize`")),
+    let operation = |(index, name): (usize, &String)| {
+        let known = Operation::ALL.into_iter().find(|operation| operation.as_str() == name);
+        known.map_or_else(
+            || {
+                let problem = format!("{name:?} isn't one of {}", OPERATION_NAMES.join(", "));
+                field(&format!("{path}[{index}]"), problem)
+            },
+            Ok,
+        )
     };
     names.iter().enumerate().map(operation).collect()
 }

@@ -26,6 +26,7 @@ fn asked(
         operation,
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(serde_json::from_value(pod).expect("a pod")),
+        old_pod: None,
         source: SourceName::from(source),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),

@@ -21,6 +21,8 @@ pub(crate) struct RequestFacts {
     pub(crate) now: Timestamp,
     /// The pod that asks, then the others, ordered by namespace and name.
     pub(crate) pods: Vec<PodFacts>,
+    /// The pod that asks as it runs; none for a new one.
+    pub(crate) old_pod: Option<PodFacts>,
     pub(crate) node: NodeView,
 }
 
@@ -45,7 +47,8 @@ pub(crate) struct NodeView {
 
 impl RequestFacts {
     pub(crate) fn new(request: AdmissionRequest) -> Self {
-        let AdmissionRequest { operation, now, pod, source, node, other_pods } = request;
+        let AdmissionRequest { operation, now, pod, old_pod, source, node, other_pods } = request;
+        let old_pod = old_pod.map(|old| PodFacts::new(old, source.clone()));
         let mut pods = Vec::with_capacity(other_pods.len() + 1);
         pods.push(PodFacts::new(pod, source));
         pods.extend(other_pods.iter().map(|other| PodFacts::new(other.pod.clone(), other.source.clone())));
@@ -56,7 +59,7 @@ impl RequestFacts {
             used_host_ports: OnceLock::new(),
             document: Document::default(),
         };
-        Self { operation, now, pods, node }
+        Self { operation, now, pods, old_pod, node }
     }
 
     /// Makes all that a guest can ask for, so that none of it is counted as the guest's time.

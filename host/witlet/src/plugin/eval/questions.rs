@@ -221,16 +221,15 @@ impl Reader {
         let object = found.object.to_string();
         let mut pod = found.pod;
         let node = self.node_of(&pod);
-        let decided = match &self.old {
-            Some(old) => {
-                let name = PodFullName::of(&pod);
-                let old = old.iter().find(|old| PodFullName::of(old) == name);
-                let old = old.ok_or_else(|| format!("{place}: --old has no pod {name}"))?;
-                pod.status = Some(running(old));
-                before_resize(&pod, old, NodePolicy::of(&node.node), self.now)
-            }
-            None => None,
-        };
+        let (mut decided, mut old_pod) = (None, None);
+        if let Some(old) = &self.old {
+            let name = PodFullName::of(&pod);
+            let old = old.iter().find(|old| PodFullName::of(old) == name);
+            let old = old.ok_or_else(|| format!("{place}: --old has no pod {name}"))?;
+            pod.status = Some(running(old));
+            decided = before_resize(&pod, old, NodePolicy::of(&node.node), self.now);
+            old_pod = Some(Arc::new(old.clone()));
+        }
         let pod = Arc::new(pod);
         let is_same = |other: &Pod| {
             PodUid::of(other) == PodUid::of(&pod) || PodFullName::of(other) == PodFullName::of(&pod)
@@ -243,6 +242,7 @@ impl Reader {
             node,
             other_pods: others.collect(),
             pod,
+            old_pod,
         };
         Ok(Question { place, object: Some(object), request, decided })
     }

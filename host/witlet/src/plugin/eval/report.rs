@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::PodStatus;
 use serde::Serialize;
 use witlet_core::admission::chain::{FailurePolicy, HandlerResponse};
 use witlet_core::admission::outcome::{Outcome, OutcomeKind};
-use witlet_core::admission::{AdmissionRequest, Operation, Verdict};
+use witlet_core::admission::{AdmissionRequest, Verdict};
 use witlet_core::sources::manifest::Document;
 use witlet_wasm::host::{Explanation, HandlerAnswer, HandlerReport, HandlerStep};
 
@@ -150,10 +150,7 @@ impl PodReport {
             namespace: text(&metadata.namespace),
             name: text(&metadata.name),
             source: request.source.to_string(),
-            operation: match request.operation {
-                Operation::Add => "add",
-                Operation::Resize => "resize",
-            },
+            operation: request.operation.as_str(),
             outcome: outcome.kind.as_str(),
             decided_by,
             status: outcome.status,

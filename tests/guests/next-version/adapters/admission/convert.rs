@@ -41,7 +41,7 @@ fn reject_all(rejections: Vec<wit::Rejection>) -> Reply<Verdict> {
 
 pub(super) fn operation(operation: Operation) -> wit::Operation {
     match operation {
-        Operation::Add => wit::Operation::Add,
+        Operation::Add | Operation::Update | Operation::Ephemeral => wit::Operation::Add,
         Operation::Resize => wit::Operation::Resize,
     }
 }

@@ -17,7 +17,7 @@ fn globs(patterns: &[&str]) -> Option<Globs> {
 #[test]
 fn a_whole_match_is_taken() {
     let taken = matches(
-        "{systemPods: true, namespaces: [kube-system, 'team-*'], operations: [resize, add], \
+        "{systemPods: true, namespaces: [kube-system, 'team-*'], operations: [resize, add, update, ephemeral], \
           labelSelector: {matchLabels: {app: web}, matchExpressions: [{key: example.com/tier, operator: NotIn, values: [db]}]}, \
           priorityClasses: [system-node-critical], sources: [api, file], serviceAccounts: ['ci/*'], \
           images: ['docker.io/library/*', '*:latest', 'quay.io*', 'registry.example.com:5000/a*', 'file:*'], \
@@ -36,7 +36,7 @@ fn a_whole_match_is_taken() {
             match_labels: [("app".to_owned(), "web".to_owned())].into(),
             match_expressions: vec![tier],
         }),
-        operations: Some(vec![Operation::Resize, Operation::Add]),
+        operations: Some(vec![Operation::Resize, Operation::Add, Operation::Update, Operation::Ephemeral]),
         priority_classes: globs(&["system-node-critical"]),
         sources: globs(&["api", "file"]),
         service_accounts: globs(&["ci/*"]),
@@ -67,10 +67,13 @@ fn a_match_that_could_not_take_effect_is_refused_with_its_field_and_the_way_out(
         ),
         (
             "{operations: []}",
-            ".operations: the list is empty, so that the plugin would never be asked: leave it out or write [add, resize]",
+            ".operations: the list is empty, so that the plugin would never be asked: leave it out or write [add, resize, update, ephemeral]",
         ),
         ("{sources: [api, '']}", ".sources[1]: no text: write a name, or \"*\" for all"),
-        ("{operations: [add, delete]}", ".operations[1]: \"delete\" is neither `add` nor `resize`"),
+        (
+            "{operations: [add, delete]}",
+            ".operations[1]: \"delete\" isn't one of add, resize, update, ephemeral",
+        ),
         (
             "{serviceAccounts: [builder]}",
             ".serviceAccounts[0]: \"builder\" isn't NAMESPACE/NAME: write \"*/builder\" for any namespace",

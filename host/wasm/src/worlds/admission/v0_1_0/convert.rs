@@ -91,7 +91,8 @@ fn shortage(shortage: wit::Shortage) -> Shortage {
 
 pub(super) fn operation(operation: Operation) -> wit::Operation {
     match operation {
-        Operation::Add => wit::Operation::Add,
+        // Handlers of this contract aren't asked about the last two, which are of images, as those of a new pod are.
+        Operation::Add | Operation::Update | Operation::Ephemeral => wit::Operation::Add,
         Operation::Resize => wit::Operation::Resize,
     }
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 use witlet_core::admission::chain::FailureKind;
-use witlet_core::admission::{Decision, Shortage};
+use witlet_core::admission::{Decision, Operation, Shortage};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 
@@ -20,6 +20,7 @@ fn request() -> AdmissionRequest {
         operation: Operation::Add,
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(pod),
+        old_pod: None,
         source: SourceName::from("api"),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),

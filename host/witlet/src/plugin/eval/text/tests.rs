@@ -54,6 +54,7 @@ fn pod(
         operation,
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(serde_json::from_value(pod).expect("a pod")),
+        old_pod: None,
         source: SourceName::from("api"),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),
