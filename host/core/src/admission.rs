@@ -2,6 +2,7 @@
 
 pub mod capacity;
 pub mod chain;
+pub mod facts;
 pub mod outcome;
 pub mod preemption;
 pub mod rejections;

@@ -8,7 +8,7 @@ use std::fmt;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use crate::container::plan::{ContainerKind, container_named};
+use crate::container::plan::container_named;
 use crate::pod::{PodFullName, PodUid};
 
 /// Normal or Warning, as the events API has it.
@@ -61,11 +61,7 @@ impl fmt::Display for EventObject {
 /// Where the spec has a container, as the `fieldPath` of an event's object (upstream: `kubelet/container/ref.go`); none if it
 /// hasn't.
 pub fn container_path(pod: &Pod, container: &str) -> Option<String> {
-    let list = match container_named(pod, container)?.kind {
-        ContainerKind::Init | ContainerKind::Sidecar => "initContainers",
-        ContainerKind::App => "containers",
-        ContainerKind::Ephemeral => "ephemeralContainers",
-    };
+    let list = container_named(pod, container)?.kind.list();
     Some(format!("spec.{list}{{{container}}}"))
 }
 

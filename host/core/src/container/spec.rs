@@ -31,6 +31,7 @@ pub use error::SpecError;
 pub use input::{ContainerInput, Host, ImageFacts, Objects, SandboxInput};
 pub use linux::{SwapBehavior, oom_score_adj, sandbox_resources, swap_behavior};
 pub use sandbox::sandbox_spec;
+pub use security::{EffectiveSecurity, apparmor};
 pub use services::{MASTER_NAMESPACE, ServiceAddress, ServicePort, service_variables};
 
 /// One container in its pod's sandbox.

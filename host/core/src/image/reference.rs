@@ -17,6 +17,8 @@ pub const NAME_BYTES_MAX: usize = 255;
 pub const DEFAULT_REGISTRY: &str = "docker.io";
 /// What that registry was called once; the same in references.
 const DEFAULT_REGISTRY_OF_OLD: &str = "index.docker.io";
+/// The tag of references that name neither tag nor digest.
+const TAG_DEFAULT: &str = "latest";
 /// The folder of names without one in the default registry.
 const DEFAULT_FOLDER: &str = "library";
 /// The scheme that the embedded runtime resolves by itself.
@@ -119,6 +121,29 @@ impl ImageReference {
     pub fn repository(&self) -> String {
         format!("{}/{}", self.registry, self.path)
     }
+
+    /// The tag, which is `latest` for a reference that names neither tag nor digest.
+    pub fn effective_tag(&self) -> Option<&str> {
+        match (&self.tag, &self.digest) {
+            (Some(tag), _) => Some(tag),
+            (None, None) => Some(TAG_DEFAULT),
+            (None, Some(_)) => None,
+        }
+    }
+
+    /// With all its parts, such as `docker.io/library/busybox:latest`.
+    pub fn full_name(&self) -> String {
+        let mut name = self.repository();
+        if let Some(tag) = self.effective_tag() {
+            name.push(':');
+            name.push_str(tag);
+        }
+        if let Some(digest) = &self.digest {
+            name.push('@');
+            name.push_str(digest);
+        }
+        name
+    }
 }
 
 /// The reference as the runtime gets it: with `:latest` if it names neither tag nor digest, otherwise as it stands.
@@ -130,7 +155,7 @@ pub fn with_default_tag(image: &str) -> Result<String, ReferenceError> {
     }
     let reference = ImageReference::parse(image)?;
     let bare = reference.tag.is_none() && reference.digest.is_none();
-    Ok(if bare { format!("{image}:latest") } else { image.to_owned() })
+    Ok(if bare { format!("{image}:{TAG_DEFAULT}") } else { image.to_owned() })
 }
 
 /// The reference as it stands without tag and digest, which records of pulls are kept under (upstream:

@@ -244,7 +244,8 @@ fn override_by_pod(total: &mut Amounts, own: Option<&BTreeMap<String, Quantity>>
     }
 }
 
-fn amounts(map: Option<&BTreeMap<String, Quantity>>) -> Amounts {
+/// Amounts of a map of the API's; what isn't a quantity is zero.
+pub fn amounts(map: Option<&BTreeMap<String, Quantity>>) -> Amounts {
     map.into_iter()
         .flatten()
         .map(|(name, quantity)| (name.clone(), amount(name, quantity).unwrap_or(0)))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
+use witlet_core::admission::facts::SERVICE_ACCOUNT_DEFAULT;
 use witlet_core::admission::preemption::is_own;
 use witlet_core::admission::{AdmissionRequest, Operation};
 use witlet_core::image::reference::ImageReference;
@@ -23,10 +24,6 @@ pub(crate) const SYSTEM_PRIORITY_CLASSES: [&str; 2] = ["system-node-critical", "
 const API_SOURCE: &str = "api";
 /// The sources of static pods that are no plugin's.
 pub(crate) const STATIC_SOURCES: [&str; 2] = ["file", "http"];
-/// The service account of a pod that names none.
-const SERVICE_ACCOUNT_DEFAULT: &str = "default";
-/// The tag of an image that names neither tag nor digest.
-const TAG_DEFAULT: &str = "latest";
 
 /// Which pods an admission handler is asked about: `match:` of its entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -352,20 +349,5 @@ fn image_names(spec: &PodSpec) -> Vec<String> {
 
 /// With registry, folder, and tag or digest; as it stands if it is no reference of that kind.
 fn full_image_name(image: &str) -> String {
-    let Ok(reference) = ImageReference::parse(image) else { return image.to_owned() };
-    let mut name = reference.repository();
-    let tag = match (&reference.tag, &reference.digest) {
-        (Some(tag), _) => Some(tag.as_str()),
-        (None, None) => Some(TAG_DEFAULT),
-        (None, Some(_)) => None,
-    };
-    if let Some(tag) = tag {
-        name.push(':');
-        name.push_str(tag);
-    }
-    if let Some(digest) = &reference.digest {
-        name.push('@');
-        name.push_str(digest);
-    }
-    name
+    ImageReference::parse(image).map_or_else(|_error| image.to_owned(), |reference| reference.full_name())
 }

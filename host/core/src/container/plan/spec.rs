@@ -21,6 +21,25 @@ pub enum ContainerKind {
 }
 
 impl ContainerKind {
+    /// The word of the contracts with plugins.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Sidecar => "sidecar",
+            Self::App => "app",
+            Self::Ephemeral => "ephemeral",
+        }
+    }
+
+    /// The field of the spec that has it.
+    pub fn list(self) -> &'static str {
+        match self {
+            Self::Init | Self::Sidecar => "initContainers",
+            Self::App => "containers",
+            Self::Ephemeral => "ephemeralContainers",
+        }
+    }
+
     /// Whether a plan ends at one that can't be started: nothing that follows an init container makes sense without it.
     /// The others hold no one up.
     pub fn failed_start_ends_plan(self) -> bool {

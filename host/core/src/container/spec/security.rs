@@ -68,15 +68,12 @@ pub(super) fn of_container(input: ContainerInput<'_>) -> Result<ContainerSecurit
     let none = SecurityContext::default();
     let own = container.security_context.as_ref().unwrap_or(&none);
     let of_pod = pod_security(pod);
-    let run_as_user = own.run_as_user.or(of_pod.and_then(|security| security.run_as_user));
-    let user = User::of(run_as_user, image);
-    let run_as_non_root = own.run_as_non_root.or(of_pod.and_then(|security| security.run_as_non_root));
-    if run_as_non_root.unwrap_or_default() {
-        check_not_root(input, run_as_user.is_some(), user)?;
+    let effective = EffectiveSecurity::of(pod, container);
+    let user = User::of(effective.run_as_user, image);
+    if effective.run_as_non_root {
+        check_not_root(input, effective.run_as_user.is_some(), user)?;
     }
-    let capabilities = own.capabilities.clone().unwrap_or_default();
-    let profile = own.seccomp_profile.as_ref();
-    let profile = profile.or(of_pod.and_then(|security| security.seccomp_profile.as_ref()));
+    let profile = effective.seccomp;
     let label = own.se_linux_options.as_ref();
     let label = label.or(of_pod.and_then(|security| security.se_linux_options.as_ref()));
     Ok(ContainerSecurity {
@@ -88,19 +85,66 @@ pub(super) fn of_container(input: ContainerInput<'_>) -> Result<ContainerSecurit
             User::Number(_) => None,
             User::Name(name) => Some(name.to_owned()),
         },
-        run_as_group: own.run_as_group.or(of_pod.and_then(|security| security.run_as_group)),
+        run_as_group: effective.run_as_group,
         supplemental_groups: groups(of_pod),
         supplemental_groups_policy: groups_policy(of_pod),
-        privileged: own.privileged.unwrap_or_default(),
-        read_only_root: own.read_only_root_filesystem.unwrap_or_default(),
-        no_new_privileges: own.allow_privilege_escalation == Some(false),
-        capabilities_add: capabilities.add.unwrap_or_default(),
-        capabilities_drop: capabilities.drop.unwrap_or_default(),
+        privileged: effective.privileged,
+        read_only_root: effective.read_only_root,
+        no_new_privileges: !effective.allow_privilege_escalation,
+        capabilities_add: effective.capabilities_add.to_vec(),
+        capabilities_drop: effective.capabilities_drop.to_vec(),
         seccomp: seccomp(container, profile, host.seccomp_root, host.seccomp_default)?,
         apparmor: apparmor(pod, container)?,
         selinux: label.map(selinux),
         proc_unmasked: own.proc_mount.as_deref() == Some("Unmasked"),
     })
+}
+
+/// What a container's security context says together with its pod's, before the node and the image come into it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EffectiveSecurity<'a> {
+    /// It has all powers of the host's root.
+    pub privileged: bool,
+    /// It may not start as root.
+    pub run_as_non_root: bool,
+    /// None for the image's.
+    pub run_as_user: Option<i64>,
+    /// None for the image's.
+    pub run_as_group: Option<i64>,
+    /// A process in it can have more rights than its parent.
+    pub allow_privilege_escalation: bool,
+    /// It can't write to its own file system.
+    pub read_only_root: bool,
+    /// As written.
+    pub capabilities_add: &'a [String],
+    /// As written.
+    pub capabilities_drop: &'a [String],
+    /// None for what the node has by default.
+    pub seccomp: Option<&'a ApiSeccompProfile>,
+}
+
+impl<'a> EffectiveSecurity<'a> {
+    /// Of a container in its pod.
+    pub fn of(pod: &'a Pod, container: &'a Container) -> Self {
+        let (own, of_pod) = (container.security_context.as_ref(), pod_security(pod));
+        let is = |field: fn(&SecurityContext) -> Option<bool>| own.and_then(field).unwrap_or_default();
+        let capabilities = own.and_then(|own| own.capabilities.as_ref());
+        let non_root = own.and_then(|own| own.run_as_non_root);
+        let user = own.and_then(|own| own.run_as_user);
+        let group = own.and_then(|own| own.run_as_group);
+        let seccomp = own.and_then(|own| own.seccomp_profile.as_ref());
+        Self {
+            privileged: is(|own| own.privileged),
+            run_as_non_root: non_root.or_else(|| of_pod?.run_as_non_root).unwrap_or_default(),
+            run_as_user: user.or_else(|| of_pod?.run_as_user),
+            run_as_group: group.or_else(|| of_pod?.run_as_group),
+            allow_privilege_escalation: own.and_then(|own| own.allow_privilege_escalation) != Some(false),
+            read_only_root: is(|own| own.read_only_root_filesystem),
+            capabilities_add: capabilities.and_then(|all| all.add.as_deref()).unwrap_or_default(),
+            capabilities_drop: capabilities.and_then(|all| all.drop.as_deref()).unwrap_or_default(),
+            seccomp: seccomp.or_else(|| of_pod?.seccomp_profile.as_ref()),
+        }
+    }
 }
 
 fn pod_security(pod: &Pod) -> Option<&PodSecurityContext> {
@@ -194,7 +238,10 @@ fn seccomp(
 }
 
 /// The container's field, else the annotation for it, else the pod's field.
-fn apparmor(pod: &Pod, container: &Container) -> Result<Option<AppArmorProfile>, SpecError> {
+///
+/// # Errors
+/// When a field says what it can't.
+pub fn apparmor(pod: &Pod, container: &Container) -> Result<Option<AppArmorProfile>, SpecError> {
     let own = container.security_context.as_ref().and_then(|security| security.app_armor_profile.as_ref());
     if let Some(own) = own {
         return apparmor_field(container, own).map(Some);
