@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         "witlet-sourcer-guest",
         "witlet-intruder-guest",
         "witlet-next-version-guest",
+        "witlet-admission-draft-guest",
         "witlet-witness-guest",
         "witlet-faults-guest",
         "witlet-tattler-guest",

@@ -20,6 +20,7 @@ use witlet_core::sources::pod_security::SecurityLevel;
 use witlet_ports::{Clock, Containers};
 
 use crate::compile::CompilerConfig;
+use crate::guest::known_node::KnownNode;
 pub use crate::guest::{CAPTURED_LINES_MAX, CapturedLine, LogTap};
 use crate::guest::{GuestServices, Secrets};
 use crate::host::{Machinery, StartError, Surroundings};
@@ -30,6 +31,7 @@ use crate::plugin::config::{
 use crate::plugin::{CallError, Caller, LoadError, Loaded, Spec, SyncPlugin};
 use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
+use crate::worlds::admission::setup::Setup;
 use crate::worlds::probe::facts::ProbeFacts;
 
 /// How a plugin runs.
@@ -135,9 +137,9 @@ impl DirectHost {
         wasm: Arc<[u8]>,
         options: DirectOptions,
     ) -> Result<DirectPlugin, LoadError> {
-        let guests = self.load(Role::Admission, wasm, options).await?.admission;
-        let guests = guests.ok_or(LoadError::Interrupted)?;
-        Ok(DirectPlugin { caller: self.0.caller.clone(), guests })
+        let Loaded { admission, setup, .. } = self.load(Role::Admission, wasm, options).await?;
+        let guests = admission.ok_or(LoadError::Interrupted)?;
+        Ok(DirectPlugin { caller: self.0.caller.clone(), guests, setup })
     }
 
     /// Compiles, links and validates a probe type or a pod source.
@@ -170,6 +172,7 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
     let given = GuestServices {
         secrets: Arc::new(secrets),
         containers: options.containers,
+        node: KnownNode::default(),
         state_folder: options.state_folder,
         log: options.log,
         clock_ahead: options.clock_ahead,
@@ -205,17 +208,24 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
 pub struct DirectPlugin {
     caller: Caller,
     guests: Arc<SyncPlugin>,
+    setup: Setup,
 }
 
 impl DirectPlugin {
-    /// Asks on this thread, within the plugin's limits.
+    /// Asks on this thread, within the plugin's limits. What it doesn't subscribe to it admits unasked, as on a node.
     pub fn ask(&self, request: &PreparedRequest) -> CallReport<Verdict> {
+        if !self.setup.subscribes(request.0.operation) {
+            return CallReport::unmeasured(Ok(Verdict::Admit));
+        }
         let called = self.caller.admit_here(&self.guests, &request.0);
         CallReport { memory_bytes_peak: called.memory_bytes_peak, ..CallReport::unmeasured(called.strict()) }
     }
 
-    /// Asks on a thread of the runtime's, within the plugin's limits, as the daemon does.
+    /// Asks on a thread of the runtime's, within the plugin's limits, as the daemon does: not about what it doesn't subscribe to.
     pub async fn admit(&self, request: &PreparedRequest) -> CallReport<Verdict> {
+        if !self.setup.subscribes(request.0.operation) {
+            return CallReport::unmeasured(Ok(Verdict::Admit));
+        }
         match self.caller.admit(&self.guests, &request.0).await {
             Ok(called) => CallReport {
                 memory_bytes_peak: called.memory_bytes_peak,
@@ -228,7 +238,7 @@ impl DirectPlugin {
 
     /// Asks once more whether it is content with its configuration, in a fresh instance.
     pub async fn validate(&self) -> Result<(), CallError> {
-        self.caller.validate(&self.guests).await
+        self.caller.validate(&self.guests).await.map(|_setup| ())
     }
 }
 

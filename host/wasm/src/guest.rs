@@ -1,6 +1,7 @@
 //! What a store holds for its guest: limits, the question it is asked, its log, and a WASI that grants nothing.
 
 pub(crate) mod async_guest;
+pub(crate) mod known_node;
 pub(crate) mod log;
 pub(crate) mod secrets;
 
@@ -19,8 +20,11 @@ use witlet_ports::Containers;
 
 use crate::limits::{StoreLimits, thread_cpu};
 use crate::wasi;
+use crate::worlds::admission::answer::AnswerSink;
 use crate::worlds::admission::facts::RequestFacts;
-use crate::worlds::host::HostView;
+use crate::worlds::admission::setup::Setup;
+use crate::worlds::host::{HostView, NodeOfCall};
+use known_node::KnownNode;
 
 /// What plugins have of the node, as far as their grants allow.
 #[derive(Clone, Default)]
@@ -29,6 +33,8 @@ pub(crate) struct GuestServices {
     pub(crate) secrets: Arc<Secrets>,
     /// Runs commands for probes, where there is a runtime.
     pub(crate) containers: Option<Arc<dyn Containers>>,
+    /// The node, where the host is on one.
+    pub(crate) node: KnownNode,
     /// Gets a folder for each plugin that is granted one.
     pub(crate) state_folder: Option<PathBuf>,
     /// Receives what they log, in addition to the node's log.
@@ -49,15 +55,22 @@ pub(crate) struct GuestState {
     pub(crate) config: Arc<str>,
     /// The question, while one is asked.
     pub(crate) request: Option<Arc<RequestFacts>>,
+    /// What was said to the question so far, where that is a function's call each.
+    pub(crate) answer: AnswerSink,
+    /// What `validate` said so far.
+    pub(crate) setup: Setup,
     pub(crate) log: GuestLog,
     /// What it may have of the node's secrets.
     pub(crate) secrets: GrantedSecrets,
+    /// The node, while no question brings one.
+    pub(crate) node: KnownNode,
     /// Goes into its random numbers, next to the pod's UID; mostly nothing.
     pub(crate) random_salt: Arc<str>,
+    /// What it holds on the host's side.
+    pub(crate) table: ResourceTable,
     /// Counts questions, so that handles of earlier ones are distinguished.
     serial: u16,
     now: Timestamp,
-    table: ResourceTable,
     /// Made when a guest first asks for it: most never do, and it is dear.
     wasi: Option<WasiCtx>,
     /// Processor time of the calling thread when the call began.
@@ -82,12 +95,15 @@ impl GuestState {
             limits,
             config,
             request: None,
+            answer: AnswerSink::default(),
+            setup: Setup::default(),
             log,
             secrets: GrantedSecrets::default(),
+            node: KnownNode::default(),
             random_salt: Arc::default(),
+            table: ResourceTable::new(),
             serial: 0,
             now,
-            table: ResourceTable::new(),
             wasi: None,
             began: thread_cpu(),
             prolongations: 0,
@@ -109,7 +125,12 @@ impl GuestState {
 
     /// What it may import from `witlet:host`.
     pub(crate) fn host(&mut self) -> HostView<'_> {
-        HostView { log: &self.log, config: &self.config, secrets: &self.secrets }
+        let node = match &self.request {
+            Some(request) => NodeOfCall::Asked(&request.node.facts),
+            None => NodeOfCall::Known(&self.node),
+        };
+        let table = &mut self.table;
+        HostView { log: &self.log, config: &self.config, secrets: &self.secrets, node, table }
     }
 
     /// Before a question: clocks and random numbers start over, so that a used instance sees what a fresh one sees.
@@ -117,6 +138,7 @@ impl GuestState {
         self.serial = self.serial.wrapping_add(1);
         self.now = request.now;
         self.request = Some(request);
+        self.answer = AnswerSink::default();
         self.wasi = None;
         self.began = thread_cpu();
         self.prolongations = 0;

@@ -35,6 +35,7 @@ use witlet_ports::{
 
 use crate::compile::{CacheError, Compiler, CompilerConfig};
 use crate::engine::{self, EngineError};
+use crate::guest::known_node::KnownNode;
 use crate::guest::{GuestServices, LogTap, Secrets};
 use crate::limits::{EpochTicker, TickerError};
 use crate::metrics::Metrics;
@@ -151,6 +152,7 @@ pub(crate) struct Surroundings {
     pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
     pub(crate) containers: Option<Arc<dyn Containers>>,
     pub(crate) state_folder: Option<PathBuf>,
+    pub(crate) node: Option<Arc<dyn NodeWatch>>,
     /// Handlers are tried out: none is too late for that other programs have the processors, and this receives what they log.
     pub(crate) trial_log: Option<LogTap>,
 }
@@ -174,7 +176,8 @@ impl Machinery {
         let compiler = Arc::new(Compiler::new(compiler)?);
         let caller = Caller::new(engine.clone(), ticker, clock);
         let secrets = Arc::new(Secrets::default());
-        let Surroundings { fetcher, containers, state_folder, trial_log } = surroundings;
+        let Surroundings { fetcher, containers, state_folder, node, trial_log } = surroundings;
+        let node = node.map(|node| KnownNode::watched(&*node)).unwrap_or_default();
         let async_host = AsyncHost::new(Egress::system());
         let parts = LoaderParts {
             compiler,
@@ -184,6 +187,7 @@ impl Machinery {
             given: GuestServices {
                 secrets: secrets.clone(),
                 containers,
+                node,
                 state_folder,
                 prolongs_calls: trial_log.is_some(),
                 log: trial_log,
@@ -241,6 +245,7 @@ impl PluginHost {
             fetcher: config.fetcher,
             containers: config.containers,
             state_folder: config.state_folder,
+            node: config.node.clone(),
             trial_log: trial_log.clone(),
         };
         let Machinery { engine: _, caller, loader, secrets } = Machinery::new(compiler, clock, surroundings)?;

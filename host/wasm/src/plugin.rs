@@ -154,12 +154,10 @@ impl Plugin {
         self.answers(subject.operation()) && self.spec.admits(subject)
     }
 
-    /// Whether it answers this operation as an admission handler. Contract 0.1 has new pods and resizes only.
+    /// Whether it answers this operation as an admission handler: it subscribes to it, and handlers of contract 0.1 to new pods
+    /// and resizes. Until it is loaded no one knows, so that its failure policy stands in for it whatever the operation is.
     pub(crate) fn answers(&self, operation: Operation) -> bool {
-        match operation {
-            Operation::Add | Operation::Resize => true,
-            Operation::Update | Operation::Ephemeral => false,
-        }
+        self.code.ready().is_none_or(|loaded| loaded.setup.subscribes(operation))
     }
 
     /// Whether pods still wait for its load, whatever its failure policy is.

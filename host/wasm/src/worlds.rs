@@ -16,12 +16,19 @@ pub(crate) use unfit::{Unfit, unfit};
 use crate::guest::{misleads, printable};
 
 /// Whether a contract of the version `served` serves who was built against `expected`: the same or an older one of its track,
-/// which is a major version, or below 1.0.0 a minor one (semver.org, section 4). In a track functions are only added.
+/// which is a major version, or below 1.0.0 a minor one (semver.org, section 4). In a track functions are only added. A draft
+/// serves who was built against this very draft.
 pub(crate) fn serves(served: &str, expected: &str) -> bool {
     match (numbers(served), numbers(expected)) {
         (Some(served), Some(expected)) => track(served) == track(expected) && expected <= served,
-        _ => false,
+        _ => is_draft(served) && served == expected,
     }
+}
+
+/// Whether a version is of a draft: `0.2.0-draft.1`.
+fn is_draft(version: &str) -> bool {
+    let number = |text: &str| text.parse().is_ok_and(|number: u32| number.to_string() == text);
+    version.split_once("-draft.").is_some_and(|(of, draft)| numbers(of).is_some() && number(draft))
 }
 
 /// Major, minor and patch; none of what isn't released.

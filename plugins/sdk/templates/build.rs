@@ -43,10 +43,11 @@ fn variable(name: &str) -> String {
     std::env::var(name).expect("cargo sets its variables")
 }
 
-/// The contracts alone: what else is in `wit` is about their change in this repository.
+/// The contracts alone, without drafts, which no project is to begin with: what else is in `wit` is about their change in this
+/// repository.
 fn contracts(repository: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = folder::read(&repository.join("wit"));
-    files.retain(|(path, _)| path.ends_with(".wit"));
+    files.retain(|(path, _)| path.ends_with(".wit") && !path.contains("-draft."));
     files
 }
 

@@ -55,6 +55,9 @@ pub const TATTLER: &[u8] = components::TATTLER;
 /// An admission handler of a version of the contract that only tests have. `tests/guests/next-version` has both.
 pub const NEXT_VERSION: &[u8] = components::NEXT_VERSION;
 
+/// An admission handler of the draft of contract 0.2 that does what its configuration says. `tests/guests/admission-draft` has it.
+pub const ADMISSION_DRAFT: &[u8] = components::ADMISSION_DRAFT;
+
 /// The example handler that refuses images without a fixed tag.
 pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
 

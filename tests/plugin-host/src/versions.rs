@@ -152,7 +152,7 @@ async fn components_of_versions_that_no_one_serves_are_refused_by_name() {
         let error = status.detail.unwrap_or_default();
         for words in [
             format!(
-                "it exports witlet:admission/handler@{version}, but this host serves version 0.1.0, 0.2.1"
+                "it exports witlet:admission/handler@{version}, but this host serves version 0.1.0, 0.2.0-draft.1, 0.2.1"
             ),
             format!("it imports witlet:admission/types@{version}, which doesn't exist in this release"),
         ] {

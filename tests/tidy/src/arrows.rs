@@ -89,6 +89,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests/guests/witness", &["witlet-plugin-sdk"]),
     ("tests/guests/faults", &["witlet-plugin-sdk"]),
     ("tests/guests/tattler", &["witlet-plugin-sdk"]),
+    ("tests/guests/admission-draft", &[]),
     ("tests/guests/all-functions/rust", &["witlet-plugin-sdk"]),
     ("tests/api-server", &["witlet-server"]),
     ("tests/cluster-scenarios", &[]),
@@ -147,6 +148,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         "wit-bindgen",
         &[
             "plugins/sdk/guest",
+            "tests/guests/admission-draft",
             "tests/guests/hostile",
             "tests/guests/intruder",
             "tests/guests/loop-at-start",

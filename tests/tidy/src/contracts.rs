@@ -1,4 +1,4 @@
-//! The contracts in `wit/`: published files stay as they are, and the book explains every function of them.
+//! The contracts in `wit/`: published files stay as they are, drafts are told apart, and the book explains every function of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,17 @@ use crate::{check, files, read, relative, root};
 /// Where the hashes of published files stand: a line each, `HASH  PATH`.
 const FROZEN: &str = "wit/frozen.txt";
 
-/// Chapter of each package.
+/// What the names of drafts' folders and their versions have before their number.
+const DRAFT: &str = "-draft.";
+
+/// Chapter of each folder with a package, those first that others need.
 const CHAPTERS: &[(&str, &str)] = &[
-    ("host", "docs/src/authors/host.md"),
-    ("admission", "docs/src/authors/admission.md"),
-    ("probe", "docs/src/authors/probe.md"),
-    ("pod-source", "docs/src/authors/pod-source.md"),
+    ("wit/host", "docs/src/authors/host.md"),
+    ("wit/admission", "docs/src/authors/admission.md"),
+    ("wit/probe", "docs/src/authors/probe.md"),
+    ("wit/pod-source", "docs/src/authors/pod-source.md"),
+    ("wit/host-0.2.0-draft.1", "docs/src/authors/draft-host.md"),
+    ("wit/admission-0.2.0-draft.1", "docs/src/authors/draft-admission.md"),
 ];
 
 fn frozen() -> BTreeMap<String, String> {
@@ -36,6 +41,11 @@ fn published_contracts_are_frozen() {
     let mut seen = BTreeSet::new();
     for path in files(&root().join("wit"), ".wit") {
         let name = relative(&path);
+        if name.contains(DRAFT) {
+            findings.extend(draft_findings(&name, &read(&path), frozen.contains_key(&name)));
+            seen.insert(name);
+            continue;
+        }
         let hash: String = Sha256::digest(read(&path)).iter().map(|byte| format!("{byte:02x}")).collect();
         match frozen.get(&name) {
             Some(expected) if *expected == hash => {}
@@ -52,25 +62,55 @@ fn published_contracts_are_frozen() {
     assert!(seen.len() >= 4, "the contracts are there: {seen:?}");
 }
 
-/// The functions of each package: `log.write`, `pod.labels`. A resource's functions go by the resource's name.
-fn functions() -> BTreeMap<String, BTreeSet<String>> {
-    let mut resolve = Resolve::default();
-    for (package, _) in CHAPTERS {
-        let path = format!("wit/{package}/{package}.wit");
-        let text = read(&root().join(&path));
-        resolve.push_source(&path, &text).expect("a contract is WIT and fits to those before");
+/// What is wrong with the file of a draft: its folder is named for its package and version, a draft says that it is one, and it
+/// isn't published.
+fn draft_findings(name: &str, text: &str, is_frozen: bool) -> Vec<String> {
+    let mut findings = Vec::new();
+    if is_frozen {
+        findings.push(format!("{name} is a draft, and {FROZEN} is for published files"));
     }
-    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (_, package) in &resolve.packages {
-        for id in package.interfaces.values() {
-            let interface = &resolve.interfaces[*id];
-            for function in interface.functions.values() {
-                let owner = match function.kind {
-                    FunctionKind::Method(resource) => resolve.types[resource].name.clone(),
-                    _ => interface.name.clone(),
-                };
-                let name = format!("{}.{}", owner.unwrap_or_default(), function.item_name());
-                found.entry(package.name.name.clone()).or_default().insert(name);
+    let folder = name.split('/').nth(1).unwrap_or_default();
+    let package = text.lines().find_map(|line| line.strip_prefix("package witlet:")?.strip_suffix(';'));
+    if package.map(|package| package.replace('@', "-")).as_deref() != Some(folder) {
+        findings.push(format!("{name} has the package {package:?}, which its folder isn't named for"));
+    }
+    if !text.contains("A draft: it may change") {
+        findings.push(format!("{name} doesn't say that it is a draft"));
+    }
+    findings
+}
+
+#[test]
+fn drafts_are_told_apart() {
+    let good = "/// A draft: it may change.\npackage witlet:host@0.2.0-draft.1;\n";
+    let name = "wit/host-0.2.0-draft.1/host.wit";
+    assert_eq!(draft_findings(name, good, false), [""; 0]);
+    assert_eq!(draft_findings(name, good, true).len(), 1, "it is published");
+    assert_eq!(draft_findings("wit/host-0.2.0-draft.2/host.wit", good, false).len(), 1, "another draft");
+    assert_eq!(draft_findings(name, "package witlet:host@0.2.0;", false).len(), 2, "no draft");
+}
+
+/// The functions of each chapter's package: `log.write`, `pod.labels`. A resource's functions go by the resource's name.
+fn functions() -> BTreeMap<&'static str, BTreeSet<String>> {
+    let mut resolve = Resolve::default();
+    let mut found: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
+    for (folder, chapter) in CHAPTERS {
+        for path in files(&root().join(folder), ".wit") {
+            let package = resolve.push_source(&relative(&path), &read(&path));
+            let package = package.expect("a contract is WIT and fits to those before");
+            for id in resolve.packages[package].interfaces.values() {
+                let interface = &resolve.interfaces[*id];
+                for function in interface.functions.values() {
+                    let (owner, item) = match function.kind {
+                        FunctionKind::Method(resource) => {
+                            (&resolve.types[resource].name, function.item_name())
+                        }
+                        FunctionKind::Constructor(resource) => (&resolve.types[resource].name, "constructor"),
+                        _ => (&interface.name, function.item_name()),
+                    };
+                    let name = format!("{}.{item}", owner.as_deref().unwrap_or_default());
+                    found.entry(*chapter).or_default().insert(name);
+                }
             }
         }
     }
@@ -78,12 +118,34 @@ fn functions() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
+fn the_book_explains_every_fact() {
+    let text = read(&root().join("docs/src/authors/draft-admission.md"));
+    let keys = read(&root().join("host/core/src/node/facts.rs"));
+    let keys = keys.lines().filter_map(|line| line.strip_prefix("pub const ")?.split('"').nth(1));
+    // `runtime` is what the keys of the runtime begin with.
+    let keys: Vec<&str> = keys.filter(|key| *key != "runtime").collect();
+    let is_there =
+        |key: &str| text.contains(&format!("| `{key}` |")) || text.contains(&format!("| `{key}.<"));
+    let findings: Vec<&str> = keys.iter().filter(|key| !is_there(key)).copied().collect();
+    check("each key of node.facts has a row", &findings.iter().map(ToString::to_string).collect::<Vec<_>>());
+    assert!(keys.len() > 10, "{keys:?}");
+}
+
+#[test]
+fn every_contract_has_a_chapter() {
+    let explained = |name: &str| CHAPTERS.iter().any(|(folder, _)| name.starts_with(&format!("{folder}/")));
+    let contracts = files(&root().join("wit"), ".wit").into_iter().map(|path| relative(&path));
+    let findings: Vec<String> = contracts.filter(|name| !explained(name)).collect();
+    check("each contract has a chapter in CHAPTERS", &findings);
+}
+
+#[test]
 fn the_book_explains_every_function_and_no_other() {
     let mut findings = Vec::new();
-    for (package, functions) in functions() {
-        let (_, chapter) =
-            CHAPTERS.iter().find(|(name, _)| *name == package).expect("a package has a chapter");
+    for (chapter, functions) in functions() {
         let text = read(&root().join(chapter));
+        // Keys of facts have points, too.
+        let text = text.split("### Facts").next().unwrap_or_default();
         let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
         let reported: BTreeSet<String> = rows.filter(|name| name.contains('.')).map(str::to_owned).collect();
         findings

@@ -15,7 +15,7 @@ use crate::node::NodeFacts;
 pub const RETRY_AFTER_MIN: Duration = Duration::from_secs(1);
 /// A handler that asks for more is asked again after this much.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(3600);
-/// When a pod is asked for again that waits because a handler failed.
+/// When a pod is asked for again that waits because a handler failed that doesn't say when.
 pub const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(10);
 
 /// Upstream's reason for a pod that was refused because admission itself went wrong.
@@ -103,6 +103,8 @@ pub enum HandlerResponse {
         message: String,
         /// What it means for the pod.
         policy: FailurePolicy,
+        /// When the handler thinks that another try makes sense, if it says so.
+        retry_after: Option<Duration>,
     },
 }
 
@@ -174,8 +176,8 @@ impl Chain {
                     },
                 }
             }
-            HandlerResponse::Failure { kind, message, policy } => {
-                match failed(handler, kind, &message, policy) {
+            HandlerResponse::Failure { kind, message, policy, retry_after } => {
+                match failed(handler, kind, &message, policy, retry_after) {
                     None => return Next::Continue(self),
                     Some(decision) => decision,
                 }
@@ -245,7 +247,13 @@ fn pods(count: usize) -> String {
     format!("{count} pod{}", if count == 1 { "" } else { "s" })
 }
 
-fn failed(handler: &str, kind: FailureKind, message: &str, policy: FailurePolicy) -> Option<Decision> {
+fn failed(
+    handler: &str,
+    kind: FailureKind,
+    message: &str,
+    policy: FailurePolicy,
+    retry_after: Option<Duration>,
+) -> Option<Decision> {
     let message = format!("Admission handler {handler} {kind}: {message}");
     match policy {
         FailurePolicy::Admit => None,
@@ -256,7 +264,8 @@ fn failed(handler: &str, kind: FailureKind, message: &str, policy: FailurePolicy
         FailurePolicy::Defer => Some(Decision::Defer {
             reason: kind.as_str().to_owned(),
             message,
-            retry_after: RETRY_AFTER_FAILURE,
+            retry_after: retry_after
+                .map_or(RETRY_AFTER_FAILURE, |after| after.clamp(RETRY_AFTER_MIN, RETRY_AFTER_MAX)),
         }),
     }
 }

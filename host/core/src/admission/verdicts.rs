@@ -77,7 +77,7 @@ impl HandlerVerdict {
                 let words: Vec<String> = shortages.iter().take(VERDICTS_MAX).map(lacks).collect();
                 (HandlerOutcome::Shortage, None, Some(words.join("; ")), None)
             }
-            HandlerResponse::Failure { kind, message, policy } => {
+            HandlerResponse::Failure { kind, message, policy, retry_after: _ } => {
                 let reason = kind.as_str().to_owned();
                 (HandlerOutcome::Failed, Some(reason), Some(message.clone()), Some(*policy))
             }

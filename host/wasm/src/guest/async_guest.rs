@@ -14,12 +14,13 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use witlet_egress::{Egress, Reach};
 use witlet_ports::Containers;
 
+use super::known_node::KnownNode;
 use super::log::GuestLog;
 use super::secrets::GrantedSecrets;
 use crate::limits::{PooledLimits, Usage};
 use crate::plugin::config::Grants;
 use crate::wasi::async_host::{self, ConnectionBudget, Connections, Hooks};
-use crate::worlds::host::HostView;
+use crate::worlds::host::{HostView, NodeOfCall};
 use crate::worlds::probe::facts::ProbeFacts;
 
 /// How many things a guest may hold on the host's side: sockets, streams, requests, folders, timers, … Interpreters
@@ -39,6 +40,8 @@ pub(crate) struct GuestSetting {
     pub(crate) state_folder: Option<PathBuf>,
     /// Runs commands in containers, if there is a runtime.
     pub(crate) containers: Option<Arc<dyn Containers>>,
+    /// The node, where the host is on one.
+    pub(crate) node: KnownNode,
     /// How much later than it is its clock says that it is.
     pub(crate) clock_ahead: Duration,
     /// Whether probes go on beyond their time while others have the processors.
@@ -170,7 +173,9 @@ impl AsyncState {
 
     /// What it may import from `witlet:host`.
     pub(crate) fn host(&mut self) -> HostView<'_> {
-        HostView { log: &self.log, config: &self.setting.config, secrets: &self.setting.secrets }
+        let (setting, table) = (&self.setting, &mut self.table);
+        let node = NodeOfCall::Known(&setting.node);
+        HostView { log: &self.log, config: &setting.config, secrets: &setting.secrets, node, table }
     }
 
     /// The sockets of the instance, and how many it may make.

@@ -79,6 +79,18 @@ impl GuestLog {
         dropped
     }
 
+    /// Whether a line of this level has someone who reads it.
+    pub(crate) fn is_enabled(&self, level: Level) -> bool {
+        let is_logged = match level {
+            Level::TRACE => tracing::enabled!(target: "plugin", Level::TRACE),
+            Level::DEBUG => tracing::enabled!(target: "plugin", Level::DEBUG),
+            Level::INFO => tracing::enabled!(target: "plugin", Level::INFO),
+            Level::WARN => tracing::enabled!(target: "plugin", Level::WARN),
+            Level::ERROR => tracing::enabled!(target: "plugin", Level::ERROR),
+        };
+        self.tap.is_some() || is_logged
+    }
+
     /// Writes a line, cut to its bounds, or counts it as dropped.
     pub(crate) fn write(&self, line: Line) {
         {

@@ -1,5 +1,6 @@
 //! The admission port: one handler after the other, each under its own limits and failure policy.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,9 +12,10 @@ use tracing::Instrument as _;
 use witlet_core::admission::chain::{Chain, FailurePolicy, HandlerResponse, Next};
 use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision, Verdict};
-use witlet_core::event::EventType;
+use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::NodeFacts;
 use witlet_core::node::conditions::with_pressures;
+use witlet_core::pod::PodUid;
 use witlet_ports::{Admission, AdmissionResult};
 
 use super::Shared;
@@ -23,6 +25,7 @@ use super::shadow_queue::DecidedRequest;
 use crate::metrics::{Call, CallOutcome};
 use crate::plugin::{CallError, Called, MatchSubject, Plugin, SyncPlugin, end_span};
 use crate::role::Role;
+use crate::worlds::admission::answer::Remarks;
 use crate::worlds::admission::facts::{PodFacts, RequestFacts};
 
 /// How long reading the node again may hold a rejection up.
@@ -64,13 +67,16 @@ pub(super) struct Asking {
     pub(super) answers: Option<Answers>,
     /// What the handlers answered so far.
     verdicts: Vec<HandlerVerdict>,
+    /// What they noted for the decision log, under `<plugin>/<key>`.
+    annotations: BTreeMap<String, String>,
 }
 
 impl Asking {
     /// No one was asked yet. `read_again` says that the request's node is the newest.
     pub(super) fn new(request: AdmissionRequest, read_again: bool) -> Self {
         let facts = Arc::new(RequestFacts::new(request.clone()));
-        Self { request, facts, read_again, answers: None, verdicts: Vec::new() }
+        let annotations = BTreeMap::new();
+        Self { request, facts, read_again, answers: None, verdicts: Vec::new(), annotations }
     }
 
     fn note(&mut self, plugin: &Plugin, answer: &HandlerResponse, took: Duration) {
@@ -97,7 +103,10 @@ impl Admission for HostAdmission {
         let (decision, decider) = shared.decide(&plugins, &subject, chain, &mut asking).await;
         drop(deciding);
         if let Some(log) = &shared.decision_log {
-            log.push(|| DecisionLine::new(&asking.request, &decision, decider, started.elapsed()));
+            let annotations = asking.annotations;
+            let line =
+                || DecisionLine::new(&asking.request, &decision, decider, annotations, started.elapsed());
+            log.push(line);
         }
         let has_shadows = plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.is_asked(&subject));
         if has_shadows {
@@ -158,10 +167,38 @@ impl Shared {
             }
         }
         let (response, measured) = called.response(plugin, policy);
-        if let Some(answers) = &mut asking.answers {
-            answers.keep(&plugin.spec.name, &response, measured);
+        match &mut asking.answers {
+            Some(answers) => answers.keep(&plugin.spec.name, &response, measured),
+            None => {
+                let MeasuredCall { warnings, annotations, .. } = measured;
+                self.report_warnings(plugin, asking.facts.pod(), &warnings);
+                let annotations = annotations.into_iter();
+                let name = &plugin.spec.name;
+                asking.annotations.extend(annotations.map(|(key, value)| (format!("{name}/{key}"), value)));
+            }
         }
         response
+    }
+
+    /// Tells the pod's owner what a handler warned of.
+    fn report_warnings(&self, plugin: &Plugin, pod: &PodFacts, warnings: &[String]) {
+        for warning in warnings {
+            tracing::warn!(
+                plugin = &*plugin.spec.name,
+                pod = %pod.full_name(),
+                pod_uid = pod.uid(),
+                warning,
+                "Plugin warned of a pod"
+            );
+            let (full_name, uid) = (pod.full_name(), PodUid::from(pod.uid()));
+            self.events.record(Event {
+                object: EventObject::Pod { full_name, uid, field_path: None },
+                kind: EventType::Warning,
+                reason: "AdmissionWarning".to_owned(),
+                message: signed(warning.clone(), plugin.attribution().as_deref()),
+                annotations: BTreeMap::new(),
+            });
+        }
     }
 
     /// The node, if it isn't as the request has it.
@@ -200,10 +237,9 @@ impl Shared {
             };
             let now = Instant::now();
             let took = now.saturating_duration_since(started);
-            let (result, fault, memory_bytes_peak, cpu) = match called {
-                Ok(called) => (called.result, called.fault, called.memory_bytes_peak as u64, called.cpu),
-                Err(error) => (Err(error), None, 0, Duration::ZERO),
-            };
+            let called = called.unwrap_or_else(Called::without_call);
+            let Called { result, fault, remarks, memory_bytes_peak, cpu } = called;
+            let memory_bytes_peak = memory_bytes_peak as u64;
             let outcome = match &result {
                 Ok(verdict) => CallOutcome::from(verdict),
                 Err(error) => CallOutcome::from(error.kind()),
@@ -221,16 +257,7 @@ impl Shared {
                 Err(error) if purpose == Purpose::Compare && !outcome.was_called() => {
                     tracing::debug!(plugin = name, error = error.sentence(), "Shadow was not called")
                 }
-                Err(error) => {
-                    tracing::warn!(
-                        plugin = name,
-                        pod = %pod.full_name(),
-                        pod_uid = pod.uid(),
-                        ?took,
-                        error = error.sentence(),
-                        "Plugin call failed"
-                    )
-                }
+                Err(error) => report_failed(name, pod, took, error),
             }
             if let Some(change) = change {
                 self.report_change(name, change, result.as_ref().err());
@@ -243,7 +270,10 @@ impl Shared {
             {
                 recorder.admission(facts, &result, took);
             }
-            MeasuredVerdict { result, measured: MeasuredCall { fault, took, memory_bytes_peak, cpu } }
+            let Remarks { warnings, annotations, left_out, retry_after } = remarks;
+            report_left_out(name, pod, left_out);
+            let measured = MeasuredCall { fault, warnings, annotations, took, memory_bytes_peak, cpu };
+            MeasuredVerdict { result, retry_after, measured }
         }
         .instrument(span)
         .await
@@ -282,9 +312,36 @@ impl Shared {
     }
 }
 
+/// Notes that a call gave no verdict.
+fn report_failed(plugin: &str, pod: &PodFacts, took: Duration, error: &CallError) {
+    tracing::warn!(
+        plugin,
+        pod = %pod.full_name(),
+        pod_uid = pod.uid(),
+        ?took,
+        error = error.sentence(),
+        "Plugin call failed"
+    );
+}
+
+/// Notes what there was no room for in an answer.
+fn report_left_out(plugin: &str, pod: &PodFacts, left_out: usize) {
+    if left_out > 0 {
+        tracing::warn!(
+            plugin,
+            pod = %pod.full_name(),
+            pod_uid = pod.uid(),
+            left_out,
+            "Left out warnings and annotations of an answer"
+        );
+    }
+}
+
 /// What a handler says, and what that took.
 pub(super) struct MeasuredVerdict {
     pub(super) result: Result<Verdict, CallError>,
+    /// Of an error: when the handler thinks that another try makes sense.
+    retry_after: Option<Duration>,
     measured: MeasuredCall,
 }
 
@@ -298,7 +355,8 @@ impl MeasuredVerdict {
                 // pass unseen, while the load takes no longer than its entry allows.
                 let waits = matches!(error, CallError::Loading) && plugin.holds_pods(Instant::now());
                 let policy = if waits { FailurePolicy::Defer } else { policy };
-                HandlerResponse::Failure { kind: error.kind(), message: error.sentence(), policy }
+                let (message, retry_after) = (error.sentence(), self.retry_after);
+                HandlerResponse::Failure { kind: error.kind(), message, policy, retry_after }
             }
         };
         (response, self.measured)
@@ -307,11 +365,7 @@ impl MeasuredVerdict {
 
 /// The verdict with who refuses the pod behind the message, which ends up in the pod's status and in an event.
 fn attributed(verdict: Verdict, by: Option<String>) -> Verdict {
-    let Some(by) = by else { return verdict };
-    let signed = |message: String| match message.as_str() {
-        "" => format!("({by})"),
-        message => format!("{message} ({by})"),
-    };
+    let signed = |message: String| signed(message, by.as_deref());
     match verdict {
         Verdict::Reject { reason, message } => Verdict::Reject { reason, message: signed(message) },
         Verdict::Defer { reason, message, retry_after } => {
@@ -319,6 +373,15 @@ fn attributed(verdict: Verdict, by: Option<String>) -> Verdict {
         }
         // The chain says in a kubelet's words what lacks.
         Verdict::Admit | Verdict::Shortage(_) => verdict,
+    }
+}
+
+/// A message with who says it.
+fn signed(message: String, by: Option<&str>) -> String {
+    match (message.as_str(), by) {
+        (_, None) => message,
+        ("", Some(by)) => format!("({by})"),
+        (message, Some(by)) => format!("{message} ({by})"),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Decisions never wait for the disk: what the writer doesn't keep up with is counted and left out.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -54,6 +55,9 @@ pub(super) struct DecisionLine {
     /// SHA-256 of its component, in hexadecimal, if that is loaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
+    /// What handlers noted, under `<plugin>/<key>`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    annotations: BTreeMap<String, String>,
     took_microseconds: u64,
 }
 
@@ -63,6 +67,7 @@ impl DecisionLine {
         request: &AdmissionRequest,
         decision: &Decision,
         decider: Option<&Plugin>,
+        annotations: BTreeMap<String, String>,
         took: Duration,
     ) -> Self {
         let metadata = &request.pod.metadata;
@@ -87,6 +92,7 @@ impl DecisionLine {
             message,
             plugin: decider.map(|plugin| plugin.spec.name.clone()),
             digest: decider.and_then(|plugin| plugin.code.ready()).map(|loaded| loaded.digest.clone()),
+            annotations,
             took_microseconds: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         }
     }

@@ -62,6 +62,10 @@ pub struct HandlerAnswer {
     pub counts: bool,
     /// What the contract doesn't allow of it, of which the host made something that it does.
     pub fault: Option<String>,
+    /// What it warned the pod's owner of.
+    pub warnings: Vec<String>,
+    /// What it noted for the decision log.
+    pub annotations: BTreeMap<String, String>,
     /// From the question to the answer.
     pub took: Duration,
     /// Processor time.
@@ -75,6 +79,8 @@ pub struct HandlerAnswer {
 /// What is measured of a call.
 pub(super) struct MeasuredCall {
     pub(super) fault: Option<String>,
+    pub(super) warnings: Vec<String>,
+    pub(super) annotations: BTreeMap<String, String>,
     pub(super) took: Duration,
     pub(super) memory_bytes_peak: u64,
     pub(super) cpu: Duration,
@@ -106,8 +112,9 @@ impl Answers {
         measured: MeasuredCall,
         counts: bool,
     ) -> HandlerAnswer {
-        let MeasuredCall { fault, took, memory_bytes_peak, cpu } = measured;
-        HandlerAnswer { response, counts, fault, took, cpu, memory_bytes_peak, log: self.log.take() }
+        let MeasuredCall { fault, warnings, annotations, took, memory_bytes_peak, cpu } = measured;
+        let log = self.log.take();
+        HandlerAnswer { response, counts, fault, warnings, annotations, took, cpu, memory_bytes_peak, log }
     }
 
     pub(super) fn take(&mut self, handler: &str) -> Option<HandlerAnswer> {

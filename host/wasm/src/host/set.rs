@@ -114,6 +114,14 @@ impl Shared {
                 "Component has a role that its entry does not name, not using it in this role"
             );
         }
+        for warning in &loaded.setup.warnings {
+            tracing::warn!(plugin = name, warning, "Plugin warned of its configuration");
+            self.record_event(name, EventType::Warning, "PluginWarning", warning.clone());
+        }
+        if loaded.setup.left_out > 0 {
+            let left_out = loaded.setup.left_out;
+            tracing::warn!(plugin = name, left_out, "Left out warnings of the plugin");
+        }
         if let Some(old) = old.and_then(|old| old.code.ready()) {
             let message = match &*old.digest == digest {
                 true => format!("runs sha256:{digest} with another configuration"),

@@ -176,6 +176,7 @@ impl AsyncHost {
             secrets: GrantedSecrets::new(given.secrets.clone(), spec.grants.secrets.clone()),
             state_folder: spec.state_folder.filter(|_| spec.grants.state),
             containers: given.containers.clone(),
+            node: given.node.clone(),
             clock_ahead: given.clock_ahead,
             prolongs_calls: given.prolongs_calls,
             egress: self.egress.share(),
@@ -255,7 +256,7 @@ impl Machine {
 fn linker(engine: &Engine) -> wasmtime::Result<Linker<AsyncState>> {
     let mut linker = Linker::new(engine);
     wasi::async_link::add_to_linker(&mut linker)?;
-    host::v0_1_0::add_to_linker(&mut linker, AsyncState::host)?;
+    host::add_to_linker(&mut linker, AsyncState::host)?;
     probe::add_to_linker(&mut linker)?;
     Ok(linker)
 }

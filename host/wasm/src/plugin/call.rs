@@ -19,13 +19,16 @@ use witlet_ports::Clock;
 use super::Spec;
 use super::pool::{Instance, InstancePool, Pooled};
 use crate::engine::POOL_SLOTS;
+use crate::guest::known_node::KnownNode;
 use crate::guest::{CallProgress, GrantedSecrets, GuestLog, GuestServices, GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits, epochs, thread_cpu};
 use crate::role::Role;
 use crate::wasi::WouldBlock;
 use crate::worlds::Unfit;
+use crate::worlds::admission::answer::Remarks;
 use crate::worlds::admission::facts::RequestFacts;
-use crate::worlds::admission::{Handler, HandlerPre, MESSAGE_BYTES_MAX, Reply};
+use crate::worlds::admission::setup::Setup;
+use crate::worlds::admission::{Answered, Handler, HandlerPre, MESSAGE_BYTES_MAX, Reply};
 
 /// Questions about pods that may run at once, each on a thread of its own.
 pub(crate) const WORKERS_MAX: usize = 4;
@@ -55,6 +58,7 @@ pub(crate) struct SyncPlugin {
     /// Whether a call that other programs left without a processor goes on.
     prolongs_calls: bool,
     secrets: GrantedSecrets,
+    node: KnownNode,
     /// How much later than it is `validate` sees.
     clock_ahead: Duration,
     /// Goes into random numbers.
@@ -89,12 +93,25 @@ pub(crate) struct Called<T> {
     pub(crate) result: Result<T, CallError>,
     /// What the contract doesn't allow of the answer, of which the host made one that it does.
     pub(crate) fault: Option<String>,
+    /// What stands next to the answer.
+    pub(crate) remarks: Remarks,
     pub(crate) memory_bytes_peak: usize,
     /// CPU time, where it was measured.
     pub(crate) cpu: Duration,
 }
 
 impl<T> Called<T> {
+    /// Why there was no call.
+    pub(crate) fn without_call(error: CallError) -> Self {
+        Self {
+            result: Err(error),
+            fault: None,
+            remarks: Remarks::default(),
+            memory_bytes_peak: 0,
+            cpu: Duration::ZERO,
+        }
+    }
+
     /// The result by the contract's word: an answer that it doesn't allow is none.
     pub(crate) fn strict(self) -> Result<T, CallError> {
         match self.fault {
@@ -124,6 +141,7 @@ impl SyncPlugin {
             timeout,
             prolongs_calls: given.prolongs_calls,
             secrets: GrantedSecrets::new(given.secrets.clone(), spec.grants.secrets.clone()),
+            node: given.node.clone(),
             clock_ahead: given.clock_ahead,
             random_salt: given.random_salt.clone(),
             pool: InstancePool::new(spec.warm, limits.memory_bytes_max, memories, warm_slots),
@@ -156,6 +174,7 @@ impl SyncPlugin {
         let limits = StoreLimits::new(self.limits);
         let mut state = GuestState::new(limits, self.log.of_instance(), self.config.clone(), now);
         state.secrets = self.secrets.clone();
+        state.node = self.node.clone();
         state.random_salt = self.random_salt.clone();
         let mut store = Store::new(&caller.engine, state);
         store.limiter(|state| &mut state.limits);
@@ -177,6 +196,7 @@ impl SyncPlugin {
         Called {
             result: Err(classify(error, state.limits.hit(), &self.limits, self.timeout)),
             fault: None,
+            remarks: Remarks::default(),
             memory_bytes_peak: state.limits.memory_bytes_peak(),
             cpu: Duration::ZERO,
         }
@@ -267,9 +287,9 @@ impl Caller {
         Self { engine, ticker, workers, validators, shadows, warm_slots, clock }
     }
 
-    /// Asks the plugin whether it is content with its configuration. It is judged by its own time: no pod waits for this answer, while one
-    /// that a busy machine cut short keeps the plugin out until it is tried again.
-    pub(crate) async fn validate(&self, plugin: &Arc<SyncPlugin>) -> Result<(), CallError> {
+    /// Asks the plugin whether it is content with its configuration, and about what it is to be asked. It is judged by its own time: no pod
+    /// waits for this answer, while one that a busy machine cut short keeps the plugin out until it is tried again.
+    pub(crate) async fn validate(&self, plugin: &Arc<SyncPlugin>) -> Result<Setup, CallError> {
         let caller = self.clone();
         let plugin = plugin.clone();
         // However long the others take, no one waits for this one.
@@ -315,7 +335,7 @@ impl Caller {
         Called { cpu: thread_cpu().saturating_sub(before), ..called }
     }
 
-    fn validate_here(&self, plugin: &SyncPlugin) -> Called<()> {
+    fn validate_here(&self, plugin: &SyncPlugin) -> Called<Setup> {
         let _ticking = self.ticker.ticking();
         let now = self.clock.now();
         // A time that can't be represented is the newest that can.
@@ -328,7 +348,7 @@ impl Caller {
             .and_then(|handler| handler.validate(&mut store, &plugin.config));
         store.data().log.end();
         match replied {
-            Ok(reply) => finish(reply, &store),
+            Ok(reply) => finish(reply, Remarks::default(), &store),
             Err(error) => plugin.failed(&error, store.data()),
         }
     }
@@ -370,8 +390,8 @@ fn ask_begun(plugin: &SyncPlugin, mut pooled: Pooled<SyncInstance>) -> Called<Ve
     let replied = handler.admit(&mut *store);
     store.data_mut().end();
     match replied {
-        Ok(reply) => {
-            let called = finish(reply, store);
+        Ok(Answered { reply, remarks }) => {
+            let called = finish(reply, remarks, store);
             plugin.pool.keep(pooled);
             called
         }
@@ -430,11 +450,11 @@ async fn on_thread<T: Send + 'static>(
     }
 }
 
-fn finish<T>(reply: Reply<T>, store: &Store<GuestState>) -> Called<T> {
+fn finish<T>(reply: Reply<T>, remarks: Remarks, store: &Store<GuestState>) -> Called<T> {
     let memory_bytes_peak = store.data().limits.memory_bytes_peak();
     let fault = match &reply {
         Reply::Sanitized { fault, .. } => Some(printable(fault, MESSAGE_BYTES_MAX)),
         Reply::Answer(_) | Reply::Refusal(_) | Reply::Malformed(_) => None,
     };
-    Called { result: reply_result(reply), fault, memory_bytes_peak, cpu: Duration::ZERO }
+    Called { result: reply_result(reply), fault, remarks, memory_bytes_peak, cpu: Duration::ZERO }
 }

@@ -16,6 +16,7 @@ mod values;
 pub(crate) use component::BUILTIN_SCHEME;
 pub use component::{ComponentSource, not_shipped};
 pub use conformance::{CONFORMANCE_KEYS_MAX, RequiredConformance};
+pub(crate) use features::has_feature;
 pub use features::{FEATURES, Feature, REQUIRES_MAX, SkippedEntry};
 pub use grants::{FileGrant, Grants, STATE_PATH};
 pub use matches::{EXCLUSIONS_MAX, MATCH_ITEMS_MAX};

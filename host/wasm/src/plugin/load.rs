@@ -25,6 +25,7 @@ use crate::inspect::{self, InspectError};
 use crate::limits::{Limits, StaticNeeds};
 use crate::role::Role;
 use crate::wasi;
+use crate::worlds::admission::setup::Setup;
 use crate::worlds::admission::{self, HandlerPre};
 use crate::worlds::detect::{Capabilities, Detected};
 pub use error::LoadError;
@@ -42,6 +43,8 @@ pub(crate) struct Loaded {
     /// The component's roles with the versions of the contracts that serve it, in those that its entry names.
     versions: Vec<(Role, &'static str)>,
     unused: Vec<Role>,
+    /// What it said when it was loaded, as an admission handler.
+    pub(crate) setup: Setup,
     /// Who vouches for it, if that is demanded.
     pub(crate) vouched: Option<Vouched>,
 }
@@ -91,8 +94,8 @@ impl Loaded {
     /// Code that no one calls, for tests of what is made of code.
     pub(crate) fn uncalled(digest: &str) -> Self {
         let (versions, unused, vouched) = (Vec::new(), Vec::new(), None);
-        let digest = digest.to_owned();
-        Self { admission: None, async_plugin: None, digest, size_bytes: 0, versions, unused, vouched }
+        let (digest, setup) = (digest.to_owned(), Setup::default());
+        Self { admission: None, async_plugin: None, digest, size_bytes: 0, versions, unused, setup, vouched }
     }
 }
 
@@ -233,9 +236,12 @@ impl Loader {
         wasm: Arc<[u8]>,
     ) -> Result<Loaded, LoadError> {
         let seen = look(wasm, spec).await?;
-        let admission = match &spec.admission {
-            Some(role) => Some(self.load_admission(spec, given, role, &seen).await?),
-            None => None,
+        let (admission, setup) = match &spec.admission {
+            Some(role) => {
+                let (handler, setup) = self.load_admission(spec, given, role, &seen).await?;
+                (Some(handler), setup)
+            }
+            None => (None, Setup::default()),
         };
         let async_plugin = match spec.async_memory_bytes() {
             Some(memory_bytes) => Some(self.load_async(spec, given, memory_bytes, &seen).await?),
@@ -248,6 +254,7 @@ impl Loader {
             digest: seen.digest,
             versions: seen.detected.roles(),
             unused: seen.unused,
+            setup,
             vouched: None,
         })
     }
@@ -258,7 +265,7 @@ impl Loader {
         given: &GuestServices,
         role: &AdmissionRole,
         seen: &InspectedComponent,
-    ) -> Result<Arc<SyncPlugin>, LoadError> {
+    ) -> Result<(Arc<SyncPlugin>, Setup), LoadError> {
         let limits = Limits::with_memory(role.memory_bytes);
         seen.needs.check(&limits).map_err(LoadError::Needs)?;
         let component = self.compile(&self.engine, EngineKind::Synchronous, seen, &limits).await?;
@@ -267,8 +274,11 @@ impl Loader {
         let caller = &self.parts.caller;
         let memories = needs.memories;
         let guests = Arc::new(SyncPlugin::new(spec, given, role.timeout, pre, limits, memories, caller));
-        caller.validate(&guests).await.map_err(LoadError::of_validate)?;
-        Ok(guests)
+        let setup = caller.validate(&guests).await.map_err(LoadError::of_validate)?;
+        match setup.fault() {
+            None => Ok((guests, setup)),
+            Some(fault) => Err(LoadError::refused(fault)),
+        }
     }
 
     async fn load_async(

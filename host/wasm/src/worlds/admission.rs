@@ -1,16 +1,22 @@
 //! The role of an admission handler, whatever version of the contract it was built against.
 
+pub(crate) mod answer;
 pub(crate) mod facts;
 mod handles;
 #[cfg(feature = "next-version")]
 #[path = "../../../../tests/guests/next-version/adapters/admission/adapter.rs"]
 mod next_version;
 mod refusal;
+pub(crate) mod setup;
 mod v0_1_0;
+mod v0_2_0;
 
 use wasmtime::Store;
 use wasmtime::component::Linker;
-use witlet_core::admission::Verdict;
+use witlet_core::admission::{Operation, Verdict};
+
+use answer::Remarks;
+use setup::Setup;
 
 pub(crate) use super::Reply;
 use super::{adapter, host};
@@ -26,6 +32,7 @@ pub(crate) const VERSIONS: &[&str] = &adapter::versions::<{ ADAPTERS.len() }, _,
 /// One for each track.
 const ADAPTERS: &[Adapter] = &[
     v0_1_0::ADAPTER,
+    v0_2_0::ADAPTER,
     #[cfg(feature = "next-version")]
     next_version::ADAPTER,
 ];
@@ -37,6 +44,22 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 4 << 10;
 /// How many shortages a handler may name.
 pub(crate) const SHORTAGES_MAX: usize = 64;
 
+/// What handlers of contracts without subscriptions are asked about.
+const UNSUBSCRIBED: &[Operation] = &[Operation::Add, Operation::Resize];
+
+/// A reply to a question, and what stands next to it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answered {
+    pub(crate) reply: Reply<Verdict>,
+    pub(crate) remarks: Remarks,
+}
+
+impl From<Reply<Verdict>> for Answered {
+    fn from(reply: Reply<Verdict>) -> Self {
+        Self { reply, remarks: Remarks::default() }
+    }
+}
+
 /// Serves handlers of one track.
 pub(crate) type Adapter = adapter::Adapter<GuestState, dyn HandlerPre>;
 
@@ -47,16 +70,16 @@ pub(crate) trait HandlerPre: Send + Sync {
 
 /// A handler that is instantiated.
 pub(crate) trait Handler: Send {
-    /// Asks whether it accepts its configuration.
-    fn validate(&self, store: &mut Store<GuestState>, config: &str) -> wasmtime::Result<Reply<()>>;
+    /// Asks whether it accepts its configuration, and about what it is to be asked.
+    fn validate(&self, store: &mut Store<GuestState>, config: &str) -> wasmtime::Result<Reply<Setup>>;
 
     /// Asks about the request that the store holds.
-    fn admit(&self, store: &mut Store<GuestState>) -> wasmtime::Result<Reply<Verdict>>;
+    fn admit(&self, store: &mut Store<GuestState>) -> wasmtime::Result<Answered>;
 }
 
 /// Adds everything that handlers of any version may import from this host.
 pub(crate) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    host::v0_1_0::add_to_linker(linker, GuestState::host)?;
+    host::add_to_linker(linker, GuestState::host)?;
     ADAPTERS.iter().try_for_each(|adapter| (adapter.add_to_linker)(linker))
 }
 

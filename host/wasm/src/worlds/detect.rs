@@ -13,9 +13,17 @@ const NAME_BYTES_MAX: usize = 128;
 /// How many imports a component may have; the interpreters of Python and JavaScript have thirty.
 const IMPORTS_MAX: usize = 256;
 /// Interfaces of this project that every plugin may import, in the versions that are served.
-const GIVEN: [&str; 2] = ["witlet:host/log@0.1.0", "witlet:host/config@0.1.0"];
+const GIVEN: [&str; 7] = [
+    "witlet:host/log@0.1.0",
+    "witlet:host/config@0.1.0",
+    "witlet:host/errors@0.2.0-draft.1",
+    "witlet:host/log@0.2.0-draft.1",
+    "witlet:host/config@0.2.0-draft.1",
+    "witlet:host/node@0.2.0-draft.1",
+    "witlet:host/features@0.2.0-draft.1",
+];
 /// Interfaces of this project that need a grant.
-const SECRET: &str = "witlet:host/secret@0.1.0";
+const SECRET: [&str; 2] = ["witlet:host/secret@0.1.0", "witlet:host/secret@0.2.0-draft.1"];
 /// See [`SECRET`].
 const EXEC: &str = "witlet:probe/exec@0.1.0";
 /// The packages of WASI 0.2 that link as they are; other WASI interfaces link as refusals.
@@ -166,7 +174,7 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
         return None;
     }
     match import {
-        _ if is_served(SECRET, import) => {
+        _ if SECRET.iter().any(|secret| is_served(secret, import)) => {
             detected.wants.secret = true;
             not_granted(import, "secrets", granted.secret)
         }
@@ -222,7 +230,7 @@ pub(crate) fn versions_here(interface: &str) -> Vec<&'static str> {
         (pod_source::SOURCE, pod_source::VERSIONS),
         (pod_source::FEEDBACK, pod_source::VERSIONS),
     ];
-    let imported = [SECRET, EXEC].into_iter().chain(GIVEN).filter_map(|given| given.split_once('@'));
+    let imported = SECRET.into_iter().chain([EXEC]).chain(GIVEN).filter_map(|given| given.split_once('@'));
     let of_roles = TYPES.iter().map(|(_, types, versions)| (*types, *versions)).chain(exported);
     let of_roles = of_roles.flat_map(|(name, versions)| versions.iter().map(move |version| (name, *version)));
     imported.chain(of_roles).filter(|(name, _)| *name == interface).map(|(_, version)| version).collect()

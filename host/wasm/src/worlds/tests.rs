@@ -22,6 +22,24 @@ fn a_version_serves_itself_and_what_is_older_in_its_track() {
 }
 
 #[test]
+fn a_draft_serves_itself_alone() {
+    let cases = [
+        ("0.2.0-draft.1", "0.2.0-draft.1", true),
+        ("0.2.0-draft.2", "0.2.0-draft.1", false),
+        ("0.2.0-draft.1", "0.2.0-draft.2", false),
+        ("0.2.0", "0.2.0-draft.1", false),
+        ("0.2.1", "0.2.0-draft.1", false),
+        ("0.2.0-draft.1", "0.2.0", false),
+        ("0.2.0-draft.1", "0.1.0", false),
+        ("0.2.0-rc1", "0.2.0-rc1", false),
+        ("0.2.0-draft.01", "0.2.0-draft.01", false),
+    ];
+    for (served, required, expected) in cases {
+        assert_eq!(serves(served, required), expected, "{served} for {required}");
+    }
+}
+
+#[test]
 fn what_is_no_released_version_is_served_by_none() {
     for required in [
         "",

@@ -96,6 +96,7 @@ impl AgentView for Agent {
             kind: FailureKind::TimedOut,
             message: "no answer within 100ms".to_owned(),
             policy: FailurePolicy::Admit,
+            retry_after: None,
         };
         let settings = ProbeSettings {
             period: Duration::from_millis(500),

@@ -28,7 +28,7 @@ fn short_of(resource: &str) -> HandlerResponse {
 }
 
 fn failure(kind: FailureKind, policy: FailurePolicy) -> HandlerResponse {
-    HandlerResponse::Failure { kind, message: "after 100 ms".to_owned(), policy }
+    HandlerResponse::Failure { kind, message: "after 100 ms".to_owned(), policy, retry_after: None }
 }
 
 const ADMIT: HandlerResponse = HandlerResponse::Verdict(Verdict::Admit);
@@ -242,6 +242,21 @@ fn a_failure_names_the_handler_and_how_it_failed() {
         retry_after: RETRY_AFTER_FAILURE,
     };
     assert_eq!(decision, expected);
+}
+
+#[test]
+fn a_failure_that_says_when_to_ask_again_is_asked_again_then() {
+    for (asked, expected) in [(0, 1_000), (30_000, 30_000), (u64::MAX, 3_600_000)] {
+        let failed = HandlerResponse::Failure {
+            kind: FailureKind::Failed,
+            message: "no table".to_owned(),
+            policy: FailurePolicy::Defer,
+            retry_after: Some(Duration::from_millis(asked)),
+        };
+        let (_, decision) = ask(&[failed]);
+        let Decision::Defer { retry_after, .. } = decision else { panic!("its policy defers") };
+        assert_eq!(retry_after.as_millis(), expected, "{asked}");
+    }
 }
 
 #[test]

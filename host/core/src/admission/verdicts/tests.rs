@@ -31,6 +31,7 @@ fn each_answer_is_an_outcome_with_its_words() {
         kind: FailureKind::TimedOut,
         message: "no answer within 100ms".to_owned(),
         policy: FailurePolicy::Admit,
+        retry_after: None,
     };
     for (response, outcome, (reason, message), policy) in [
         (HandlerResponse::Verdict(Verdict::Admit), HandlerOutcome::Admitted, (None, None), None),

@@ -14,6 +14,7 @@ fn verdicts_and_probes_have_all_their_fields() {
         kind: FailureKind::Trapped,
         message: "it trapped".to_owned(),
         policy: FailurePolicy::Defer,
+        retry_after: None,
     };
     let asked = (Operation::Resize, Timestamp::UNIX_EPOCH);
     let verdict =

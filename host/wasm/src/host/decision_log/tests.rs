@@ -28,13 +28,14 @@ fn request(name: &str) -> AdmissionRequest {
 }
 
 fn line(name: &str) -> DecisionLine {
-    DecisionLine::new(&request(name), &Decision::Admit, None, Duration::from_micros(7))
+    DecisionLine::new(&request(name), &Decision::Admit, None, BTreeMap::new(), Duration::from_micros(7))
 }
 
 #[test]
 fn a_line_has_the_pod_and_what_was_decided() {
     let decided = |decision: &Decision| {
-        let line = DecisionLine::new(&request("a"), decision, None, Duration::from_micros(7));
+        let line =
+            DecisionLine::new(&request("a"), decision, None, BTreeMap::new(), Duration::from_micros(7));
         let line = serde_json::to_value(line).expect("a line becomes JSON");
         [&line["decision"], &line["reason"], &line["message"]].map(Clone::clone)
     };

@@ -110,7 +110,7 @@ pub(super) fn check(text: &str) -> Result<Skipped, ConfigError> {
             return field(&format!("plugins[{place}].requires[{index}]"), problem);
         }
         check_name(&name, &format!("plugins[{place}].name"))?;
-        let lacks = requires.into_iter().filter(|name| !has(name));
+        let lacks = requires.into_iter().filter(|name| !has_feature(name));
         let lacks = lacks.take(REQUIRES_MAX).map(|name| printable(&name, NAME_SHOWN_BYTES_MAX)).collect();
         skipped.places.insert(place);
         skipped.entries.push(SkippedEntry { name, lacks });
@@ -127,12 +127,17 @@ pub(super) fn check_entry(requires: &[String], optional: bool, path: &str) -> Re
     Ok(())
 }
 
-fn has(name: &str) -> bool {
+/// Whether this host has the feature with this name.
+pub(crate) fn has_feature(name: &str) -> bool {
     FEATURES.iter().any(|feature| feature.name == name)
 }
 
 fn first_lacking(requires: &[String]) -> Option<(usize, &str)> {
-    requires.iter().enumerate().map(|(index, name)| (index, name.as_str())).find(|(_, name)| !has(name))
+    requires
+        .iter()
+        .enumerate()
+        .map(|(index, name)| (index, name.as_str()))
+        .find(|(_, name)| !has_feature(name))
 }
 
 fn lacking(name: &str) -> String {

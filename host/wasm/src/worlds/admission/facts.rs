@@ -3,7 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{NodeCondition, Pod, Taint};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use witlet_core::admission::facts::{ContainerFacts, PodImage, VolumeFacts, container_facts, volume_facts};
 use witlet_core::admission::{AdmissionRequest, Operation};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::resources::{self, Amounts, HostPort};
@@ -32,7 +34,11 @@ pub(crate) struct PodFacts {
     pub(crate) pod: Arc<Pod>,
     pub(crate) source: SourceName,
     requests: OnceLock<Amounts>,
-    host_ports: OnceLock<Vec<HostPort>>,
+    limits: OnceLock<Amounts>,
+    host_ports: OnceLock<Vec<Arc<HostPort>>>,
+    containers: OnceLock<Vec<Arc<ContainerFacts>>>,
+    volumes: OnceLock<Vec<Arc<VolumeFacts>>>,
+    owners: OnceLock<Vec<Arc<OwnerReference>>>,
     document: Document,
 }
 
@@ -41,7 +47,9 @@ pub(crate) struct PodFacts {
 pub(crate) struct NodeView {
     pub(crate) facts: Arc<NodeFacts>,
     requested: OnceLock<Amounts>,
-    used_host_ports: OnceLock<Vec<HostPort>>,
+    used_host_ports: OnceLock<Vec<Arc<HostPort>>>,
+    taints: OnceLock<Vec<Arc<Taint>>>,
+    conditions: OnceLock<Vec<Arc<NodeCondition>>>,
     document: Document,
 }
 
@@ -57,6 +65,8 @@ impl RequestFacts {
             facts: node,
             requested: OnceLock::new(),
             used_host_ports: OnceLock::new(),
+            taints: OnceLock::new(),
+            conditions: OnceLock::new(),
             document: Document::default(),
         };
         Self { operation, now, pods, old_pod, node }
@@ -64,13 +74,13 @@ impl RequestFacts {
 
     /// Makes all that a guest can ask for, so that none of it is counted as the guest's time.
     pub(crate) fn prepare(&self) {
-        for pod in &self.pods {
-            pod.requests();
-            pod.host_ports();
-            pod.document.prepare(&*pod.pod);
+        for pod in self.pods.iter().chain(&self.old_pod) {
+            pod.prepare();
         }
         self.requested();
         self.used_host_ports();
+        self.node.taints();
+        self.node.conditions();
         self.node.document.prepare(&self.node.facts.node);
     }
 
@@ -97,7 +107,7 @@ impl RequestFacts {
     }
 
     /// Ports that the other pods take on the host.
-    pub(crate) fn used_host_ports(&self) -> &[HostPort] {
+    pub(crate) fn used_host_ports(&self) -> &[Arc<HostPort>] {
         self.node
             .used_host_ports
             .get_or_init(|| self.others().iter().flat_map(PodFacts::host_ports).cloned().collect())
@@ -110,9 +120,23 @@ impl PodFacts {
             pod,
             source,
             requests: OnceLock::new(),
+            limits: OnceLock::new(),
             host_ports: OnceLock::new(),
+            containers: OnceLock::new(),
+            volumes: OnceLock::new(),
+            owners: OnceLock::new(),
             document: Document::default(),
         }
+    }
+
+    fn prepare(&self) {
+        self.requests();
+        self.limits();
+        self.host_ports();
+        self.containers();
+        self.volumes();
+        self.owners();
+        self.document.prepare(&*self.pod);
     }
 
     fn sort_key(&self) -> (&str, &str) {
@@ -132,8 +156,31 @@ impl PodFacts {
         self.requests.get_or_init(|| resources::requests(&self.pod))
     }
 
-    pub(crate) fn host_ports(&self) -> &[HostPort] {
-        self.host_ports.get_or_init(|| resources::host_ports(&self.pod))
+    pub(crate) fn limits(&self) -> &Amounts {
+        self.limits.get_or_init(|| resources::limits(&self.pod))
+    }
+
+    pub(crate) fn host_ports(&self) -> &[Arc<HostPort>] {
+        self.host_ports.get_or_init(|| resources::host_ports(&self.pod).into_iter().map(Arc::new).collect())
+    }
+
+    pub(crate) fn containers(&self) -> &[Arc<ContainerFacts>] {
+        self.containers.get_or_init(|| container_facts(&self.pod))
+    }
+
+    pub(crate) fn volumes(&self) -> &[Arc<VolumeFacts>] {
+        self.volumes.get_or_init(|| volume_facts(&self.pod))
+    }
+
+    /// Of the containers in their order, then of volumes.
+    pub(crate) fn images(&self) -> impl Iterator<Item = &Arc<PodImage>> {
+        let volumes = self.volumes().iter().filter_map(|volume| volume.image.as_ref());
+        self.containers().iter().map(|container| &container.image).chain(volumes)
+    }
+
+    pub(crate) fn owners(&self) -> &[Arc<OwnerReference>] {
+        let owners = || self.pod.metadata.owner_references.iter().flatten().cloned().map(Arc::new).collect();
+        self.owners.get_or_init(owners)
     }
 
     pub(crate) fn json(&self) -> &str {
@@ -143,9 +190,27 @@ impl PodFacts {
     pub(crate) fn pointer(&self, path: &str) -> Option<String> {
         self.document.pointer(&*self.pod, path)
     }
+
+    /// The same from a part of the pod on; none for what is no pointer.
+    pub(crate) fn pointer_below(&self, base: &str, path: &str) -> Option<String> {
+        let is_pointer = path.is_empty() || path.starts_with('/');
+        is_pointer.then(|| self.pointer(&format!("{base}{path}"))).flatten()
+    }
 }
 
 impl NodeView {
+    pub(crate) fn taints(&self) -> &[Arc<Taint>] {
+        let spec = self.facts.node.spec.as_ref();
+        let taints = || spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten();
+        self.taints.get_or_init(|| taints().cloned().map(Arc::new).collect())
+    }
+
+    pub(crate) fn conditions(&self) -> &[Arc<NodeCondition>] {
+        let status = self.facts.node.status.as_ref();
+        let conditions = || status.and_then(|status| status.conditions.as_ref()).into_iter().flatten();
+        self.conditions.get_or_init(|| conditions().cloned().map(Arc::new).collect())
+    }
+
     pub(crate) fn json(&self) -> &str {
         self.document.text(&self.facts.node)
     }

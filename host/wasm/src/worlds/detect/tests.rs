@@ -80,6 +80,36 @@ fn capabilities_need_their_grants() {
 }
 
 #[test]
+fn a_handler_of_the_draft_is_found_and_is_served_by_it_alone() {
+    let imports = [
+        "witlet:admission/types@0.2.0-draft.1",
+        "witlet:host/errors@0.2.0-draft.1",
+        "witlet:host/log@0.2.0-draft.1",
+        "witlet:host/config@0.2.0-draft.1",
+        "witlet:host/node@0.2.0-draft.1",
+        "witlet:host/features@0.2.0-draft.1",
+    ];
+    let draft = "witlet:admission/handler@0.2.0-draft.1";
+    let found = detected(&imports, &[draft], Capabilities::default());
+    assert_eq!(found.roles(), [(Role::Admission, "0.2.0-draft.1")]);
+    let secret = "witlet:host/secret@0.2.0-draft.1";
+    assert_eq!(
+        obstacles(&[secret], &[draft]),
+        ["it imports witlet:host/secret@0.2.0-draft.1, which isn't granted (grants.secrets)"]
+    );
+    assert!(detected(&[secret], &[draft], Capabilities::ALL).wants.secret);
+    let served = admission::VERSIONS.join(", ");
+    let other = "witlet:admission/handler@0.2.0-draft.2";
+    assert_eq!(
+        obstacles(&["witlet:host/log@0.2.0-draft.2"], &[other]),
+        [
+            format!("it exports {other}, but this host serves version {served}"),
+            "it imports witlet:host/log@0.2.0-draft.2, which doesn't exist in this release".to_owned(),
+        ]
+    );
+}
+
+#[test]
 fn everything_in_the_way_is_reported_at_once() {
     let reported = obstacles(
         &["acme:rockets/launch@1.0.0", "witlet:host/secret@0.1.0", "witlet:host/log@0.2.0", "env"],

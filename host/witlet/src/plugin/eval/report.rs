@@ -188,7 +188,7 @@ pub(super) struct HandlerLine {
     pub(super) effect: Option<&'static str>,
     /// What its entry says of pods like this, if that leaves the pod out.
     pub(super) rule: Option<String>,
-    /// What the contract doesn't allow of its answer.
+    /// What the contract doesn't allow of its answer, and what it warned of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) warnings: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -248,7 +248,8 @@ impl HandlerLine {
     }
 
     fn answered(self, answer: HandlerAnswer) -> Self {
-        let HandlerAnswer { response, counts, fault, took, cpu, memory_bytes_peak, log } = answer;
+        let HandlerAnswer { response, counts, fault, warnings, took, cpu, memory_bytes_peak, log, .. } =
+            answer;
         let log = log.into_iter().map(|line| LogLine {
             level: line.level,
             message: line.message,
@@ -256,7 +257,7 @@ impl HandlerLine {
         });
         let line = Self {
             counts,
-            warnings: fault.into_iter().collect(),
+            warnings: fault.into_iter().chain(warnings).collect(),
             log: log.collect(),
             took_seconds: Some(took.as_secs_f64()),
             cpu_seconds: Some(cpu.as_secs_f64()),
@@ -265,7 +266,7 @@ impl HandlerLine {
         };
         match response {
             HandlerResponse::Verdict(verdict) => line.said(verdict),
-            HandlerResponse::Failure { kind, message, policy } => Self {
+            HandlerResponse::Failure { kind, message, policy, retry_after: _ } => Self {
                 outcome: "failed",
                 reason: Some(kind.as_str().to_owned()),
                 message: Some(message),

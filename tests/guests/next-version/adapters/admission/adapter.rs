@@ -4,10 +4,10 @@ mod convert;
 
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, InstancePre, Resource};
-use witlet_core::admission::Verdict;
 
 use super::handles::{NodeHandle, PodHandle, RequestHandle, handle};
-use super::{Adapter, Handler, HandlerPre, Reply};
+use super::setup::Setup;
+use super::{Adapter, Answered, Handler, HandlerPre, Reply, UNSUBSCRIBED};
 use crate::guest::GuestState;
 use crate::worlds::unfit;
 use bindings::witlet::admission::types as wit;
@@ -49,18 +49,18 @@ impl HandlerPre for Pre {
 }
 
 impl Handler for bindings::AdmissionHandler {
-    fn validate(&self, store: &mut Store<GuestState>, config: &str) -> wasmtime::Result<Reply<()>> {
+    fn validate(&self, store: &mut Store<GuestState>, config: &str) -> wasmtime::Result<Reply<Setup>> {
         match self.witlet_admission_handler().call_validate(store, config)? {
-            Ok(()) => Ok(Reply::Answer(())),
+            Ok(()) => Ok(Reply::Answer(Setup::fixed(UNSUBSCRIBED))),
             Err(words) => Ok(Reply::Refusal(words)),
         }
     }
 
-    fn admit(&self, store: &mut Store<GuestState>) -> wasmtime::Result<Reply<Verdict>> {
+    fn admit(&self, store: &mut Store<GuestState>) -> wasmtime::Result<Answered> {
         let request = Resource::new_borrow(handle(store.data().serial(), 0));
         match self.witlet_admission_handler().call_admit(store, request)? {
-            Ok(verdict) => Ok(convert::verdict(verdict)),
-            Err(words) => Ok(Reply::Refusal(words)),
+            Ok(verdict) => Ok(convert::verdict(verdict).into()),
+            Err(words) => Ok(Reply::Refusal(words).into()),
         }
     }
 }

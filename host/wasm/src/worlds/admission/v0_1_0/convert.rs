@@ -6,33 +6,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use thiserror::Error;
 use witlet_core::admission::{Operation, Shortage, Verdict};
 use witlet_core::pod::resources::{self, Amounts, HostPort, QosClass};
 use witlet_core::runtime::Protocol;
 
+use super::super::Reply;
 use super::super::facts::PodFacts;
-use super::super::refusal::{deferral, rejection};
-use super::super::{REASON_BYTES_MAX, Reply, SHORTAGES_MAX};
+use super::super::refusal::{deferral, rejection, shortages};
 use super::bindings::witlet::admission::types as wit;
-
-/// Stands for a resource of whose name nothing can be shown.
-const UNNAMED_RESOURCE: &str = "resource";
-
-/// What the contract doesn't allow of shortages.
-#[derive(Debug, PartialEq, Eq, Error)]
-pub(super) enum ShortageFault {
-    #[error("the list of shortages is empty")]
-    Empty,
-    #[error("{0} shortages are more than {SHORTAGES_MAX}")]
-    Many(usize),
-    #[error("a shortage names no resource")]
-    Unnamed,
-    #[error("a shortage names a resource with {length} bytes, more than {REASON_BYTES_MAX}")]
-    Long { length: usize },
-    #[error("a shortage is of {0:?}, which is no resource's name")]
-    NoResource(String),
-}
 
 /// The verdict as the host takes it. Messages are cut to their bound; a refusal stays one, whatever is wrong with its texts.
 pub(super) fn verdict(verdict: wit::Verdict) -> Reply<Verdict> {
@@ -42,50 +23,12 @@ pub(super) fn verdict(verdict: wit::Verdict) -> Reply<Verdict> {
         wit::Verdict::Defer(wit::Deferral { reason, message, retry_after_milliseconds }) => {
             deferral(reason, &message, Duration::from_millis(retry_after_milliseconds))
         }
-        wit::Verdict::Shortage(shortages) => shortage_verdict(shortages),
+        wit::Verdict::Shortage(list) => shortages(list.into_iter().map(shortage).collect()),
     }
 }
 
-/// A list that is empty or too long isn't a text that could be another: nothing says what the pod would be refused for.
-fn shortage_verdict(shortages: Vec<wit::Shortage>) -> Reply<Verdict> {
-    if shortages.is_empty() {
-        return Reply::Malformed(ShortageFault::Empty.to_string());
-    }
-    if shortages.len() > SHORTAGES_MAX {
-        return Reply::Malformed(ShortageFault::Many(shortages.len()).to_string());
-    }
-    let fault = shortages.iter().find_map(|shortage| check_resource(&shortage.resource).err());
-    let answer = Verdict::Shortage(shortages.into_iter().map(shortage).collect());
-    match fault {
-        None => Reply::Answer(answer),
-        Some(fault) => Reply::Sanitized { answer, fault: fault.to_string() },
-    }
-}
-
-/// It becomes a part of `status.reason`, as words do.
-fn check_resource(resource: &str) -> Result<(), ShortageFault> {
-    match resource.len() {
-        0 => Err(ShortageFault::Unnamed),
-        length if length > REASON_BYTES_MAX => Err(ShortageFault::Long { length }),
-        _ if resource.chars().all(is_name_letter) => Ok(()),
-        _ => Err(ShortageFault::NoResource(resource.to_owned())),
-    }
-}
-
-fn is_name_letter(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.' | '/')
-}
-
-/// Of a name that is none the letters that names can have are left.
 fn shortage(shortage: wit::Shortage) -> Shortage {
-    let wit::Shortage { mut resource, requested, used, capacity } = shortage;
-    if check_resource(&resource).is_err() {
-        resource.retain(is_name_letter);
-        resource.truncate(REASON_BYTES_MAX);
-    }
-    if resource.is_empty() {
-        resource.push_str(UNNAMED_RESOURCE);
-    }
+    let wit::Shortage { resource, requested, used, capacity } = shortage;
     Shortage { resource, requested, used, capacity }
 }
 

@@ -77,6 +77,8 @@ fn line(response: HandlerResponse) -> serde_json::Value {
         response,
         counts: true,
         fault: None,
+        warnings: Vec::new(),
+        annotations: Default::default(),
         took: Duration::from_micros(80),
         cpu: Duration::from_micros(60),
         memory_bytes_peak: 1 << 20,
@@ -106,6 +108,7 @@ fn each_answer_is_reported_with_what_it_comes_to() {
         kind: FailureKind::Trapped,
         message: "it trapped".to_owned(),
         policy,
+        retry_after: None,
     };
     let failed = |effect: &str| json!({"outcome": "failed", "reason": "HandlerTrapped", "message": "it trapped", "effect": effect});
     let cases = [

@@ -23,6 +23,8 @@ fn answered(response: HandlerResponse, counts: bool) -> HandlerStep {
         response,
         counts,
         fault: None,
+        warnings: Vec::new(),
+        annotations: Default::default(),
         took: Duration::from_micros(80),
         cpu: Duration::from_micros(60),
         memory_bytes_peak: 3 << 20,
@@ -86,6 +88,7 @@ fn a_rejected_pod_shows_each_handler_and_the_words_of_its_status() {
         kind: FailureKind::TimedOut,
         message: "no answer within 100ms".to_owned(),
         policy: FailurePolicy::Admit,
+        retry_after: None,
     };
     let handlers = vec![
         handler("quiet", false, answered(HandlerResponse::Verdict(Verdict::Admit), true)),

@@ -1,0 +1,114 @@
+//! What a handler says to a question, where it says that by a call for each thing: kept as it is said, judged at the end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use witlet_core::admission::Shortage;
+
+use crate::guest::log::printable;
+
+/// How many warnings of an answer or of `validate` are kept.
+pub(crate) const WARNINGS_MAX: usize = 16;
+/// How many bytes of a warning are kept.
+pub(crate) const WARNING_BYTES_MAX: usize = 4 << 10;
+/// How many annotations of an answer are kept.
+pub(crate) const ANNOTATIONS_MAX: usize = 16;
+/// How many bytes of an annotation's key are kept.
+pub(crate) const ANNOTATION_KEY_BYTES_MAX: usize = 128;
+/// How many bytes of an annotation's value are kept.
+pub(crate) const ANNOTATION_VALUE_BYTES_MAX: usize = 1 << 10;
+/// How many shortages are kept: one more than a handler may name, so that it is seen that they are too many.
+const SHORTAGES_KEPT: usize = 65;
+
+/// What becomes of a pod, as a handler said it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Statement {
+    Admit,
+    Reject { reason: String, message: String },
+    Defer { reason: String, message: String, retry_after: Duration },
+    Shortages(Vec<Shortage>),
+}
+
+impl Statement {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Admit => "admit",
+            Self::Reject { .. } => "reject",
+            Self::Defer { .. } => "defer",
+            Self::Shortages(_) => "shortage",
+        }
+    }
+}
+
+/// What stands next to a verdict.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Remarks {
+    /// For the pod's owner.
+    pub(crate) warnings: Vec<String>,
+    /// For the decision log.
+    pub(crate) annotations: BTreeMap<String, String>,
+    /// How many of both there was no room for.
+    pub(crate) left_out: usize,
+    /// Of an error: when another try makes sense.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+/// Takes what a handler says.
+#[derive(Debug, Default)]
+pub(crate) struct AnswerSink {
+    said: Option<Statement>,
+    /// What was said first, and what that doesn't go together with.
+    contradiction: Option<(&'static str, &'static str)>,
+    remarks: Remarks,
+}
+
+impl AnswerSink {
+    pub(crate) fn say(&mut self, statement: Statement) {
+        self.said = Some(match (self.said.take(), statement) {
+            (None, statement) => statement,
+            (Some(Statement::Shortages(mut kept)), Statement::Shortages(more)) => {
+                let room = SHORTAGES_KEPT.saturating_sub(kept.len());
+                kept.extend(more.into_iter().take(room));
+                Statement::Shortages(kept)
+            }
+            (Some(first), second) => {
+                self.contradiction.get_or_insert((first.word(), second.word()));
+                first
+            }
+        });
+    }
+
+    pub(crate) fn warn(&mut self, message: &str) {
+        if self.remarks.warnings.len() < WARNINGS_MAX {
+            self.remarks.warnings.push(printable(message, WARNING_BYTES_MAX));
+        } else {
+            self.remarks.left_out += 1;
+        }
+    }
+
+    /// The last value of a key counts.
+    pub(crate) fn annotate(&mut self, key: &str, value: &str) {
+        let key = printable(key, ANNOTATION_KEY_BYTES_MAX);
+        let annotations = &mut self.remarks.annotations;
+        if annotations.len() < ANNOTATIONS_MAX || annotations.contains_key(&key) {
+            annotations.insert(key, printable(value, ANNOTATION_VALUE_BYTES_MAX));
+        } else {
+            self.remarks.left_out += 1;
+        }
+    }
+
+    /// The one thing that was said of the pod, or why there isn't one; and what stands next to it.
+    pub(crate) fn finish(self) -> (Result<Statement, String>, Remarks) {
+        let said = match (self.contradiction, self.said) {
+            (Some((first, second)), _) => Err(format!("it answered {first}, and then {second}")),
+            (None, Some(statement)) => Ok(statement),
+            (None, None) => {
+                Err("it answered nothing: an answer is one of admit, reject, defer, shortage".to_owned())
+            }
+        };
+        (said, self.remarks)
+    }
+}
+
+#[cfg(test)]
+mod tests;

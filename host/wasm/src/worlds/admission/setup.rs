@@ -1,0 +1,75 @@
+//! What a handler says when it is loaded: what it is to be asked about, and what the operator should know.
+
+use witlet_core::admission::Operation;
+
+use super::answer::{WARNING_BYTES_MAX, WARNINGS_MAX};
+use crate::guest::log::printable;
+
+/// How many names of operations that don't exist are reported.
+const UNKNOWN_MAX: usize = 8;
+/// How much of such a name is reported.
+const NAME_BYTES_MAX: usize = 64;
+
+/// What a handler's `validate` said next to yes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Setup {
+    operations: Vec<Operation>,
+    unknown: Vec<String>,
+    /// For the operator.
+    pub(crate) warnings: Vec<String>,
+    /// How many warnings there was no room for.
+    pub(crate) left_out: usize,
+}
+
+impl Setup {
+    /// Of a handler whose contract has no subscriptions, but asks about these.
+    pub(crate) fn fixed(operations: &[Operation]) -> Self {
+        Self { operations: operations.to_vec(), ..Self::default() }
+    }
+
+    pub(crate) fn subscribe(&mut self, name: &str) {
+        match operation(name) {
+            Some(operation) if self.operations.contains(&operation) => {}
+            Some(operation) => self.operations.push(operation),
+            None => {
+                let name = printable(name, NAME_BYTES_MAX);
+                if self.unknown.len() < UNKNOWN_MAX && !self.unknown.contains(&name) {
+                    self.unknown.push(name);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn warn(&mut self, message: &str) {
+        if self.warnings.len() < WARNINGS_MAX {
+            self.warnings.push(printable(message, WARNING_BYTES_MAX));
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Whether the handler is asked when this happens.
+    pub(crate) fn subscribes(&self, operation: Operation) -> bool {
+        self.operations.contains(&operation)
+    }
+
+    /// Why a handler with these subscriptions is of no use here; none if it is of use.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let known: Vec<&str> = Operation::ALL.into_iter().map(Operation::as_str).collect();
+        let known = known.join(", ");
+        if !self.unknown.is_empty() {
+            let unknown: Vec<String> = self.unknown.iter().map(|name| format!("{name:?}")).collect();
+            let unknown = unknown.join(", ");
+            return Some(format!("it subscribes to {unknown}, which this host doesn't know; it has {known}"));
+        }
+        self.operations.is_empty().then(|| format!("it subscribes to nothing; this host has {known}"))
+    }
+}
+
+/// The operation of this name.
+pub(crate) fn operation(name: &str) -> Option<Operation> {
+    Operation::ALL.into_iter().find(|operation| operation.as_str() == name)
+}
+
+#[cfg(test)]
+mod tests;
