@@ -5,6 +5,7 @@
 
 mod answers;
 mod builtin_probes;
+mod draft;
 mod explaining;
 mod forging;
 mod kit;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         shipped_probes::CLAIMS,
         loading::CLAIMS,
         answers::CLAIMS,
+        draft::CLAIMS,
         explaining::CLAIMS,
         surviving::CLAIMS,
         swapping::CLAIMS,
