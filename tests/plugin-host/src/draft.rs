@@ -40,7 +40,7 @@ const DRAFT: &str = "0.2.0-draft.1";
 fn entry(name: &str, config: &str, secrets: &str, more: &str) -> String {
     format!(
         "- {{name: {name}, component: draft.wasm, admission: {{match: {{namespaces: [{name}]}}}}, \
-         limits: {{timeout: 5s}}, grants: {{secrets: [{secrets}]}}, config: {config}{more}}}\n"
+         limits: {{timeout: 10s}}, grants: {{secrets: [{secrets}]}}, config: {config}{more}}}\n"
     )
 }
 
@@ -95,10 +95,18 @@ fn rejected(reason: &str, message: &str) -> Decision {
     Decision::Reject { reason: reason.to_owned(), message: message.to_owned(), handler: None }
 }
 
+/// Asks, again where a handler had no thread within its time.
 async fn ask(node: &Node, request: AdmissionRequest) -> Decision {
     let admission = node.host.admission();
-    let asked = admission.admit(request);
-    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, asked).await.expect("admission answers in time")
+    let asking = async {
+        loop {
+            match admission.admit(request.clone()).await {
+                Decision::Defer { reason, .. } if reason == "HandlerNotAsked" => {}
+                decision => return decision,
+            }
+        }
+    };
+    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, asking).await.expect("admission answers in time")
 }
 
 async fn a_draft_is_asked_next_to_the_published_contract() {
