@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::time::Instant;
-use witlet_core::admission::Decision;
+use witlet_core::admission::{Decision, Operation};
 use witlet_core::pod::PodUid;
 use witlet_core::pod::allocation::Precedence;
 
@@ -34,11 +34,32 @@ const PREEMPTION_ASK_AGAIN_AFTER: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct AskId(u64);
 
+/// What the handlers are asked. A pod has at most one question of each operation, and one that is new to the node no other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Question {
+    pub(crate) uid: PodUid,
+    pub(crate) operation: Operation,
+}
+
+impl Question {
+    pub(crate) fn new(uid: &PodUid, operation: Operation) -> Self {
+        Self { uid: uid.clone(), operation }
+    }
+
+    /// Whether it is about an edit of a running pod.
+    fn is_of_edit(&self) -> bool {
+        match self.operation {
+            Operation::Update | Operation::Ephemeral => true,
+            Operation::Add | Operation::Resize => false,
+        }
+    }
+}
+
 /// What is to be done now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Put this pod to the handlers.
-    Ask(AskId, PodUid),
+    /// Put this to the handlers.
+    Ask(AskId, Question),
     /// The time of this pod's rejection has come.
     Publish(PodUid, HeldRejection),
     /// Come back at this time, or when anything changes.
@@ -51,7 +72,7 @@ pub(crate) enum Next {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
     /// It stands.
-    Stands(PodUid, Decision),
+    Stands(Question, Decision),
     /// The pod has gone, or it has to be asked for again.
     Dropped,
 }
@@ -63,16 +84,16 @@ pub(crate) struct HeldRejection {
     pub(crate) message: String,
 }
 
-/// Pods that wait for their verdict.
+/// Questions about pods that wait for their verdict.
 #[derive(Debug, Default)]
 pub(crate) struct AdmissionQueue {
     /// By turn; pods without a creation time are older than all others. Ties go by arrival.
-    waiting: BTreeMap<QueuePosition, PodUid>,
-    positions: HashMap<PodUid, QueuePosition>,
+    waiting: BTreeMap<QueuePosition, Question>,
+    positions: HashMap<Question, QueuePosition>,
     /// Places of pods whose `admit` came too late: they are asked for again before all others.
     overtaken: BTreeSet<QueuePosition>,
     asked: BTreeMap<AskId, InFlightRequest>,
-    deferred: HashMap<PodUid, Deferred>,
+    deferred: HashMap<Question, Deferred>,
     held: HashMap<PodUid, Held>,
     next_ask: u64,
     next_arrival: u64,
@@ -88,18 +109,19 @@ struct QueuePosition {
     arrival: u64,
 }
 
-/// Pods that run and are judged again come first, because the others are judged together with them. Then come those that run and wish for other resources,
-/// and then those that are new.
+/// Pods that run and are judged again come first, because the others are judged together with them. Then come edits of those that
+/// run, which want nothing of the node, then those that wish for other resources, and then those that are new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum QueuePriority {
     Again(Option<Timestamp>),
+    Edit,
     Resize(Precedence),
     Add(Option<Timestamp>),
 }
 
 #[derive(Debug)]
 struct InFlightRequest {
-    uid: PodUid,
+    question: Question,
     position: QueuePosition,
     /// How many admissions there had been.
     admissions: u64,
@@ -129,40 +151,59 @@ struct Held {
 impl AdmissionQueue {
     /// A pod wants to be judged, in place of any wish before.
     pub(crate) fn add(&mut self, uid: &PodUid, created: Option<Timestamp>) {
-        self.add_at(uid, QueuePriority::Add(created));
+        self.add_pod(uid, QueuePriority::Add(created));
     }
 
     /// A pod that runs wants to be judged: it was admitted by an agent that left no record of it, or is another one than was admitted.
     pub(crate) fn add_running(&mut self, uid: &PodUid, created: Option<Timestamp>) {
-        self.add_at(uid, QueuePriority::Again(created));
+        self.add_pod(uid, QueuePriority::Again(created));
     }
 
     /// A pod that runs wishes for other resources, in place of any wish before.
     pub(crate) fn add_resize(&mut self, uid: &PodUid, precedence: Precedence) {
-        self.add_at(uid, QueuePriority::Resize(precedence));
+        self.add_at(Question::new(uid, Operation::Resize), QueuePriority::Resize(precedence));
     }
 
-    fn add_at(&mut self, uid: &PodUid, priority: QueuePriority) {
+    /// A pod that runs was edited, in place of any edit before that is asked about as this operation.
+    pub(crate) fn add_edit(&mut self, uid: &PodUid, operation: Operation) {
+        self.add_at(Question::new(uid, operation), QueuePriority::Edit);
+    }
+
+    fn add_pod(&mut self, uid: &PodUid, priority: QueuePriority) {
         self.remove(uid);
+        self.add_at(Question::new(uid, Operation::Add), priority);
+    }
+
+    fn add_at(&mut self, question: Question, priority: QueuePriority) {
+        self.withdraw(&question);
         let position = QueuePosition { priority, arrival: self.next_arrival };
         self.next_arrival += 1;
-        self.enqueue(uid.clone(), position);
+        self.enqueue(question, position);
     }
 
-    /// The pod that was asked about, unless it needn't be judged any more.
-    pub(crate) fn asked(&self, id: AskId) -> Option<&PodUid> {
-        self.asked.get(&id).map(|asked| &asked.uid)
+    /// What was asked, unless it needn't be any more.
+    pub(crate) fn asked(&self, id: AskId) -> Option<&Question> {
+        self.asked.get(&id).map(|asked| &asked.question)
     }
 
-    /// A pod needn't be judged any more.
+    /// Nothing about a pod needs to be asked any more.
     pub(crate) fn remove(&mut self, uid: &PodUid) {
-        if let Some(position) = self.positions.remove(uid) {
+        for operation in Operation::ALL {
+            self.withdraw(&Question::new(uid, operation));
+        }
+    }
+
+    /// A question needn't be asked any more.
+    pub(crate) fn withdraw(&mut self, question: &Question) {
+        if let Some(position) = self.positions.remove(question) {
             self.waiting.remove(&position);
             self.overtaken.remove(&position);
         }
-        self.asked.retain(|_, asked| asked.uid != *uid);
-        self.deferred.remove(uid);
-        self.held.remove(uid);
+        self.asked.retain(|_, asked| asked.question != *question);
+        self.deferred.remove(question);
+        if question.operation == Operation::Add {
+            self.held.remove(&question.uid);
+        }
     }
 
     /// The pod to judge now. `admissions` counts the changes to what is admitted; `timeout` is how long the
@@ -179,16 +220,16 @@ impl AdmissionQueue {
             return idle;
         }
         if let Some(position) = self.overtaken.pop_first()
-            && let Some(uid) = self.waiting.remove(&position)
+            && let Some(question) = self.waiting.remove(&position)
         {
-            return self.ask(uid, position, now, admissions, true);
+            return self.ask(question, position, now, admissions, true);
         }
         let timeout_at = self.asked.last_key_value().map(|(_, last)| last.at + timeout);
         if let Some(at) = timeout_at.filter(|at| now < *at && !self.waiting.is_empty()) {
             return Next::Wait(first_due.map_or(at, |due| due.min(at)));
         }
         match self.waiting.pop_first() {
-            Some((position, uid)) => self.ask(uid, position, now, admissions, false),
+            Some((position, question)) => self.ask(question, position, now, admissions, false),
             None => idle,
         }
     }
@@ -201,22 +242,26 @@ impl AdmissionQueue {
         let is_outdated = match &decision {
             Decision::Admit => is_overtaken,
             Decision::Preempt { .. } => is_overtaken || asked.changes != self.changes,
-            Decision::Reject { .. } | Decision::Defer { .. } => false,
+            // An edit waits for no time to be asked about again after this, but for other handlers: they may have come already.
+            Decision::Reject { .. } => {
+                asked.question.is_of_edit() && asked.handler_changes != self.handler_changes
+            }
+            Decision::Defer { .. } => false,
         };
         if is_outdated {
             self.overtaken.insert(asked.position);
-            self.enqueue(asked.uid, asked.position);
+            self.enqueue(asked.question, asked.position);
             return Judged::Dropped;
         }
         match decision {
-            Decision::Admit | Decision::Reject { .. } => Judged::Stands(asked.uid, decision),
+            Decision::Admit | Decision::Reject { .. } => Judged::Stands(asked.question, decision),
             Decision::Preempt { .. } => {
                 self.defer(&asked, now, PREEMPTION_ASK_AGAIN_AFTER);
-                Judged::Stands(asked.uid, decision)
+                Judged::Stands(asked.question, decision)
             }
             Decision::Defer { retry_after, .. } => {
                 self.defer(&asked, now, retry_after);
-                Judged::Stands(asked.uid, decision)
+                Judged::Stands(asked.question, decision)
             }
         }
     }
@@ -225,12 +270,12 @@ impl AdmissionQueue {
     /// again. Says whether the question was waited for.
     pub(crate) fn hold(&mut self, id: AskId, rejection: HeldRejection, now: Instant, due: Instant) -> bool {
         let Some(asked) = self.asked.remove(&id) else { return false };
-        let InFlightRequest { uid, position, handler_changes, .. } = asked;
+        let InFlightRequest { question, position, handler_changes, .. } = asked;
         let not_before = now + ASK_AGAIN_AFTER_MIN;
         if handler_changes == self.handler_changes {
-            self.held.insert(uid, Held { position, not_before, due, rejection });
+            self.held.insert(question.uid, Held { position, not_before, due, rejection });
         } else {
-            self.deferred.insert(uid, Deferred { position, not_before, due: not_before });
+            self.deferred.insert(question, Deferred { position, not_before, due: not_before });
         }
         true
     }
@@ -240,7 +285,7 @@ impl AdmissionQueue {
         let not_before = now + ASK_AGAIN_AFTER_MIN;
         let is_outdated = asked.changes != self.changes;
         let due = if is_outdated { not_before } else { now + retry_after.max(ASK_AGAIN_AFTER_MIN) };
-        self.deferred.insert(asked.uid.clone(), Deferred { position: asked.position, not_before, due });
+        self.deferred.insert(asked.question.clone(), Deferred { position: asked.position, not_before, due });
     }
 
     /// The node, the admitted pods or the handlers changed: deferred pods are asked for as soon as may be.
@@ -255,7 +300,8 @@ impl AdmissionQueue {
     pub(crate) fn handlers_changed(&mut self) {
         self.handler_changes += 1;
         for (uid, Held { position, not_before, .. }) in self.held.drain() {
-            self.deferred.insert(uid, Deferred { position, not_before, due: not_before });
+            let question = Question { uid, operation: Operation::Add };
+            self.deferred.insert(question, Deferred { position, not_before, due: not_before });
         }
         self.world_changed();
     }
@@ -279,25 +325,25 @@ impl AdmissionQueue {
         self.asked.values().any(|asked| asked.exclusive)
     }
 
-    fn enqueue(&mut self, uid: PodUid, position: QueuePosition) {
-        self.positions.insert(uid.clone(), position);
-        self.waiting.insert(position, uid);
+    fn enqueue(&mut self, question: Question, position: QueuePosition) {
+        self.positions.insert(question.clone(), position);
+        self.waiting.insert(position, question);
     }
 
     fn ask(
         &mut self,
-        uid: PodUid,
+        question: Question,
         position: QueuePosition,
         at: Instant,
         admissions: u64,
         exclusive: bool,
     ) -> Next {
-        self.positions.remove(&uid);
+        self.positions.remove(&question);
         let id = AskId(self.next_ask);
         self.next_ask += 1;
         let (changes, handler_changes) = (self.changes, self.handler_changes);
         let asked = InFlightRequest {
-            uid: uid.clone(),
+            question: question.clone(),
             position,
             admissions,
             changes,
@@ -306,7 +352,7 @@ impl AdmissionQueue {
             exclusive,
         };
         self.asked.insert(id, asked);
-        Next::Ask(id, uid)
+        Next::Ask(id, question)
     }
 
     /// The rejection that is due for longest.
@@ -319,11 +365,11 @@ impl AdmissionQueue {
     }
 
     fn wake_deferred(&mut self, now: Instant) {
-        let due: Vec<PodUid> =
-            self.deferred.iter().filter(|(_, d)| d.due <= now).map(|(uid, _)| uid.clone()).collect();
-        for uid in due {
-            if let Some(deferred) = self.deferred.remove(&uid) {
-                self.enqueue(uid, deferred.position);
+        let due = self.deferred.iter().filter(|(_, deferred)| deferred.due <= now);
+        let due: Vec<Question> = due.map(|(question, _)| question.clone()).collect();
+        for question in due {
+            if let Some(deferred) = self.deferred.remove(&question) {
+                self.enqueue(question, deferred.position);
             }
         }
     }

@@ -10,6 +10,7 @@ use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::PodUid;
 use witlet_core::pod::checkpoint::{CheckpointError, EndReport, PodCheckpoint, WholePages};
+use witlet_core::pod::edit::AcceptedContainers;
 use witlet_core::pod::user_namespace::{IdRange, UserNamespaceFileError, UserNamespaces, to_file, wants_own};
 use witlet_ports::{EventSink, PodFiles, StateStore};
 
@@ -55,6 +56,16 @@ impl Checkpoint {
     /// Whether the verdict on this pod stands, of which something was here before.
     pub(crate) fn is_remembered(&self, pod: &Pod, was_here: bool) -> bool {
         self.content.as_ref().is_some_and(|content| content.is_remembered(pod, was_here))
+    }
+
+    /// Whether it would but for edits that admission is asked about apart.
+    pub(crate) fn is_edited(&self, pod: &Arc<Pod>, was_here: bool) -> bool {
+        self.content.as_ref().is_some_and(|content| content.is_edited(pod, was_here))
+    }
+
+    /// Images and ephemeral containers that were admitted; none if that isn't known.
+    pub(crate) fn accepted(&self) -> Option<&AcceptedContainers> {
+        self.content.as_ref()?.accepted()
     }
 
     /// The last status of a pod that has ended.

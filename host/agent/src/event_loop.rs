@@ -3,6 +3,7 @@
 
 mod admit;
 mod clean_up;
+mod edit;
 mod eviction;
 mod preempt;
 mod record;
@@ -200,7 +201,10 @@ impl EventLoop {
                 self.publish_node();
             }
             Event::Node => self.node_changed(),
-            Event::Handlers => self.queue.handlers_changed(),
+            Event::Handlers => {
+                self.queue.handlers_changed();
+                self.reconsider_edits();
+            }
             Event::Objects(uids) => self.sync_pods(&uids),
             Event::Eviction(request) => self.eviction_requested(request),
             Event::SyncTick => self.sync_due(),

@@ -32,7 +32,7 @@ use witlet_core::pod::worker::{Outcome, RequeueCause, Task, Work};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{ContainerId, ObservedPod, RuntimeHandler, UserNamespace};
 use witlet_core::status::{
-    self, AdmissionPending, ResizeInProgress, ResizePending, ResizeStatus, StatusInput,
+    self, AdmissionPending, PendingEdit, ResizeInProgress, ResizePending, ResizeStatus, StatusInput,
 };
 use witlet_core::trace;
 use witlet_ports::{
@@ -67,6 +67,8 @@ pub(crate) struct Job {
     pub(crate) resize_pending: Option<ResizePending>,
     /// The pod ran before, and nothing of its spec that is other than it was is admitted yet.
     pub(crate) admission_pending: Option<AdmissionPending>,
+    /// Edits of the pod that weren't admitted.
+    pub(crate) pending_edits: Vec<PendingEdit>,
     /// The ids of a pod with a user namespace of its own.
     pub(crate) user_namespace: Option<UserNamespace>,
     /// The pod is only remembered: its source hasn't reported since the agent's start.
@@ -230,6 +232,7 @@ impl Executor {
             let now = self.clock.now();
             status::put_admission_pending(&mut status, pod, pending, previous.as_deref(), now);
         }
+        status::put_pending_edits(&mut status, &job.pending_edits, previous.as_deref(), self.clock.now());
         self.show(job, pod, previous.as_deref(), status.clone());
         self.probe_what_may_be_ready(job, &status);
         status

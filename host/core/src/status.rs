@@ -47,7 +47,7 @@ pub use resize::{
 };
 pub use special::{
     AdmissionPending, NodeEnd, blocked, ended_by_node, is_blocked, is_ended_by_node, is_evicted,
-    is_preempted, overdue, put_admission_pending, rejected, terminated,
+    is_preempted, overdue, put_admission_pending, put_pending_edits, rejected, terminated,
 };
 pub use terminated::{Termination, terminations};
 pub use transition::{IllegalTransition, check_container_transition};

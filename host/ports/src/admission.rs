@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use tokio::sync::watch;
 use witlet_core::admission::verdicts::HandlerVerdict;
-use witlet_core::admission::{AdmissionRequest, Decision};
+use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 
 /// A decision, and what each handler that was asked for it made of the pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub trait Admission: Send + Sync {
     async fn admit_with_verdicts(&self, request: AdmissionRequest) -> AdmissionResult {
         AdmissionResult { decision: self.admit(request).await, verdicts: Vec::new() }
     }
+
+    /// Whether any handler may have something to say about this operation. Where none has, nothing has to be asked: the answer would
+    /// be [`Decision::Admit`].
+    fn answers(&self, operation: Operation) -> bool;
 
     /// Changes whenever handlers were added, removed, replaced or recovered: deferred pods are then asked for
     /// again.

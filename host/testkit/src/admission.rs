@@ -1,5 +1,6 @@
 //! Admission handlers that answer as a test wants.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -29,7 +30,8 @@ pub const REJECTED_BY: &str = "fake/rejected-by";
 const DEADLINE: Duration = Duration::from_millis(100);
 
 /// Handlers that know CPU (with the chain's own consequences: `OutOfcpu`, or others end for a critical pod), host ports (`NodePorts`),
-/// the annotation [`NOT_BEFORE_SECONDS`], and what a test scripts.
+/// the annotation [`NOT_BEFORE_SECONDS`], and what a test scripts. Of new pods and resizes; they answer questions about edits of running
+/// pods only if a test says what.
 #[derive(Debug)]
 pub struct FakeAdmission {
     generation: watch::Sender<u64>,
@@ -39,6 +41,8 @@ pub struct FakeAdmission {
     refuses: Mutex<Option<String>>,
     admits_all: AtomicBool,
     delay: Mutex<Duration>,
+    answers: Mutex<HashMap<Operation, Decision>>,
+    about: Mutex<Vec<AdmissionRequest>>,
 }
 
 impl Default for FakeAdmission {
@@ -53,6 +57,8 @@ impl Default for FakeAdmission {
             refuses: Mutex::default(),
             admits_all: AtomicBool::default(),
             delay: Mutex::default(),
+            answers: Mutex::default(),
+            about: Mutex::default(),
         }
     }
 }
@@ -86,13 +92,33 @@ impl FakeAdmission {
         self.change();
     }
 
+    /// What the handlers answer to questions about edits of this kind from now on; none if they are asked no more.
+    pub fn set_answer(&self, operation: Operation, decision: Option<Decision>) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        match decision {
+            Some(decision) => _ = answers.insert(operation, decision),
+            None => _ = answers.remove(&operation),
+        }
+        drop(answers);
+        self.change();
+    }
+
+    /// The questions about edits of running pods so far, in their order.
+    pub fn asked_about_edits(&self) -> Vec<AdmissionRequest> {
+        self.about.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn answer(&self, operation: Operation) -> Option<Decision> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(&operation).cloned()
+    }
+
     /// The handlers changed.
     pub fn change(&self) {
         self.generation.send_modify(|generation| *generation += 1);
     }
 
     /// Names of the pods that were asked for, in that order, each with the number of pods admitted before; `resized` those that
-    /// wish for other resources.
+    /// wish for other resources, `updated` those with another image, `debugged` those with ephemeral containers.
     pub fn asked(&self) -> Vec<String> {
         self.lock().clone()
     }
@@ -116,7 +142,7 @@ impl Admission for FakeAdmission {
             Operation::Add => name,
             Operation::Resize => format!("{name} resized"),
             Operation::Update => format!("{name} updated"),
-            Operation::Ephemeral => format!("{name} with ephemeral containers"),
+            Operation::Ephemeral => format!("{name} debugged"),
         };
         self.lock().push(format!("{asked} with {}", request.other_pods.len()));
         *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(request.node.node.clone()));
@@ -125,6 +151,11 @@ impl Admission for FakeAdmission {
         let delay = *self.delay.lock().unwrap_or_else(PoisonError::into_inner);
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
+        }
+        if let Operation::Update | Operation::Ephemeral = request.operation {
+            let answer = self.answer(request.operation).unwrap_or(Decision::Admit);
+            self.about.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+            return answer;
         }
         let hangs = meta.labels.as_ref().is_some_and(|labels| labels.contains_key(HANGS));
         if hangs {
@@ -176,6 +207,13 @@ impl Admission for FakeAdmission {
         let answer = HandlerResponse::Verdict(verdict);
         let verdict = HandlerVerdict::new("fake", None, asked, &answer, Duration::ZERO);
         AdmissionResult { decision, verdicts: vec![verdict] }
+    }
+
+    fn answers(&self, operation: Operation) -> bool {
+        match operation {
+            Operation::Add | Operation::Resize => true,
+            Operation::Update | Operation::Ephemeral => self.answer(operation).is_some(),
+        }
     }
 
     fn generation(&self) -> watch::Receiver<u64> {

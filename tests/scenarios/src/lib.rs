@@ -11,6 +11,7 @@ mod cgroups;
 mod configuration;
 mod contracts;
 mod custom_probes;
+mod edits;
 mod everywhere;
 mod eviction;
 mod eviction_cuts;

@@ -35,9 +35,9 @@ impl QueueRig {
         let mut words = Vec::new();
         loop {
             match self.queue.next(self.now(), self.admissions, WAIT_FOR_ANSWER) {
-                Next::Ask(id, uid) => {
-                    words.push(uid.to_string());
-                    self.asked.insert(uid.to_string(), id);
+                Next::Ask(id, question) => {
+                    words.push(question.uid.to_string());
+                    self.asked.insert(question.uid.to_string(), id);
                 }
                 Next::Publish(uid, rejection) => words.push(format!("{uid} fails: {}", rejection.reason)),
                 Next::Wait(at) => {
@@ -64,7 +64,7 @@ impl QueueRig {
         let admits = decision == Admit;
         let stands = matches!(
             self.queue.answer(id, decision, self.now(), self.admissions),
-            Judged::Stands(uid, _) if uid.as_str() == name
+            Judged::Stands(question, _) if question.uid.as_str() == name
         );
         if stands && admits {
             self.admissions += 1;

@@ -10,13 +10,13 @@ use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation,
 use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::{PodFullName, PodUid, deadline, resize};
-use witlet_core::status::{self, AdmissionPending};
+use witlet_core::status::{self, AdmissionPending, EditKind};
 use witlet_core::trace;
 use witlet_ports::AdmissionResult;
 
 use super::EventLoop;
 use super::record::{PodRecord, Sourced};
-use crate::admission_queue::{AskId, Judged, Next};
+use crate::admission_queue::{AskId, Judged, Next, Question};
 use crate::checkpoints::give_ids;
 use crate::executor::events::PodEvents;
 use crate::inputs::Event;
@@ -53,7 +53,7 @@ impl EventLoop {
         }
         loop {
             match self.queue.next(Instant::now(), self.admissions, self.settings.admission_timeout) {
-                Next::Ask(id, uid) => self.ask(id, &uid),
+                Next::Ask(id, question) => self.ask(id, &question),
                 Next::Publish(uid, rejection) => self.publish_rejection(&uid, &rejection),
                 Next::Wait(at) => {
                     self.admission_due = Some(at);
@@ -64,23 +64,30 @@ impl EventLoop {
         }
     }
 
-    fn ask(&mut self, id: AskId, uid: &PodUid) {
+    fn ask(&mut self, id: AskId, Question { uid, operation }: &Question) {
+        let operation = *operation;
         let mut other_pods = self.other_pods();
         let Some(record) = self.pods.get(uid) else { return };
         let (Some(sourced), Some(stage)) = (&record.sourced, record.life.stage()) else { return };
-        let operation = stage.operation();
         // What a pod has already, or waits for, it doesn't have to share with itself.
         if operation != Operation::Add || record.life.waits_for_capacity() || stage == Stage::GoesOn {
             other_pods = other_pods.iter().filter(|other| PodUid::of(&other.pod) != *uid).cloned().collect();
         }
+        let pod = match operation {
+            // A pod that a kubelet ran is judged with what that one had allocated; its wish for more is judged afterwards.
+            Operation::Add => Some(self.allocated(&sourced.pod)),
+            Operation::Resize => record.accepted(),
+            // Its other wishes are judged on their own.
+            Operation::Update => record.accepted_with(Some(EditKind::Images)).map(|pod| self.allocated(&pod)),
+            Operation::Ephemeral => {
+                record.accepted_with(Some(EditKind::EphemeralContainers)).map(|pod| self.allocated(&pod))
+            }
+        };
+        let Some(pod) = pod else { return };
         let request = AdmissionRequest {
             operation,
             now: self.outside.clock.now(),
-            // A pod that a kubelet ran is judged with what that one had allocated; its wish for more is judged afterwards.
-            pod: match operation {
-                Operation::Add => self.allocated(&sourced.pod),
-                Operation::Resize | Operation::Update | Operation::Ephemeral => sourced.pod.clone(),
-            },
+            pod,
             old_pod: (operation != Operation::Add).then(|| sourced.allocated.clone()),
             source: sourced.source.clone(),
             node: with_pressures(&self.outside.node.borrow(), &self.node),
@@ -120,44 +127,45 @@ impl EventLoop {
     }
 
     pub(super) fn judged(&mut self, id: AskId, decision: Decision) {
-        let stage = |uid: &PodUid| self.pods.get(uid)?.life.stage();
-        let asked = self.queue.asked(id).and_then(|uid| Some((uid.clone(), stage(uid)?.operation())));
-        let operation = asked.as_ref().map(|(_, operation)| *operation);
-        let decision = match &asked {
-            Some((uid, Operation::Resize | Operation::Update | Operation::Ephemeral)) => {
-                match self.sourced(uid) {
-                    Some(sourced) => resize::queued(&sourced.pod, decision),
-                    None => decision,
-                }
-            }
-            Some((uid, Operation::Add)) => {
-                let decision = capacity::settle(uid, decision, self.capacity_facts());
-                if self.delay_rejection(id, uid, &decision) {
+        let Some(Question { uid, operation }) = self.queue.asked(id).cloned() else { return };
+        let decision = match operation {
+            Operation::Resize => match self.sourced(&uid) {
+                Some(sourced) => resize::queued(&sourced.pod, decision),
+                None => decision,
+            },
+            Operation::Add => {
+                let decision = capacity::settle(&uid, decision, self.capacity_facts());
+                if self.delay_rejection(id, &uid, &decision) {
                     return;
                 }
                 decision
             }
-            None => decision,
+            Operation::Update | Operation::Ephemeral => decision,
         };
-        let Judged::Stands(uid, decision) = self.queue.answer(id, decision, Instant::now(), self.admissions)
-        else {
-            return;
-        };
-        if operation == Some(Operation::Resize) {
-            return self.resize_decided(&uid, decision);
+        let judged = self.queue.answer(id, decision, Instant::now(), self.admissions);
+        let Judged::Stands(Question { uid, operation }, decision) = judged else { return };
+        match operation {
+            Operation::Add => self.pod_decided(&uid, decision),
+            Operation::Resize => self.resize_decided(&uid, decision),
+            Operation::Update => self.edit_decided(&uid, EditKind::Images, &decision),
+            Operation::Ephemeral => self.edit_decided(&uid, EditKind::EphemeralContainers, &decision),
         }
-        let Some(pod) = self.sourced(&uid).map(|sourced| sourced.pod.clone()) else { return };
+    }
+
+    /// The handlers' decision about a new pod stands.
+    fn pod_decided(&mut self, uid: &PodUid, decision: Decision) {
+        let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) else { return };
         match decision {
-            Decision::Admit => self.admit(&uid, &pod),
-            Decision::Reject { reason, message, .. } => self.reject(&uid, &pod, &reason, &message),
+            Decision::Admit => self.admit(uid, &pod),
+            Decision::Reject { reason, message, .. } => self.reject(uid, &pod, &reason, &message),
             Decision::Preempt { victims, resource, message } => {
-                self.preempt(&uid, &victims, &resource, &message);
+                self.preempt(uid, &victims, &resource, &message);
             }
             Decision::Defer { reason, message, .. } => {
                 if reason != preemption::REASON {
-                    self.advance(&uid, LifeEvent::RoomSettled);
+                    self.advance(uid, LifeEvent::RoomSettled);
                 }
-                self.show_blocked(&uid, &reason, &message);
+                self.show_blocked(uid, &reason, &message);
             }
         }
     }

@@ -6,12 +6,13 @@ use k8s_openapi::api::core::v1::Pod;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::AdmittedPod;
+use witlet_core::pod::edit::Edits;
 use witlet_core::pod::lifecycle::Lifecycle;
 use witlet_core::pod::resize::Resize;
 use witlet_core::pod::static_pod::is_static;
 use witlet_core::pod::worker::RequeueCause;
 use witlet_core::pod::{PodFullName, SourceName};
-use witlet_core::status::AdmissionPending;
+use witlet_core::status::{AdmissionPending, EditKind};
 
 use crate::checkpoints::Checkpoint;
 use crate::executor::{PodMemory, Saved, ToSave};
@@ -46,11 +47,13 @@ pub(super) enum EndCount {
 /// A pod that a source wants here.
 pub(super) struct Sourced {
     pub(super) pod: Arc<Pod>,
-    /// With the resources that it was allocated.
+    /// As it was accepted, with the resources that it was allocated.
     pub(super) allocated: Arc<Pod>,
     pub(super) source: SourceName,
     /// Its wish for other resources.
     pub(super) resize: Resize,
+    /// Edits of it that nothing is made of yet.
+    pub(super) edits: Edits,
     /// When it fails if it is rejected. Once it is known, neither an edit nor other handlers change it.
     pub(super) publication: Option<Publication>,
     /// Why the verdict on a pod that runs already is put off.
@@ -92,6 +95,7 @@ impl Sourced {
             allocated,
             source,
             resize: Resize::default(),
+            edits: Edits::default(),
             publication: None,
             admission_pending: None,
             allocation_unsaved: None,
@@ -121,6 +125,21 @@ impl PodRecord {
     /// Neither a source nor a worker has it.
     pub(super) fn is_gone(&self) -> bool {
         self.life.is_gone()
+    }
+
+    /// The pod as its source has it, but for edits that weren't accepted.
+    pub(super) fn accepted(&self) -> Option<Arc<Pod>> {
+        self.accepted_with(None)
+    }
+
+    /// The same, as if its edits of this kind were.
+    pub(super) fn accepted_with(&self, asked: Option<EditKind>) -> Option<Arc<Pod>> {
+        let Sourced { pod, edits, .. } = self.sourced.as_ref()?;
+        let held = edits.held().filter(|kind| Some(*kind) != asked);
+        Some(match self.checkpoint.accepted() {
+            Some(accepted) => accepted.without_edits(pod, held),
+            None => pod.clone(),
+        })
     }
 
     /// What of the pod has to be on disk before, or after, its next piece of work.

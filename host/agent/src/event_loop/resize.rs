@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::admission::Decision;
+use witlet_core::admission::{Decision, Operation};
 use witlet_core::container::spec::SwapBehavior;
 use witlet_core::pod::allocation::{Allocation, NodePolicy};
-use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
+use witlet_core::pod::lifecycle::Event as LifeEvent;
 use witlet_core::pod::resize::{Effect, ResizeFacts};
 use witlet_core::pod::{PodFullName, PodUid};
 
 use super::EventLoop;
-use super::record::Sourced;
+use super::record::{PodRecord, Sourced};
+use crate::admission_queue::Question;
 use crate::executor::events::PodEvents;
 
 impl EventLoop {
@@ -60,11 +61,7 @@ impl EventLoop {
         for effect in effects {
             match effect {
                 Effect::Ask(precedence) => self.queue.add_resize(uid, precedence),
-                // A pod whose verdict is still awaited stays in the queue for that.
-                Effect::StopAsking => match self.pods.get(uid).and_then(|record| record.life.stage()) {
-                    Some(Stage::Waiting | Stage::GoesOn) => {}
-                    _ => self.queue.remove(uid),
-                },
+                Effect::StopAsking => self.queue.withdraw(&Question::new(uid, Operation::Resize)),
                 Effect::Allocate(allocation) => self.allocate(uid, allocation),
                 Effect::Warn { reason, message } => {
                     if let Some(sourced) = self.sourced(uid) {
@@ -88,7 +85,7 @@ impl EventLoop {
             sourced.allocation_unsaved = unsaved.or(sourced.allocation_unsaved);
         }
         self.refresh_allocated(uid);
-        self.advance(uid, LifeEvent::Resized);
+        self.advance(uid, LifeEvent::Granted);
         self.queue.world_changed();
     }
 
@@ -103,7 +100,7 @@ impl EventLoop {
 
     /// The pod or its allocation changed.
     pub(super) fn refresh_allocated(&mut self, uid: &PodUid) {
-        let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) else { return };
+        let Some(pod) = self.pods.get(uid).and_then(PodRecord::accepted) else { return };
         let allocated = self.allocated(&pod);
         if let Some(sourced) = self.sourced_mut(uid) {
             sourced.allocated = allocated;

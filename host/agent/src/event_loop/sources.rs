@@ -88,8 +88,17 @@ impl EventLoop {
         let grace = record.checkpoint.grace_seconds();
         // One that ended before it had a sandbox has ended all the same.
         let was_here = has_sandbox || ended.is_some();
-        let is_remembered =
-            record.checkpoint.is_remembered(&pod, was_here) || ended.as_ref().is_some_and(is_ended_by_node);
+        let is_same = record.checkpoint.is_remembered(&pod, was_here);
+        if is_same && record.checkpoint.accepted().is_none() {
+            // An earlier build, which saved less of it, had admitted it.
+            record.checkpoint.content_mut().revise(&pod);
+        }
+        let goes_on = has_worker && !record.life.is_ending() && record.checkpoint.accepted().is_some();
+        let is_edited = !is_same && self.is_edited_unseen(&uid, &pod, was_here);
+        let is_remembered = is_same || is_edited || ended.as_ref().is_some_and(is_ended_by_node);
+        if is_edited || goes_on {
+            self.take_edit(&uid);
+        }
         if !has_worker {
             self.outside.statuses.remove(&uid);
         }
@@ -121,8 +130,7 @@ impl EventLoop {
         sourced.pod = pod.clone();
         self.outside.statuses.put_pod(&uid, pod.clone());
         if record.life.stage() == Some(Stage::Admitted) {
-            record.checkpoint.content_mut().revise(&pod);
-            self.revise_allocation(&uid, &pod);
+            self.take_edit(&uid);
         } else {
             self.refresh_allocated(&uid);
         }

@@ -214,6 +214,9 @@ impl EventLoop {
             memory,
             resize_pending: sourced.and_then(|sourced| sourced.resize.pending().cloned()),
             admission_pending: sourced.and_then(|sourced| sourced.admission_pending.clone()),
+            pending_edits: sourced
+                .map(|sourced| sourced.edits.pending().cloned().collect())
+                .unwrap_or_default(),
             user_namespace: self.user_namespaces.of(uid),
             to_save: record.to_save(),
             saved: Saved::default(),

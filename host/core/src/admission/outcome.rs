@@ -59,9 +59,9 @@ impl Outcome {
                 resize.decided(pod, decision);
                 Self::of_resize(&resize)
             }
-            Operation::Update => Self::of_edit(edit::pending(EditKind::Images, pod, decision)),
+            Operation::Update => Self::of_edit(edit::pending(EditKind::Images, pod, &decision)),
             Operation::Ephemeral => {
-                Self::of_edit(edit::pending(EditKind::EphemeralContainers, pod, decision))
+                Self::of_edit(edit::pending(EditKind::EphemeralContainers, pod, &decision))
             }
         }
     }

@@ -29,7 +29,7 @@ const WARNING_CHARS_MAX: usize = 256;
 /// How much of a foreign word an error shows.
 const SHOWN_CHARS_MAX: usize = 64;
 
-/// Said of ephemeral containers, which handlers aren't asked about on the node either.
+/// Said of ephemeral containers, which no handler is asked about here.
 const EPHEMERAL: &str = "witlet: ephemeral containers are not put to admission handlers";
 
 /// Why a body is no question.

@@ -1,6 +1,7 @@
 //! What a restarted agent has to know of one pod, next to what its folder and the runtime tell: that it was admitted, and how it ended.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements};
@@ -8,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::PodUid;
+use super::edit::AcceptedContainers;
 use crate::container::hash::digest_json;
-use crate::status::is_ended_by_node;
+use crate::status::{EditKind, is_ended_by_node};
 
 #[cfg(test)]
 mod tests;
@@ -42,6 +44,8 @@ pub enum CheckpointError {
 pub struct PodCheckpoint {
     /// The hash of the spec that was admitted.
     admitted: Option<String>,
+    /// What that has of images and ephemeral containers; none if an earlier build saved it.
+    accepted: Option<AcceptedContainers>,
     /// The last status of the pod, if it has ended for good.
     ended: Option<PodStatus>,
     /// How many seconds its containers have to end, if it was evicted.
@@ -67,6 +71,8 @@ struct Saved {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     admitted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    accepted: Option<AcceptedContainers>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<PodStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grace_seconds: Option<i64>,
@@ -77,12 +83,19 @@ struct Saved {
 impl PodCheckpoint {
     /// The pod was admitted as it is, and hasn't ended.
     pub fn admit(&mut self, pod: &Pod) {
-        *self = Self { admitted: Some(judged_hash(pod)), ..Self::default() };
+        *self = Self::default();
+        self.revise(pod);
     }
 
     /// An admitted pod has another spec now, and its verdict stands.
     pub fn revise(&mut self, pod: &Pod) {
         self.admitted = Some(judged_hash(pod));
+        self.accepted = Some(AcceptedContainers::of(pod));
+    }
+
+    /// Images and ephemeral containers that were admitted; none if that isn't known.
+    pub fn accepted(&self) -> Option<&AcceptedContainers> {
+        self.accepted.as_ref()
     }
 
     /// The pod has ended for good, with this status. If it ended by itself before the node came to end it, that isn't reported.
@@ -121,7 +134,7 @@ impl PodCheckpoint {
 
     /// Has the pod judged again: what was admitted counts no more.
     pub fn forget_admission(&mut self) {
-        self.admitted = None;
+        (self.admitted, self.accepted) = (None, None);
     }
 
     /// Whether the verdict on this pod stands: it was admitted with this very spec, resizable resources aside, and it
@@ -130,21 +143,35 @@ impl PodCheckpoint {
         has_sandbox && self.admitted.as_ref().is_some_and(|hash| *hash == judged_hash(pod))
     }
 
+    /// Whether the verdict on this pod would stand but for edits of images and ephemeral containers, which admission is asked
+    /// about apart.
+    pub fn is_edited(&self, pod: &Arc<Pod>, has_sandbox: bool) -> bool {
+        let Some(accepted) = self.accepted.as_ref().filter(|_| has_sandbox) else { return false };
+        let edited: Vec<EditKind> =
+            EditKind::ALL.into_iter().filter(|kind| accepted.is_edited(*kind, pod)).collect();
+        !edited.is_empty() && self.is_remembered(&accepted.without_edits(pod, edited), has_sandbox)
+    }
+
     /// The form that is saved, at most [`CHECKPOINT_BYTES_MAX`]. Where that isn't enough the messages of containers are cut, then
-    /// containers left out.
+    /// containers left out, and the images at last.
     pub fn encode(&self) -> Vec<u8> {
         self.encode_within(CHECKPOINT_BYTES_MAX)
     }
 
     fn encode_within(&self, bytes_max: usize) -> Vec<u8> {
-        let Self { admitted, ended, grace_seconds, unreported } = self.clone();
-        let mut saved = Saved { version: VERSION, admitted, ended, grace_seconds, unreported };
-        for shorten in [cut_messages, leave_containers_out] {
+        let Self { admitted, accepted, ended, grace_seconds, unreported } = self.clone();
+        let mut saved = Saved { version: VERSION, admitted, accepted, ended, grace_seconds, unreported };
+        let shorten: [fn(&mut Saved); 3] = [
+            |saved| saved.ended.iter_mut().for_each(cut_messages),
+            |saved| saved.ended.iter_mut().for_each(leave_containers_out),
+            |saved| saved.accepted = None,
+        ];
+        for shorten in shorten {
             let bytes = to_bytes(&saved);
             if bytes.len() <= bytes_max {
                 return bytes;
             }
-            saved.ended.iter_mut().for_each(shorten);
+            shorten(&mut saved);
         }
         to_bytes(&saved)
     }
@@ -154,11 +181,12 @@ impl PodCheckpoint {
     /// # Errors
     /// When it is something else.
     pub fn decode(bytes: &[u8]) -> Result<Self, CheckpointError> {
-        let Saved { version, admitted, ended, grace_seconds, unreported } = serde_json::from_slice(bytes)?;
+        let Saved { version, admitted, accepted, ended, grace_seconds, unreported } =
+            serde_json::from_slice(bytes)?;
         if version != VERSION {
             return Err(CheckpointError::Version { found: version });
         }
-        Ok(Self { admitted, ended, grace_seconds, unreported })
+        Ok(Self { admitted, accepted, ended, grace_seconds, unreported })
     }
 }
 

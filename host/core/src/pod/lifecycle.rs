@@ -12,7 +12,6 @@ use super::static_pod::takes_remains_over;
 use super::worker::{
     self, KillOptions, Origin, Outcome, Update, UpdateKind, Work, Worker, WorkerEvent, is_ending,
 };
-use crate::admission::Operation;
 
 #[cfg(test)]
 mod tests;
@@ -30,16 +29,6 @@ pub enum Stage {
     Admitted,
     /// It is new, but an old pod with its UID still ends, or isn't quite gone.
     Returning,
-}
-
-impl Stage {
-    /// What admission handlers are asked about a pod at this stage.
-    pub fn operation(self) -> Operation {
-        match self {
-            Self::Waiting | Self::GoesOn | Self::Rejected | Self::Returning => Operation::Add,
-            Self::Admitted => Operation::Resize,
-        }
-    }
 }
 
 /// What is known of a pod when its source brings it.
@@ -83,8 +72,8 @@ pub enum Event {
     WaitsForRoom,
     /// It has the capacity that it waited for, or isn't to have it.
     RoomSettled,
-    /// It was granted other resources.
-    Resized,
+    /// It was granted other resources, or an edit.
+    Granted,
     /// Nothing of its source changed; look again.
     Look,
     /// It is to end.
@@ -192,7 +181,7 @@ impl Lifecycle {
                 self.waits_for_capacity = false;
                 Vec::new()
             }
-            Event::Resized => self.turn(UpdateKind::Update, facts),
+            Event::Granted => self.turn(UpdateKind::Update, facts),
             Event::Look => self.look(facts),
             Event::Kill(options) => self.kill(options, facts),
             Event::WorkEnded(outcome) => self.tell(WorkerEvent::WorkEnded(outcome)),

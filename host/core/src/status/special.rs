@@ -5,6 +5,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodCondition, PodStatus};
 
 use super::conditions::{self, ADMISSION_PENDING, ConditionInput, DISRUPTION_TARGET, turned};
 use super::containers::{is_waiting, last_terminated_state, lost_with_pod, terminated_state, waiting_status};
+use super::edit::PendingEdit;
 use super::resize::ResizeStatus;
 use super::waiting::{Waiting, WaitingReason};
 use super::{Phase, base, some};
@@ -101,6 +102,28 @@ pub fn put_admission_pending(
         ..PodCondition::default()
     };
     conditions::put(status.conditions.get_or_insert_default(), condition);
+}
+
+/// Adds to a status that edits of the pod weren't admitted. A status that is generated again doesn't say so, nor does that of a
+/// pod at its end.
+pub fn put_pending_edits(
+    status: &mut PodStatus,
+    pending: &[PendingEdit],
+    previous: Option<&PodStatus>,
+    now: Timestamp,
+) {
+    if Phase::of(status).is_some_and(Phase::is_terminal) {
+        return;
+    }
+    for edit in pending {
+        let condition = edit.condition();
+        let before = previous.and_then(|previous| conditions::find(previous, &condition.type_));
+        // One that is rejected now and was put off before has turned.
+        let same = before.filter(|before| before.reason == condition.reason);
+        let last_transition_time = turned(same, &condition.status, now);
+        let condition = PodCondition { last_transition_time, ..condition };
+        conditions::put(status.conditions.get_or_insert_default(), condition);
+    }
 }
 
 /// The status of a pod that never ran here and has waited for its admission, or for a disk that takes it, for longer than it

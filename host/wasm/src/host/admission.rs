@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 use witlet_core::admission::chain::{Chain, FailurePolicy, HandlerResponse, Next};
 use witlet_core::admission::verdicts::HandlerVerdict;
-use witlet_core::admission::{AdmissionRequest, Decision, Verdict};
+use witlet_core::admission::{AdmissionRequest, Decision, Operation, Verdict};
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::NodeFacts;
 use witlet_core::node::conditions::with_pressures;
@@ -114,6 +114,13 @@ impl Admission for HostAdmission {
             shared.shadows.push(DecidedRequest { facts: asking.facts, subject, decision, plugins });
         }
         AdmissionResult { decision, verdicts: asking.verdicts }
+    }
+
+    fn answers(&self, operation: Operation) -> bool {
+        self.shared
+            .plugins()
+            .iter()
+            .any(|plugin| plugin.spec.admission.is_some() && plugin.answers(operation))
     }
 
     fn generation(&self) -> watch::Receiver<u64> {

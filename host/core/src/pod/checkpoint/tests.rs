@@ -155,3 +155,50 @@ fn the_report_of_an_end_by_the_node_is_kept_until_it_is_made() {
     checkpoint.end(&ended_first);
     assert_eq!(checkpoint.unreported(), None, "it ended by itself before");
 }
+
+#[test]
+fn an_edit_of_images_and_ephemeral_containers_alone_is_known_for_one() {
+    let before = pod("Always", &["a", "b"]);
+    let checkpoint = PodCheckpoint::decode(&admitted(&before).encode()).unwrap();
+    let edited = |change: &dyn Fn(&mut Pod)| {
+        let mut pod = before.clone();
+        change(&mut pod);
+        let pod = Arc::new(pod);
+        assert!(!checkpoint.is_edited(&pod, false), "without a sandbox nothing of it runs");
+        (checkpoint.is_edited(&pod, true), checkpoint.is_remembered(&pod, true))
+    };
+    let debug = || serde_json::from_value(json!([{"name": "debug", "image": "debug:1"}])).unwrap();
+    assert_eq!(edited(&|_| {}), (false, true));
+    assert_eq!(edited(&|pod| first(pod).image = Some("newer".to_owned())), (true, false));
+    assert_eq!(edited(&|pod| spec(pod).ephemeral_containers = debug()), (true, false));
+    let both = |pod: &mut Pod| {
+        spec(pod).ephemeral_containers = debug();
+        first(pod).image = Some("newer".to_owned());
+    };
+    assert_eq!(edited(&both), (true, false));
+    let more = |pod: &mut Pod| {
+        both(pod);
+        spec(pod).host_network = Some(true);
+    };
+    assert_eq!(edited(&more), (false, false), "what else changed is judged as a whole");
+}
+
+#[test]
+fn what_an_earlier_build_saved_knows_no_images_and_what_is_saved_now_is_read_by_it() {
+    let hash = admitted(&pod("Always", &["a"])).admitted.unwrap();
+    let earlier =
+        PodCheckpoint::decode(format!(r#"{{"version":1,"admitted":"{hash}"}}"#).as_bytes()).unwrap();
+    assert!(earlier.is_remembered(&pod("Always", &["a"]), true));
+    assert_eq!(earlier.accepted(), None);
+    let mut newer = pod("Always", &["a"]);
+    first(&mut newer).image = Some("newer".to_owned());
+    assert!(!earlier.is_edited(&Arc::new(newer), true));
+    /// As earlier builds have it.
+    #[derive(Deserialize)]
+    struct Earlier {
+        version: u32,
+        admitted: Option<String>,
+    }
+    let read: Earlier = serde_json::from_slice(&admitted(&pod("Always", &["a"])).encode()).unwrap();
+    assert_eq!((read.version, read.admitted), (1, Some(hash)));
+}

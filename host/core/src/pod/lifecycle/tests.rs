@@ -141,7 +141,7 @@ fn events() -> Vec<(Event, &'static str, Option<Pod>)> {
         (Event::Deferred { is_alive: true }, "", kept()),
         (Event::WaitsForRoom, "", kept()),
         (Event::RoomSettled, "", kept()),
-        (Event::Resized, "", kept()),
+        (Event::Granted, "", kept()),
         (Event::Look, "", kept()),
         (kill(None), "", kept()),
         (kill(Some(3)), "", kept()),

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::admission::Operation;
 use witlet_core::admission::verdicts::HandlerOutcome;
 use witlet_core::event::Event;
 use witlet_core::pod::SourceName;

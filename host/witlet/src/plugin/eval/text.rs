@@ -135,7 +135,7 @@ fn status(pod: &PodReport) -> Vec<String> {
     match &pod.status {
         None => lines.push(format!(
             "  status: {}",
-            if pod.operation == "resize" { "the pod gets what it asks for" } else { "the pod starts" }
+            if pod.operation == "add" { "the pod starts" } else { "the pod gets what it asks for" }
         )),
         Some(status) => {
             lines.extend(of_pod(status));
