@@ -59,20 +59,22 @@ impl Lease {
 
     /// Renews it once. No one else writes it, so that what we wrote last is what there is: no request but the renewal.
     async fn renew(&mut self) {
-        if let Some(latest) = self.latest.take()
-            && self.update(latest).await
-        {
-            return;
+        if let Some(latest) = self.latest.take() {
+            if self.update(latest).await {
+                return;
+            }
+            tracing::info!("Failed to update lease using latest lease, fallback to ensure lease");
         }
         let (lease, is_new) = self.ensure().await;
         if is_new {
             self.latest = Some(lease);
-        } else {
-            self.update(lease).await;
+        } else if !self.update(lease).await {
+            let interval = lease::renew_after(self.duration_seconds, 0.0);
+            tracing::error!(?interval, "Will retry updating lease");
         }
     }
 
-    /// Whether it could be renewed.
+    /// Whether it could be renewed. Each try that fails is logged with its cause, at upstream's level.
     async fn update(&mut self, mut base: api::Lease) -> bool {
         for _ in 0..lease::RENEWALS_MAX {
             let node = self.node.borrow().clone();
@@ -83,16 +85,17 @@ impl Lease {
                     self.latest = Some(lease);
                     return true;
                 }
-                Err(ApiError::Missing) => return false,
                 Err(error) => {
-                    tracing::debug!(error = %error, "Failed to update lease");
+                    tracing::error!(%error, "Failed to update lease");
+                    if matches!(error, ApiError::Missing) {
+                        return false;
+                    }
                     if error.is_conflict() {
                         base = self.ensure().await.0;
                     }
                 }
             }
         }
-        tracing::warn!(tries = lease::RENEWALS_MAX, "Failed to update lease, giving up for this period");
         false
     }
 
@@ -100,18 +103,20 @@ impl Lease {
     async fn ensure(&mut self) -> (api::Lease, bool) {
         let mut backoff = ExponentialBackoff::new(lease::ENSURE);
         loop {
-            match within(self.api.get(&self.node_name)).await {
+            let error = match within(self.api.get(&self.node_name)).await {
                 Ok(lease) => return (lease, false),
                 Err(ApiError::Missing) => {
                     let desired = self.fresh().await;
                     match within(self.api.create(&PostParams::default(), &desired)).await {
                         Ok(lease) => return (lease, true),
-                        Err(error) => tracing::warn!(error = %error, "Failed to create lease"),
+                        Err(error) => error,
                     }
                 }
-                Err(error) => tracing::warn!(error = %error, "Failed to get lease"),
-            }
-            sleep(backoff.fail()).await;
+                Err(error) => error,
+            };
+            let interval = backoff.fail();
+            tracing::error!(%error, ?interval, "Failed to ensure lease exists, will retry");
+            sleep(interval).await;
         }
     }
 

@@ -1,10 +1,14 @@
 //! The lease on a small API server, on paused time.
 
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1 as coordination;
 use serde_json::json;
 use tokio::task::JoinSet;
+use tracing::field::{Field, Visit};
+use tracing::span;
 use witlet_api_server::{ApiServer, Effect, Fault, Identity, Options};
 use witlet_testkit::{FixedJitter, ManualClock, NODE_NAME};
 
@@ -129,4 +133,86 @@ async fn a_server_that_hangs_or_fails_now_and_then_costs_no_lease() {
         }
         rig.server.clear_faults();
     }
+}
+
+/// The lines that the lease logs: level, message and fields.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let _infallible = write!(self.0, " {}={value:?}", field.name());
+    }
+}
+
+impl tracing::Subscriber for Lines {
+    fn enabled(&self, of: &tracing::Metadata<'_>) -> bool {
+        of.target() == "witlet_cluster::lease"
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut line = Line(event.metadata().level().to_string());
+        event.record(&mut line);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line.0);
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+impl Lines {
+    /// Those so far, each with the parts that it must have.
+    fn take(&self, expected: &[&[&str]]) {
+        let lines = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let is_expected = |(line, parts): (&String, &&[&str])| parts.iter().all(|part| line.contains(part));
+        let all = lines.len() == expected.len() && lines.iter().zip(expected).all(is_expected);
+        assert!(all, "expected {expected:#?}, found {lines:#?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_about_a_lease_is_logged_with_its_cause_at_the_kubelets_level() {
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(lines.clone());
+    let failed: &[&str] = &["ERROR", "Failed to update lease", "error=500 "];
+    let fallback: &[&str] = &["INFO", "Failed to update lease using latest lease, fallback to ensure lease"];
+    let rig = Rig::renewed().await;
+    lines.take(&[]);
+
+    let fault = |verb| Fault::new(Effect::code(500)).on("leases").verb(verb);
+    rig.server.fault(fault("update").times(2));
+    sleep(11 * SECOND).await;
+    lines.take(&[failed; 2]);
+
+    rig.server.fault(fault("update").times(10));
+    sleep(10 * SECOND).await;
+    let retry: &[&str] = &["ERROR", "Will retry updating lease", "interval=10s"];
+    let mut expected = vec![failed; 5];
+    expected.push(fallback);
+    expected.extend([failed; 5]);
+    expected.push(retry);
+    lines.take(&expected);
+
+    // One that there is nothing of any more is looked for at once, and once more after a failure.
+    sleep(10 * SECOND).await;
+    lines.take(&[]);
+    rig.server.delete::<coordination::Lease>(lease::NAMESPACE, NODE_NAME, None).expect("deleted");
+    rig.server.fault(fault("get").times(1));
+    sleep(10 * SECOND).await;
+    let gone: &[&str] = &["ERROR", "Failed to update lease", "error=not found"];
+    let unsure: &[&str] =
+        &["ERROR", "Failed to ensure lease exists, will retry", "error=500 ", "interval=100ms"];
+    lines.take(&[gone, fallback, unsure]);
+    assert!(rig.lease().is_some());
 }
