@@ -14,7 +14,7 @@ pub use histogram::Histogram;
 
 /// Upper bounds in seconds that Prometheus' clients have by default.
 pub const DEFAULT_BUCKETS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
-/// Series of one family; what has further labels isn't counted.
+/// Series of one family; what has further labels is counted as dropped ([`Exposition::dropped`]).
 const SERIES_MAX: usize = 512;
 
 /// A part of the agent that has metrics.
@@ -29,8 +29,33 @@ pub struct Counters<const L: usize> {
     name: &'static str,
     help: &'static str,
     labels: [&'static str; L],
+    counts: Mutex<Series<L, u64>>,
+}
+
+/// The series of a family, and how many observations had none.
+#[derive(Debug)]
+struct Series<const L: usize, T> {
     /// By the labels' values, in the order of their names.
-    counts: Mutex<BTreeMap<[String; L], u64>>,
+    by_labels: BTreeMap<[String; L], T>,
+    dropped: u64,
+}
+
+impl<const L: usize, T> Default for Series<L, T> {
+    fn default() -> Self {
+        Self { by_labels: BTreeMap::new(), dropped: 0 }
+    }
+}
+
+impl<const L: usize, T> Series<L, T> {
+    /// The series with these labels, which is made if there is room; none counts as dropped.
+    fn get_or_make(&mut self, values: [&str; L], make: impl FnOnce() -> T) -> Option<&mut T> {
+        let values = values.map(str::to_owned);
+        if self.by_labels.len() >= SERIES_MAX && !self.by_labels.contains_key(&values) {
+            self.dropped = self.dropped.saturating_add(1);
+            return None;
+        }
+        Some(self.by_labels.entry(values).or_insert_with(make))
+    }
 }
 
 impl<const L: usize> Counters<L> {
@@ -42,18 +67,14 @@ impl<const L: usize> Counters<L> {
     /// Shows these series before anything is counted in them.
     #[must_use]
     pub fn from_zero<const N: usize>(self, series: [[&str; L]; N]) -> Self {
-        lock(&self.counts).extend(series.map(|values| (values.map(str::to_owned), 0)));
+        lock(&self.counts).by_labels.extend(series.map(|values| (values.map(str::to_owned), 0)));
         self
     }
 
     /// Counts one more.
     pub fn add(&self, values: [&str; L]) {
-        let mut counts = lock(&self.counts);
-        let values = values.map(str::to_owned);
-        if let Some(count) = counts.get_mut(&values) {
+        if let Some(count) = lock(&self.counts).get_or_make(values, || 0) {
             *count += 1;
-        } else if counts.len() < SERIES_MAX {
-            counts.insert(values, 1);
         }
     }
 }
@@ -61,14 +82,15 @@ impl<const L: usize> Counters<L> {
 /// Without any it isn't written, unless it has no labels.
 impl<const L: usize> MetricsSource for Counters<L> {
     fn write(&self, to: &mut Exposition) {
+        let Series { by_labels, dropped } = &*lock(&self.counts);
         let mut family = to.family(self.name, self.help, Kind::Counter);
-        let counts = lock(&self.counts);
-        for (values, count) in counts.iter() {
+        for (values, count) in by_labels {
             family.sample(&labelled(self.labels, values), *count as f64);
         }
-        if counts.is_empty() && L == 0 {
+        if by_labels.is_empty() && L == 0 {
             family.sample(&[], 0.0);
         }
+        to.dropped(self.name, *dropped);
     }
 }
 
@@ -79,7 +101,7 @@ pub struct Histograms<const L: usize> {
     help: &'static str,
     labels: [&'static str; L],
     bounds: &'static [f64],
-    series: Mutex<BTreeMap<[String; L], Histogram>>,
+    series: Mutex<Series<L, Histogram>>,
 }
 
 impl<const L: usize> Histograms<L> {
@@ -95,10 +117,8 @@ impl<const L: usize> Histograms<L> {
 
     /// Counts one more.
     pub fn observe(&self, values: [&str; L], value: f64) {
-        let mut series = lock(&self.series);
-        let values = values.map(str::to_owned);
-        if series.contains_key(&values) || series.len() < SERIES_MAX {
-            series.entry(values).or_insert_with(|| Histogram::new(self.bounds)).observe(value);
+        if let Some(of) = lock(&self.series).get_or_make(values, || Histogram::new(self.bounds)) {
+            of.observe(value);
         }
     }
 
@@ -111,14 +131,15 @@ impl<const L: usize> Histograms<L> {
 /// Without any it isn't written, unless it has no labels.
 impl<const L: usize> MetricsSource for Histograms<L> {
     fn write(&self, to: &mut Exposition) {
+        let Series { by_labels, dropped } = &*lock(&self.series);
         let mut family = to.family(self.name, self.help, Kind::Histogram);
-        let series = lock(&self.series);
-        for (values, histogram) in series.iter() {
+        for (values, histogram) in by_labels {
             family.histogram(&labelled(self.labels, values), histogram.buckets(), histogram.sum());
         }
-        if series.is_empty() && L == 0 {
+        if by_labels.is_empty() && L == 0 {
             family.histogram(&[], Histogram::new(self.bounds).buckets(), 0.0);
         }
+        to.dropped(self.name, *dropped);
     }
 }
 

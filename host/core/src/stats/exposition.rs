@@ -2,6 +2,7 @@
 //! Buffers for clients that prefer those. Names, labels and bounds of buckets are the same in both, so that a series doesn't depend on who
 //! scrapes.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use jiff::Timestamp;
@@ -15,6 +16,11 @@ pub use accept::Negotiated;
 
 /// The largest exposition, in bytes; 10,000 series have some 1.5 MB.
 pub const EXPOSITION_BYTES_MAX: usize = 16 << 20;
+
+/// Observations that no series had room for. Only families that have dropped some have a series of it.
+const DROPPED: &str = "witlet_metrics_observations_dropped_total";
+const DROPPED_HELP: &str =
+    "Observations that weren't counted, for their family has no room for another series";
 
 /// What the figures of a family are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +124,8 @@ pub struct Exposition {
     format: Format,
     bytes_max: usize,
     is_cut: bool,
+    /// By the name of the family that had no room.
+    dropped: BTreeMap<&'static str, u64>,
 }
 
 impl Exposition {
@@ -127,7 +135,8 @@ impl Exposition {
     }
 
     fn bounded(format: Format, bytes_max: usize) -> Self {
-        Self { bytes: Vec::new(), family: Vec::new(), format, bytes_max, is_cut: false }
+        let (bytes, family, dropped) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { bytes, family, format, bytes_max, is_cut: false, dropped }
     }
 
     /// Begins a family: `name` is its name, as it is written, and `help` one line. Without a sample it isn't written.
@@ -157,8 +166,21 @@ impl Exposition {
         }
     }
 
+    /// A family left out so many observations since its beginning, for it had no room for their series. They are shown at the end, in a
+    /// family of their own.
+    pub fn dropped(&mut self, family: &'static str, observations: u64) {
+        if observations > 0 {
+            *self.dropped.entry(family).or_default() += observations;
+        }
+    }
+
     /// All that was written; none if it would be larger than it may be.
     pub fn finish(mut self) -> Option<Vec<u8>> {
+        let dropped = std::mem::take(&mut self.dropped);
+        let mut of_dropped = self.family(DROPPED, DROPPED_HELP, Kind::Counter);
+        for (family, observations) in dropped {
+            of_dropped.sample(&[("family", family)], observations as f64);
+        }
         self.close();
         (!self.is_cut).then_some(self.bytes)
     }

@@ -64,11 +64,39 @@ fn series_are_bounded() {
     counters.add(["0"]);
     durations.observe_duration(["0"], Duration::ZERO);
     let shown = text(|to| counters.write(to));
-    assert_eq!(shown.lines().count(), SERIES_MAX + 2);
+    assert_eq!(shown.lines().filter(|line| line.starts_with("a_total{")).count(), SERIES_MAX);
     assert!(shown.contains("a_total{n=\"0\"} 2\n"), "what is known is counted on");
     let shown = text(|to| durations.write(to));
     assert_eq!(shown.matches("a_count").count(), SERIES_MAX);
     assert!(shown.contains("a_count{n=\"0\"} 2\n"));
+}
+
+#[test]
+fn what_a_full_family_does_not_count_is_counted_by_family() {
+    let dropped = "witlet_metrics_observations_dropped_total";
+    let (counters, durations) =
+        (Counters::new("a_total", "h", ["n"]), Histograms::new("b", "h", ["n"], &[1.0]));
+    let shown = || {
+        text(|to| {
+            counters.write(to);
+            durations.write(to);
+        })
+    };
+    for n in 0..SERIES_MAX {
+        counters.add([&n.to_string()]);
+        durations.observe([&n.to_string()], 1.0);
+    }
+    assert!(!shown().contains(dropped), "all had room");
+    for _ in 0..2 {
+        counters.add(["more"]);
+    }
+    durations.observe(["more"], 1.0);
+    let full = shown();
+    let lines: Vec<&str> = full.lines().filter(|line| line.starts_with(dropped)).collect();
+    assert_eq!(lines, [format!("{dropped}{{family=\"a_total\"}} 2"), format!("{dropped}{{family=\"b\"}} 1")]);
+    // The heading is there once, and after all other families.
+    assert_eq!(full.matches(&format!("# TYPE {dropped} counter\n")).count(), 1);
+    assert!(full.find("# TYPE b ") < full.find(&format!("# TYPE {dropped} ")), "{full}");
 }
 
 #[test]
