@@ -11,6 +11,7 @@ mod objects;
 mod outage;
 mod pods;
 mod refused;
+mod rules;
 mod static_pods;
 mod traces;
 mod world;

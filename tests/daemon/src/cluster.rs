@@ -29,8 +29,12 @@ pub(crate) const IN_PLACE: &[(&str, Test)] =
     &[("a_node_starts_as_the_kubelet_with_what_kubeadm_writes", || Box::pin(joins::as_the_kubelet()))];
 
 /// What needs promtool: see [`promtool::why_not`].
-pub(crate) const WITH_PROMTOOL: &[(&str, Test)] =
-    &[("promtool_has_no_complaint_about_the_metrics_of_a_node", || Box::pin(promtool::has_no_complaint()))];
+pub(crate) const WITH_PROMTOOL: &[(&str, Test)] = &[
+    ("promtool_has_no_complaint_about_the_metrics_of_a_node", || Box::pin(promtool::has_no_complaint())),
+    ("incidents_that_promtool_plays_to_the_rules_fire_their_alerts", || {
+        Box::pin(async { promtool::plays_incidents_to_the_rules() })
+    }),
+];
 
 /// Why a daemon can't be put where a kubelet is, on this machine.
 pub(crate) fn why_not_in_place() -> Option<&'static str> {

@@ -185,7 +185,7 @@ fn main() -> ExitCode {
     }
     let no_promtool = cluster::promtool::why_not();
     if let Some(why) = &no_promtool {
-        eprintln!("SKIPPED: promtool on the metrics of a node: {why}");
+        eprintln!("SKIPPED: promtool on the metrics of a node and on rules: {why}");
     }
     for (tests, ignored) in [
         (cluster::TESTS, false),

@@ -1,6 +1,7 @@
-//! What Prometheus' own linter says about all metrics of a node with pods.
+//! What Prometheus' own tool says about all metrics of a node with pods, and about the rules in `examples/monitoring`.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use jiff::SignedDuration;
@@ -12,7 +13,7 @@ use witlet_harness::cluster::Cluster;
 pub(crate) const PATHS: &[&str] =
     &["/metrics", "/metrics/cadvisor", "/metrics/resource", "/metrics/probes", "/metrics/slis"];
 
-/// The linter, of Debian's package `prometheus`.
+/// The tool, of Debian's package `prometheus`.
 const PROMTOOL: &str = "promtool";
 
 /// How it ends where it read everything and doesn't like something (`lintErrExitCode`).
@@ -62,6 +63,23 @@ pub(super) async fn has_no_complaint() -> Result<(), Failed> {
     }
     cluster.end().await?;
     if complaints.is_empty() { Ok(()) } else { Err(complaints.join("\n").into()) }
+}
+
+/// What is played to the rules in `examples/monitoring`.
+const INCIDENTS: &[&str] = &["rules-test.yaml", "kubelet-rules-test.yaml"];
+
+/// The rules record and fire what they should when incidents are played to them.
+pub(super) fn plays_incidents_to_the_rules() -> Result<(), Failed> {
+    let output = Command::new(PROMTOOL)
+        .args(["test", "rules"])
+        .args(INCIDENTS)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/monitoring"))
+        .output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let (said, failed) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    Err(format!("{PROMTOOL} test rules: {}\n{said}{failed}", output.status).into())
 }
 
 /// Its lines, `FAMILY WHAT`, but for those about names that are upstream's.

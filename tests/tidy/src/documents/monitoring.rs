@@ -24,9 +24,10 @@ fn recorded(rules: &str) -> BTreeSet<&str> {
 fn the_dashboard_and_the_rules_read_families_that_are_served() {
     let folder = root().join("examples/monitoring");
     let (rules, dashboard) = (read(&folder.join("rules.yaml")), read(&folder.join("dashboard.json")));
+    let of_kubelets = read(&folder.join("kubelet-rules.yaml"));
     let book = root().join("docs/src");
     let served = families(&(read(&book.join("metrics.md")) + &read(&book.join("watching.md"))));
-    let named = families(&rules).into_iter().chain(families(&dashboard));
+    let named = [&rules, &of_kubelets, &dashboard].into_iter().flat_map(|text| families(text));
     let findings: Vec<String> = named.filter(|name| !served.contains(name)).collect();
     check("a family that is read in examples/monitoring stands in the book", &findings);
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | ':');
