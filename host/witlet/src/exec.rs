@@ -57,8 +57,8 @@ pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
     let running = async {
         tokio::select! {
             biased;
-            Ok(signal) = asked => Ok(ExecEnd::Exited(StopSignal::exit_code(signal))),
-            ended = connected(&client, &options) => ended,
+            Ok(signal) = asked => Ok(Ended::Stopped(signal)),
+            ended = connected(&client, &options) => ended.map(Ended::Command),
         }
     };
     // The terminal is restored however the command ends.
@@ -67,13 +67,26 @@ pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
         let _ = sender.send(signal);
     })
     .await?;
-    match ended {
-        ExecEnd::Exited(code) => Ok(exit_code(code)),
-        ExecEnd::Failed(reason) => {
+    let (code, said) = match ended {
+        Ended::Command(ExecEnd::Failed(reason)) => {
             let Target { pod, container, .. } = target;
-            Err(ExecCommandError::NotRun { pod, container, reason })
+            return Err(ExecCommandError::NotRun { pod, container, reason });
         }
+        Ended::Command(ExecEnd::Exited(code)) => (code, said_of_command(code)),
+        Ended::Stopped(signal) => (signal.exit_code(), Some(said_of_signal(signal))),
+    };
+    if let Some(said) = said {
+        note(&said);
     }
+    Ok(ExitCode::from(byte(code)))
+}
+
+/// How it came to its end.
+enum Ended {
+    /// By the command's.
+    Command(ExecEnd),
+    /// A signal to this process. Nothing is known of the command.
+    Stopped(StopSignal),
 }
 
 /// Both sides have a terminal or neither has: with one on this side only, Ctrl-C would be a key that no process reads.
@@ -113,14 +126,17 @@ async fn send_sizes(sender: mpsc::Sender<TerminalSize>, tty: bool) {
     }
 }
 
-/// The exit code of this process: the command's; 1 for one that has no place in a byte.
-fn exit_code(code: i32) -> ExitCode {
-    if code != 0 {
-        note(&format!("command terminated with exit code {code}"));
-    }
-    ExitCode::from(byte(code))
+/// What is said of a command that failed, in kubectl's words.
+fn said_of_command(code: i32) -> Option<String> {
+    (code != 0).then(|| format!("command terminated with exit code {code}"))
 }
 
+/// The command is another process, elsewhere: only this one is known to have ended.
+fn said_of_signal(signal: StopSignal) -> String {
+    format!("stopped by {}; the command in the container may still run", signal.name())
+}
+
+/// The exit code of this process: that of the command, or of a signal; 1 for one that has no place in a byte.
 fn byte(code: i32) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }

@@ -43,6 +43,21 @@ fn a_terminal_is_used_only_where_its_keys_are_read() {
 }
 
 #[test]
+fn a_failed_command_and_a_signal_to_this_process_are_told_apart() {
+    assert_eq!(said_of_command(0), None);
+    assert_eq!(said_of_command(143).as_deref(), Some("command terminated with exit code 143"));
+    for (signal, name, code) in [
+        (StopSignal::Terminate, "SIGTERM", 143),
+        (StopSignal::Interrupt, "SIGINT", 130),
+        (StopSignal::Hangup, "SIGHUP", 129),
+    ] {
+        let said = said_of_signal(signal);
+        assert!(said.starts_with(&format!("stopped by {name}; ")) && !said.contains("terminated"), "{said}");
+        assert_eq!(signal.exit_code(), code, "{name}");
+    }
+}
+
+#[test]
 fn exit_codes_stay_within_a_byte() {
     assert_eq!([0, 3, 255, 256, -1].map(byte), [0, 3, 255, 1, 1]);
 }

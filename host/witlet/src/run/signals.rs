@@ -18,7 +18,7 @@ pub(crate) enum StopSignal {
 }
 
 impl StopSignal {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Terminate => "SIGTERM",
             Self::Interrupt => "SIGINT",
