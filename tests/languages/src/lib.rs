@@ -12,6 +12,8 @@ mod project;
 mod requirements;
 mod toolchain;
 pub mod tutorial;
+#[cfg(test)]
+mod watch;
 
 pub use build::{BuildError, Built};
 pub use project::{EXAMPLES, Project, ProjectError, repository};

@@ -5,11 +5,13 @@
 #![forbid(unsafe_code)]
 
 mod name;
+mod owner;
 mod render;
 
 use std::fmt;
 
 pub use name::{NAME_LENGTH_MAX, Name, NameError};
+pub use owner::{Owner, owner};
 pub use render::{File, RenderError, render, template};
 
 #[allow(clippy::large_include_file, reason = "they are files of a project")]
@@ -21,6 +23,9 @@ mod embedded {
 /// The file of a project that has the path of the program which made it, as one word of a shell. It is for the machine where that was:
 /// [`render`] doesn't make it, and git ignores it. `make test` falls back on that program.
 pub const PROGRAM_FILE: &str = ".witlet-path";
+
+/// SHA-256 of every published file of the contracts, one a line: `HEXADECIMAL  wit/…`.
+pub const PUBLISHED_CONTRACTS: &str = include_str!("../../../../wit/frozen.txt");
 
 /// A language with templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,6 +54,17 @@ impl Language {
             Self::Python => "python",
             Self::JavaScript => "javascript",
             Self::Go => "go",
+        }
+    }
+
+    /// Its name in sentences: that of what the templates are written in.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Rust => "Rust",
+            Self::C => "C",
+            Self::Python => "Python",
+            Self::JavaScript => "TypeScript",
+            Self::Go => "Go",
         }
     }
 

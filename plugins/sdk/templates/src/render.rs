@@ -99,7 +99,7 @@ pub struct File {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RenderError {
     /// The language has another use for the name.
-    #[error("{name:?} means something else in {language}: choose another name, such as my-{name}")]
+    #[error("{name:?} means something else in {}: choose another name, such as my-{name}", language.title())]
     Reserved {
         /// The plugin's name.
         name: String,

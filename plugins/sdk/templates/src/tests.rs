@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use crate::{File, Language, Name, NameError, RenderError, Role, render};
+use crate::{File, Language, Name, NameError, Owner, RenderError, Role, owner, render};
 
 /// What every project has, whatever its language and role.
 const CONTRACT: &[&str] = &[
+    ".github/workflows/plugin.yml",
     ".gitignore",
     "Makefile",
     "README.md",
@@ -152,10 +153,34 @@ fn every_makefile_has_the_contracts_targets_and_variables() {
         assert!(text(&files, "Makefile").contains("my-plugin"), "{language} {role}");
         let made = files.iter().filter(|file| file.path == "Makefile" || file.path.ends_with(".mk"));
         let made: String = made.map(|file| String::from_utf8_lossy(&file.contents)).collect();
-        for words in ["build:", "test:", "clean:", "tools:", "WITLET ?= witlet"] {
+        for words in ["build:", "test:", "watch:", "clean:", "tools:", "WITLET ?= witlet"] {
             assert!(made.contains(words), "{language} {role}: the Makefile has no {words}");
         }
     }
+}
+
+#[test]
+fn what_a_project_is_about_is_its_authors_and_how_it_is_built_the_templates() {
+    let authors = [
+        "README.md",
+        "app.py",
+        "cases.yaml",
+        "main.go",
+        "main_test.go",
+        "plugins.yaml",
+        "src/",
+        "test/",
+        "tests/",
+    ];
+    for (language, role) in all() {
+        for File { path, .. } in project(language, role) {
+            let is_authors =
+                authors.iter().any(|part| path == *part || part.ends_with('/') && path.starts_with(part));
+            let expected = if is_authors { Owner::Author } else { Owner::Template };
+            assert_eq!(owner(&path), expected, "{language} {role}: {path}");
+        }
+    }
+    assert_eq!(owner("policies/sdk/own.rs"), Owner::Author, "folders are those at the top");
 }
 
 #[test]

@@ -18,6 +18,8 @@ const OF_WORKSPACE: &[&str] =
 const FIRST_LINE: &str = "# ---- The program witlet: ";
 /// The end of those lines.
 const LAST_LINE: &str = "\t@: $(RUN_WITLET)\n";
+/// The beginning of the lines that watch, in templates alone.
+const FIRST_LINE_OF_WATCH: &str = "# ---- Again and again: ";
 /// The way out, at the end of each error.
 const WAY_OUT: &str = "install it (`make install` in witlet's checkout) or set WITLET=/path/to/witlet";
 
@@ -157,6 +159,36 @@ fn all_makefiles_look_for_the_program_with_the_same_lines() {
         assert_eq!(lines(text).as_deref(), Some(expected.as_str()), "{path} differs from {first}");
         // What calls the program has found it before.
         assert!(!text.contains("\t$(WITLET)") && text.contains("\ntest: witlet "), "{path}");
+    }
+}
+
+#[test]
+fn all_templates_watch_with_the_same_lines_what_they_have() {
+    let mut first: Option<String> = None;
+    for language in Language::ALL {
+        for role in Role::ALL {
+            let files = project(language, role);
+            let made = files.iter().find(|file| {
+                file.path.ends_with(".mk") || (language == Language::Rust && file.path == "Makefile")
+            });
+            let makefile = text(&files, &made.expect("there is one").path).to_owned();
+            let (before, rest) = makefile.split_once(FIRST_LINE_OF_WATCH).expect("it watches");
+            let lines = rest.split_once("\tdone\n").expect("the loop ends").0;
+            assert_eq!(lines, first.get_or_insert_with(|| lines.to_owned()), "{language}");
+            let (_, watched) = before.rsplit_once("\nWATCHED = ").expect("it says what it watches");
+            let words: BTreeSet<&str> = watched.split_whitespace().collect();
+            for file in &files {
+                let top = file.path.split('/').next().unwrap_or_default();
+                let is_watched = words.contains(top)
+                    || top.ends_with(".py") && words.contains("*.py")
+                    || file.path.ends_with(".go") && words.contains("'*.go'")
+                    || top == "cases.yaml" && words.contains("$(CASES)");
+                // What says how a plugin is used, and what holds nothing that a test sees.
+                let is_other =
+                    matches!(top, ".github" | ".gitignore" | ".npmrc" | "README.md" | "plugins.yaml");
+                assert!(is_watched || is_other, "{language} {role}: {} isn't watched", file.path);
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 #
 #   make            installs the pinned tools if they are missing, builds $(NAME).wasm
 #   make test       types (mypy), unit tests, then the conformance kit
+#   make watch      `make test`, and again whenever a source has changed; Ctrl-C ends
 #   make bindings   makes bindings/ from wit/, for an editor; a build does so by itself whenever wit/ has changed
 #   make tools      installs the pinned tools
 #   make clean      removes what was built
@@ -58,6 +59,25 @@ RUN_WITLET = $(eval RUN_WITLET := $$(find_witlet))$(RUN_WITLET)
 .PHONY: witlet
 witlet:
 	@: $(RUN_WITLET)
+
+# What `make watch` looks at.
+WATCHED = Makefile plugin.mk pyproject.toml requirements.txt *.py tests wit cases $(CASES)
+
+# ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----
+
+# Seconds between two looks at the files. Their contents count; what isn't there is passed over.
+WATCH_SECONDS ?= 1
+
+.PHONY: watch
+watch: witlet
+	@trap 'exit 0' HUP INT TERM; \
+	look() { find -L $(WATCHED) -type f ! -name '.*' ! -name '*~' ! -name '*.pyc' -exec cksum {} + 2>/dev/null | sort | cksum; }; \
+	while :; do \
+	  seen=$$(look); \
+	  if $(MAKE) --no-print-directory test; then echo "watch: passed"; else echo "watch: FAILED"; fi; \
+	  echo "watch: waiting for a change, Ctrl-C ends"; \
+	  while [ "$$(look)" = "$$seen" ]; do sleep $(WATCH_SECONDS); done; \
+	done
 
 test: witlet types unit $(NAME).wasm
 	$(RUN_WITLET) plugin test $(NAME).wasm --cases $(CASES)

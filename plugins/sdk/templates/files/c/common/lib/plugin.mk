@@ -2,6 +2,7 @@
 #
 #   make            installs what is missing of the pinned tools, builds $(NAME).wasm
 #   make test       unit tests on this machine, then the conformance kit
+#   make watch      `make test`, and again whenever a source has changed; Ctrl-C ends
 #   make bindings   makes bindings/ from wit/, for an editor; a build does so by itself whenever wit/ has changed
 #   make tools      installs all pinned tools
 #   make clean      removes what was built
@@ -112,6 +113,25 @@ RUN_WITLET = $(eval RUN_WITLET := $$(find_witlet))$(RUN_WITLET)
 .PHONY: witlet
 witlet:
 	@: $(RUN_WITLET)
+
+# What `make watch` looks at.
+WATCHED = Makefile lib src tests wasi wit cases $(CASES)
+
+# ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----
+
+# Seconds between two looks at the files. Their contents count; what isn't there is passed over.
+WATCH_SECONDS ?= 1
+
+.PHONY: watch
+watch: witlet
+	@trap 'exit 0' HUP INT TERM; \
+	look() { find -L $(WATCHED) -type f ! -name '.*' ! -name '*~' ! -name '*.pyc' -exec cksum {} + 2>/dev/null | sort | cksum; }; \
+	while :; do \
+	  seen=$$(look); \
+	  if $(MAKE) --no-print-directory test; then echo "watch: passed"; else echo "watch: FAILED"; fi; \
+	  echo "watch: waiting for a change, Ctrl-C ends"; \
+	  while [ "$$(look)" = "$$seen" ]; do sleep $(WATCH_SECONDS); done; \
+	done
 
 test: witlet unit $(NAME).wasm
 	$(RUN_WITLET) plugin test $(NAME).wasm --cases $(CASES) $(KIT_FLAGS)
