@@ -56,6 +56,7 @@ mod properties;
 mod quantities;
 mod replay;
 pub mod report;
+pub mod run;
 mod scenario;
 mod setup;
 mod unchanged;

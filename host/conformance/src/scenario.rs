@@ -3,15 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use thiserror::Error;
+use tokio::time::Instant;
 use witlet_core::error::one_line;
-use witlet_wasm::direct::CallReport;
+use witlet_wasm::direct::{CallReport, CapturedLine};
 use witlet_wasm::plugin::LoadError;
 use witlet_wasm::plugin::config::Warm;
 use witlet_wasm::role::Role;
 
+use crate::cases::matching::differs;
 use crate::cases::model::{Case, CaseFile, Step};
 use crate::ctx::Ctx;
 use crate::environment::folders::{Content, FolderContent};
@@ -70,6 +73,15 @@ pub(crate) struct Stage {
 }
 
 impl Scenario {
+    /// Where a case begins; none of one that asks nothing.
+    pub(crate) fn beginning(setup: &Setup, case: &Case) -> Option<Self> {
+        let question = case.steps.first()?.question.clone();
+        let mut scenario = Self::new("", setup.clone(), question);
+        scenario.servers.clone_from(&case.servers);
+        scenario.setup.execs.clone_from(&case.execs);
+        Some(scenario)
+    }
+
     /// Of a plugin that is loaded so.
     pub(crate) fn new(name: impl Into<String>, setup: Setup, question: PluginRequest) -> Self {
         let (servers, folders) = (Vec::new(), BTreeMap::new());
@@ -147,7 +159,28 @@ impl Scenario {
     }
 }
 
+/// What came of a step of a case.
+pub(crate) struct StepReport {
+    pub(crate) asked: CallReport<PluginResponse>,
+    pub(crate) took: Duration,
+    /// What the plugin logged.
+    pub(crate) lines: Vec<CapturedLine>,
+    /// How the answer differs from what the step expects.
+    pub(crate) differs: Option<String>,
+}
+
 impl Stage {
+    /// Sets up what the step changes, and asks what it asks.
+    pub(crate) async fn carry_out(&mut self, step: &Step) -> Result<StepReport, StageError> {
+        self.set(&step.folders, step.servers.as_ref()).await.map_err(StageError::Environment)?;
+        let started = Instant::now();
+        let asked = self.ask_this(&step.question).await;
+        let took = started.elapsed();
+        let lines = self.plugin.lines();
+        let differs = differs(&step.expect, &asked.result, &lines, step.question.contract());
+        Ok(StepReport { asked, took, lines, differs })
+    }
+
     pub(crate) async fn ask(&mut self) -> CallReport<PluginResponse> {
         let question = self.question.clone();
         self.ask_this(&question).await

@@ -13,7 +13,7 @@ use crate::load::interface;
 use crate::plugin::validated;
 use crate::plugin_request::PluginRequest;
 use crate::plugin_response::{ResponseKind, is};
-use crate::scenario::{Scenario, Stage, StageError};
+use crate::scenario::{Scenario, Stage, StageError, StepReport};
 use crate::setup::Setup;
 
 const REPEAT: &str = "--only vectors";
@@ -21,7 +21,9 @@ const REPEAT: &str = "--only vectors";
 const TARGET_TIME_MAX: Duration = Duration::from_secs(1);
 /// Id of a case of the author's. Finds `skips-what-it-cannot-read`, `no-pods-for-empty`.
 const CASE: &str = "vectors/case";
-const VALIDATES: &str = "validate returns nothing, or an error in the plugin's own words, within a second";
+/// What `validate` promises.
+pub(crate) const VALIDATES: &str =
+    "validate returns nothing, or an error in the plugin's own words, within a second";
 /// Any answer that the contract has.
 const WELL_FORMED: &str = "an answer that the contract has, or an error in its own words";
 
@@ -136,7 +138,7 @@ async fn taken(ctx: &Ctx<'_>, setup: &Setup) -> Option<std::sync::Arc<str>> {
 
 /// Carries one case out: the first step that comes to something else is the finding.
 async fn carry_out(ctx: &Ctx<'_>, setup: &Setup, case: &Case, whose: Whose<'_>) -> CheckResult {
-    let found = match (&case.validate, case.steps.first()) {
+    let found = match (&case.validate, Scenario::beginning(setup, case)) {
         (Some(expect), _) => {
             let says = format!("{}, {}.validate", said(expect, WELL_FORMED), interface(setup.role));
             let seen = match validated(&ctx.load(&setup.at(address())).await) {
@@ -145,13 +147,7 @@ async fn carry_out(ctx: &Ctx<'_>, setup: &Setup, case: &Case, whose: Whose<'_>) 
             };
             Ok(seen.map(|seen| (seen, says)))
         }
-        (None, Some(first)) => {
-            let scenario = Scenario {
-                servers: case.servers.clone(),
-                ..Scenario::new("", setup.clone(), first.question.clone())
-            };
-            steps(ctx, &scenario.with(|scenario| scenario.setup.execs.clone_from(&case.execs)), case).await
-        }
+        (None, Some(scenario)) => steps(ctx, &scenario, case).await,
         (None, None) => Ok(None),
     };
     let (input, prefix) = match whose {
@@ -191,10 +187,7 @@ async fn steps(
 ) -> Result<Option<(String, String)>, StageError> {
     let mut stage = scenario.stage(ctx).await?;
     for (index, step) in case.steps.iter().enumerate() {
-        stage.set(&step.folders, step.servers.as_ref()).await.map_err(StageError::Environment)?;
-        let asked = stage.ask_this(&step.question).await;
-        let lines = stage.plugin.lines();
-        let differs = differs(&step.expect, &asked.result, &lines, step.question.contract());
+        let StepReport { lines, differs, .. } = stage.carry_out(step).await?;
         let Some(mut seen) = differs else { continue };
         if scenario.setup.role == Role::PodSource {
             seen = format!("step {}: {seen}", index + 1);

@@ -24,8 +24,8 @@ pub(crate) use look::{
 };
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
-    BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PullArgs, PushArgs, RegistryArgs, ReplayArgs,
-    ReportFormat, ServeArgs, TestArgs,
+    BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PluginRunArgs, PullArgs, PushArgs, RegistryArgs,
+    ReplayArgs, ReportFormat, ServeArgs, TestArgs, UpgradeArgs,
 };
 pub(crate) use trace::TracingArgs;
 pub(crate) use webhook_target::WebhookTarget;
@@ -37,7 +37,8 @@ const EXIT_CODES: &str = "Exit codes:
   1  failed; the reason is on standard error
   2  invalid command line
   3  no agent answers on the socket
-  4  `check` or `plugin test` found errors, `plugin replay` got a different result, or `plugin eval` got invalid input
+  4  `check` or `plugin test` found errors, `plugin replay` or `plugin run` got a different result, `plugin eval` got invalid
+     input, or `plugin upgrade` left files to the author
   5  `plugin eval` or `plugin audit` has a pod that is not admitted
 `witlet exec` ends with the exit code of the command.";
 

@@ -43,7 +43,8 @@ mod exit {
     pub(super) const USAGE: u8 = 2;
     /// No daemon answers.
     pub(super) const NO_DAEMON: u8 = 3;
-    /// `check` found something, `plugin replay` got another answer, or `plugin eval` got invalid input.
+    /// `check` found something, `plugin replay` or `plugin run` got another answer, `plugin eval` got invalid input, or
+    /// `plugin upgrade` left files to the author.
     pub(super) const FINDINGS: u8 = 4;
     /// `plugin eval` or `plugin audit` has a pod that isn't admitted.
     pub(super) const NOT_ADMITTED: u8 = 5;
@@ -132,17 +133,15 @@ async fn dispatch(command: Command) -> ExitCode {
         Command::Plugin(Plugin::Bench(args)) => done(plugin::bench::run(&args).await),
         Command::Plugin(Plugin::Features { output }) => done(plugin::features::run(output)),
         Command::Plugin(Plugin::New(args)) => done(plugin::new::run(&args)),
+        Command::Plugin(Plugin::Upgrade(args)) => found(plugin::upgrade::run(&args)),
         Command::Plugin(Plugin::List(args)) => looked(plugin::list::run(&args).await),
         Command::Plugin(Plugin::Inspect { file, registry, output }) => {
             done(inspect::run(&file, &registry, output).await)
         }
         Command::Plugin(Plugin::Push(args)) => done(plugin::push::run(&args).await),
         Command::Plugin(Plugin::Pull(args)) => done(plugin::pull::run(&args).await),
-        Command::Plugin(Plugin::Test(args)) => match plugin::test::run(&args).await {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::from(exit::FINDINGS),
-            Err(cause) => fail(&cause, 1),
-        },
+        Command::Plugin(Plugin::Run(args)) => found(plugin::run::run(&args).await),
+        Command::Plugin(Plugin::Test(args)) => found(plugin::test::run(&args).await),
         Command::Plugin(Plugin::Serve(args)) => match start_log(&args.log) {
             Ok(_) => done(plugin::serve::run(&args).await),
             Err(error) => fail(&error, exit::USAGE),
@@ -157,11 +156,7 @@ async fn dispatch(command: Command) -> ExitCode {
             Err(plugin::audit::Error::Client(cause)) => fail(&cause, code_of_client(&cause)),
             Err(cause) => fail(&cause, 1),
         },
-        Command::Plugin(Plugin::Replay(args)) => match plugin::replay::run(&args).await {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::from(exit::FINDINGS),
-            Err(cause) => fail(&cause, 1),
-        },
+        Command::Plugin(Plugin::Replay(args)) => found(plugin::replay::run(&args).await),
         Command::Check(args) => match check::run(&args).await {
             Ok(0) => ExitCode::SUCCESS,
             Ok(_) => ExitCode::from(exit::FINDINGS),
@@ -169,6 +164,15 @@ async fn dispatch(command: Command) -> ExitCode {
         },
         // Handled before the runtime starts.
         Command::Kubelet { .. } | Command::CompileComponent { .. } => ExitCode::FAILURE,
+    }
+}
+
+/// Whether all was as it should be.
+fn found<E: Error>(result: Result<bool, E>) -> ExitCode {
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(exit::FINDINGS),
+        Err(cause) => fail(&cause, 1),
     }
 }
 

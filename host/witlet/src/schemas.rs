@@ -9,11 +9,13 @@ use std::path::Path;
 
 use clap::Parser as _;
 use serde_json::{Value, json};
+use witlet_conformance::run::{CaseAnswer, CaseCall, CaseRun, LoggedLine, MissingResource, ReceivedBytes};
 use witlet_server::LocalClient;
+use witlet_wasm::role::Role;
 
-use crate::cli::{Cli, Command};
-use crate::describe;
+use crate::cli::{Cli, Command, Plugin};
 use crate::top::document;
+use crate::{describe, plugin};
 use check::Schemas;
 use world::{Epoch, with_agent};
 
@@ -106,6 +108,78 @@ async fn looks_are_as_their_schemas_say() {
         holds("top-plugins.json", &plugins);
     })
     .await;
+}
+
+/// A case with everything that its kind of answer can have.
+fn case_run() -> CaseRun {
+    let text = |text: &str| Some(text.to_owned());
+    let answer = CaseAnswer {
+        kind: "defer",
+        reason: text("Later"),
+        message: text("not now"),
+        retry_after_milliseconds: Some(500),
+        resources: vec![MissingResource { resource: "cpu".to_owned(), requested: 3, used: 2, capacity: 4 }],
+        manifests: vec!["{}".to_owned()],
+        cursor: text("7"),
+        words: "defer Later".to_owned(),
+    };
+    let call = CaseCall {
+        function: "handler.admit".to_owned(),
+        answer,
+        differs: text("defer Later"),
+        took_seconds: 0.1,
+        cpu_seconds: Some(0.1),
+        memory_bytes_peak: Some(1 << 20),
+        log: vec![LoggedLine {
+            level: "info",
+            message: "asked".to_owned(),
+            fields: vec![("name".to_owned(), "web".to_owned())],
+        }],
+        commands: vec![vec!["true".to_owned()]],
+    };
+    CaseRun {
+        file: "cases.yaml".to_owned(),
+        case: "a pod waits".to_owned(),
+        role: Role::Admission,
+        calls: vec![call],
+        received: vec![ReceivedBytes { port: 80, text: "GET /".to_owned() }],
+        problem: text("no such port"),
+    }
+}
+
+#[test]
+fn reports_for_authors_of_plugins_are_as_their_schemas_say() {
+    let full = case_run();
+    let least = CaseCall {
+        answer: CaseAnswer { kind: "ok", ..CaseAnswer::default() },
+        differs: None,
+        cpu_seconds: None,
+        memory_bytes_peak: None,
+        log: Vec::new(),
+        commands: Vec::new(),
+        ..full.calls[0].clone()
+    };
+    let least = CaseRun { calls: vec![least], received: Vec::new(), problem: None, ..full.clone() };
+    let report = plugin::run::Report::new("x.wasm".to_owned(), vec![full, least]);
+    holds("plugin-run.json", &json_of(&report));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let project = folder.path().join("team-label");
+    let line = ["witlet", "plugin", "new", "team-label", "--lang", "c", "--role", "probe", "--into"];
+    let Command::Plugin(Plugin::New(new)) = parsed(&line, &project) else { panic!("it is `plugin new`") };
+    plugin::new::create(&new).expect("a temporary folder");
+    std::fs::write(project.join("lib/plugin.mk"), "own").expect("it is there");
+    std::fs::remove_file(project.join(".witlet-template.json")).expect("it is there");
+    let Command::Plugin(Plugin::Upgrade(args)) = parsed(&["witlet", "plugin", "upgrade"], &project) else {
+        panic!("it is `plugin upgrade`")
+    };
+    let upgrade = json_of(&plugin::upgrade::upgrade(&args, &project).expect("it is recognised"));
+    assert_eq!((&upgrade["needsAHand"], &upgrade["from"]), (&json!(true), &Value::Null), "{upgrade:#}");
+    holds("plugin-upgrade.json", &upgrade);
+}
+
+fn parsed(line: &[&str], folder: &Path) -> Command {
+    let folder = folder.to_str().expect("the test's own path");
+    Cli::try_parse_from([line, &[folder]].concat()).expect("a command line").command
 }
 
 #[test]

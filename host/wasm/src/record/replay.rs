@@ -16,6 +16,7 @@ use super::format::{
     RequestRecord,
 };
 use crate::compile::CompilerConfig;
+use crate::guest::{CapturedLine, GuestServices, LogTap};
 use crate::host::{Machinery, StartError, Surroundings};
 use crate::plugin::config::{Grants, ProbeRole};
 use crate::plugin::{LoadError, Spec};
@@ -67,6 +68,10 @@ pub struct Replayed {
     pub answer: RecordedResponse,
     /// How long it took now.
     pub took: Duration,
+    /// The most linear memory that the instance had; 0 where the call didn't begin.
+    pub memory_bytes_peak: usize,
+    /// What it logged during the call.
+    pub lines: Vec<CapturedLine>,
     /// SHA-256 of the component that was asked, in hexadecimal.
     pub digest: String,
     /// Whether the answer is the recorded one.
@@ -104,16 +109,22 @@ pub async fn replay(
     if !grants.is_empty() {
         return Err(ReplayError::NotRecorded { grants });
     }
-    let (answer, took, commands) = match &recorded.question {
-        RecordedRequest::Admission(request) => {
-            let (answer, took) = admission(recorded, request, wasm, compiler, clock).await?;
-            (answer, took, None)
-        }
+    let Asked { answer, took, memory_bytes_peak, lines, commands } = match &recorded.question {
+        RecordedRequest::Admission(request) => admission(recorded, request, wasm, compiler, clock).await?,
         RecordedRequest::Probe(question) => probe(recorded, question, wasm, compiler, clock).await?,
         RecordedRequest::PodSource(_) => return Err(ReplayError::Source),
     };
     let same = answer.agrees_with(&recorded.answer) && commands.is_none();
-    Ok(Replayed { answer, took, digest, same, commands })
+    Ok(Replayed { answer, took, memory_bytes_peak, lines, digest, same, commands })
+}
+
+/// What came of a question, as [`Replayed`] has it.
+struct Asked {
+    answer: RecordedResponse,
+    took: Duration,
+    memory_bytes_peak: usize,
+    lines: Vec<CapturedLine>,
+    commands: Option<String>,
 }
 
 /// A component's digest as recordings have it: SHA-256 in hexadecimal.
@@ -133,17 +144,23 @@ async fn admission(
     wasm: Arc<[u8]>,
     compiler: CompilerConfig,
     clock: Arc<dyn Clock>,
-) -> Result<(RecordedResponse, Duration), ReplayError> {
+) -> Result<Asked, ReplayError> {
     let machinery = Machinery::new(compiler, clock, Surroundings::default())?;
-    let loaded = machinery.loader.load_bytes(&spec(recorded, Grants::default()), wasm).await?;
+    let log = LogTap::default();
+    let given = GuestServices { log: Some(log.clone()), ..GuestServices::default() };
+    let loaded = machinery.loader.load_given(&spec(recorded, Grants::default()), &given, wasm).await?;
     let guests = loaded.admission.ok_or(LoadError::Interrupted)?;
     let facts = Arc::new(RequestFacts::new(request.request()));
+    // What `validate` said is no answer's.
+    drop(log.take());
     let started = Instant::now();
-    let result = match machinery.caller.admit(&guests, &facts).await {
-        Ok(called) => called.result,
-        Err(error) => Err(error),
+    let (result, memory_bytes_peak) = match machinery.caller.admit(&guests, &facts).await {
+        Ok(called) => (called.result, called.memory_bytes_peak),
+        Err(error) => (Err(error), 0),
     };
-    Ok((RecordedResponse::of_verdict(&result), started.elapsed()))
+    let took = started.elapsed();
+    let answer = RecordedResponse::of_verdict(&result);
+    Ok(Asked { answer, took, memory_bytes_peak, lines: log.take(), commands: None })
 }
 
 async fn probe(
@@ -152,26 +169,35 @@ async fn probe(
     wasm: Arc<[u8]>,
     compiler: CompilerConfig,
     clock: Arc<dyn Clock>,
-) -> Result<(RecordedResponse, Duration, Option<String>), ReplayError> {
+) -> Result<Asked, ReplayError> {
     let request = question.request()?;
     let tape = Arc::new(Tape::new(question.execs.clone()));
-    let surroundings = Surroundings { containers: Some(tape.clone()), ..Surroundings::default() };
-    let machinery = Machinery::new(compiler, clock, surroundings)?;
+    let log = LogTap::default();
+    let given =
+        GuestServices { containers: Some(tape.clone()), log: Some(log.clone()), ..GuestServices::default() };
+    let machinery = Machinery::new(compiler, clock, Surroundings::default())?;
     let exec = recorded.grants.iter().any(|grant| grant == "exec");
     let role =
         ProbeRole { probe_type: request.probe_type.clone(), memory_bytes: recorded.limits.memory_bytes };
     let grants = Grants { exec, ..Grants::default() };
     let spec = Spec { admission: None, probe: Some(role), ..spec(recorded, grants) };
-    let loaded = machinery.loader.load_bytes(&spec, wasm).await?;
+    let loaded = machinery.loader.load_given(&spec, &given, wasm).await?;
     let guests = loaded.async_plugin.ok_or(LoadError::Interrupted)?;
+    // What `validate` said is no answer's.
+    drop(log.take());
     let started = Instant::now();
     let parameters = request.parameters.clone();
-    let checked = guests.check_parameters(&parameters, request.timeout).await.result;
-    let result = match checked {
-        Ok(()) => guests.probe(Arc::new(ProbeFacts::new(request, false))).await.result,
-        Err(error) => Err(error),
+    let checked = guests.check_parameters(&parameters, request.timeout).await;
+    let (result, memory_bytes_peak) = match checked.result {
+        Ok(()) => {
+            let probed = guests.probe(Arc::new(ProbeFacts::new(request, false))).await;
+            (probed.result, probed.memory_bytes_peak)
+        }
+        Err(error) => (Err(error), checked.memory_bytes_peak),
     };
-    Ok((RecordedResponse::of_probe(&result), started.elapsed(), tape.difference()))
+    let took = started.elapsed();
+    let answer = RecordedResponse::of_probe(&result);
+    Ok(Asked { answer, took, memory_bytes_peak, lines: log.take(), commands: tape.difference() })
 }
 
 /// Plays the recorded results of commands back.

@@ -70,6 +70,29 @@ pub(crate) struct NewArgs {
     pub(crate) output: OutputFormat,
 }
 
+/// `witlet plugin upgrade`
+#[derive(Debug, Args)]
+pub(crate) struct UpgradeArgs {
+    /// Folder of the project (default: the working folder)
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Show what would be done, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Name of the plugin, for a project without .witlet-template.json whose files don't say it
+    #[arg(long, value_name = "NAME", value_parser = Name::parse)]
+    pub(crate) name: Option<Name>,
+    /// Programming language, for such a project
+    #[arg(long, value_name = "LANGUAGE", value_parser = languages())]
+    pub(crate) lang: Option<Language>,
+    /// Role of the plugin, for such a project
+    #[arg(long, value_name = "ROLE", value_parser = roles())]
+    pub(crate) role: Option<Role>,
+    /// Output format; json and yaml list all files
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: OutputFormat,
+}
+
 /// `witlet plugin test`
 #[derive(Debug, Args)]
 pub(crate) struct TestArgs {
@@ -132,6 +155,38 @@ pub(crate) enum ReportFormat {
     Json,
     /// JUnit's XML.
     Junit,
+}
+
+/// `witlet plugin run`
+#[derive(Debug, Args)]
+pub(crate) struct PluginRunArgs {
+    /// Component: a file, `builtin:NAME`, or `oci://…` in a registry
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// Case files, or folders of them (default: cases.yaml or the folder `cases` next to the component)
+    #[arg(value_name = "CASES")]
+    pub(crate) cases: Vec<PathBuf>,
+    /// Name of a case to run (default: all); repeatable
+    #[arg(long, value_name = "NAME")]
+    pub(crate) case: Vec<String>,
+    /// `config:` for case files that have none: a file, or JSON
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) config: Option<String>,
+    /// `limits:` of a PluginConfiguration; overrides those of case files
+    #[arg(long, value_name = "JSON")]
+    pub(crate) limits: Option<String>,
+    /// `grants:` of a PluginConfiguration, for case files that have none; repeatable
+    #[arg(long, value_name = "JSON")]
+    pub(crate) grants: Vec<String>,
+    /// How registries are asked
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: OutputFormat,
+    /// Compiled code of components
+    #[command(flatten)]
+    pub(crate) cache: ComponentCacheArgs,
 }
 
 /// `witlet plugin bench`
@@ -310,6 +365,20 @@ pub(crate) enum Plugin {
   witlet plugin new team-label --lang rust --role admission
   witlet plugin new banner --lang python --role probe --into plugins/banner")]
     New(NewArgs),
+    /// Bring a project's contracts, SDK, Makefiles, CI workflow and pins to this release
+    #[command(
+        after_help = "A file that was not changed since `witlet plugin new` or the last upgrade is replaced. One that was changed stays, and this
+release's is written next to it, as FILE.new. The plugin's sources, tests, cases.yaml, plugins.yaml and README.md are the author's
+and stay. What was made is known from .witlet-template.json; commit that file.
+
+Exit codes: 0 if all is done, 4 if a file was changed on both sides and is left to you, 1 if nothing could be done.
+
+Examples:
+  witlet plugin upgrade
+  witlet plugin upgrade plugins/team-label --dry-run
+  witlet plugin upgrade old-project --lang go --role admission --name team-label"
+    )]
+    Upgrade(UpgradeArgs),
     /// List the daemon's plugins: role, version, state, calls, errors, times, memory
     #[command(visible_alias = "ls", after_help = LIST_HELP)]
     List(PluginListArgs),
@@ -335,6 +404,20 @@ pub(crate) enum Plugin {
         #[arg(short, long, value_name = "FORMAT", default_value = "table")]
         output: OutputFormat,
     },
+    /// Ask a component what cases ask, in any role, and show each answer with its log lines, time and memory
+    #[command(
+        after_help = "Each case has the servers, folders and commands that it says, and a plugin that is loaded for it alone.
+`witlet plugin test` says whether a component keeps its contract; this shows what it does. A recorded call is asked again by
+`witlet plugin replay`, an admission handler about manifests by `witlet plugin eval`.
+
+Exit codes: 0 if all answers are as the cases expect, 4 if one isn't, 1 if nothing could be asked.
+
+Examples:
+  witlet plugin run redis.wasm
+  witlet plugin run redis.wasm cases/slow.yaml --case 'a server that hangs'
+  witlet plugin run builtin:image-policy policy.yaml -o json"
+    )]
+    Run(Box<PluginRunArgs>),
     /// Measure a component: size, load time, calls to fresh and kept instances, memory, compared with an empty module
     #[command(
         after_help = "The plugin is asked one question again and again: that of a case, in the case's surroundings.

@@ -6,11 +6,13 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use thiserror::Error;
-use witlet_templates::{File, PROGRAM_FILE, RenderError, render};
+use witlet_templates::{File, PROGRAM_FILE, RenderError, Role, render};
 
 use crate::cli::{NewArgs, OutputFormat};
 use crate::output::{OutputError, print, structured};
+use crate::plugin::project::Project;
 
 /// Permissions before the user's mask.
 const FOLDER_MODE: u32 = 0o777;
@@ -18,6 +20,8 @@ const FOLDER_MODE: u32 = 0o777;
 const FILE_MODE: u32 = 0o666;
 /// See [`FOLDER_MODE`].
 const PROGRAM_MODE: u32 = 0o777;
+/// In the name of the folder where files of a project that is there are written first.
+const STAGE: &str = "witlet-upgrade";
 
 /// Why there is no project.
 #[derive(Debug, Error)]
@@ -79,13 +83,7 @@ enum Way {
 
 /// Writes the project and says what to do next.
 pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
-    let mut files = render(args.lang, args.role, &args.name)?;
-    // A program that was replaced meanwhile has a name that leads nowhere.
-    let own = std::env::current_exe().ok().filter(|path| path.is_file());
-    files.extend(own.as_deref().and_then(program_file));
-    let folder = args.into.clone().unwrap_or_else(|| PathBuf::from(args.name.as_str()));
-    let way = way(target_folder(&folder)?, args.force, &folder)?;
-    write(&files, &folder, way)?;
+    let (folder, files) = create(args)?;
     let text = match args.output {
         OutputFormat::Table | OutputFormat::Wide => for_people(args, &folder, files.len()),
         OutputFormat::Json | OutputFormat::Yaml => {
@@ -95,9 +93,25 @@ pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
     Ok(print(&text)?)
 }
 
+/// Writes the project. Its folder and its files.
+pub(crate) fn create(args: &NewArgs) -> Result<(PathBuf, Vec<File>), Error> {
+    let mut files = render(args.lang, args.role, &args.name)?;
+    files.push(Project::new(args.name.clone(), args.lang, args.role, &files).file());
+    files.extend(own_program());
+    let folder = args.into.clone().unwrap_or_else(|| PathBuf::from(args.name.as_str()));
+    let way = way(target_folder(&folder)?, args.force, &folder)?;
+    write(&files, &folder, way)?;
+    Ok((folder, files))
+}
+
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     let path = path.to_owned();
     |cause| Error::Write { path, cause }
+}
+
+/// The file with the path of this program. One that was replaced meanwhile has a name that leads nowhere.
+pub(super) fn own_program() -> Option<File> {
+    std::env::current_exe().ok().filter(|path| path.is_file()).as_deref().and_then(program_file)
 }
 
 /// Where `make test` finds the program if it isn't on the path. A path that is no line of text isn't written down.
@@ -140,11 +154,32 @@ fn write(files: &[File], folder: &Path, way: Way) -> Result<(), Error> {
         Some(_) | None => Path::new("."),
     };
     fs::create_dir_all(parent_folder).map_err(failed(parent_folder))?;
+    let made = stage(files, parent_folder, &name, folder)?;
+    match way {
+        Way::Folder => {
+            // Over an empty folder, as rename(2) allows; one that filled up meanwhile is left alone.
+            fs::rename(made.path(), folder).map_err(failed(folder))?;
+            // It is elsewhere now.
+            let _moved = made.keep();
+            Ok(())
+        }
+        Way::Files => move_files(files, made.path(), folder),
+    }
+}
+
+/// Writes files into a folder that is there: whole ones, each at once.
+pub(super) fn write_into(files: &[File], folder: &Path) -> Result<(), Error> {
+    let made = stage(files, folder, STAGE, folder)?;
+    move_files(files, made.path(), folder)
+}
+
+/// Writes all files into a new folder in `place`, on the way to `folder`.
+fn stage(files: &[File], place: &Path, name: &str, folder: &Path) -> Result<TempDir, Error> {
     let made = tempfile::Builder::new()
         .prefix(&format!(".{name}."))
         .permissions(Permissions::from_mode(FOLDER_MODE))
-        .tempdir_in(parent_folder)
-        .map_err(failed(parent_folder))?;
+        .tempdir_in(place)
+        .map_err(failed(place))?;
     for file in files {
         let path = made.path().join(&file.path);
         if let Some(parent) = path.parent() {
@@ -159,22 +194,17 @@ fn write(files: &[File], folder: &Path, way: Way) -> Result<(), Error> {
             .and_then(|mut target| target.write_all(&file.contents));
         written.map_err(failed(&folder.join(&file.path)))?;
     }
-    match way {
-        Way::Folder => {
-            // Over an empty folder, as rename(2) allows; one that filled up meanwhile is left alone.
-            fs::rename(made.path(), folder).map_err(failed(folder))?;
-            // It is elsewhere now.
-            let _moved = made.keep();
+    Ok(made)
+}
+
+/// Moves them from where they were written to their places.
+fn move_files(files: &[File], from: &Path, folder: &Path) -> Result<(), Error> {
+    for file in files {
+        let target = folder.join(&file.path);
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent).map_err(failed(parent))?;
         }
-        Way::Files => {
-            for file in files {
-                let target = folder.join(&file.path);
-                if let Some(parent) = target.parent() {
-                    fs::create_dir_all(parent).map_err(failed(parent))?;
-                }
-                fs::rename(made.path().join(&file.path), &target).map_err(failed(&target))?;
-            }
-        }
+        fs::rename(from.join(&file.path), &target).map_err(failed(&target))?;
     }
     Ok(())
 }
@@ -195,17 +225,22 @@ fn quoted(word: &str) -> String {
     format!("'{prefix}{}'", word.replace('\'', r"'\''"))
 }
 
+/// What a plugin of the role is.
+pub(super) fn role_in_words(role: Role) -> &'static str {
+    match role {
+        Role::Admission => "an admission handler",
+        Role::Probe => "a probe type",
+        Role::PodSource => "a pod source",
+    }
+}
+
 fn for_people(args: &NewArgs, folder: &Path, files: usize) -> String {
     let [enter, build, test] = next(folder);
-    let role = match args.role {
-        witlet_templates::Role::Admission => "an admission handler",
-        witlet_templates::Role::Probe => "a probe type",
-        witlet_templates::Role::PodSource => "a pod source",
-    };
+    let role = role_in_words(args.role);
     format!(
         "{} is {role} in {}: {files} files in {}.\n\nNext:\n  {enter}\n  {build:<12} # builds {}.wasm; fetches its tools the first time\n  {test:<12} # its unit tests, and the conformance kit\n",
         args.name,
-        args.lang,
+        args.lang.title(),
         folder.display(),
         args.name,
     )

@@ -14,7 +14,7 @@ use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, digest_of, re
 use witlet_wasm::record::{RecordError, RecordedCall, RecordedRequest, RecordedResponse, read};
 
 use super::component::{self, ComponentError};
-use super::list::seconds;
+use super::list::{bytes, seconds};
 use crate::cli::{OutputFormat, RegistryArgs, ReplayArgs};
 use crate::get::table::one_line;
 use crate::output::{OutputError, print, structured};
@@ -154,7 +154,9 @@ fn shipped() -> impl Iterator<Item = &'static [u8]> {
 }
 
 fn for_programs(call: &RecordedCall, replayed: &Replayed) -> serde_json::Value {
-    let Replayed { answer, took, digest, same, commands } = replayed;
+    let Replayed { answer, took, memory_bytes_peak, lines, digest, same, commands } = replayed;
+    let log =
+        lines.iter().map(|line| json!({"level": line.level, "message": line.message, "fields": line.fields}));
     json!({
         "plugin": call.plugin,
         "role": call.question.role(),
@@ -165,13 +167,19 @@ fn for_programs(call: &RecordedCall, replayed: &Replayed) -> serde_json::Value {
             "tookSeconds": Duration::from_nanos(call.took_nanoseconds).as_secs_f64(),
             "answer": call.answer,
         },
-        "now": { "digest": digest, "tookSeconds": took.as_secs_f64(), "answer": answer },
+        "now": {
+            "digest": digest,
+            "tookSeconds": took.as_secs_f64(),
+            "memoryBytesPeak": memory_bytes_peak,
+            "answer": answer,
+            "log": log.collect::<Vec<_>>(),
+        },
         "commands": commands,
     })
 }
 
 fn for_people(call: &RecordedCall, replayed: &Replayed) -> String {
-    let Replayed { answer, took, digest, same, commands } = replayed;
+    let Replayed { answer, took, memory_bytes_peak, lines, digest, same, commands } = replayed;
     let short = |digest: &str| digest.chars().take(12).collect::<String>();
     let then = Duration::from_nanos(call.took_nanoseconds);
     let mut text = String::new();
@@ -192,6 +200,13 @@ fn for_people(call: &RecordedCall, replayed: &Replayed) -> String {
         "now",
         format!("{}, in {} by {}", response_text(answer), seconds(took.as_secs_f64()), short(digest)),
     );
+    if *memory_bytes_peak > 0 {
+        line("memory", bytes(*memory_bytes_peak as u64));
+    }
+    for logged in lines {
+        let fields: String = logged.fields.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+        line("log", format!("{}: {}{fields}", logged.level, logged.message));
+    }
     if let Some(commands) = commands {
         line("commands", commands.clone());
     }

@@ -192,26 +192,49 @@ fn keep(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     std::fs::write(path, bytes).map_err(|cause| Error::Write { path: path.to_owned(), cause })
 }
 
+/// A component with what it is asked, and with what it is loaded.
+pub(super) struct Surroundings<'a> {
+    pub(super) file: &'a str,
+    pub(super) cases: &'a [PathBuf],
+    pub(super) config: Option<&'a str>,
+    pub(super) limits: Option<&'a str>,
+    pub(super) grants: &'a [String],
+}
+
+impl Surroundings<'_> {
+    /// The plan that has them, and nothing else.
+    pub(super) fn plan(&self) -> Result<Plan, Error> {
+        let cases = match self.cases {
+            // Only a file has something next to it.
+            [] if self.file.contains(':') => Vec::new(),
+            [] => cases::next_to(Path::new(self.file))?,
+            named => named
+                .iter()
+                .map(|path| cases::find(path))
+                .collect::<Result<Vec<Vec<CaseFile>>, _>>()?
+                .concat(),
+        };
+        let mut grants = Value::Null;
+        for text in self.grants {
+            merge(&mut grants, value("--grants", text)?);
+        }
+        let config = self.config.map(config).transpose()?;
+        let limits = self.limits.map(|text| value("--limits", text)).transpose()?.unwrap_or_default();
+        Ok(Plan { cases, config, limits, grants, ..Plan::default() })
+    }
+}
+
 /// What the command line asks for.
 fn plan(args: &TestArgs) -> Result<Plan, Error> {
-    let cases = match &args.cases[..] {
-        // Only a file has something next to it.
-        [] if args.file.contains(':') => Vec::new(),
-        [] => cases::next_to(Path::new(&args.file))?,
-        named => {
-            named.iter().map(|path| cases::find(path)).collect::<Result<Vec<Vec<CaseFile>>, _>>()?.concat()
-        }
+    let surroundings = Surroundings {
+        file: &args.file,
+        cases: &args.cases,
+        config: args.config.as_deref(),
+        limits: args.limits.as_deref(),
+        grants: &args.grants,
     };
-    let mut grants = Value::Null;
-    for text in &args.grants {
-        merge(&mut grants, value("--grants", text)?);
-    }
-    let standard = Plan::default();
+    let standard = surroundings.plan()?;
     Ok(Plan {
-        cases,
-        config: args.config.as_deref().map(config).transpose()?,
-        limits: args.limits.as_deref().map(|text| value("--limits", text)).transpose()?.unwrap_or_default(),
-        grants,
         records: args.record.iter().map(|path| read(path)).collect::<Result<_, _>>()?,
         seed: args.seed.unwrap_or(standard.seed),
         layers: layers(&args.only, &args.skip),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{scratch, witlet};
+use crate::{scratch, witlet, write};
 
 #[test]
 fn a_new_project_is_written_and_says_what_to_do_next() {
@@ -29,6 +29,108 @@ fn a_new_project_is_written_and_says_what_to_do_next() {
         "{reported}"
     );
     assert_eq!((&reported["language"], &reported["role"]), (&"rust".into(), &"admission".into()));
+}
+
+#[test]
+fn a_project_is_upgraded_and_what_its_author_changed_stays() {
+    let folder = scratch();
+    let project = folder.path().join("my-plugin");
+    let at = project.display().to_string();
+    let new =
+        witlet(&["plugin", "new", "my-plugin", "--lang", "typescript", "--role", "probe", "--into", &at]);
+    assert!(new.code == 0 && new.out.contains("a probe type in TypeScript"), "{}{}", new.out, new.err);
+    let done = witlet(&["plugin", "upgrade", &at]);
+    assert_eq!((done.code, done.err.as_str()), (0, ""), "{}", done.out);
+    assert!(done.out.contains("files were this release's already"), "{}", done.out);
+    let read = |name: &str| std::fs::read_to_string(project.join(name)).expect("a file of the project");
+    // As an earlier release would have left it, with a file that was changed since and one that wasn't.
+    let known: Value = serde_json::from_str(&read(".witlet-template.json")).expect("JSON");
+    let mut older = known.clone();
+    for name in ["plugin.mk", "tsconfig.json"] {
+        older["files"][name] = "00".into();
+        write(&project, name, "own");
+    }
+    write(&project, ".witlet-template.json", &older.to_string());
+    let dry = witlet(&["plugin", "upgrade", &at, "--dry-run", "-o", "json"]);
+    assert_eq!(dry.code, 4, "{}{}", dry.out, dry.err);
+    assert!(!project.join("plugin.mk.new").exists());
+    let done = witlet(&["plugin", "upgrade", &at]);
+    assert_eq!(done.code, 4, "{}{}", done.out, done.err);
+    assert!(done.out.contains("the release's is plugin.mk.new"), "{}", done.out);
+    assert_eq!(read("plugin.mk"), "own");
+    assert!(read("plugin.mk.new").contains("make watch"));
+    assert_eq!(serde_json::from_str::<Value>(&read(".witlet-template.json")).expect("JSON"), known);
+    let nothing = witlet(&["plugin", "upgrade", &folder.path().display().to_string()]);
+    assert_eq!(nothing.code, 1);
+    assert!(nothing.err.contains("is no project of `witlet plugin new`"), "{}", nothing.err);
+}
+
+/// Cases of the shipped handler `image-policy`, one of which expects what it doesn't answer.
+const CASES: &str = r#"
+apiVersion: witlet.dev/v1alpha1
+kind: PluginCases
+role: admission
+config: {allow: ["registry.example.com"]}
+cases:
+  - name: an image of the registry
+    request: {pod: {spec: {containers: [{name: app, image: "registry.example.com/app:1"}]}}}
+    expect: {verdict: admit}
+  - name: an image from elsewhere
+    request: {pod: {spec: {containers: [{name: app, image: "example.com/app:1"}]}}}
+    expect: {verdict: admit}
+  - name: a configuration that names nothing
+    config: {allow: []}
+    expect: {validate: allow}
+"#;
+
+#[test]
+fn cases_are_run_one_by_one_and_show_what_was_answered() {
+    let folder = scratch();
+    let cases = write(folder.path(), "policy.yaml", CASES).display().to_string();
+    let run = ["plugin", "run", "builtin:image-policy", &cases];
+    let answer = witlet(&run);
+    assert_eq!((answer.code, answer.err.as_str()), (4, ""), "{}", answer.out);
+    for words in
+        ["handler.admit: admit", "handler.admit: reject ", "handler.validate: ", "memory", "NOT AS EXPECTED"]
+    {
+        assert!(answer.out.contains(words), "{words:?} isn't in: {}", answer.out);
+    }
+    assert!(answer.out.ends_with("3 cases, 1 not as expected\n"), "{}", answer.out);
+    let good = witlet(&[&run[..], &["--case", "an image of the registry", "-o", "json"]].concat());
+    assert_eq!((good.code, good.err.as_str()), (0, ""), "{}", good.out);
+    let reported: Value = serde_json::from_str(&good.out).expect("JSON");
+    assert_eq!(reported["cases"].as_array().map(Vec::len), Some(1), "{reported}");
+    let call = &reported["cases"][0]["calls"][0];
+    assert_eq!(
+        (&call["answer"]["kind"], &reported["asExpected"]),
+        (&"admit".into(), &true.into()),
+        "{reported}"
+    );
+    assert!(call["memoryBytesPeak"].as_u64().is_some_and(|bytes| bytes > 0), "{reported}");
+}
+
+#[test]
+fn what_cannot_be_run_says_why_and_the_way_out() {
+    let folder = scratch();
+    let cases = write(folder.path(), "policy.yaml", CASES).display().to_string();
+    let run = |args: &[&str]| {
+        let answer = witlet(&[&["plugin", "run"], args].concat());
+        assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
+        answer.err
+    };
+    let unknown = run(&["builtin:image-policy", &cases, "--case", "another"]);
+    assert!(unknown.contains("is called \"another\""), "{unknown}");
+    assert!(run(&["builtin:image-policy"]).contains("no cases of the role admission"));
+    assert!(run(&["builtin:redis", &cases]).contains("no cases of the role probe"));
+    let call = r#"{
+        "apiVersion": "witlet.dev/v1alpha1", "kind": "RecordedCall", "note": "", "plugin": "p", "component": "", "digest": "",
+        "config": null, "limits": {"timeoutMilliseconds": 1, "memoryBytes": 1}, "grants": [],
+        "recordedAt": "1970-01-01T00:00:00Z", "tookNanoseconds": 0,
+        "question": {"role": "podSource", "cursor": null}, "answer": {"kind": "admit"}
+    }"#;
+    let call = write(folder.path(), "call.json", call).display().to_string();
+    let recorded = run(&["builtin:image-policy", &call]);
+    assert!(recorded.contains("witlet plugin replay") && recorded.contains("call.json"), "{recorded}");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use witlet_templates::File;
+use serde_json::{Value, json};
+use witlet_templates::{File, Language, Name, Role, render};
 
 use super::{Error, TargetFolder, Way, next, program_file, quoted, target_folder, way, write};
 
@@ -146,4 +147,54 @@ fn what_to_do_next_can_be_typed() {
         assert_eq!(quoted(word), typed);
     }
     assert_eq!(next(Path::new("/tmp/x")), ["cd /tmp/x", "make", "make test"]);
+}
+
+/// The workflow of a project's continuous integration.
+fn workflow(language: Language) -> Value {
+    let name = Name::parse("my-plugin").expect("a name");
+    let files = render(language, Role::Probe, &name).expect("the name is free");
+    let file = files.iter().find(|file| file.path == ".github/workflows/plugin.yml").expect("it has one");
+    let text = std::str::from_utf8(&file.contents).expect("it is text");
+    serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{language}: {error}"))
+}
+
+#[test]
+fn every_workflow_reads_alone_and_runs_what_the_book_says() {
+    for language in Language::ALL {
+        let workflow = workflow(language);
+        assert_eq!(workflow["permissions"], json!({"contents": "read"}), "{language}");
+        for event in ["push", "pull_request"] {
+            assert!(workflow["on"].get(event).is_some(), "{language}: {event}");
+        }
+        let job = &workflow["jobs"]["test"];
+        assert!(job.get("permissions").is_none() && job["timeout-minutes"].is_u64(), "{language}: {job:#}");
+        let steps = job["steps"].as_array().expect("steps");
+        let uses = steps.iter().filter_map(|step| step["uses"].as_str());
+        for action in uses {
+            let version = action.rsplit_once("@v").map(|(_, version)| version.parse::<u32>());
+            assert!(matches!(version, Some(Ok(_))), "{language}: {action} is no major version");
+        }
+        let runs: Vec<&str> = steps.iter().filter_map(|step| step["run"].as_str()).collect();
+        assert_eq!(runs.last_chunk(), Some(&["make tools", "make", "make test"]), "{language}");
+        assert!(
+            runs.iter().any(|run| run.contains("install PREFIX=\"$HOME/.local\"")),
+            "{language}: {runs:?}"
+        );
+        let reference = job["env"]["WITLET_REF"].as_str().unwrap_or_default();
+        assert!(reference.contains(concat!("'v", env!("CARGO_PKG_VERSION"), "'")), "{language}: {reference}");
+        // What is given by others reaches a shell as a variable only.
+        assert!(runs.iter().all(|run| !run.contains("${{")), "{language}: {runs:?}");
+    }
+}
+
+#[test]
+fn workflows_differ_in_their_tools_alone() {
+    let all: Vec<Vec<Value>> = Language::ALL
+        .into_iter()
+        .map(|language| workflow(language)["jobs"]["test"]["steps"].as_array().expect("steps").clone())
+        .collect();
+    let (first, last) = (&all[0][..5], &all[0][all[0].len() - 3..]);
+    for steps in &all {
+        assert!(steps.starts_with(first) && steps.ends_with(last), "{steps:#?}");
+    }
 }

@@ -25,6 +25,12 @@ fn people_see_both_answers_and_nothing_reaches_their_terminal() {
     let replayed = Replayed {
         answer: RecordedResponse::Success { detail: "yes\u{202e}".to_owned() },
         took: Duration::from_micros(28),
+        memory_bytes_peak: 2 << 20,
+        lines: vec![witlet_wasm::direct::CapturedLine {
+            level: "warn",
+            message: "slow\u{7}".to_owned(),
+            fields: vec![("after".to_owned(), "1s".to_owned())],
+        }],
         digest: "fedcba9876543210".to_owned(),
         same: false,
         commands: Some("it ran [\"x\"]\nwhere it ran none then".to_owned()),
@@ -34,6 +40,8 @@ fn people_see_both_answers_and_nothing_reaches_their_terminal() {
         question   Liveness of app in default/web with {}
         recorded   failure: no�[31m, in 31.4µs by 0123456789ab at 2026-01-02T03:04:05Z
         now        success: yes�, in 28.0µs by fedcba987654
+        memory     2.0Mi
+        log        warn: slow� after=1s
         commands   it ran ["x"] where it ran none then
         result     different answer
     "#]]

@@ -1,0 +1,360 @@
+//! `witlet plugin upgrade`: brings the template's files of a project to this release, and leaves alone what its author changed.
+
+mod plan;
+mod recognise;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use thiserror::Error;
+use witlet_templates::{File, Language, RenderError, Role, render};
+use witlet_wasm::record::replay::digest_of;
+
+use crate::cli::{OutputFormat, UpgradeArgs};
+use crate::output::{OutputError, print, structured};
+use crate::plugin::new::{self, own_program, role_in_words};
+use crate::plugin::project::{
+    Digests, PROJECT_FILE, PROJECT_FILE_BYTES_MAX, Project, ProjectFileError, VERSION, digests,
+};
+use plan::{Action, Found, Step, needs_a_hand, next_to, plan, remembered};
+use recognise::{Recognised, is_published, recognise};
+
+/// A larger file isn't a template's.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+/// What every project has. Where these are missing, there is no project to upgrade.
+const NEEDED: [&str; 2] = ["Makefile", "wit/world.wit"];
+
+/// Why a project wasn't upgraded.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// Something of the project can't be read.
+    #[error("read {}", path.display())]
+    Read {
+        /// Which file or folder.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// What says of which template it is can't be taken.
+    #[error("{}", path.display())]
+    ProjectFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        #[source]
+        cause: ProjectFileError,
+    },
+    /// It is larger than any such file.
+    #[error("{} must have at most {PROJECT_FILE_BYTES_MAX} bytes", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An older release mustn't undo what a newer one did.
+    #[error("{} is of witlet {version}, this is {VERSION}: upgrade with that release or a later one", path.display())]
+    Newer {
+        /// The file that says so.
+        path: PathBuf,
+        /// The project's release.
+        version: String,
+    },
+    /// What the project is stands in its file.
+    #[error("{} says what the project is: leave out --name, --lang and --role", path.display())]
+    Named {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Nothing of a project is there.
+    #[error(
+        "{} is no project of `witlet plugin new`: it has no {PROJECT_FILE}, and no {}",
+        folder.display(),
+        missing.join(" and no ")
+    )]
+    NoProject {
+        /// The folder.
+        folder: PathBuf,
+        /// What every project has.
+        missing: Vec<&'static str>,
+    },
+    /// A project of an older release, of which something can't be told.
+    #[error("{} has no {PROJECT_FILE}, and its files don't say all that it would: set {}", folder.display(), flags.join(", "))]
+    Unknown {
+        /// The folder.
+        folder: PathBuf,
+        /// The flags that say it.
+        flags: Vec<&'static str>,
+    },
+    /// The template refuses the name.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// Files can't be written.
+    #[error(transparent)]
+    Write(#[from] new::Error),
+    /// A file can't be removed.
+    #[error("remove {}", path.display())]
+    Remove {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The answer can't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// What was done, or with `--dry-run` would be.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Upgrade {
+    name: String,
+    language: &'static str,
+    role: &'static str,
+    folder: PathBuf,
+    /// The release whose template it was; none if the project didn't say.
+    from: Option<String>,
+    to: &'static str,
+    dry_run: bool,
+    /// Whether files are left that the author has to look at.
+    needs_a_hand: bool,
+    files: Vec<Step>,
+    /// For sentences.
+    #[serde(skip)]
+    kind: (Language, Role),
+}
+
+/// Upgrades the project, and says what it did. Whether nothing is left for the author to do.
+pub(crate) fn run(args: &UpgradeArgs) -> Result<bool, Error> {
+    let folder = args.folder.clone().unwrap_or_else(|| PathBuf::from("."));
+    // Without links in its own path, and with a name.
+    let folder = fs::canonicalize(&folder).map_err(failed_read(&folder))?;
+    let upgrade = upgrade(args, &folder)?;
+    let text = match args.output {
+        OutputFormat::Table | OutputFormat::Wide => for_people(&upgrade),
+        OutputFormat::Json | OutputFormat::Yaml => structured(&upgrade, args.output)?,
+    };
+    print(&text)?;
+    Ok(!upgrade.needs_a_hand)
+}
+
+fn failed_read(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_owned();
+    move |cause| Error::Read { path, cause }
+}
+
+/// The same without a word. The folder's path has no links.
+pub(crate) fn upgrade(args: &UpgradeArgs, folder: &Path) -> Result<Upgrade, Error> {
+    let known = read_project(folder)?;
+    let from = known.as_ref().map(|project| project.version.clone());
+    let Project { name, language, role, files: mut before, .. } = match known {
+        Some(project) => known_project(args, folder, project)?,
+        None => unknown_project(args, folder)?,
+    };
+    let mut files = render(language, role, &name)?;
+    let release = digests(&files);
+    let facts = facts(folder, &before, &release)?;
+    if from.is_none() {
+        before = published(&facts);
+    }
+    let found = |path: &str| facts.get(path).cloned().unwrap_or(Found::Missing);
+    let mut steps = plan(&before, &release, &found);
+    let project =
+        Project { files: remembered(&before, &release, &steps), ..Project::new(name, language, role, &[]) };
+    // The machine's own file, which no one changes.
+    let program = own_program();
+    steps.extend(program.iter().filter_map(|program| own_step(folder, program)));
+    files.extend(program);
+    if !args.dry_run {
+        write(folder, &files, &steps, &project.file())?;
+    }
+    Ok(Upgrade {
+        name: project.name.to_string(),
+        language: language.as_str(),
+        role: role.as_str(),
+        folder: folder.to_owned(),
+        from,
+        to: VERSION,
+        dry_run: args.dry_run,
+        needs_a_hand: needs_a_hand(&steps),
+        files: steps,
+        kind: (language, role),
+    })
+}
+
+/// What the project's file says; none if it has none.
+fn read_project(folder: &Path) -> Result<Option<Project>, Error> {
+    let path = folder.join(PROJECT_FILE);
+    let file = match fs::File::open(&path) {
+        Ok(file) => file,
+        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(failed_read(&path)(cause)),
+    };
+    let mut text = Vec::new();
+    file.take(PROJECT_FILE_BYTES_MAX + 1).read_to_end(&mut text).map_err(failed_read(&path))?;
+    if text.len() as u64 > PROJECT_FILE_BYTES_MAX {
+        return Err(Error::TooLarge { path });
+    }
+    Project::parse(&text).map(Some).map_err(|cause| Error::ProjectFile { path, cause })
+}
+
+fn known_project(args: &UpgradeArgs, folder: &Path, project: Project) -> Result<Project, Error> {
+    let path = folder.join(PROJECT_FILE);
+    if args.name.is_some() || args.lang.is_some() || args.role.is_some() {
+        return Err(Error::Named { path });
+    }
+    if project.is_newer() {
+        return Err(Error::Newer { path, version: project.version });
+    }
+    Ok(project)
+}
+
+/// A project of a release that left no file: what the command line and its files say.
+fn unknown_project(args: &UpgradeArgs, folder: &Path) -> Result<Project, Error> {
+    let missing: Vec<&'static str> = NEEDED.into_iter().filter(|path| !folder.join(path).is_file()).collect();
+    if !missing.is_empty() {
+        return Err(Error::NoProject { folder: folder.to_owned(), missing });
+    }
+    let text = |path: &str| {
+        let mut text = String::new();
+        let file = fs::File::open(folder.join(path)).ok()?;
+        file.take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
+        Some(text)
+    };
+    let found = recognise(&text);
+    let Recognised { name, language, role } = Recognised {
+        name: args.name.clone().or(found.name),
+        language: args.lang.or(found.language),
+        role: args.role.or(found.role),
+    };
+    match (name, language, role) {
+        (Some(name), Some(language), Some(role)) => Ok(Project::new(name, language, role, &[])),
+        (name, language, role) => {
+            let flags =
+                [("--name", name.is_none()), ("--lang", language.is_none()), ("--role", role.is_none())];
+            let flags =
+                flags.into_iter().filter(|(_, is_unknown)| *is_unknown).map(|(flag, _)| flag).collect();
+            Err(Error::Unknown { folder: folder.to_owned(), flags })
+        }
+    }
+}
+
+/// Of a project without its file: what is known not to be changed.
+fn published(facts: &BTreeMap<String, Found>) -> Digests {
+    let known = facts.iter().filter_map(|(path, found)| match found {
+        Found::File(digest) if is_published(path, digest) => Some((path.clone(), digest.clone())),
+        Found::File(_) | Found::Missing | Found::Other => None,
+    });
+    known.collect()
+}
+
+/// What is at each path of both templates, and next to it.
+fn facts(folder: &Path, before: &Digests, release: &Digests) -> Result<BTreeMap<String, Found>, Error> {
+    let paths = before.keys().chain(release.keys());
+    let all = paths.flat_map(|path| [path.clone(), next_to(path)]);
+    all.map(|path| Ok((path.clone(), look(folder, &path)?))).collect()
+}
+
+/// What is at a path below the folder. Links aren't followed: what they lead to isn't the project's.
+fn look(folder: &Path, path: &str) -> Result<Found, Error> {
+    let mut at = folder.to_owned();
+    let mut parts = path.split('/').peekable();
+    while let Some(part) = parts.next() {
+        at.push(part);
+        let metadata = match fs::symlink_metadata(&at) {
+            Ok(metadata) => metadata,
+            Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Found::Missing),
+            Err(cause) => return Err(failed_read(&at)(cause)),
+        };
+        let is_last = parts.peek().is_none();
+        if !is_last && metadata.is_dir() {
+            continue;
+        }
+        if !is_last || !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
+            return Ok(Found::Other);
+        }
+    }
+    let contents = fs::read(&at).map_err(failed_read(&at))?;
+    Ok(Found::File(digest_of(&contents)))
+}
+
+/// The step for the file with this program's path; none if it is as it should be, or can't be told.
+fn own_step(folder: &Path, program: &File) -> Option<Step> {
+    let action = match look(folder, &program.path).ok()? {
+        Found::Missing => Action::Created,
+        Found::File(digest) if digest == digest_of(&program.contents) => return None,
+        Found::File(_) => Action::Replaced,
+        Found::Other => return None,
+    };
+    Some(Step { path: program.path.clone(), action, detail: None, write_to: Some(program.path.clone()) })
+}
+
+/// Carries the steps out; what says that it was done comes last.
+fn write(folder: &Path, files: &[File], steps: &[Step], project: &File) -> Result<(), Error> {
+    let written = steps.iter().filter_map(|step| {
+        let (path, file) = (step.write_to.as_ref()?, files.iter().find(|file| file.path == step.path)?);
+        Some(File { path: path.clone(), ..file.clone() })
+    });
+    let written: Vec<File> = written.collect();
+    if !written.is_empty() {
+        new::write_into(&written, folder)?;
+    }
+    for step in steps.iter().filter(|step| step.action == Action::Removed) {
+        let path = folder.join(&step.path);
+        fs::remove_file(&path).map_err(|cause| Error::Remove { path, cause })?;
+    }
+    if look(folder, PROJECT_FILE)? != Found::File(digest_of(&project.contents)) {
+        new::write_into(std::slice::from_ref(project), folder)?;
+    }
+    Ok(())
+}
+
+/// A line for each file that isn't as before, and what is left to do.
+fn for_people(upgrade: &Upgrade) -> String {
+    let (language, role) = upgrade.kind;
+    let from = match &upgrade.from {
+        Some(version) => format!("from witlet {version}"),
+        None => format!("which had no {PROJECT_FILE},"),
+    };
+    let mut text = format!(
+        "{}, {} in {}, {from} to {}\n",
+        upgrade.name,
+        role_in_words(role),
+        language.title(),
+        upgrade.to
+    );
+    for Step { path, action, detail, write_to } in &upgrade.files {
+        let word = match action {
+            Action::Created => "created",
+            Action::Replaced => "replaced",
+            Action::Removed => "removed",
+            Action::Beside => "beside",
+            Action::Blocked => "blocked",
+            Action::Kept => "kept",
+            Action::Unchanged => continue,
+        };
+        let detail = detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
+        let beside = write_to.as_ref().filter(|to| *to != path);
+        let beside = beside.map(|to| format!("; the release's is {to}")).unwrap_or_default();
+        text.push_str(&format!("{word:<9} {path}{detail}{beside}\n"));
+    }
+    let unchanged = upgrade.files.iter().filter(|step| step.action == Action::Unchanged).count();
+    text.push_str(&format!("{unchanged} files were this release's already\n"));
+    if upgrade.dry_run {
+        text.push_str("Nothing was written: this was a dry run.\n");
+    } else if upgrade.needs_a_hand {
+        text.push_str(
+            "\nNext: take over what you want of the `.new` files, remove them, then `make test`.\n",
+        );
+    } else {
+        text.push_str("\nNext: make test\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Projects without the file that says what they are: what can be told from their other files.
+
+use witlet_templates::{Language, Name, PUBLISHED_CONTRACTS, Role};
+
+/// What a project's files say of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Recognised {
+    pub(super) name: Option<Name>,
+    pub(super) language: Option<Language>,
+    pub(super) role: Option<Role>,
+}
+
+/// A file that a project has in one language alone.
+const MARKS: [(&str, Language); 5] = [
+    ("sdk/Cargo.toml", Language::Rust),
+    ("lib/plugin.mk", Language::C),
+    ("pyproject.toml", Language::Python),
+    ("package.json", Language::JavaScript),
+    ("sdk/go.mod", Language::Go),
+];
+
+/// Looks at a project by the texts of its files.
+pub(super) fn recognise(text: &dyn Fn(&str) -> Option<String>) -> Recognised {
+    let marked: Vec<Language> =
+        MARKS.iter().filter(|(path, _)| text(path).is_some()).map(|(_, language)| *language).collect();
+    let language = match marked[..] {
+        [only] => Some(only),
+        // With marks of two, it is something else, too.
+        _ => None,
+    };
+    let name = text("Makefile").as_deref().and_then(name);
+    let world = text("wit/world.wit").unwrap_or_default();
+    let included = |role: &Role| world.contains(&format!("include witlet:{role}/"));
+    let roles: Vec<Role> = Role::ALL.into_iter().filter(included).collect();
+    let role = match roles[..] {
+        [only] => Some(only),
+        _ => None,
+    };
+    Recognised { name, language, role }
+}
+
+/// What a Makefile of a template builds.
+fn name(makefile: &str) -> Option<Name> {
+    let (_, rest) = makefile.split_once("`make` builds ")?;
+    Name::parse(rest.split_once(".wasm")?.0).ok()
+}
+
+/// Whether a file with this digest is an unchanged copy of what a release had at this path of a project: contracts, whose every
+/// published file is known.
+pub(super) fn is_published(path: &str, digest: &str) -> bool {
+    let Some(contract) = path.strip_prefix("wit/deps/") else { return false };
+    PUBLISHED_CONTRACTS
+        .lines()
+        .filter_map(|line| line.split_once("  wit/"))
+        .any(|(published, file)| published == digest && file == contract)
+}
+
+#[cfg(test)]
+mod tests;
