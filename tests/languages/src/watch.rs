@@ -34,6 +34,7 @@ impl Watching {
             // An outer make's are meant for it.
             .env_remove("MAKEFLAGS")
             .env_remove("MFLAGS")
+            .env_remove("MAKELEVEL")
             .current_dir(project)
             .process_group(0)
             .stdin(Stdio::null())
