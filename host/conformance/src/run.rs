@@ -85,7 +85,7 @@ pub struct CaseCall {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes_peak: Option<usize>,
     /// What the plugin logged.
-    pub log: Vec<LoggedLine>,
+    pub log: Vec<CapturedLine>,
     /// Commands that a probe ran.
     pub commands: Vec<Vec<String>>,
 }
@@ -132,17 +132,6 @@ pub struct MissingResource {
     pub capacity: i64,
 }
 
-/// A line of the plugin's log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LoggedLine {
-    /// `trace` to `error`.
-    pub level: &'static str,
-    /// What it says.
-    pub message: String,
-    /// Names and values.
-    pub fields: Vec<(String, String)>,
-}
-
 /// What a server of a case received in one conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReceivedBytes {
@@ -156,13 +145,6 @@ impl CaseRun {
     /// Whether all came as the case expects.
     pub fn is_as_expected(&self) -> bool {
         self.problem.is_none() && self.calls.iter().all(|call| call.differs.is_none())
-    }
-}
-
-impl From<CapturedLine> for LoggedLine {
-    fn from(line: CapturedLine) -> Self {
-        let CapturedLine { level, message, fields } = line;
-        Self { level, message, fields }
     }
 }
 
@@ -297,7 +279,7 @@ async fn calls(ctx: &Ctx<'_>, file: &CaseFile, case: &Case, run: &mut CaseRun) -
             took_seconds: took.as_secs_f64(),
             cpu_seconds: asked.cpu.map(|cpu| cpu.as_secs_f64()),
             memory_bytes_peak: Some(asked.memory_bytes_peak).filter(|bytes| *bytes > 0),
-            log: lines.into_iter().map(LoggedLine::from).collect(),
+            log: lines,
             commands: stage.plugin.commands(),
         });
     }

@@ -44,6 +44,16 @@ impl Operation {
             Self::Ephemeral => "ephemeral",
         }
     }
+
+    /// The operation of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.as_str() == name)
+    }
+
+    /// All names, as sentences list them.
+    pub fn names() -> String {
+        Self::ALL.map(Self::as_str).join(", ")
+    }
 }
 
 /// A pod that counts against the node: admitted, and not terminal.

@@ -2,7 +2,7 @@
 //!
 //! Needs root and containerd, as `tests/containerd` does. Progress goes to standard error; the last line of standard output is one JSON
 //! object. `SCRAPES_PODS` says how many pods (450 if not given). Times are those of a client on the same machine; CPU is the
-//! daemon's own, what it takes while nobody asks already deducted.
+//! daemon's own, without what it takes while idle.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark talks to its user")]
 
@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use witlet_api_server::{Admission, Identity};
 use witlet_harness::cluster::{Cluster, Ground, NODE, container, failed, is_true, refused};
-use witlet_harness::usage::Usage;
+use witlet_harness::usage::{self, Usage};
 use witlet_harness::{BUSYBOX_IMAGE, Containerd, report, skip_reason};
 use witlet_server::LocalClient;
 
@@ -89,7 +89,7 @@ async fn measure(endpoint: String, pods: usize) -> Result<Value, Failed> {
         cluster.api().list::<Pod>().iter().filter_map(container).map(|(_, count)| count).sum();
     let figures = json!({
         "pods": pods, "idle_cpu_pct": rounded(idle * 100.0), "scrapes": scraped, "crowd": crowd,
-        "restarts": restarts, "anon_mb": rounded(usage(&cluster)?.memory_kib as f64 / 1024.0),
+        "restarts": restarts, "anon_mb": rounded(usage_of(&cluster)?.memory_kib as f64 / 1024.0),
     });
     cluster.end().await?;
     Ok(figures)
@@ -167,7 +167,7 @@ async fn rounds(cluster: &Cluster, client: &kube::Client, idle: f64) -> Result<V
 
 /// Many at once, next to clients that stall or go away.
 async fn crowd(cluster: &Cluster, client: &kube::Client) -> Result<Value, Failed> {
-    let before = usage(cluster)?;
+    let before = usage_of(cluster)?;
     let mut stalled = Vec::new();
     for _ in 0..SILENT {
         stalled.push(TcpStream::connect(cluster.server).await?);
@@ -199,7 +199,7 @@ async fn crowd(cluster: &Cluster, client: &kube::Client) -> Result<Value, Failed
     while let Some(done) = scrapers.join_next().await {
         done??;
         answered += 1;
-        peak = peak.max(usage(cluster)?);
+        peak = peak.max(usage_of(cluster)?);
     }
     let figures = json!({
         "scrapers": answered, "all_answered_s": rounded(begun.elapsed().as_secs_f64()),
@@ -223,17 +223,13 @@ fn pid(cluster: &Cluster) -> Result<u32, Failed> {
     cluster.daemon.pid().ok_or_else(|| "the daemon has ended".into())
 }
 
-fn usage(cluster: &Cluster) -> Result<Usage, Failed> {
+fn usage_of(cluster: &Cluster) -> Result<Usage, Failed> {
     Ok(Usage::of(pid(cluster)?)?)
 }
 
 /// User and system time of the daemon so far.
 fn cpu_seconds(cluster: &Cluster) -> Result<f64, Failed> {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid(cluster)?))?;
-    // Fields 14 and 15; the second field may hold spaces, but ends in the last parenthesis.
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
-    Ok((ticks(11) + ticks(12)) / rustix::param::clock_ticks_per_second() as f64)
+    Ok(usage::cpu_seconds(pid(cluster)?)?)
 }
 
 /// How much of a CPU it takes while no one asks.

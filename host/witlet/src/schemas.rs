@@ -9,8 +9,9 @@ use std::path::Path;
 
 use clap::Parser as _;
 use serde_json::{Value, json};
-use witlet_conformance::run::{CaseAnswer, CaseCall, CaseRun, LoggedLine, MissingResource, ReceivedBytes};
+use witlet_conformance::run::{CaseAnswer, CaseCall, CaseRun, MissingResource, ReceivedBytes};
 use witlet_server::LocalClient;
+use witlet_wasm::direct::CapturedLine;
 use witlet_wasm::role::Role;
 
 use crate::cli::{Cli, Command, Plugin};
@@ -130,7 +131,7 @@ fn case_run() -> CaseRun {
         took_seconds: 0.1,
         cpu_seconds: Some(0.1),
         memory_bytes_peak: Some(1 << 20),
-        log: vec![LoggedLine {
+        log: vec![CapturedLine {
             level: "info",
             message: "asked".to_owned(),
             fields: vec![("name".to_owned(), "web".to_owned())],

@@ -15,6 +15,15 @@ pub struct Usage {
     pub memory_kib: u64,
 }
 
+/// User and system time of a process so far, in seconds.
+pub fn cpu_seconds(process_id: u32) -> io::Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{process_id}/stat"))?;
+    // Fields 14 and 15; the second field may hold spaces, but ends in the last parenthesis.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
+    Ok((ticks(11) + ticks(12)) / rustix::param::clock_ticks_per_second() as f64)
+}
+
 impl Usage {
     /// Of a process that runs.
     pub fn of(process_id: u32) -> io::Result<Self> {

@@ -1,4 +1,4 @@
-//! The contracts in `wit/`: published files stay as they are, drafts are told apart, and the book explains every function of them.
+//! The contracts in `wit/`: published files stay as they are, drafts are distinguished from them, and the book explains every function of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -73,7 +73,7 @@ pub struct ContainerFacts {
 impl ContainerFacts {
     /// Path of the container in the pod: `spec.containers[0]`.
     pub fn place(&self) -> String {
-        format!("spec.{}[{}]", self.kind.list(), self.index)
+        place(self.kind, self.index)
     }
 }
 
@@ -150,12 +150,16 @@ pub fn container_facts(pod: &Pod) -> Vec<Arc<ContainerFacts>> {
     containers(pod).map(|found| Arc::new(facts_of(pod, &found))).collect()
 }
 
+fn place(kind: ContainerKind, index: usize) -> String {
+    format!("spec.{}[{index}]", kind.list())
+}
+
 fn facts_of(pod: &Pod, PodContainer { kind, index, container }: &PodContainer<'_>) -> ContainerFacts {
     let resources = container.resources.as_ref();
     let ports = container.ports.iter().flatten().map(|port| Arc::new(port_facts(port)));
     let mounts = container.volume_mounts.iter().flatten().map(mount_facts);
     let devices = container.volume_devices.iter().flatten().map(device_facts);
-    let place = format!("spec.{}[{index}].image", kind.list());
+    let place = format!("{}.image", place(*kind, *index));
     ContainerFacts {
         name: container.name.clone(),
         kind: *kind,

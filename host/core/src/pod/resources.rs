@@ -252,6 +252,11 @@ pub fn amounts(map: Option<&BTreeMap<String, Quantity>>) -> Amounts {
         .collect()
 }
 
+/// The amount of one resource in a map of the API's, by the same rule.
+pub fn amount_in(map: Option<&BTreeMap<String, Quantity>>, name: &str) -> Option<i64> {
+    Some(amount(name, map?.get(name)?).unwrap_or(0))
+}
+
 fn add(total: &mut Amounts, name: &str, value: i64) {
     let sum = total.entry(name.to_owned()).or_insert(0);
     *sum = sum.saturating_add(value);

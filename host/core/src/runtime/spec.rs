@@ -17,6 +17,17 @@ pub enum Protocol {
     Sctp,
 }
 
+impl Protocol {
+    /// As Kubernetes writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+            Self::Sctp => "SCTP",
+        }
+    }
+}
+
 /// A host port that leads to a container's port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortMapping {

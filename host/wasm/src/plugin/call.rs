@@ -193,13 +193,8 @@ impl SyncPlugin {
     }
 
     fn failed<T>(&self, error: &wasmtime::Error, state: &GuestState) -> Called<T> {
-        Called {
-            result: Err(classify(error, state.limits.hit(), &self.limits, self.timeout)),
-            fault: None,
-            remarks: Remarks::default(),
-            memory_bytes_peak: state.limits.memory_bytes_peak(),
-            cpu: Duration::ZERO,
-        }
+        let error = classify(error, state.limits.hit(), &self.limits, self.timeout);
+        Called { memory_bytes_peak: state.limits.memory_bytes_peak(), ..Called::without_call(error) }
     }
 }
 

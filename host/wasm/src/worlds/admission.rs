@@ -10,6 +10,7 @@ mod refusal;
 pub(crate) mod setup;
 mod v0_1_0;
 mod v0_2_0;
+mod values;
 
 use wasmtime::Store;
 use wasmtime::component::Linker;
@@ -41,8 +42,6 @@ const ADAPTERS: &[Adapter] = &[
 pub(crate) const REASON_BYTES_MAX: usize = 128;
 /// Longest message that a handler may give; upstream cuts pod status messages at about as much.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 4 << 10;
-/// How many shortages a handler may name.
-pub(crate) const SHORTAGES_MAX: usize = 64;
 
 /// What handlers of contracts without subscriptions are asked about.
 const UNSUBSCRIBED: &[Operation] = &[Operation::Add, Operation::Resize];

@@ -73,11 +73,7 @@ impl Daemon {
 
     /// User and system time so far.
     pub(crate) fn cpu_seconds(&self) -> f64 {
-        let stat = self.proc("stat");
-        // Fields 14 and 15; the second field may hold spaces, but ends in the last parenthesis.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
-        (ticks(11) + ticks(12)) / rustix::param::clock_ticks_per_second() as f64
+        witlet_harness::usage::cpu_seconds(self.process.id()).unwrap_or_default()
     }
 
     /// How many threads it has.

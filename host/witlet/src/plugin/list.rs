@@ -130,6 +130,11 @@ pub(crate) fn seconds(seconds: f64) -> String {
     }
 }
 
+/// The fields of a line of a plugin's log, each behind a blank.
+pub(crate) fn fields(fields: &[(String, String)]) -> String {
+    fields.iter().map(|(name, value)| format!(" {name}={value}")).collect()
+}
+
 /// As quantities have it, one digit after the point.
 pub(crate) fn bytes(bytes: u64) -> String {
     const KIB: u64 = 1 << 10;

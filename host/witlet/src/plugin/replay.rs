@@ -14,7 +14,7 @@ use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, digest_of, re
 use witlet_wasm::record::{RecordError, RecordedCall, RecordedRequest, RecordedResponse, read};
 
 use super::component::{self, ComponentError};
-use super::list::{bytes, seconds};
+use super::list::{bytes, fields, seconds};
 use crate::cli::{OutputFormat, RegistryArgs, ReplayArgs};
 use crate::get::table::one_line;
 use crate::output::{OutputError, print, structured};
@@ -155,8 +155,6 @@ fn shipped() -> impl Iterator<Item = &'static [u8]> {
 
 fn for_programs(call: &RecordedCall, replayed: &Replayed) -> serde_json::Value {
     let Replayed { answer, took, memory_bytes_peak, lines, digest, same, commands } = replayed;
-    let log =
-        lines.iter().map(|line| json!({"level": line.level, "message": line.message, "fields": line.fields}));
     json!({
         "plugin": call.plugin,
         "role": call.question.role(),
@@ -172,7 +170,7 @@ fn for_programs(call: &RecordedCall, replayed: &Replayed) -> serde_json::Value {
             "tookSeconds": took.as_secs_f64(),
             "memoryBytesPeak": memory_bytes_peak,
             "answer": answer,
-            "log": log.collect::<Vec<_>>(),
+            "log": lines,
         },
         "commands": commands,
     })
@@ -204,7 +202,7 @@ fn for_people(call: &RecordedCall, replayed: &Replayed) -> String {
         line("memory", bytes(*memory_bytes_peak as u64));
     }
     for logged in lines {
-        let fields: String = logged.fields.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+        let fields = fields(&logged.fields);
         line("log", format!("{}: {}{fields}", logged.level, logged.message));
     }
     if let Some(commands) = commands {

@@ -10,7 +10,7 @@ use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::record;
 
 use super::component::{self, ComponentError};
-use super::list::{bytes, seconds};
+use super::list::{bytes, fields, seconds};
 use super::test::{self, Surroundings};
 use crate::cli::{OutputFormat, PluginRunArgs};
 use crate::get::table;
@@ -138,7 +138,7 @@ fn of_call(call: &CaseCall) -> Vec<String> {
         format!("    took {took}{cpu}{}", memory.unwrap_or_default()),
     ];
     lines.extend(call.log.iter().map(|line| {
-        let fields: String = line.fields.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+        let fields = fields(&line.fields);
         format!("    log {}: {}{fields}", line.level, line.message)
     }));
     lines.extend(call.commands.iter().map(|command| format!("    ran {command:?}")));

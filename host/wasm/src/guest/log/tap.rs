@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::Serialize;
 use tracing::Level;
 
 use super::{FIELD_BYTES_MAX, FIELDS_MAX, Line, MESSAGE_BYTES_MAX, printable};
@@ -11,7 +12,7 @@ use super::{FIELD_BYTES_MAX, FIELDS_MAX, Line, MESSAGE_BYTES_MAX, printable};
 pub const CAPTURED_LINES_MAX: usize = 1024;
 
 /// A line of a plugin's, within the bounds that the node's log has for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CapturedLine {
     /// `trace`, `debug`, `info`, `warn` or `error`, as the contract names them.
     pub level: &'static str,

@@ -18,9 +18,6 @@ pub const MATCH_ITEMS_MAX: usize = 64;
 /// How many exclusions an entry can have.
 pub const EXCLUSIONS_MAX: usize = 16;
 
-/// What `operations` may hold.
-const OPERATION_NAMES: [&str; 4] = ["add", "resize", "update", "ephemeral"];
-
 /// What a list without items would mean, and the way out.
 const NEVER_ASKED: &str =
     "the list is empty, so that the plugin would never be asked: leave it out or write [\"*\"]";
@@ -143,17 +140,11 @@ fn check_image(pattern: &str) -> Result<(), String> {
 
 fn operations(names: &[String], path: &str, empty: &str) -> Result<Vec<Operation>, ConfigError> {
     if names.is_empty() {
-        return field(path, empty.replace("[\"*\"]", &format!("[{}]", OPERATION_NAMES.join(", "))));
+        return field(path, empty.replace("[\"*\"]", &format!("[{}]", Operation::names())));
     }
     let operation = |(index, name): (usize, &String)| {
-        let known = Operation::ALL.into_iter().find(|operation| operation.as_str() == name);
-        known.map_or_else(
-            || {
-                let problem = format!("{name:?} isn't one of {}", OPERATION_NAMES.join(", "));
-                field(&format!("{path}[{index}]"), problem)
-            },
-            Ok,
-        )
+        let problem = || format!("{name:?} isn't one of {}", Operation::names());
+        Operation::parse(name).map_or_else(|| field(&format!("{path}[{index}]"), problem()), Ok)
     };
     names.iter().enumerate().map(operation).collect()
 }

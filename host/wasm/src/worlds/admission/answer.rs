@@ -8,17 +8,19 @@ use witlet_core::admission::Shortage;
 use crate::guest::log::printable;
 
 /// How many warnings of an answer or of `validate` are kept.
-pub(crate) const WARNINGS_MAX: usize = 16;
+pub(super) const WARNINGS_MAX: usize = 16;
 /// How many bytes of a warning are kept.
-pub(crate) const WARNING_BYTES_MAX: usize = 4 << 10;
+pub(super) const WARNING_BYTES_MAX: usize = 4 << 10;
 /// How many annotations of an answer are kept.
 pub(crate) const ANNOTATIONS_MAX: usize = 16;
 /// How many bytes of an annotation's key are kept.
 pub(crate) const ANNOTATION_KEY_BYTES_MAX: usize = 128;
 /// How many bytes of an annotation's value are kept.
 pub(crate) const ANNOTATION_VALUE_BYTES_MAX: usize = 1 << 10;
+/// How many shortages a handler may name.
+pub(crate) const SHORTAGES_MAX: usize = 64;
 /// How many shortages are kept: one more than a handler may name, so that it is seen that they are too many.
-const SHORTAGES_KEPT: usize = 65;
+const SHORTAGES_KEPT: usize = SHORTAGES_MAX + 1;
 
 /// What becomes of a pod, as a handler said it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,11 +81,7 @@ impl AnswerSink {
     }
 
     pub(crate) fn warn(&mut self, message: &str) {
-        if self.remarks.warnings.len() < WARNINGS_MAX {
-            self.remarks.warnings.push(printable(message, WARNING_BYTES_MAX));
-        } else {
-            self.remarks.left_out += 1;
-        }
+        self.remarks.left_out += usize::from(!keep_warning(&mut self.remarks.warnings, message));
     }
 
     /// The last value of a key counts.
@@ -108,6 +106,15 @@ impl AnswerSink {
         };
         (said, self.remarks)
     }
+}
+
+/// Keeps a warning, cut to its bound. Whether there was room.
+pub(super) fn keep_warning(kept: &mut Vec<String>, message: &str) -> bool {
+    let has_room = kept.len() < WARNINGS_MAX;
+    if has_room {
+        kept.push(printable(message, WARNING_BYTES_MAX));
+    }
+    has_room
 }
 
 #[cfg(test)]

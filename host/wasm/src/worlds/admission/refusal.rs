@@ -6,7 +6,8 @@ use std::time::Duration;
 use thiserror::Error;
 use witlet_core::admission::{Shortage, Verdict};
 
-use super::{MESSAGE_BYTES_MAX, REASON_BYTES_MAX, Reply, SHORTAGES_MAX};
+use super::answer::SHORTAGES_MAX;
+use super::{MESSAGE_BYTES_MAX, REASON_BYTES_MAX, Reply};
 use crate::worlds::{check_word, sanitized_word, sentence};
 
 /// The reason of a rejection whose own has no letter, and what stands before one that begins with a digit.

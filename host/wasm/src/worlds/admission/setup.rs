@@ -2,7 +2,7 @@
 
 use witlet_core::admission::Operation;
 
-use super::answer::{WARNING_BYTES_MAX, WARNINGS_MAX};
+use super::answer::keep_warning;
 use crate::guest::log::printable;
 
 /// How many names of operations that don't exist are reported.
@@ -28,7 +28,7 @@ impl Setup {
     }
 
     pub(crate) fn subscribe(&mut self, name: &str) {
-        match operation(name) {
+        match Operation::parse(name) {
             Some(operation) if self.operations.contains(&operation) => {}
             Some(operation) => self.operations.push(operation),
             None => {
@@ -41,11 +41,7 @@ impl Setup {
     }
 
     pub(crate) fn warn(&mut self, message: &str) {
-        if self.warnings.len() < WARNINGS_MAX {
-            self.warnings.push(printable(message, WARNING_BYTES_MAX));
-        } else {
-            self.left_out += 1;
-        }
+        self.left_out += usize::from(!keep_warning(&mut self.warnings, message));
     }
 
     /// Whether the handler is asked when this happens.
@@ -55,8 +51,7 @@ impl Setup {
 
     /// Why a handler with these subscriptions is of no use here; none if it is of use.
     pub(crate) fn fault(&self) -> Option<String> {
-        let known: Vec<&str> = Operation::ALL.into_iter().map(Operation::as_str).collect();
-        let known = known.join(", ");
+        let known = Operation::names();
         if !self.unknown.is_empty() {
             let unknown: Vec<String> = self.unknown.iter().map(|name| format!("{name:?}")).collect();
             let unknown = unknown.join(", ");
@@ -64,11 +59,6 @@ impl Setup {
         }
         self.operations.is_empty().then(|| format!("it subscribes to nothing; this host has {known}"))
     }
-}
-
-/// The operation of this name.
-pub(crate) fn operation(name: &str) -> Option<Operation> {
-    Operation::ALL.into_iter().find(|operation| operation.as_str() == name)
 }
 
 #[cfg(test)]

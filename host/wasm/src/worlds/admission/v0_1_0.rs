@@ -7,6 +7,7 @@ use wasmtime::component::{HasSelf, InstancePre, Resource};
 
 use super::handles::{NodeHandle, PODS_MAX, PodHandle, RequestHandle, handle};
 use super::setup::Setup;
+use super::values::pairs;
 use super::{Adapter, Answered, Handler, HandlerPre, Reply, UNSUBSCRIBED};
 use crate::guest::GuestState;
 use crate::worlds::unfit;
@@ -110,11 +111,11 @@ impl wit::HostPod for GuestState {
     }
 
     fn labels(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<(String, String)>> {
-        Ok(convert::pairs(self.pod(&pod)?.pod.metadata.labels.as_ref()))
+        Ok(pairs(self.pod(&pod)?.pod.metadata.labels.as_ref()))
     }
 
     fn annotations(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<(String, String)>> {
-        Ok(convert::pairs(self.pod(&pod)?.pod.metadata.annotations.as_ref()))
+        Ok(pairs(self.pod(&pod)?.pod.metadata.annotations.as_ref()))
     }
 
     fn priority(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<i32> {
@@ -156,7 +157,7 @@ impl wit::HostNode for GuestState {
     }
 
     fn labels(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<(String, String)>> {
-        Ok(convert::pairs(self.node(&node)?.node.facts.node.metadata.labels.as_ref()))
+        Ok(pairs(self.node(&node)?.node.facts.node.metadata.labels.as_ref()))
     }
 
     fn taints(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<wit::Taint>> {
@@ -186,7 +187,7 @@ impl wit::HostNode for GuestState {
     }
 
     fn facts(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<(String, String)>> {
-        Ok(convert::pairs(Some(&self.node(&node)?.node.facts.facts)))
+        Ok(pairs(Some(&self.node(&node)?.node.facts.facts)))
     }
 
     fn devices(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<String> {

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, InstancePre, Resource};
-use witlet_core::admission::Shortage;
+use witlet_core::admission::{Operation, Shortage};
 
 use super::answer::Statement;
 use super::handles::{
     AnswerHandle, NodeHandle, OLD_POD, PODS_MAX, PodHandle, RequestHandle, SetupHandle, handle,
 };
-use super::setup::{Setup, operation};
+use super::setup::Setup;
 use super::{Adapter, Answered, Handler, HandlerPre, Reply};
 use crate::guest::GuestState;
 use crate::worlds::unfit;
@@ -99,7 +99,7 @@ impl wit::HostSetup for GuestState {
     }
 
     fn knows(&mut self, _setup: Resource<SetupHandle>, operation: String) -> wasmtime::Result<bool> {
-        Ok(self::operation(&operation).is_some())
+        Ok(Operation::parse(&operation).is_some())
     }
 
     fn warn(&mut self, _setup: Resource<SetupHandle>, message: String) -> wasmtime::Result<()> {

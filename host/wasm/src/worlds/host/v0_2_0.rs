@@ -191,8 +191,7 @@ impl node::Host for HostView<'_> {
 
     fn allocatable(&mut self, resource: String) -> wasmtime::Result<Option<i64>> {
         let amount = |facts: Arc<NodeFacts>| {
-            let allocatable = facts.node.status.as_ref()?.allocatable.as_ref()?;
-            Some(resources::amount(&resource, allocatable.get(&resource)?).unwrap_or(0))
+            resources::amount_in(facts.node.status.as_ref()?.allocatable.as_ref(), &resource)
         };
         Ok(self.node.facts().and_then(amount))
     }

@@ -9,6 +9,7 @@ use witlet_core::admission::chain::{FailurePolicy, HandlerResponse};
 use witlet_core::admission::outcome::{Outcome, OutcomeKind};
 use witlet_core::admission::{AdmissionRequest, Verdict};
 use witlet_core::sources::manifest::Document;
+use witlet_wasm::direct::CapturedLine;
 use witlet_wasm::host::{Explanation, HandlerAnswer, HandlerReport, HandlerStep};
 
 use super::files::shown;
@@ -192,7 +193,7 @@ pub(super) struct HandlerLine {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) warnings: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) log: Vec<LogLine>,
+    pub(super) log: Vec<CapturedLine>,
     pub(super) took_seconds: Option<f64>,
     pub(super) cpu_seconds: Option<f64>,
     pub(super) memory_bytes_peak: Option<u64>,
@@ -205,14 +206,6 @@ pub(super) struct ShortageLine {
     pub(super) requested: i64,
     pub(super) used: i64,
     pub(super) capacity: i64,
-}
-
-/// A line that a handler logged.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct LogLine {
-    pub(super) level: &'static str,
-    pub(super) message: String,
-    pub(super) fields: Vec<(String, String)>,
 }
 
 impl HandlerLine {
@@ -250,15 +243,10 @@ impl HandlerLine {
     fn answered(self, answer: HandlerAnswer) -> Self {
         let HandlerAnswer { response, counts, fault, warnings, took, cpu, memory_bytes_peak, log, .. } =
             answer;
-        let log = log.into_iter().map(|line| LogLine {
-            level: line.level,
-            message: line.message,
-            fields: line.fields,
-        });
         let line = Self {
             counts,
             warnings: fault.into_iter().chain(warnings).collect(),
-            log: log.collect(),
+            log,
             took_seconds: Some(took.as_secs_f64()),
             cpu_seconds: Some(cpu.as_secs_f64()),
             memory_bytes_peak: Some(memory_bytes_peak),

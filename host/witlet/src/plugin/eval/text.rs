@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::PodStatus;
 
 use super::report::{HandlerLine, PodReport, Report, ShortageLine};
 use crate::get::table;
-use crate::plugin::list::{bytes, seconds};
+use crate::plugin::list::{bytes, fields, seconds};
 
 #[cfg(test)]
 mod tests;
@@ -76,7 +76,7 @@ fn handlers(pod: &PodReport, wide: bool) -> Vec<String> {
         let name = &handler.name;
         lines.extend(handler.warnings.iter().map(|warning| format!("  warning of {name}: {warning}")));
         lines.extend(handler.log.iter().map(|line| {
-            let fields: String = line.fields.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+            let fields = fields(&line.fields);
             format!("  log of {name}: {} {}{fields}", line.level, line.message)
         }));
     }

@@ -1,7 +1,8 @@
 //! What is shown of cases that were carried out.
 
 use expect_test::expect;
-use witlet_conformance::run::{CaseAnswer, LoggedLine, ReceivedBytes};
+use witlet_conformance::run::{CaseAnswer, ReceivedBytes};
+use witlet_wasm::direct::CapturedLine;
 use witlet_wasm::role::Role;
 
 use super::*;
@@ -26,7 +27,7 @@ fn case(name: &str, calls: Vec<CaseCall>) -> CaseRun {
 
 #[test]
 fn people_see_answers_log_lines_time_and_memory() {
-    let line = LoggedLine {
+    let line = CapturedLine {
         level: "info",
         message: "asked\u{1b}[31m".to_owned(),
         fields: vec![("port".to_owned(), "6379".to_owned())],

@@ -1,5 +1,6 @@
 //! What a handler may subscribe to.
 
+use super::super::answer::WARNING_BYTES_MAX;
 use super::*;
 
 fn subscribed(names: &[&str]) -> Setup {

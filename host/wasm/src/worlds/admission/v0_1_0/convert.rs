@@ -8,11 +8,11 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use witlet_core::admission::{Operation, Shortage, Verdict};
 use witlet_core::pod::resources::{self, Amounts, HostPort, QosClass};
-use witlet_core::runtime::Protocol;
 
 use super::super::Reply;
 use super::super::facts::PodFacts;
 use super::super::refusal::{deferral, rejection, shortages};
+use super::super::values::since_epoch;
 use super::bindings::witlet::admission::types as wit;
 
 /// The verdict as the host takes it. Messages are cut to their bound; a refusal stays one, whatever is wrong with its texts.
@@ -40,13 +40,9 @@ pub(super) fn operation(operation: Operation) -> wit::Operation {
     }
 }
 
-/// Seconds are rounded down, so that nanoseconds are never negative.
 pub(super) fn datetime(now: Timestamp) -> wit::Datetime {
-    let nanoseconds = now.as_nanosecond();
-    wit::Datetime {
-        seconds: i64::try_from(nanoseconds.div_euclid(1_000_000_000)).unwrap_or(i64::MAX),
-        nanoseconds: u32::try_from(nanoseconds.rem_euclid(1_000_000_000)).unwrap_or(0),
-    }
+    let (seconds, nanoseconds) = since_epoch(now);
+    wit::Datetime { seconds, nanoseconds }
 }
 
 pub(super) fn pod_ref(pod: &PodFacts) -> wit::PodRef {
@@ -56,10 +52,6 @@ pub(super) fn pod_ref(pod: &PodFacts) -> wit::PodRef {
         name: metadata.name.clone().unwrap_or_default(),
         uid: pod.uid().to_owned(),
     }
-}
-
-pub(super) fn pairs(map: Option<&BTreeMap<String, String>>) -> Vec<(String, String)> {
-    map.map(|map| map.iter().map(|(key, value)| (key.clone(), value.clone())).collect()).unwrap_or_default()
 }
 
 pub(super) fn containers(pod: &Pod) -> Vec<wit::Container> {
@@ -107,12 +99,7 @@ pub(super) fn resource_list(list: Option<&BTreeMap<String, Quantity>>) -> Vec<wi
 pub(super) fn host_port(port: &HostPort) -> wit::HostPort {
     wit::HostPort {
         ip: port.ip.map_or_else(|| "0.0.0.0".to_owned(), |ip| ip.to_string()),
-        protocol: match port.protocol {
-            Protocol::Tcp => "TCP",
-            Protocol::Udp => "UDP",
-            Protocol::Sctp => "SCTP",
-        }
-        .to_owned(),
+        protocol: port.protocol.as_str().to_owned(),
         port: port.port,
     }
 }

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use witlet_core::admission::Verdict;
-use witlet_core::pod::resources::Amounts;
-use witlet_core::runtime::Protocol;
 
 use super::super::answer::{AnswerSink, Remarks, Statement};
 use super::super::refusal::{deferral, rejection, shortages};
+use super::super::values::since_epoch;
 use super::super::{Answered, Reply};
 use super::bindings::witlet::admission::types as wit;
 use crate::worlds::host::error::GuestError;
@@ -32,17 +31,9 @@ pub(super) fn error(error: &GuestError) -> Answered {
     Answered { reply: Reply::Refusal(error.words()), remarks }
 }
 
-/// Seconds are rounded down, so that nanoseconds are never negative.
 pub(super) fn datetime(now: Timestamp) -> wit::Datetime {
-    let nanoseconds = now.as_nanosecond();
-    wit::Datetime {
-        seconds: i64::try_from(nanoseconds.div_euclid(1_000_000_000)).unwrap_or(i64::MAX),
-        nanoseconds: u32::try_from(nanoseconds.rem_euclid(1_000_000_000)).unwrap_or(0),
-    }
-}
-
-pub(super) fn pairs(map: Option<&BTreeMap<String, String>>) -> Vec<(String, String)> {
-    map.map(|map| map.iter().map(|(key, value)| (key.clone(), value.clone())).collect()).unwrap_or_default()
+    let (seconds, nanoseconds) = since_epoch(now);
+    wit::Datetime { seconds, nanoseconds }
 }
 
 pub(super) fn value(map: Option<&BTreeMap<String, String>>, key: &str) -> Option<String> {
@@ -50,20 +41,11 @@ pub(super) fn value(map: Option<&BTreeMap<String, String>>, key: &str) -> Option
 }
 
 /// The names of these together, sorted, each once.
-pub(super) fn names<'a>(maps: impl IntoIterator<Item = &'a Amounts>) -> Vec<String> {
-    let mut names: Vec<String> = maps.into_iter().flat_map(BTreeMap::keys).cloned().collect();
+pub(super) fn names<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut names: Vec<String> = names.cloned().collect();
     names.sort();
     names.dedup();
     names
-}
-
-pub(super) fn protocol(protocol: Protocol) -> String {
-    match protocol {
-        Protocol::Tcp => "TCP",
-        Protocol::Udp => "UDP",
-        Protocol::Sctp => "SCTP",
-    }
-    .to_owned()
 }
 
 #[cfg(test)]

@@ -1,22 +1,27 @@
 //! The node, its taints and its conditions.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use wasmtime::component::Resource;
-use witlet_core::pod::resources::{self, Amounts};
+use witlet_core::pod::resources::amount_in;
 
 use super::super::handles::{ConditionPart, HostPortPart, NodeHandle, TaintPart};
+use super::super::values::pairs;
 use super::bindings::witlet::admission::types as wit;
 use super::convert;
 use crate::guest::GuestState;
 
-fn capacity(node: &Node) -> Amounts {
-    resources::amounts(node.status.as_ref().and_then(|status| status.capacity.as_ref()))
+type Quantities = BTreeMap<String, Quantity>;
+
+fn capacity(node: &Node) -> Option<&Quantities> {
+    node.status.as_ref()?.capacity.as_ref()
 }
 
-fn allocatable(node: &Node) -> Amounts {
-    resources::amounts(node.status.as_ref().and_then(|status| status.allocatable.as_ref()))
+fn allocatable(node: &Node) -> Option<&Quantities> {
+    node.status.as_ref()?.allocatable.as_ref()
 }
 
 impl wit::HostNode for GuestState {
@@ -29,7 +34,7 @@ impl wit::HostNode for GuestState {
     }
 
     fn labels(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<(String, String)>> {
-        Ok(convert::pairs(self.node(&node)?.node.facts.node.metadata.labels.as_ref()))
+        Ok(pairs(self.node(&node)?.node.facts.node.metadata.labels.as_ref()))
     }
 
     fn taints(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<Resource<TaintPart>>> {
@@ -56,15 +61,16 @@ impl wit::HostNode for GuestState {
     fn resources(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<String>> {
         let request = self.node(&node)?;
         let node = &request.node.facts.node;
-        Ok(convert::names([&capacity(node), &allocatable(node), request.requested()]))
+        let known = [capacity(node), allocatable(node)].into_iter().flatten().flat_map(Quantities::keys);
+        Ok(convert::names(known.chain(request.requested().keys())))
     }
 
     fn capacity(&mut self, node: Resource<NodeHandle>, resource: String) -> wasmtime::Result<Option<i64>> {
-        Ok(capacity(&self.node(&node)?.node.facts.node).get(&resource).copied())
+        Ok(amount_in(capacity(&self.node(&node)?.node.facts.node), &resource))
     }
 
     fn allocatable(&mut self, node: Resource<NodeHandle>, resource: String) -> wasmtime::Result<Option<i64>> {
-        Ok(allocatable(&self.node(&node)?.node.facts.node).get(&resource).copied())
+        Ok(amount_in(allocatable(&self.node(&node)?.node.facts.node), &resource))
     }
 
     fn requested(&mut self, node: Resource<NodeHandle>, resource: String) -> wasmtime::Result<i64> {
@@ -74,7 +80,7 @@ impl wit::HostNode for GuestState {
     fn available(&mut self, node: Resource<NodeHandle>, resource: String) -> wasmtime::Result<Option<i64>> {
         let request = self.node(&node)?;
         let requested = request.requested().get(&resource).copied().unwrap_or(0);
-        let allocatable = allocatable(&request.node.facts.node).get(&resource).copied();
+        let allocatable = amount_in(allocatable(&request.node.facts.node), &resource);
         Ok(allocatable.map(|allocatable| allocatable.saturating_sub(requested)))
     }
 
@@ -91,7 +97,7 @@ impl wit::HostNode for GuestState {
     }
 
     fn facts(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<(String, String)>> {
-        Ok(convert::pairs(Some(&self.node(&node)?.node.facts.facts)))
+        Ok(pairs(Some(&self.node(&node)?.node.facts.facts)))
     }
 
     fn devices(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<String> {

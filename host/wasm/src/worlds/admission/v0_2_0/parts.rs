@@ -4,7 +4,6 @@ use wasmtime::component::Resource;
 
 use super::super::handles::{ContainerPortPart, HostPortPart, ImagePart, MountPart, OwnerPart, VolumePart};
 use super::bindings::witlet::admission::types as wit;
-use super::convert;
 use crate::guest::GuestState;
 
 impl wit::HostImage for GuestState {
@@ -53,7 +52,7 @@ impl wit::HostContainerPort for GuestState {
     }
 
     fn protocol(&mut self, port: Resource<ContainerPortPart>) -> wasmtime::Result<String> {
-        Ok(convert::protocol(self.part(&port)?.protocol))
+        Ok(self.part(&port)?.protocol.as_str().to_owned())
     }
 
     fn host_port(&mut self, port: Resource<ContainerPortPart>) -> wasmtime::Result<Option<u16>> {
@@ -71,7 +70,7 @@ impl wit::HostHostPort for GuestState {
     }
 
     fn protocol(&mut self, port: Resource<HostPortPart>) -> wasmtime::Result<String> {
-        Ok(convert::protocol(self.part(&port)?.protocol))
+        Ok(self.part(&port)?.protocol.as_str().to_owned())
     }
 
     fn number(&mut self, port: Resource<HostPortPart>) -> wasmtime::Result<u16> {

@@ -10,6 +10,7 @@ use super::super::handles::{
     ContainerPart, ContainerPortPart, HostPortPart, ImagePart, MountPart, OwnerPart, PodHandle, VolumePart,
     index,
 };
+use super::super::values::pairs;
 use super::bindings::witlet::admission::types as wit;
 use super::convert;
 use crate::guest::GuestState;
@@ -45,7 +46,7 @@ impl wit::HostPod for GuestState {
     }
 
     fn labels(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<(String, String)>> {
-        Ok(convert::pairs(self.pod(&pod)?.pod.metadata.labels.as_ref()))
+        Ok(pairs(self.pod(&pod)?.pod.metadata.labels.as_ref()))
     }
 
     fn annotation(&mut self, pod: Resource<PodHandle>, key: String) -> wasmtime::Result<Option<String>> {
@@ -53,7 +54,7 @@ impl wit::HostPod for GuestState {
     }
 
     fn annotations(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<(String, String)>> {
-        Ok(convert::pairs(self.pod(&pod)?.pod.metadata.annotations.as_ref()))
+        Ok(pairs(self.pod(&pod)?.pod.metadata.annotations.as_ref()))
     }
 
     fn owners(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<Resource<OwnerPart>>> {
@@ -118,7 +119,7 @@ impl wit::HostPod for GuestState {
 
     fn resources(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<String>> {
         let pod = self.pod(&pod)?;
-        Ok(convert::names([pod.requests(), pod.limits()]))
+        Ok(convert::names(pod.requests().keys().chain(pod.limits().keys())))
     }
 
     fn request(&mut self, pod: Resource<PodHandle>, resource: String) -> wasmtime::Result<Option<i64>> {
@@ -172,7 +173,7 @@ impl wit::HostContainer for GuestState {
 
     fn resources(&mut self, container: Resource<ContainerPart>) -> wasmtime::Result<Vec<String>> {
         let container = self.part(&container)?;
-        Ok(convert::names([&container.requests, &container.limits]))
+        Ok(convert::names(container.requests.keys().chain(container.limits.keys())))
     }
 
     fn request(

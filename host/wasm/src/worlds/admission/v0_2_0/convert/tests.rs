@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use witlet_core::admission::Shortage;
+use witlet_core::pod::resources::Amounts;
 
 use super::*;
 
@@ -75,5 +76,5 @@ fn an_error_takes_the_place_of_what_was_said() {
 fn names_of_several_maps_are_sorted_and_come_once() {
     let amounts = |names: &[&str]| -> Amounts { names.iter().map(|name| ((*name).to_owned(), 1)).collect() };
     let maps = [amounts(&["memory", "cpu"]), amounts(&["pods", "cpu"])];
-    assert_eq!(names(&maps), ["cpu", "memory", "pods"]);
+    assert_eq!(names(maps.iter().flat_map(Amounts::keys)), ["cpu", "memory", "pods"]);
 }
