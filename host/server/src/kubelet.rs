@@ -54,7 +54,7 @@ pub mod streams;
 mod switches;
 mod system_logs;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tls;
 pub mod upgrade;
 mod zpages;
@@ -69,6 +69,7 @@ use health_counts::HealthCounts;
 use http_metrics::HttpMetrics;
 use route::Route;
 pub use switches::EndpointSwitches;
+pub(crate) use tls::Shown;
 pub use tls::{ServerTls, TlsError, TlsOptions};
 
 /// Streams (commands, attached terminals, forwarded ports) that are open at the same time.

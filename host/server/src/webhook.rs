@@ -1,6 +1,6 @@
 //! A validating admission webhook: admission handlers asked by an API server before a pod exists, over TLS.
 //!
-//! It speaks HTTP/1.1, as API servers do with webhooks, and authenticates no client: what it answers is no secret.
+//! It speaks HTTP/1.1, as API servers do with webhooks. Clients show a certificate only where that is wanted: what it answers is no secret.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -27,10 +27,10 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pod::{PodFullName, SourceName};
 use witlet_ports::{Admission, Clock};
 
-use crate::kubelet::ServerTls;
-use crate::kubelet::connection_limit::ConnectionPermit;
+use crate::kubelet::connection_limit::{ConnectionLimits, ConnectionPermit};
 use crate::kubelet::connections::{accept, handshake, serve_http1};
 use crate::kubelet::query::query;
+use crate::kubelet::{ServerTls, Shown};
 
 #[cfg(test)]
 mod tests;
@@ -42,8 +42,9 @@ pub const PATH: &str = "/validate";
 const BODY_BYTES_MAX: usize = 3 << 20;
 /// Bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// Connections at the same time. Beyond that, one on which nothing was ever asked gives way.
+/// Connections at the same time, and of the clients at one address. Beyond that, the one that has been idle for longest gives way.
 const CONNECTIONS_MAX: usize = 256;
+const CONNECTIONS_OF_PEER_MAX: usize = CONNECTIONS_MAX / 2;
 /// Reviews that are read and decided at the same time; further ones wait, each for as long as it has.
 const REVIEWS_MAX: usize = 64;
 /// How long a body may take to arrive. Where clients send none on all other connections, a review waits for its turn three times this, less
@@ -55,6 +56,15 @@ const TIMEOUT_MAX: Duration = Duration::from_secs(30);
 /// The part of that time within which it has an answer.
 const ANSWERED_WITHIN: f64 = 0.9;
 
+/// Whose reviews are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// Everyone's.
+    Any,
+    /// Those of clients with a certificate of [`TlsOptions::client_ca`](crate::TlsOptions::client_ca).
+    Known,
+}
+
 /// Why reviews can't be answered as the configuration wants it; none if they can.
 pub type NotReady = Box<dyn Fn() -> Option<String> + Send + Sync>;
 
@@ -63,35 +73,59 @@ pub struct AdmissionWebhook {
     admission: Arc<dyn Admission>,
     clock: Arc<dyn Clock>,
     not_ready: NotReady,
+    clients: Clients,
     reviews: Semaphore,
 }
 
 impl AdmissionWebhook {
     /// Answers by these handlers.
-    pub fn new(admission: Arc<dyn Admission>, clock: Arc<dyn Clock>, not_ready: NotReady) -> Arc<Self> {
-        Arc::new(Self { admission, clock, not_ready, reviews: Semaphore::new(REVIEWS_MAX) })
+    pub fn new(
+        admission: Arc<dyn Admission>,
+        clock: Arc<dyn Clock>,
+        not_ready: NotReady,
+        clients: Clients,
+    ) -> Arc<Self> {
+        Arc::new(Self { admission, clock, not_ready, clients, reviews: Semaphore::new(REVIEWS_MAX) })
     }
 
     /// Serves until the stop, and then for as long as reviews take that are under way, at most 5 s.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, tls: Arc<ServerTls>, stop: CancellationToken) {
+        let limits = ConnectionLimits { total: CONNECTIONS_MAX, of_peer: CONNECTIONS_OF_PEER_MAX };
+        self.serve_within(limits, listener, tls, stop).await;
+    }
+
+    async fn serve_within(
+        self: Arc<Self>,
+        limits: ConnectionLimits,
+        listener: TcpListener,
+        tls: Arc<ServerTls>,
+        stop: CancellationToken,
+    ) {
         let each = |stream: TcpStream, from: SocketAddr, permit: Arc<ConnectionPermit>, _| {
-            let (webhook, config, stop) = (self.clone(), only_http1(&tls.config()), stop.clone());
+            let (webhook, tls, stop) = (self.clone(), tls.clone(), stop.clone());
             async move {
-                let Some(stream) = handshake(config, stream, from).await else { return };
+                let Some(stream) = handshake(only_http1(&tls.config()), stream, from).await else { return };
+                let shown = Shown::new(tls, stream.get_ref().1.peer_certificates());
+                if shown.is_known() {
+                    permit.keep();
+                }
                 let service = service_fn(|request| {
+                    permit.asked();
                     let (webhook, permit) = (webhook.clone(), permit.clone());
-                    async move { Ok::<_, Infallible>(webhook.answer(request, || permit.keep()).await) }
+                    let may_ask = webhook.clients == Clients::Any || shown.is_known();
+                    async move { Ok::<_, Infallible>(webhook.answer(request, may_ask, || permit.hold()).await) }
                 });
                 if let Err(error) = serve_http1(stream, service, HEAD_BYTES_MAX, stop).await {
                     tracing::debug!(%from, %error, "Connection closed");
                 }
             }
         };
-        accept(CONNECTIONS_MAX, &listener, &stop, each).await;
+        accept(limits, &listener, &stop, each).await;
     }
 
-    /// Answers one request. `keep` is called for a review: the connection is an API server's, or as good as one's.
-    async fn answer<B>(&self, request: Request<B>, keep: impl FnOnce()) -> Response
+    /// Answers one request of a client that may ask for reviews, or not. What `hold` returns is kept from a review's last byte to its answer:
+    /// for as long it is the handlers that the client waits for, and not the handlers for the client.
+    async fn answer<B, H>(&self, request: Request<B>, may_ask: bool, hold: impl FnOnce() -> H) -> Response
     where
         B: hyper::body::Body<Data = Bytes> + Send,
         B::Error: std::error::Error + Send + Sync + 'static,
@@ -103,9 +137,13 @@ impl AdmissionWebhook {
                 None => "ok".into_response(),
                 Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why).into_response(),
             },
+            (&Method::POST, PATH) if !may_ask => {
+                let words = "a client certificate of the authority in --client-ca-file is required";
+                (StatusCode::UNAUTHORIZED, words).into_response()
+            }
             (&Method::POST, PATH) => {
                 let timeout = timeout(&request).mul_f64(ANSWERED_WITHIN);
-                match tokio::time::timeout(timeout, self.review(request, keep)).await {
+                match tokio::time::timeout(timeout, self.review(request, hold)).await {
                     Ok(answer) => answer,
                     Err(_) => {
                         tracing::warn!(?timeout, "Review timed out");
@@ -120,7 +158,7 @@ impl AdmissionWebhook {
         }
     }
 
-    async fn review<B>(&self, request: Request<B>, keep: impl FnOnce()) -> Response
+    async fn review<B, H>(&self, request: Request<B>, hold: impl FnOnce() -> H) -> Response
     where
         B: hyper::body::Body<Data = Bytes> + Send,
         B::Error: std::error::Error + Send + Sync + 'static,
@@ -142,7 +180,7 @@ impl AdmissionWebhook {
             Err(error) => return (StatusCode::BAD_REQUEST, one_line(&error)).into_response(),
         };
         drop(body);
-        keep();
+        let _hold = hold();
         let answer = match review.question {
             Question::None(answer) => answer,
             Question::Pod { operation, pod } => {

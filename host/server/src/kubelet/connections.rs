@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::access::{Certificate, ServerPort};
-use super::connection_limit::{ConnectionLimit, ConnectionPermit};
+use super::connection_limit::{ConnectionLimit, ConnectionLimits, ConnectionPermit};
 use super::tls::Shown;
 use super::{KubeletServer, ServerTls};
 
@@ -74,16 +74,15 @@ pub(super) async fn serve_tls(
             let shown = stream.get_ref().1;
             let is_http2 = shown.alpn_protocol() == Some(b"h2");
             let shown = Shown::new(tls.clone(), shown.peer_certificates());
-            let certificate = shown.certificate();
-            if matches!(certificate, Certificate::Of(..)) {
+            if shown.is_known() {
                 permit.keep();
             }
-            let port = ServerPort::Guarded(certificate);
+            let port = ServerPort::Guarded(shown.certificate());
             let visitor = Visitor { server, port, shown: Some(shown), from, permit, stop };
             if is_http2 { visitor.http2(stream, tasks).await } else { visitor.http1(stream).await }
         }
     };
-    accept(server.parts.options.connections_max, &listener, &stop, each).await;
+    accept(server.limits(), &listener, &stop, each).await;
     server.end_streams().await;
 }
 
@@ -98,11 +97,16 @@ pub(super) async fn serve_plain(
         let visitor = Visitor { server, port, shown: None, from, permit, stop };
         visitor.http1(stream)
     };
-    accept(server.parts.options.connections_max, &listener, &stop, each).await;
+    accept(server.limits(), &listener, &stop, each).await;
     server.end_streams().await;
 }
 
 impl KubeletServer {
+    /// Clients of one address may be many: what stands between a node and its API servers often has only one.
+    fn limits(&self) -> ConnectionLimits {
+        ConnectionLimits { total: self.parts.options.connections_max, of_peer: usize::MAX }
+    }
+
     /// Waits a while for streams, which watch for the stop themselves.
     async fn end_streams(&self) {
         self.tasks.close();
@@ -127,14 +131,14 @@ pub(crate) async fn handshake(
 
 /// Accepts until the stop, and then waits a while for what is under way.
 pub(crate) async fn accept<F>(
-    connections_max: usize,
+    limits: ConnectionLimits,
     listener: &TcpListener,
     stop: &CancellationToken,
     each: impl Fn(TcpStream, SocketAddr, Arc<ConnectionPermit>, TaskTracker) -> F,
 ) where
     F: Future<Output = ()> + Send + 'static,
 {
-    let (tasks, limit) = (TaskTracker::new(), ConnectionLimit::new(connections_max));
+    let (tasks, limit) = (TaskTracker::new(), ConnectionLimit::new(limits));
     loop {
         let accepted = async {
             limit.open().await;
@@ -155,7 +159,10 @@ pub(crate) async fn accept<F>(
         if let Err(error) = set_options(&stream) {
             tracing::debug!(%from, %error, "Failed to set connection options");
         }
-        let permit = Arc::new(limit.take());
+        let Some(permit) = limit.take(from.ip()).map(Arc::new) else {
+            tracing::debug!(%from, "Closed connection: all that the client may have are in use");
+            continue;
+        };
         let visit = each(stream, from, permit.clone(), tasks.clone());
         tasks.spawn(async move {
             tokio::select! {

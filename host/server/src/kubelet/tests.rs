@@ -10,7 +10,7 @@ mod refusals;
 mod spans;
 mod streaming;
 mod system_logs;
-pub(super) mod world;
+pub(crate) mod world;
 
 use std::time::Duration;
 

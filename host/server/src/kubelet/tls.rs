@@ -192,18 +192,23 @@ impl ServerTls {
 
 /// What a client showed when it connected, judged by the authorities of now: one that was taken away counts no more for the next
 /// request, also on a connection that goes on.
-pub(super) struct Shown {
+pub(crate) struct Shown {
     tls: Arc<ServerTls>,
     chain: Option<Vec<CertificateDer<'static>>>,
     judged: Mutex<(u64, Certificate)>,
 }
 
 impl Shown {
-    pub(super) fn new(tls: Arc<ServerTls>, chain: Option<&[CertificateDer<'_>]>) -> Self {
+    pub(crate) fn new(tls: Arc<ServerTls>, chain: Option<&[CertificateDer<'_>]>) -> Self {
         let chain = chain.map(|chain| chain.iter().map(|one| one.clone().into_owned()).collect::<Vec<_>>());
         let generation = tls.generation();
         let certificate = tls.certificate(chain.as_deref());
         Self { tls, chain, judged: Mutex::new((generation, certificate)) }
+    }
+
+    /// Whether the authorities count it now.
+    pub(crate) fn is_known(&self) -> bool {
+        matches!(self.certificate(), Certificate::Of(_, until) if self.tls.clock.now() <= until)
     }
 
     /// What it says now.

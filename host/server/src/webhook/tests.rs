@@ -14,6 +14,8 @@ use witlet_core::admission::{Decision, Operation};
 
 use super::*;
 
+mod connections;
+
 #[derive(Default)]
 struct Handlers {
     asked: AtomicUsize,
@@ -62,7 +64,7 @@ impl Clock for Epoch {
 }
 
 fn webhook(handlers: &Arc<Handlers>) -> Arc<AdmissionWebhook> {
-    AdmissionWebhook::new(handlers.clone(), Arc::new(Epoch), Box::new(|| None))
+    AdmissionWebhook::new(handlers.clone(), Arc::new(Epoch), Box::new(|| None), Clients::Any)
 }
 
 fn review(name: &str) -> Value {
@@ -78,10 +80,10 @@ fn request(method: Method, path: &str, content_type: &str, body: Vec<u8>) -> Req
     builder.body(Full::new(Bytes::from(body))).unwrap()
 }
 
-/// Code and body, and whether the connection counts as an API server's.
+/// Code and body, and whether the connection was held meanwhile.
 async fn answered(webhook: &AdmissionWebhook, request: Request<Full<Bytes>>) -> (u16, String, bool) {
     let kept = AtomicBool::new(false);
-    let answer = webhook.answer(request, || kept.store(true, Ordering::Relaxed)).await;
+    let answer = webhook.answer(request, true, || kept.store(true, Ordering::Relaxed)).await;
     let code = answer.status().as_u16();
     let body = to_bytes(answer.into_body(), BODY_BYTES_MAX).await.unwrap();
     (code, String::from_utf8(body.into()).unwrap(), kept.into_inner())
@@ -186,7 +188,7 @@ async fn bodies_that_never_come_hold_a_review_up_for_less_than_it_has() {
     let begun = tokio::time::Instant::now();
     let answer = |request: Request<Body>| {
         let webhook = webhook.clone();
-        async move { (webhook.answer(request, || {}).await.status().as_u16(), begun.elapsed()) }
+        async move { (webhook.answer(request, true, || {}).await.status().as_u16(), begun.elapsed()) }
     };
     let silent: JoinSet<_> = (1..CONNECTIONS_MAX).map(|_| answer(streamed(stream::pending()))).collect();
     // All of them have a turn, or wait for one.
@@ -213,7 +215,8 @@ async fn bodies_that_never_come_hold_a_review_up_for_less_than_it_has() {
 async fn it_is_alive_at_once_and_ready_when_nothing_is_wrong() {
     let handlers = Arc::<Handlers>::default();
     let why = "plugin \"team-label\" is being loaded";
-    let loading = AdmissionWebhook::new(handlers.clone(), Arc::new(Epoch), Box::new(|| Some(why.to_owned())));
+    let not_ready = Box::new(|| Some(why.to_owned()));
+    let loading = AdmissionWebhook::new(handlers.clone(), Arc::new(Epoch), not_ready, Clients::Any);
     let get = |path| request(Method::GET, path, "", Vec::new());
     for path in ["/healthz", "/livez"] {
         assert_eq!(answered(&loading, get(path)).await, (200, "ok".to_owned(), false), "{path}");

@@ -339,6 +339,9 @@ pub(crate) struct ServeArgs {
     /// Private key of the certificate (PEM); reloaded when it changes
     #[arg(long, value_name = "FILE", required_unless_present = "print_webhook")]
     pub(crate) tls_private_key_file: Option<PathBuf>,
+    /// Answer reviews only of clients with a certificate of this authority (PEM; reloaded when it changes)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) client_ca_file: Option<PathBuf>,
     /// Print the ValidatingWebhookConfiguration for a webhook at https://HOST[:PORT] or behind the service NAMESPACE/NAME, and
     /// serve nothing
     #[arg(long, value_name = "URL|SERVICE", value_parser = WebhookTarget::parse)]

@@ -14,7 +14,7 @@ use witlet_agent::EventLog;
 use witlet_egress::Egress;
 use witlet_node::SystemClock;
 use witlet_oci::RegistryError;
-use witlet_server::webhook::AdmissionWebhook;
+use witlet_server::webhook::{AdmissionWebhook, Clients};
 use witlet_server::{ServerTls, TlsError, TlsOptions};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
@@ -87,7 +87,7 @@ async fn serve(args: &ServeArgs, stop: CancellationToken) -> Result<(), ServeErr
     let tls = ServerTls::open(
         TlsOptions {
             certificate: Some((certificate.clone(), key.clone())),
-            client_ca: None,
+            client_ca: args.client_ca_file.clone(),
             cert_dir: PathBuf::new(),
             node_name: String::new(),
             alternative_names: Vec::new(),
@@ -126,7 +126,8 @@ async fn serve(args: &ServeArgs, stop: CancellationToken) -> Result<(), ServeErr
     tasks.spawn(tls.clone().run(stop.clone()));
     let (admission, problems) = (host.admission(), host.clone());
     let not_ready = Box::new(move || Some(problems.problems().join("\n")).filter(|text| !text.is_empty()));
-    AdmissionWebhook::new(admission, clock, not_ready).serve(listener, tls, stop).await;
+    let clients = if args.client_ca_file.is_some() { Clients::Known } else { Clients::Any };
+    AdmissionWebhook::new(admission, clock, not_ready, clients).serve(listener, tls, stop).await;
     tasks.shutdown().await;
     tracing::info!("Stopped webhook");
     Ok(())

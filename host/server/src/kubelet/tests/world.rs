@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode};
@@ -122,8 +122,15 @@ impl MetricsSource for Probed {
     }
 }
 
+/// The time of all tests.
 #[derive(Debug)]
-struct Then;
+pub(crate) struct Then;
+
+impl Clock for Then {
+    fn now(&self) -> jiff::Timestamp {
+        now()
+    }
+}
 
 impl rustls::time_provider::TimeProvider for Then {
     fn current_time(&self) -> Option<UnixTime> {
@@ -154,9 +161,7 @@ impl World {
             only_tls13: false,
         };
         let tls = ServerTls::open(options, cluster.clone()).unwrap();
-        let mut roots = rustls::RootCertStore::empty();
-        let chain = CertificateDer::pem_file_iter(folder.path().join("pki/kubelet.crt")).unwrap();
-        roots.add(chain.map(Result::unwrap).last().unwrap()).unwrap();
+        let roots = roots(&folder.path().join("pki"));
         let defaults = ServerOptions::default();
         *cluster.log_folder.lock().unwrap() = folder.path().join("log");
         let parts = ServerParts {
@@ -211,7 +216,7 @@ impl World {
         tasks.spawn(server.clone().serve_healthz(healthz, stop.clone()));
         tasks.spawn(server.clone().serve_read_only(plain, stop.clone()));
         let [address, healthz, read_only] = addresses[..] else { unreachable!("three were bound") };
-        Self { cluster, server, ca, folder, address, healthz, read_only, roots: Arc::new(roots), stop, tasks }
+        Self { cluster, server, ca, folder, address, healthz, read_only, roots, stop, tasks }
     }
 
     pub(super) fn log(&self, name: &str) -> PathBuf {
@@ -220,19 +225,7 @@ impl World {
 
     /// A connection that speaks this protocol.
     pub(super) async fn tls(&self, who: Option<&Credentials>, protocol: &str) -> TlsStream<TcpStream> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_details(provider, Arc::new(Then))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(self.roots.clone());
-        let mut config = match who.cloned() {
-            Some(Credentials(chain, key)) => config.with_client_auth_cert(chain, key).unwrap(),
-            None => config.with_no_client_auth(),
-        };
-        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
-        let stream = TcpStream::connect(self.address).await.unwrap();
-        let name = ServerName::try_from("127.0.0.1").unwrap();
-        TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+        connect(self.address, self.roots.clone(), who, protocol).await
     }
 
     /// One request over TLS with these credentials.
@@ -266,6 +259,36 @@ impl World {
             ended.unwrap();
         }
     }
+}
+
+/// The authority of the certificate that a server made in this folder.
+pub(crate) fn roots(cert_dir: &Path) -> Arc<rustls::RootCertStore> {
+    let mut roots = rustls::RootCertStore::empty();
+    let chain = CertificateDer::pem_file_iter(cert_dir.join("kubelet.crt")).unwrap();
+    roots.add(chain.map(Result::unwrap).last().unwrap()).unwrap();
+    Arc::new(roots)
+}
+
+/// A connection that speaks this protocol.
+pub(crate) async fn connect(
+    address: SocketAddr,
+    roots: Arc<rustls::RootCertStore>,
+    who: Option<&Credentials>,
+    protocol: &str,
+) -> TlsStream<TcpStream> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_details(provider, Arc::new(Then))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    let mut config = match who.cloned() {
+        Some(Credentials(chain, key)) => config.with_client_auth_cert(chain, key).unwrap(),
+        None => config.with_no_client_auth(),
+    };
+    config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = ServerName::try_from("127.0.0.1").unwrap();
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
 }
 
 /// Who asks.
