@@ -13,7 +13,9 @@ use witlet_core::pod::lifecycle::PodState;
 use witlet_core::pod::{PodFullName, PodUid, SourceName, static_pod};
 use witlet_core::stats::exposition::{Exposition, Kind};
 use witlet_core::status::{Phase, is_ended_by_node, terminations};
-use witlet_ports::{AgentStats, AgentView, EventPage, MetricsSource, PodReport, RecordedEvent, StatusSink};
+use witlet_ports::{
+    AgentStats, AgentView, EventPage, MetricsSource, PodPage, PodReport, RecordedEvent, ShownPod, StatusSink,
+};
 
 use crate::event_log::EventLog;
 use crate::metrics::pods::PodMetrics;
@@ -40,6 +42,8 @@ struct Inner {
     stats: AgentStats,
     thresholds: Vec<ThresholdState>,
     sources_seen: bool,
+    /// The number of the latest change that was the end of a pod.
+    removed: u64,
 }
 
 struct Entry {
@@ -47,6 +51,8 @@ struct Entry {
     status: Option<Arc<PodStatus>>,
     /// One more with each change of the status.
     version: u64,
+    /// The number of its latest change among those of all pods.
+    changed: u64,
     state: PodState,
     /// Of each admission handler the newest.
     verdicts: Vec<HandlerVerdict>,
@@ -56,6 +62,10 @@ impl Entry {
     fn report(&self) -> PodReport {
         let PodState { may_run, is_finished, is_ending } = self.state;
         PodReport { pod: self.pod.clone(), status: self.status.clone(), may_run, is_finished, is_ending }
+    }
+
+    fn shown(&self) -> ShownPod {
+        ShownPod { pod: self.pod.clone(), status: self.status.clone() }
     }
 }
 
@@ -81,6 +91,7 @@ impl PodStatusStore {
             pod: pod.clone(),
             status: None,
             version: 0,
+            changed: 0,
             state: PodState::NEW,
             verdicts: Vec::new(),
         };
@@ -170,7 +181,7 @@ impl PodStatusStore {
         let mut inner = self.lock();
         if inner.pods.remove(uid).is_some() {
             self.sink.forget(uid);
-            self.changed();
+            inner.removed = self.changed();
         }
     }
 
@@ -215,29 +226,23 @@ impl PodStatusStore {
     }
 
     /// Has all others learn of a change.
-    fn report(&self, entry: &Entry) {
+    fn report(&self, entry: &mut Entry) {
         self.sink.report(entry.report());
-        self.changed();
+        entry.changed = self.changed();
     }
 
-    fn changed(&self) {
-        self.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
+    /// Counts a change. Called while the store is locked, so that who sees the number sees the change, too.
+    fn changed(&self) -> u64 {
+        let mut number = 0;
+        self.changes.send_modify(|changes| {
+            *changes += 1;
+            number = *changes;
+        });
+        number
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Pod and status in one. Made for each call: kept, it would be one more copy of every pod.
-fn shown((pod, status): (Arc<Pod>, Option<Arc<PodStatus>>)) -> Arc<Pod> {
-    match status {
-        None => pod,
-        Some(status) => {
-            let mut shown = Pod::clone(&pod);
-            shown.status = Some(PodStatus::clone(&status));
-            Arc::new(shown)
-        }
     }
 }
 
@@ -278,9 +283,8 @@ impl MetricsSource for PodStatusStore {
 impl AgentView for PodStatusStore {
     fn pods(&self) -> Vec<Arc<Pod>> {
         // Reading pods must not hold the lock while statuses are merged in.
-        let entries: Vec<_> =
-            self.lock().pods.values().map(|entry| (entry.pod.clone(), entry.status.clone())).collect();
-        let mut pods: Vec<Arc<Pod>> = entries.into_iter().map(shown).collect();
+        let entries: Vec<ShownPod> = self.lock().pods.values().map(Entry::shown).collect();
+        let mut pods: Vec<Arc<Pod>> = entries.into_iter().map(ShownPod::into_pod).collect();
         pods.sort_by_cached_key(|pod| (PodFullName::of(pod), PodUid::of(pod)));
         pods
     }
@@ -292,9 +296,9 @@ impl AgentView for PodStatusStore {
         let inner = self.lock();
         let named = inner.pods.values().filter(|entry| is_named(&entry.pod));
         let entry = named.min_by_key(|entry| entry.pod.metadata.deletion_timestamp.is_some())?;
-        let found = (entry.pod.clone(), entry.status.clone());
+        let found = entry.shown();
         drop(inner);
-        Some(shown(found))
+        Some(found.into_pod())
     }
 
     fn events(&self) -> Vec<RecordedEvent> {
@@ -307,6 +311,17 @@ impl AgentView for PodStatusStore {
 
     fn event_changes(&self) -> watch::Receiver<u64> {
         self.events.changes()
+    }
+
+    fn pods_after(&self, version: u64) -> PodPage {
+        let inner = self.lock();
+        let newer = inner.pods.values().filter(|entry| entry.changed > version);
+        let mut changed: Vec<ShownPod> = newer.map(Entry::shown).collect();
+        let left = (inner.removed > version).then(|| inner.pods.keys().cloned().collect());
+        let version = *self.changes.borrow();
+        drop(inner);
+        changed.sort_by_cached_key(|shown| (PodFullName::of(&shown.pod), PodUid::of(&shown.pod)));
+        PodPage { changed, left, version }
     }
 
     fn pod_changes(&self) -> watch::Receiver<u64> {

@@ -71,7 +71,7 @@ pub use streaming::{StreamOptions, Streaming};
 pub use system_logs::{JournalOutput, Links, SystemLog, SystemLogEntry, SystemLogs};
 pub use trace::{Span, SpanSink, Tracer};
 pub use view::{
-    ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, EventPage, ImageRemovals, ProbeTotals,
-    RecordedEvent,
+    ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, EventPage, ImageRemovals, PodPage,
+    ProbeTotals, RecordedEvent, ShownPod,
 };
 pub use volumes::{VolumeError, Volumes};

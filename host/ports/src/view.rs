@@ -1,11 +1,11 @@
 //! The port that shows the agent to people: the local API, and programs that embed the agent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
 use tokio::sync::watch;
 use witlet_core::cgroup::{CgroupVersion, KeptMemory};
 use witlet_core::event::Event;
@@ -41,6 +41,36 @@ pub struct EventPage {
     pub version: u64,
     /// Events in between were forgotten, because only a bounded number is remembered.
     pub has_gap: bool,
+}
+
+/// A pod and its newest status. They are two objects, for one of both is a copy of the pod.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownPod {
+    /// As its source has it.
+    pub pod: Arc<Pod>,
+    /// The status; none if the pod's own is the newest.
+    pub status: Option<Arc<PodStatus>>,
+}
+
+impl ShownPod {
+    /// Both in one object.
+    pub fn into_pod(self) -> Arc<Pod> {
+        let Some(status) = self.status else { return self.pod };
+        let mut shown = Arc::unwrap_or_clone(self.pod);
+        shown.status = Some(Arc::unwrap_or_clone(status));
+        Arc::new(shown)
+    }
+}
+
+/// Pods that came or changed after others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PodPage {
+    /// Ordered by namespace and name.
+    pub changed: Vec<ShownPod>,
+    /// All that there are, if any went meanwhile.
+    pub left: Option<BTreeSet<PodUid>>,
+    /// The version of the newest change of all; 0 before the first.
+    pub version: u64,
 }
 
 /// How often probes were carried out, by their kind.
@@ -173,6 +203,13 @@ pub trait AgentView: Send + Sync {
     /// Changes with each event that is recorded; closed where no one says so.
     fn event_changes(&self) -> watch::Receiver<u64> {
         watch::channel(0).1
+    }
+    /// The pods that came or changed after this version: at least those, and all if it is 0.
+    fn pods_after(&self, _version: u64) -> PodPage {
+        let changed: Vec<ShownPod> =
+            self.pods().into_iter().map(|pod| ShownPod { pod, status: None }).collect();
+        let left = changed.iter().map(|shown| PodUid::of(&shown.pod)).collect();
+        PodPage { changed, left: Some(left), version: 0 }
     }
     /// Changes with each pod that comes, changes or goes; closed where no one says so.
     fn pod_changes(&self) -> watch::Receiver<u64> {

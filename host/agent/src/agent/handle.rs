@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use witlet_core::eviction::ThresholdState;
 use witlet_core::pod::PodUid;
 use witlet_core::stats::exposition::Exposition;
-use witlet_ports::{AgentStats, AgentView, EventPage, MetricsSource, PodDescription, RecordedEvent};
+use witlet_ports::{AgentStats, AgentView, EventPage, MetricsSource, PodDescription, PodPage, RecordedEvent};
 
 use crate::image_gc::ImageGc;
 use crate::metrics::AgentMetrics;
@@ -64,6 +64,10 @@ impl AgentView for AgentHandle {
 
     fn event_changes(&self) -> watch::Receiver<u64> {
         self.statuses.event_changes()
+    }
+
+    fn pods_after(&self, version: u64) -> PodPage {
+        self.statuses.pods_after(version)
     }
 
     fn pod_changes(&self) -> watch::Receiver<u64> {

@@ -207,6 +207,34 @@ fn watchers_learn_of_pods_that_come_change_and_go() {
 }
 
 #[test]
+fn a_reader_of_changes_gets_the_pods_that_changed_and_those_that_are_left_after_an_end() {
+    let statuses = statuses();
+    let page = |version| {
+        let page = statuses.pods_after(version);
+        let names = page.changed.iter().map(|shown| shown.pod.metadata.name.clone().unwrap_or_default());
+        let left = page.left.map(|left| left.iter().map(|uid| uid.as_str().to_owned()).collect::<Vec<_>>());
+        (names.collect::<Vec<_>>().join(" "), left, page.version)
+    };
+    assert_eq!(page(0), (String::new(), None, 0));
+    for (name, uid) in [("web", "u1"), ("db", "u2"), ("cache", "u3")] {
+        statuses.put_pod(&PodUid::from(uid), pod(name, uid));
+    }
+    let (names, left, all) = page(0);
+    assert_eq!((names.as_str(), left), ("cache db web", None));
+    assert_eq!(page(all), (String::new(), None, all), "nothing changed");
+    statuses.put_status(&PodUid::from("u2"), phase("Running"));
+    let (names, left, changed) = page(all);
+    assert_eq!((names.as_str(), left), ("db", None));
+    let shown = statuses.pods_after(all).changed.remove(0);
+    assert_eq!(shown.into_pod().status, Some(phase("Running")));
+    statuses.remove(&PodUid::from("u1"));
+    let ended = |version| (page(version).0, page(version).1.unwrap_or_default().join(" "));
+    assert_eq!(ended(changed), (String::new(), "u2 u3".to_owned()));
+    assert_eq!(ended(all), ("db".to_owned(), "u2 u3".to_owned()));
+    assert_eq!(page(page(0).2).1, None);
+}
+
+#[test]
 fn verdicts_of_handlers_go_with_their_pod() {
     use witlet_core::admission::chain::HandlerResponse;
     use witlet_core::admission::{Operation, Verdict};

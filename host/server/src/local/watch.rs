@@ -1,6 +1,6 @@
 //! Watches of events and pods: each change as a line of JSON with its type, as an API server's watches have it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +9,13 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use k8s_openapi::api::core::v1::Pod;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodUid;
-use witlet_ports::{AgentView, EventPage};
+use witlet_ports::{AgentView, EventPage, PodPage, ShownPod};
 
 use super::event_json::event_json;
 
@@ -28,6 +27,9 @@ const WATCHES_MAX: usize = 32;
 
 /// Pods are looked at no more often than this, however often they change.
 const PODS_PAUSE: Duration = Duration::from_millis(200);
+
+/// A piece of a reply ends with the line that makes it this long, in bytes.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// What limits watches, and ends them.
 pub(super) struct Watches {
@@ -65,7 +67,7 @@ impl Watches {
     /// All pods, and then what changes of them.
     pub(super) fn pods(&self, agent: Arc<dyn AgentView>) -> Response {
         let changes = agent.pod_changes();
-        self.serve(PodWatch { agent, changes, sent: BTreeMap::new() })
+        self.serve(PodWatch { agent, changes, after: 0, sent: BTreeMap::new(), waiting: VecDeque::new() })
     }
 
     fn serve(&self, watch: impl Watch) -> Response {
@@ -129,41 +131,58 @@ fn event_lines(page: &EventPage) -> Vec<u8> {
 struct PodWatch {
     agent: Arc<dyn AgentView>,
     changes: watch::Receiver<u64>,
-    /// As the client has them.
-    sent: BTreeMap<PodUid, Arc<Pod>>,
+    /// The version of the newest change that is in `sent`.
+    after: u64,
+    /// As the client has them once it has what waits. They share the objects with the agent.
+    sent: BTreeMap<PodUid, ShownPod>,
+    /// What the client still has to get.
+    waiting: VecDeque<Change<ShownPod>>,
 }
 
 impl Watch for PodWatch {
     async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
+            let piece = piece(&mut self.waiting);
+            if !piece.is_empty() {
+                return Some(piece);
+            }
             self.changes.mark_unchanged();
-            let mut lines = Vec::new();
-            for change in pod_changes(&mut self.sent, self.agent.pods()) {
-                put(&mut lines, &change);
+            let page = self.agent.pods_after(self.after);
+            self.after = page.version;
+            self.waiting.extend(pod_changes(&mut self.sent, page));
+            if self.waiting.is_empty() {
+                self.changes.changed().await.ok()?;
+                sleep(PODS_PAUSE).await;
             }
-            if !lines.is_empty() {
-                return Some(lines);
-            }
-            self.changes.changed().await.ok()?;
-            sleep(PODS_PAUSE).await;
         }
     }
 }
 
-/// What makes the pods that the client has those that there are now.
-fn pod_changes(sent: &mut BTreeMap<PodUid, Arc<Pod>>, now: Vec<Arc<Pod>>) -> Vec<Change<Arc<Pod>>> {
-    let mut gone = std::mem::take(sent);
-    let mut changes = Vec::new();
-    for pod in now {
-        let uid = PodUid::of(&pod);
-        let kind = match gone.remove(&uid) {
-            None => Some("ADDED"),
-            Some(before) => (before != pod).then_some("MODIFIED"),
-        };
-        changes.extend(kind.map(|kind| Change { kind, object: pod.clone() }));
-        sent.insert(uid, pod);
+/// The next lines of what waits, as many as one piece has.
+fn piece(waiting: &mut VecDeque<Change<ShownPod>>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    while lines.len() < PIECE_BYTES
+        && let Some(Change { kind, object }) = waiting.pop_front()
+    {
+        put(&mut lines, &Change { kind, object: object.into_pod() });
     }
-    changes.extend(gone.into_values().map(|object| Change { kind: "DELETED", object }));
+    lines
+}
+
+/// What makes the pods that the client has those that there are now.
+fn pod_changes(sent: &mut BTreeMap<PodUid, ShownPod>, page: PodPage) -> Vec<Change<ShownPod>> {
+    let mut changes = Vec::new();
+    for object in page.changed {
+        let kind = match sent.insert(PodUid::of(&object.pod), object.clone()) {
+            None => Some("ADDED"),
+            Some(before) => (before != object).then_some("MODIFIED"),
+        };
+        changes.extend(kind.map(|kind| Change { kind, object }));
+    }
+    if let Some(left) = page.left {
+        let gone = sent.extract_if(.., |uid, _| !left.contains(uid));
+        changes.extend(gone.map(|(_, object)| Change { kind: "DELETED", object }));
+    }
     changes
 }
 

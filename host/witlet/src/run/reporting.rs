@@ -8,7 +8,9 @@ use tokio::sync::watch;
 use witlet_core::eviction::ThresholdState;
 use witlet_core::node::conditions;
 use witlet_core::pod::PodUid;
-use witlet_ports::{AgentStats, AgentView, Clock, EventPage, PodDescription, RecordedEvent, SourceHealth};
+use witlet_ports::{
+    AgentStats, AgentView, Clock, EventPage, PodDescription, PodPage, RecordedEvent, SourceHealth,
+};
 
 use crate::run::reported_state::ReportedState;
 
@@ -62,6 +64,10 @@ impl AgentView for Reporting {
 
     fn event_changes(&self) -> watch::Receiver<u64> {
         self.agent.event_changes()
+    }
+
+    fn pods_after(&self, version: u64) -> PodPage {
+        self.agent.pods_after(version)
     }
 
     fn pod_changes(&self) -> watch::Receiver<u64> {
