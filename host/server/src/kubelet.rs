@@ -24,6 +24,7 @@ use witlet_ports::{
     SystemLogs, Tracer,
 };
 
+use crate::expositions::Expositions;
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
 use crate::stats::{StatsPorts, StatsProvider};
@@ -199,6 +200,8 @@ pub struct KubeletServer {
     stats: StatsProvider,
     sync_loop: SyncLoop,
     health_counts: Arc<HealthCounts>,
+    sli_expositions: Expositions,
+    probe_expositions: Expositions,
     requests: Arc<HttpMetrics>,
     /// When the process started; when this value was made, if that isn't known.
     started: Timestamp,
@@ -239,6 +242,8 @@ impl KubeletServer {
             stats,
             sync_loop,
             health_counts: Arc::default(),
+            sli_expositions: Expositions::default(),
+            probe_expositions: Expositions::default(),
             requests,
             streams: Arc::new(streams),
             logs: Arc::new(logs),

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod expositions;
 pub mod kubelet;
 mod local;
 mod metrics;

@@ -2,17 +2,19 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::HeaderMap;
+use axum::response::Response;
 use k8s_openapi::api::core::v1::Node;
-use tokio::sync::Mutex;
 use witlet_core::cgroup::CgroupVersion;
 use witlet_core::node::KUBERNETES_VERSION;
 use witlet_core::pod::working::WorkingPod;
-use witlet_core::stats::exposition::{EXPOSITION_BYTES_MAX, Exposition, Kind, Negotiated};
+use witlet_core::stats::exposition::{Exposition, Kind};
 use witlet_ports::{
     AgentStats, AgentView, CgroupDurations, CgroupStats, Histogram, ImageRemovals, MetricsSource, ProbeTotals,
 };
+
+use crate::expositions::Expositions;
+pub(crate) use crate::expositions::negotiated;
 
 /// A kubelet of this version doesn't run on a runtime that has no `RuntimeConfig` (upstream: `getCgroupDriverFromCRI`).
 const NAMED_DRIVER_SINCE: &str = "1.37.0";
@@ -24,8 +26,7 @@ pub struct Metrics(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     sources: RwLock<Vec<Arc<dyn MetricsSource>>>,
-    /// One response at a time: each has a thread, for some figures are read from files of the kernel.
-    turn: Arc<Mutex<()>>,
+    expositions: Expositions,
 }
 
 impl Metrics {
@@ -44,29 +45,7 @@ impl Metrics {
     /// Answers a request that has these headers.
     pub(crate) async fn answer(&self, headers: &HeaderMap) -> Response {
         let all = self.clone();
-        self.exposed(headers, move |to| all.write(to)).await
-    }
-
-    /// What `write` writes, in the format that a request with these headers asks for. It is written on a thread that may wait.
-    pub(crate) async fn exposed(
-        &self,
-        headers: &HeaderMap,
-        write: impl FnOnce(&mut Exposition) + Send + 'static,
-    ) -> Response {
-        let negotiated = negotiated(headers);
-        let turn = self.0.turn.clone().lock_owned().await;
-        let writing = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            let mut to = Exposition::new(negotiated.format);
-            write(&mut to);
-            to.finish()
-        });
-        let failed = |words: String| (StatusCode::INTERNAL_SERVER_ERROR, words).into_response();
-        match writing.await {
-            Ok(Some(body)) => ([(header::CONTENT_TYPE, negotiated.content_type())], body).into_response(),
-            Ok(None) => failed(format!("metrics must have at most {EXPOSITION_BYTES_MAX} bytes")),
-            Err(error) => failed(format!("metrics could not be gathered: {error}")),
-        }
+        self.0.expositions.answer(headers, move |to| all.write(to)).await
     }
 }
 
@@ -75,11 +54,6 @@ impl MetricsSource for Metrics {
         let sources = self.0.sources.read().unwrap_or_else(PoisonError::into_inner).clone();
         sources.iter().for_each(|source| source.write(to));
     }
-}
-
-/// What a client with these headers and this server agree on. As upstream has it, only the first header of the name counts.
-pub(crate) fn negotiated(headers: &HeaderMap) -> Negotiated {
-    Negotiated::of(headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()))
 }
 
 /// The agent's own metrics.

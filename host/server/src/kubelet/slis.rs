@@ -23,7 +23,7 @@ impl KubeletServer {
             counts.write(to);
             write_start(to, started_at);
         };
-        self.parts.metrics.exposed(headers, write).await
+        self.sli_expositions.answer(headers, write).await
     }
 
     /// `/metrics/probes`.
@@ -33,7 +33,7 @@ impl KubeletServer {
             write_start(to, started_at);
             probes.write(to);
         };
-        self.parts.metrics.exposed(headers, write).await
+        self.probe_expositions.answer(headers, write).await
     }
 }
 
