@@ -7,6 +7,7 @@ use witlet_plugin_sdk::{Operation, Request};
 
 use crate::config::Config;
 use crate::contract;
+use crate::field::field;
 use crate::old_object;
 use crate::rules::{Rules, place_of};
 
@@ -46,6 +47,13 @@ impl<'a> Activation<'a> {
         }
     }
 
+    /// A value that was fetched.
+    fn known(&self, name: &str, field: &str) -> Option<Option<Value>> {
+        let fetched = self.fetched.borrow();
+        let mut known = fetched.iter().filter(|(other, ..)| *other == name);
+        known.find(|(_, other, _)| other == field).map(|(.., value)| value.clone())
+    }
+
     /// A value that is fetched once.
     fn once(
         &self,
@@ -53,10 +61,8 @@ impl<'a> Activation<'a> {
         field: &str,
         fetch: impl FnOnce() -> Result<Option<Value>, Failure>,
     ) -> Result<Option<Value>, Failure> {
-        let known =
-            |(other, other_field, _): &&(&str, String, Option<Value>)| *other == name && other_field == field;
-        if let Some((_, _, value)) = self.fetched.borrow().iter().find(known) {
-            return Ok(value.clone());
+        if let Some(value) = self.known(name, field) {
+            return Ok(value);
         }
         let value = fetch()?;
         self.fetched.borrow_mut().push((name, field.to_owned(), value.clone()));
@@ -75,19 +81,64 @@ impl<'a> Activation<'a> {
         serde_json::from_str(text).map_err(|error| Failure::of_variable(format!("decode {what}: {error}")))
     }
 
-    /// A field of the pod or the node by its pointer.
+    /// A field of the pod or the node: of the whole if that is decoded, else by its pointer.
     fn part(
         &self,
         name: &'static str,
-        field: &str,
+        of: &str,
         budget: &Budget,
         pointer: impl FnOnce(&str) -> Option<String>,
     ) -> Result<Option<Value>, Failure> {
-        self.once(name, field, || {
-            let escaped = field.replace('~', "~0").replace('/', "~1");
+        if let Some(Some(whole)) = self.known(name, "") {
+            return Ok(field(&whole, of).cloned());
+        }
+        self.once(name, of, || {
+            let escaped = of.replace('~', "~0").replace('/', "~1");
             let text = pointer(&format!("/{escaped}"));
-            text.map(|text| self.decode(&format!("{name}.{field}"), &text, budget)).transpose()
+            text.map(|text| self.decode(&format!("{name}.{of}"), &text, budget)).transpose()
         })
+    }
+
+    fn part_of_pod(&self, of: &str, budget: &Budget) -> Result<Option<Value>, Failure> {
+        self.part("object", of, budget, |path| self.request.pod().pointer(path))
+    }
+
+    fn pod(&self, budget: &Budget) -> Result<Value, Failure> {
+        let whole =
+            self.once("object", "", || self.decode("the pod", &self.request.pod().json(), budget).map(Some));
+        Ok(whole?.unwrap_or(Value::Null))
+    }
+
+    /// The spec before a resize; none if this isn't one, or if the status doesn't say what was.
+    fn old_spec(&self, budget: &Budget) -> Result<Option<Value>, Failure> {
+        self.once("oldObject", "spec", || match self.request.operation() {
+            Operation::Add => Ok(None),
+            Operation::Resize => {
+                let (spec, status) = (self.part_of_pod("spec", budget)?, self.part_of_pod("status", budget)?);
+                Ok(spec.zip(status).and_then(|(spec, status)| old_object::spec(&spec, &status)))
+            }
+        })
+    }
+
+    /// The pod before a resize, made of what it is now: nothing is decoded for it twice.
+    fn old_pod(&self, budget: &Budget) -> Result<Value, Failure> {
+        if self.request.operation() != Operation::Resize {
+            return Ok(Value::Null);
+        }
+        // First, so that the spec is a part of it.
+        let pod = self.pod(budget)?;
+        let spec = self.old_spec(budget)?;
+        Ok(spec.map_or(Value::Null, |spec| contract::with_fields(&pod, vec![("spec", spec)])))
+    }
+
+    /// A field of it; none if the whole has to be asked for, which is `null`.
+    fn part_of_old_pod(&self, of: &str, budget: &Budget) -> Option<Result<Option<Value>, Failure>> {
+        match self.old_spec(budget) {
+            Ok(None) => None,
+            Ok(Some(spec)) if of == "spec" => Some(Ok(Some(spec))),
+            Ok(Some(_)) => Some(self.part_of_pod(of, budget)),
+            Err(failure) => Some(Err(failure)),
+        }
     }
 
     fn variable(&self, name: &str, budget: &Budget) -> Result<Option<Value>, Failure> {
@@ -119,13 +170,9 @@ impl<'a> Activation<'a> {
     }
 
     fn whole(&self, name: &str, budget: &Budget) -> Option<Result<Option<Value>, Failure>> {
-        let pod = || self.decode("the pod", &self.request.pod().json(), budget);
         Some(match name {
-            "object" => self.once("object", "", || pod().map(Some)),
-            "oldObject" => self.once("oldObject", "", || match self.request.operation() {
-                Operation::Add => Ok(Some(Value::Null)),
-                Operation::Resize => Ok(Some(old_object::of(&pod()?))),
-            }),
+            "object" => self.pod(budget).map(Some),
+            "oldObject" => self.once("oldObject", "", || self.old_pod(budget).map(Some)),
             "node" => self.once("node", "", || {
                 let node = self.request.node();
                 let object = self.decode("the node", &node.json(), budget)?;
@@ -150,7 +197,8 @@ impl Variables for Activation<'_> {
     fn field(&self, name: &str, field: &str, budget: &Budget) -> Option<Result<Option<Value>, Failure>> {
         Some(match name {
             "variables" => self.variable(field, budget),
-            "object" => self.part("object", field, budget, |path| self.request.pod().pointer(path)),
+            "object" => self.part_of_pod(field, budget),
+            "oldObject" => return self.part_of_old_pod(field, budget),
             "node" => {
                 let node = self.request.node();
                 match contract::node_extra(&node, field) {

@@ -1,4 +1,4 @@
-//! The pod before a resize, from what its status says: the contract gives the pod as it should become.
+//! The spec before a resize, from what its status says: the contract gives the pod as it should become.
 
 use witlet_cel::Value;
 
@@ -9,17 +9,15 @@ use crate::field::field;
 const LISTS: &[(&str, &str)] =
     &[("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")];
 
-/// The pod with the resources that its containers have; `null` if the status doesn't say which those are.
-pub(crate) fn of(pod: &Value) -> Value {
-    let (Some(spec), Some(status)) = (field(pod, "spec"), field(pod, "status")) else { return Value::Null };
+/// The spec with the resources that the containers have; none if the status doesn't say which those are.
+pub(crate) fn spec(spec: &Value, status: &Value) -> Option<Value> {
     let mut lists = Vec::new();
     for (list, statuses) in LISTS {
         let Some(Value::List(containers)) = field(spec, list) else { continue };
         let old = containers.iter().map(|container| with_resources(container, field(status, statuses)));
-        let Some(old) = old.collect::<Option<Vec<Value>>>() else { return Value::Null };
-        lists.push((*list, Value::list(old)));
+        lists.push((*list, Value::list(old.collect::<Option<Vec<Value>>>()?)));
     }
-    with_fields(pod, vec![("spec", with_fields(spec, lists))])
+    Some(with_fields(spec, lists))
 }
 
 /// A container with the resources of its status.

@@ -217,6 +217,23 @@ fn a_resize_is_an_update_with_the_resources_that_were() {
 }
 
 #[test]
+fn a_large_pod_is_decoded_once_for_both_sides_of_a_resize() {
+    let mut manifest = pod();
+    manifest["spec"]["containers"][0]["env"] = json!([{"name": "LARGE", "value": "x".repeat(300 << 10)}]);
+    manifest["status"] =
+        json!({"containerStatuses": [{"name": "app", "resources": {"limits": {"memory": "32Mi"}}}]});
+    let mut facts = asked(&manifest);
+    facts.operation = Operation::Resize;
+    for rule in [
+        "object.spec.containers[0].image == oldObject.spec.containers[0].image && oldObject.metadata.name == 'web'",
+        "oldObject.spec.containers[0].resources.limits.memory == '32Mi' && has(object.spec) && has(oldObject.status)",
+        "[oldObject, object].all(o, o.metadata.name == 'web') && object.spec != oldObject.spec",
+    ] {
+        assert_eq!(said(&facts, &one(rule)), "admit", "{rule}");
+    }
+}
+
+#[test]
 fn params_are_checked_by_their_own_keys() {
     let rules = json!({
         "params": {"registries": ["r.example"], "limits": {"cpu": "2"}, "strict": true},
