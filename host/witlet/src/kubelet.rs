@@ -10,12 +10,12 @@ mod settings;
 
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::bounded;
 use crate::cli::COMPONENT_CACHE_VARIABLE;
 use crate::logging::options::LogOptions;
 use crate::settings::Settings;
@@ -223,12 +223,7 @@ fn read_file(
     let failed = |cause| KubeletError::Read { path: path.to_owned(), cause };
     // Relative paths in the file are below its folder, wherever the agent goes.
     let path = std::path::absolute(path).map_err(failed)?;
-    let mut text = String::new();
-    let file = File::open(&path).map_err(failed)?;
-    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(failed)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(failed(io::Error::other(format!("the file must have at most {FILE_BYTES_MAX} bytes"))));
-    }
+    let text = bounded::read_text(&path, FILE_BYTES_MAX).map_err(failed)?;
     Ok(read(&path, &text)?)
 }
 

@@ -1,6 +1,7 @@
 //! The witlet program: reads the command line, calls the part that does the work, and prints its error once.
 #![forbid(unsafe_code)]
 
+mod bounded;
 mod check;
 mod cli;
 mod describe;

@@ -1,7 +1,7 @@
 //! The server's certificate and the CA of clients': from files that may change, or made here.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -280,9 +280,12 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     let failed = |cause| TlsError::Io { action: "read", path: path.to_owned(), cause };
-    if fs::metadata(path).map_err(failed)?.len() > FILE_BYTES_MAX {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(failed)?;
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
         let message = format!("must have at most {FILE_BYTES_MAX} bytes");
         return Err(TlsError::Malformed { path: path.to_owned(), message });
     }
-    fs::read(path).map_err(failed)
+    Ok(bytes)
 }

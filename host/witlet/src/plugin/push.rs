@@ -1,7 +1,6 @@
 //! `witlet plugin push`: a component goes into a registry, with its conformance report.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use witlet_wasm::attestation::{VerifyError, subjects};
 use witlet_wasm::inspect::{InspectError, Inspection, inspect};
 
 use super::component::{self, ComponentError};
+use crate::bounded;
 use crate::cli::{LoginArgs, OutputFormat, PushArgs};
 use crate::output::{OutputError, print, structured};
 use crate::progress::Transfer;
@@ -182,13 +182,8 @@ fn created(epoch: Option<i64>) -> Result<Timestamp, Error> {
 /// A report's bytes, which must be about the component with this digest.
 fn report(path: &Path, digest: &str) -> Result<Vec<u8>, Error> {
     let own = || path.to_owned();
-    let read = || {
-        let mut bytes = Vec::new();
-        let file = std::fs::File::open(path)?;
-        file.take(REPORT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = read().map_err(|cause| Error::ReadReport { path: own(), cause })?;
+    let bytes = bounded::read(path, REPORT_BYTES_MAX as u64)
+        .map_err(|cause| Error::ReadReport { path: own(), cause })?;
     let about = subjects(&bytes).map_err(|cause| Error::Report { path: own(), cause })?;
     if about.iter().any(|(_, about)| about == digest) {
         Ok(bytes)
@@ -200,12 +195,8 @@ fn report(path: &Path, digest: &str) -> Result<Vec<u8>, Error> {
 /// Whose credentials are sent.
 pub(super) fn login(args: &LoginArgs) -> Result<Login, Error> {
     let Some(username) = &args.username else { return Ok(component::login(&args.registry)) };
-    let mut password = String::new();
-    std::io::stdin()
-        .lock()
-        .take(PASSWORD_BYTES_MAX)
-        .read_to_string(&mut password)
-        .map_err(Error::Password)?;
+    let password = bounded::whole(std::io::stdin().lock(), PASSWORD_BYTES_MAX).and_then(bounded::text);
+    let password = password.map_err(Error::Password)?;
     // Only the end of the line is none of it.
     let password =
         password.strip_suffix('\n').map_or(&*password, |rest| rest.strip_suffix('\r').unwrap_or(rest));

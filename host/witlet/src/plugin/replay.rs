@@ -15,6 +15,7 @@ use witlet_wasm::record::{RecordError, RecordedCall, RecordedRequest, RecordedRe
 
 use super::component::{self, ComponentError};
 use super::list::{bytes, fields, seconds};
+use crate::bounded;
 use crate::cli::{OutputFormat, RegistryArgs, ReplayArgs};
 use crate::get::table::one_line;
 use crate::output::{OutputError, print, structured};
@@ -124,8 +125,8 @@ struct Named {
 
 /// What the configuration's entry says of the recorded plugin.
 fn configured(call: &RecordedCall, file: &Path) -> Result<Named, Error> {
-    let text =
-        std::fs::read_to_string(file).map_err(|cause| Error::Plugins { path: file.to_owned(), cause })?;
+    let text = bounded::read_text(file, config::FILE_BYTES_MAX as u64)
+        .map_err(|cause| Error::Plugins { path: file.to_owned(), cause })?;
     let shipped: Vec<&str> = witlet_plugins::SHIPPED.iter().map(|shipped| shipped.name).collect();
     let configured =
         config::parse(&text, config::Shipped { reserved: &[], probe_types: &[], components: &shipped })

@@ -19,9 +19,13 @@ use witlet_server::{ServerTls, TlsError, TlsOptions};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
 
+use crate::bounded;
 use crate::cli::ServeArgs;
 use crate::output::{OutputError, print};
 use crate::run::{plugins, signals};
+
+/// Bytes of the largest file of authorities: more than API servers take in the configuration of a webhook.
+const AUTHORITY_BYTES_MAX: u64 = 1 << 20;
 
 /// Why nothing is served.
 #[derive(Debug, Error)]
@@ -69,7 +73,7 @@ pub(crate) async fn run(args: &ServeArgs) -> Result<(), ServeError> {
     if let Some(target) = &args.print_webhook {
         let path = args.ca_file.as_ref().or(args.tls_cert_file.as_ref());
         let path = path.ok_or(ServeError::Usage("--print-webhook needs --ca-file or --tls-cert-file"))?;
-        let authority = std::fs::read(path);
+        let authority = bounded::read(path, AUTHORITY_BYTES_MAX);
         let authority = authority.map_err(|cause| ServeError::Authority { path: path.clone(), cause })?;
         return Ok(print(&manifest::text(target, &authority)?)?);
     }

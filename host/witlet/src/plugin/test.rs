@@ -3,6 +3,7 @@
 mod watch;
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -15,6 +16,7 @@ use witlet_wasm::attestation::{KeyError, SigningKey};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::record::{RecordError, read};
 
+use crate::bounded;
 use crate::cli::{ReportFormat, TestArgs};
 use crate::output::{OutputError, print};
 use crate::plugin::component::{self, ComponentError};
@@ -261,14 +263,14 @@ fn config(text: &str) -> Result<Value, Error> {
         }
         return Ok(value);
     }
-    let read_error = |cause| Error::Read { path: path.to_owned(), cause };
-    let mut content = String::new();
-    let file = std::fs::File::open(path).map_err(read_error)?;
-    std::io::Read::read_to_string(&mut std::io::Read::take(file, CONFIG_BYTES_MAX + 1), &mut content)
-        .map_err(read_error)?;
-    if content.len() as u64 > CONFIG_BYTES_MAX {
-        return Err(Error::TooLarge { path: path.to_owned() });
-    }
+    let content = bounded::read_text(path, CONFIG_BYTES_MAX).map_err(|cause| {
+        let path = path.to_owned();
+        if cause.kind() == ErrorKind::FileTooLarge {
+            Error::TooLarge { path }
+        } else {
+            Error::Read { path, cause }
+        }
+    })?;
     value("--config", &content)
 }
 

@@ -5,7 +5,7 @@ mod recognise;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -13,6 +13,7 @@ use thiserror::Error;
 use witlet_templates::{File, Language, RenderError, Role, render};
 use witlet_wasm::record::replay::digest_of;
 
+use crate::bounded;
 use crate::cli::{OutputFormat, UpgradeArgs};
 use crate::output::{OutputError, print, structured};
 use crate::plugin::new::{self, own_program, role_in_words};
@@ -189,16 +190,12 @@ pub(crate) fn upgrade(args: &UpgradeArgs, folder: &Path) -> Result<Upgrade, Erro
 /// What the project's file says; none if it has none.
 fn read_project(folder: &Path) -> Result<Option<Project>, Error> {
     let path = folder.join(PROJECT_FILE);
-    let file = match fs::File::open(&path) {
-        Ok(file) => file,
+    let text = match bounded::read(&path, PROJECT_FILE_BYTES_MAX) {
+        Ok(text) => text,
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(cause) if cause.kind() == ErrorKind::FileTooLarge => return Err(Error::TooLarge { path }),
         Err(cause) => return Err(failed_read(&path)(cause)),
     };
-    let mut text = Vec::new();
-    file.take(PROJECT_FILE_BYTES_MAX + 1).read_to_end(&mut text).map_err(failed_read(&path))?;
-    if text.len() as u64 > PROJECT_FILE_BYTES_MAX {
-        return Err(Error::TooLarge { path });
-    }
     Project::parse(&text).map(Some).map_err(|cause| Error::ProjectFile { path, cause })
 }
 
@@ -219,12 +216,7 @@ fn unknown_project(args: &UpgradeArgs, folder: &Path) -> Result<Project, Error> 
     if !missing.is_empty() {
         return Err(Error::NoProject { folder: folder.to_owned(), missing });
     }
-    let text = |path: &str| {
-        let mut text = String::new();
-        let file = fs::File::open(folder.join(path)).ok()?;
-        file.take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
-        Some(text)
-    };
+    let text = |path: &str| bounded::read_text(&folder.join(path), FILE_BYTES_MAX).ok();
     let found = recognise(&text);
     let Recognised { name, language, role } = Recognised {
         name: args.name.clone().or(found.name),
@@ -274,12 +266,15 @@ fn look(folder: &Path, path: &str) -> Result<Found, Error> {
         if !is_last && metadata.is_dir() {
             continue;
         }
-        if !is_last || !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
+        if !is_last || !metadata.is_file() {
             return Ok(Found::Other);
         }
     }
-    let contents = fs::read(&at).map_err(failed_read(&at))?;
-    Ok(Found::File(digest_of(&contents)))
+    match bounded::read(&at, FILE_BYTES_MAX) {
+        Ok(contents) => Ok(Found::File(digest_of(&contents))),
+        Err(cause) if cause.kind() == ErrorKind::FileTooLarge => Ok(Found::Other),
+        Err(cause) => Err(failed_read(&at)(cause)),
+    }
 }
 
 /// The step for the file with this program's path; none if it is as it should be, or can't be told.

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 use witlet_core::sources::manifest::MANIFEST_BYTES_MAX;
 
+use crate::bounded;
+
 /// What stands for standard input.
 pub(super) const STANDARD_INPUT: &str = "-";
-/// Of a file so much is read: one byte more than any may have, which shows that there is more.
-const READ_BYTES_MAX: u64 = MANIFEST_BYTES_MAX as u64 + 1;
 
 /// A file can't be read.
 #[derive(Debug, Error)]
@@ -33,36 +32,32 @@ impl Files {
     pub(super) fn read(&mut self, path: &Path) -> Result<Vec<u8>, ReadError> {
         let failed = |cause| ReadError { path: path.to_owned(), cause };
         let bytes = self.beginning(path).map_err(failed)?;
-        if bytes.len() > MANIFEST_BYTES_MAX {
-            let text = format!("the file must have at most {MANIFEST_BYTES_MAX} bytes");
-            return Err(failed(std::io::Error::other(text)));
-        }
-        Ok(bytes)
+        bounded::whole(bytes.as_slice(), MANIFEST_BYTES_MAX as u64).map_err(failed)
     }
 
-    /// At most [`READ_BYTES_MAX`] of a file. What is too long is kept, too: a second read would find its rest.
+    /// The same of a file that is text.
+    pub(super) fn read_text(&mut self, path: &Path) -> Result<String, ReadError> {
+        let bytes = self.read(path)?;
+        bounded::text(bytes).map_err(|cause| ReadError { path: path.to_owned(), cause })
+    }
+
+    /// The beginning of a file, by one byte longer than any may be. What is too long is kept, too: a second read would find its rest.
     fn beginning(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
         if let Some(bytes) = self.kept.get(path) {
             return Ok(bytes.clone());
         }
         let (bytes, is_regular) = if path == Path::new(STANDARD_INPUT) {
-            (bounded(std::io::stdin().lock())?, false)
+            (bounded::beginning(std::io::stdin().lock(), MANIFEST_BYTES_MAX as u64)?, false)
         } else {
             let file = File::open(path)?;
             let is_regular = file.metadata()?.is_file();
-            (bounded(file)?, is_regular)
+            (bounded::beginning(file, MANIFEST_BYTES_MAX as u64)?, is_regular)
         };
         if !is_regular {
             self.kept.insert(path.to_owned(), bytes.clone());
         }
         Ok(bytes)
     }
-}
-
-fn bounded(from: impl Read) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(READ_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// As people see a path.

@@ -152,10 +152,7 @@ fn config(text: Option<&str>, files: &mut Files) -> Result<Value, HandlersError>
         None => Ok(Value::Null),
         Some(text) => match text.strip_prefix('@') {
             None => value("--config", text),
-            Some(path) => {
-                let bytes = files.read(Path::new(path))?;
-                value("--config", &String::from_utf8_lossy(&bytes))
-            }
+            Some(path) => value("--config", &files.read_text(Path::new(path))?),
         },
     }
 }

@@ -10,6 +10,7 @@ use witlet_node::{FileStamp, FolderWatcher};
 use witlet_wasm::plugin::config::{self, ComponentSource, FILE_BYTES_MAX};
 
 use super::files::STANDARD_INPUT;
+use crate::bounded;
 use crate::cli::EvalArgs;
 
 /// A change is taken when the files have stayed as they are for so long: editors write in several steps.
@@ -118,9 +119,10 @@ fn all(args: &EvalArgs) -> BTreeSet<PathBuf> {
 
 /// The components and secrets that a plugin file names; none if it can't be read as one.
 fn named_in(plugins: &Path) -> Vec<PathBuf> {
-    let is_small = std::fs::metadata(plugins)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= FILE_BYTES_MAX as u64);
-    let text = is_small.then(|| std::fs::read_to_string(plugins).ok()).flatten().unwrap_or_default();
+    // A pipe would be waited for again and again.
+    let is_file = std::fs::metadata(plugins).is_ok_and(|metadata| metadata.is_file());
+    let text = is_file.then(|| bounded::read_text(plugins, FILE_BYTES_MAX as u64).ok()).flatten();
+    let text = text.unwrap_or_default();
     let shipped: Vec<&str> = witlet_plugins::SHIPPED.iter().map(|shipped| shipped.name).collect();
     let known = config::Shipped { reserved: &[], probe_types: &[], components: &shipped };
     let Ok(configuration) = config::parse(&text, known) else { return Vec::new() };

@@ -91,3 +91,10 @@ async fn a_shipped_component_is_known_by_its_digest() {
     call.digest = digest_of(first.component);
     assert_eq!(&*recorded(&call, &args(None)).await.expect("it ships"), first.component);
 }
+
+#[test]
+fn a_configuration_without_end_is_refused() {
+    let refused = configured(&call(), Path::new("/dev/zero")).map(|named| named.component);
+    let Err(Error::Plugins { cause, .. }) = refused else { panic!("it has no end: {refused:?}") };
+    assert_eq!(cause.kind(), std::io::ErrorKind::FileTooLarge);
+}

@@ -42,6 +42,18 @@ fn a_configuration_that_is_too_long_is_refused_and_not_cut_off() {
 }
 
 #[test]
+fn a_configuration_that_is_no_text_is_refused_with_the_file_and_the_place() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("config.yaml");
+    std::fs::write(&path, b"a: \"\xff\"\n").expect("a temporary folder is writable");
+    let argument = format!("@{}", path.display());
+    let error = config(Some(&argument), &mut Files::default()).expect_err("it is no text");
+    assert!(error.is_invalid_input(), "{error}");
+    let refused = format!("read {}: the file must be UTF-8 text: invalid byte at offset 4", path.display());
+    assert_eq!(one_line(&error), refused);
+}
+
+#[test]
 fn an_expression_becomes_a_validation() {
     assert_eq!(expression_config("true", None), json!({"validations": [{"expression": "true"}]}));
     let expected = json!({"validations": [{"expression": "false", "message": "never"}]});
