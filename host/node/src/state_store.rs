@@ -1,13 +1,14 @@
 //! Small files that survive a restart, each written whole.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::Mutex;
+use witlet_ports::whole_file::replace_file;
 use witlet_ports::{FilesError, StateStore};
 
 use crate::{blocking, failed};
@@ -104,15 +105,5 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 pub(crate) fn write(folder: &Path, path: &Path, value: &[u8]) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.new"));
-    // A link left there by someone must not be written through.
-    match fs::remove_file(&temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
-    file.write_all(value)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
-    File::open(folder)?.sync_all()
+    replace_file(path, &folder.join(format!(".{name}.new")), value, 0o600)
 }

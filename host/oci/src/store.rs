@@ -4,13 +4,14 @@
 //! a pull and nothing else.
 
 use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW};
 use thiserror::Error;
+use witlet_ports::whole_file::replace_file;
 
 use crate::digest::digest_of;
 use crate::referrers::{REPORT_BYTES_MAX, REPORTS_MAX};
@@ -146,28 +147,7 @@ impl Store {
     fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         self.make_room(bytes.len() as u64)?;
         let unfinished = path.with_extension(&UNFINISHED[1..]);
-        match std::fs::remove_file(&unfinished) {
-            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-                return Err(failed("remove", &unfinished)(cause));
-            }
-            Ok(()) | Err(_) => {}
-        }
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&unfinished)
-            .map_err(failed("create", &unfinished))?;
-        let whole = file
-            .write_all(bytes)
-            .and_then(|()| file.sync_all())
-            .map_err(failed("write", &unfinished))
-            .and_then(|()| std::fs::rename(&unfinished, path).map_err(failed("rename to", path)));
-        if whole.is_err() {
-            // A full disk must not stay full of halves.
-            let _ = std::fs::remove_file(&unfinished);
-        }
-        whole
+        replace_file(path, &unfinished, bytes, 0o600).map_err(failed("write", path))
     }
 
     /// None for a text that is no digest, and so never a file's name.

@@ -34,6 +34,7 @@ mod system_logs;
 pub mod trace;
 mod view;
 mod volumes;
+pub mod whole_file;
 
 pub use access::{AccessError, Identity, NodeAccess, NodeAction};
 pub use admission::{Admission, AdmissionResult};

@@ -1,14 +1,15 @@
 //! Certificates on disk, as the kubelet lays them out: `kubelet-client-<time>.pem`, and `kubelet-client-current.pem` that
 //! points to the one in use.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use rcgen::KeyPair;
 use thiserror::Error;
+use witlet_ports::whole_file::{remove_file, replace_file, sync_folder};
 
 use crate::client::identity::{Identity, IdentityError};
 use crate::kubeconfig::{KubeconfigError, read_file};
@@ -93,7 +94,7 @@ impl CertificateStore {
         write_whole(&path, &[chain, separator, key].concat())?;
         let updated = self.folder.join(UPDATED);
         let failed = |cause| StoreError::Write { path: updated.clone(), cause };
-        remove(&updated).map_err(failed)?;
+        remove_file(&updated).map_err(failed)?;
         symlink(&path, &updated).map_err(failed)?;
         fs::rename(&updated, self.current_path()).map_err(failed)?;
         sync_folder(&self.folder).map_err(failed)?;
@@ -118,7 +119,7 @@ impl CertificateStore {
     /// The request was answered, or can't be.
     pub(crate) fn forget_key(&self) -> Result<(), StoreError> {
         let path = self.folder.join(KEY_TMP);
-        remove(&path).map_err(|cause| StoreError::Write { path, cause })
+        remove_file(&path).map_err(|cause| StoreError::Write { path, cause })
     }
 
     fn make_folder(&self) -> Result<(), StoreError> {
@@ -138,25 +139,6 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut draft = path.as_os_str().to_owned();
     draft.push(".new");
     let draft = PathBuf::from(draft);
-    let written = || {
-        remove(&draft)?;
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&draft, path)?;
-        path.parent().map_or(Ok(()), sync_folder)
-    };
-    written().map_err(|cause| StoreError::Write { path: path.to_owned(), cause })
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),
-        _ => Ok(()),
-    }
-}
-
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    File::open(folder)?.sync_all()
+    let written = replace_file(path, &draft, bytes, 0o600);
+    written.map_err(|cause| StoreError::Write { path: path.to_owned(), cause })
 }

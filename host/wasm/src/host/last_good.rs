@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs::{self, DirBuilder};
+use std::io::{self, Read as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use witlet_ports::whole_file::replace_file;
 
 use crate::compile;
 use crate::plugin::config::FILE_BYTES_MAX;
@@ -112,7 +113,6 @@ impl LastGood {
             }
         }
         write(&self.folder.join(SET), &serde_json::to_vec(set)?)?;
-        File::open(&self.folder)?.sync_all()?;
         self.remove_others(set)
     }
 
@@ -133,14 +133,5 @@ impl LastGood {
 
 /// Writes a file whole or not at all.
 fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let unfinished = path.with_extension("unfinished");
-    // A link left there must not be written through.
-    match fs::remove_file(&unfinished) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    fs::rename(&unfinished, path)
+    replace_file(path, &path.with_extension("unfinished"), content, 0o600)
 }

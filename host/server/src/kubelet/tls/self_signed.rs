@@ -1,8 +1,8 @@
 //! A certificate for a server that no one gave one: `kubelet.crt` and `kubelet.key`, as upstream makes them.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
@@ -12,6 +12,7 @@ use rcgen::{
     KeyUsagePurpose, date_time_ymd,
 };
 use rustls::pki_types::{CertificateDer, pem::PemObject};
+use witlet_ports::whole_file::replace_file;
 
 use super::{TlsError, TlsOptions};
 
@@ -37,8 +38,8 @@ pub(super) fn ensure(options: &TlsOptions, now: Timestamp) -> Result<(PathBuf, P
     let folder = &options.cert_dir;
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(io("make the folder", folder))?;
     // The key first: a certificate without its key would be taken for a good one.
-    replace(&files.1, key.as_bytes(), 0o600).map_err(io("write", &files.1))?;
-    replace(&files.0, certificate.as_bytes(), 0o644).map_err(io("write", &files.0))?;
+    write(&files.1, &key, 0o600).map_err(io("write", &files.1))?;
+    write(&files.0, &certificate, 0o644).map_err(io("write", &files.0))?;
     Ok(files)
 }
 
@@ -87,15 +88,6 @@ fn params(names: Vec<String>, common_name: &str, now: Timestamp) -> Result<Certi
     Ok(params)
 }
 
-/// Next to, and then into place: a reader finds the old one or the new one.
-fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    let temporary = path.with_extension("new");
-    match fs::remove_file(&temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)
+fn write(path: &Path, content: &str, mode: u32) -> io::Result<()> {
+    replace_file(path, &path.with_extension("new"), content.as_bytes(), mode)
 }

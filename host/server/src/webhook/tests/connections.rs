@@ -52,12 +52,8 @@ impl Served {
         let roots = roots(&folder.join("pki"));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let webhook = AdmissionWebhook::new(
-            Arc::<Handlers>::default(),
-            Arc::new(Epoch),
-            Box::new(|| None),
-            clients,
-        );
+        let webhook =
+            AdmissionWebhook::new(Arc::<Handlers>::default(), Arc::new(Epoch), Box::new(|| None), clients);
         let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
         tasks.spawn(webhook.serve_within(LIMITS, listener, tls, stop.clone()));
         Self { address, roots, stop, tasks }
@@ -65,8 +61,7 @@ impl Served {
 
     async fn client(&self, who: Option<&Credentials>) -> Client {
         let stream = soon(connect(self.address, self.roots.clone(), who, "http/1.1")).await;
-        let (sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
         let connection = JoinSet::from_iter([async move {
             let _ = connection.await;
         }]);
