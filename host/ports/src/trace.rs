@@ -7,6 +7,7 @@
 //! Where tracing is off, a span is nothing: no memory is taken, no clock is read, and what it would say isn't put together.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::futures::TaskLocalFuture;
@@ -225,6 +226,17 @@ impl Span {
     /// Adds what is known now.
     pub fn add(&mut self, attributes: impl FnOnce() -> Vec<Attribute>) {
         self.record(|data| data.attributes.extend(attributes()));
+    }
+
+    /// It began only after this wait, of which it has an attribute. For a span that is done and has no parts from before.
+    pub fn waited(&mut self, time: Duration, attribute: impl FnOnce(Duration) -> Attribute) {
+        self.with(|recording| {
+            let time = time.min(recording.begun.elapsed());
+            recording.begun += time;
+            let began = recording.data.started_at.checked_add(time);
+            recording.data.started_at = began.unwrap_or(recording.data.started_at);
+            recording.data.attributes.push(attribute(time));
+        });
     }
 
     /// It failed: the error is noted, and is the span's status.

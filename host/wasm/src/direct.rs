@@ -117,7 +117,7 @@ impl<T> CallReport<T> {
 
 impl<T> From<AsyncCalled<T>> for CallReport<T> {
     fn from(called: AsyncCalled<T>) -> Self {
-        let AsyncCalled { result, memory_bytes_peak, cpu, runnable } = called;
+        let AsyncCalled { result, memory_bytes_peak, cpu, runnable, waited: _ } = called;
         Self { result, memory_bytes_peak, cpu: Some(cpu), runnable: Some(runnable) }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) use spec::{Origin, Spec, VALIDATE_TIMEOUT};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::time::Instant;
 use witlet_core::admission::Operation;
@@ -334,8 +335,9 @@ impl Plugin {
     }
 }
 
-/// Notes in the span of a call what came of it.
-pub(crate) fn end_span(span: &mut Span, outcome: CallOutcome, error: Option<&CallError>) {
+/// Notes in the span of a call how long it waited before it began, and what came of it.
+pub(crate) fn end_span(span: &mut Span, waited: Duration, outcome: CallOutcome, error: Option<&CallError>) {
+    span.waited(waited, trace::plugin::waited);
     span.add(|| vec![trace::plugin::outcome(outcome.as_str())]);
     if let Some(error) = error {
         span.fail(|| error.sentence());

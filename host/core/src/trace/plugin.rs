@@ -1,6 +1,7 @@
 //! Spans of calls into plugins, which a kubelet doesn't have.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use super::span::{Attribute, SpanKind, SpanStart};
 
@@ -35,6 +36,11 @@ pub fn call(call: &PluginCall<'_>) -> SpanStart {
         kind: SpanKind::Internal,
         attributes: attributes.into_iter().flatten().collect(),
     }
+}
+
+/// How long it waited for its turn before it began.
+pub fn waited(time: Duration) -> Attribute {
+    Attribute::int("witlet.plugin.waited_microseconds", i64::try_from(time.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// What came of it, in the words of `witlet_plugin_calls_total`.

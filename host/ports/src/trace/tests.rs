@@ -218,3 +218,21 @@ async fn without_a_tracer_a_span_is_nothing_and_leaves_the_context_as_it_is() {
     assert_eq!(within.await.len(), 1);
     assert_eq!(size_of::<Span>(), size_of::<usize>());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_span_that_waited_begins_after_that_and_says_how_long_it_was() {
+    let (tracer, kept) = tracer(1_000_000);
+    let attribute = |time: Duration| Attribute::int("waited", i64::try_from(time.as_secs()).unwrap_or(0));
+    let mut span = tracer.span(|| named("call"));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    span.waited(Duration::from_secs(3), attribute);
+    drop(span);
+    let mut short = tracer.span(|| named("short"));
+    short.waited(Duration::from_secs(3), attribute);
+    drop(short);
+    let spans = kept.0.lock().expect("not poisoned");
+    let times = spans.iter().map(|span| (span.started_at.as_second(), span.ended_at.as_second()));
+    assert_eq!(times.collect::<Vec<_>>(), [(1_003, 1_005), (1_000, 1_000)], "none is longer than it was");
+    let waited: Vec<_> = spans.iter().flat_map(|span| span.attributes.clone()).collect();
+    assert_eq!(waited, [Attribute::int("waited", 3), Attribute::int("waited", 0)]);
+}

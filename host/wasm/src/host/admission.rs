@@ -245,13 +245,13 @@ impl Shared {
             let now = Instant::now();
             let took = now.saturating_duration_since(started);
             let called = called.unwrap_or_else(Called::without_call);
-            let Called { result, fault, remarks, memory_bytes_peak, cpu } = called;
+            let Called { result, fault, remarks, memory_bytes_peak, cpu, waited } = called;
             let memory_bytes_peak = memory_bytes_peak as u64;
             let outcome = match &result {
                 Ok(verdict) => CallOutcome::from(verdict),
                 Err(error) => CallOutcome::from(error.kind()),
             };
-            end_span(&mut traced, outcome, result.as_ref().err());
+            end_span(&mut traced, waited, outcome, result.as_ref().err());
             let call = Call { outcome, took, memory_bytes_peak, cpu };
             // What is tried out is asked about each pod as if there were no other.
             let change = match &self.trial_log {

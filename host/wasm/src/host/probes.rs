@@ -67,10 +67,10 @@ impl Shared {
         let _busy = plugin.metrics().role(Role::Probe).begin();
         let asked = Instant::now();
         let facts = Arc::new(ProbeFacts::new(request.clone(), plugin.recorder.is_some()));
-        let AsyncCalled { result, memory_bytes_peak, cpu, .. } =
+        let AsyncCalled { result, memory_bytes_peak, cpu, waited, .. } =
             span.scope(guests.probe(facts.clone())).await;
         let took = asked.elapsed();
-        end_span(&mut span, probe_outcome(&result), result.as_ref().err());
+        end_span(&mut span, waited, probe_outcome(&result), result.as_ref().err());
         self.note_probe(plugin, request, took, cpu, memory_bytes_peak, &result);
         if let Some(recorder) = &plugin.recorder {
             recorder.probe(request, facts.take_execs(), &result, took);

@@ -64,6 +64,7 @@ pub(crate) struct Usage {
     memory_bytes_peak: AtomicUsize,
     cpu_nanoseconds: AtomicU64,
     runnable_nanoseconds: AtomicU64,
+    waited_nanoseconds: AtomicU64,
     /// Whether the guest gave way since this was last asked: it computes and doesn't wait.
     yielded: AtomicBool,
 }
@@ -92,6 +93,16 @@ impl Usage {
     /// Adds to [`Self::runnable`].
     pub(crate) fn add_runnable(&self, more: Duration) {
         add(&self.runnable_nanoseconds, more);
+    }
+
+    /// Time before it began.
+    pub(crate) fn waited(&self) -> Duration {
+        Duration::from_nanos(self.waited_nanoseconds.load(Ordering::Relaxed))
+    }
+
+    /// Adds to [`Self::waited`].
+    pub(crate) fn add_waited(&self, more: Duration) {
+        add(&self.waited_nanoseconds, more);
     }
 
     /// The guest gives way.

@@ -98,6 +98,8 @@ pub(crate) struct Called<T> {
     pub(crate) memory_bytes_peak: usize,
     /// CPU time, where it was measured.
     pub(crate) cpu: Duration,
+    /// How long it waited for its turn and a thread, where it had to.
+    pub(crate) waited: Duration,
 }
 
 impl<T> Called<T> {
@@ -109,6 +111,7 @@ impl<T> Called<T> {
             remarks: Remarks::default(),
             memory_bytes_peak: 0,
             cpu: Duration::ZERO,
+            waited: Duration::ZERO,
         }
     }
 
@@ -302,13 +305,14 @@ impl Caller {
         let caller = self.clone();
         let plugin = plugin.clone();
         let facts = facts.clone();
-        let wait = plugin.wait(plugin.prolongs_calls).beginning(Instant::now());
+        let asked = Instant::now();
+        let wait = plugin.wait(plugin.prolongs_calls).beginning(asked);
         // No turn for so long says nothing about this plugin: others hold them.
         let permit = tokio::time::timeout(wait.most, self.workers.clone().acquire_owned())
             .await
             .map_err(|_elapsed| CallError::Busy)?
             .map_err(|_closed| CallError::Host)?;
-        on_thread(permit, wait, move || caller.admit_measured(&plugin, &facts)).await
+        on_thread(permit, wait, move || caller.admit_measured(&plugin, &facts, asked)).await
     }
 
     /// Asks a shadow about a pod, one shadow at a time, on a thread that no verdict that counts waits for.
@@ -318,16 +322,22 @@ impl Caller {
         facts: &Arc<RequestFacts>,
     ) -> Result<Called<Verdict>, CallError> {
         let (caller, plugin, facts) = (self.clone(), plugin.clone(), facts.clone());
+        let asked = Instant::now();
         let permit = self.shadows.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
-        on_thread(permit, plugin.wait(plugin.prolongs_calls), move || caller.admit_measured(&plugin, &facts))
-            .await
+        let wait = plugin.wait(plugin.prolongs_calls);
+        on_thread(permit, wait, move || caller.admit_measured(&plugin, &facts, asked)).await
     }
 
-    /// As [`Self::admit_here`], with the CPU time.
-    pub(crate) fn admit_measured(&self, plugin: &SyncPlugin, facts: &Arc<RequestFacts>) -> Called<Verdict> {
-        let before = thread_cpu();
+    /// As [`Self::admit_here`], with the CPU time and the time since it was asked for.
+    fn admit_measured(
+        &self,
+        plugin: &SyncPlugin,
+        facts: &Arc<RequestFacts>,
+        asked: Instant,
+    ) -> Called<Verdict> {
+        let (waited, before) = (asked.elapsed(), thread_cpu());
         let called = self.admit_here(plugin, facts);
-        Called { cpu: thread_cpu().saturating_sub(before), ..called }
+        Called { cpu: thread_cpu().saturating_sub(before), waited, ..called }
     }
 
     fn validate_here(&self, plugin: &SyncPlugin) -> Called<Setup> {
@@ -451,5 +461,6 @@ fn finish<T>(reply: Reply<T>, remarks: Remarks, store: &Store<GuestState>) -> Ca
         Reply::Sanitized { fault, .. } => Some(printable(fault, MESSAGE_BYTES_MAX)),
         Reply::Answer(_) | Reply::Refusal(_) | Reply::Malformed(_) => None,
     };
-    Called { result: reply_result(reply), fault, remarks, memory_bytes_peak, cpu: Duration::ZERO }
+    let (cpu, waited) = (Duration::ZERO, Duration::ZERO);
+    Called { result: reply_result(reply), fault, remarks, memory_bytes_peak, cpu, waited }
 }

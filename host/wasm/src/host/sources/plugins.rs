@@ -58,13 +58,13 @@ impl SourcePlugins for Shared {
         let _busy = plugin.metrics().role(Role::PodSource).begin();
         let mut span = self.tracer.span(|| plugin.span_of(Role::PodSource, "statuses", None));
         let asked = Instant::now();
-        let AsyncCalled { result, memory_bytes_peak, cpu, .. } =
+        let AsyncCalled { result, memory_bytes_peak, cpu, waited, .. } =
             span.scope(guests.statuses(changed.into())).await;
         let outcome = match &result {
             Ok(()) => CallOutcome::Notified,
             Err(error) => CallOutcome::from(error.kind()),
         };
-        end_span(&mut span, outcome, result.as_ref().err());
+        end_span(&mut span, waited, outcome, result.as_ref().err());
         let call = Call { outcome, took: asked.elapsed(), memory_bytes_peak: memory_bytes_peak as u64, cpu };
         self.note_source(plugin, call, result.as_ref().err());
         result.map_err(|error| not_reported(error.sentence()))
@@ -95,7 +95,8 @@ impl Shared {
         let _busy = plugin.metrics().role(Role::PodSource).begin();
         let mut span = self.tracer.span(|| plugin.span_of(Role::PodSource, "poll", None));
         let asked = Instant::now();
-        let AsyncCalled { result, memory_bytes_peak, cpu, .. } = span.scope(guests.poll(cursor)).await;
+        let AsyncCalled { result, memory_bytes_peak, cpu, waited, .. } =
+            span.scope(guests.poll(cursor)).await;
         let took = asked.elapsed();
         let outcome = match &result {
             Ok(Ok(PollResponse { snapshot: Snapshot::Unchanged, .. })) => CallOutcome::Unchanged,
@@ -104,7 +105,7 @@ impl Shared {
             Ok(Err(SourceFault { .. })) => CallOutcome::Error,
             Err(error) => CallOutcome::from(error.kind()),
         };
-        end_span(&mut span, outcome, result.as_ref().err());
+        end_span(&mut span, waited, outcome, result.as_ref().err());
         let call = Call { outcome, took, memory_bytes_peak: memory_bytes_peak as u64, cpu };
         self.note_source(plugin, call, result.as_ref().err());
         if let Some(recorder) = &plugin.recorder {

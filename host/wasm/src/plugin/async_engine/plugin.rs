@@ -56,6 +56,8 @@ pub(crate) struct AsyncCalled<T> {
     pub(crate) cpu: Duration,
     /// How long it ran or could have, had it had a processor.
     pub(crate) runnable: Duration,
+    /// How long it waited before it began: for a thread of the plugins', and for slots.
+    pub(crate) waited: Duration,
 }
 
 /// How a call ended.
@@ -170,12 +172,14 @@ impl AsyncPlugin {
         let Some(threads) = self.machine.threads.handle() else {
             return Call { ended: Ended::By(Err(CallError::Host)), at: Instant::now(), usage };
         };
-        let deadline = Instant::now() + timeout;
+        let asked = Instant::now();
+        let deadline = asked + timeout;
         let mut task = JoinSet::new();
         let (plugin, counted) = (self.clone(), usage.clone());
         task.spawn_on(
             // What the guest has the host do belongs to the call's span.
             trace::inherit(async move {
+                counted.add_waited(asked.elapsed());
                 let ended = plugin.call_here(function, counted, deadline, timeout).await;
                 // Taken here: the task that awaits this one may not run at once.
                 (ended, Instant::now())
@@ -257,17 +261,23 @@ impl AsyncPlugin {
         usage: Arc<Usage>,
         deadline: Instant,
     ) -> Result<F::Output, CallError> {
-        if let Some(pooled) = self.pool.take(function.role()) {
+        let kept = self.pool.take(function.role());
+        let has_begun = kept.is_some();
+        if let Some(pooled) = kept {
             let result = self.call_kept(pooled, function, usage.clone(), deadline).await;
             if !ran_out(&result) {
                 return result;
             }
         }
         // No slot until the deadline says nothing about this plugin: others hold them.
+        let waits = Instant::now();
         let slots = timeout_at(deadline, self.free_slots())
             .await
             .map_err(|_elapsed| CallError::Busy)?
             .map_err(|_closed| CallError::Host)?;
+        if !has_begun {
+            usage.add_waited(waits.elapsed());
+        }
         let mut store = self.store();
         store.data_mut().begin(usage.clone(), deadline);
         function.begin(store.data_mut());
@@ -419,6 +429,6 @@ impl<T> Call<T> {
 impl Usage {
     fn with<T>(&self, result: Result<T, CallError>) -> AsyncCalled<T> {
         let (memory_bytes_peak, cpu) = (self.memory_bytes_peak(), self.cpu());
-        AsyncCalled { result, memory_bytes_peak, cpu, runnable: self.runnable() }
+        AsyncCalled { result, memory_bytes_peak, cpu, runnable: self.runnable(), waited: self.waited() }
     }
 }
