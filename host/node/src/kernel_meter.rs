@@ -118,13 +118,13 @@ impl KernelMeter for SystemMeter {
 
     async fn details(&self, pods: Vec<RunningPod>) -> Option<KernelDetails> {
         let (kernel, layouts, clock) = (self.kernel.clone(), self.layouts.clone(), self.clock.clone());
-        let topology = self.topology.clone();
+        let (topology, named) = (self.topology.clone(), self.named.clone());
         let looking = async {
             let mut found = self.detailed.clone().lock_owned().await;
             let look = move || {
                 let look = Look::new(&kernel, &layouts, &*clock, Scope::All);
                 let topology = *topology.get_or_init(|| look.topology());
-                KernelDetails { topology, ..look.details(&mut found, &pods) }
+                KernelDetails { topology, ..look.details(&mut found, &pods, &named) }
             };
             tokio::task::spawn_blocking(look).await
         };

@@ -1,6 +1,7 @@
 //! All that the kernel counts of each cgroup, for `/metrics/cadvisor`.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -10,6 +11,7 @@ use witlet_core::cgroup::{CgroupLayout, Tier};
 use witlet_core::runtime::ContainerId;
 use witlet_core::stats::cadvisor::{CgroupDetails, FilesystemUsage, Processes, Topology, partitions};
 use witlet_core::stats::network::interfaces;
+use witlet_core::stats::system_containers::NamedCgroups;
 use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
 
 use super::{Found, Look, PROCESSES, booted_at, read, relative};
@@ -22,6 +24,10 @@ mod tests;
 /// Open files that are looked at in one look: to list them takes time, and whether one is a socket a call to the kernel. Those beyond count
 /// as files only, and where the kernel says how many a process has without a list (from 6.2 on).
 const FILES_MAX: u32 = 50_000;
+/// Cgroups of the runtime and the system that are shown at most.
+const NAMED_MAX: usize = 256;
+/// What systemd's cgroups of mounts end with.
+const MOUNT: &str = ".mount";
 /// File systems that are shown at most.
 const FILESYSTEMS_MAX: usize = 64;
 /// Processors that are counted at most: the kernel's own bound.
@@ -35,7 +41,12 @@ struct Budget {
 }
 
 impl Look<'_> {
-    pub(super) fn details(&self, found: &mut Found, pods: &[RunningPod]) -> KernelDetails {
+    pub(super) fn details(
+        &self,
+        found: &mut Found,
+        pods: &[RunningPod],
+        named: &NamedCgroups,
+    ) -> KernelDetails {
         let proc = &self.kernel.proc;
         let budget = Budget { files: Cell::new(FILES_MAX) };
         let booted_at = read(&proc.join("stat")).as_deref().and_then(booted_at);
@@ -70,7 +81,7 @@ impl Look<'_> {
             })
         });
         KernelDetails {
-            node: self.of_node(&cgroup),
+            node: self.of_node(named, &cgroup),
             pods: all,
             network: read(&proc.join("net/dev")).as_deref().map(interfaces).unwrap_or_default(),
             filesystems: filesystems.collect(),
@@ -79,12 +90,17 @@ impl Look<'_> {
         }
     }
 
-    /// The root, the cgroups of all pods and of their classes, and the agent's own.
-    fn of_node(&self, cgroup: &impl Fn(&Path) -> Option<DetailedCgroup>) -> Vec<DetailedCgroup> {
+    /// The root, the cgroups of all pods and of their classes, the agent's own, and those that are named.
+    fn of_node(
+        &self,
+        named: &NamedCgroups,
+        cgroup: &impl Fn(&Path) -> Option<DetailedCgroup>,
+    ) -> Vec<DetailedCgroup> {
         let path = |layout: &CgroupLayout, tier: Tier| relative(&layout.path(&layout.tier(tier)));
         let tiers = |layout| Tier::ALL.map(|tier| path(layout, tier));
         let mut paths: Vec<PathBuf> = self.layouts.iter().flat_map(tiers).collect();
         paths.extend(self.own_cgroup());
+        paths.extend(self.named(named));
         // The tier of guaranteed pods is the cgroup of all pods; with `/` as root both drivers may name the same one.
         let mut shown: Vec<DetailedCgroup> = self.root(cgroup).into_iter().collect();
         for path in paths {
@@ -94,6 +110,26 @@ impl Look<'_> {
             }
         }
         shown
+    }
+
+    /// The runtime's and the system's cgroups with all below them, as far as the bound goes; those of mounts have no processes.
+    fn named(&self, named: &NamedCgroups) -> Vec<PathBuf> {
+        let paths = named.named().map(|(_, path)| relative(path));
+        let mut waiting: VecDeque<PathBuf> = paths.filter(|path| !path.as_os_str().is_empty()).collect();
+        let mut found = Vec::new();
+        while found.len() < NAMED_MAX
+            && let Some(path) = waiting.pop_front()
+        {
+            let below = fs::read_dir(self.file(&path, "memory", "")).into_iter().flatten().flatten();
+            let below = below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            let names = below.map(|entry| entry.file_name());
+            let mut names: Vec<_> =
+                names.filter(|name| !name.as_encoded_bytes().ends_with(MOUNT.as_bytes())).collect();
+            names.sort();
+            waiting.extend(names.into_iter().take(NAMED_MAX).map(|name| path.join(name)));
+            found.push(path);
+        }
+        found
     }
 
     fn root(&self, cgroup: &impl Fn(&Path) -> Option<DetailedCgroup>) -> Option<DetailedCgroup> {

@@ -228,6 +228,25 @@ async fn all_that_is_counted_of_pods_of_each_driver_is_found() {
 }
 
 #[tokio::test]
+async fn cgroups_that_are_named_are_shown_with_those_below_them_up_to_a_bound() {
+    let machine = version_2("kubepods/podu-1", "c1");
+    for path in ["runtime", "system", "system/cron.service", "system/data.mount"] {
+        machine.write(&format!("cgroup/{path}/memory.current"), "9");
+    }
+    let shown = async || {
+        let details = machine.meter.details(Vec::new()).await.expect("in time");
+        details.node.into_iter().map(|cgroup| cgroup.path).collect::<Vec<_>>()
+    };
+    let own = ["/", "/system.slice/witlet.service"];
+    let expected = [&own[..], &["/runtime", "/system", "/system/cron.service"]].concat();
+    assert_eq!(shown().await, expected);
+    for number in 0..300 {
+        machine.write(&format!("cgroup/runtime/{number:03}/memory.current"), "9");
+    }
+    assert_eq!(shown().await.len(), own.len() + 256);
+}
+
+#[tokio::test]
 async fn a_machine_without_any_figure_is_one_without_figures() {
     let machine = Machine::new(&[]);
     fs::remove_dir_all(machine.folder.path().join("proc")).expect("removed");
