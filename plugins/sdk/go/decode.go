@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
 	"strings"
 )
 
@@ -18,7 +19,7 @@ const LevelTrace = slog.LevelDebug - 4
 const depthMax = 128
 
 // Decode reads a configuration or parameters, a JSON text, as a value of a type. null gives the type's zero value. What the type has no
-// field for is an error, which names it, and so is what doesn't fit.
+// field for is an error, which names it, and so is what doesn't fit. Names of fields are exact: Port isn't port.
 func Decode[T any](text string) (*T, error) {
 	value := new(T)
 	if Depth(text) > depthMax {
@@ -31,6 +32,9 @@ func Decode[T any](text string) (*T, error) {
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the JSON value")
+	}
+	if err := exactly(json.NewDecoder(strings.NewReader(text)), reflect.TypeFor[T](), ""); err != nil {
+		return nil, err
 	}
 	return value, nil
 }

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -52,6 +53,39 @@ func TestWhatDoesntFitIsNamed(t *testing.T) {
 	}
 	if _, err := Decode[struct{}](`{"label": "team"}`); err == nil {
 		t.Error("a plugin without configuration takes none")
+	}
+}
+
+type limits struct {
+	Max int `json:"max,omitempty"`
+}
+
+type nested struct {
+	limits
+	List  []limits          `json:"list"`
+	ByKey map[string]limits `json:"byKey"`
+	Later *limits           `json:"later"`
+	Raw   json.RawMessage   `json:"raw"`
+	Any   any               `json:"any"`
+	Plain string
+}
+
+func TestNamesOfFieldsAreExact(t *testing.T) {
+	exact := `{"max": 1, "list": [{"max": 1}], "byKey": {"Max": {"max": 1}}, "later": {"max": 1}, "raw": {"MAX": 1}, "any": {"a": [{"B": 1}]}, "Plain": "a"}`
+	if got, err := Decode[nested](exact); err != nil || got.Max != 1 || got.ByKey["Max"].Max != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for text, words := range map[string]string{
+		`{"Max": 1}`:                            `unknown field "Max", expected "max"`,
+		`{"list": [{"max": 1}, {"MAX": 1}]}`:    `unknown field "list.MAX", expected "list.max"`,
+		`{"byKey": {"a": {"mAx": 1}}}`:          `unknown field "byKey.a.mAx", expected "byKey.a.max"`,
+		`{"later": {"max": 1, "Max": 2}}`:       `unknown field "later.Max", expected "later.max"`,
+		`{"plain": "a"}`:                        `unknown field "plain", expected "Plain"`,
+		`{"any": 1, "\u004cist": [], "max": 1}`: `unknown field "List", expected "list"`,
+	} {
+		if _, err := Decode[nested](text); err == nil || err.Error() != words {
+			t.Errorf("%s: %v instead of %s", text, err, words)
+		}
 	}
 }
 

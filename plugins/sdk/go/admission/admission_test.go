@@ -82,3 +82,14 @@ func TestWordsAreTheContracts(t *testing.T) {
 		t.Errorf("%d", got)
 	}
 }
+
+func TestPodOfReadsKeysAsKubernetesDoes(t *testing.T) {
+	pod := admissiontest.PodOf(`{"Metadata": {"name": "no"}, "metadata": {"NAME": "no", "uid": "u1", "Labels": {"a": "b"}},
+		"spec": {"Priority": 9, "Containers": [{"name": "no"}], "containers": [{"name": "app", "Image": "no"}]}}`)
+	if pod.Identity != (admission.PodRef{Namespace: "default", UID: "u1"}) || pod.Labels != nil || pod.Priority != 0 {
+		t.Errorf("%+v", pod)
+	}
+	if len(pod.Containers) != 1 || pod.Containers[0] != (admission.Container{Name: "app", Kind: admission.AppContainer}) {
+		t.Errorf("%+v", pod.Containers)
+	}
+}

@@ -52,52 +52,53 @@ type Node struct {
 	Manifest string
 }
 
-// manifest is what PodOf reads of a pod.
-type manifest struct {
-	Metadata struct {
-		Namespace, Name, UID string
-		Labels, Annotations  map[string]string
+// at is what a manifest has at a pointer, the zero value if nothing. It panics if that is of another type.
+func at[T any](text, path string) (value T) {
+	if found, ok := pointer.Lookup(text, path); ok {
+		if err := json.Unmarshal([]byte(found), &value); err != nil {
+			panic(fmt.Sprintf("admissiontest.PodOf: %s: %v", path, err))
+		}
 	}
-	Spec struct {
-		Priority                                        int32
-		InitContainers, Containers, EphemeralContainers []container
-	}
+	return value
 }
-
-type container struct{ Name, Image, RestartPolicy string }
 
 // PodOf is the pod of a manifest, a JSON text: identity, labels, annotations, priority and containers are read from it as the host does.
 // Requests, host ports and QoS class, which the host derives by the scheduler's rules, are left out. It panics if the text is none.
 func PodOf(text string) Pod {
-	var read manifest
-	if err := json.Unmarshal([]byte(text), &read); err != nil {
-		panic(fmt.Sprintf("admissiontest.PodOf: %v", err))
+	if !json.Valid([]byte(text)) {
+		panic("admissiontest.PodOf: it is no JSON text")
 	}
-	metadata := read.Metadata
-	if metadata.Namespace == "" {
-		metadata.Namespace = "default"
+	// By pointers: encoding/json would take other letters' cases for the same key.
+	identity := admission.PodRef{
+		Namespace: at[string](text, "/metadata/namespace"),
+		Name:      at[string](text, "/metadata/name"),
+		UID:       at[string](text, "/metadata/uid"),
+	}
+	if identity.Namespace == "" {
+		identity.Namespace = "default"
 	}
 	pod := Pod{
-		Identity:    admission.PodRef{Namespace: metadata.Namespace, Name: metadata.Name, UID: metadata.UID},
+		Identity:    identity,
 		Source:      "file",
-		Labels:      metadata.Labels,
-		Annotations: metadata.Annotations,
-		Priority:    read.Spec.Priority,
+		Labels:      at[map[string]string](text, "/metadata/labels"),
+		Annotations: at[map[string]string](text, "/metadata/annotations"),
+		Priority:    at[int32](text, "/spec/priority"),
 		QOS:         admission.BestEffort,
 		Manifest:    text,
 	}
-	add := func(containers []container, kind admission.ContainerKind) {
-		for _, container := range containers {
-			kind := kind
-			if kind == admission.InitContainer && container.RestartPolicy == "Always" {
+	add := func(path string, kind admission.ContainerKind) {
+		for _, container := range at[[]json.RawMessage](text, path) {
+			text, kind := string(container), kind
+			if kind == admission.InitContainer && at[string](text, "/restartPolicy") == "Always" {
 				kind = admission.Sidecar
 			}
-			pod.Containers = append(pod.Containers, admission.Container{Name: container.Name, Kind: kind, Image: container.Image})
+			name, image := at[string](text, "/name"), at[string](text, "/image")
+			pod.Containers = append(pod.Containers, admission.Container{Name: name, Kind: kind, Image: image})
 		}
 	}
-	add(read.Spec.InitContainers, admission.InitContainer)
-	add(read.Spec.Containers, admission.AppContainer)
-	add(read.Spec.EphemeralContainers, admission.EphemeralContainer)
+	add("/spec/initContainers", admission.InitContainer)
+	add("/spec/containers", admission.AppContainer)
+	add("/spec/ephemeralContainers", admission.EphemeralContainer)
 	return pod
 }
 

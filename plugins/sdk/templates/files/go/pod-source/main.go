@@ -22,8 +22,10 @@ func (source) Validate(config *config) error {
 		return fmt.Errorf("pods: a list of manifests is needed")
 	}
 	for index, pod := range config.Pods {
-		var manifest struct{ Kind string }
-		if err := json.Unmarshal(pod, &manifest); err != nil || manifest.Kind != "Pod" {
+		// A map: for encoding/json, fields of a struct are the same in capitals, for Kubernetes they aren't.
+		var manifest map[string]json.RawMessage
+		var kind any
+		if json.Unmarshal(pod, &manifest) != nil || json.Unmarshal(manifest["kind"], &kind) != nil || kind != "Pod" {
 			return fmt.Errorf("pods[%d]: is no manifest of kind Pod", index)
 		}
 	}
