@@ -28,7 +28,7 @@ use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::config::{
     Grants, INTERVAL_DEFAULT, MEMORY_BYTES_DEFAULT, PodSourceRole, ProbeRole, TIMEOUT_DEFAULT, Warm,
 };
-use crate::plugin::{CallError, Caller, LoadError, Loaded, Spec, SyncPlugin};
+use crate::plugin::{CallError, Called, Caller, LoadError, Loaded, Spec, SyncPlugin};
 use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::admission::setup::Setup;
@@ -112,6 +112,14 @@ impl<T> CallReport<T> {
     /// A result of which nothing was measured.
     pub fn unmeasured(result: Result<T, CallError>) -> Self {
         Self { result, memory_bytes_peak: 0, cpu: None, runnable: None }
+    }
+}
+
+impl<T> From<Called<T>> for CallReport<T> {
+    /// By the contract's word, without processor time: not every call has it measured.
+    fn from(called: Called<T>) -> Self {
+        let memory_bytes_peak = called.memory_bytes_peak;
+        Self { memory_bytes_peak, ..Self::unmeasured(called.strict()) }
     }
 }
 
@@ -214,26 +222,28 @@ pub struct DirectPlugin {
 impl DirectPlugin {
     /// Asks on this thread, within the plugin's limits. What it doesn't subscribe to it admits unasked, as on a node.
     pub fn ask(&self, request: &PreparedRequest) -> CallReport<Verdict> {
-        if !self.setup.subscribes(request.0.operation) {
-            return CallReport::unmeasured(Ok(Verdict::Admit));
-        }
-        let called = self.caller.admit_here(&self.guests, &request.0);
-        CallReport { memory_bytes_peak: called.memory_bytes_peak, ..CallReport::unmeasured(called.strict()) }
+        let unasked = self.unasked(request);
+        unasked.unwrap_or_else(|| self.caller.admit_here(&self.guests, &request.0).into())
     }
 
     /// Asks on a thread of the runtime's, within the plugin's limits, as the daemon does: not about what it doesn't subscribe to.
     pub async fn admit(&self, request: &PreparedRequest) -> CallReport<Verdict> {
-        if !self.setup.subscribes(request.0.operation) {
-            return CallReport::unmeasured(Ok(Verdict::Admit));
+        if let Some(unasked) = self.unasked(request) {
+            return unasked;
         }
         match self.caller.admit(&self.guests, &request.0).await {
-            Ok(called) => CallReport {
-                memory_bytes_peak: called.memory_bytes_peak,
-                cpu: Some(called.cpu),
-                ..CallReport::unmeasured(called.strict())
-            },
+            Ok(called) => {
+                let cpu = Some(called.cpu);
+                CallReport { cpu, ..called.into() }
+            }
             Err(error) => CallReport::unmeasured(Err(error)),
         }
+    }
+
+    /// The answer about what it doesn't subscribe to.
+    fn unasked(&self, request: &PreparedRequest) -> Option<CallReport<Verdict>> {
+        let is_asked = self.setup.subscribes(request.0.operation);
+        (!is_asked).then(|| CallReport::unmeasured(Ok(Verdict::Admit)))
     }
 
     /// Asks once more whether it is content with its configuration, in a fresh instance.
