@@ -24,8 +24,8 @@ pub(crate) use look::{
 };
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
-    BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PluginRunArgs, PullArgs, PushArgs, RegistryArgs,
-    ReplayArgs, ReportFormat, ServeArgs, TestArgs, UpgradeArgs,
+    BenchArgs, EntryArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PluginRunArgs, PullArgs, PushArgs,
+    RegistryArgs, ReplayArgs, ReportFormat, ServeArgs, TestArgs, UpgradeArgs,
 };
 pub(crate) use trace::TracingArgs;
 pub(crate) use webhook_target::WebhookTarget;

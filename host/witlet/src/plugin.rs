@@ -4,6 +4,7 @@
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod component;
+mod entry;
 pub(crate) mod eval;
 pub(crate) mod features;
 pub(crate) mod list;

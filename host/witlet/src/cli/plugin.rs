@@ -93,6 +93,20 @@ pub(crate) struct UpgradeArgs {
     pub(crate) output: OutputFormat,
 }
 
+/// What a component is loaded with, as an entry of a PluginConfiguration has it.
+#[derive(Debug, Default, Args)]
+pub(crate) struct EntryArgs {
+    /// `config:` for case files that have none, and without cases: a file, or JSON
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) config: Option<String>,
+    /// `limits:` of a PluginConfiguration; overrides those of case files
+    #[arg(long, value_name = "JSON")]
+    pub(crate) limits: Option<String>,
+    /// `grants:` of a PluginConfiguration, for case files that have none; repeatable
+    #[arg(long, value_name = "JSON")]
+    pub(crate) grants: Vec<String>,
+}
+
 /// `witlet plugin test`
 #[derive(Debug, Args)]
 pub(crate) struct TestArgs {
@@ -102,15 +116,9 @@ pub(crate) struct TestArgs {
     /// Case files, or folders of them (default: cases.yaml or the folder `cases` next to the component)
     #[arg(long, value_name = "PATH")]
     pub(crate) cases: Vec<PathBuf>,
-    /// `config:` for checks without cases and for case files that have none: a file, or JSON
-    #[arg(long, value_name = "FILE|JSON")]
-    pub(crate) config: Option<String>,
-    /// `limits:` of a PluginConfiguration; overrides those of case files
-    #[arg(long, value_name = "JSON")]
-    pub(crate) limits: Option<String>,
-    /// `grants:` of a PluginConfiguration, for case files that have none; repeatable
-    #[arg(long, value_name = "JSON")]
-    pub(crate) grants: Vec<String>,
+    /// What the component is loaded with
+    #[command(flatten)]
+    pub(crate) entry: EntryArgs,
     /// Recorded calls to replay
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Vec<PathBuf>,
@@ -169,15 +177,9 @@ pub(crate) struct PluginRunArgs {
     /// Name of a case to run (default: all); repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) case: Vec<String>,
-    /// `config:` for case files that have none: a file, or JSON
-    #[arg(long, value_name = "FILE|JSON")]
-    pub(crate) config: Option<String>,
-    /// `limits:` of a PluginConfiguration; overrides those of case files
-    #[arg(long, value_name = "JSON")]
-    pub(crate) limits: Option<String>,
-    /// `grants:` of a PluginConfiguration, for case files that have none; repeatable
-    #[arg(long, value_name = "JSON")]
-    pub(crate) grants: Vec<String>,
+    /// What the component is loaded with
+    #[command(flatten)]
+    pub(crate) entry: EntryArgs,
     /// How registries are asked
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
@@ -213,15 +215,9 @@ pub(crate) struct BenchArgs {
     /// Measure only fresh instances
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// `config:` for cases that have none
-    #[arg(long, value_name = "JSON")]
-    pub(crate) config: Option<String>,
-    /// `limits:` of a PluginConfiguration; overrides those of the case file
-    #[arg(long, value_name = "JSON")]
-    pub(crate) limits: Option<String>,
-    /// `grants:` of a PluginConfiguration, for cases that have none
-    #[arg(long, value_name = "JSON")]
-    pub(crate) grants: Option<String>,
+    /// What the component is loaded with
+    #[command(flatten)]
+    pub(crate) entry: EntryArgs,
     /// How registries are asked
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,

@@ -5,13 +5,11 @@ mod measure;
 mod shown;
 mod times;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde_json::Value;
 use thiserror::Error;
 use witlet_conformance::bench::{AskError, RehearsalError};
-use witlet_conformance::cases::{self, CaseFile, CasesError};
-use witlet_conformance::{KitError, Plan, Subject};
+use witlet_conformance::{KitError, Subject};
 use witlet_wasm::direct::floor::FloorError;
 use witlet_wasm::inspect::{InspectError, inspect};
 use witlet_wasm::role::Role;
@@ -19,6 +17,7 @@ use witlet_wasm::role::Role;
 use crate::cli::{BenchArgs, OutputFormat};
 use crate::output::{OutputError, print, structured};
 use crate::plugin::component::{self, ComponentError};
+use crate::plugin::entry::{self, EntryError};
 
 /// Why there are no figures.
 #[derive(Debug, Error)]
@@ -53,18 +52,9 @@ pub(crate) enum Error {
         /// Its roles.
         has: Vec<Role>,
     },
-    /// Case files can't be taken.
+    /// Cases, a configuration, limits or grants aren't taken.
     #[error(transparent)]
-    Cases(#[from] CasesError),
-    /// A flag's JSON is none.
-    #[error("{flag} must be JSON")]
-    Json {
-        /// The flag.
-        flag: &'static str,
-        /// The parser's words.
-        #[source]
-        cause: serde_json::Error,
-    },
+    Entry(#[from] EntryError),
     /// There is no space for compiled code.
     #[error("create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
@@ -100,7 +90,7 @@ pub(crate) async fn run(args: &BenchArgs) -> Result<(), Error> {
         inspect(&component.wasm).map_err(|cause| Error::Inspect { file: args.file.clone(), cause })?;
     let has: Vec<Role> = inspection.roles.iter().map(|served| served.role).collect();
     let roles = roles(&args.file, &has, args.role.map(role), &inspection.obstacles)?;
-    let plan = plan(args)?;
+    let plan = entry::plan(&args.file, &args.cases, &args.entry)?;
     let subject = Subject { name: component.name.clone(), wasm: component.wasm.clone() };
     let mut results = Vec::with_capacity(roles.len());
     for role in roles {
@@ -136,29 +126,6 @@ fn role(role: witlet_templates::Role) -> Role {
         witlet_templates::Role::Probe => Role::Probe,
         witlet_templates::Role::PodSource => Role::PodSource,
     }
-}
-
-/// What the plugin is asked, and with what it is loaded.
-fn plan(args: &BenchArgs) -> Result<Plan, Error> {
-    let json = |flag: &'static str, text: &Option<String>| match text {
-        Some(text) => serde_json::from_str(text).map(Some).map_err(|cause| Error::Json { flag, cause }),
-        None => Ok(None),
-    };
-    let cases = match &args.cases[..] {
-        // Only a file has something next to it.
-        [] if args.file.contains(':') => Vec::new(),
-        [] => cases::next_to(Path::new(&args.file))?,
-        named => {
-            named.iter().map(|path| cases::find(path)).collect::<Result<Vec<Vec<CaseFile>>, _>>()?.concat()
-        }
-    };
-    Ok(Plan {
-        cases,
-        config: json("--config", &args.config)?,
-        limits: json("--limits", &args.limits)?.unwrap_or(Value::Null),
-        grants: json("--grants", &args.grants)?.unwrap_or(Value::Null),
-        ..Plan::default()
-    })
 }
 
 /// Where compiled code goes: nothing of an earlier run is there.

@@ -10,8 +10,8 @@ use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::record;
 
 use super::component::{self, ComponentError};
+use super::entry::{self, EntryError};
 use super::list::{bytes, fields, seconds};
-use super::test::{self, Surroundings};
 use crate::cli::{OutputFormat, PluginRunArgs};
 use crate::get::table;
 use crate::output::{OutputError, print, structured};
@@ -36,7 +36,7 @@ pub(crate) enum Error {
     },
     /// Cases, a configuration, limits or grants aren't taken.
     #[error(transparent)]
-    Surroundings(#[from] test::Error),
+    Entry(#[from] EntryError),
     /// There is no space for compiled code.
     #[error("create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
@@ -74,14 +74,7 @@ pub(crate) async fn run(args: &PluginRunArgs) -> Result<bool, Error> {
     if let Some(path) = args.cases.iter().find(|path| path.is_file() && record::read(path).is_ok()) {
         return Err(Error::Recorded { path: path.clone(), component: args.file.clone() });
     }
-    let surroundings = Surroundings {
-        file: &args.file,
-        cases: &args.cases,
-        config: args.config.as_deref(),
-        limits: args.limits.as_deref(),
-        grants: &args.grants,
-    };
-    let plan = surroundings.plan()?;
+    let plan = entry::plan(&args.file, &args.cases, &args.entry)?;
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
     let kit = Kit::start(CompilerConfig::new(args.cache.or(scratch.path().join("code"))))?;
     let subject = Subject { name: component.name, wasm: component.wasm };

@@ -3,12 +3,9 @@
 mod watch;
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use thiserror::Error;
-use witlet_conformance::cases::{self, CaseFile, CasesError};
 use witlet_conformance::{Kit, KitError, Layer, Plan, Report, Subject, attest};
 use witlet_node::SystemClock;
 use witlet_ports::Clock;
@@ -20,10 +17,11 @@ use crate::bounded;
 use crate::cli::{ReportFormat, TestArgs};
 use crate::output::{OutputError, print};
 use crate::plugin::component::{self, ComponentError};
+use crate::plugin::entry::{self, EntryError};
 use watch::Watch;
 
-/// The largest file that `--config` takes: as large as a PluginConfiguration.
-const CONFIG_BYTES_MAX: u64 = witlet_wasm::plugin::config::FILE_BYTES_MAX as u64;
+/// Bytes of the largest file with a key.
+const KEY_BYTES_MAX: u64 = 64 << 10;
 
 /// Why nothing could be examined, or the report couldn't be kept.
 #[derive(Debug, Error)]
@@ -31,9 +29,9 @@ pub(crate) enum Error {
     /// There is no component.
     #[error(transparent)]
     Component(#[from] ComponentError),
-    /// A case file isn't taken.
+    /// Cases, a configuration, limits or grants aren't taken.
     #[error(transparent)]
-    Cases(#[from] CasesError),
+    Entry(#[from] EntryError),
     /// A recorded call isn't taken.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -45,26 +43,6 @@ pub(crate) enum Error {
         /// Why not.
         #[source]
         cause: std::io::Error,
-    },
-    /// A file is larger than any configuration.
-    #[error("{} must have at most {CONFIG_BYTES_MAX} bytes", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Words that are neither a file nor meant as a value.
-    #[error("--config must be a file or a JSON object, found {words}")]
-    NoConfig {
-        /// As they were given.
-        words: String,
-    },
-    /// A value is neither JSON nor YAML.
-    #[error("{flag}: {message}")]
-    Value {
-        /// The flag.
-        flag: &'static str,
-        /// The parser's words.
-        message: String,
     },
     /// A key can't be taken.
     #[error("--sign {}", path.display())]
@@ -150,11 +128,11 @@ fn command(args: &TestArgs) -> String {
     for path in &args.cases {
         flag("--cases", &path.display().to_string());
     }
-    let values = [("--config", &args.config), ("--limits", &args.limits)];
+    let values = [("--config", &args.entry.config), ("--limits", &args.entry.limits)];
     for (name, value) in values.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
         flag(name, value);
     }
-    for grants in &args.grants {
+    for grants in &args.entry.grants {
         flag("--grants", grants);
     }
     for path in &args.record {
@@ -180,7 +158,8 @@ fn quoted(word: &str) -> String {
 
 /// The key, and where what it signs goes.
 fn signing(key: &Path, args: &TestArgs) -> Result<(SigningKey, PathBuf), Error> {
-    let text = std::fs::read(key).map_err(|cause| Error::Read { path: key.to_owned(), cause })?;
+    let text = bounded::read(key, KEY_BYTES_MAX);
+    let text = text.map_err(|cause| Error::Read { path: key.to_owned(), cause })?;
     let signing = SigningKey::from_pem(&text).map_err(|cause| Error::Key { path: key.to_owned(), cause })?;
     let place = match &args.attestation {
         Some(path) => path.clone(),
@@ -194,48 +173,9 @@ fn keep(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     std::fs::write(path, bytes).map_err(|cause| Error::Write { path: path.to_owned(), cause })
 }
 
-/// A component with what it is asked, and with what it is loaded.
-pub(super) struct Surroundings<'a> {
-    pub(super) file: &'a str,
-    pub(super) cases: &'a [PathBuf],
-    pub(super) config: Option<&'a str>,
-    pub(super) limits: Option<&'a str>,
-    pub(super) grants: &'a [String],
-}
-
-impl Surroundings<'_> {
-    /// The plan that has them, and nothing else.
-    pub(super) fn plan(&self) -> Result<Plan, Error> {
-        let cases = match self.cases {
-            // Only a file has something next to it.
-            [] if self.file.contains(':') => Vec::new(),
-            [] => cases::next_to(Path::new(self.file))?,
-            named => named
-                .iter()
-                .map(|path| cases::find(path))
-                .collect::<Result<Vec<Vec<CaseFile>>, _>>()?
-                .concat(),
-        };
-        let mut grants = Value::Null;
-        for text in self.grants {
-            merge(&mut grants, value("--grants", text)?);
-        }
-        let config = self.config.map(config).transpose()?;
-        let limits = self.limits.map(|text| value("--limits", text)).transpose()?.unwrap_or_default();
-        Ok(Plan { cases, config, limits, grants, ..Plan::default() })
-    }
-}
-
 /// What the command line asks for.
 fn plan(args: &TestArgs) -> Result<Plan, Error> {
-    let surroundings = Surroundings {
-        file: &args.file,
-        cases: &args.cases,
-        config: args.config.as_deref(),
-        limits: args.limits.as_deref(),
-        grants: &args.grants,
-    };
-    let standard = surroundings.plan()?;
+    let standard = entry::plan(&args.file, &args.cases, &args.entry)?;
     Ok(Plan {
         records: args.record.iter().map(|path| read(path)).collect::<Result<_, _>>()?,
         seed: args.seed.unwrap_or(standard.seed),
@@ -249,42 +189,6 @@ fn plan(args: &TestArgs) -> Result<Plan, Error> {
 fn layers(only: &[Layer], skip: &[Layer]) -> BTreeSet<Layer> {
     let is_chosen = |layer: &Layer| (only.is_empty() || only.contains(layer)) && !skip.contains(layer);
     Layer::ALL.into_iter().filter(is_chosen).collect()
-}
-
-/// A file, or the value itself.
-fn config(text: &str) -> Result<Value, Error> {
-    let path = Path::new(text);
-    if !path.is_file() {
-        let value = value("--config", text)?;
-        // Who means a text writes it as JSON does; a bare word is a file's name that is misspelt.
-        let quoted = text.trim_start().starts_with(['"', '\'']);
-        if value.is_string() && !quoted {
-            return Err(Error::NoConfig { words: text.to_owned() });
-        }
-        return Ok(value);
-    }
-    let content = bounded::read_text(path, CONFIG_BYTES_MAX).map_err(|cause| {
-        let path = path.to_owned();
-        if cause.kind() == ErrorKind::FileTooLarge {
-            Error::TooLarge { path }
-        } else {
-            Error::Read { path, cause }
-        }
-    })?;
-    value("--config", &content)
-}
-
-/// JSON, or the YAML that is easier to type.
-fn value(flag: &'static str, text: &str) -> Result<Value, Error> {
-    serde_saphyr::from_str(text).map_err(|error| Error::Value { flag, message: error.to_string() })
-}
-
-/// Fields of several grants side by side; a later one takes an earlier one's place.
-fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => into.extend(from),
-        (into, from) => *into = from,
-    }
 }
 
 #[cfg(test)]
