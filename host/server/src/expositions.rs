@@ -36,13 +36,13 @@ impl Expositions {
         write: impl FnOnce(&mut Exposition) + Send + 'static,
     ) -> Response {
         let negotiated = negotiated(headers);
-        let turns = self.0.clone();
+        let (turns, format) = (self.0.clone(), negotiated.format);
         let writing = async {
             // It is never closed.
             let turn = turns.acquire_owned().await;
             let thread = tokio::task::spawn_blocking(move || {
                 let _turn = turn;
-                let mut to = Exposition::new(negotiated.format);
+                let mut to = Exposition::new(format);
                 write(&mut to);
                 to.finish()
             });
