@@ -11,6 +11,7 @@ use cgroup_usage::{CgroupUsage, MemoryUsage, SwapUsage};
 pub mod cadvisor;
 pub mod cgroup_usage;
 pub mod exposition;
+pub mod known;
 mod metrics;
 pub mod network;
 pub mod rates;

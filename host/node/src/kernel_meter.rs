@@ -2,10 +2,10 @@
 //!
 //! Cgroups are read directly: the runtime would read the same few files for each container, and a call would come on top.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex as SyncMutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -14,9 +14,10 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use witlet_core::cgroup::{CgroupLayout, Tier};
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::{CgroupDriver, ContainerId};
+use witlet_core::runtime::{CgroupDriver, ContainerId, SandboxId};
 use witlet_core::stats::cadvisor::Topology;
-use witlet_core::stats::cgroup_usage::CgroupUsage;
+use witlet_core::stats::cgroup_usage::{Activity, CgroupUsage};
+use witlet_core::stats::known::{Reading, reading};
 use witlet_core::stats::network::{InterfaceUsage, interfaces};
 use witlet_core::stats::summary::{FsMeasurement, Scope};
 use witlet_core::stats::system_containers::{NamedCgroups, SystemContainer, SystemUsage};
@@ -28,8 +29,13 @@ use crate::node_readings::pids;
 use crate::process::boot_second;
 
 mod details;
+mod files;
+mod known;
 #[cfg(test)]
 mod tests;
+
+use files::CgroupFiles;
+use known::{Known, KnownCgroups};
 
 /// All counts take at most this long; what wasn't read by then is unknown.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -46,6 +52,8 @@ pub struct SystemMeter {
     found: Arc<Mutex<Found>>,
     /// The same of looks at all that there is: they take longer, and hold up no others.
     detailed: Arc<Mutex<Found>>,
+    /// What both know of each cgroup.
+    known: Arc<SyncMutex<KnownCgroups>>,
     /// Which processors there are, once it was read: it doesn't change.
     topology: Arc<OnceLock<Option<Topology>>>,
     filesystems: NodeFileSystems,
@@ -64,7 +72,20 @@ struct Kernel {
 #[derive(Debug, Default)]
 struct Found {
     pods: HashMap<PodUid, PathBuf>,
+    /// Sandboxes, too.
     containers: HashMap<ContainerId, PathBuf>,
+}
+
+impl Found {
+    /// Forgets what isn't of these pods.
+    fn forget_others(&mut self, pods: &[RunningPod]) {
+        let uids: HashSet<&PodUid> = pods.iter().map(|pod| &pod.uid).collect();
+        let containers = pods.iter().flat_map(|pod| pod.containers.iter().map(ContainerId::as_str));
+        let sandboxes = pods.iter().filter_map(|pod| pod.sandbox.as_ref().map(SandboxId::as_str));
+        let ids: HashSet<&str> = containers.chain(sandboxes).collect();
+        self.pods.retain(|uid, _| uids.contains(uid));
+        self.containers.retain(|id, _| ids.contains(id.as_str()));
+    }
 }
 
 impl SystemMeter {
@@ -89,6 +110,7 @@ impl SystemMeter {
             clock,
             found: Arc::default(),
             detailed: Arc::default(),
+            known: Arc::default(),
             topology: Arc::default(),
             filesystems: NodeFileSystems::default(),
         }
@@ -99,10 +121,12 @@ impl SystemMeter {
 impl KernelMeter for SystemMeter {
     async fn counts(&self, pods: Vec<RunningPod>, scope: Scope) -> KernelCounts {
         let (kernel, layouts, clock) = (self.kernel.clone(), self.layouts.clone(), self.clock.clone());
-        let named = self.named.clone();
+        let (named, known) = (self.named.clone(), self.known.clone());
         let counting = async {
             let mut found = self.found.clone().lock_owned().await;
-            let look = move || Look::new(&kernel, &layouts, &*clock, scope).counts(&mut found, &pods, &named);
+            let look = move || {
+                Look::new(&kernel, &layouts, &*clock, &known, scope).counts(&mut found, &pods, &named)
+            };
             tokio::task::spawn_blocking(look).await
         };
         match timeout(COUNT_TIMEOUT, counting).await {
@@ -118,11 +142,12 @@ impl KernelMeter for SystemMeter {
 
     async fn details(&self, pods: Vec<RunningPod>) -> Option<KernelDetails> {
         let (kernel, layouts, clock) = (self.kernel.clone(), self.layouts.clone(), self.clock.clone());
-        let (topology, named) = (self.topology.clone(), self.named.clone());
+        let topology = self.topology.clone();
+        let (named, known) = (self.named.clone(), self.known.clone());
         let looking = async {
             let mut found = self.detailed.clone().lock_owned().await;
             let look = move || {
-                let look = Look::new(&kernel, &layouts, &*clock, Scope::All);
+                let look = Look::new(&kernel, &layouts, &*clock, &known, Scope::All);
                 let topology = *topology.get_or_init(|| look.topology());
                 KernelDetails { topology, ..look.details(&mut found, &pods, &named) }
             };
@@ -148,17 +173,24 @@ struct Look<'a> {
     kernel: &'a Kernel,
     layouts: &'a [CgroupLayout; 2],
     clock: &'a dyn Clock,
+    known: &'a SyncMutex<KnownCgroups>,
     scope: Scope,
     is_v2: bool,
     has_pressure: bool,
 }
 
 impl<'a> Look<'a> {
-    fn new(kernel: &'a Kernel, layouts: &'a [CgroupLayout; 2], clock: &'a dyn Clock, scope: Scope) -> Self {
+    fn new(
+        kernel: &'a Kernel,
+        layouts: &'a [CgroupLayout; 2],
+        clock: &'a dyn Clock,
+        known: &'a SyncMutex<KnownCgroups>,
+        scope: Scope,
+    ) -> Self {
         let is_v2 = kernel.cgroups.join("cgroup.controllers").exists();
         // A kernel that has it may be told not to count.
         let has_pressure = is_v2 && read(&kernel.proc.join("pressure/cpu")).is_some();
-        Self { kernel, layouts, clock, scope, is_v2, has_pressure }
+        Self { kernel, layouts, clock, known, scope, is_v2, has_pressure }
     }
 
     fn counts(&self, found: &mut Found, pods: &[RunningPod], named: &NamedCgroups) -> KernelCounts {
@@ -171,8 +203,8 @@ impl<'a> Look<'a> {
             booted_at,
             ..KernelCounts::default()
         };
-        found.pods.retain(|uid, _| counts.pods.contains_key(uid));
-        found.containers.retain(|id, _| counts.pods.values().any(|pod| pod.containers.contains_key(id)));
+        found.forget_others(pods);
+        self.forget_gone();
         if self.scope == Scope::CpuAndMemory {
             return counts;
         }
@@ -296,12 +328,51 @@ impl<'a> Look<'a> {
     }
 
     fn read_usage(&self, cgroup: &Path) -> CgroupUsage {
-        let at = self.clock.now();
-        if self.is_v2 {
-            let folder = self.kernel.cgroups.join(cgroup);
-            return CgroupUsage::of_v2(at, self.has_pressure, |file| read(&folder.join(file)));
+        let folder = |controller: &str| self.file(cgroup, controller, "");
+        let files = CgroupFiles::new(&folder);
+        if let Some(usage) = self.known_usage(cgroup, &files) {
+            return usage;
         }
-        CgroupUsage::of_v1(at, |controller, file| read(&self.file(cgroup, controller, file)))
+        let at = self.clock.now();
+        let usage = if self.is_v2 {
+            CgroupUsage::of_v2(at, self.has_pressure, |file| files.read("", file))
+        } else {
+            CgroupUsage::of_v1(at, |controller, file| files.read(controller, file))
+        };
+        self.lock_known().insert(cgroup.to_owned(), Known { read_at: at, usage, details: None });
+        usage
+    }
+
+    /// What is known of a cgroup, if that is what it uses now.
+    fn known_usage(&self, cgroup: &Path, files: &CgroupFiles<'_>) -> Option<CgroupUsage> {
+        let (now, known) = (self.clock.now(), self.lock_known().get(cgroup).map(Known::times)?);
+        let (read_at, usage) = known;
+        match reading(&usage, read_at, now) {
+            Reading::Nothing => return Some(usage),
+            Reading::All => return None,
+            Reading::Activity => {}
+        }
+        let activity = if self.is_v2 {
+            Activity::of_v2(|file| files.read("", file))
+        } else {
+            Activity::of_v1(|controller, file| files.read(controller, file))
+        };
+        if activity != usage.activity() {
+            return None;
+        }
+        let usage = CgroupUsage { at: now, ..usage };
+        if let Some(known) = self.lock_known().get_mut(cgroup) {
+            known.usage = usage;
+        }
+        Some(usage)
+    }
+
+    fn lock_known(&self) -> std::sync::MutexGuard<'_, KnownCgroups> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget_gone(&self) {
+        self.lock_known().forget_before(self.clock.now());
     }
 
     fn is_there(&self, cgroup: &Path) -> bool {

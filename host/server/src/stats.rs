@@ -115,7 +115,7 @@ struct Passes {
 /// What pods' folders took at the last pass.
 #[derive(Default)]
 struct Storage {
-    measured: SyncMutex<Option<BTreeMap<PodUid, LocalStorage>>>,
+    measured: SyncMutex<Option<Arc<BTreeMap<PodUid, LocalStorage>>>>,
     is_measured: Notify,
     metrics: StorageMetrics,
 }
@@ -280,7 +280,7 @@ impl StatsProvider {
     }
 
     /// What pods' folders took at the last pass. Begins the next one if it is time.
-    async fn storage(&self) -> BTreeMap<PodUid, LocalStorage> {
+    async fn storage(&self) -> Arc<BTreeMap<PodUid, LocalStorage>> {
         self.begin_pass().await;
         self.storage.newest().await
     }
@@ -346,12 +346,12 @@ impl StatsProvider {
 impl Storage {
     fn put(&self, measured: BTreeMap<PodUid, LocalStorage>) {
         self.metrics.keep(|uid| measured.contains_key(uid));
-        *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = Some(measured);
+        *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(measured));
         self.is_measured.notify_waiters();
     }
 
     /// Those of the last pass; the end of the first one is waited for, for a bounded time.
-    async fn newest(&self) -> BTreeMap<PodUid, LocalStorage> {
+    async fn newest(&self) -> Arc<BTreeMap<PodUid, LocalStorage>> {
         let measured = || self.measured.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let first = self.is_measured.notified();
         if let Some(measured) = measured() {

@@ -144,25 +144,35 @@ async fn read(client: &kube::Client, path: &str) -> Result<usize, Failed> {
 
 /// All paths, one after the other, again and again.
 async fn rounds(cluster: &Cluster, client: &kube::Client, idle: f64) -> Result<Value, Failed> {
-    let (mut times, mut bytes) = (Vec::new(), 0);
+    let (mut times, mut of_paths) = (Vec::new(), PATHS.map(|_| (0, Vec::new())));
     let (cpu, begun) = (cpu_seconds(cluster)?, Instant::now());
     for _ in 0..ROUNDS {
         let at = Instant::now();
-        bytes = 0;
-        for path in PATHS {
-            bytes += read(client, path).await?;
+        for (path, (bytes, times)) in PATHS.into_iter().zip(&mut of_paths) {
+            let at = Instant::now();
+            *bytes = read(client, path).await?;
+            times.push(at.elapsed());
         }
-        times.push(at.elapsed().as_secs_f64() * 1e3);
+        times.push(at.elapsed());
         tokio::time::sleep(PAUSE).await;
     }
     let taken = cpu_seconds(cluster)? - cpu - idle * begun.elapsed().as_secs_f64();
     let each = taken / f64::from(ROUNDS);
-    times.sort_by(f64::total_cmp);
-    let at = |percent: usize| rounded(times[(times.len() - 1) * percent / 100]);
+    let bytes: usize = of_paths.iter().map(|(bytes, _)| bytes).sum();
+    let of_paths = PATHS.into_iter().zip(&mut of_paths).map(|(path, (bytes, times))| {
+        (path.to_owned(), json!({"bytes": bytes, "p50_ms": percentile_ms(times, 50)}))
+    });
     Ok(json!({
-        "bytes": bytes, "p50_ms": at(50), "p90_ms": at(90), "cpu_ms": rounded(each * 1e3),
-        "cpu_pct_every_10_s": rounded(each / 10.0 * 100.0),
+        "paths": of_paths.collect::<serde_json::Map<_, _>>(),
+        "bytes": bytes, "p50_ms": percentile_ms(&mut times, 50), "p90_ms": percentile_ms(&mut times, 90),
+        "cpu_ms": rounded(each * 1e3), "cpu_pct_every_10_s": rounded(each / 10.0 * 100.0),
     }))
+}
+
+fn percentile_ms(times: &mut [Duration], percent: usize) -> f64 {
+    times.sort();
+    let at = times.len().saturating_sub(1) * percent / 100;
+    rounded(times.get(at).map_or(0.0, Duration::as_secs_f64) * 1e3)
 }
 
 /// Many at once, next to clients that stall or go away.

@@ -23,6 +23,15 @@ pub struct CgroupUsage {
     pub pressure: PressureUsage,
 }
 
+/// What changes whenever a process of a cgroup does something: two files in either version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Processor time since the cgroup was made, in nanoseconds.
+    pub cpu_nanoseconds: Option<u64>,
+    /// Memory, in bytes.
+    pub memory: Option<u64>,
+}
+
 /// Memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUsage {
@@ -82,6 +91,30 @@ pub struct Stall {
     pub avg300: f64,
 }
 
+impl PressureUsage {
+    /// Whether no process waited for the last five minutes: averages that aren't zero change while nothing happens.
+    pub fn is_zero_on_average(&self) -> bool {
+        let is_zero = |stall: &Stall| stall.avg10 == 0.0 && stall.avg60 == 0.0 && stall.avg300 == 0.0;
+        let all = [self.cpu, self.memory, self.io];
+        all.iter().flatten().all(|stalls| is_zero(&stalls.full) && is_zero(&stalls.some))
+    }
+}
+
+impl Activity {
+    /// Of a cgroup of version 2; `read` gives the text of a file in its folder.
+    pub fn of_v2(read: impl Fn(&str) -> Option<String>) -> Self {
+        Self { cpu_nanoseconds: cpu_v2(&read), memory: number(read("memory.current")) }
+    }
+
+    /// Of a cgroup of version 1; `read` gives the text of a file in the cgroup's folder of that controller.
+    pub fn of_v1(read: impl Fn(&str, &str) -> Option<String>) -> Self {
+        Self {
+            cpu_nanoseconds: number(read("cpuacct", "cpuacct.usage")),
+            memory: number(read("memory", "memory.usage_in_bytes")),
+        }
+    }
+}
+
 impl CgroupUsage {
     /// Of a cgroup of version 2; `read` gives the text of a file in its folder.
     pub fn of_v2(at: Timestamp, with_pressure: bool, read: impl Fn(&str) -> Option<String>) -> Self {
@@ -109,6 +142,12 @@ impl CgroupUsage {
             }),
             pressure: PressureUsage::default(),
         }
+    }
+
+    /// What its activity was when it was read.
+    pub fn activity(&self) -> Activity {
+        let memory = self.memory.and_then(|memory| memory.usage);
+        Activity { cpu_nanoseconds: self.cpu_nanoseconds, memory }
     }
 
     /// Of the root, which has no limits and, in version 2, no usage of its own; `meminfo` is the text of `/proc/meminfo`.

@@ -14,6 +14,8 @@ use witlet_core::stats::network::interfaces;
 use witlet_core::stats::system_containers::NamedCgroups;
 use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
 
+use super::files::CgroupFiles;
+use super::known::Known;
 use super::{Found, Look, PROCESSES, booted_at, read, relative};
 use crate::file_systems::measure_nearest;
 use crate::mounts::{MountedFilesystem, filesystems, read_table};
@@ -53,18 +55,8 @@ impl Look<'_> {
         let cgroup = |path: &Path| self.detailed(path, &budget, booted_at);
         let of_pods = |pod: &RunningPod| (pod.uid.clone(), self.pod_details(found, pod, &cgroup));
         let all: std::collections::BTreeMap<_, _> = pods.iter().map(of_pods).collect();
-        found.pods.retain(|uid, _| all.contains_key(uid));
-        let known = |id: &ContainerId| {
-            let of_pod = |pod: &RunningPod| {
-                pod.containers.contains(id)
-                    || pod.sandbox.as_ref().is_some_and(|sandbox| sandbox.as_str() == id.as_str())
-            };
-            pods.iter().any(of_pod)
-        };
-        // Looked through only once there is more than there can be.
-        if found.containers.len() > pods.iter().map(|pod| pod.containers.len() + 1).sum() {
-            found.containers.retain(|id, _| known(id));
-        }
+        found.forget_others(pods);
+        self.forget_gone();
         let diskstats = partitions(&read(&proc.join("diskstats")).unwrap_or_default());
         let mounted = read_table().map(|table| filesystems(&table)).unwrap_or_default();
         let filesystems = mounted.into_iter().take(FILESYSTEMS_MAX).filter_map(|mounted| {
@@ -173,23 +165,49 @@ impl Look<'_> {
         budget: &Budget,
         booted_at: Option<Timestamp>,
     ) -> Option<DetailedCgroup> {
+        let folder = |controller: &str| self.file(cgroup, controller, "");
+        let files = CgroupFiles::new(&folder);
+        let details = match self.known_details(cgroup, &files) {
+            Some(known) => known,
+            None => self.read_details(cgroup, &files, budget, booted_at)?,
+        };
+        Some(DetailedCgroup { path: format!("/{}", cgroup.display()), details })
+    }
+
+    /// All figures that are known of a cgroup, if they are those of now.
+    fn known_details(&self, cgroup: &Path, files: &CgroupFiles<'_>) -> Option<CgroupDetails> {
+        self.lock_known().get(cgroup)?.details.as_ref()?;
+        let usage = self.known_usage(cgroup, files)?;
+        let details = self.lock_known().get(cgroup)?.details.clone()?;
+        Some(CgroupDetails { usage, ..details })
+    }
+
+    fn read_details(
+        &self,
+        cgroup: &Path,
+        files: &CgroupFiles<'_>,
+        budget: &Budget,
+        booted_at: Option<Timestamp>,
+    ) -> Option<CgroupDetails> {
         let at = self.clock.now();
         let details = if self.is_v2 {
-            let folder = self.kernel.cgroups.join(cgroup);
-            CgroupDetails::of_v2(at, self.has_pressure, |file| read(&folder.join(file)))
+            CgroupDetails::of_v2(at, self.has_pressure, |file| files.read("", file))
         } else {
-            CgroupDetails::of_v1(at, |controller, file| read(&self.file(cgroup, controller, file)))
+            CgroupDetails::of_v1(at, |controller, file| files.read(controller, file))
         };
         let is_root = cgroup.as_os_str().is_empty();
         let has_figures = details.usage.cpu_nanoseconds.is_some() || details.usage.memory.is_some();
-        (is_root || has_figures).then(|| DetailedCgroup {
-            path: format!("/{}", cgroup.display()),
-            details: CgroupDetails {
-                processes: self.processes(cgroup, budget),
-                created_at: self.created_at(cgroup).max(booted_at),
-                ..details
-            },
-        })
+        if !is_root && !has_figures {
+            return None;
+        }
+        let details = CgroupDetails {
+            processes: self.processes(files, budget),
+            created_at: self.created_at(cgroup).max(booted_at),
+            ..details
+        };
+        let known = Known { read_at: at, usage: details.usage, details: Some(details.clone()) };
+        self.lock_known().insert(cgroup.to_owned(), known);
+        Some(details)
     }
 
     /// Files of a cgroup are as old as the cgroup, unless it was changed; the oldest one counts.
@@ -200,8 +218,9 @@ impl Look<'_> {
         Timestamp::try_from(oldest).ok()
     }
 
-    fn processes(&self, cgroup: &Path, budget: &Budget) -> Processes {
-        let listed = read(&self.file(cgroup, "memory", PROCESSES)).unwrap_or_default();
+    fn processes(&self, files: &CgroupFiles<'_>, budget: &Budget) -> Processes {
+        let controller = if self.is_v2 { "" } else { "memory" };
+        let listed = files.read(controller, PROCESSES).unwrap_or_default();
         let mut processes = Processes::default();
         for pid in listed.lines().filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit())) {
             let folder = self.kernel.proc.join(pid);

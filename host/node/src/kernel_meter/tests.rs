@@ -1,18 +1,25 @@
 //! Files of a kernel in a folder.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use super::*;
+use jiff::SignedDuration;
 use tempfile::TempDir;
 
-struct Noon;
+/// Noon, and so many milliseconds later.
+#[derive(Default)]
+struct Noon(AtomicI64);
 
 impl Clock for Noon {
     fn now(&self) -> Timestamp {
-        "2026-06-01T12:00:00Z".parse().expect("a time")
+        let noon: Timestamp = "2026-06-01T12:00:00Z".parse().expect("a time");
+        noon + SignedDuration::from_millis(self.0.load(Ordering::Relaxed))
     }
 }
 
 struct Machine {
     folder: TempDir,
+    clock: Arc<Noon>,
     meter: SystemMeter,
 }
 
@@ -25,7 +32,9 @@ impl Machine {
             processors: folder.path().join("cpu"),
         };
         let named = NamedCgroups { runtime: Some("/runtime".to_owned()), misc: Some("/system".to_owned()) };
-        let machine = Self { meter: SystemMeter::with_kernel(kernel, "/", named, Arc::new(Noon)), folder };
+        let clock = Arc::new(Noon::default());
+        let machine =
+            Self { meter: SystemMeter::with_kernel(kernel, "/", named, clock.clone()), folder, clock };
         machine.write("proc/meminfo", "MemTotal: 100 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
         for (path, text) in files {
             machine.write(path, text);
@@ -37,6 +46,10 @@ impl Machine {
         let path = self.folder.path().join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(path, text).expect("written");
+    }
+
+    fn later(&self, seconds: i64) {
+        self.clock.0.fetch_add(seconds * 1000, Ordering::Relaxed);
     }
 
     async fn counts(&self, scope: Scope) -> KernelCounts {
@@ -125,6 +138,7 @@ async fn system_containers_are_all_pods_and_what_is_named() {
     assert!(counts.booted_at.is_some());
     assert!(counts.system.values().all(|found| found.created_at >= counts.booted_at), "{counts:?}");
     fs::remove_dir_all(machine.folder.path().join("cgroup/system")).expect("removed");
+    machine.later(1);
     assert_eq!(working_sets(&machine.counts(Scope::All).await), [(Kubelet, 123), (Runtime, 60), (Pods, 50)]);
 }
 
@@ -269,4 +283,72 @@ async fn file_systems_are_those_of_the_nearest_folder() {
     assert!(here.capacity >= here.used && here.used > 0, "{here:?}");
     let below = machine.meter.filesystem(&machine.folder.path().join("not/there")).await.expect("above it");
     assert_eq!(below.capacity, here.capacity);
+}
+
+/// Memory, faults and the time of the container's figures, in a summary and in full: both say the same.
+async fn figures_of_container(machine: &Machine) -> (Option<u64>, Option<u64>, Timestamp) {
+    let uid = PodUid::from("u-1");
+    let id = ContainerId::from("c1");
+    let counted = machine.counts(Scope::All).await.pods[&uid].containers[&id].usage;
+    let details = machine.meter.details(vec![running_pod("u-1", &["c1"])]).await.expect("in time");
+    assert_eq!(details.pods[&uid].containers[&id].details.usage, counted);
+    let memory = counted.memory.expect("it is read");
+    (memory.usage, memory.page_faults, counted.at)
+}
+
+#[tokio::test]
+async fn a_cgroup_in_which_nothing_happens_is_read_once_a_minute() {
+    let machine = version_2("kubepods/podu-1", "c1");
+    let file = |name: &str| format!("cgroup/kubepods/podu-1/c1/{name}");
+    machine.write(&file("memory.stat"), "pgfault 1\n");
+    let noon = machine.clock.now();
+    assert_eq!(figures_of_container(&machine).await, (Some(500), Some(1), noon));
+    // Nothing ran, and its memory is as large as it was. The kernel doesn't do what this file says.
+    machine.write(&file("memory.stat"), "pgfault 2\n");
+    machine.later(30);
+    assert_eq!(figures_of_container(&machine).await, (Some(500), Some(1), machine.clock.now()));
+    machine.later(30);
+    assert_eq!(figures_of_container(&machine).await, (Some(500), Some(2), machine.clock.now()));
+    // Something ran, or its memory grew.
+    for (changed, text) in [("cpu.stat", "usage_usec 4\n"), ("memory.current", "600")] {
+        machine.write(&file("memory.stat"), "pgfault 3\n");
+        machine.write(&file(changed), text);
+        let known = figures_of_container(&machine).await;
+        assert_ne!(known.1, Some(3), "{changed}: within the second");
+        machine.later(1);
+        assert_eq!(figures_of_container(&machine).await.1, Some(3), "{changed}");
+        machine.write(&file("memory.stat"), "pgfault 2\n");
+        machine.later(60);
+        figures_of_container(&machine).await;
+    }
+}
+
+#[tokio::test]
+async fn a_cgroup_of_version_1_is_read_once_a_minute_too() {
+    let container = |controller: &str, file: &str| format!("cgroup/{controller}/kubepods/podu-1/c1/{file}");
+    let machine = Machine::new(&[]);
+    machine.write(&container("memory", "memory.usage_in_bytes"), "60");
+    machine.write(&container("memory", "memory.stat"), "total_pgfault 1\n");
+    machine.write(&container("cpuacct", "cpuacct.usage"), "5");
+    assert_eq!(figures_of_container(&machine).await.1, Some(1));
+    machine.write(&container("memory", "memory.stat"), "total_pgfault 2\n");
+    machine.later(59);
+    assert_eq!(figures_of_container(&machine).await.1, Some(1));
+    machine.write(&container("cpuacct", "cpuacct.usage"), "6");
+    machine.later(1);
+    assert_eq!(figures_of_container(&machine).await.1, Some(2));
+}
+
+#[tokio::test]
+async fn cgroups_that_nobody_asks_about_are_forgotten() {
+    let machine = version_2("kubepods/podu-1", "c1");
+    machine.counts(Scope::All).await;
+    let known = |machine: &Machine| {
+        let known = machine.meter.known.lock().expect("no one panicked");
+        known.get(Path::new("kubepods/podu-1/c1")).is_some()
+    };
+    assert!(known(&machine));
+    machine.later(61);
+    machine.meter.counts(Vec::new(), Scope::All).await;
+    assert!(!known(&machine));
 }

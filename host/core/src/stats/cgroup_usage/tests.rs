@@ -112,3 +112,21 @@ fn lines_of_meminfo_are_bytes() {
     assert_eq!(meminfo_bytes("MemTotal: many kB\n", "MemTotal:"), None);
     assert_eq!(meminfo_bytes("MemTotal: 18446744073709551615 kB\n", "MemTotal:"), None);
 }
+
+#[test]
+fn activity_is_what_the_usage_was_read_with() {
+    let all = [("cpu.stat", "usage_usec 3\n"), ("memory.current", "500"), ("memory.stat", "anon 5\n")];
+    let expected = Activity { cpu_nanoseconds: Some(3000), memory: Some(500) };
+    assert_eq!(Activity::of_v2(files(&all)), expected);
+    assert_eq!(CgroupUsage::of_v2(at(), true, files(&all)).activity(), expected);
+    let of_v1 = |controller: &str, file: &str| match (controller, file) {
+        ("cpuacct", "cpuacct.usage") => Some("3000\n".to_owned()),
+        ("memory", "memory.usage_in_bytes") => Some("500\n".to_owned()),
+        _ => None,
+    };
+    assert_eq!(Activity::of_v1(of_v1), expected);
+    assert_eq!(CgroupUsage::of_v1(at(), of_v1).activity(), expected);
+    // The root of version 2 has no figure of memory.
+    let root = [("cpu.stat", "usage_usec 3\n")];
+    assert_eq!(Activity::of_v2(files(&root)), CgroupUsage::of_v2(at(), true, files(&root)).activity());
+}

@@ -176,3 +176,17 @@ fn a_format_is_negotiated_as_a_kubelet_does() {
     let many = vec!["text/plain;q=0.1"; 1000].join(",") + "," + message;
     assert_eq!(Negotiated::of(Some(&many)).format, text, "what is beyond the bound isn't read");
 }
+
+#[test]
+fn whole_numbers_are_written_as_all_others() {
+    for value in [0.0, -0.0, 1.0, -1.0, 0.5, 9_007_199_254_740_991.0, 9_007_199_254_740_992.0, 1e20, 1e300] {
+        let mut text = Vec::new();
+        Value(value).write(&mut text);
+        assert_eq!(String::from_utf8(text).ok(), Some(value.to_string()));
+    }
+    for (value, expected) in [(f64::INFINITY, "+Inf"), (f64::NEG_INFINITY, "-Inf"), (f64::NAN, "NaN")] {
+        let mut text = Vec::new();
+        Value(value).write(&mut text);
+        assert_eq!(text, expected.as_bytes());
+    }
+}

@@ -1,6 +1,6 @@
 //! Open files of processes.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as SyncMutex};
 
 use jiff::Timestamp;
 use witlet_core::runtime::CgroupDriver;
@@ -30,7 +30,8 @@ fn files_beyond_the_bound_are_not_listed() {
     let layouts =
         [CgroupDriver::Systemd, CgroupDriver::Cgroupfs].map(|driver| CgroupLayout::new(driver, "/"));
     let clock: Arc<dyn Clock> = Arc::new(Never);
-    let look = Look::new(&kernel, &layouts, &*clock, Scope::All);
+    let known = SyncMutex::default();
+    let look = Look::new(&kernel, &layouts, &*clock, &known, Scope::All);
     // What the kernel says of the folder; of processes it is the number of files, from 6.2 on.
     let known = fs::metadata(&folder).expect("it is there").len();
     for (left, open, sockets, left_then) in [(100_000, 3, 3, 99_997), (1, known, 0, 1), (0, known, 0, 0)] {

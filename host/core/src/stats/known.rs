@@ -1,0 +1,40 @@
+//! When the figures of a cgroup are read again: not twice in a second, and of a cgroup in which nothing happens once a minute. Most
+//! cgroups of a node are sandboxes and services that wait (upstream: cAdvisor looks at such ones less and less often).
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::cgroup_usage::CgroupUsage;
+
+#[cfg(test)]
+mod tests;
+
+/// Figures of this age are those of now.
+pub const FRESH: SignedDuration = SignedDuration::from_secs(1);
+/// So long figures are taken for those of now as long as nothing happens. What changes without a process, such as pages that the kernel takes
+/// back and limits that somebody sets, is seen after it at the latest.
+pub const UNCHANGED_MAX: SignedDuration = SignedDuration::from_secs(60);
+
+/// How much of a cgroup is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Nothing: what is known is fresh.
+    Nothing,
+    /// Its activity; if that is as it was, nothing else.
+    Activity,
+    /// All of it.
+    All,
+}
+
+/// How much is to be read of a cgroup that had this usage, all of which was read at `read_at`. After a step of the clock it is all.
+pub fn reading(known: &CgroupUsage, read_at: Timestamp, now: Timestamp) -> Reading {
+    let within = |since: Timestamp, span: SignedDuration| {
+        let age = now.duration_since(since);
+        !age.is_negative() && age < span
+    };
+    if within(known.at, FRESH) {
+        return Reading::Nothing;
+    }
+    // Averages of stalls fall while nothing happens.
+    let settled = known.cpu_nanoseconds.is_some() && known.pressure.is_zero_on_average();
+    if settled && within(read_at, UNCHANGED_MAX) { Reading::Activity } else { Reading::All }
+}
