@@ -25,7 +25,7 @@ use witlet_core::stats::system_containers::{self, SystemContainer};
 use witlet_core::stats::{FsUsage, LocalStorage, NewestUsages, newest};
 use witlet_ports::{
     AgentView, Clock, ImageFilesystem, ImageStore, KernelCounts, KernelMeter, MetricsSource, PodCounts,
-    PodView, RunningPod, RuntimeError, RuntimeStats, StorageMeter,
+    PodView, RunningPod, RuntimeError, RuntimeStats, ShownPod, StorageMeter,
 };
 
 mod cadvisor;
@@ -169,19 +169,27 @@ impl StatsProvider {
         storage: &BTreeMap<PodUid, LocalStorage>,
     ) -> Result<Measurements, RuntimeError> {
         let listed = self.ports.pods.list_pods().await?;
-        let specs: BTreeMap<PodUid, Arc<Pod>> =
-            self.ports.view.pods().into_iter().map(|pod| (PodUid::of(&pod), pod)).collect();
+        let specs = self.specs();
         let running: Vec<RunningPod> =
-            listed.iter().filter_map(|pod| running(pod, specs.get(&pod.uid).map(|pod| &**pod))).collect();
+            listed.iter().filter_map(|pod| running(pod, specs.get(&pod.uid))).collect();
         let counts = self.ports.kernel.counts(running.clone(), scope).await;
         let by_runtime = self.by_runtime(&running, &counts, scope).await;
         let pods: Vec<PodMeasurement> = listed
             .iter()
-            .map(|pod| self.pod(rates, pod, specs.get(&pod.uid), &counts, &by_runtime, storage.get(&pod.uid)))
+            .map(|pod| {
+                let spec = specs.get(&pod.uid).map(|shown| &shown.pod);
+                self.pod(rates, pod, spec, &counts, &by_runtime, storage.get(&pod.uid))
+            })
             .collect();
         let measured = self.node(rates, &counts, pods);
         forget(rates, &listed);
         Ok(measured)
+    }
+
+    /// The pods as their sources have them, without copies of them.
+    fn specs(&self) -> BTreeMap<PodUid, ShownPod> {
+        let shown = self.ports.view.pods_after(0).changed;
+        shown.into_iter().map(|shown| (PodUid::of(&shown.pod), shown)).collect()
     }
 
     fn node(
@@ -381,9 +389,9 @@ fn forget(rates: &mut Rates<Measured>, listed: &[RuntimePod]) {
 }
 
 /// None of a pod of which nothing runs.
-fn running(pod: &RuntimePod, spec: Option<&Pod>) -> Option<RunningPod> {
+fn running(pod: &RuntimePod, spec: Option<&ShownPod>) -> Option<RunningPod> {
     let containers: Vec<ContainerId> = newest_running(pod).map(|container| container.id.clone()).collect();
-    let host_network = spec.and_then(|pod| pod.spec.as_ref()?.host_network).unwrap_or(false);
+    let host_network = spec.and_then(|shown| shown.pod.spec.as_ref()?.host_network).unwrap_or(false);
     let sandbox = sandbox(pod).map(|sandbox| sandbox.id.clone());
     (!containers.is_empty()).then(|| RunningPod { uid: pod.uid.clone(), containers, sandbox, host_network })
 }

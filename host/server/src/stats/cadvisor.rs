@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 use witlet_core::pod::{PodUid, quantity};
 use witlet_core::runtime::{ListedContainer, RuntimePod};
 use witlet_core::stats::cadvisor::{Machine, Row, RowLabels, Scrape};
-use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
+use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod, ShownPod};
 
 use super::{FRESH, StatsProvider, newest_running, running, sandbox};
 
@@ -39,10 +39,9 @@ impl StatsProvider {
         };
         let has_failed = listed.is_none();
         let pods: Vec<RuntimePod> = listed.map(|pods| pods.to_vec()).unwrap_or_default();
-        let specs: BTreeMap<PodUid, Arc<Pod>> =
-            self.ports.view.pods().into_iter().map(|pod| (PodUid::of(&pod), pod)).collect();
+        let specs = self.specs();
         let asked: Vec<RunningPod> =
-            pods.iter().filter_map(|pod| running(pod, specs.get(&pod.uid).map(|pod| &**pod))).collect();
+            pods.iter().filter_map(|pod| running(pod, specs.get(&pod.uid))).collect();
         let details = self.ports.kernel.details(asked).await;
         let has_failed = has_failed || details.is_none();
         let mut details = details.unwrap_or_default();
@@ -81,7 +80,7 @@ fn machine(node: &Node) -> Machine {
 }
 
 /// A row for each cgroup: the node's first, then each pod's own, its sandbox's and its containers'.
-fn rows(pods: &[RuntimePod], specs: &BTreeMap<PodUid, Arc<Pod>>, details: KernelDetails) -> Vec<Row> {
+fn rows(pods: &[RuntimePod], specs: &BTreeMap<PodUid, ShownPod>, details: KernelDetails) -> Vec<Row> {
     let KernelDetails { node, pods: mut of_pods, network, filesystems, .. } = details;
     let mut rows: Vec<Row> = node.into_iter().map(|cgroup| row(cgroup, RowLabels::default())).collect();
     if let Some(root) = rows.first_mut().filter(|row| row.labels.id == "/") {
@@ -90,13 +89,13 @@ fn rows(pods: &[RuntimePod], specs: &BTreeMap<PodUid, Arc<Pod>>, details: Kernel
     }
     for pod in pods {
         if let Some(details) = of_pods.remove(&pod.uid) {
-            rows.extend(rows_of_pod(pod, specs.get(&pod.uid).map(|spec| &**spec), details));
+            rows.extend(rows_of_pod(pod, specs.get(&pod.uid), details));
         }
     }
     rows
 }
 
-fn rows_of_pod(pod: &RuntimePod, spec: Option<&Pod>, details: PodDetails) -> Vec<Row> {
+fn rows_of_pod(pod: &RuntimePod, spec: Option<&ShownPod>, details: PodDetails) -> Vec<Row> {
     let PodDetails { cgroup, sandbox: of_sandbox, mut containers, network } = details;
     let labels =
         || RowLabels { namespace: pod.namespace.clone(), pod: pod.name.clone(), ..RowLabels::default() };
@@ -129,8 +128,8 @@ fn row(cgroup: DetailedCgroup, labels: RowLabels) -> Row {
 }
 
 /// The container's image as the runtime names it.
-fn image(pod: &Pod, container: &ListedContainer) -> Option<String> {
-    let status = pod.status.as_ref()?;
+fn image(shown: &ShownPod, container: &ListedContainer) -> Option<String> {
+    let status = shown.status.as_deref().or(shown.pod.status.as_ref())?;
     let all =
         [&status.container_statuses, &status.init_container_statuses, &status.ephemeral_container_statuses];
     let found = all.into_iter().flatten().flatten().find(|status| status.name == container.name)?;

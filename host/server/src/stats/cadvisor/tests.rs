@@ -26,7 +26,7 @@ async fn each_cgroup_has_the_labels_of_what_it_belongs_to() {
         ..ContainerStatus::default()
     };
     let status = PodStatus { container_statuses: Some(vec![status]), ..PodStatus::default() };
-    let spec = Arc::new(Pod { status: Some(status), ..Pod::default() });
+    let spec = ShownPod { pod: Arc::default(), status: Some(Arc::new(status)) };
     let of_pod = PodDetails {
         cgroup: Some(cgroup("/kubepods/podu-1")),
         sandbox: Some(cgroup("/kubepods/podu-1/s-1")),
