@@ -65,6 +65,7 @@ echo "Starting witlet with examples/pods on the embedded runtime (log: $log)"
   --root-dir "$home/root" --pod-logs-dir "$home/logs" --api-socket "$socket" --stop-pods-on-exit \
   >"$log" 2>&1 &
 daemon=$!
+echo "Look at it from another terminal: $witlet get pods --api-socket $socket"
 
 pods() { "$witlet" get pods -o wide --api-socket "$socket" 2>/dev/null || true; }
 
@@ -114,7 +115,7 @@ look() {
     fi
   fi
   if line="$(grep -E '^default +latest-demo .* LatestTag ' <<<"$table")"; then
-    saw rejected "latest-demo was rejected: $(sed -E 's/.*(Pod was rejected.*)/\1/' <<<"$line")"
+    saw rejected "latest-demo was rejected: $(sed -E 's/.*Pod was rejected: //' <<<"$line")"
   fi
   if line="$(grep -E '^default +later-demo .* Blocked ' <<<"$table")"; then
     saw deferred "later-demo is Blocked: $(sed -E 's/.*<none> +demo +//' <<<"$line")"

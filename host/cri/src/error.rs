@@ -98,9 +98,11 @@ fn unreachable(status: &Status) -> String {
     while let Some(error) = cause {
         if let Some(io) = error.downcast_ref::<std::io::Error>() {
             let way_out = match io.kind() {
-                ErrorKind::NotFound => "socket not found: is the runtime running, and is this its socket?",
+                ErrorKind::NotFound => {
+                    "socket not found; start the runtime, or set --container-runtime-endpoint to its socket"
+                }
                 ErrorKind::PermissionDenied => "permission denied: run as root",
-                ErrorKind::ConnectionRefused => "connection refused: has the runtime stopped?",
+                ErrorKind::ConnectionRefused => "connection refused; start the runtime",
                 _ => return io.to_string(),
             };
             return way_out.to_owned();

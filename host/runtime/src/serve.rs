@@ -61,7 +61,7 @@ pub enum ServeError {
         cause: io::Error,
     },
     /// The runtime's folder can't be used.
-    #[error("use the runtime's folder")]
+    #[error("use the runtime's folder, which --root-dir names")]
     State(#[from] StateError),
     /// The cache of compiled code can't be used.
     #[error("use the cache of compiled code")]

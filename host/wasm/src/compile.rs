@@ -124,7 +124,7 @@ pub enum CompileError {
         limit: Duration,
     },
     /// The compiler took longer than it may by the clock, and less CPU time: it gives way to all other programs, so that these may be why.
-    #[error("compiling took longer than {}s", limit.as_secs_f64())]
+    #[error("compiling took longer than {}s, while the machine was busy with other programs", limit.as_secs_f64())]
     Late {
         /// What it was given.
         limit: Duration,
@@ -323,7 +323,7 @@ pub(crate) fn check_header(wasm: &[u8]) -> Result<(), CompileError> {
         [b'\x7f', b'E', b'L', b'F', ..] => "it is a native program",
         [] => "it is empty",
         _ if wasm.trim_ascii_start().starts_with(b"(") => "it is text; translate it with `wasm-tools parse`",
-        _ => "it doesn't begin as WebAssembly does",
+        _ => "it does not begin with the bytes of WebAssembly, \\0asm",
     };
     Err(CompileError::NotAComponent { found })
 }

@@ -374,14 +374,16 @@ impl Shared {
                 EventType::Warning,
                 "PluginQuarantined",
                 format!(
-                    "isn't asked for {}s: {}",
+                    "the plugin is not asked for {}s: {}",
                     lasts.as_secs(),
                     error.map(CallError::sentence).unwrap_or_default()
                 ),
             ),
-            HealthChange::Recovered => {
-                (EventType::Normal, "PluginRecovered", "answers again after a quarantine".to_owned())
-            }
+            HealthChange::Recovered => (
+                EventType::Normal,
+                "PluginRecovered",
+                "the plugin answers again after its quarantine".to_owned(),
+            ),
         };
         tracing::warn!(plugin = name, reason, "{message}");
         self.record_event(name, kind, reason, message);

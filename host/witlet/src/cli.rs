@@ -6,6 +6,8 @@ mod eval;
 pub(crate) mod given;
 mod look;
 mod plugin;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod webhook_target;
 
@@ -37,8 +39,8 @@ const EXIT_CODES: &str = "Exit codes:
   1  failed; the reason is on standard error
   2  invalid command line
   3  no agent answers on the socket
-  4  `check` or `plugin test` found errors, `plugin replay` or `plugin run` got a different result, `plugin eval` got invalid
-     input, or `plugin upgrade` left files to the author
+  4  `check` or `plugin test` found errors, `plugin run` or `plugin replay` got a different result,
+     `plugin eval` got invalid input, or `plugin upgrade` left files to the author
   5  `plugin eval` or `plugin audit` has a pod that is not admitted
 `witlet exec` ends with the exit code of the command.";
 
@@ -75,7 +77,7 @@ pub(crate) enum Command {
     /// Show pods, events, the node or plugins
     #[command(subcommand)]
     Get(Get),
-    /// Show what pods, the node or plugins use, again and again
+    /// Show what pods, the node or plugins use, until Ctrl-C
     #[command(subcommand)]
     Top(Top),
     /// Show all that is known of a pod, the node or a plugin
@@ -92,8 +94,8 @@ Examples:
     Logs(LogsArgs),
     /// Run a command in a container
     #[command(
-        after_help = "The exit code is the command's. It is 1, with a reason on standard error, if the command could not
-be run, and 3 if no agent answers.
+        after_help = "The exit code is the command's. It is 1, with a reason on standard error, if the command could not be \
+run, and 3 if no agent answers.
 
 Examples:
   witlet exec web -- ls /
@@ -201,7 +203,7 @@ pub(crate) struct RunArgs {
 
 /// `witlet run`: what pods get of this machine.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What pods get of this machine")]
+#[command(next_help_heading = "Pods and images")]
 pub(crate) struct PodArgs {
     /// resolv.conf file used as the basis for pods; empty for none
     #[arg(long, value_name = "PATH", default_value = "/etc/resolv.conf")]

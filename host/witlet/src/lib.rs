@@ -109,7 +109,7 @@ async fn run_agent(args: RunArgs, filter: RunningFilter) -> ExitCode {
             let flags = cli::given::flags_of_run(std::env::args_os());
             done(run::run(settings::Settings { flags, ..settings }, filter).await)
         }
-        Err(error) => fail(&error, 1),
+        Err(error) => fail(&error, exit::USAGE),
     }
 }
 
@@ -161,6 +161,7 @@ async fn dispatch(command: Command) -> ExitCode {
         Command::Check(args) => match check::run(&args).await {
             Ok(0) => ExitCode::SUCCESS,
             Ok(_) => ExitCode::from(exit::FINDINGS),
+            Err(error @ check::CheckError::Nothing) => fail(&error, exit::USAGE),
             Err(cause) => fail(&cause, 1),
         },
         // Handled before the runtime starts.

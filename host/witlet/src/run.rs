@@ -112,7 +112,7 @@ pub(crate) enum RunError {
     #[error(transparent)]
     Plugins(#[from] StartError),
     /// The local API has no socket.
-    #[error(transparent)]
+    #[error("serve the local API at the socket that --api-socket names")]
     Socket(#[from] BindError),
     /// A part of the agent ended that shouldn't have.
     #[error("a task of the agent ended")]

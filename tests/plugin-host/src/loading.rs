@@ -226,7 +226,7 @@ async fn a_configured_compile_bomb_does_not_delay_the_start_and_pods_wait_until_
     match node.admit(crate::node::pod_in("bombed", "web")).await {
         Decision::Defer { reason, message, .. } => {
             assert_eq!(reason, "HandlerNotLoaded");
-            assert!(message.contains("it is still being loaded"), "{message}");
+            assert!(message.contains("loading it has not finished"), "{message}");
         }
         other => panic!("{other:?}"),
     }
@@ -255,7 +255,7 @@ async fn a_missing_role_is_reported_next_to_a_missing_grant() {
     assert_eq!(
         status.detail.as_deref(),
         Some(
-            "the component can't be a plugin here: its entry names the role podSource, but the component has only \
+            "the component can't be loaded: its entry names the role podSource, but the component has only \
              probe; it imports witlet:host/secret@0.1.0, which isn't granted (grants.secrets)"
         )
     );

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use witlet_core::error::yaml_fault;
 use witlet_core::sources::plugin::PodStatusChange;
 use witlet_wasm::role::Role;
 
@@ -104,7 +105,7 @@ impl CaseFile {
             return Err(CasesError::TooLarge { file: file.to_owned() });
         }
         let value: Value = serde_saphyr::from_str(text)
-            .map_err(|error| CasesError::Syntax { file: file.to_owned(), message: error.to_string() })?;
+            .map_err(|error| CasesError::Syntax { file: file.to_owned(), message: yaml_fault(&error) })?;
         let at = |case: Option<&str>, problem: Problem| CasesError::Field {
             file: file.to_owned(),
             case: case.map(str::to_owned),

@@ -17,7 +17,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::resources;
 
-pub use names::{is_dns_label, is_dns_subdomain};
+pub use names::{is_dns_label, is_dns_subdomain, is_label};
 pub(crate) use names::{is_environment_name, is_qualified_name};
 
 #[cfg(test)]

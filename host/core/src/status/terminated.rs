@@ -16,9 +16,12 @@ pub struct Termination {
     pub reason: String,
 }
 
+/// Containers of one kind in a status.
+type ContainersOf = fn(&PodStatus) -> &Option<Vec<ContainerStatus>>;
+
 /// The containers that have ended in the newer status, and had not in the older one. A container that has run again in between isn't seen.
 pub fn terminations(old: Option<&PodStatus>, new: &PodStatus) -> Vec<Termination> {
-    let kinds: [(&'static str, fn(&PodStatus) -> &Option<Vec<ContainerStatus>>); 3] = [
+    let kinds: [(&'static str, ContainersOf); 3] = [
         ("init_container", |status| &status.init_container_statuses),
         ("container", |status| &status.container_statuses),
         ("ephemeral_container", |status| &status.ephemeral_container_statuses),

@@ -106,7 +106,7 @@ pub fn client(request: &ClientRequest<'_>) -> SpanStart {
 
 /// What an answer says of the client's span.
 pub fn client_end(code: u16) -> (Vec<Attribute>, SpanStatus) {
-    let is_error = code >= 400 || code < 100;
+    let is_error = !(100..400).contains(&code);
     let error = is_error.then(|| Attribute::text("error.type", code.to_string()));
     (std::iter::once(status_code(code)).chain(error).collect(), status(code, 400))
 }

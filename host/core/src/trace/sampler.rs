@@ -21,7 +21,7 @@ impl Sampler {
     pub fn per_million(rate: u32) -> Self {
         // The same sum with the same rounding as upstream's, so that two nodes agree on a trace.
         let share = f64::from(rate) / f64::from(MILLION);
-        Self { below: (rate < MILLION).then(|| (share * (1_u64 << 63) as f64) as u64) }
+        Self { below: (rate < MILLION).then_some((share * (1_u64 << 63) as f64) as u64) }
     }
 
     /// Whether a span of this trace is recorded. `parent` says whether its parent is.

@@ -25,7 +25,10 @@ async fn a_socket_that_is_not_there_is_unavailable_and_says_so() {
     let text = error.to_string();
     assert!(matches!(error, RuntimeError::Unavailable { .. }), "{text}");
     assert!(text.starts_with("Version: the runtime at unix:///"), "{text}");
-    assert!(text.contains("socket not found: is the runtime running"), "{text}");
+    assert!(
+        text.contains("socket not found; start the runtime, or set --container-runtime-endpoint"),
+        "{text}"
+    );
 }
 
 #[tokio::test]

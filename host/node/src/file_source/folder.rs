@@ -155,14 +155,16 @@ impl Folder {
             |message: String| Report { place: self.path.clone(), reason: ReportReason::FailedRead, message };
         match listing {
             Listing::Unreadable(message) => {
-                reports.insert(whole(format!("cannot be listed, keeping its pods: {message}")));
+                reports.insert(whole(format!("the folder cannot be listed, and its pods go on: {message}")));
                 // What was reported of its files still holds.
                 reports.extend(self.reported.iter().filter(|report| report.place != self.path).cloned());
                 let reports = self.news(reports);
                 return Outcome { pods: None, complete: false, reports, unread: Some(message) };
             }
             Listing::Missing => {
-                reports.insert(whole("does not exist, no pods until it does".to_owned()));
+                reports.insert(whole(
+                    "the file or folder does not exist; no pods come from it until it does".to_owned(),
+                ));
                 self.files.clear();
             }
             Listing::Files(states) => {

@@ -199,6 +199,9 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
     if text.len() > FILE_BYTES_MAX {
         return Err(ConfigError::TooLarge);
     }
+    if text.trim().is_empty() {
+        return Err(ConfigError::Syntax { message: "the file is empty".to_owned() });
+    }
     let skipped = features::check(text)?;
     let document = file::parse(text, &skipped.places)?;
     check_equal("apiVersion", &document.api_version, API_VERSION)?;
@@ -245,7 +248,7 @@ fn field<T>(field: &str, problem: impl Into<String>) -> Result<T, ConfigError> {
 }
 
 fn check_equal(name: &str, value: &str, expected: &str) -> Result<(), ConfigError> {
-    if value == expected { Ok(()) } else { field(name, format!("{value:?} isn't {expected:?}")) }
+    if value == expected { Ok(()) } else { field(name, format!("must be {expected:?}, found {value:?}")) }
 }
 
 fn check_count(name: &str, count: usize, limit: usize) -> Result<(), ConfigError> {
@@ -266,7 +269,7 @@ fn check_new(
         return field(&path, format!("{value} is the {what} of a built-in plugin: take another"));
     }
     if !seen.insert(value.to_owned()) {
-        return field(&path, format!("{value} is the {what} of another plugin too"));
+        return field(&path, format!("{value:?} is already the {what} of another entry: take another"));
     }
     Ok(())
 }
@@ -278,7 +281,10 @@ fn secrets(documents: Vec<SecretDocument>) -> Result<Vec<SecretEntry>, ConfigErr
         let path = format!("secrets[{index}]");
         check_name(&name, &format!("{path}.name"))?;
         if !names.insert(name.clone()) {
-            return field(&format!("{path}.name"), format!("{name} is the name of another secret too"));
+            return field(
+                &format!("{path}.name"),
+                format!("{name:?} is already the name of another secret: take another"),
+            );
         }
         if file.as_os_str().is_empty() {
             return field(&format!("{path}.file"), "no path");
@@ -341,8 +347,10 @@ fn check_name(name: &str, path: &str) -> Result<(), ConfigError> {
         || name.starts_with('-')
         || name.ends_with('-')
     {
-        let rule = format!("lower case letters, digits and `-`, at most {NAME_BYTES_MAX}");
-        return field(path, format!("{name:?} isn't a name: {rule}"));
+        let rule = format!(
+            "must have at most {NAME_BYTES_MAX} lower-case letters, digits and `-`, and begin and end with a letter or digit"
+        );
+        return field(path, format!("{name:?} {rule}"));
     }
     Ok(())
 }

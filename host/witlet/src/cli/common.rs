@@ -15,8 +15,8 @@ pub(crate) const COMPONENT_CACHE_VARIABLE: &str = "WITLET_COMPONENT_CACHE_DIR";
 /// Where compiled code of components is kept.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ComponentCacheArgs {
-    /// Folder for compiled components, private to its owner (default: below --root-dir; for commands that end by themselves a
-    /// temporary folder)
+    /// Folder for compiled components, private to its owner (default: below --root-dir, or a temporary folder where there is no
+    /// such flag)
     #[arg(long, value_name = "FOLDER", env = COMPONENT_CACHE_VARIABLE, hide_env_values = true)]
     pub(crate) component_cache_dir: Option<PathBuf>,
 }
@@ -43,6 +43,7 @@ pub(crate) enum OutputFormat {
 
 /// How the log looks, and how much is in it.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Logging")]
 pub(crate) struct LogArgs {
     /// Log format
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -9,30 +9,30 @@ use witlet_core::admission::Operation;
 use super::common::{API_SOCKET, ComponentCacheArgs, OutputFormat};
 
 /// Behind the help of `witlet plugin eval`.
-pub(super) const EVAL_HELP: &str = "The pods are judged by the code that the daemon decides with, each as if the others of the files weren't there. No daemon is
-needed, and nothing of one is touched. Of a Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob or ReplicationController
-its pod is judged. Other objects are skipped by name.
+pub(super) const EVAL_HELP: &str = "The pods are judged by the code that the daemon decides with, each as if the others of the files weren't there. No daemon \
+is needed, and nothing of one is touched. Of a Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob or \
+ReplicationController its pod is judged. Other objects are skipped by name.
 
 The node has 4 CPUs, 8Gi of memory and no other pods unless --node and --others say otherwise.
 
-Exit codes: 0 if all pods are admitted, 5 if one isn't, 4 if a file, a document or a plugin is invalid (the others are judged all the
-same), 1 if nothing could be asked.
+Exit codes: 0 if all pods are admitted, 5 if one isn't, 4 if a file, a document or a plugin is invalid (the others are judged \
+all the same), 1 if nothing could be asked.
 
 Examples:
-  witlet plugin eval deployment.yaml --expression \"has(object.metadata.labels) && 'team' in object.metadata.labels\"
+  witlet plugin eval web.yaml --expression \"object.metadata.?labels[?'team'].hasValue()\"
   kubectl get deployment web -o yaml | witlet plugin eval - --plugins plugins.yaml
   witlet plugin eval pods/*.yaml --plugins plugins.yaml --watch
-  witlet plugin eval pod.yaml --component builtin:image-policy --config '{\"allow\": [\"registry.example.com\"]}' -o json
-  witlet plugin eval pod.yaml --node <(kubectl get node worker -o yaml) --others <(kubectl get pods -A -o yaml --field-selector spec.nodeName=worker)
+  witlet plugin eval pod.yaml --component builtin:image-policy --config '{\"allow\": [\"*\"]}' -o json
+  witlet plugin eval pod.yaml --node <(kubectl get node worker -o yaml) --others pods.yaml
   witlet plugin eval new.yaml --operation resize --old old.yaml
   witlet plugin eval --recording call.json --plugins plugins.yaml";
 
 /// Behind the help of `witlet plugin audit`.
-pub(super) const AUDIT_HELP: &str = "Each pod that has not ended is judged as if it were new, next to the others, on the node as it is now. Nothing is ended, and
-the daemon notices nothing but a request for its pods and its node.
+pub(super) const AUDIT_HELP: &str = "Each pod that has not ended is judged as if it were new, next to the others, on the node as it is now. Nothing is ended, \
+and the daemon receives only a request for its pods and its node.
 
-Exit codes: 0 if all pods would be admitted, 5 if one wouldn't, 4 if a plugin is invalid, 3 if no agent answers, 1 if nothing could be
-asked.
+Exit codes: 0 if all pods would be admitted, 5 if one wouldn't, 4 if a plugin is invalid, 3 if no agent answers, 1 if nothing could \
+be asked.
 
 Examples:
   witlet plugin audit --plugins next.yaml
@@ -72,8 +72,8 @@ pub(crate) struct EvalArgs {
     /// One component to ask: a file, `builtin:NAME`, or `oci://…`
     #[arg(long, value_name = "FILE", conflicts_with = "plugins", help_heading = "Handlers")]
     pub(crate) component: Option<String>,
-    /// `config:` of --component: JSON, or @FILE
-    #[arg(long, value_name = "JSON|@FILE", requires = "component", help_heading = "Handlers")]
+    /// `config:` of --component: a file, or JSON
+    #[arg(long, value_name = "FILE|JSON", requires = "component", help_heading = "Handlers")]
     pub(crate) config: Option<String>,
     /// `limits:` of --component or --expression
     #[arg(long, value_name = "JSON", help_heading = "Handlers", conflicts_with = "plugins")]

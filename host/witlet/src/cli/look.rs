@@ -16,7 +16,7 @@ const INTERVAL_MAX: Duration = Duration::from_hours(1);
 #[derive(Debug, Subcommand)]
 pub(crate) enum Top {
     /// Show the CPU and memory that running pods use
-    #[command(visible_aliases = ["pod", "po"], after_help = "CPU is what was used within the second before each look.
+    #[command(visible_aliases = ["pod", "po"], after_help = "CPU is what was used within the second before the table is drawn.
 
 Examples:
   witlet top pods
@@ -33,8 +33,7 @@ Examples:
     /// Show calls, errors, durations, CPU and memory of plugins
     #[command(
         visible_alias = "plugin",
-        after_help = "Calls, errors and CPU are rates between two looks; p50 and p99 are of all calls since the
-plugin was loaded.
+        after_help = "Calls, errors and CPU are rates between two refreshes; p50 and p99 are of all calls since the plugin was loaded.
 
 Examples:
   witlet top plugins
@@ -47,10 +46,10 @@ Examples:
 /// How a look goes on.
 #[derive(Debug, Args)]
 pub(crate) struct TopArgs {
-    /// Time between two looks, such as 500ms or 5s
+    /// Time between two refreshes, such as 500ms or 5s
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = interval)]
     pub(crate) interval: Duration,
-    /// Look once and end, as without a terminal or with -o json and yaml
+    /// Show it once and end, as without a terminal or with -o json and yaml
     #[arg(long)]
     pub(crate) once: bool,
     /// Output format

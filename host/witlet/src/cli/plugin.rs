@@ -15,7 +15,7 @@ use super::webhook_target::WebhookTarget;
 /// What the columns of `witlet plugin list` mean.
 pub(super) const LIST_HELP: &str = "Columns:
   ERRORS   calls without a usable answer
-  P50 P99  how long half, and 99 of 100, of the calls took at most: estimated from a histogram, evenly within a bucket
+  P50 P99  time within which half, and 99 of 100, of the calls ended: estimated from a histogram
   MEMORY   the most that one instance had
 
 Examples:
@@ -366,9 +366,9 @@ pub(crate) enum Plugin {
     New(NewArgs),
     /// Bring a project's contracts, SDK, Makefiles, CI workflow and pins to this release
     #[command(
-        after_help = "A file that was not changed since `witlet plugin new` or the last upgrade is replaced. One that was changed stays, and this
-release's is written next to it, as FILE.new. The plugin's sources, tests, cases.yaml, plugins.yaml and README.md are the author's
-and stay. What was made is known from .witlet-template.json; commit that file.
+        after_help = "A file that was not changed since `witlet plugin new` or the last upgrade is replaced. One that was changed stays, and this \
+release's is written next to it, as FILE.new. The plugin's sources, tests, cases.yaml, plugins.yaml and README.md are the \
+author's and stay. What was made is known from .witlet-template.json; commit that file.
 
 Exit codes: 0 if all is done, 4 if a file was changed on both sides and is left to you, 1 if nothing could be done.
 
@@ -405,8 +405,8 @@ Examples:
     },
     /// Ask a component what cases ask, in any role, and show each answer with its log lines, time and memory
     #[command(
-        after_help = "Each case has the servers, folders and commands that it says, and a plugin that is loaded for it alone.
-`witlet plugin test` says whether a component keeps its contract; this shows what it does. A recorded call is asked again by
+        after_help = "Each case has the servers, folders and commands that it says, and a plugin that is loaded for it alone. \
+`witlet plugin test` says whether a component keeps its contract; this shows what it does. A recorded call is asked again by \
 `witlet plugin replay`, an admission handler about manifests by `witlet plugin eval`.
 
 Exit codes: 0 if all answers are as the cases expect, 4 if one isn't, 1 if nothing could be asked.
@@ -419,7 +419,7 @@ Examples:
     Run(Box<PluginRunArgs>),
     /// Measure a component: size, load time, calls to fresh and kept instances, memory, compared with an empty module
     #[command(
-        after_help = "The plugin is asked one question again and again: that of a case, in the case's surroundings.
+        after_help = "The plugin is asked one question again and again: that of a case, in the case's surroundings. \
 Each measurement ends after its calls, or after half a minute (fresh instances) or two minutes (one that is kept).
 
 Examples:
@@ -444,8 +444,8 @@ Examples:
     Pull(PullArgs),
     /// Check that a component keeps its contract: cases, properties, hostile inputs, determinism, budget, grants
     #[command(
-        after_help = "What the plugin must answer stands in case files: cases.yaml next to the component, or --cases. Without any, the
-kit does all that it can with `config: null`, or with --config.
+        after_help = "What the plugin must answer stands in case files: cases.yaml next to the component, or --cases. Without any, \
+the kit does all that it can with `config: null`, or with --config.
 
 Layers: load, vectors, properties, hostile, determinism, budget, grants, replay.
 
@@ -466,9 +466,8 @@ Examples:
     Audit(Box<AuditArgs>),
     /// Repeat a recorded call, and compare the results
     #[command(
-        after_help = "Entries of the PluginConfiguration with `record: {max: N}` keep their last N calls below
-witlet/recorded in the daemon's --root-dir. Admission is replayed in full; a probe with the results of its commands,
-unless it had network access or secrets, which aren't recorded; a pod source not at all.
+        after_help = "Entries of the PluginConfiguration with `record: {max: N}` keep their last N calls below witlet/recorded in the \
+daemon's --root-dir. Admission is replayed in full; a probe with the results of its commands, unless it had network access or secrets, which aren't recorded; a pod source not at all.
 
 Exit codes: 0 for the same result, 4 for a different one, 1 if the call cannot be repeated.
 
@@ -479,14 +478,14 @@ Examples:
     Replay(ReplayArgs),
     /// Serve the admission handlers of a PluginConfiguration as a validating admission webhook
     #[command(
-        after_help = "The handlers are asked about new pods and resizes, as on a node of a cluster, with a node without name, labels and resources
-and without other pods. A rejection denies the pod. A deferral, a shortage of resources and a failed handler with
+        after_help = "The handlers are asked about new pods and resizes, as on a node of a cluster, with a node without name, labels and \
+resources and without other pods. A rejection denies the pod. A deferral, a shortage of resources and a failed handler with \
 `failurePolicy: Defer` allow it with a warning: its node asks again.
 
 Serves /validate, /healthz and /readyz over HTTPS. Ends on SIGTERM once the reviews under way are answered.
 
 Examples:
-  witlet plugin serve plugins.yaml --tls-cert-file tls.crt --tls-private-key-file tls.key --listen 0.0.0.0:8443
+  witlet plugin serve plugins.yaml --tls-cert-file tls.crt --tls-private-key-file tls.key
   witlet plugin serve --print-webhook policies/witlet-webhook --ca-file ca.crt | kubectl apply -f -
   witlet plugin serve --print-webhook https://10.0.0.5:8443 --tls-cert-file tls.crt"
     )]

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use fields::{FIELDS, Fate, Field, Kind, NOTHING, field, is_map};
 use witlet_core::duration;
+use witlet_core::error::yaml_fault;
 use witlet_core::pod::quantity;
 
 #[cfg(test)]
@@ -104,12 +105,12 @@ impl Configuration {
             Ok(document) => document,
             Err(cause) => {
                 let syntax = |_| {
-                    let message = cause.to_string();
+                    let message = yaml_fault(&cause);
                     ConfigurationError::Syntax { file: file.to_owned(), message }
                 };
                 let document = serde_saphyr::from_str_with_options(text, last_wins()).map_err(syntax)?;
-                let first = cause.to_string().lines().next().unwrap_or_default().to_owned();
-                found.oddities.push(format!("{}: {first}; the last value is used", file.display()));
+                let fault = yaml_fault(&cause);
+                found.oddities.push(format!("{}: {fault}; the last value is used", file.display()));
                 document
             }
         };

@@ -7,6 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 use witlet_conformance::Plan;
 use witlet_conformance::cases::{self, CaseFile, CasesError};
+use witlet_core::error::yaml_fault;
 
 use crate::bounded;
 use crate::cli::EntryArgs;
@@ -78,9 +79,7 @@ fn config(text: &str) -> Result<Value, EntryError> {
     let path = Path::new(text);
     if !path.is_file() {
         let value = value("--config", text)?;
-        // Who means a text writes it as JSON does; a bare word is a file's name that is misspelt.
-        let quoted = text.trim_start().starts_with(['"', '\'']);
-        if value.is_string() && !quoted {
+        if is_bare_word(text, &value) {
             return Err(EntryError::NoConfig { words: text.to_owned() });
         }
         return Ok(value);
@@ -96,9 +95,14 @@ fn config(text: &str) -> Result<Value, EntryError> {
     value("--config", &content)
 }
 
+/// Whether a value is a text without quotes. A text that is meant is written as JSON has it; a bare word is a file's name that is misspelt.
+pub(super) fn is_bare_word(text: &str, value: &Value) -> bool {
+    value.is_string() && !text.trim_start().starts_with(['"', '\''])
+}
+
 /// JSON, or the YAML that is easier to type.
 fn value(flag: &'static str, text: &str) -> Result<Value, EntryError> {
-    serde_saphyr::from_str(text).map_err(|error| EntryError::Value { flag, message: error.to_string() })
+    serde_saphyr::from_str(text).map_err(|error| EntryError::Value { flag, message: yaml_fault(&error) })
 }
 
 /// Fields of several grants side by side; a later one takes an earlier one's place.

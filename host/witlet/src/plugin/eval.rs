@@ -128,7 +128,10 @@ async fn judge(args: &EvalArgs, files: &mut Files, scratch: &Path) -> Result<Rep
             return Ok(report);
         }
     };
-    let problems = host.problems();
+    let mut problems = host.problems();
+    if args.expression.is_some() {
+        problems = problems.into_iter().map(of_expression).collect();
+    }
     // Of a handler alone that doesn't load nothing is learnt.
     let is_pointless = is_single && !problems.is_empty();
     report.problems.extend(problems);
@@ -139,6 +142,14 @@ async fn judge(args: &EvalArgs, files: &mut Files, scratch: &Path) -> Result<Rep
         }
     }
     Ok(report)
+}
+
+/// What is wrong with `--expression`, without the entry that was made for it.
+fn of_expression(problem: String) -> String {
+    match problem.split_once("validations[0].expression, ") {
+        Some((_, fault)) => format!("--expression, {fault}"),
+        None => problem,
+    }
 }
 
 /// Asks the handlers, unless it is decided already.

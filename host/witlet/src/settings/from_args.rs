@@ -16,6 +16,7 @@ use witlet_core::image::gc::ImageGcPolicy;
 use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::allocatable::{Enforcement, Reservations};
 use witlet_core::pod::quantity::{self, QuantityError};
+use witlet_core::pod::validation::is_label;
 use witlet_node::{ManifestUrl, ManifestUrlError};
 use witlet_server::EndpointSwitches;
 
@@ -40,8 +41,8 @@ const STREAMING_IDLE: Duration = Duration::from_hours(4);
 /// A flag that makes no sense.
 #[derive(Debug, Error)]
 pub(crate) enum ArgsError {
-    /// A label isn't `KEY=VALUE`.
-    #[error("--node-labels must be KEY=VALUE, found {label:?}")]
+    /// A label isn't `KEY=VALUE`, or not one that an API server takes.
+    #[error("--node-labels must be KEY=VALUE as labels of Kubernetes have them, found {label:?}")]
     Label {
         /// What was given.
         label: String,
@@ -79,7 +80,7 @@ pub(crate) enum ArgsError {
         threshold: String,
     },
     /// Its signal or value makes no sense.
-    #[error("--eviction-hard")]
+    #[error("--eviction-hard must be SIGNAL<VALUE, with a signal that `witlet run --help` names")]
     Threshold(#[from] ThresholdError),
     /// `--manifest-url` or a header makes no sense.
     #[error("--manifest-url")]
@@ -101,7 +102,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
     let pod_logs = absolute(&args.pod_logs_dir)?;
     let node = NodeSettings {
         name: args.node_name.clone(),
-        labels: pairs(&args.node_labels, |label| ArgsError::Label { label }, |key, _| !key.is_empty())?,
+        labels: pairs(&args.node_labels, |label| ArgsError::Label { label }, is_label)?,
         max_pods: args.max_pods,
         pods_per_core: 0,
         reserved: Reservations::default(),

@@ -163,18 +163,21 @@ fn one_component_or_expression_is_asked_alone() {
     let report = reported(&answer);
     assert_eq!(report["pods"][0]["handlers"].as_array().map(Vec::len), Some(1), "{report}");
     assert_eq!(handler(&report, "image-policy")["reason"], "ImageNotAllowed");
-    let path =
-        format!("@{}", file(folder.path(), "config.json", &config.replace("registry.example.com", "*")));
+    let path = file(folder.path(), "config.json", &config.replace("registry.example.com", "*"));
     prints(&eval(&[&[&web[..]], &policy[..], &[&path]].concat()), 0, &[]);
     let refused = eval(&[&[&web[..]], &policy[..], &["{}"]].concat());
     prints(&refused, 4, &["refuses its configuration"]);
     assert_eq!(reported(&refused)["pods"], json!([]), "nothing is learnt of it");
     prints(&eval(&[&web, "--component", "/nonexistent.wasm"]), 4, &["/nonexistent.wasm"]);
+    let in_it = folder.path().display().to_string();
+    prints(&eval(&[&in_it]), 4, &["it is a folder; name the files in it, such as ", "/*.yaml"]);
 
     let never = eval(&[&web, "--expression", "false", "--message", "never so"]);
     if witlet_plugins::SHIPPED.iter().any(|shipped| shipped.name == "cel") {
         prints(&never, 5, &["rejected by cel", "never so"]);
         prints(&eval(&[&web, "--expression", "true"]), 0, &[]);
+        let misspelt = eval(&[&web, "--expression", "object.spec.hostNetwrok"]);
+        prints(&misspelt, 4, &["error: --expression, line 1, column 13: ", "did you mean hostNetwork?"]);
     } else {
         assert!(never.code == 1 && never.err.contains("the shipped handler `cel`"), "{}", never.err);
     }

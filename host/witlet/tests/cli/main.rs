@@ -73,6 +73,8 @@ fn help_explains_commands_examples_and_exit_codes() {
         assert!(answer.out.contains(word), "{word:?} isn't in: {}", answer.out);
     }
     assert!(!answer.out.contains("compile-component"), "inner commands aren't shown");
+    let nothing = witlet(&["check"]);
+    assert!(nothing.code == 2 && nothing.err.contains("nothing to check: give manifests"), "{}", nothing.err);
     for command in ["run", "runtime", "check"] {
         let answer = witlet(&[command, "--help"]);
         assert!(answer.code == 0 && answer.out.contains("Example"), "{command}: {}", answer.out);
@@ -259,7 +261,7 @@ fn the_daemon_refuses_to_start_with_flags_that_cannot_work() {
     assert_eq!(endpoint.code, 1);
     assert!(endpoint.err.contains("tcp://10.0.0.1:1"), "{}", endpoint.err);
     let label = run(&["--node-labels", "novalue"]);
-    assert_eq!(label.code, 1);
+    assert_eq!(label.code, 2);
     assert!(label.err.contains("novalue"), "{}", label.err);
     let (root, socket) = (path("root"), path("api.sock"));
     let name = witlet(&["run", "--root-dir", &root, "--api-socket", &socket, "--node-name", "Bad_Name"]);

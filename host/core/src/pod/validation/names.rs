@@ -34,6 +34,11 @@ pub(super) fn is_label_value(text: &str) -> bool {
     text.is_empty() || is_name_part(text)
 }
 
+/// Whether an API server takes this as a label.
+pub fn is_label(key: &str, value: &str) -> bool {
+    is_qualified_name(key) && is_label_value(value)
+}
+
 fn is_name_part(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() <= LABEL_MAX

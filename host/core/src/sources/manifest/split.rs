@@ -5,6 +5,7 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DuplicateKeyPolicy, Error, Options};
 
 use super::{ALIAS_BYTES_MAX, ALIAS_EVENTS_MAX, DEPTH_MAX, Fault, NODES_MAX};
+use crate::error::yaml_words;
 
 /// One document with its place in the file.
 pub(super) struct Source<'a> {
@@ -81,10 +82,6 @@ impl Source<'_> {
 /// The parser speaks to programmers of its options; operators have none.
 fn in_our_words(error: &Error) -> String {
     match error {
-        Error::DuplicateMappingKey { key, .. } => match key {
-            Some(key) => format!("duplicate key {key:?} in a mapping"),
-            None => "duplicate key in a mapping".to_owned(),
-        },
         Error::AliasReplayLimitExceeded { .. } => {
             format!("aliases must not repeat more than {ALIAS_EVENTS_MAX} values")
         }
@@ -97,7 +94,7 @@ fn in_our_words(error: &Error) -> String {
         Error::Budget { breach: BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. }, .. } => {
             format!("the document must have at most {NODES_MAX} values")
         }
-        other => without_place(&other.to_string()),
+        other => without_place(&yaml_words(other)),
     }
 }
 

@@ -79,14 +79,13 @@ pub enum CallError {
         words: String,
     },
     /// It couldn't be loaded.
-    #[error("it couldn't be loaded")]
+    #[error(transparent)]
     NotLoaded {
         /// Why not.
-        #[source]
         cause: Arc<LoadError>,
     },
     /// It is fetched, compiled or asked about its configuration.
-    #[error("it is still being loaded")]
+    #[error("loading it has not finished")]
     Loading,
     /// It failed too often.
     #[error("it failed too often and isn't asked for another {}s", remaining.as_secs_f64().ceil())]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use witlet_core::error::yaml_fault;
 
 use super::ConfigError;
 use super::document::{EntryDocument, FileDocument};
@@ -28,7 +29,7 @@ const FIELDS: &[&str] = &[
 /// When the rest isn't as [`FileDocument`] has it; with line and column.
 pub(super) fn parse(text: &str, skipped: &BTreeSet<usize>) -> Result<FileDocument, ConfigError> {
     serde_saphyr::with_deserializer_from_str(text, |deserializer| FileSeed(skipped).deserialize(deserializer))
-        .map_err(|error| ConfigError::Syntax { message: error.to_string() })
+        .map_err(|error| ConfigError::Syntax { message: yaml_fault(&error) })
 }
 
 struct FileSeed<'a>(&'a BTreeSet<usize>);

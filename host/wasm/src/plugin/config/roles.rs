@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use witlet_core::admission::chain::FailurePolicy;
+use witlet_core::pod::quantity;
 use witlet_core::sources::allow::{Allowance, PODS_DEFAULT, PODS_MAX};
 use witlet_core::sources::pod_security::SecurityLevel;
 
@@ -203,7 +204,8 @@ fn memory(limits: &LimitsDocument, default: usize, path: &str) -> Result<usize, 
         return field(
             &format!("{path}.limits.memory"),
             format!(
-                "{bytes} bytes aren't between 1 and {POOL_MEMORY_BYTES_MAX} ({}Mi)",
+                "{} must be at least 1 byte and at most {}Mi",
+                quantity::binary(i64::try_from(bytes).unwrap_or(i64::MAX)),
                 POOL_MEMORY_BYTES_MAX >> 20
             ),
         );

@@ -217,7 +217,7 @@ fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, probe: {type: httpGet}}",
-            "plugins[0].probe.type: \"httpGet\" isn't a name",
+            "plugins[0].probe.type: \"httpGet\" must have at most 63 lower-case letters, digits and `-`",
         ),
         (
             "- {name: exec, component: a.wasm, probe: {}}",
@@ -225,7 +225,7 @@ fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, probe: {}}\n- {name: b, component: a.wasm, probe: {type: a}}",
-            "plugins[1].probe.type: a is the probe type of another plugin too",
+            "plugins[1].probe.type: \"a\" is already the probe type of another entry: take another",
         ),
         (
             "- {name: a, component: a.wasm, admission: {mode: audit}}",
@@ -272,14 +272,14 @@ fn wrong_values_of_entries_are_reported_with_their_field_and_the_way_out() {
             "plugins[0].pullCredentials: only for components from registries (oci://): leave it out",
         ),
         ("- {name: a, component: '', admission: {}}", "plugins[0].component: no path"),
-        ("- {name: 'A b', component: a.wasm, admission: {}}", "plugins[0].name: \"A b\" isn't a name"),
+        ("- {name: 'A b', component: a.wasm, admission: {}}", "plugins[0].name: \"A b\" must have"),
         (
             "- {name: host-ports, component: a.wasm, admission: {}}",
             "plugins[0].name: host-ports is the name of a built-in plugin",
         ),
         (
             "- {name: a, component: a.wasm, admission: {}}\n- {name: a, component: b.wasm, admission: {}}",
-            "plugins[1].name: a is the name of another plugin too",
+            "plugins[1].name: \"a\" is already the name of another entry: take another",
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, limits: {timeout: 1h}}",
@@ -287,7 +287,7 @@ fn wrong_values_of_entries_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, limits: {memory: 1Gi}}",
-            "plugins[0].limits.memory: 1073741824 bytes aren't between 1 and 134217728 (128Mi)",
+            "plugins[0].limits.memory: 1Gi must be at least 1 byte and at most 128Mi",
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, instances: {warm: {max: 0}}}",
@@ -366,8 +366,8 @@ fn wrong_secrets_are_reported_with_their_field() {
         error(&format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nsecrets: {secrets}\n"))
     };
     let cases = [
-        ("[{name: 'A', file: a}]", "secrets[0].name: \"A\" isn't a name"),
-        ("[{name: a, file: a}, {name: a, file: b}]", "secrets[1].name: a is the name of another secret too"),
+        ("[{name: 'A', file: a}]", "secrets[0].name: \"A\" must have at most 63 lower-case letters"),
+        ("[{name: a, file: a}, {name: a, file: b}]", "secrets[1].name: \"a\" is already the name of another"),
         ("[{name: a, file: ''}]", "secrets[0].file: no path"),
     ];
     for (secrets, words) in cases {
@@ -397,6 +397,7 @@ fn what_does_not_parse_is_reported_with_its_line() {
         ("apiVersion: [".to_owned(), ["line", "1", "["]),
     ] {
         let reported = error(&text);
+        assert!(reported.starts_with("line ") && !reported.contains('\n'), "it is one line: {reported:?}");
         for word in words {
             assert!(reported.contains(word), "{word:?} isn't in {reported:?}");
         }
@@ -421,12 +422,13 @@ fn what_is_wrong_is_shown_up_to_a_length() {
 fn other_kinds_of_files_are_refused() {
     check(
         "apiVersion: v1\nkind: PluginConfiguration\n",
-        &expect![[r#"apiVersion: "v1" isn't "witlet.dev/v1alpha1""#]],
+        &expect![[r#"apiVersion: must be "witlet.dev/v1alpha1", found "v1""#]],
     );
     check(
         "apiVersion: witlet.dev/v1alpha1\nkind: Pod\n",
-        &expect![[r#"kind: "Pod" isn't "PluginConfiguration""#]],
+        &expect![[r#"kind: must be "PluginConfiguration", found "Pod""#]],
     );
+    check(" \n", &expect!["the file is empty"]);
     let large = file(&"# a comment\n".repeat(100_000));
     check(&large, &expect!["the file has more than 1048576 bytes"]);
 }

@@ -28,10 +28,10 @@ pub enum LoadError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// Its component is in a registry, and this program has no one who asks registries.
-    #[error("components from registries can't be had here")]
+    #[error("this program pulls no components from registries")]
     NoFetcher,
     /// It is granted a folder of its own, and this program has no place for it.
-    #[error("a folder for its state can't be had here")]
+    #[error("this program has no folder for a plugin's state (grants.state)")]
     NoStateFolder,
     /// The folder for its state can't be made.
     #[error("make the folder for its state {}", path.display())]
@@ -43,7 +43,7 @@ pub enum LoadError {
         cause: std::io::Error,
     },
     /// What it is granted of the node isn't a folder that is there.
-    #[error("the granted folder {} can't be had", path.display())]
+    #[error("open the folder {}, which grants.files names", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -64,7 +64,7 @@ pub enum LoadError {
     #[error("the component can't be compiled")]
     Compile(#[source] CompileError),
     /// It is for another world, or imports what it can't have. All obstacles in one message.
-    #[error("the component can't be a plugin here: {}", obstacles.join("; "))]
+    #[error("the component can't be loaded: {}", obstacles.join("; "))]
     Refused {
         /// Each in one clause.
         obstacles: Vec<String>,

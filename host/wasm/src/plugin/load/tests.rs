@@ -31,7 +31,7 @@ fn each_role_that_is_missing_is_reported() {
     };
     assert_eq!(
         reported,
-        "the component can't be a plugin here: its entry names the role admission, but the component has only probe; \
+        "the component can't be loaded: its entry names the role admission, but the component has only probe; \
          its entry names the role podSource, but the component has only probe"
     );
 }

@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use witlet_core::eviction::{EvictionConfig, ThresholdConfig};
 use witlet_core::node::allocatable::{PIDS, Reservations, cpu_set};
 use witlet_core::pod::resources::{self, Amounts, CPU, EPHEMERAL_STORAGE, MEMORY};
+use witlet_core::pod::validation::is_label;
 use witlet_node::PODS_MAX_DEFAULT;
 
 use super::{SettingsError, bounded, count, wrong};
@@ -34,7 +35,12 @@ const LABEL_PREFIXES: &[&str] = &["kubelet.kubernetes.io", "node.kubernetes.io"]
 /// Who the node is.
 pub(super) fn node(flags: &Flags, effective: &EffectiveConfig) -> Result<NodeSettings, SettingsError> {
     let labels = flags.pairs(Own::NodeLabels);
-    for label in labels.keys() {
+    for (label, value) in &labels {
+        if !is_label(label, value) {
+            let why = "a label's key must be NAME or DOMAIN/NAME; name and value have at most 63 letters, digits, `-`, `_` and `.`, and begin \
+                       and end with a letter or digit";
+            return Err(wrong("--node-labels", format!("{label}={value}"), why));
+        }
         if !may_be_set(label) {
             let why = "labels of kubernetes.io and k8s.io must begin with kubelet.kubernetes.io or node.kubernetes.io, or be one \
                        of the well-known ones";

@@ -331,6 +331,12 @@ fn what_makes_no_sense_is_refused_by_name() {
         ),
         (
             "",
+            "--node-labels=a_=b",
+            "--node-labels: a_=b: a label's key must be NAME or DOMAIN/NAME; name and value have at most 63 letters, digits, `-`, \
+             `_` and `.`, and begin and end with a letter or digit",
+        ),
+        (
+            "",
             "--node-labels=node-role.kubernetes.io/worker=",
             "--node-labels: node-role.kubernetes.io/worker: labels of kubernetes.io and k8s.io must begin with \
              kubelet.kubernetes.io or node.kubernetes.io, or be one of the well-known ones",

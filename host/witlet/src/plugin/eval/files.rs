@@ -50,8 +50,12 @@ impl Files {
             (bounded::beginning(std::io::stdin().lock(), MANIFEST_BYTES_MAX as u64)?, false)
         } else {
             let file = File::open(path)?;
-            let is_regular = file.metadata()?.is_file();
-            (bounded::beginning(file, MANIFEST_BYTES_MAX as u64)?, is_regular)
+            let metadata = file.metadata()?;
+            if metadata.is_dir() {
+                let text = format!("it is a folder; name the files in it, such as {}/*.yaml", path.display());
+                return Err(std::io::Error::other(text));
+            }
+            (bounded::beginning(file, MANIFEST_BYTES_MAX as u64)?, metadata.is_file())
         };
         if !is_regular {
             self.kept.insert(path.to_owned(), bytes.clone());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use thiserror::Error;
 use witlet_agent::EventLog;
-use witlet_core::error::one_line;
+use witlet_core::error::{one_line, yaml_fault};
 use witlet_egress::Egress;
 use witlet_node::SystemClock;
 use witlet_oci::RegistryError;
@@ -18,6 +18,7 @@ use witlet_wasm::plugin::{Builtin, BuiltinRole};
 use crate::cli::{EvalArgs, HandlerArgs, RegistryArgs};
 use crate::plugin::component::{self, ComponentError};
 use crate::plugin::eval::files::{Files, ReadError};
+use crate::plugin::entry::is_bare_word;
 use crate::run::plugins;
 
 /// The shipped handler that evaluates expressions.
@@ -43,8 +44,14 @@ pub(crate) enum HandlersError {
     /// A flag's file can't be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// Words that are neither a file nor meant as a value.
+    #[error("--config must be a file or a JSON object, found {words}")]
+    NoConfig {
+        /// As they were given.
+        words: String,
+    },
     /// A flag's value isn't one.
-    #[error("{flag} must be JSON: {message}")]
+    #[error("{flag}: {message}")]
     Value {
         /// The flag.
         flag: &'static str,
@@ -75,6 +82,7 @@ impl HandlersError {
             Self::Start(StartError::Configuration(_))
             | Self::Component(_)
             | Self::Read(_)
+            | Self::NoConfig { .. }
             | Self::Value { .. } => true,
             Self::NoExpressions | Self::Write { .. } | Self::Registries(_) | Self::Start(_) => false,
         }
@@ -148,18 +156,26 @@ fn expression_config(expression: &str, message: Option<&str>) -> Value {
 }
 
 fn config(text: Option<&str>, files: &mut Files) -> Result<Value, HandlersError> {
-    match text {
-        None => Ok(Value::Null),
-        Some(text) => match text.strip_prefix('@') {
-            None => value("--config", text),
-            Some(path) => value("--config", &files.read_text(Path::new(path))?),
-        },
+    let Some(text) = text else { return Ok(Value::Null) };
+    if let Some(path) = config_file(text) {
+        return value("--config", &files.read_text(path)?);
     }
+    let value = value("--config", text)?;
+    if is_bare_word(text, &value) {
+        return Err(HandlersError::NoConfig { words: text.to_owned() });
+    }
+    Ok(value)
+}
+
+/// The file that `--config` names: as `witlet plugin test` has it, or after an `@` whether it is there or not.
+pub(super) fn config_file(text: &str) -> Option<&Path> {
+    let as_is = Path::new(text);
+    text.strip_prefix('@').map(Path::new).or_else(|| as_is.is_file().then_some(as_is))
 }
 
 /// JSON, or the YAML that is easier to type.
 fn value(flag: &'static str, text: &str) -> Result<Value, HandlersError> {
-    serde_saphyr::from_str(text).map_err(|error| HandlersError::Value { flag, message: error.to_string() })
+    serde_saphyr::from_str(text).map_err(|error| HandlersError::Value { flag, message: yaml_fault(&error) })
 }
 
 /// A component's name as an entry's: lower-case letters, digits and dashes.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use witlet_conformance::cases::node;
 use witlet_core::admission::outcome::{Outcome, before_resize};
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation};
-use witlet_core::error::one_line;
+use witlet_core::error::{one_line, yaml_fault};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::allocation::NodePolicy;
 use witlet_core::pod::static_pod::{Origin, source_of};
@@ -100,7 +100,7 @@ fn given_node(path: Option<&Path>, files: &mut Files) -> Result<Option<NodeFacts
     let bytes = files.read(path).map_err(|error| one_line(&error))?;
     let at = |problem: String| format!("{}: {problem}", shown(path));
     let value: Value =
-        serde_saphyr::from_str(&String::from_utf8_lossy(&bytes)).map_err(|error| at(error.to_string()))?;
+        serde_saphyr::from_str(&String::from_utf8_lossy(&bytes)).map_err(|error| at(yaml_fault(&error)))?;
     node(Some(value)).map(Some).map_err(|error| at(error.to_string()))
 }
 

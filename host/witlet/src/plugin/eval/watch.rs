@@ -10,6 +10,7 @@ use witlet_node::{FileStamp, FolderWatcher};
 use witlet_wasm::plugin::config::{self, ComponentSource, FILE_BYTES_MAX};
 
 use super::files::STANDARD_INPUT;
+use super::handlers::config_file;
 use crate::bounded;
 use crate::cli::EvalArgs;
 
@@ -110,7 +111,7 @@ fn all(args: &EvalArgs) -> BTreeSet<PathBuf> {
     let mut files: BTreeSet<PathBuf> = args.files.iter().chain(&args.recording).cloned().collect();
     let plugins = &args.handlers.plugins;
     files.extend([plugins, &args.node, &args.others, &args.old].into_iter().flatten().cloned());
-    files.extend(args.config.iter().filter_map(|text| text.strip_prefix('@')).map(PathBuf::from));
+    files.extend(args.config.iter().filter_map(|text| config_file(text)).map(PathBuf::from));
     let is_file = |component: &&String| !component.contains(':');
     files.extend(args.component.iter().filter(is_file).map(PathBuf::from));
     files.extend(plugins.iter().flat_map(|path| named_in(path)));

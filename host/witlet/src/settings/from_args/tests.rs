@@ -90,8 +90,26 @@ fn ports_can_be_chosen_and_switched_off_with_and_without_a_cluster() {
 #[test]
 fn what_makes_no_sense_is_refused_by_the_name_of_its_flag() {
     for (flags, part) in [
-        (&["--node-labels=a"][..], "--node-labels must be KEY=VALUE, found \"a\""),
-        (&["--node-labels==a"], "--node-labels must be KEY=VALUE, found \"=a\""),
+        (
+            &["--node-labels=a"][..],
+            "--node-labels must be KEY=VALUE as labels of Kubernetes have them, found \"a\"",
+        ),
+        (
+            &["--node-labels==a"],
+            "--node-labels must be KEY=VALUE as labels of Kubernetes have them, found \"=a\"",
+        ),
+        (
+            &["--node-labels=a b=c"],
+            "--node-labels must be KEY=VALUE as labels of Kubernetes have them, found \"a b=c\"",
+        ),
+        (
+            &["--node-labels=a=b c"],
+            "--node-labels must be KEY=VALUE as labels of Kubernetes have them, found \"a=b c\"",
+        ),
+        (
+            &["--eviction-hard=memory.availble<1Gi"],
+            "--eviction-hard must be SIGNAL<VALUE, with a signal that `witlet run --help` names",
+        ),
         (&["--runtime-classes=gvisor"], "--runtime-classes must be CLASS=HANDLER, found \"gvisor\""),
         (&["--runtime-classes==runsc"], "--runtime-classes must be CLASS=HANDLER, found \"=runsc\""),
         (&["--manifest-url=ftp://a"], "--manifest-url"),

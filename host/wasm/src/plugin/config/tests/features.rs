@@ -50,7 +50,10 @@ fn what_this_host_lacks_is_refused_unless_it_is_optional() {
             "- {name: a, optional: true, component: a.wasm, admission: {}}",
             "plugins[0].optional: without `requires` it has no use: leave it out",
         ),
-        ("- {name: 'A b', requires: [wings], optional: true}", "plugins[0].name: \"A b\" isn't a name"),
+        (
+            "- {name: 'A b', requires: [wings], optional: true}",
+            "plugins[0].name: \"A b\" must have at most 63 lower-case letters",
+        ),
         (&many, "plugins[0].requires: 33 are more than 32"),
     ];
     for (entries, words) in cases {

@@ -54,6 +54,23 @@ fn a_configuration_that_is_no_text_is_refused_with_the_file_and_the_place() {
 }
 
 #[test]
+fn a_configuration_is_a_file_or_the_value_itself_and_a_misspelt_file_is_neither() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("config.yaml").display().to_string();
+    std::fs::write(&path, "a: 1\n").expect("a temporary folder is writable");
+    let config = |text: &str| config(Some(text), &mut Files::default());
+    for text in [&path, &format!("@{path}"), "a: 1", r#"{"a": 1}"#] {
+        assert_eq!(config(text).ok(), Some(json!({"a": 1})), "{text}");
+    }
+    assert_eq!(config(r#""a text""#).ok(), Some(json!("a text")));
+    let misspelt = config("confg.yaml").expect_err("there is no such file");
+    assert!(misspelt.is_invalid_input(), "{misspelt}");
+    assert_eq!(misspelt.to_string(), "--config must be a file or a JSON object, found confg.yaml");
+    let broken = config("a: [b").expect_err("no YAML");
+    assert_eq!(broken.to_string(), "--config: line 1, column 4: unclosed bracket '['");
+}
+
+#[test]
 fn an_expression_becomes_a_validation() {
     assert_eq!(expression_config("true", None), json!({"validations": [{"expression": "true"}]}));
     let expected = json!({"validations": [{"expression": "false", "message": "never"}]});
