@@ -141,7 +141,7 @@ impl fmt::Display for Layer {
 /// There is no such layer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{word:?} is no layer: they are load, vectors, properties, hostile, determinism, budget, grants or replay"
+    "{word:?} is no layer: expected load, vectors, properties, hostile, determinism, budget, grants or replay"
 )]
 pub struct NoLayer {
     word: String,

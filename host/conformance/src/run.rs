@@ -33,7 +33,7 @@ pub enum RunError {
         obstacles: Vec<String>,
     },
     /// There is nothing to ask.
-    #[error("there are no cases of the role {}", roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(" or "))]
+    #[error("there are no cases of the role {}: write them into cases.yaml next to the component, or name case files", roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(" or "))]
     NoCases {
         /// The component's roles.
         roles: Vec<Role>,

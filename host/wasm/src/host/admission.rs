@@ -298,7 +298,7 @@ impl Shared {
         );
         if plugin.record_fault(fault) {
             let message = format!(
-                "gave a verdict that the contract doesn't allow, which counts with another reason: {fault}"
+                "the plugin gave a verdict that the contract does not allow, and it counts with another reason: {fault}"
             );
             self.record_event(name, EventType::Warning, "PluginVerdictSanitized", message);
         }

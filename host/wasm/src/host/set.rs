@@ -124,8 +124,8 @@ impl Shared {
         }
         if let Some(old) = old.and_then(|old| old.code.ready()) {
             let message = match &*old.digest == digest {
-                true => format!("runs sha256:{digest} with another configuration"),
-                false => format!("runs sha256:{digest} in place of sha256:{}", old.digest),
+                true => format!("the plugin runs sha256:{digest} with another configuration"),
+                false => format!("the plugin runs sha256:{digest} in place of sha256:{}", old.digest),
             };
             self.record_event(name, EventType::Normal, "PluginReplaced", message);
         }
@@ -135,7 +135,8 @@ impl Shared {
     pub(super) fn report_last_good(&self, name: &str, digest: &str, error: &str) {
         self.metrics.plugin(name).record_load(LoadOutcome::Loaded);
         tracing::warn!(plugin = name, digest, error, "Loaded the last good version of the plugin");
-        let message = format!("runs sha256:{digest}, the last good version: {error}");
+        let message =
+            format!("the plugin runs its last good version, sha256:{digest}, for the newest fails: {error}");
         self.record_event(name, EventType::Warning, "PluginRunsLastGood", message);
     }
 

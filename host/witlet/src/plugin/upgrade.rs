@@ -71,7 +71,7 @@ pub(crate) enum Error {
     },
     /// Nothing of a project is there.
     #[error(
-        "{} is no project of `witlet plugin new`: it has no {PROJECT_FILE}, and no {}",
+        "{} is no project of `witlet plugin new`: it has no {PROJECT_FILE}, and no {}; name the folder of a project",
         folder.display(),
         missing.join(" and no ")
     )]
