@@ -106,6 +106,8 @@ fn start_log(args: &LogArgs) -> Result<Log, VmoduleError> {
 async fn run_agent(args: RunArgs, filter: RunningFilter) -> ExitCode {
     match settings::from_args::settings(args) {
         Ok(settings) => {
+            // Before the first start has compiled what ships, which takes its time.
+            tracing::info!(version = kubelet::own_version(), "Starting witlet");
             let flags = cli::given::flags_of_run(std::env::args_os());
             done(run::run(settings::Settings { flags, ..settings }, filter).await)
         }
