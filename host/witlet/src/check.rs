@@ -12,6 +12,7 @@ use witlet_oci::RegistryError;
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::PluginState;
+use witlet_wasm::plugin::config::{API_VERSION, KIND};
 
 use crate::cli::{CheckArgs, ComponentCacheArgs};
 use crate::output::{OutputError, print};
@@ -54,7 +55,9 @@ fn manifests(path: &Path, node_name: &str) -> Result<usize, OutputError> {
     // What is passed over is worth a line, but nothing is wrong with it.
     let findings = outcome.reports.iter().filter(|report| report.reason != ReportReason::NotAFile).count();
     for report in &outcome.reports {
-        print(&format!("{}: {}: {}\n", report.place, report.reason.as_str(), report.message))?;
+        let is_plugin_file = report.message.ends_with(&format!("found {KIND} of {API_VERSION}"));
+        let hint = if is_plugin_file { "; name it with --plugins" } else { "" };
+        print(&format!("{}: {}: {}{hint}\n", report.place, report.reason.as_str(), report.message))?;
     }
     if findings == 0 {
         let pods = outcome.pods.map_or(0, |pods| pods.len());

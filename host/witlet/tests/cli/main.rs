@@ -125,6 +125,8 @@ fn bad_manifests_are_refused_with_file_and_field() {
     check_finds("no-kind.yaml", "apiVersion: v1\nmetadata: {name: a}\n", &["kind"]);
     check_finds("service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n", &["Service"]);
     check_finds("empty.yaml", "", &["the file is empty"]);
+    let plugins = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins: []\n";
+    check_finds("plugins.yaml", plugins, &["found PluginConfiguration", "; name it with --plugins"]);
     check_finds("no-containers.yaml", &pod("containers: []"), &["spec.containers"]);
     let container = |rest: &str| pod(&format!("containers: [{{name: a, image: b, {rest}}}]"));
     check_finds("quantity.yaml", &container("resources: {limits: {cpu: 1x}}"), &["resources.limits", "1x"]);

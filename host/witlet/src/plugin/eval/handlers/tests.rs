@@ -59,7 +59,7 @@ fn a_configuration_is_a_file_or_the_value_itself_and_a_misspelt_file_is_neither(
     let path = folder.path().join("config.yaml").display().to_string();
     std::fs::write(&path, "a: 1\n").expect("a temporary folder is writable");
     let config = |text: &str| config(Some(text), &mut Files::default());
-    for text in [&path, &format!("@{path}"), "a: 1", r#"{"a": 1}"#] {
+    for text in [path.as_str(), format!("@{path}").as_str(), "a: 1", r#"{"a": 1}"#] {
         assert_eq!(config(text).ok(), Some(json!({"a": 1})), "{text}");
     }
     assert_eq!(config(r#""a text""#).ok(), Some(json!("a text")));
