@@ -248,6 +248,7 @@ impl PluginHost {
             node: config.node.clone(),
             trial_log: trial_log.clone(),
         };
+        let node = config.node.as_ref().map(|node| KnownNode::watched(&**node)).unwrap_or_default();
         let Machinery { engine: _, caller, loader, secrets } = Machinery::new(compiler, clock, surroundings)?;
         let (shadows, requests) = shadow_queue::queue();
         let shared = Arc::new(Shared {
@@ -278,6 +279,7 @@ impl PluginHost {
             builtins: config.builtins,
             shipped: config.shipped,
             last_good: config.last_good_folder.map(last_good::LastGood::new),
+            node,
         };
         let (supervisor, tried) = supervisor::Supervisor::start(&shared, sources).await?;
         let (mut tasks, look) = (JoinSet::new(), Arc::new(Notify::new()));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use witlet_agent::EventLog;
 use witlet_core::error::one_line;
+use witlet_core::node::NodeFacts;
 use witlet_egress::Egress;
 use witlet_node::{ReportReason, SystemClock, check_path};
 use witlet_oci::RegistryError;
@@ -16,7 +17,9 @@ use witlet_wasm::plugin::config::{API_VERSION, KIND};
 
 use crate::cli::{CheckArgs, ComponentCacheArgs};
 use crate::output::{OutputError, print};
+use crate::plugin::fixed_node::FixedNode;
 use crate::run::plugins;
+use crate::settings::from_args::{ArgsError, node_labels};
 
 /// Why nothing could be checked.
 #[derive(Debug, Error)]
@@ -27,6 +30,9 @@ pub(crate) enum CheckError {
     /// The findings couldn't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// A label of the node isn't one.
+    #[error(transparent)]
+    Label(#[from] ArgsError),
     /// There is no space for compiled plugins.
     #[error("create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
@@ -45,7 +51,7 @@ pub(crate) async fn run(args: &CheckArgs) -> Result<usize, CheckError> {
         findings += manifests(path, &args.node_name)?;
     }
     if let Some(path) = &args.plugins {
-        findings += check_plugins(path, &args.cache).await?;
+        findings += check_plugins(path, node(args)?, &args.cache).await?;
     }
     Ok(findings)
 }
@@ -66,7 +72,19 @@ fn manifests(path: &Path, node_name: &str) -> Result<usize, OutputError> {
     Ok(findings)
 }
 
-async fn check_plugins(path: &Path, cache: &ComponentCacheArgs) -> Result<usize, CheckError> {
+/// The node that plugins are to run on, as far as the command line says.
+fn node(args: &CheckArgs) -> Result<NodeFacts, CheckError> {
+    let mut facts = NodeFacts { name: args.node_name.clone(), ..NodeFacts::default() };
+    facts.node.metadata.name = Some(args.node_name.clone());
+    facts.node.metadata.labels = Some(node_labels(&args.node_labels)?);
+    Ok(facts)
+}
+
+async fn check_plugins(
+    path: &Path,
+    node: NodeFacts,
+    cache: &ComponentCacheArgs,
+) -> Result<usize, CheckError> {
     let scratch = tempfile::tempdir().map_err(CheckError::Scratch)?;
     let clock = Arc::new(SystemClock);
     let fetcher = plugins::fetcher(scratch.path().join("components"), None, Egress::system())?;
@@ -82,7 +100,7 @@ async fn check_plugins(path: &Path, cache: &ComponentCacheArgs) -> Result<usize,
         last_good_folder: None,
         decision_log_folder: None,
         in_cluster: false,
-        node: None,
+        node: Some(Arc::new(FixedNode::new(node))),
         recorder: None,
         events: Arc::new(EventLog::new(clock.clone())),
         clock,

@@ -371,9 +371,12 @@ pub(crate) struct CheckArgs {
     /// A PluginConfiguration
     #[arg(long, value_name = "FILE")]
     pub(crate) plugins: Option<PathBuf>,
-    /// Node name for the suffix of pod names
+    /// Node name for the suffix of pod names, and for `${node.name}` in plugins' configurations
     #[arg(long, value_name = "NAME", default_value = "node")]
     pub(crate) node_name: String,
+    /// Labels of the node, for `${node.labels['KEY']}` in plugins' configurations
+    #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',')]
+    pub(crate) node_labels: Vec<String>,
     /// Compiled code of components
     #[command(flatten)]
     pub(crate) cache: ComponentCacheArgs,

@@ -7,6 +7,7 @@ pub(crate) mod component;
 mod entry;
 pub(crate) mod eval;
 pub(crate) mod features;
+pub(crate) mod fixed_node;
 pub(crate) mod list;
 pub(crate) mod new;
 mod project;

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use witlet_core::admission::Decision;
-use witlet_ports::{ComponentFetcher, ComponentReference, FetchError, Reports};
+use witlet_core::node::NodeFacts;
+use witlet_ports::{ComponentFetcher, ComponentReference, FetchError, NodeWatch, Reports};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::PluginState;
 
 use crate::claims;
-use crate::node::{Node, Setting, cache, configuration, hostile, pod, request};
+use crate::node::{Node, Setting, cache, configuration, hostile, pod, pod_in, request};
 
 claims!(
     a_changed_configuration_is_taken_and_reported,
@@ -30,6 +32,7 @@ claims!(
     code_that_is_not_used_any_more_is_unmapped,
     registries_that_hang_keep_no_file_from_being_loaded,
     what_the_compiler_quotes_of_a_component_drives_no_terminal,
+    values_of_the_node_in_a_configuration_follow_it,
 );
 
 async fn a_changed_configuration_is_taken_and_reported() {
@@ -367,4 +370,66 @@ async fn what_the_compiler_quotes_of_a_component_drives_no_terminal() {
     node.until("it was tried", |node| node.status("twice").state == PluginState::Failed).await;
     let detail = node.status("twice").detail.expect("a reason");
     assert!(detail.contains("\\u{1b}[2J") && !detail.contains('\u{1b}'), "{detail:?}");
+}
+
+/// A node whose labels change.
+struct LabelledNode(watch::Sender<Arc<NodeFacts>>);
+
+impl LabelledNode {
+    fn label(&self, labels: &[(&str, &str)]) {
+        let mut facts = NodeFacts { name: "admit".to_owned(), ..NodeFacts::default() };
+        let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        facts.node.metadata.labels = Some(labels.collect());
+        self.0.send_replace(Arc::new(facts));
+    }
+}
+
+#[async_trait]
+impl NodeWatch for LabelledNode {
+    fn watch(&self) -> watch::Receiver<Arc<NodeFacts>> {
+        self.0.subscribe()
+    }
+
+    async fn read_again(&self) -> Arc<NodeFacts> {
+        self.0.borrow().clone()
+    }
+}
+
+async fn values_of_the_node_in_a_configuration_follow_it() {
+    let labelled = Arc::new(LabelledNode(watch::Sender::default()));
+    labelled.label(&[]);
+    let draft = "- {name: draft, component: draft.wasm, admission: {match: {namespaces: [draft]}}, \
+                 limits: {timeout: 10s}, grants: {secrets: [none]}, config: {do: \"${node.name}\"}}\n";
+    let entries = hostile("one", "\"${node.labels['mode']}\"", "") + draft;
+    let setting = Setting {
+        files: vec![("draft.wasm", witlet_test_guests::ADMISSION_DRAFT.to_vec())],
+        node: Some(labelled.clone()),
+        ..Setting::new(crate::node::compiler(cache()))
+    };
+    let entries = entries + "secrets: [{name: none, file: none}]\n";
+    let node = Node::begin(&entries, setting).await.expect("the host starts");
+    node.until("the draft is loaded", |node| node.status("draft").state == PluginState::Ready).await;
+    node.until("one isn't", |node| node.status("one").state == PluginState::Failed).await;
+    let detail = node.status("one").detail.unwrap_or_default();
+    assert_eq!(detail, "its configuration can't be filled in: config: the node has no label \"mode\"");
+    // The other plugins go on, and the node's values bring this one back.
+    let draft = node.status("draft").digest;
+    labelled.label(&[("mode", "reject")]);
+    node.host.look();
+    node.until("one is loaded", |node| node.status("one").state == PluginState::Ready).await;
+    assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "by the label");
+    labelled.label(&[("mode", "admit"), ("other", "x")]);
+    node.host.look();
+    let admitted = async { while node.admit(pod("web")).await != Decision::Admit {} };
+    let admitted = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, admitted).await;
+    assert!(admitted.is_ok(), "the new value is taken");
+    labelled.label(&[]);
+    node.host.look();
+    node.until("the label is missed", |node| {
+        node.status("one").pending.is_some_and(|pending| pending.contains("the node has no label"))
+    })
+    .await;
+    assert_eq!(node.admit(pod("web")).await, Decision::Admit, "what ran with the last value goes on");
+    assert_eq!(node.status("draft").digest, draft);
+    assert_eq!(node.admit(pod_in("draft", "web")).await, Decision::Admit, "by the node's name");
 }

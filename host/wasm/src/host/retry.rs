@@ -60,6 +60,8 @@ fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
         LoadError::Refused { .. }
         | LoadError::Mismatch { .. }
         | LoadError::Needs(_)
+        // When it is there, it is another specification.
+        | LoadError::Missing { .. }
         | LoadError::NoFetcher
         | LoadError::NoStateFolder => None,
         // It may look at a secret or the clock.

@@ -26,7 +26,7 @@ use super::files::{self, Change, Files};
 use super::last_good::LastGoodSet;
 use super::secrets::{self, Failure as SecretFailure};
 use super::{FileError, MAINTENANCE_PERIOD, Shared, lock};
-use crate::plugin::config::SecretEntry;
+use crate::plugin::config::{SecretEntry, Values, Variable};
 use crate::plugin::{Code, KnownComponents, LoadError, Loading, Plugin, Spec};
 pub(super) use configuration::Sources;
 use configuration::Taken;
@@ -53,6 +53,8 @@ pub(super) struct Supervisor {
     failures: HashMap<Arc<str>, Failure>,
     /// The text of the desired configuration.
     text: String,
+    /// What the node had of the values that it names.
+    values: Values,
     /// What the last good set had, for plugins whose first load fails.
     spares: BTreeMap<Arc<str>, Spec>,
     /// The set that was kept last, or should have been.
@@ -84,6 +86,7 @@ impl Supervisor {
             works: HashMap::new(),
             failures: HashMap::new(),
             text: String::new(),
+            values: Values::new(),
             spares: BTreeMap::new(),
             kept: None,
             serial: 0,
@@ -150,6 +153,7 @@ impl Supervisor {
                 Change::Gone => self.report_gone(shared, &path),
             }
         }
+        self.follow_node(shared).await;
         let secrets = self.secrets.clone();
         // All of them are compared, so that each change is noticed once.
         let changes = secrets.iter().map(|secret| self.files.compare(&secret.file, &now));
@@ -195,6 +199,24 @@ impl Supervisor {
         }
     }
 
+    /// Fills the configuration in again when the node has other values of those that it names.
+    async fn follow_node(&mut self, shared: &Arc<Shared>) {
+        if self.values.is_empty() {
+            return;
+        }
+        let node = self.sources.node.newest();
+        let is_other =
+            |(variable, value): (&Variable, &Option<String>)| variable.on(node.as_deref()) != *value;
+        if !self.values.iter().any(is_other) {
+            return;
+        }
+        let text = self.text.clone();
+        // It was taken before.
+        let Ok(configuration) = self.sources.parse(&text) else { return };
+        self.want(shared, Taken { text, configuration }).await;
+        tracing::info!("Filled in plugin configuration again, the node has other values");
+    }
+
     fn report_gone(&mut self, shared: &Shared, path: &Path) {
         if self.reported_gone {
             return;
@@ -218,7 +240,9 @@ impl Supervisor {
         self.text = text;
         shared.set_skipped(std::mem::take(&mut configuration.skipped));
         shared.set_decision_log(configuration.decision_log);
-        let (desired, secrets) = self.sources.specs(configuration);
+        let node = self.sources.node.newest();
+        self.values = configuration::values(&configuration, node.as_deref());
+        let (desired, secrets) = self.sources.specs(configuration, node.as_deref());
         self.desired = desired;
         self.secrets = secrets;
         self.note_files().await;

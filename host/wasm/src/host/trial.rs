@@ -28,7 +28,8 @@ impl PluginHost {
         let plugins = shared.plugins();
         let subject = MatchSubject::new(&request, shared.in_cluster);
         let chain = Chain::new(&request);
-        let mut asking = Asking::new(request, shared.node.is_none());
+        // The question's node is the newest: that of the host only fills configurations in.
+        let mut asking = Asking::new(request, true);
         asking.answers = Some(Answers::new(shared.trial_log.clone().unwrap_or_default()));
         let (decision, decider) = shared.decide(&plugins, &subject, chain, &mut asking).await;
         let decided_by = decider.map(|plugin| plugin.spec.name.to_string());

@@ -12,6 +12,7 @@ mod grants;
 mod matches;
 mod roles;
 mod values;
+mod variables;
 
 pub(crate) use component::BUILTIN_SCHEME;
 pub use component::{ComponentSource, not_shipped};
@@ -22,6 +23,8 @@ pub use grants::{FileGrant, Grants, STATE_PATH};
 pub use matches::{EXCLUSIONS_MAX, MATCH_ITEMS_MAX};
 pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};
 pub use values::Globs;
+pub use variables::VARIABLES_MAX;
+pub(crate) use variables::{Values, Variable, fill, values as variable_values};
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -156,7 +159,7 @@ pub struct PluginEntry {
     pub grants: Grants,
     /// How many calls are kept for replay; none means no recording.
     pub record: Option<usize>,
-    /// Handed to the plugin as JSON.
+    /// Handed to the plugin as JSON once the variables in it are filled in.
     pub config: Value,
 }
 
@@ -324,6 +327,7 @@ fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<Pl
     if let Some(max) = record.filter(|max| !(1..=RECORDS_MAX).contains(max)) {
         return field(&format!("{path}.record.max"), format!("{max} isn't between 1 and {RECORDS_MAX}"));
     }
+    variables::check(&plugin.config, &format!("{path}.config"))?;
     Ok(PluginEntry {
         component,
         conformance: plugin.conformance,

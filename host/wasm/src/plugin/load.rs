@@ -178,6 +178,10 @@ impl Loader {
 
     /// Reads, compiles, links and validates, unless the component is one of `known`.
     pub(crate) async fn load(&self, spec: &Spec, known: &KnownComponents) -> Loading {
+        if let Some(what) = &spec.missing {
+            let result = Err(LoadError::Missing { what: what.to_string() });
+            return Loading { digest: None, keys: None, result };
+        }
         let (digest, result) = match self.read(&spec.origin).await {
             Err(error) => (None, Err(error)),
             Ok(wasm) => match digest(wasm.clone()).await {

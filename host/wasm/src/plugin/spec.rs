@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 use witlet_core::admission::chain::FailurePolicy;
+use witlet_core::node::NodeFacts;
 use witlet_ports::ComponentReference;
 
 use super::config::{
     AdmissionMode, AdmissionRole, BUILTIN_SCHEME, ComponentSource, Grants, MEMORY_BYTES_DEFAULT, PluginEntry,
-    PodSourceRole, ProbeRole, RequiredConformance, WARM_IDLE_DEFAULT, WARM_USES_DEFAULT, Warm,
+    PodSourceRole, ProbeRole, RequiredConformance, WARM_IDLE_DEFAULT, WARM_USES_DEFAULT, Warm, fill,
 };
 use super::conformance::Demand;
 use super::matching::{MatchSubject, PodMatch};
@@ -103,8 +104,10 @@ pub(crate) struct Spec {
     pub(crate) grants: Grants,
     /// How many calls are kept for replay.
     pub(crate) record: Option<usize>,
-    /// As JSON text.
+    /// As JSON text, the node's values filled in.
     pub(crate) config: Arc<str>,
+    /// What its entry names and isn't there, in one sentence; then it can't be loaded.
+    pub(crate) missing: Option<Arc<str>>,
 }
 
 impl Spec {
@@ -134,16 +137,18 @@ impl Spec {
             grants: builtin.grants.clone(),
             record: None,
             config: builtin.config.to_string().into(),
+            missing: None,
         }
     }
 
-    /// An entry of the configuration whose file lies in `folder`, with the reports that the file demands. None if it names a shipped component that `shipped`
-    /// doesn't have.
+    /// An entry of the configuration whose file lies in `folder`, with the reports that the file demands and the values of this
+    /// node. None if it names a shipped component that `shipped` doesn't have.
     pub(crate) fn configured(
         entry: PluginEntry,
         folder: &Path,
         required: Option<&RequiredConformance>,
         shipped: &[(&'static str, &'static [u8])],
+        node: Option<&NodeFacts>,
     ) -> Option<Self> {
         let origin = match entry.component {
             ComponentSource::File(path) => Origin::File(folder.join(path.strip_prefix(".").unwrap_or(&path))),
@@ -157,6 +162,13 @@ impl Spec {
         };
         let conformance =
             required.and_then(|required| Demand::new(required, &origin, entry.conformance.clone(), folder));
+        let (config, missing) = match fill(&entry.config, node) {
+            Ok(config) => (config, None),
+            Err(problem) => {
+                let missing = format!("its configuration can't be filled in: {problem}");
+                (entry.config, Some(missing.into()))
+            }
+        };
         Some(Self {
             name: entry.name.into(),
             builtin: false,
@@ -168,7 +180,8 @@ impl Spec {
             warm: entry.warm,
             grants: entry.grants,
             record: entry.record,
-            config: entry.config.to_string().into(),
+            config: config.to_string().into(),
+            missing,
         })
     }
 
@@ -193,6 +206,7 @@ impl Spec {
             grants,
             record: None,
             config: config.to_string().into(),
+            missing: None,
         }
     }
 
@@ -243,6 +257,7 @@ impl Spec {
             && self.warm == other.warm
             && self.grants == other.grants
             && self.config == other.config
+            && self.missing == other.missing
             && run(self) == run(other)
     }
 

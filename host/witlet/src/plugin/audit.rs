@@ -60,13 +60,14 @@ pub(crate) async fn run(args: &AuditArgs) -> Result<EvalResult, Error> {
     let mut report = Report::new(AUDIT);
     // Only an API server gives the node a UID.
     let in_cluster = node.metadata.uid.is_some();
-    match handlers::start(&args.handlers, None, in_cluster, scratch.path()).await {
+    let node = Arc::new(facts(node));
+    match handlers::start(&args.handlers, None, in_cluster, Some(node.clone()), scratch.path()).await {
         Ok(host) => {
             report.problems = host.problems();
             report.skipped = handlers::skipped(&host);
             let place = Place::of_file(&args.api_socket);
             let now = SystemClock.now();
-            for request in questions(pods.items, Arc::new(facts(node)), now) {
+            for request in questions(pods.items, node, now) {
                 let question = Question { place: place.clone(), object: None, request, decided: None };
                 report.pods.push(ask(&host, question, false).await);
             }

@@ -116,9 +116,11 @@ async fn judge(args: &EvalArgs, files: &mut Files, scratch: &Path) -> Result<Rep
     let questions = questions::gather(args, files, SystemClock.now());
     report.skipped = questions.skipped;
     report.problems = questions.problems;
+    let node = questions.node;
     let started = async {
         let single = SingleHandler::of(args, files).await?;
-        let host = handlers::start(&args.handlers, single.as_ref(), !args.standalone, scratch).await?;
+        let handlers = &args.handlers;
+        let host = handlers::start(handlers, single.as_ref(), !args.standalone, node, scratch).await?;
         Ok::<_, HandlersError>((host, single.is_some()))
     };
     let (host, is_single) = match started.await {

@@ -102,7 +102,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
     let pod_logs = absolute(&args.pod_logs_dir)?;
     let node = NodeSettings {
         name: args.node_name.clone(),
-        labels: pairs(&args.node_labels, |label| ArgsError::Label { label }, is_label)?,
+        labels: node_labels(&args.node_labels)?,
         max_pods: args.max_pods,
         pods_per_core: 0,
         reserved: Reservations::default(),
@@ -181,6 +181,11 @@ fn tracing(args: TracingArgs) -> Option<TracingSettings> {
 /// Runtimes take absolute paths only, and an embedded one may have another working directory.
 fn absolute(path: &PathBuf) -> Result<PathBuf, ArgsError> {
     std::path::absolute(path).map_err(|cause| ArgsError::Path { path: path.clone(), cause })
+}
+
+/// Labels of the node, as `--node-labels` has them.
+pub(crate) fn node_labels(labels: &[String]) -> Result<BTreeMap<String, String>, ArgsError> {
+    pairs(labels, |label| ArgsError::Label { label }, is_label)
 }
 
 fn pairs(

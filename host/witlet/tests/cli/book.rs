@@ -58,7 +58,8 @@ fn plugins_of_the_book_pass_the_check() {
         assert!(text.contains(&component), "the book has no example of {component}");
     }
     let path = write(folder.path(), "plugins.yaml", &text);
-    let answer = witlet(&["check", "--plugins", path.to_str().expect("a temporary path is UTF-8")]);
+    let path = path.to_str().expect("a temporary path is UTF-8");
+    let answer = witlet(&["check", "--plugins", path, "--node-labels", "topology.kubernetes.io/zone=eu-1a"]);
     assert_eq!(answer.code, 0, "{}{}", answer.out, answer.err);
     assert!(answer.out.contains("ok, "), "{}", answer.out);
 }

@@ -171,6 +171,12 @@ fn one_component_or_expression_is_asked_alone() {
     prints(&eval(&[&web, "--component", "/nonexistent.wasm"]), 4, &["/nonexistent.wasm"]);
     let in_it = folder.path().display().to_string();
     prints(&eval(&[&in_it]), 4, &["it is a folder; name the files in it, such as ", "/*.yaml"]);
+    let of_node = config.replace("registry.example.com", "${node.labels['registry']}");
+    let of_node = [&[&web[..]], &policy[..], &[&of_node]].concat();
+    prints(&eval(&of_node), 4, &["the node has no label", "registry"]);
+    let node = "{kind: Node, apiVersion: v1, metadata: {name: n, labels: {registry: 'docker.io'}}}";
+    let node = file(folder.path(), "node.yaml", node);
+    prints(&eval(&[&of_node[..], &["--node", &node]].concat()), 0, &[]);
 
     let never = eval(&[&web, "--expression", "false", "--message", "never so"]);
     if witlet_plugins::SHIPPED.iter().any(|shipped| shipped.name == "cel") {

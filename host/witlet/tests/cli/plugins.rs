@@ -176,3 +176,32 @@ fn secrets_that_cannot_be_had_are_findings_of_the_check() {
     );
     assert!(!answer.out.contains("kept") && !answer.out.contains("ok,"), "{}", answer.out);
 }
+
+#[test]
+fn values_of_the_node_are_said_to_a_check() {
+    let folder = scratch();
+    let file = |allow: &str| {
+        let text = format!(
+            "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n\
+             - {{name: images, component: 'builtin:image-policy', admission: {{}}, config: {{allow: [\"{allow}\"]}}}}\n"
+        );
+        write(folder.path(), "plugins.yaml", &text).display().to_string()
+    };
+    let path = file("${node.labels['registry']}/${node.name}/*");
+    let without = witlet(&["check", "--plugins", &path]);
+    assert_eq!(without.code, 4, "{}{}", without.out, without.err);
+    let words = "plugin images: Failed: its configuration can't be filled in: config.allow[0]: the node has no label \"registry\"";
+    assert!(without.out.contains(words), "{}", without.out);
+    let labels = ["--node-name", "edge-7", "--node-labels", "registry=registry.example.com,other=x"];
+    let with = witlet(&[&["check", "--plugins", &path], &labels[..]].concat());
+    assert_eq!(with.code, 0, "{}{}", with.out, with.err);
+    let bad = witlet(&["check", "--plugins", &path, "--node-labels", "registry"]);
+    assert!(
+        bad.code == 1 && bad.err.contains("--node-labels must be KEY=VALUE, found \"registry\""),
+        "{}",
+        bad.err
+    );
+    let unknown = witlet(&["check", "--plugins", &file("${node.zone}")]);
+    assert_eq!(unknown.code, 4, "{}{}", unknown.out, unknown.err);
+    assert!(unknown.out.contains("plugins[0].config.allow[0]: ${node.zone} isn't known"), "{}", unknown.out);
+}

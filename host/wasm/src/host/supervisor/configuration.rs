@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use witlet_core::node::NodeFacts;
+
 use super::super::last_good::LastGood;
 use super::super::{FileError, files};
-use crate::plugin::config::{self, ConfigError, PluginConfiguration, SecretEntry, Shipped};
+use crate::guest::known_node::KnownNode;
+use crate::plugin::config::{self, ConfigError, PluginConfiguration, SecretEntry, Shipped, Values};
 use crate::plugin::{Builtin, BuiltinRole, Spec};
 
 /// How long the first configuration stays as it is before it is taken for bad.
@@ -21,6 +24,8 @@ pub(in crate::host) struct Sources {
     pub(in crate::host) shipped: Vec<(&'static str, &'static [u8])>,
     /// Where the last good set is kept; without it a bad configuration fails the start.
     pub(in crate::host) last_good: Option<LastGood>,
+    /// Whose values configurations may name.
+    pub(in crate::host) node: KnownNode,
 }
 
 /// A configuration with its text.
@@ -75,21 +80,33 @@ impl Sources {
         self.read()
     }
 
-    /// The built-ins, then the file's handlers by their order, then the rest. Secrets with paths that can be opened.
-    pub(super) fn specs(&self, configuration: PluginConfiguration) -> (Vec<Spec>, Vec<SecretEntry>) {
+    /// The built-ins, then the file's handlers by their order, then the rest, with the values of this node. Secrets with paths
+    /// that can be opened.
+    pub(super) fn specs(
+        &self,
+        configuration: PluginConfiguration,
+        node: Option<&NodeFacts>,
+    ) -> (Vec<Spec>, Vec<SecretEntry>) {
         let folder = self.plugins_file.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
         let mut specs = self.builtin_specs();
         let required = configuration.require_conformance.as_ref();
         let entries = configuration.plugins.into_iter();
         // The parser knows the names of what is shipped, so that none is left out.
-        let mut configured: Vec<Spec> =
-            entries.filter_map(|entry| Spec::configured(entry, folder, required, &self.shipped)).collect();
+        let mut configured: Vec<Spec> = entries
+            .filter_map(|entry| Spec::configured(entry, folder, required, &self.shipped, node))
+            .collect();
         configured.sort_by_key(|spec| spec.admission.as_ref().map_or(i64::MAX, |role| role.order.into()));
         specs.extend(configured);
         let secrets = configuration.secrets.into_iter();
         let secrets = secrets.map(|secret| SecretEntry { file: folder.join(secret.file), ..secret });
         (specs, secrets.collect())
     }
+}
+
+/// The values of this node that the configuration names.
+pub(super) fn values(configuration: &PluginConfiguration, node: Option<&NodeFacts>) -> Values {
+    let configs = configuration.plugins.iter().map(|entry| &entry.config);
+    configs.flat_map(|config| config::variable_values(config, node)).collect()
 }
 
 /// Reads at most one byte more than the parser takes.

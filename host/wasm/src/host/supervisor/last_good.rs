@@ -61,7 +61,8 @@ impl Supervisor {
                 return None;
             }
         };
-        let (specs, _) = self.sources.specs(configuration.clone());
+        let node = self.sources.node.newest();
+        let (specs, _) = self.sources.specs(configuration.clone(), node.as_deref());
         let specs = specs.into_iter().filter(|spec| !spec.builtin);
         self.spares = specs
             .map(|spec| (spec.name.clone(), spare(spec, &set, |digest| last_good.copy(digest))))

@@ -8,6 +8,7 @@ use super::super::retry::RETRY_MIN;
 use super::configuration::{WRITE_WAIT, WRITES_MAX};
 use super::*;
 use crate::compile::CompileError;
+use crate::guest::known_node::KnownNode;
 use crate::metrics::Metrics;
 use crate::plugin::config::{Grants, RequiredConformance};
 use crate::plugin::{ConformanceError, Demand, LoadError, Loaded, Origin, Vouched};
@@ -235,6 +236,7 @@ async fn read_while(text: &str, meanwhile: impl AsyncFnOnce(&Path)) -> Result<us
         builtins: Vec::new(),
         shipped: Vec::new(),
         last_good: None,
+        node: KnownNode::default(),
     };
     let (read, ()) = tokio::join!(sources.read_first(), meanwhile(&path));
     read.map(|taken| taken.configuration.plugins.len())

@@ -98,7 +98,8 @@ pub(super) struct EntryDocument {
     pub(super) grants: GrantsDocument,
     /// Keeps its newest calls for `witlet plugin replay`. Default: none are kept.
     pub(super) record: Option<RecordDocument>,
-    /// The plugin's own configuration, handed to it as JSON. Default: null.
+    /// The plugin's own configuration, handed to it as JSON. `${node.name}` and `${node.labels['KEY']}` in its texts are the
+    /// node's; at most 256 of them. Default: null.
     #[serde(default)]
     pub(super) config: Value,
 }

@@ -78,6 +78,12 @@ pub enum LoadError {
     /// It needs more to start than it may have.
     #[error("the component is too large for its limits")]
     Needs(#[source] NeedsError),
+    /// Its entry names what isn't there (yet).
+    #[error("{what}")]
+    Missing {
+        /// In one sentence.
+        what: String,
+    },
     /// It refused its configuration.
     #[error("the plugin refuses its configuration: {words}")]
     Configuration {

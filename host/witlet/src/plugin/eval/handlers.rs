@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use witlet_agent::EventLog;
 use witlet_core::error::{one_line, yaml_fault};
+use witlet_core::node::NodeFacts;
 use witlet_egress::Egress;
 use witlet_node::SystemClock;
 use witlet_oci::RegistryError;
+use witlet_ports::NodeWatch;
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
 use witlet_wasm::plugin::config::{API_VERSION, KIND};
@@ -17,8 +19,9 @@ use witlet_wasm::plugin::{Builtin, BuiltinRole};
 
 use crate::cli::{EvalArgs, HandlerArgs, RegistryArgs};
 use crate::plugin::component::{self, ComponentError};
-use crate::plugin::eval::files::{Files, ReadError};
 use crate::plugin::entry::is_bare_word;
+use crate::plugin::eval::files::{Files, ReadError};
+use crate::plugin::fixed_node::FixedNode;
 use crate::run::plugins;
 
 /// The shipped handler that evaluates expressions.
@@ -187,11 +190,12 @@ fn entry_name(component: &str) -> String {
     if name.is_empty() { NAME_DEFAULT.to_owned() } else { name.to_owned() }
 }
 
-/// Loads the handlers as a daemon does, with all that it needs in the folder `scratch`. Returns when each was tried.
+/// Loads the handlers as a daemon of this node does, with all that it needs in the folder `scratch`. Returns when each was tried.
 pub(in crate::plugin) async fn start(
     args: &HandlerArgs,
     single: Option<&SingleHandler>,
     in_cluster: bool,
+    node: Option<Arc<NodeFacts>>,
     scratch: &Path,
 ) -> Result<Arc<PluginHost>, HandlersError> {
     let with_shipped = args.shipped.unwrap_or(single.is_none());
@@ -225,7 +229,7 @@ pub(in crate::plugin) async fn start(
         last_good_folder: None,
         decision_log_folder: None,
         in_cluster,
-        node: None,
+        node: node.map(|node| Arc::new(FixedNode::new(node)) as Arc<dyn NodeWatch>),
         recorder: None,
         events: Arc::new(EventLog::new(clock.clone())),
         clock,

@@ -47,6 +47,8 @@ pub(in crate::plugin) struct Question {
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     pub(super) asked: Vec<Question>,
+    /// The node that handlers are configured for.
+    pub(super) node: Option<Arc<NodeFacts>>,
     /// What makes no pod, a line each.
     pub(super) skipped: Vec<String>,
     /// What is wrong with the input, a line each.
@@ -61,7 +63,11 @@ pub(super) fn gather(args: &EvalArgs, files: &mut Files, now: Timestamp) -> Ques
     }
     if !args.files.is_empty() {
         match given_node(args.node.as_deref(), files) {
-            Ok(node) => Reader::new(args, node, now).read_all(args, files, &mut questions),
+            Ok(node) => {
+                let reader = Reader::new(args, node, now);
+                questions.node = Some(reader.node.clone());
+                reader.read_all(args, files, &mut questions);
+            }
             // Judged on another node, the pods' verdicts would mean something else.
             Err(problem) => questions.problems.push(problem),
         }
@@ -79,12 +85,16 @@ impl Questions {
             Err(error) => return self.problems.push(one_line(&error)),
         };
         match &call.question {
-            RecordedRequest::Admission(record) => self.asked.push(Question {
-                place: Place::of_file(path),
-                object: Some(format!("recorded call of {}", call.plugin)),
-                request: record.request(),
-                decided: None,
-            }),
+            RecordedRequest::Admission(record) => {
+                let request = record.request();
+                self.node.get_or_insert_with(|| request.node.clone());
+                self.asked.push(Question {
+                    place: Place::of_file(path),
+                    object: Some(format!("recorded call of {}", call.plugin)),
+                    request,
+                    decided: None,
+                });
+            }
             other @ (RecordedRequest::Probe(_) | RecordedRequest::PodSource(_)) => self.problems.push(format!(
                 "{}: a call in the role {} was recorded, and only questions to admission handlers can be judged",
                 path.display(),
