@@ -27,8 +27,15 @@ fn main() -> ExitCode {
         "witlet-faults-guest",
         "witlet-tattler-guest",
     ];
-    let examples =
-        ["no-latest-tag", "not-before", "postgres-ready", "time-window", "udp", "witlet-example-workloads"];
+    let examples = [
+        "no-latest-tag",
+        "not-before",
+        "policies-draft",
+        "postgres-ready",
+        "time-window",
+        "udp",
+        "witlet-example-workloads",
+    ];
     witlet_build::Guests::new(&[&hostile[..], &examples[..]].concat()).embed()
 }
 

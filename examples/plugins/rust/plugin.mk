@@ -7,7 +7,7 @@ CASES ?= cases.yaml
 CARGO_TARGET_DIR ?= ../../../../target
 export CARGO_TARGET_DIR
 
-SOURCES := Cargo.toml ../../../../Cargo.lock $(shell find src ../../../../plugins/sdk/guest ../../../../wit -type f)
+SOURCES := Cargo.toml ../../../../Cargo.lock $(shell find src ../../../../plugins/sdk/guest ../../../../plugins/sdk/draft ../../../../wit -type f)
 BUILT := $(CARGO_TARGET_DIR)/wasm32-wasip2/guest/$(subst -,_,$(PACKAGE)).wasm
 
 .PHONY: build test clean tools

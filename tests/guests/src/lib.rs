@@ -67,6 +67,9 @@ pub const NOT_BEFORE: &[u8] = components::NOT_BEFORE;
 /// The example handler that lets pods start at certain times of the week.
 pub const TIME_WINDOW: &[u8] = components::TIME_WINDOW;
 
+/// The example handlers of the draft of contract 0.2: many policies, one of which an entry picks.
+pub const POLICIES_DRAFT: &[u8] = components::POLICIES_DRAFT;
+
 /// The example probe type that asks PostgreSQL servers whether they accept connections.
 pub const POSTGRES_READY: &[u8] = components::POSTGRES_READY;
 

@@ -11,6 +11,7 @@ mod forging;
 mod kit;
 mod loading;
 mod node;
+mod policies;
 mod probing;
 mod recording;
 mod registry;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         loading::CLAIMS,
         answers::CLAIMS,
         draft::CLAIMS,
+        policies::CLAIMS,
         explaining::CLAIMS,
         surviving::CLAIMS,
         swapping::CLAIMS,

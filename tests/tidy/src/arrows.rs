@@ -42,6 +42,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("host/testkit", &["witlet-agent", "witlet-core", "witlet-ports"]),
     ("plugins/sdk/guest", &[]),
+    ("plugins/sdk/draft", &["witlet-plugin-sdk"]),
     ("plugins/sdk/build", &[]),
     ("plugins/sdk/cel", &[]),
     ("host/witlet/bundle", &[]),
@@ -74,6 +75,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("examples/plugins/rust/folder-source", &["witlet-plugin-sdk"]),
     ("examples/plugins/rust/image-policy", &["witlet-plugin-sdk"]),
     ("examples/plugins/rust/redis-probe", &["witlet-plugin-sdk"]),
+    ("examples/plugins/rust/policies-draft", &["witlet-plugin-sdk-draft"]),
     ("examples/plugins/rust/postgres-ready", &["witlet-plugin-sdk"]),
     ("examples/plugins/rust/time-window", &["witlet-plugin-sdk"]),
     ("examples/plugins/rust/udp", &["witlet-plugin-sdk"]),
@@ -147,6 +149,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     (
         "wit-bindgen",
         &[
+            "plugins/sdk/draft",
             "plugins/sdk/guest",
             "tests/guests/admission-draft",
             "tests/guests/hostile",

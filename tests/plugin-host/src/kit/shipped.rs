@@ -44,7 +44,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// The examples in Rust that have cases of their own. `tests/languages` tries those that every language has.
-const EXAMPLES: [Builtin; 3] = [
+const EXAMPLES: [Builtin; 4] = [
+    Builtin { name: "policies-draft", component: witlet_test_guests::POLICIES_DRAFT },
     Builtin { name: "postgres-ready", component: witlet_test_guests::POSTGRES_READY },
     Builtin { name: "time-window", component: witlet_test_guests::TIME_WINDOW },
     Builtin { name: "udp", component: witlet_test_guests::UDP },
