@@ -1,5 +1,7 @@
 //! What pods take of the host: paths, namespaces, ports, kinds of volumes.
 
+use std::path::Path;
+
 use serde::Deserialize;
 use witlet_plugin_sdk_draft::{AdmissionHandler, Error, Operation, Request, Setup, Verdict, Volume};
 
@@ -18,13 +20,9 @@ impl AdmissionHandler for NoHostPath {
     }
 
     fn admit(&self, request: &Request<'_>) -> Result<Verdict, Error> {
-        let below = |path: &str, folder: &String| {
-            path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let allowed =
-            |path: &str| !path.contains("..") && self.allow.iter().any(|folder| below(path, folder));
+        let allowed = |path: &Path| self.allow.iter().any(|folder| path.starts_with(folder));
         let objection = |volume: Volume| {
-            let path = volume.host_path().filter(|path| !allowed(path))?;
+            let path = volume.host_path().filter(|path| path.contains("..") || !allowed(Path::new(path)))?;
             Some(format!("{volume} brings {path} of the host"))
         };
         Ok(Verdict::reject_first("HostPath", request.pod().volumes().filter_map(objection)))

@@ -15,7 +15,15 @@ pub struct AllowedRegistries {
 
 impl AdmissionHandler for AllowedRegistries {
     fn validate(&self, _: &Setup<'_>) -> Result<(), Error> {
-        if self.allow.is_empty() { Err(Error::invalid("allow", "name one place at least")) } else { Ok(()) }
+        let is_no_place =
+            |place: &&String| place.is_empty() || place.starts_with('/') || place.ends_with('/');
+        match self.allow.iter().find(is_no_place) {
+            Some(place) => {
+                Err(Error::invalid("allow", &format!("{place:?} is no registry, nor a path of one")))
+            }
+            None if self.allow.is_empty() => Err(Error::invalid("allow", "name one place at least")),
+            None => Ok(()),
+        }
     }
 
     fn admit(&self, request: &Request<'_>) -> Result<Verdict, Error> {
