@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use tokio::sync::{Mutex, Notify};
-use tokio::task::JoinSet;
+use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
@@ -16,7 +15,6 @@ use witlet_core::runtime::{
 };
 use witlet_core::stats::cadvisor::Scrape;
 use witlet_core::stats::cgroup_usage::CgroupUsage;
-use witlet_core::stats::exposition::Exposition;
 use witlet_core::stats::rates::Rates;
 use witlet_core::stats::summary::{
     ContainerMeasurement, FsMeasurement, Measurements, PodMeasurement, Scope, VolumeMeasurement,
@@ -28,19 +26,22 @@ use witlet_ports::{
     PodView, RunningPod, RuntimeError, RuntimeStats, ShownPod, StorageMeter,
 };
 
+mod background;
 mod cadvisor;
 mod storage_metrics;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use background::Background;
 use storage_metrics::StorageMetrics;
 
 /// Requests within this time get the same measurements.
 const FRESH: Duration = Duration::from_secs(1);
 /// Folders of pods are added up this often at most (upstream: `volumeStatsAggPeriod`).
 const STORAGE_PERIOD: Duration = Duration::from_secs(60);
-/// So long the first summary waits for them; a later one shows those of the pass before.
-const STORAGE_WAIT: Duration = Duration::from_secs(5);
+/// Writable layers are asked of the runtime this often at most: it measures them itself only now and then (containerd: every 10 s), and
+/// takes its time to list them.
+const LAYERS_PERIOD: Duration = Duration::from_secs(10);
 /// What images take is asked of the runtime for so long.
 const IMAGES_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -85,8 +86,11 @@ pub(crate) struct StatsProvider {
     filesystems: Mutex<Option<(Instant, Filesystems)>>,
     /// Apart, too: it takes longest of all.
     cgroups: Mutex<Option<(Instant, Arc<Scrape>)>>,
-    passes: Mutex<Passes>,
-    storage: Arc<Storage>,
+    /// What pods' folders take.
+    storage: Background<BTreeMap<PodUid, LocalStorage>>,
+    storage_metrics: Arc<StorageMetrics>,
+    /// What writable layers take.
+    layers: Background<NewestUsages>,
 }
 
 #[derive(Default)]
@@ -105,21 +109,6 @@ struct Filesystems {
     containers: Option<UsedFilesystem>,
 }
 
-/// Passes over pods' folders.
-#[derive(Default)]
-struct Passes {
-    due: Option<Instant>,
-    running: JoinSet<()>,
-}
-
-/// What pods' folders took at the last pass.
-#[derive(Default)]
-struct Storage {
-    measured: SyncMutex<Option<Arc<BTreeMap<PodUid, LocalStorage>>>>,
-    is_measured: Notify,
-    metrics: StorageMetrics,
-}
-
 impl StatsProvider {
     pub(crate) fn new(ports: StatsPorts) -> Self {
         let started_at = ports.clock.now();
@@ -129,8 +118,9 @@ impl StatsProvider {
             state: Mutex::default(),
             filesystems: Mutex::default(),
             cgroups: Mutex::default(),
-            passes: Mutex::default(),
-            storage: Arc::default(),
+            storage: Background::new(STORAGE_PERIOD),
+            storage_metrics: Arc::default(),
+            layers: Background::new(LAYERS_PERIOD),
         }
     }
 
@@ -270,58 +260,51 @@ impl StatsProvider {
     }
 
     /// What the runtime measures, by pod and name of the container: for writable layers, and where a cgroup is missing.
-    async fn by_runtime(&self, running: &[RunningPod], counts: &KernelCounts, scope: Scope) -> NewestUsages {
+    async fn by_runtime(&self, running: &[RunningPod], counts: &KernelCounts, scope: Scope) -> Arc<NewestUsages> {
         let is_counted = |pod: &RunningPod| {
             let counted = counts.pods.get(&pod.uid);
             pod.containers.iter().all(|id| counted.is_some_and(|pod| pod.containers.contains_key(id)))
         };
-        if scope == Scope::CpuAndMemory && running.iter().all(is_counted) {
-            return BTreeMap::new();
+        if !running.iter().all(is_counted) {
+            return Arc::new(usages_of(&*self.ports.runtime).await.unwrap_or_default());
         }
-        match self.ports.runtime.containers().await {
-            Ok(stats) => newest(stats.into_iter().map(|stats| (stats.uid, stats.attempt, stats.usage))),
-            Err(error) => {
-                tracing::debug!(%error, "Failed to get container stats of the runtime");
-                BTreeMap::new()
-            }
+        if scope == Scope::CpuAndMemory {
+            return Arc::default();
         }
+        let runtime = self.ports.runtime.clone();
+        self.layers.begin(|| async move { usages_of(&*runtime).await }).await;
+        self.layers.newest().await.unwrap_or_default()
     }
 
     /// What pods' folders took at the last pass. Begins the next one if it is time.
     async fn storage(&self) -> Arc<BTreeMap<PodUid, LocalStorage>> {
         self.begin_pass().await;
-        self.storage.newest().await
+        self.storage.newest().await.unwrap_or_default()
     }
 
     /// Adds up pods' folders, if it is time.
     pub(crate) async fn begin_pass(&self) {
-        let mut passes = self.passes.lock().await;
-        // A pass that panicked is begun again.
-        let _ended = passes.running.try_join_next();
-        let is_due = passes.due.is_none_or(|due| Instant::now() >= due);
-        if is_due && passes.running.is_empty() {
-            passes.due = Some(Instant::now() + STORAGE_PERIOD);
-            passes.running.spawn(self.pass());
-        }
+        self.storage.begin(|| self.pass()).await;
     }
 
     /// What the last pass found, for monitoring.
     pub(crate) fn metrics(&self) -> Arc<dyn MetricsSource> {
-        self.storage.clone()
+        self.storage_metrics.clone()
     }
 
-    fn pass(&self) -> impl Future<Output = ()> + Send + 'static {
-        let (meter, storage, pods) =
-            (self.ports.storage.clone(), self.storage.clone(), self.ports.view.pods());
+    fn pass(&self) -> impl Future<Output = Option<BTreeMap<PodUid, LocalStorage>>> + Send + 'static {
+        let (meter, metrics, pods) =
+            (self.ports.storage.clone(), self.storage_metrics.clone(), self.ports.view.pods_after(0).changed);
         async move {
             let mut measured = BTreeMap::new();
-            for pod in pods {
+            for ShownPod { pod, .. } in pods {
                 let begun = Instant::now();
                 let used = meter.measure(&pod).await;
-                storage.metrics.measured(&pod, &used, begun.elapsed());
+                metrics.measured(&pod, &used, begun.elapsed());
                 measured.insert(PodUid::of(&pod), used);
             }
-            storage.put(measured);
+            metrics.keep(|uid| measured.contains_key(uid));
+            Some(measured)
         }
     }
 
@@ -351,28 +334,14 @@ impl StatsProvider {
     }
 }
 
-impl Storage {
-    fn put(&self, measured: BTreeMap<PodUid, LocalStorage>) {
-        self.metrics.keep(|uid| measured.contains_key(uid));
-        *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(measured));
-        self.is_measured.notify_waiters();
-    }
-
-    /// Those of the last pass; the end of the first one is waited for, for a bounded time.
-    async fn newest(&self) -> Arc<BTreeMap<PodUid, LocalStorage>> {
-        let measured = || self.measured.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let first = self.is_measured.notified();
-        if let Some(measured) = measured() {
-            return measured;
+/// None if the runtime doesn't answer.
+async fn usages_of(runtime: &dyn RuntimeStats) -> Option<NewestUsages> {
+    match runtime.containers().await {
+        Ok(stats) => Some(newest(stats.into_iter().map(|stats| (stats.uid, stats.attempt, stats.usage)))),
+        Err(error) => {
+            tracing::debug!(%error, "Failed to get container stats of the runtime");
+            None
         }
-        let _late = timeout(STORAGE_WAIT, first).await;
-        measured().unwrap_or_default()
-    }
-}
-
-impl MetricsSource for Storage {
-    fn write(&self, to: &mut Exposition) {
-        self.metrics.write(to);
     }
 }
 

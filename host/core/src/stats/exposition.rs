@@ -326,14 +326,16 @@ pub fn written(write: impl FnOnce(&mut Exposition)) -> Option<String> {
 
 /// A label's value, or with `with_quotes` off a help, as text has it.
 fn escape(text: &mut Vec<u8>, value: &str, with_quotes: bool) {
-    for byte in value.bytes() {
-        match byte {
-            b'\\' => text.extend_from_slice(b"\\\\"),
-            b'"' if with_quotes => text.extend_from_slice(b"\\\""),
-            b'\n' => text.extend_from_slice(b"\\n"),
-            other => text.push(other),
-        }
+    let is_plain = |byte: &u8| !matches!(byte, b'\\' | b'\n') && (*byte != b'"' || !with_quotes);
+    let mut rest = value.as_bytes();
+    while let Some(plain) = rest.iter().position(|byte| !is_plain(byte)) {
+        let (before, after) = rest.split_at(plain);
+        text.extend_from_slice(before);
+        let Some((special, after)) = after.split_first() else { break };
+        text.extend_from_slice(&[b'\\', if *special == b'\n' { b'n' } else { *special }]);
+        rest = after;
     }
+    text.extend_from_slice(rest);
 }
 
 /// A figure as text has it.

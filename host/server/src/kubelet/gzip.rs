@@ -99,6 +99,7 @@ fn gathered(pieces: &mut Pieces) -> Option<io::Result<Vec<u8>>> {
     let mut bytes = Vec::new();
     while bytes.len() < PIECE_BYTES {
         match pieces.next() {
+            Some(Ok(piece)) if bytes.is_empty() => bytes = piece,
             Some(Ok(piece)) => bytes.extend(piece),
             Some(Err(error)) => return Some(Err(error)),
             None => break,
