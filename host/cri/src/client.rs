@@ -16,7 +16,7 @@ use witlet_core::runtime::{
     SandboxId, SandboxSpec,
 };
 use witlet_ports::{
-    Clock, Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes, Tracer,
+    Clock, CommandRunner, Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes, Tracer,
 };
 use witlet_proto::cri;
 
@@ -380,6 +380,17 @@ impl Containers for CriClient {
         self.runtime.answer("UpdateContainerResources", limit, answer).await.map(|_| ())
     }
 
+    async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError> {
+        let limit = self.deadlines.request;
+        let reopen = request(cri::ReopenContainerLogRequest { container_id: id.to_string() }, limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = client.reopen_container_log(reopen);
+        self.runtime.answer("ReopenContainerLog", limit, answer).await.map(|_| ())
+    }
+}
+
+#[async_trait]
+impl CommandRunner for CriClient {
     async fn exec_sync(
         &self,
         id: &ContainerId,
@@ -403,14 +414,6 @@ impl Containers for CriClient {
             }
             Err(error) => Err(error),
         }
-    }
-
-    async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError> {
-        let limit = self.deadlines.request;
-        let reopen = request(cri::ReopenContainerLogRequest { container_id: id.to_string() }, limit);
-        let mut client = self.runtime.runtime_service();
-        let answer = client.reopen_container_log(reopen);
-        self.runtime.answer("ReopenContainerLog", limit, answer).await.map(|_| ())
     }
 }
 

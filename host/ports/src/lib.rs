@@ -58,7 +58,9 @@ pub use node_system::NodeSystem;
 pub use objects::{ClusterObjects, NoObjects, ObjectError, Token, TokenWish};
 pub use probes::{HookError, HookRequests, ProbeCounts, ProbeError, ProbeTypes};
 pub use readings::{Left, MemoryNotifier, MemoryNotifierError, NodeImage, NodeReader, NodeReadings};
-pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes, UNKNOWN};
+pub use runtime::{
+    CommandRunner, Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes, UNKNOWN,
+};
 pub use source_health::{SourceHealth, SourceOutage};
 pub use sources::{
     PodSource, PodSourceSet, PodStatusUpdate, SOURCE_EVENTS_MAX, SourceEvent, SourceNotifyError,

@@ -187,9 +187,22 @@ pub trait Sandboxes: Send + Sync {
     ) -> Result<(), RuntimeError>;
 }
 
+/// Commands in containers.
+#[async_trait]
+pub trait CommandRunner: Send + Sync {
+    /// Runs a command in a container and waits for its end. One that takes longer than `timeout` is killed, which is
+    /// `DeadlineExceeded`; no timeout waits as long as other calls may take. An exit code other than 0 is no error.
+    async fn exec_sync(
+        &self,
+        id: &ContainerId,
+        command: &[String],
+        timeout: Option<Duration>,
+    ) -> Result<ExecOutput, RuntimeError>;
+}
+
 /// Containers.
 #[async_trait]
-pub trait Containers: Send + Sync {
+pub trait Containers: CommandRunner {
     /// Makes one without starting it. The CRI wants the sandbox's spec again.
     async fn create(
         &self,
@@ -209,14 +222,6 @@ pub trait Containers: Send + Sync {
         id: &ContainerId,
         resources: &LinuxResources,
     ) -> Result<(), RuntimeError>;
-    /// Runs a command in it and waits for its end. One that takes longer than `timeout` is killed, which is
-    /// `DeadlineExceeded`; no timeout waits as long as other calls may take. An exit code other than 0 is no error.
-    async fn exec_sync(
-        &self,
-        id: &ContainerId,
-        command: &[String],
-        timeout: Option<Duration>,
-    ) -> Result<ExecOutput, RuntimeError>;
     /// Has the runtime open the container's log again, after the file was moved away.
     async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError>;
 }

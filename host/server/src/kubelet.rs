@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use witlet_core::pod::PodFullName;
 use witlet_core::stats::exposition::Exposition;
 use witlet_ports::{
-    AgentView, Checkpoints, Clock, Containers, LogFiles, LogVerbosity, MetricsSource, PodView, Streaming,
+    AgentView, Checkpoints, Clock, CommandRunner, LogFiles, LogVerbosity, MetricsSource, PodView, Streaming,
     SystemLogs, Tracer,
 };
 
@@ -165,7 +165,7 @@ pub struct ServerParts {
     /// The runtime's pods, for the ids of containers.
     pub pods: Arc<dyn PodView>,
     /// For commands that are run to their end.
-    pub containers: Arc<dyn Containers>,
+    pub containers: Arc<dyn CommandRunner>,
     /// For streams to containers.
     pub streaming: Arc<dyn Streaming>,
     /// Logs of containers.

@@ -13,7 +13,7 @@ use witlet_core::image::records::{PullCredential, PullSecret, credential_hash};
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ImageAuth;
 use witlet_ports::{
-    Containers, CredentialsError, HookError, HookRequests, ImageCredentials, ProbeError, ProbeTypes,
+    CommandRunner, CredentialsError, HookError, HookRequests, ImageCredentials, ProbeError, ProbeTypes,
     RuntimeError,
 };
 

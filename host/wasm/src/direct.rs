@@ -17,7 +17,7 @@ use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_core::sources::allow::Allowance;
 use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
 use witlet_core::sources::pod_security::SecurityLevel;
-use witlet_ports::{Clock, Containers};
+use witlet_ports::{Clock, CommandRunner};
 
 use crate::compile::CompilerConfig;
 use crate::guest::known_node::KnownNode;
@@ -50,7 +50,7 @@ pub struct DirectOptions {
     /// Values of secrets; it sees those that its grants name.
     pub secrets: BTreeMap<String, Arc<[u8]>>,
     /// Runs the commands of probes; without it the grant `exec` finds no runtime.
-    pub containers: Option<Arc<dyn Containers>>,
+    pub containers: Option<Arc<dyn CommandRunner>>,
     /// Gets a folder for the plugin; without it one with the grant `state` doesn't load.
     pub state_folder: Option<PathBuf>,
     /// Receives what the plugin logs.

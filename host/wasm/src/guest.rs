@@ -16,7 +16,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
-use witlet_ports::Containers;
+use witlet_ports::CommandRunner;
 
 use crate::limits::{StoreLimits, thread_cpu};
 use crate::wasi;
@@ -32,7 +32,7 @@ pub(crate) struct GuestServices {
     /// The node's.
     pub(crate) secrets: Arc<Secrets>,
     /// Runs commands for probes, where there is a runtime.
-    pub(crate) containers: Option<Arc<dyn Containers>>,
+    pub(crate) containers: Option<Arc<dyn CommandRunner>>,
     /// The node, where the host is on one.
     pub(crate) node: KnownNode,
     /// Gets a folder for each plugin that is granted one.

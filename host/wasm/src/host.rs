@@ -30,7 +30,7 @@ use wasmtime::Engine;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_egress::Egress;
 use witlet_ports::{
-    Admission, Clock, ComponentFetcher, Containers, EventSink, NodeWatch, ProbeTypes, Tracer,
+    Admission, Clock, CommandRunner, ComponentFetcher, EventSink, NodeWatch, ProbeTypes, Tracer,
 };
 
 use crate::compile::{CacheError, Compiler, CompilerConfig};
@@ -66,7 +66,7 @@ pub struct PluginHostConfig {
     /// Brings components from registries; without it entries with `oci://` don't load.
     pub fetcher: Option<Arc<dyn ComponentFetcher>>,
     /// Runs commands in probed containers; without it the grant `exec` finds no runtime.
-    pub containers: Option<Arc<dyn Containers>>,
+    pub containers: Option<Arc<dyn CommandRunner>>,
     /// Gets a folder for each plugin with the grant `state`; without it such plugins don't load.
     pub state_folder: Option<PathBuf>,
     /// Keeps the last set of plugins that was loaded as a whole. With it a start goes on with that set where the configuration
@@ -150,7 +150,7 @@ pub struct PluginHost {
 #[derive(Default)]
 pub(crate) struct Surroundings {
     pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
-    pub(crate) containers: Option<Arc<dyn Containers>>,
+    pub(crate) containers: Option<Arc<dyn CommandRunner>>,
     pub(crate) state_folder: Option<PathBuf>,
     pub(crate) node: Option<Arc<dyn NodeWatch>>,
     /// Handlers are tried out: none is too late for that other programs have the processors, and this receives what they log.

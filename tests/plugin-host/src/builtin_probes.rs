@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_egress::{NetworkGrant, TlsPolicy};
-use witlet_ports::{Containers, ProbeError};
+use witlet_ports::{CommandRunner, ProbeError};
 use witlet_wasm::plugin::Builtin;
 use witlet_wasm::plugin::config::Grants;
 
@@ -37,7 +37,7 @@ pub(crate) const SHORT: Duration = Duration::from_secs(3);
 const BUSY: &str = "all instances are in use";
 
 /// A node whose runtime answers commands so.
-async fn node_with(containers: Option<Arc<dyn Containers>>) -> Node {
+async fn node_with(containers: Option<Arc<dyn CommandRunner>>) -> Node {
     let builtins: Vec<Builtin> = witlet_plugins::PROBES
         .iter()
         .map(|shipped| {

@@ -14,7 +14,7 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_harness::WAIT_TIMEOUT;
 use witlet_harness::program::component_cache;
-use witlet_ports::{Clock, ComponentFetcher, Containers, EventSink, NodeWatch};
+use witlet_ports::{Clock, CommandRunner, ComponentFetcher, EventSink, NodeWatch};
 use witlet_wasm::compile::{CompileLimits, CompilerConfig};
 use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
 use witlet_wasm::plugin::{Builtin, BuiltinRole, PluginStatus};
@@ -119,7 +119,7 @@ pub(crate) struct Setting {
     pub(crate) files: Vec<(&'static str, Vec<u8>)>,
     pub(crate) node: Option<Arc<dyn NodeWatch>>,
     /// Runs commands in probed containers.
-    pub(crate) containers: Option<Arc<dyn Containers>>,
+    pub(crate) containers: Option<Arc<dyn CommandRunner>>,
     /// Components that an entry may name.
     pub(crate) shipped: Vec<(&'static str, &'static [u8])>,
     /// Brings components from registries.

@@ -12,8 +12,8 @@ use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type}
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
-use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResources, SandboxId, SandboxSpec};
-use witlet_ports::{Containers, RuntimeError};
+use witlet_core::runtime::{ContainerId, ExecOutput};
+use witlet_ports::{CommandRunner, RuntimeError};
 
 use witlet_test_servers::answer_http;
 pub(crate) use witlet_test_servers::{ClosedPort, RequestLog, Server, answer, read_head};
@@ -125,37 +125,8 @@ fn by_name(id: &ContainerId, command: &[String], timeout: Option<Duration>) -> R
     })
 }
 
-fn refused<T>(call: &'static str) -> Result<T, RuntimeError> {
-    Err(RuntimeError::Unimplemented { call, message: String::new() })
-}
-
 #[async_trait]
-impl Containers for Runs {
-    async fn create(
-        &self,
-        _: &SandboxId,
-        _: &ContainerSpec,
-        _: &SandboxSpec,
-    ) -> Result<ContainerId, RuntimeError> {
-        refused("CreateContainer")
-    }
-
-    async fn start(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        refused("StartContainer")
-    }
-
-    async fn stop(&self, _: &ContainerId, _: Duration) -> Result<(), RuntimeError> {
-        refused("StopContainer")
-    }
-
-    async fn remove(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        refused("RemoveContainer")
-    }
-
-    async fn update_resources(&self, _: &ContainerId, _: &LinuxResources) -> Result<(), RuntimeError> {
-        refused("UpdateContainerResources")
-    }
-
+impl CommandRunner for Runs {
     async fn exec_sync(
         &self,
         id: &ContainerId,
@@ -166,9 +137,5 @@ impl Containers for Runs {
             Some(ran) => ran,
             None => std::future::pending().await,
         }
-    }
-
-    async fn reopen_log(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        refused("ReopenContainerLog")
     }
 }

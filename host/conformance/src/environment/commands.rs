@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResources, SandboxId, SandboxSpec};
-use witlet_ports::{Containers, RuntimeError};
+use witlet_core::runtime::{ContainerId, ExecOutput};
+use witlet_ports::{CommandRunner, RuntimeError};
 
 use super::bytes::bytes;
 
@@ -62,41 +62,8 @@ impl Commands {
     }
 }
 
-fn not_here<T>(call: &'static str) -> Result<T, RuntimeError> {
-    Err(RuntimeError::Unimplemented { call, message: "there is no container here".to_owned() })
-}
-
 #[async_trait]
-impl Containers for Commands {
-    async fn create(
-        &self,
-        _sandbox: &SandboxId,
-        _config: &ContainerSpec,
-        _sandbox_config: &SandboxSpec,
-    ) -> Result<ContainerId, RuntimeError> {
-        not_here("CreateContainer")
-    }
-
-    async fn start(&self, _id: &ContainerId) -> Result<(), RuntimeError> {
-        not_here("StartContainer")
-    }
-
-    async fn stop(&self, _id: &ContainerId, _grace: Duration) -> Result<(), RuntimeError> {
-        not_here("StopContainer")
-    }
-
-    async fn remove(&self, _id: &ContainerId) -> Result<(), RuntimeError> {
-        not_here("RemoveContainer")
-    }
-
-    async fn update_resources(
-        &self,
-        _id: &ContainerId,
-        _resources: &LinuxResources,
-    ) -> Result<(), RuntimeError> {
-        not_here("UpdateContainerResources")
-    }
-
+impl CommandRunner for Commands {
     async fn exec_sync(
         &self,
         _id: &ContainerId,
@@ -123,9 +90,5 @@ impl Containers for Commands {
         }
         let (stdout, exit_code) = (answer.output.clone(), answer.exit_code.unwrap_or(0));
         Ok(ExecOutput { stdout, stderr: Vec::new(), exit_code })
-    }
-
-    async fn reopen_log(&self, _id: &ContainerId) -> Result<(), RuntimeError> {
-        not_here("ReopenContainerLog")
     }
 }

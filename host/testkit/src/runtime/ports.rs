@@ -13,7 +13,7 @@ use witlet_core::runtime::{
     LinuxResources, ListedContainer, ListedSandbox, ObservedPod, RuntimeCondition, RuntimeEvent,
     RuntimeHandler, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxId, SandboxSpec, SandboxState,
 };
-use witlet_ports::{Clock, Containers, Images, PodView, RuntimeError, RuntimeInfo, Sandboxes};
+use witlet_ports::{Clock, CommandRunner, Containers, Images, PodView, RuntimeError, RuntimeInfo, Sandboxes};
 
 use super::{FakeContainer, FakeImage, FakeRuntime, Inner, Sandbox, has_own_network};
 
@@ -286,6 +286,20 @@ impl Containers for FakeRuntime {
         Ok(())
     }
 
+    async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError> {
+        const CALL: &str = "ReopenContainerLog";
+        let mut inner = self.answer(CALL)?;
+        let name = inner.container_name(id);
+        if inner.container_mut(id).is_none() {
+            return Err(RuntimeError::NotFound { call: CALL, message: format!("container {id}") });
+        }
+        self.record(&mut inner, "reopen log of", &name);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl CommandRunner for FakeRuntime {
     async fn exec_sync(
         &self,
         id: &ContainerId,
@@ -320,17 +334,6 @@ impl Containers for FakeRuntime {
                 Ok(ExecOutput { stdout, stderr, exit_code: script.exit_code })
             }
         }
-    }
-
-    async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError> {
-        const CALL: &str = "ReopenContainerLog";
-        let mut inner = self.answer(CALL)?;
-        let name = inner.container_name(id);
-        if inner.container_mut(id).is_none() {
-            return Err(RuntimeError::NotFound { call: CALL, message: format!("container {id}") });
-        }
-        self.record(&mut inner, "reopen log of", &name);
-        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use wasmtime_wasi::sockets::{WasiSocketsCtxView, WasiSocketsView as _};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use witlet_egress::{Egress, Reach};
-use witlet_ports::Containers;
+use witlet_ports::CommandRunner;
 
 use super::known_node::KnownNode;
 use super::log::GuestLog;
@@ -39,7 +39,7 @@ pub(crate) struct GuestSetting {
     /// The folder behind `/state`, if it is granted one.
     pub(crate) state_folder: Option<PathBuf>,
     /// Runs commands in containers, if there is a runtime.
-    pub(crate) containers: Option<Arc<dyn Containers>>,
+    pub(crate) containers: Option<Arc<dyn CommandRunner>>,
     /// The node, where the host is on one.
     pub(crate) node: KnownNode,
     /// How much later than it is its clock says that it is.
@@ -153,7 +153,7 @@ impl AsyncState {
     }
 
     /// That commands can be run through. Only a component that was granted `exec` gets so far.
-    pub(crate) fn containers(&self) -> Option<Arc<dyn Containers>> {
+    pub(crate) fn containers(&self) -> Option<Arc<dyn CommandRunner>> {
         self.setting.containers.clone()
     }
 

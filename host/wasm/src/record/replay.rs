@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::time::Instant;
-use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResources, SandboxId, SandboxSpec};
-use witlet_ports::{Clock, Containers, RuntimeError};
+use witlet_core::runtime::{ContainerId, ExecOutput};
+use witlet_ports::{Clock, CommandRunner, RuntimeError};
 
 use super::format::{
     ExecRecord, RecordedCall, RecordedProbeRequest, RecordedRequest, RecordedRequestError, RecordedResponse,
@@ -257,42 +257,8 @@ fn played(record: ExecRecord) -> Result<ExecOutput, RuntimeError> {
     }
 }
 
-/// What a probe can't ask for.
-fn not_here(call: &'static str) -> RuntimeError {
-    RuntimeError::Unimplemented { call, message: "this is a replay".to_owned() }
-}
-
 #[async_trait]
-impl Containers for Tape {
-    async fn create(
-        &self,
-        _sandbox: &SandboxId,
-        _config: &ContainerSpec,
-        _sandbox_config: &SandboxSpec,
-    ) -> Result<ContainerId, RuntimeError> {
-        Err(not_here("CreateContainer"))
-    }
-
-    async fn start(&self, _id: &ContainerId) -> Result<(), RuntimeError> {
-        Err(not_here("StartContainer"))
-    }
-
-    async fn stop(&self, _id: &ContainerId, _grace: Duration) -> Result<(), RuntimeError> {
-        Err(not_here("StopContainer"))
-    }
-
-    async fn remove(&self, _id: &ContainerId) -> Result<(), RuntimeError> {
-        Err(not_here("RemoveContainer"))
-    }
-
-    async fn update_resources(
-        &self,
-        _id: &ContainerId,
-        _resources: &LinuxResources,
-    ) -> Result<(), RuntimeError> {
-        Err(not_here("UpdateContainerResources"))
-    }
-
+impl CommandRunner for Tape {
     async fn exec_sync(
         &self,
         _id: &ContainerId,
@@ -300,10 +266,6 @@ impl Containers for Tape {
         _timeout: Option<Duration>,
     ) -> Result<ExecOutput, RuntimeError> {
         self.next(command)
-    }
-
-    async fn reopen_log(&self, _id: &ContainerId) -> Result<(), RuntimeError> {
-        Err(not_here("ReopenContainerLog"))
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_node::NodeSystemLogs;
 use witlet_ports::{
-    AgentView, Clock, Containers, LogFiles, MetricsSource, NodeAccess, PodView, Streaming, Tracer,
+    AgentView, Clock, CommandRunner, LogFiles, MetricsSource, NodeAccess, PodView, Streaming, Tracer,
 };
 use witlet_server::{
     Authentication, Authorization, Diagnostics, EndpointSwitches, KubeletServer, Metrics, MirrorPods,
@@ -72,7 +72,7 @@ pub(crate) struct Answers {
     /// None where there is no API server.
     pub(crate) mirrors: Option<MirrorPods>,
     pub(crate) pods: Arc<dyn PodView>,
-    pub(crate) containers: Arc<dyn Containers>,
+    pub(crate) containers: Arc<dyn CommandRunner>,
     pub(crate) streaming: Arc<dyn Streaming>,
     pub(crate) logs: Arc<dyn LogFiles>,
     pub(crate) clock: Arc<dyn Clock>,

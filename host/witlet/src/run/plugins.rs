@@ -7,7 +7,7 @@ use serde_json::json;
 use witlet_egress::{Egress, NetworkGrant, TlsPolicy};
 use witlet_node::SystemClock;
 use witlet_oci::{Progress, Registries, RegistriesConfig, RegistryError};
-use witlet_ports::{ComponentFetcher, Containers, EventSink, NodeWatch, Tracer};
+use witlet_ports::{CommandRunner, ComponentFetcher, EventSink, NodeWatch, Tracer};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::PluginHostConfig;
 use witlet_wasm::plugin::Builtin;
@@ -20,7 +20,7 @@ use crate::settings::Settings;
 /// What the plugin host needs of the rest of the node.
 pub(crate) struct Node {
     pub(crate) info: Arc<dyn NodeWatch>,
-    pub(crate) containers: Arc<dyn Containers>,
+    pub(crate) containers: Arc<dyn CommandRunner>,
     pub(crate) clock: Arc<SystemClock>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) egress: Egress,

@@ -18,14 +18,13 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{
-    ContainerId, ContainerRunState, ContainerSpec, ExecOutput, LinuxResources, ListedContainer,
-    ListedSandbox, ObservedContainer, ObservedPod, ObservedSandbox, RuntimeEvent, RuntimePod, SandboxId,
-    SandboxSpec, SandboxState,
+    ContainerId, ContainerRunState, ExecOutput, ListedContainer, ListedSandbox, ObservedContainer,
+    ObservedPod, ObservedSandbox, RuntimeEvent, RuntimePod, SandboxId, SandboxState,
 };
 use witlet_ports::{
-    AccessError, AgentStats, AgentView, Checkpoints, Clock, Containers, FilesError, Identity, JournalOutput,
-    Links, LogFiles, LogVerbosity, NodeAccess, NodeAction, PodView, RecordedEvent, RuntimeError,
-    StreamOptions, Streaming, SystemLog, SystemLogEntry, SystemLogs, VerbosityError,
+    AccessError, AgentStats, AgentView, Checkpoints, Clock, CommandRunner, FilesError, Identity,
+    JournalOutput, Links, LogFiles, LogVerbosity, NodeAccess, NodeAction, PodView, RecordedEvent,
+    RuntimeError, StreamOptions, Streaming, SystemLog, SystemLogEntry, SystemLogs, VerbosityError,
 };
 
 /// What all of them share.
@@ -304,32 +303,7 @@ impl Streaming for Cluster {
 }
 
 #[async_trait]
-impl Containers for Cluster {
-    async fn create(
-        &self,
-        _: &SandboxId,
-        _: &ContainerSpec,
-        _: &SandboxSpec,
-    ) -> Result<ContainerId, RuntimeError> {
-        unreachable!("a server creates nothing")
-    }
-
-    async fn start(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        unreachable!("a server starts nothing")
-    }
-
-    async fn stop(&self, _: &ContainerId, _: Duration) -> Result<(), RuntimeError> {
-        unreachable!("a server stops nothing")
-    }
-
-    async fn remove(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        unreachable!("a server removes nothing")
-    }
-
-    async fn update_resources(&self, _: &ContainerId, _: &LinuxResources) -> Result<(), RuntimeError> {
-        unreachable!("a server changes nothing")
-    }
-
+impl CommandRunner for Cluster {
     async fn exec_sync(
         &self,
         id: &ContainerId,
@@ -339,10 +313,6 @@ impl Containers for Cluster {
         let exit_code = if command == ["false"] { 3 } else { 0 };
         let stdout = format!("{id}: {}\n", command.join(","));
         Ok(ExecOutput { stdout: stdout.into(), stderr: b"said\n".to_vec(), exit_code })
-    }
-
-    async fn reopen_log(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        unreachable!("a server reopens nothing")
     }
 }
 

@@ -11,9 +11,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::net::TcpListener;
 use wasmtime::component::Component;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
-use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResources, SandboxId, SandboxSpec};
+use witlet_core::runtime::{ContainerId, ExecOutput};
 use witlet_egress::Egress;
-use witlet_ports::{Containers, RuntimeError};
+use witlet_ports::{CommandRunner, RuntimeError};
 
 use crate::guest::{GuestServices, Secrets};
 use crate::plugin::CallError;
@@ -45,7 +45,7 @@ pub(super) struct Runtime;
 
 /// What plugins are loaded with.
 pub(super) struct Setting {
-    pub(super) containers: Option<Arc<dyn Containers>>,
+    pub(super) containers: Option<Arc<dyn CommandRunner>>,
     pub(super) config: &'static str,
     pub(super) warm: Option<Warm>,
     pub(super) grants: Grants,
@@ -184,32 +184,7 @@ pub(super) async fn http_server() -> (u16, tokio::task::JoinSet<()>) {
 }
 
 #[async_trait]
-impl Containers for Runtime {
-    async fn create(
-        &self,
-        _: &SandboxId,
-        _: &ContainerSpec,
-        _: &SandboxSpec,
-    ) -> Result<ContainerId, RuntimeError> {
-        Err(not_here("CreateContainer"))
-    }
-
-    async fn start(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        Err(not_here("StartContainer"))
-    }
-
-    async fn stop(&self, _: &ContainerId, _: Duration) -> Result<(), RuntimeError> {
-        Err(not_here("StopContainer"))
-    }
-
-    async fn remove(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        Err(not_here("RemoveContainer"))
-    }
-
-    async fn update_resources(&self, _: &ContainerId, _: &LinuxResources) -> Result<(), RuntimeError> {
-        Err(not_here("UpdateContainerResources"))
-    }
-
+impl CommandRunner for Runtime {
     async fn exec_sync(
         &self,
         id: &ContainerId,
@@ -219,7 +194,9 @@ impl Containers for Runtime {
         match command.first().map(String::as_str) {
             Some("hang") => std::future::pending().await,
             Some("late") => Err(RuntimeError::DeadlineExceeded { call: "ExecSync", limit: Duration::ZERO }),
-            Some("missing") => Err(not_here("ExecSync")),
+            Some("missing") => {
+                Err(RuntimeError::NotFound { call: "ExecSync", message: "no such container".to_owned() })
+            }
             Some("long") => Ok(ExecOutput { stdout: vec![b'x'; 50_000], stderr: Vec::new(), exit_code: 0 }),
             _ => Ok(ExecOutput {
                 stdout: format!("{id} {}", command.join(" ")).into_bytes(),
@@ -228,12 +205,4 @@ impl Containers for Runtime {
             }),
         }
     }
-
-    async fn reopen_log(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        Err(not_here("ReopenContainerLog"))
-    }
-}
-
-fn not_here(call: &'static str) -> RuntimeError {
-    RuntimeError::NotFound { call, message: "no such container".to_owned() }
 }
