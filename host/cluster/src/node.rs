@@ -373,7 +373,6 @@ impl Teller {
     }
 
     fn record(&self, kind: EventType, reason: &str, message: String) {
-        let (object, reason) = (EventObject::Node, reason.to_owned());
-        self.ports.events.record(Event { object, kind, reason, message, annotations: Default::default() });
+        self.ports.events.record(Event::new(EventObject::Node, kind, reason, message));
     }
 }

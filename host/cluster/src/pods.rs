@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{Notify, mpsc, watch as channel};
 use tokio_util::sync::CancellationToken;
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::event::{Event, EventObject};
 use witlet_core::node::conditions::{UnreadSource, source_message};
 use witlet_core::pod::static_pod::is_mirror;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
@@ -277,9 +277,7 @@ impl ApiPods {
         tracing::warn!(seconds = lasted.as_secs(), %error, "Pods of the API server are unreadable");
         self.health.unread(unread);
         if let Some(events) = &self.events {
-            let (object, kind, reason) =
-                (EventObject::Node, EventType::Warning, "SourceUnreadable".to_owned());
-            events.record(Event { object, kind, reason, message, annotations: Default::default() });
+            events.record(Event::warning(EventObject::Node, "SourceUnreadable", message));
         }
     }
 
@@ -300,8 +298,7 @@ impl ApiPods {
         let full_name = PodFullName::new(namespace, name);
         let message = format!("Error validating pod {full_name}: {message}; keeping it unchanged");
         let object = EventObject::Pod { full_name, uid: PodUid::from(uid.as_str()), field_path: None };
-        let (kind, reason) = (EventType::Warning, "FailedValidation".to_owned());
-        events.record(Event { object, kind, reason, message, annotations: Default::default() });
+        events.record(Event::warning(object, "FailedValidation", message));
     }
 }
 

@@ -80,6 +80,24 @@ pub struct Event {
     pub annotations: BTreeMap<String, String>,
 }
 
+impl Event {
+    /// Without annotations.
+    pub fn new(
+        object: EventObject,
+        kind: EventType,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        let (reason, message) = (reason.into(), message.into());
+        Self { object, kind, reason, message, annotations: BTreeMap::new() }
+    }
+
+    /// Something someone should look at, without annotations.
+    pub fn warning(object: EventObject, reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(object, EventType::Warning, reason, message)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     //! What an event is about.

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::event::{Event, EventObject};
 use witlet_core::pod::SourceName;
 use witlet_core::sources::SourceUpdate;
 use witlet_core::text::shortened;
@@ -113,13 +113,8 @@ impl FileSource {
         );
         // To what an event may hold; the log has it in full.
         let message = shortened(report.message, EVENT_MESSAGE_BYTES_MAX);
-        self.events.record(Event {
-            object: EventObject::Source { source: self.name().to_string(), place: report.place },
-            kind: EventType::Warning,
-            reason: report.reason.as_str().to_owned(),
-            message,
-            annotations: Default::default(),
-        });
+        let object = EventObject::Source { source: self.name().to_string(), place: report.place };
+        self.events.record(Event::warning(object, report.reason.as_str(), message));
     }
 
     /// Looks until nothing is being written or its time is over. None: the runtime shuts down.

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, timeout};
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::event::{Event, EventObject};
 use witlet_core::pod::SourceName;
 use witlet_core::sources::SourceUpdate;
 use witlet_core::sources::manifest::MANIFEST_BYTES_MAX;
@@ -166,16 +166,8 @@ impl HttpSource {
     }
 
     fn record(&self, reason: &'static str, message: String) {
-        self.events.record(Event {
-            object: EventObject::Source {
-                source: self.name().to_string(),
-                place: self.url.place().to_owned(),
-            },
-            kind: EventType::Warning,
-            reason: reason.to_owned(),
-            message,
-            annotations: Default::default(),
-        });
+        let (source, place) = (self.name().to_string(), self.url.place().to_owned());
+        self.events.record(Event::warning(EventObject::Source { source, place }, reason, message));
     }
 }
 

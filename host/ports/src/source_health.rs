@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::event::{Event, EventObject};
 use witlet_core::node::conditions::{UnreadSource, source_message};
 use witlet_core::node::whole_seconds;
 use witlet_core::pod::SourceName;
@@ -82,14 +82,7 @@ impl SourceOutage {
         let unread = UnreadSource { source, since: whole_seconds(since), error: error.to_owned() };
         let message = source_message(&unread);
         self.health.unread(unread);
-        let (kind, reason) = (EventType::Warning, "SourceUnreadable".to_owned());
-        self.events.record(Event {
-            object: EventObject::Node,
-            kind,
-            reason,
-            message: message.clone(),
-            annotations: Default::default(),
-        });
+        self.events.record(Event::warning(EventObject::Node, "SourceUnreadable", &*message));
         Some(message)
     }
 }

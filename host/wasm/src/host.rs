@@ -393,26 +393,13 @@ impl Shared {
 
     fn record_event(&self, plugin: &str, kind: EventType, reason: &str, message: String) {
         let object = EventObject::Plugin(plugin.to_owned());
-        self.events.record(Event {
-            object,
-            kind,
-            reason: reason.to_owned(),
-            message,
-            annotations: Default::default(),
-        });
+        self.events.record(Event::new(object, kind, reason, message));
     }
 
     /// An event about a file of the operator's.
     fn report_file(&self, source: &str, place: &Path, reason: &str, message: String) {
         let object = EventObject::Source { source: source.to_owned(), place: place.display().to_string() };
-        let kind = EventType::Warning;
-        self.events.record(Event {
-            object,
-            kind,
-            reason: reason.to_owned(),
-            message,
-            annotations: Default::default(),
-        });
+        self.events.record(Event::warning(object, reason, message));
     }
 }
 

@@ -198,13 +198,9 @@ impl Shared {
                 "Plugin warned of a pod"
             );
             let (full_name, uid) = (pod.full_name(), PodUid::from(pod.uid()));
-            self.events.record(Event {
-                object: EventObject::Pod { full_name, uid, field_path: None },
-                kind: EventType::Warning,
-                reason: "AdmissionWarning".to_owned(),
-                message: signed(warning.clone(), plugin.attribution().as_deref()),
-                annotations: BTreeMap::new(),
-            });
+            let object = EventObject::Pod { full_name, uid, field_path: None };
+            let message = signed(warning.clone(), plugin.attribution().as_deref());
+            self.events.record(Event::warning(object, "AdmissionWarning", message));
         }
     }
 

@@ -58,13 +58,9 @@ impl<P: SourcePlugins> HostSources<P> {
         let now: BTreeSet<SourceName> = specs.iter().map(|spec| spec.name.clone()).collect();
         for (name, gone) in running.extract_if(.., |name, _| !now.contains(name)) {
             gone.stop.cancel();
-            self.config.events.record(Event {
-                object: EventObject::Plugin(name.to_string()),
-                kind: EventType::Normal,
-                reason: "PodSourceRemoved".to_owned(),
-                message: "is no pod source any more, its pods end".to_owned(),
-                annotations: Default::default(),
-            });
+            let object = EventObject::Plugin(name.to_string());
+            let message = "is no pod source any more, its pods end";
+            self.config.events.record(Event::new(object, EventType::Normal, "PodSourceRemoved", message));
         }
         // Before any set of a source that is new.
         self.names.send_if_modified(|names| {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::event::{Event, EventObject};
 use witlet_core::reflector::outage::{Outage, REPORT_AFTER};
 use witlet_ports::{EventSink, FilesError, StateStore};
 
@@ -64,14 +64,7 @@ impl ReportedState {
         let Some((_, error)) = self.failing().clone() else { return };
         let message = format!("failed to save the agent's state, no pod can start: {error}");
         tracing::error!(error = %error, "Failed to save the agent's state");
-        let (kind, reason) = (EventType::Warning, "FailedSaveState".to_owned());
-        events.record(Event {
-            object: EventObject::Node,
-            kind,
-            reason,
-            message,
-            annotations: Default::default(),
-        });
+        events.record(Event::warning(EventObject::Node, "FailedSaveState", message));
     }
 
     fn failing(&self) -> MutexGuard<'_, Option<(Instant, String)>> {

@@ -178,13 +178,7 @@ impl<P: SourcePlugins> Poller<P> {
                 EventObject::Plugin(source)
             }
         };
-        self.config.events.record(Event {
-            object,
-            kind,
-            reason: reason.to_owned(),
-            message,
-            annotations: Default::default(),
-        });
+        self.config.events.record(Event::new(object, kind, reason, message));
     }
 }
 
