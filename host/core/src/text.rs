@@ -15,6 +15,21 @@ pub fn shortened(text: impl Into<String>, bytes_max: usize) -> String {
     text
 }
 
+/// Whether a name is as a pattern in which `*` stands for any text: the first and last part must stand at the ends, those between in
+/// order.
+pub fn glob(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(head) else { return false };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*').filter(|part| !part.is_empty()) {
+        match name.find(part) {
+            Some(at) => name = &name[at + part.len()..],
+            None => return false,
+        }
+    }
+    name.ends_with(tail)
+}
+
 #[cfg(test)]
 mod tests {
     //! Where a text is cut.

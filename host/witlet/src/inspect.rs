@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use thiserror::Error;
-use witlet_wasm::inspect::{Contract, Fit, InspectError, Inspection, inspect};
+use witlet_wasm::inspect::{Contract, Fit, Inspection};
 
 use crate::cli::{OutputFormat, RegistryArgs};
 use crate::output::{OutputError, print, structured};
@@ -14,15 +14,6 @@ pub(crate) enum Error {
     /// There is nothing to show.
     #[error(transparent)]
     Component(#[from] ComponentError),
-    /// The file holds no component.
-    #[error("{file}")]
-    Inspect {
-        /// As it was named.
-        file: String,
-        /// What it is instead.
-        #[source]
-        cause: InspectError,
-    },
     /// The answer can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -31,7 +22,7 @@ pub(crate) enum Error {
 /// Prints what is in the component.
 pub(crate) async fn run(file: &str, registry: &RegistryArgs, output: OutputFormat) -> Result<(), Error> {
     let wasm = component::read(file, registry).await?.wasm;
-    let inspection = inspect(&wasm).map_err(|cause| Error::Inspect { file: file.to_owned(), cause })?;
+    let inspection = component::inspected(file, &wasm)?;
     let text = match output {
         OutputFormat::Table | OutputFormat::Wide => for_people(file, &inspection),
         OutputFormat::Json | OutputFormat::Yaml => structured(&for_programs(&inspection), output)?,

@@ -16,6 +16,7 @@ use super::manifest::{self, ManifestError};
 use super::pod_security::{self, SecurityLevel};
 use crate::pod::static_pod::{CONFIG_SOURCE, Origin};
 use crate::pod::{PodFullName, PodUid, SourceName};
+use crate::text::glob;
 
 #[cfg(test)]
 mod tests;
@@ -115,10 +116,10 @@ impl Allowance {
             broken.push(Rule::NamePrefix { prefix: prefix.to_owned() });
         }
         if let Some(node_name) = claims.node_name.as_deref().filter(|name| *name != origin.node_name) {
-            broken.push(Rule::OtherNode { node_name: shortened(node_name) });
+            broken.push(Rule::OtherNode { node_name: manifest::shortened(node_name) });
         }
         if let Some(name) = claims.source.as_deref().filter(|name| *name != origin.source.as_str()) {
-            broken.push(Rule::OtherSource { source_name: shortened(name) });
+            broken.push(Rule::OtherSource { source_name: manifest::shortened(name) });
         }
         broken.extend(claims.forged.iter().map(|annotation| Rule::Forged { annotation }));
         let violations = pod_security::violations(pod, self.pod_security);
@@ -325,22 +326,4 @@ fn own_uid(source: &SourceName, written: &Pod) -> Option<String> {
     let mut hash = Sha256::new();
     hash.update(format!("source:{source}\nnamespace:{}\nname:{}\nuid:{uid}", text(namespace), text(name)));
     Some(hex::encode(&hash.finalize()[..16]))
-}
-
-fn shortened(text: &str) -> String {
-    text.chars().take(80).collect()
-}
-
-/// The first and last part must stand at the ends, those between in order.
-fn glob(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut name) = name.strip_prefix(head) else { return false };
-    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for part in middle.split('*').filter(|part| !part.is_empty()) {
-        match name.find(part) {
-            Some(at) => name = &name[at + part.len()..],
-            None => return false,
-        }
-    }
-    name.ends_with(tail)
 }

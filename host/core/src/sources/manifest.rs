@@ -371,7 +371,8 @@ fn type_of(value: &Value) -> Result<(&str, &str), Fault> {
     Ok((text("apiVersion")?, kind))
 }
 
-fn shortened(text: &str) -> String {
+/// A foreign text for a message.
+pub(super) fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
@@ -407,30 +408,30 @@ fn decode_strictly(value: &mut Value, root: &str, problems: &mut Problems) -> Op
             return None;
         }
     };
-    remove_unknown(value, &known, root, problems);
+    remove_unknown(value, &known, root, &mut |path| problems.add(path, "unknown field"));
     Some(pod)
 }
 
-/// What was written and didn't survive decoding is no field of a pod.
-fn remove_unknown(written: &mut Value, known: &Value, path: &str, problems: &mut Problems) {
+/// Removes what was written of an object and didn't survive decoding, for the object has no such field, and reports the path of each.
+pub fn remove_unknown(written: &mut Value, known: &Value, path: &str, report: &mut impl FnMut(String)) {
     match (written, known) {
         (Value::Object(written), Value::Object(known)) => {
             written.retain(|name, value| {
                 let keep = value.is_null() || known.contains_key(name);
                 if !keep {
-                    problems.add(join(path, name), "unknown field");
+                    report(join(path, name));
                 }
                 keep
             });
             for (name, value) in written.iter_mut() {
                 if let Some(known) = known.get(name) {
-                    remove_unknown(value, known, &join(path, name), problems);
+                    remove_unknown(value, known, &join(path, name), report);
                 }
             }
         }
         (Value::Array(written), Value::Array(known)) => {
             for (index, (written, known)) in written.iter_mut().zip(known).enumerate() {
-                remove_unknown(written, known, &format!("{path}[{index}]"), problems);
+                remove_unknown(written, known, &format!("{path}[{index}]"), report);
             }
         }
         // A scalar that was decoded is known.

@@ -6,14 +6,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, ContainerPort, EphemeralContainer, Lifecycle, LifecycleHandler, Pod, PodSpec,
-    Probe, SELinuxOptions, SecurityContext, Volume,
+    Capabilities, Container, LifecycleHandler, Pod, PodSpec, SELinuxOptions, SecurityContext, Volume,
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::container::plan::{PodContainer, containers};
 use crate::probe::custom::ANNOTATION_PREFIX as PROBE_PREFIX;
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ pub fn violations(pod: &Pod, level: SecurityLevel) -> Vec<String> {
         SecurityLevel::Baseline => baseline(pod, spec, level, &mut found),
         SecurityLevel::Restricted => {
             baseline(pod, spec, level, &mut found);
-            restricted(spec, &mut found);
+            restricted(pod, spec, &mut found);
         }
     }
     found.finish()
@@ -150,58 +150,9 @@ impl Found {
     }
 }
 
-/// What all kinds of containers have in common.
-struct AnyContainer<'a> {
-    path: String,
-    context: Option<&'a SecurityContext>,
-    ports: &'a [ContainerPort],
-    lifecycle: Option<&'a Lifecycle>,
-    probes: [(&'static str, Option<&'a Probe>); 3],
-}
-
-fn containers(spec: &PodSpec) -> impl Iterator<Item = AnyContainer<'_>> {
-    let plain = |kind: &'static str| {
-        move |(index, container): (usize, &Container)| format!("{kind}[{index}] ({})", container.name)
-    };
-    let (init, app) = (plain("spec.initContainers"), plain("spec.containers"));
-    let inits = spec.init_containers.iter().flatten().enumerate();
-    let inits = inits.map(move |item| AnyContainer::plain(init(item), item.1));
-    let apps = spec.containers.iter().enumerate().map(move |item| AnyContainer::plain(app(item), item.1));
-    let ephemerals = spec.ephemeral_containers.iter().flatten().enumerate().map(|(index, container)| {
-        let path = format!("spec.ephemeralContainers[{index}] ({})", container.name);
-        AnyContainer::ephemeral(path, container)
-    });
-    inits.chain(apps).chain(ephemerals)
-}
-
-impl<'a> AnyContainer<'a> {
-    fn plain(path: String, container: &'a Container) -> Self {
-        Self {
-            path,
-            context: container.security_context.as_ref(),
-            ports: container.ports.as_deref().unwrap_or_default(),
-            lifecycle: container.lifecycle.as_ref(),
-            probes: [
-                ("startupProbe", container.startup_probe.as_ref()),
-                ("livenessProbe", container.liveness_probe.as_ref()),
-                ("readinessProbe", container.readiness_probe.as_ref()),
-            ],
-        }
-    }
-
-    fn ephemeral(path: String, container: &'a EphemeralContainer) -> Self {
-        Self {
-            path,
-            context: container.security_context.as_ref(),
-            ports: container.ports.as_deref().unwrap_or_default(),
-            lifecycle: container.lifecycle.as_ref(),
-            probes: [
-                ("startupProbe", container.startup_probe.as_ref()),
-                ("livenessProbe", container.liveness_probe.as_ref()),
-                ("readinessProbe", container.readiness_probe.as_ref()),
-            ],
-        }
-    }
+/// Where the spec has a container.
+fn path_of(found: &PodContainer<'_>) -> String {
+    format!("spec.{}[{}] ({})", found.kind.list(), found.index, found.container.name)
 }
 
 fn baseline(pod: &Pod, spec: &PodSpec, level: SecurityLevel, found: &mut Found) {
@@ -236,13 +187,14 @@ fn baseline(pod: &Pod, spec: &PodSpec, level: SecurityLevel, found: &mut Found) 
     }
     apparmor_annotations(pod, found);
     probe_annotations(pod, found);
-    for container in containers(spec) {
-        host_ports(&container, found);
-        host_targets(&container, found);
-        if let Some(context) = container.context {
+    for pod_container in containers(pod) {
+        let (path, container) = (path_of(&pod_container), &*pod_container.container);
+        host_ports(&path, container, found);
+        host_targets(&path, container, found);
+        if let Some(context) = &container.security_context {
             // A user namespace makes /proc harmless; the restricted level has it masked all the same.
             let masked = spec.host_users != Some(false) || level == SecurityLevel::Restricted;
-            container_baseline(&container.path, context, masked, found);
+            container_baseline(&path, context, masked, found);
         }
     }
 }
@@ -273,25 +225,31 @@ fn added(context: &SecurityContext) -> impl Iterator<Item = &str> {
     capabilities.flat_map(|all: &Capabilities| all.add.iter().flatten()).map(String::as_str)
 }
 
-fn host_ports(container: &AnyContainer<'_>, found: &mut Found) {
-    for port in container.ports.iter().filter_map(|port| port.host_port).filter(|port| *port != 0) {
-        found.forbid(&format!("{}.ports.hostPort", container.path), port);
+fn host_ports(path: &str, container: &Container, found: &mut Found) {
+    let ports = container.ports.iter().flatten().filter_map(|port| port.host_port);
+    for port in ports.filter(|port| *port != 0) {
+        found.forbid(&format!("{path}.ports.hostPort"), port);
     }
 }
 
 /// The agent sends probes and hooks, and could be sent anywhere (1.34 and later).
-fn host_targets(container: &AnyContainer<'_>, found: &mut Found) {
-    for (name, probe) in container.probes {
+fn host_targets(path: &str, container: &Container, found: &mut Found) {
+    let probes = [
+        ("startupProbe", &container.startup_probe),
+        ("livenessProbe", &container.liveness_probe),
+        ("readinessProbe", &container.readiness_probe),
+    ];
+    for (name, probe) in probes {
         let Some(probe) = probe else { continue };
         let http = probe.http_get.as_ref().and_then(|action| action.host.as_deref());
         let tcp = probe.tcp_socket.as_ref().and_then(|action| action.host.as_deref());
-        host_target(&format!("{}.{name}.httpGet.host", container.path), http, found);
-        host_target(&format!("{}.{name}.tcpSocket.host", container.path), tcp, found);
+        host_target(&format!("{path}.{name}.httpGet.host"), http, found);
+        host_target(&format!("{path}.{name}.tcpSocket.host"), tcp, found);
     }
-    let Some(lifecycle) = container.lifecycle else { return };
+    let Some(lifecycle) = &container.lifecycle else { return };
     for (name, hook) in [("postStart", &lifecycle.post_start), ("preStop", &lifecycle.pre_stop)] {
         let Some(LifecycleHandler { http_get, tcp_socket, .. }) = hook else { continue };
-        let path = format!("{}.lifecycle.{name}", container.path);
+        let path = format!("{path}.lifecycle.{name}");
         let http = http_get.as_ref().and_then(|action| action.host.as_deref());
         let tcp = tcp_socket.as_ref().and_then(|action| action.host.as_deref());
         host_target(&format!("{path}.httpGet.host"), http, found);
@@ -355,7 +313,7 @@ fn probe_annotations(pod: &Pod, found: &mut Found) {
     }
 }
 
-fn restricted(spec: &PodSpec, found: &mut Found) {
+fn restricted(pod: &Pod, spec: &PodSpec, found: &mut Found) {
     for (index, volume) in spec.volumes.iter().flatten().enumerate() {
         // A hostPath has been reported already.
         if volume.host_path.is_none() && !is_core_volume(volume) {
@@ -363,17 +321,17 @@ fn restricted(spec: &PodSpec, found: &mut Found) {
             found.forbid(&path, "of a type that isn't the cluster's");
         }
     }
-    let pod = spec.security_context.as_ref();
+    let of_pod = spec.security_context.as_ref();
     // Root in a user namespace is no one outside of it.
     let own_users = spec.host_users == Some(false);
-    let pod_non_root = pod.and_then(|pod| pod.run_as_non_root);
-    let pod_seccomp = pod.is_some_and(|pod| pod.seccomp_profile.is_some());
-    if !own_users && pod.and_then(|pod| pod.run_as_user) == Some(0) {
+    let pod_non_root = of_pod.and_then(|context| context.run_as_non_root);
+    let pod_seccomp = of_pod.is_some_and(|context| context.seccomp_profile.is_some());
+    if !own_users && of_pod.and_then(|context| context.run_as_user) == Some(0) {
         found.forbid("spec.securityContext.runAsUser", 0);
     }
-    for container in containers(spec) {
-        let path = format!("{}.securityContext", container.path);
-        let context = container.context;
+    for found_container in containers(pod) {
+        let path = format!("{}.securityContext", path_of(&found_container));
+        let context = found_container.container.security_context.as_ref();
         if context.and_then(|context| context.allow_privilege_escalation) != Some(false) {
             found.add(format!("{path}.allowPrivilegeEscalation must be false"));
         }

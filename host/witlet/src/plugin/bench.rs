@@ -11,7 +11,6 @@ use thiserror::Error;
 use witlet_conformance::bench::{AskError, RehearsalError};
 use witlet_conformance::{KitError, Subject};
 use witlet_wasm::direct::floor::FloorError;
-use witlet_wasm::inspect::{InspectError, inspect};
 use witlet_wasm::role::Role;
 
 use crate::cli::{BenchArgs, OutputFormat};
@@ -25,15 +24,6 @@ pub(crate) enum Error {
     /// There is nothing to measure.
     #[error(transparent)]
     Component(#[from] ComponentError),
-    /// It is no component.
-    #[error("{file}")]
-    Inspect {
-        /// As it was named.
-        file: String,
-        /// What it is instead.
-        #[source]
-        cause: InspectError,
-    },
     /// The component can't be used here at all.
     #[error("{file} has no role that this release supports: {}", obstacles.join("; "))]
     NoRole {
@@ -86,8 +76,7 @@ pub(crate) enum Error {
 /// Measures the component in its roles, and prints the figures.
 pub(crate) async fn run(args: &BenchArgs) -> Result<(), Error> {
     let component = component::read(&args.file, &args.registry).await?;
-    let inspection =
-        inspect(&component.wasm).map_err(|cause| Error::Inspect { file: args.file.clone(), cause })?;
+    let inspection = component::inspected(&args.file, &component.wasm)?;
     let has: Vec<Role> = inspection.roles.iter().map(|served| served.role).collect();
     let roles = roles(&args.file, &has, args.role.map(role), &inspection.obstacles)?;
     let plan = entry::plan(&args.file, &args.cases, &args.entry)?;

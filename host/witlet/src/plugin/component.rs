@@ -9,6 +9,7 @@ use witlet_oci::{Client, Login, Target, TargetError, TransferError};
 use witlet_plugins::{ADMISSION, Builtin, PROBES, SHIPPED};
 use witlet_ports::OCI_SCHEME;
 use witlet_wasm::compile::read_component;
+use witlet_wasm::inspect::{InspectError, Inspection, inspect};
 use witlet_wasm::plugin::config::not_shipped;
 
 use crate::cli::RegistryArgs;
@@ -62,6 +63,15 @@ pub(crate) enum ComponentError {
         #[source]
         cause: Box<TransferError>,
     },
+    /// The file holds no component.
+    #[error("{file}")]
+    Inspect {
+        /// As it was named.
+        file: String,
+        /// What it is instead.
+        #[source]
+        cause: InspectError,
+    },
 }
 
 /// Every component that ships, on or off.
@@ -83,6 +93,11 @@ pub(crate) async fn read(source: &str, from: &RegistryArgs) -> Result<Component,
     let wasm = read_component(path).map_err(|cause| ComponentError::Read { path: path.to_owned(), cause })?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(Component { name, wasm })
+}
+
+/// What is in a component that was read as `file`.
+pub(crate) fn inspected(file: &str, wasm: &[u8]) -> Result<Inspection, ComponentError> {
+    inspect(wasm).map_err(|cause| ComponentError::Inspect { file: file.to_owned(), cause })
 }
 
 async fn fetch(source: &str, from: &RegistryArgs) -> Result<Component, ComponentError> {

@@ -13,7 +13,7 @@ use witlet_oci::{Artifact, Client, Login, Pushed, REPORT_BYTES_MAX, TransferErro
 use witlet_ports::Clock as _;
 use witlet_wasm::annotations::annotations as own_annotations;
 use witlet_wasm::attestation::{VerifyError, subjects};
-use witlet_wasm::inspect::{InspectError, Inspection, inspect};
+use witlet_wasm::inspect::Inspection;
 
 use super::component::{self, ComponentError};
 use crate::bounded;
@@ -32,15 +32,6 @@ pub(crate) enum Error {
     /// There is nothing to push, or nowhere.
     #[error(transparent)]
     Component(#[from] ComponentError),
-    /// The file holds no component.
-    #[error("{file}")]
-    Inspect {
-        /// As it was named.
-        file: String,
-        /// What it is instead.
-        #[source]
-        cause: InspectError,
-    },
     /// A push makes digests, and doesn't take one.
     #[error("a digest cannot be pushed to: use a tag, or none")]
     Digest,
@@ -106,8 +97,7 @@ pub(crate) async fn run(args: &PushArgs) -> Result<(), Error> {
         return Err(Error::Digest);
     }
     let component = component::read(&args.file, &args.login.registry).await?;
-    let inspection =
-        inspect(&component.wasm).map_err(|cause| Error::Inspect { file: args.file.clone(), cause })?;
+    let inspection = component::inspected(&args.file, &component.wasm)?;
     let annotations = annotations(&component.name, own_annotations(&component.wasm), &args.annotation)?;
     let created = created(args.source_date_epoch)?;
     let report = args.attestation.as_deref().map(|path| report(path, &inspection.digest)).transpose()?;

@@ -8,9 +8,10 @@ use expect_test::{Expect, expect};
 
 use witlet_core::admission::chain::FailurePolicy;
 use witlet_core::sources::pod_security::SecurityLevel;
+use witlet_core::text::glob;
 use witlet_egress::NetworkGrant;
 
-use super::values::{glob, parse_duration};
+use super::values::parse_duration;
 use super::*;
 use crate::plugin::{Criteria, PodMatch};
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
+use witlet_core::text::glob;
 
 /// Patterns of names: `*` stands for any run of characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,20 +20,6 @@ impl Globs {
     pub fn matches(&self, name: &str) -> bool {
         self.0.iter().any(|pattern| glob(pattern, name))
     }
-}
-
-/// The first and last part must stand at the ends, those between in order.
-pub(super) fn glob(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut name) = name.strip_prefix(head) else { return false };
-    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for part in middle.split('*').filter(|part| !part.is_empty()) {
-        match name.find(part) {
-            Some(at) => name = &name[at + part.len()..],
-            None => return false,
-        }
-    }
-    name.ends_with(tail)
 }
 
 /// `500ms`, `1.5s`, `2m`.
