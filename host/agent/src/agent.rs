@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::event::{Event, EventObject};
 use witlet_core::network::dns;
 use witlet_core::pleg::PlegEvent;
 use witlet_ports::{
@@ -30,8 +30,10 @@ use crate::event_log::EventLog;
 use crate::event_loop::{EventLoop, Outside};
 use crate::eviction::{EvictionPorts, Evictor};
 use crate::executor::Executor;
+use crate::executor::hooks::Hooks;
 use crate::executor::images::Images;
 use crate::executor::images::access::PullAccess;
+use crate::executor::kill::Killer;
 use crate::feedback;
 use crate::health::{Health, HealthCheck};
 use crate::housekeeping::{Housekeeper, PodFolders};
@@ -40,7 +42,8 @@ use crate::inputs::{Inputs, PluginSources};
 use crate::metrics::AgentMetrics;
 use crate::pleg::{Inspector, Pleg, RelistRequests, Relisted, RuntimeEvents};
 use crate::pod_status_store::PodStatusStore;
-use crate::prober::{ProbeUpdate, Prober, ProberHandle, ProberPorts};
+use crate::prober::{ProbeUpdate, ProberHandle, ProberPorts};
+use crate::removals::Removals;
 use crate::resource_table::ResourceTable;
 use crate::settings::{AgentSettings, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
 use crate::tasks::{end_within, ticker};
@@ -193,6 +196,20 @@ impl Agent {
         };
         let collecting = ImageGcManager::run(gc_ports, settings.image_gc, image_requests, serving.clone());
         serves.spawn(&mut tasks, "the image garbage collection", collecting);
+        let (runtime, removals) = (ports.runtime, Arc::<Removals>::default());
+        let killer = Killer {
+            containers: runtime.containers.clone(),
+            sandboxes: runtime.sandboxes.clone(),
+            hooks: Hooks {
+                commands: runtime.containers.clone(),
+                requests: ports.hooks,
+                events: ports.events.clone(),
+                cache: cache.clone(),
+                statuses: statuses.clone(),
+                metrics: metrics.pods.clone(),
+            },
+            events: ports.events.clone(),
+        };
         let executor = Executor {
             images: Images::new(
                 at_runtime,
@@ -202,8 +219,9 @@ impl Agent {
                 settings.image_pulls,
                 metrics.images.clone(),
             ),
-            runtime: ports.runtime,
-            files: ports.files,
+            runtime,
+            killer,
+            files: ports.files.clone(),
             events: ports.events.clone(),
             clock: ports.clock.clone(),
             cache: cache.clone(),
@@ -216,23 +234,22 @@ impl Agent {
             host_files: ports.host_files,
             cgroups,
             volumes: ports.volumes,
-            removals: Arc::default(),
+            removals: removals.clone(),
             container_files: ports.container_files,
-            hooks: ports.hooks,
             objects: ports.objects.clone(),
             prober: prober.clone(),
             metrics: metrics.pods.clone(),
             tracer: ports.tracer.clone(),
             resizes: metrics.resizes.clone(),
-            actuated,
-            allocated,
+            actuated: actuated.clone(),
+            allocated: allocated.clone(),
             start_retry: SignedDuration::try_from(settings.requeue.error).unwrap_or(SignedDuration::MAX),
         };
         let housekeeper = Housekeeper {
             containers: executor.runtime.containers.clone(),
             sandboxes: executor.runtime.sandboxes.clone(),
             container_files: executor.container_files.clone(),
-            tracer: ports.tracer,
+            tracer: ports.tracer.clone(),
             folders: PodFolders {
                 files: executor.files.clone(),
                 volumes: executor.volumes.clone(),
@@ -259,6 +276,13 @@ impl Agent {
             events: ports.events,
             admission: ports.admission,
             executor: Arc::new(executor),
+            files: ports.files,
+            removals,
+            allocated,
+            actuated,
+            metrics: metrics.pods.clone(),
+            resizes: metrics.resizes.clone(),
+            tracer: ports.tracer,
             housekeeper: Arc::new(housekeeper),
             prober,
             statuses,
@@ -371,8 +395,8 @@ fn probe(
         clock: ports.clock.clone(),
         jitter: ports.jitter.clone(),
     };
-    let (prober, updates) = Prober::new(prober_ports, prober, PROBE_RESULTS_MAX);
-    serves.spawn(tasks, "the probe manager", prober.run(serves.stop.clone()));
+    let (manager, updates) = prober.manager(prober_ports, PROBE_RESULTS_MAX);
+    serves.spawn(tasks, "the probe manager", manager.run(serves.stop.clone()));
     updates
 }
 
@@ -439,14 +463,7 @@ async fn check_resolv_conf(files: &dyn HostFiles, events: &dyn EventSink, cluste
         Err(error) => Some(one_line(&error)),
     };
     if let Some(message) = message {
-        let (object, kind) = (EventObject::Node, EventType::Warning);
-        events.record(Event {
-            object,
-            kind,
-            reason: "CheckLimitsForResolvConf".to_owned(),
-            message,
-            annotations: Default::default(),
-        });
+        events.record(Event::warning(EventObject::Node, "CheckLimitsForResolvConf", message));
     }
 }
 

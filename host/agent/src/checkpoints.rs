@@ -7,7 +7,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use thiserror::Error;
 use witlet_core::error::one_line;
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::event::{Event, EventObject};
 use witlet_core::pod::PodUid;
 use witlet_core::pod::checkpoint::{CheckpointError, EndReport, PodCheckpoint, WholePages};
 use witlet_core::pod::edit::AcceptedContainers;
@@ -161,14 +161,7 @@ pub(crate) async fn load(
 }
 
 fn report(events: &dyn EventSink, reason: &str, message: String) {
-    let (object, kind) = (EventObject::Node, EventType::Warning);
-    events.record(Event {
-        object,
-        kind,
-        reason: reason.to_owned(),
-        message,
-        annotations: Default::default(),
-    });
+    events.record(Event::warning(EventObject::Node, reason, message));
 }
 
 /// Gives each pod its own of what earlier builds wrote of all. What can't be written now is taken over again at the next start.

@@ -8,7 +8,6 @@ mod eviction;
 mod preempt;
 mod record;
 mod reject;
-mod removals;
 mod resize;
 mod sources;
 mod work;
@@ -20,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::Node;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +34,7 @@ use witlet_core::pod::static_pod::StaticPodQueue;
 use witlet_core::pod::user_namespace::UserNamespaces;
 use witlet_core::pod::{PodUid, SourceName};
 use witlet_core::sources::MergedPods;
-use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter};
+use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter, PodFiles, Tracer};
 
 use crate::admission_queue::AdmissionQueue;
 use crate::cache::PodCache;
@@ -44,14 +43,16 @@ use crate::executor::Executor;
 use crate::health::Health;
 use crate::housekeeping::Housekeeper;
 use crate::inputs::{Event, Gates, Inputs};
+use crate::metrics::{PodMetrics, ResizeMetrics};
 use crate::pleg::Relisted;
 use crate::pod_status_store::PodStatusStore;
 use crate::prober::ProberHandle;
+use crate::removals::Removals;
+use crate::resource_table::ResourceTable;
 use crate::settings::AgentSettings;
 use crate::tasks::end_within;
 use crate::work_queue::WorkQueue;
 use record::PodRecord;
-use removals::EndedRemovals;
 
 /// What the loop reaches the world through.
 pub(crate) struct Outside {
@@ -62,6 +63,15 @@ pub(crate) struct Outside {
     pub(crate) is_in_cluster: bool,
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) executor: Arc<Executor>,
+    pub(crate) files: Arc<dyn PodFiles>,
+    pub(crate) removals: Arc<Removals>,
+    /// What pods were allocated.
+    pub(crate) allocated: Arc<ResourceTable>,
+    /// What running containers were last given.
+    pub(crate) actuated: Arc<ResourceTable>,
+    pub(crate) metrics: Arc<PodMetrics>,
+    pub(crate) resizes: Arc<ResizeMetrics>,
+    pub(crate) tracer: Tracer,
     pub(crate) housekeeper: Arc<Housekeeper>,
     pub(crate) prober: ProberHandle,
     pub(crate) statuses: Arc<PodStatusStore>,
@@ -99,7 +109,10 @@ pub(crate) struct EventLoop {
     health: Health,
     node: Arc<Node>,
     pressures: Option<Pressures>,
-    removals: EndedRemovals,
+    /// Who waits for a clean-up that hasn't begun to take what ended pods have left: one at most, for the eviction manager waits for each.
+    removals_requested: Vec<oneshot::Sender<()>>,
+    /// Who waits for the one that runs.
+    removals_running: Vec<oneshot::Sender<()>>,
     stats: AgentStats,
     begun: Instant,
     cleaning: bool,
@@ -148,7 +161,8 @@ impl EventLoop {
             health: Health::unknown(),
             node: Arc::default(),
             pressures: None,
-            removals: EndedRemovals::default(),
+            removals_requested: Vec::new(),
+            removals_running: Vec::new(),
             stats: AgentStats::default(),
             begun: Instant::now(),
             cleaning: false,
@@ -269,13 +283,7 @@ impl EventLoop {
     }
 
     fn record_node_event(&self, kind: EventType, reason: &str, message: String) {
-        self.outside.events.record(NodeEvent {
-            object: EventObject::Node,
-            kind,
-            reason: reason.to_owned(),
-            message,
-            annotations: Default::default(),
-        });
+        self.outside.events.record(NodeEvent::new(EventObject::Node, kind, reason, message));
     }
 
     fn publish_health(&self) {

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::event::{Event, EventObject};
 use witlet_core::eviction::{
     Candidate, EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE, Eviction, EvictionConfig,
     EvictionManager, Filesystems, Found, MONITORING_PERIOD, NOTIFIED_PERIOD, NodeReclaim, Observations,
@@ -342,14 +342,8 @@ impl Evictor {
     }
 
     fn tell_of_attempt(&self, resource: StarvedResource) {
-        let (object, kind, reason) = (EventObject::Node, EventType::Warning, THRESHOLD_MET.to_owned());
-        self.events.record(Event {
-            object,
-            kind,
-            reason,
-            message: format!("Attempting to reclaim {resource}"),
-            annotations: Default::default(),
-        });
+        let message = format!("Attempting to reclaim {resource}");
+        self.events.record(Event::warning(EventObject::Node, THRESHOLD_MET, message));
     }
 }
 

@@ -5,10 +5,11 @@
 mod cgroup;
 mod cut;
 pub(crate) mod events;
-mod hooks;
+pub(crate) mod hooks;
 mod host;
 pub(crate) mod images;
-mod kill;
+mod job;
+pub(crate) mod kill;
 mod memory;
 mod mounts;
 mod objects;
@@ -24,20 +25,16 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use witlet_core::container::plan::resize::{ResizeFacts, in_progress};
 use witlet_core::node::NodeFacts;
-use witlet_core::pod::worker::{Outcome, RequeueCause, Task, Work};
-use witlet_core::pod::{PodFullName, PodUid};
-use witlet_core::runtime::{ContainerId, ObservedPod, RuntimeHandler, UserNamespace};
-use witlet_core::status::{
-    self, AdmissionPending, PendingEdit, ResizeInProgress, ResizePending, ResizeStatus, StatusInput,
-};
+use witlet_core::pod::worker::{Task, Work};
+use witlet_core::runtime::{ContainerId, ObservedPod, RuntimeHandler};
+use witlet_core::status::{self, ResizeInProgress, ResizeStatus, StatusInput};
 use witlet_core::trace;
 use witlet_ports::{
-    Clock, ClusterObjects, ContainerFiles, EventSink, HookRequests, HostFiles, PodFiles, Runtime,
-    RuntimeError, Tracer, Volumes,
+    Clock, ClusterObjects, ContainerFiles, EventSink, HostFiles, PodFiles, Runtime, RuntimeError, Tracer,
+    Volumes,
 };
 
 use crate::cache::PodCache;
@@ -52,54 +49,11 @@ use crate::resource_table::ResourceTable;
 use crate::settings::HostSettings;
 use events::PodEvents;
 use images::Images;
+use kill::Killer;
 
+pub(crate) use job::{End, Job, Saved, ToSave};
 pub(crate) use memory::PodMemory;
-pub(crate) use save::{Saved, ToSave};
-
-/// A piece of work with all that it needs.
-#[derive(Debug)]
-pub(crate) struct Job {
-    pub(crate) uid: PodUid,
-    pub(crate) full_name: PodFullName,
-    pub(crate) work: Work,
-    pub(crate) memory: PodMemory,
-    /// A resize that the node hasn't granted.
-    pub(crate) resize_pending: Option<ResizePending>,
-    /// The pod ran before, and nothing of its spec that is other than it was is admitted yet.
-    pub(crate) admission_pending: Option<AdmissionPending>,
-    /// Edits of the pod that weren't admitted.
-    pub(crate) pending_edits: Vec<PendingEdit>,
-    /// The ids of a pod with a user namespace of its own.
-    pub(crate) user_namespace: Option<UserNamespace>,
-    /// The pod is only remembered: its source hasn't reported since the agent's start.
-    pub(crate) is_restored: bool,
-    /// What has to be on disk.
-    pub(crate) to_save: ToSave,
-    /// What is.
-    pub(crate) saved: Saved,
-    /// Cuts the work short where it waits.
-    pub(crate) cancel: CancellationToken,
-}
-
-/// How a piece of work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct End {
-    pub(crate) outcome: Outcome,
-    /// What decides when the pod is looked at again.
-    pub(crate) cause: RequeueCause,
-}
-
-impl End {
-    const DONE: Self = Self { outcome: Outcome::Done, cause: RequeueCause::Resync };
-    const FAILED: Self = Self { outcome: Outcome::Failed, cause: RequeueCause::Error };
-    /// Cut short for something more urgent, which waits already.
-    const CUT: Self = Self { outcome: Outcome::Failed, cause: RequeueCause::Resync };
-
-    /// Something went wrong; what was only cut short didn't.
-    fn has_failed(self) -> bool {
-        self.outcome == Outcome::Failed && self.cause != RequeueCause::Resync
-    }
-}
+pub(crate) use save::show_node_end;
 
 /// Carries work out. One for all pods.
 pub(crate) struct Executor {
@@ -109,7 +63,7 @@ pub(crate) struct Executor {
     /// What the clean-up removes of pods that were here before.
     pub(crate) removals: Arc<Removals>,
     pub(crate) container_files: Arc<dyn ContainerFiles>,
-    pub(crate) hooks: Arc<dyn HookRequests>,
+    pub(crate) killer: Killer,
     pub(crate) objects: Arc<dyn ClusterObjects>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -178,7 +132,7 @@ impl Executor {
     }
 
     fn events<'a>(&'a self, job: &Job) -> PodEvents<'a> {
-        PodEvents::new(&*self.events, &job.full_name, &job.uid)
+        job.events(&*self.events)
     }
 
     /// What the runtime can do for this pod.

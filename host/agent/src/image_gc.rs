@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::event::{Event, EventObject};
 use witlet_core::image::gc::{
     DiskUsage, ImageGcPolicy, ImageRecords, Reason, Reclaim, ReclaimError, SpaceNeed,
 };
@@ -360,13 +360,6 @@ impl ImageGcManager {
     }
 
     fn warn(&self, reason: &str, message: String) {
-        let (object, kind) = (EventObject::Node, EventType::Warning);
-        self.ports.events.record(Event {
-            object,
-            kind,
-            reason: reason.to_owned(),
-            message,
-            annotations: BTreeMap::new(),
-        });
+        self.ports.events.record(Event::warning(EventObject::Node, reason, message));
     }
 }

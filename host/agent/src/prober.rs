@@ -15,8 +15,6 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodUid;
 use witlet_core::probe::desired::desired_probes;
 use witlet_core::probe::{ProbeKind, ProbeResults};
@@ -25,7 +23,7 @@ use witlet_ports::{MetricsSource, ProbeReport, ProbeTotals};
 
 use crate::pod_status_store::PodStatusStore;
 use manager::Manager;
-use shared::{Begun, Shared};
+use shared::Shared;
 
 pub use shared::PROBES_AT_ONCE_MAX;
 pub(crate) use shared::{PodStatuses, ProbeUpdate, ProberPorts};
@@ -39,30 +37,6 @@ impl PodStatuses for PodStatusStore {
     }
 }
 
-/// The probe manager, before it runs.
-pub(crate) struct Prober {
-    manager: Manager,
-}
-
-impl Prober {
-    /// The probe manager of this handle, and where changed results come out. Its making counts as the start of
-    /// the agent.
-    pub(crate) fn new(
-        ports: ProberPorts,
-        handle: &ProberHandle,
-        updates_max: usize,
-    ) -> (Self, mpsc::Receiver<ProbeUpdate>) {
-        let (sender, updates) = mpsc::channel(updates_max);
-        let begun = Begun { at: ports.clock.now(), instant: Instant::now() };
-        (Self { manager: Manager::new(ports, handle.shared.clone(), sender, begun) }, updates)
-    }
-
-    /// Probes until it is stopped; probes that run are then dropped.
-    pub(crate) async fn run(self, stop: CancellationToken) {
-        self.manager.run(stop).await;
-    }
-}
-
 /// Tells the probe manager what to probe, and shows results. Nothing here waits. Cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct ProberHandle {
@@ -70,6 +44,16 @@ pub(crate) struct ProberHandle {
 }
 
 impl ProberHandle {
+    /// The probe manager of this handle, to be run, and where changed results come out. Its making counts as the start of the agent.
+    pub(crate) fn manager(
+        &self,
+        ports: ProberPorts,
+        updates_max: usize,
+    ) -> (Manager, mpsc::Receiver<ProbeUpdate>) {
+        let (sender, updates) = mpsc::channel(updates_max);
+        (Manager::new(ports, self.shared.clone(), sender), updates)
+    }
+
     /// Probes what this pod's spec has probes for, its containers and sidecars, as its annotations say. To be called
     /// whenever the pod is synced: what is probed already goes on, what is to be checked in another way begins again, what
     /// the spec doesn't have any more ends, and a probe that had ended with a container that wasn't to be restarted begins

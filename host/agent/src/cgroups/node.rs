@@ -1,6 +1,5 @@
 //! The cgroup of all pods, the tiers, and limits of the system's own cgroups.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use witlet_core::cgroup::{
@@ -133,13 +132,7 @@ impl CgroupManager {
     }
 
     pub(super) fn record_node_event(&self, kind: EventType, reason: &str, message: String) {
-        self.events.record(Event {
-            object: EventObject::Node,
-            kind,
-            reason: reason.to_owned(),
-            message,
-            annotations: BTreeMap::new(),
-        });
+        self.events.record(Event::new(EventObject::Node, kind, reason, message));
     }
 }
 

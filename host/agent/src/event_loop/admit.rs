@@ -99,7 +99,7 @@ impl EventLoop {
             message: "the judging of the pod failed; see the agent's log".to_owned(),
             retry_after: RETRY_AFTER_PANIC,
         };
-        let (tracer, statuses) = (self.outside.executor.tracer.clone(), self.outside.statuses.clone());
+        let (tracer, statuses) = (self.outside.tracer.clone(), self.outside.statuses.clone());
         let uid = uid.clone();
         let judging = async move {
             let mut span = tracer.span(|| trace::pod::admission(&PodFullName::of(&request.pod), &uid));

@@ -109,7 +109,7 @@ impl EventLoop {
             Effect::End(uid) => self.advance(&uid, LifeEvent::Unwanted),
             Effect::KillOrphan(uid, full_name) => {
                 if !self.has_worker(&uid) {
-                    self.outside.executor.metrics.is_orphaned();
+                    self.outside.metrics.is_orphaned();
                 }
                 self.kill_orphan(&uid, full_name);
             }
@@ -131,7 +131,7 @@ impl EventLoop {
             }
         }
         self.outside.prober.clean_up(|uid| retained.is_known(uid));
-        for table in [&self.outside.executor.allocated, &self.outside.executor.actuated] {
+        for table in [&self.outside.allocated, &self.outside.actuated] {
             table.update(|pods| pods.retain(|uid| retained.keeps_allocation(uid)));
         }
         self.user_namespaces.retain(|uid| retained.keeps_folders(uid));

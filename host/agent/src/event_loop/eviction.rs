@@ -19,6 +19,7 @@ use super::EventLoop;
 use super::admit::count_of;
 use super::record::{EndCount, PodRecord};
 use crate::eviction::EvictionRequest;
+use crate::executor::show_node_end;
 
 impl EventLoop {
     pub(super) fn eviction_requested(&mut self, request: EvictionRequest) {
@@ -99,8 +100,9 @@ impl EventLoop {
         let (Some(sourced), Some(checkpoint)) = (&record.sourced, record.checkpoint.content()) else {
             return;
         };
-        let (executor, full_name) = (&self.outside.executor, PodFullName::of(&sourced.pod));
-        let reported = executor.show_node_end(&full_name, uid, &sourced.pod, &checkpoint);
+        let (events, statuses) = (&*self.outside.events, &*self.outside.statuses);
+        let full_name = PodFullName::of(&sourced.pod);
+        let reported = show_node_end(events, statuses, &full_name, uid, &sourced.pod, &checkpoint);
         let Some(report) = reported else { return };
         record.checkpoint.reported(&report);
         if let Some(count) = record.end_count.take() {
@@ -119,7 +121,7 @@ impl EventLoop {
 
     /// The next clean-up takes all that ended pods have left; one that runs is waited for.
     fn remove_ended(&mut self, done: oneshot::Sender<()>) {
-        self.removals.image_requested.push(done);
+        self.removals_requested.push(done);
         if !self.cleaning {
             self.clean_up();
         }
@@ -127,17 +129,17 @@ impl EventLoop {
 
     /// Whether the clean-up that is decided now takes what ended pods have left.
     pub(super) fn removes_ended(&self) -> bool {
-        !self.removals.image_requested.is_empty()
+        !self.removals_requested.is_empty()
     }
 
     /// A clean-up begins.
     pub(super) fn begin_removal(&mut self) {
-        self.removals.running.append(&mut self.removals.image_requested);
+        self.removals_running.append(&mut self.removals_requested);
     }
 
     /// A clean-up has ended.
     pub(super) fn end_removal(&mut self) {
-        for done in self.removals.running.drain(..) {
+        for done in self.removals_running.drain(..) {
             // Who asked may have stopped waiting.
             let _gone = done.send(());
         }

@@ -18,7 +18,7 @@ use crate::executor::events::PodEvents;
 impl EventLoop {
     /// The pod as its worker gets it and as it counts against the node: with the resources that it was allocated.
     pub(super) fn allocated(&self, pod: &Arc<Pod>) -> Arc<Pod> {
-        match self.outside.executor.allocated.get(&PodUid::of(pod)) {
+        match self.outside.allocated.get(&PodUid::of(pod)) {
             Some(allocation) if allocation.differs_from(pod) => Arc::new(allocation.apply(pod)),
             Some(_) | None => pod.clone(),
         }
@@ -26,7 +26,7 @@ impl EventLoop {
 
     /// Considers whether an admitted pod wishes for other resources than it has.
     pub(super) fn consider_resize(&mut self, uid: &PodUid) {
-        let Some(allocation) = self.outside.executor.allocated.get(uid) else { return };
+        let Some(allocation) = self.outside.allocated.get(uid) else { return };
         let node = self.node_policy();
         let Some(record) = self.pods.get_mut(uid) else { return };
         let (is_ending, now) = (record.life.is_ending(), self.outside.clock.now());
@@ -52,7 +52,7 @@ impl EventLoop {
         let was_deferred = resize.is_deferred();
         let effects = resize.decided(pod, decision);
         if was_deferred && effects.iter().any(|effect| matches!(effect, Effect::Allocate(_))) {
-            self.outside.executor.resizes.is_accepted();
+            self.outside.resizes.is_accepted();
         }
         self.apply_resize(uid, effects);
     }
@@ -66,7 +66,7 @@ impl EventLoop {
                 Effect::Warn { reason, message } => {
                     if let Some(sourced) = self.sourced(uid) {
                         if let Some(detail) = sourced.resize.infeasible_detail() {
-                            self.outside.executor.resizes.is_infeasible(detail);
+                            self.outside.resizes.is_infeasible(detail);
                         }
                         let full_name = PodFullName::of(&sourced.pod);
                         PodEvents::new(&*self.outside.events, &full_name, uid).warning(&reason, &message);
@@ -79,7 +79,7 @@ impl EventLoop {
 
     fn allocate(&mut self, uid: &PodUid, allocation: Allocation) {
         self.admissions += 1;
-        let unsaved = self.outside.executor.allocated.update(|pods| pods.set(uid, allocation));
+        let unsaved = self.outside.allocated.update(|pods| pods.set(uid, allocation));
         if let Some(sourced) = self.sourced_mut(uid) {
             sourced.must_save = true;
             sourced.allocation_unsaved = unsaved.or(sourced.allocation_unsaved);
@@ -91,7 +91,7 @@ impl EventLoop {
 
     /// What an admitted pod was allocated stays, but for containers that it has only now.
     pub(super) fn revise_allocation(&mut self, uid: &PodUid, pod: &Pod) {
-        let unsaved = self.outside.executor.allocated.update(|pods| pods.revise(pod));
+        let unsaved = self.outside.allocated.update(|pods| pods.revise(pod));
         if let Some(sourced) = self.sourced_mut(uid) {
             sourced.allocation_unsaved = unsaved.or(sourced.allocation_unsaved);
         }

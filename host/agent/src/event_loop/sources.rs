@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::error::one_line;
-use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::pod::lifecycle::{Arrival, Event as LifeEvent, Stage};
 use witlet_core::pod::static_pod::is_mirror;
 use witlet_core::pod::worker::{KillOptions, is_ending};
@@ -16,6 +15,7 @@ use witlet_ports::SourceEvent;
 
 use super::EventLoop;
 use super::record::Sourced;
+use crate::executor::events::PodEvents;
 use crate::inputs::Event;
 
 impl EventLoop {
@@ -126,7 +126,7 @@ impl EventLoop {
         let uid = PodUid::of(&pod);
         let Some(record) = self.pods.get_mut(&uid) else { return };
         let Some(sourced) = &mut record.sourced else { return };
-        self.outside.executor.resizes.edited(&sourced.pod, &pod);
+        self.outside.resizes.edited(&sourced.pod, &pod);
         sourced.pod = pod.clone();
         self.outside.statuses.put_pod(&uid, pod.clone());
         if record.life.stage() == Some(Stage::Admitted) {
@@ -176,7 +176,7 @@ impl EventLoop {
     /// Nothing is known any more of how the pod fared.
     pub(super) fn forget_history(&mut self, uid: &PodUid) {
         self.outside.statuses.remove(uid);
-        self.outside.executor.allocated.update(|pods| pods.retain(|known| known != uid));
+        self.outside.allocated.update(|pods| pods.retain(|known| known != uid));
         let Some(record) = self.pods.get_mut(uid) else { return };
         let was_unsaved = record.unsaved.take().is_some();
         let may_be_on_disk = record.checkpoint.forget();
@@ -187,8 +187,8 @@ impl EventLoop {
             return;
         }
         // A pod that comes back with this UID begins again, and waits for the end of the removal.
-        let Some(removal) = self.outside.executor.removals.begin(uid) else { return };
-        let (files, uid) = (self.outside.executor.files.clone(), uid.clone());
+        let Some(removal) = self.outside.removals.begin(uid) else { return };
+        let (files, uid) = (self.outside.files.clone(), uid.clone());
         let removing = async move {
             if let Err(error) = files.remove_checkpoint(&uid).await {
                 tracing::warn!(pod_uid = %uid, error = one_line(&error), "Failed to remove a pod's checkpoint");
@@ -226,13 +226,8 @@ impl EventLoop {
         };
         let full_name = PodFullName::of(pod);
         let message = format!("Error validating pod {full_name}: {why}, ignoring");
-        self.outside.events.record(NodeEvent {
-            object: EventObject::Pod { full_name, uid: PodUid::of(pod), field_path: None },
-            kind: EventType::Warning,
-            reason: "FailedValidation".to_owned(),
-            message,
-            annotations: Default::default(),
-        });
+        PodEvents::new(&*self.outside.events, &full_name, &PodUid::of(pod))
+            .warning("FailedValidation", &message);
     }
 }
 

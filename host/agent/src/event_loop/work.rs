@@ -197,7 +197,7 @@ impl EventLoop {
         let is_first = std::mem::take(&mut handle.is_new);
         if let Some(pod) = work.pod.as_ref().filter(|_| is_first && work.task == Task::Sync) {
             let seen = pod.metadata.annotations.as_ref().and_then(|all| all.get(CONFIG_SEEN)?.parse().ok());
-            self.outside.executor.metrics.work_begins(pod, seen, self.outside.clock.now());
+            self.outside.metrics.work_begins(pod, seen, self.outside.clock.now());
         }
         if is_first && !is_pending(&self.outside.statuses, uid) {
             // It ran before the agent did.
@@ -224,12 +224,12 @@ impl EventLoop {
             cancel,
         };
         self.due.remove(uid);
-        let executor = self.outside.executor.clone();
+        let (executor, metrics) = (self.outside.executor.clone(), self.outside.metrics.clone());
         let (name, panicked) = (uid.clone(), uid.clone());
         let working = async move {
             let begun = Instant::now();
             let (memory, saved, end) = executor.run(job).await;
-            executor.metrics.worked(task, kind, begun.elapsed());
+            metrics.worked(task, kind, begun.elapsed());
             Event::WorkEnded(Box::new(WorkEnd { uid: name, task, memory, saved, end }))
         };
         let end = End { outcome: Outcome::Failed, cause: RequeueCause::Error };
@@ -326,7 +326,7 @@ impl EventLoop {
         let runs = phase(&self.outside.statuses, uid) == Some(Phase::Running);
         let handle = self.pods.get_mut(uid).and_then(|record| record.worker_handle.as_mut());
         if let Some(since) = handle.and_then(|handle| handle.starting_since.take()).filter(|_| runs) {
-            self.outside.executor.metrics.runs(since.elapsed());
+            self.outside.metrics.runs(since.elapsed());
         }
     }
 
@@ -355,7 +355,7 @@ impl EventLoop {
     fn start_over(&mut self, uid: &PodUid) {
         self.forget_history(uid);
         if let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) {
-            self.outside.executor.metrics.restarts(is_static(&pod));
+            self.outside.metrics.restarts(is_static(&pod));
             self.outside.statuses.put_pod(uid, pod);
         }
     }

@@ -96,16 +96,12 @@ impl Executor {
         tracing::warn!(pod = %job.full_name, "The pod runs without its cgroup, and is restarted in it");
         for step in plan_kill(Some(pod), observed, grace_seconds(pod)).steps {
             let Step::KillPod(kill) = step else { continue };
-            let killed = until_cut(job, self.kill_pod(job, Some(pod), &kill)).await;
+            let killed = until_cut(job, self.killer.kill_pod(job, Some(pod), &kill)).await;
             self.acted(job);
             match killed {
                 None => return Err(End::CUT),
                 Some(Ok(())) => {}
-                Some(Err(error)) => {
-                    let message = format!("error killing pod: {error}");
-                    self.events(job).warning("FailedKillPod", &message);
-                    return Err(End::FAILED);
-                }
+                Some(Err(error)) => return Err(self.kill_failed(job, &error.to_string())),
             }
         }
         Ok(())

@@ -1,7 +1,5 @@
 //! Events about one pod.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::event::{Event, EventObject, EventType, container_path};
 use witlet_core::pod::checkpoint::EndReport;
@@ -21,9 +19,9 @@ impl<'a> PodEvents<'a> {
         Self { sink, full_name: full_name.clone(), uid: uid.clone(), field_path: None }
     }
 
-    /// Of one of the pod's containers.
-    pub(crate) fn of(self, pod: &Pod, container: &str) -> Self {
-        Self { field_path: container_path(pod, container), ..self }
+    /// Of one of the pod's containers, as far as it is known where the pod has it.
+    pub(crate) fn of<'p>(self, pod: impl Into<Option<&'p Pod>>, container: &str) -> Self {
+        Self { field_path: pod.into().and_then(|pod| container_path(pod, container)), ..self }
     }
 
     /// Something went as it should.
@@ -49,16 +47,8 @@ impl<'a> PodEvents<'a> {
     }
 
     fn event(&self, kind: EventType, reason: &str, message: &str) -> Event {
-        Event {
-            object: EventObject::Pod {
-                full_name: self.full_name.clone(),
-                uid: self.uid.clone(),
-                field_path: self.field_path.clone(),
-            },
-            kind,
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-            annotations: BTreeMap::new(),
-        }
+        let (full_name, uid) = (self.full_name.clone(), self.uid.clone());
+        let object = EventObject::Pod { full_name, uid, field_path: self.field_path.clone() };
+        Event::new(object, kind, reason, message)
     }
 }

@@ -1,6 +1,7 @@
 //! Runs lifecycle hooks: commands in the container, requests, and sleep.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, Lifecycle, LifecycleHandler, Pod};
@@ -9,9 +10,12 @@ use witlet_core::container::plan::{KillContainer, container_named};
 use witlet_core::hook::{Hook, hook};
 use witlet_core::probe::TargetError;
 use witlet_core::runtime::{ContainerId, ExecOutput, ObservedContainer};
-use witlet_ports::{HookError, RuntimeError};
+use witlet_ports::{CommandRunner, EventSink, HookError, HookRequests, RuntimeError};
 
-use super::{Executor, Job};
+use super::job::Job;
+use crate::cache::PodCache;
+use crate::metrics::PodMetrics;
+use crate::pod_status_store::PodStatusStore;
 use witlet_core::error::one_line;
 
 #[cfg(test)]
@@ -75,9 +79,20 @@ impl HookRun<'_> {
     }
 }
 
-impl Executor {
+/// Runs lifecycle hooks.
+pub(crate) struct Hooks {
+    pub(crate) commands: Arc<dyn CommandRunner>,
+    pub(crate) requests: Arc<dyn HookRequests>,
+    pub(crate) events: Arc<dyn EventSink>,
+    /// What containers note of their hooks, and addresses of pods without a status.
+    pub(crate) cache: Arc<PodCache>,
+    pub(crate) statuses: Arc<PodStatusStore>,
+    pub(crate) metrics: Arc<PodMetrics>,
+}
+
+impl Hooks {
     /// Runs a hook to its end, but not beyond its limit.
-    pub(super) async fn run_hook(&self, job: &Job, run: HookRun<'_>) -> Result<(), HookFailure> {
+    pub(super) async fn run(&self, job: &Job, run: HookRun<'_>) -> Result<(), HookFailure> {
         let limit = run.limit;
         let overdue = HookFailure::Overdue { limit };
         tokio::time::timeout(limit, self.hook_to_its_end(job, run)).await.unwrap_or(Err(overdue))
@@ -86,19 +101,19 @@ impl Executor {
     async fn hook_to_its_end(&self, job: &Job, run: HookRun<'_>) -> Result<(), HookFailure> {
         match hook(run.handler, run.container, run.pod_ip).map_err(HookFailure::Target)? {
             Hook::Exec { command } => {
-                let containers = &self.runtime.containers;
-                match containers.exec_sync(run.id, &command, Some(run.limit)).await {
+                match self.commands.exec_sync(run.id, &command, Some(run.limit)).await {
                     Ok(output) => judge(command, output),
                     Err(RuntimeError::DeadlineExceeded { limit, .. }) => Err(HookFailure::Overdue { limit }),
                     Err(error) => Err(HookFailure::Exec(error)),
                 }
             }
             Hook::HttpGet(request) => {
-                let in_the_clear = self.hooks.send(&request, run.limit).await.map_err(HookFailure::Http)?;
+                let in_the_clear =
+                    self.requests.send(&request, run.limit).await.map_err(HookFailure::Http)?;
                 if in_the_clear {
                     let message = "request to HTTPS lifecycle hook got HTTP response, retrying with HTTP";
                     self.metrics.hook_fell_back();
-                    self.events(job).warning("LifecycleHTTPFallback", message);
+                    job.events(&*self.events).warning("LifecycleHTTPFallback", message);
                 }
                 Ok(())
             }
@@ -123,7 +138,7 @@ impl Executor {
             pod_ip: pod_ip.as_deref(),
             limit: HOOK_MAX,
         };
-        if let Err(failure) = self.run_hook(job, run).await {
+        if let Err(failure) = self.run(job, run).await {
             tracing::warn!(pod = %job.full_name, container_name = kill.name, error = one_line(&failure), "PreStop hook failed");
             self.pre_stop_failed(job, pod, kill);
         }
@@ -140,11 +155,7 @@ impl Executor {
     }
 
     fn pre_stop_failed(&self, job: &Job, pod: Option<&Pod>, kill: &KillContainer) {
-        let events = self.events(job);
-        let events = match pod {
-            Some(pod) => events.of(pod, &kill.name),
-            None => events,
-        };
+        let events = job.events(&*self.events).of(pod, &kill.name);
         events.warning("FailedPreStopHook", "PreStopHook failed");
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -13,9 +14,10 @@ use tokio::time::Instant;
 use witlet_core::container::plan::{GRACE_SECONDS_MIN, KillContainer, KillPod};
 use witlet_core::error::aggregate;
 use witlet_core::runtime::ContainerId;
-use witlet_ports::RuntimeError;
+use witlet_ports::{Containers, EventSink, RuntimeError, Sandboxes};
 
-use super::{Executor, Job};
+use super::hooks::Hooks;
+use super::job::Job;
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +39,15 @@ enum KillError {
 /// Containers of one step that have ended.
 type Ended = watch::Sender<BTreeSet<ContainerId>>;
 
-impl Executor {
+/// Stops what runs of pods.
+pub(crate) struct Killer {
+    pub(crate) containers: Arc<dyn Containers>,
+    pub(crate) sandboxes: Arc<dyn Sandboxes>,
+    pub(crate) hooks: Hooks,
+    pub(crate) events: Arc<dyn EventSink>,
+}
+
+impl Killer {
     /// Stops the containers, then the sandboxes. Tries all.
     pub(super) async fn kill_pod(
         &self,
@@ -48,7 +58,7 @@ impl Executor {
         let containers = self.kill_containers(job, pod, &kill.containers).await;
         let mut errors = containers.err().map(|KillErrors(errors)| errors).unwrap_or_default();
         for sandbox in &kill.sandboxes {
-            if let Err(error) = self.runtime.sandboxes.stop(sandbox).await {
+            if let Err(error) = self.sandboxes.stop(sandbox).await {
                 errors.push(KillError::Sandbox { pod: job.uid.to_string(), error });
             }
         }
@@ -78,27 +88,22 @@ impl Executor {
         kill: &KillContainer,
         ended: &Ended,
     ) -> Result<(), RuntimeError> {
-        let events = self.events(job);
-        let events = match pod {
-            Some(pod) => events.of(pod, &kill.name),
-            None => events,
-        };
-        events.normal("Killing", &kill.message);
+        job.events(&*self.events).of(pod, &kill.name).normal("Killing", &kill.message);
         let grace = Grace::begin(kill.grace_seconds);
         let mut hook = pin!(async {
             if kill.reason.runs_pre_stop() {
-                self.run_pre_stop(job, pod, kill).await;
+                self.hooks.run_pre_stop(job, pod, kill).await;
             }
         });
         let is_overdue = tokio::time::timeout(grace.left(), &mut hook).await.is_err();
         grace.wait_for_all(ended, &kill.stop_after).await;
-        let mut stop = self.runtime.containers.stop(&kill.id, grace.left_for_stop());
+        let mut stop = self.containers.stop(&kill.id, grace.left_for_stop());
         if is_overdue {
             // As upstream has it, the hook goes on in what the container still gets, and ends with the container.
             tokio::select! {
                 stopped = &mut stop => {
                     stopped?;
-                    self.pre_stop_was_cut(job, pod, kill);
+                    self.hooks.pre_stop_was_cut(job, pod, kill);
                 }
                 () = hook => stop.await?,
             }

@@ -21,7 +21,7 @@ use witlet_core::volume::{
 use witlet_ports::{FilesError, VolumeError};
 
 use super::host::HostNow;
-use super::{Executor, Job};
+use super::{Executor, Job, objects};
 use witlet_core::error::one_line;
 
 /// The volumes of a pod may take this long to set up; then the sync fails and is tried again (upstream: 2 min 3 s,
@@ -104,7 +104,8 @@ impl Executor {
         let names: Vec<String> = pod.spec.as_ref().map(mounted_names).unwrap_or_default();
         known.retain(|name, _| names.contains(name));
         let setting_up = async {
-            let (referenced, node) = (self.referenced_objects(pod).await, self.node.borrow().clone());
+            let referenced = objects::of_mounted_volumes(&*self.objects, pod).await;
+            let node = self.node.borrow().clone();
             let fields = PodFields { pod, pod_ips: &[], node: &node };
             for volume in set_ups(fields, &referenced) {
                 let have = known.get(&volume.name);

@@ -10,9 +10,7 @@ use witlet_core::container::spec::service_variables;
 use witlet_core::pod::references::{self, References};
 use witlet_core::pod::static_pod::is_static;
 use witlet_core::volume::{Fetched, ReferencedObjects};
-use witlet_ports::ObjectError;
-
-use super::{Executor, Job};
+use witlet_ports::{ClusterObjects, ObjectError};
 
 /// Why the environment of a container can't be made. The texts are upstream's.
 #[derive(Debug, Error)]
@@ -31,77 +29,75 @@ pub(super) struct EnvironmentObjects {
     pub(super) services: BTreeMap<String, String>,
 }
 
-impl Executor {
-    /// The objects that the pod names are watched from now on. Pods that no API server knows have none.
-    pub(super) fn register_objects(&self, pod: &Arc<Pod>) {
-        if !is_static(pod) {
-            self.objects.register(pod);
-        }
+/// The objects that the pod names are watched from now on. Pods that no API server knows have none.
+pub(super) fn register(objects: &dyn ClusterObjects, pod: &Arc<Pod>) {
+    if !is_static(pod) {
+        objects.register(pod);
     }
+}
 
-    /// What the pod's mounted volumes draw from.
-    pub(super) async fn referenced_objects(&self, pod: &Pod) -> ReferencedObjects {
-        match &pod.spec {
-            Some(spec) if !is_static(pod) => self.fetch(pod, &references::of_mounted_volumes(spec)).await,
-            Some(_) | None => ReferencedObjects::default(),
-        }
+/// What the pod's mounted volumes draw from.
+pub(super) async fn of_mounted_volumes(objects: &dyn ClusterObjects, pod: &Pod) -> ReferencedObjects {
+    match &pod.spec {
+        Some(spec) if !is_static(pod) => fetch(objects, pod, &references::of_mounted_volumes(spec)).await,
+        Some(_) | None => ReferencedObjects::default(),
     }
+}
 
-    /// All at the same time: the first answer about each may take a while.
-    async fn fetch(&self, pod: &Pod, refs: &References) -> ReferencedObjects {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let config_maps = refs.config_maps.iter().map(async |name| {
-            let found = self.objects.config_map(namespace, name).await;
-            (name.clone(), fetched(found))
-        });
-        let secrets = refs.secrets.iter().map(async |name| {
-            let found = self.objects.secret(namespace, name).await;
-            (name.clone(), fetched(found))
-        });
-        let tokens = refs.tokens.iter().map(async |wish| {
-            let token = self.objects.token(pod, wish).await.map(|token| Some(token.token));
-            (wish.clone(), fetched(token))
-        });
-        let (config_maps, secrets, tokens) =
-            join3(join_all(config_maps), join_all(secrets), join_all(tokens)).await;
-        ReferencedObjects {
-            config_maps: config_maps.into_iter().collect(),
-            secrets: secrets.into_iter().collect(),
-            tokens: tokens.into_iter().collect(),
-        }
+/// All at the same time: the first answer about each may take a while.
+async fn fetch(objects: &dyn ClusterObjects, pod: &Pod, refs: &References) -> ReferencedObjects {
+    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+    let config_maps = refs.config_maps.iter().map(async |name| {
+        let found = objects.config_map(namespace, name).await;
+        (name.clone(), fetched(found))
+    });
+    let secrets = refs.secrets.iter().map(async |name| {
+        let found = objects.secret(namespace, name).await;
+        (name.clone(), fetched(found))
+    });
+    let tokens = refs.tokens.iter().map(async |wish| {
+        let token = objects.token(pod, wish).await.map(|token| Some(token.token));
+        (wish.clone(), fetched(token))
+    });
+    let (config_maps, secrets, tokens) =
+        join3(join_all(config_maps), join_all(secrets), join_all(tokens)).await;
+    ReferencedObjects {
+        config_maps: config_maps.into_iter().collect(),
+        secrets: secrets.into_iter().collect(),
+        tokens: tokens.into_iter().collect(),
     }
+}
 
-    /// What the container's environment draws from. As upstream has it, an object that can't be asked for fails the container,
-    /// be it optional or not. A pod that is only remembered starts without what services would tell it.
-    pub(super) async fn environment_objects(
-        &self,
-        job: &Job,
-        pod: &Pod,
-        container: &Container,
-    ) -> Result<EnvironmentObjects, EnvironmentError> {
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let services = match self.objects.services(namespace) {
-            Some(services) => service_variables(pod, services.iter().map(|service| &**service)),
-            None if is_static(pod) || job.is_restored => BTreeMap::new(),
-            None => return Err(EnvironmentError::ServicesUnread),
-        };
-        let mut objects = EnvironmentObjects { services, ..EnvironmentObjects::default() };
-        if is_static(pod) {
-            return Ok(objects);
-        }
-        let refs = references::of_environment(container);
-        for name in refs.config_maps {
-            if let Some(map) = self.objects.config_map(namespace, &name).await? {
-                objects.config_maps.insert(name, texts(&map));
-            }
-        }
-        for name in refs.secrets {
-            if let Some(secret) = self.objects.secret(namespace, &name).await? {
-                objects.secrets.insert(name, values(&secret));
-            }
-        }
-        Ok(objects)
+/// What the container's environment draws from. As upstream has it, an object that can't be asked for fails the container,
+/// be it optional or not. A pod that is only remembered starts without what services would tell it.
+pub(super) async fn of_environment(
+    objects: &dyn ClusterObjects,
+    pod: &Pod,
+    container: &Container,
+    is_restored: bool,
+) -> Result<EnvironmentObjects, EnvironmentError> {
+    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+    let services = match objects.services(namespace) {
+        Some(services) => service_variables(pod, services.iter().map(|service| &**service)),
+        None if is_static(pod) || is_restored => BTreeMap::new(),
+        None => return Err(EnvironmentError::ServicesUnread),
+    };
+    let mut found = EnvironmentObjects { services, ..EnvironmentObjects::default() };
+    if is_static(pod) {
+        return Ok(found);
     }
+    let refs = references::of_environment(container);
+    for name in refs.config_maps {
+        if let Some(map) = objects.config_map(namespace, &name).await? {
+            found.config_maps.insert(name, texts(&map));
+        }
+    }
+    for name in refs.secrets {
+        if let Some(secret) = objects.secret(namespace, &name).await? {
+            found.secrets.insert(name, values(&secret));
+        }
+    }
+    Ok(found)
 }
 
 fn texts(map: &ConfigMap) -> BTreeMap<String, String> {

@@ -9,39 +9,14 @@ use witlet_core::pod::checkpoint::{EndReport, PodCheckpoint};
 use witlet_core::pod::worker::{Outcome, RequeueCause, Task};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status::{self, NodeEnd, Phase};
-use witlet_ports::FilesError;
+use witlet_ports::{EventSink, FilesError};
 
 use super::events::PodEvents;
 use super::{End, Executor, Job};
+use crate::pod_status_store::PodStatusStore;
 
 /// A pod that waits for the disk tries again after this.
 const SAVE_RETRY: Duration = Duration::from_secs(1);
-
-/// What a restarted agent has to know of a pod.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ToSave {
-    /// The pod's checkpoint; none for one that no source has.
-    pub(crate) checkpoint: Option<Arc<PodCheckpoint>>,
-    /// It isn't on disk so.
-    pub(crate) is_unsaved: bool,
-    /// The version of the allocated resources that has the pod's.
-    pub(crate) allocation: Option<u64>,
-    /// Nothing may be made of the pod before it is saved.
-    pub(crate) blocks: bool,
-}
-
-/// What was saved in the course of a piece of work.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Saved {
-    /// The checkpoint.
-    pub(crate) checkpoint: Option<Arc<PodCheckpoint>>,
-    /// The version of the allocated resources.
-    pub(crate) allocation: Option<u64>,
-    /// The report that the node ended the pod, which was made.
-    pub(crate) reported: Option<EndReport>,
-    /// Why something couldn't be.
-    pub(crate) failure: Option<String>,
-}
 
 impl Executor {
     /// Saves what has to be, and reports what was waiting for that. Gives the end of work that must not begin without it.
@@ -76,7 +51,9 @@ impl Executor {
         let (Some(mut checkpoint), Some(pod)) = (job.to_save.checkpoint.clone(), job.work.pod.clone()) else {
             return;
         };
-        let Some(report) = self.show_node_end(&job.full_name, &job.uid, &pod, &checkpoint) else { return };
+        let (events, statuses) = (&*self.events, &*self.statuses);
+        let shown = show_node_end(events, statuses, &job.full_name, &job.uid, &pod, &checkpoint);
+        let Some(report) = shown else { return };
         Arc::make_mut(&mut checkpoint).reported(&report);
         job.to_save.checkpoint = Some(checkpoint.clone());
         job.saved.reported = Some(report);
@@ -85,28 +62,6 @@ impl Executor {
             tracing::warn!(pod = %job.full_name, error, "Failed to save that the pod's end was reported");
             (job.to_save.is_unsaved, job.saved.checkpoint) = (true, None);
         }
-    }
-
-    /// The event and the status of a pod that the node ends, as its checkpoint has it. Gives the report that was made, if one was to
-    /// be.
-    pub(crate) fn show_node_end(
-        &self,
-        full_name: &PodFullName,
-        uid: &PodUid,
-        pod: &Pod,
-        checkpoint: &PodCheckpoint,
-    ) -> Option<EndReport> {
-        let report = checkpoint.unreported()?.clone();
-        let end = NodeEnd::of(checkpoint.ended()?)?;
-        PodEvents::new(&*self.events, full_name, uid).ended_by_node(
-            &end.reason,
-            &end.message,
-            report.clone(),
-        );
-        // What was seen of the containers since it was decided stays.
-        let last = self.statuses.status(uid).unwrap_or_default();
-        self.statuses.put_status(uid, status::ended_by_node(pod, &last, &end, report.at));
-        Some(report)
     }
 
     async fn save(&self, job: &mut Job) -> Result<(), FilesError> {
@@ -146,4 +101,22 @@ impl Executor {
         let is_deleted = job.work.pod.as_ref().is_some_and(|pod| pod.metadata.deletion_timestamp.is_some());
         if is_deleted { End::DONE } else { End::FAILED }
     }
+}
+
+/// The event and the status of a pod that the node ends, as its checkpoint has it. Gives the report that was made, if one was to be.
+pub(crate) fn show_node_end(
+    events: &dyn EventSink,
+    statuses: &PodStatusStore,
+    full_name: &PodFullName,
+    uid: &PodUid,
+    pod: &Pod,
+    checkpoint: &PodCheckpoint,
+) -> Option<EndReport> {
+    let report = checkpoint.unreported()?.clone();
+    let end = NodeEnd::of(checkpoint.ended()?)?;
+    PodEvents::new(events, full_name, uid).ended_by_node(&end.reason, &end.message, report.clone());
+    // What was seen of the containers since it was decided stays.
+    let last = statuses.status(uid).unwrap_or_default();
+    statuses.put_status(uid, status::ended_by_node(pod, &last, &end, report.at));
+    Some(report)
 }

@@ -29,6 +29,7 @@ use super::hooks::{HOOK_MAX, HookRun};
 use super::host::HostNow;
 use super::images::{ImageError, ImageRequest, ReadyImage};
 use super::mounts::{MountsOf, VolumePaths};
+use super::objects;
 use super::{Executor, Job};
 use witlet_core::error::one_line;
 
@@ -157,13 +158,7 @@ impl Executor {
             self.events(job).warning(warning.reason, &warning.message);
             if let Some(message) = warning.on_node {
                 let (object, kind) = (EventObject::Node, dns::Warning::KIND);
-                self.events.record(Event {
-                    object,
-                    kind,
-                    reason: warning.reason.to_owned(),
-                    message,
-                    annotations: Default::default(),
-                });
+                self.events.record(Event::new(object, kind, warning.reason, message));
             }
         }
     }
@@ -318,7 +313,8 @@ impl Executor {
         let refused = refuse(WaitingReason::CreateContainerConfigError);
         let info = image.info.as_ref();
         let env_files = self.read_env_files(container, volumes).await.map_err(|e| refused(&e))?;
-        let referenced = self.environment_objects(job, pod, container).await.map_err(|e| refused(&e))?;
+        let referenced = objects::of_environment(&*self.objects, pod, container, job.is_restored).await;
+        let referenced = referenced.map_err(|e| refused(&e))?;
         let pid_target = pid_target(pod, start, &pod_sandbox.seen).map_err(|e| refused(&e))?;
         let mut spec = container_spec(ContainerInput {
             pod,
@@ -373,7 +369,7 @@ impl Executor {
         };
         let pod_ip = pod_ip.map(|ip| ip.to_string());
         let run = HookRun { container, id, handler, pod_ip: pod_ip.as_deref(), limit: HOOK_MAX };
-        let Some(result) = until_cut(job, self.run_hook(job, run)).await else {
+        let Some(result) = until_cut(job, self.killer.hooks.run(job, run)).await else {
             return Err(Refusal::Cut);
         };
         let Err(failure) = result else { return Ok(()) };
@@ -387,7 +383,7 @@ impl Executor {
             message: "FailedPostStartHook".to_owned(),
             stop_after: Vec::new(),
         };
-        match until_cut(job, self.kill_containers(job, Some(pod), &[kill])).await {
+        match until_cut(job, self.killer.kill_containers(job, Some(pod), &[kill])).await {
             None => return Err(Refusal::Cut),
             Some(Ok(())) => {}
             // It runs on, and the next sync finds it running.

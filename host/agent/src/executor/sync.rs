@@ -22,6 +22,7 @@ use super::cut::{unless, until_cut};
 use super::host::HostNow;
 use super::kill::KillErrors;
 use super::mounts::VolumePaths;
+use super::objects;
 use super::start::{PodSandbox, StartEnd, SyncContext};
 use super::{End, Executor, Job};
 use witlet_core::error::one_line;
@@ -87,7 +88,7 @@ impl Progress {
 
 impl Executor {
     pub(super) async fn sync(&self, job: &mut Job, pod: &Arc<Pod>) -> End {
-        self.register_objects(pod);
+        objects::register(&*self.objects, pod);
         self.cgroups.register(&job.uid, pod);
         let end = self.sync_once(job, pod).await;
         // However the sync ended, the pod's time may be over before it is looked at again.
@@ -343,11 +344,11 @@ impl Executor {
         match step {
             // What ends here may have a longer grace than what the more urgent work gives it.
             Step::KillPod(kill) => {
-                let killed = until_cut(job, self.kill_pod(job, Some(pod), &kill)).await;
+                let killed = until_cut(job, self.killer.kill_pod(job, Some(pod), &kill)).await;
                 self.killed(job, killed)
             }
             Step::KillContainers(kills) => {
-                let killed = until_cut(job, self.kill_containers(job, Some(pod), &kills)).await;
+                let killed = until_cut(job, self.killer.kill_containers(job, Some(pod), &kills)).await;
                 self.killed(job, killed)
             }
             Step::RemoveContainers(removal) => self.remove_containers(job, observed, removal).await.into(),
@@ -392,8 +393,7 @@ impl Executor {
             None => StepEnd::Cut,
             Some(Ok(())) => StepEnd::Done,
             Some(Err(error)) => {
-                let message = format!("error killing pod: {error}");
-                self.events(job).warning("FailedKillPod", &message);
+                self.kill_failed(job, &error.to_string());
                 StepEnd::Failed
             }
         }

@@ -36,7 +36,7 @@ impl Executor {
         self.prober.stop_liveness_and_startup(&job.uid);
         for step in plan_kill(pod, &observed, grace_seconds).steps {
             let Step::KillPod(kill) = step else { continue };
-            let killed = until_cut(job, self.kill_pod(job, pod, &kill)).await;
+            let killed = until_cut(job, self.killer.kill_pod(job, pod, &kill)).await;
             self.acted(job);
             let Some(killed) = killed else { return End::CUT };
             if let Err(error) = killed {
@@ -58,9 +58,7 @@ impl Executor {
             .map(|container| container.name.as_str())
             .collect();
         if !running.is_empty() {
-            let message = format!("error killing pod: containers still run: {}", running.join(", "));
-            self.events(job).warning("FailedKillPod", &message);
-            return End::FAILED;
+            return self.kill_failed(job, &format!("containers still run: {}", running.join(", ")));
         }
         // What it asked for is free for the others of its class.
         self.cgroups.forget(&job.uid);
@@ -104,7 +102,7 @@ impl Executor {
         Err(())
     }
 
-    fn kill_failed(&self, job: &Job, error: &str) -> End {
+    pub(super) fn kill_failed(&self, job: &Job, error: &str) -> End {
         let message = format!("error killing pod: {error}");
         self.events(job).warning("FailedKillPod", &message);
         End::FAILED

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use witlet_core::event::{Event, EventObject, EventType, container_path};
+use witlet_core::event::{Event, EventObject, container_path};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::probe::custom::ANNOTATION_PREFIX;
 use witlet_core::probe::desired::{INVALID_PROBE, NoHandler};
@@ -24,7 +25,7 @@ use witlet_ports::ProbeError;
 
 use super::attempt::attempt;
 use super::latest::latest;
-use super::shared::{Begun, PROBES_AT_ONCE_MAX, PROBES_OF_POD_AT_ONCE_MAX, ProbeUpdate, ProberPorts, Shared};
+use super::shared::{PROBES_AT_ONCE_MAX, PROBES_OF_POD_AT_ONCE_MAX, ProbeUpdate, ProberPorts, Shared};
 use super::slots::{Problem, Slot, SlotId, Stage, Wake};
 
 /// No wait is longer, so that no sum of times overflows.
@@ -35,6 +36,13 @@ struct Ended {
     id: SlotId,
     took: Duration,
     outcome: Option<Result<ProbeOutcome, ProbeError>>,
+}
+
+/// When the agent began.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    at: Timestamp,
+    instant: Instant,
 }
 
 /// What is to be done for a probe whose turn it is.
@@ -52,7 +60,8 @@ struct Ready {
     request: ProbeRequest,
 }
 
-pub(super) struct Manager {
+/// Carries out all probes of all pods.
+pub(crate) struct Manager {
     ports: ProberPorts,
     shared: Arc<Shared>,
     updates: mpsc::Sender<ProbeUpdate>,
@@ -78,12 +87,8 @@ enum Wakeup {
 }
 
 impl Manager {
-    pub(super) fn new(
-        ports: ProberPorts,
-        shared: Arc<Shared>,
-        updates: mpsc::Sender<ProbeUpdate>,
-        begun: Begun,
-    ) -> Self {
+    pub(super) fn new(ports: ProberPorts, shared: Arc<Shared>, updates: mpsc::Sender<ProbeUpdate>) -> Self {
+        let begun = Begun { at: ports.clock.now(), instant: Instant::now() };
         Self {
             ports,
             shared,
@@ -97,7 +102,8 @@ impl Manager {
         }
     }
 
-    pub(super) async fn run(mut self, stop: CancellationToken) {
+    /// Probes until it is stopped; probes that run are then dropped.
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
         loop {
             match self.next_wakeup(&stop).await {
                 Wakeup::Stop => break,
@@ -417,13 +423,8 @@ impl Manager {
 
     fn tell(&self, pod: &Pod, uid: &PodUid, container: Option<&str>, reason: &str, message: String) {
         let field_path = container.and_then(|container| container_path(pod, container));
-        self.ports.events.record(Event {
-            object: EventObject::Pod { full_name: PodFullName::of(pod), uid: uid.clone(), field_path },
-            kind: EventType::Warning,
-            reason: reason.to_owned(),
-            message,
-            annotations: Default::default(),
-        });
+        let object = EventObject::Pod { full_name: PodFullName::of(pod), uid: uid.clone(), field_path };
+        self.ports.events.record(Event::warning(object, reason, message));
     }
 }
 

@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::PodStatus;
 use tokio::sync::Notify;
-use tokio::time::Instant;
 use witlet_core::pod::PodUid;
 use witlet_core::probe::{ProbeKind, ProbeResult};
 use witlet_core::runtime::ContainerId;
@@ -44,13 +42,6 @@ pub(crate) struct ProberPorts {
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) jitter: Arc<dyn Jitter>,
-}
-
-/// When the agent began.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Begun {
-    pub(super) at: Timestamp,
-    pub(super) instant: Instant,
 }
 
 /// What the manager and its handles share.

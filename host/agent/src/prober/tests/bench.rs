@@ -14,7 +14,8 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use serde_json::Value;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject};
 use witlet_core::probe::{ProbeOutcome, ProbeRequest, ProbeResult};
 use witlet_core::runtime::ContainerId;
@@ -195,7 +196,7 @@ impl Bench {
             jitter: world.clone(),
         };
         let prober = ProberHandle::default();
-        let (manager, updates) = Prober::new(ports, &prober, 20);
+        let (manager, updates) = prober.manager(ports, 20);
         let mut tasks = JoinSet::new();
         let stop = CancellationToken::new();
         tasks.spawn(manager.run(stop.clone()));
