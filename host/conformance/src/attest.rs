@@ -1,8 +1,8 @@
 //! A report in the form that is signed, so that a host can demand it.
 
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
 use witlet_wasm::attestation::{Checks, Conformance, Statement, Tested};
+use witlet_wasm::record::replay::digest_of;
 use witlet_wasm::role::Role;
 
 use crate::check::CheckResult;
@@ -32,11 +32,10 @@ pub fn statement(report: &Report, now: Timestamp) -> Statement {
         };
         (layer.as_str().to_owned(), checks)
     });
-    let config = Sha256::digest(report.config.to_string());
     let conformance = Conformance {
         kit_version: report.kit_version.to_owned(),
         roles: roles.collect(),
-        config_digest: config.iter().map(|byte| format!("{byte:02x}")).collect(),
+        config_digest: digest_of(report.config.to_string().as_bytes()),
         passed: report.passed(),
         checks: checks.collect(),
         seed: report.seed,

@@ -109,7 +109,7 @@ impl Kit {
         let ctx = Ctx { engines: &self.0, subject, plan, inspection: inspect(&subject.wasm)? };
         let mut scenario = scenario(&ctx, role, case)?;
         if !plan.limits.is_null() {
-            let setup = ctx.setup(role).map_err(|error| RehearsalError::Setup(error.to_string()))?;
+            let setup = ctx.setup(role).map_err(RehearsalError::Setup)?;
             scenario.setup.memory_bytes = setup.memory_bytes;
         }
         scenario.setup.timeout = scenario.setup.timeout.max(TIMEOUT_MIN);

@@ -16,7 +16,6 @@ use crate::environment::servers::Behaviour;
 use crate::plugin_response::{PluginResponse, in_words};
 use crate::scenario::{Stage, good, plain, with_servers};
 
-const REPEAT: &str = "--only budget";
 /// Finds `slow-to-start`, `slow-to-answer`.
 const TIME: Named = ("budget/time", "a fresh instance answers in time");
 /// Finds `leaks-per-call` in each role.
@@ -94,12 +93,12 @@ async fn calls(ctx: &Ctx<'_>, checks: &mut Checks<'_>, role: Role) -> Result<(),
     let all_late = measured.seconds.is_empty().then_some(measured.failed).flatten();
     let late = all_late.filter(|(_, error)| matches!(error, CallError::Timeout { .. })).map(|(_, error)| {
         let seen = format!("{}, in each of {UNANSWERED_CALLS} fresh instances", error.sentence());
-        Finding::new(scenario.shown(), seen, TIMEOUT).repeated_by(REPEAT)
+        Finding::new(scenario.shown(), seen, TIMEOUT)
     });
     checks.named(role, TIME, late);
     let flood = (measured.lines >= LINES_MAX).then(|| {
         let seen = format!("{} lines in one call", measured.lines);
-        Finding::new(scenario.shown(), seen, LINES).repeated_by(REPEAT)
+        Finding::new(scenario.shown(), seen, LINES)
     });
     let measured = Measured::of(role, &mut used, WARM_CALLS).await;
     measured.tell(role, "warm", checks);
@@ -107,11 +106,7 @@ async fn calls(ctx: &Ctx<'_>, checks: &mut Checks<'_>, role: Role) -> Result<(),
     checks.named(role, LOG, flood);
     if role == Role::PodSource {
         let found = grown(&measured.cursors);
-        checks.named(
-            role,
-            CURSOR,
-            found.map(|seen| Finding::new(scenario.name.clone(), seen, BOUND).repeated_by(REPEAT)),
-        );
+        checks.named(role, CURSOR, found.map(|seen| Finding::new(scenario.name.clone(), seen, BOUND)));
     }
     Ok(())
 }
@@ -191,7 +186,7 @@ fn leak(role: Role, measured: &Measured, checks: &mut Checks<'_>) {
             let seen = format!(
                 "{slope:.0} bytes more with each call: {first:.0} after the first one, {last:.0} after the last one"
             );
-            Some(Finding::new(input, seen, KEPT).repeated_by(REPEAT)).into()
+            Some(Finding::new(input, seen, KEPT)).into()
         }
         (None, _) if count >= CALLS_MIN => CheckResult::Passed,
         (None, Some((call, error))) => {
@@ -239,7 +234,7 @@ async fn busy(ctx: &Ctx<'_>, checks: &mut Checks<'_>) -> Tried {
             let seen = format!(
                 "it computed for {part:.0}% of its time, and could have for {runnable:.0}%: {answer}"
             );
-            found = Some(Finding::new(input, seen, WAITS).repeated_by(REPEAT));
+            found = Some(Finding::new(input, seen, WAITS));
             break;
         }
         // One that waits hardly computes at all, and needn't be looked at again.

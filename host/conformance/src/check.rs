@@ -78,7 +78,7 @@ pub struct Finding {
 impl Finding {
     /// With nothing to repeat it by. Texts are cut at [`TEXT_BYTES_MAX`].
     pub fn new(input: impl Into<String>, seen: impl Into<String>, contract: impl Into<String>) -> Self {
-        let (input, seen) = (cut(input.into()), cut(seen.into()));
+        let (input, seen) = (cut(input.into(), TEXT_BYTES_MAX), cut(seen.into(), TEXT_BYTES_MAX));
         Self { input, seen, contract: contract.into(), repeat: None }
     }
 
@@ -93,12 +93,12 @@ impl Finding {
     }
 }
 
-/// At most [`TEXT_BYTES_MAX`] bytes, and says how many there were.
-pub(crate) fn cut(text: String) -> String {
-    if text.len() <= TEXT_BYTES_MAX {
+/// At most so many bytes, and says how many there were.
+pub(crate) fn cut(text: String, bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
         return text;
     }
-    let end = text.floor_char_boundary(TEXT_BYTES_MAX);
+    let end = text.floor_char_boundary(bytes_max);
     format!("{}… ({} bytes)", &text[..end], text.len())
 }
 
@@ -153,7 +153,8 @@ impl<'a> Checks<'a> {
         Self { layer, mark: Instant::now(), progress, checks: Vec::new(), figures: Vec::new() }
     }
 
-    /// Adds a check. It took as long as it is since the one before, or since the layer began.
+    /// Adds a check. It took as long as it is since the one before, or since the layer began. A finding that says nothing else is
+    /// repeated by its layer.
     pub(crate) fn add(
         &mut self,
         role: impl Into<Option<Role>>,
@@ -161,8 +162,15 @@ impl<'a> Checks<'a> {
         title: impl Into<String>,
         result: impl Into<CheckResult>,
     ) {
-        let (took, result) = (self.mark.elapsed(), result.into());
+        let took = self.mark.elapsed();
         self.mark = Instant::now();
+        let mut result: CheckResult = result.into();
+        // What loading shows each run shows.
+        if self.layer != Layer::Load
+            && let CheckResult::Failed(finding) = &mut result
+        {
+            finding.repeat.get_or_insert_with(|| format!("--only {}", self.layer));
+        }
         let check = Check { layer: self.layer, role: role.into(), id, title: title.into(), result, took };
         self.progress.check(&check);
         self.checks.push(check);

@@ -16,7 +16,7 @@ use crate::plan::{Plan, Subject};
 use crate::plugin::Plugin;
 use crate::plugin_request::PluginRequest;
 use crate::plugin_response::ResponseKind;
-use crate::setup::{Setup, SetupError};
+use crate::setup::Setup;
 
 pub(crate) struct Engines {
     pub(crate) host: Arc<DirectHost>,
@@ -49,13 +49,13 @@ impl<'a> Ctx<'a> {
         files.flat_map(|file| file.cases.iter().map(move |case| (file, case)))
     }
 
-    /// How the plugin is loaded in a role where no case says otherwise.
-    pub(crate) fn setup(&self, role: Role) -> Result<Setup, SetupError> {
+    /// How the plugin is loaded in a role where no case says otherwise. The error says which limits or grants can't be taken.
+    pub(crate) fn setup(&self, role: Role) -> Result<Setup, String> {
         Setup::of_plan(self.plan, self.roles(), role)
     }
 
     /// How the plugin is loaded for a case, or where a file's case says nothing.
-    pub(crate) fn setup_of(&self, file: &CaseFile, config: Option<&Value>) -> Result<Setup, SetupError> {
+    pub(crate) fn setup_of(&self, file: &CaseFile, config: Option<&Value>) -> Result<Setup, String> {
         Setup::of_case(self.plan, self.roles(), file, config)
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::admission::AdmissionRequest;
+use witlet_core::error::one_line;
 use witlet_wasm::role::Role;
 
 use crate::check::{Checks, Finding, Named, Tried};
@@ -16,7 +17,6 @@ use crate::plugin_response::comparable;
 use crate::scenario::{Scenario, scenarios};
 use crate::setup::Setup;
 
-const REPEAT: &str = "--only determinism";
 /// Finds `validate-reads-the-clock`.
 const CLOCK: Named = ("determinism/other-clock", "a configuration is judged the same way at another time");
 const VALIDATES: &str = "validate judges the configuration that it is given: what was taken when the plugin was loaded must be \
@@ -100,7 +100,7 @@ async fn examine_one(ctx: &Ctx<'_>, same: &Same) -> Tried {
             one.answer(ctx, scenario, &mut answers).await?;
         }
         if let Some(seen) = differing(&answers) {
-            return Ok(Some(Finding::new(scenario.shown(), seen, VERDICT).repeated_by(REPEAT)));
+            return Ok(Some(Finding::new(scenario.shown(), seen, VERDICT)));
         }
     }
     Ok(None)
@@ -188,7 +188,7 @@ fn elsewhere(request: &AdmissionRequest) -> AdmissionRequest {
 
 /// Whether `validate` judges the configuration, and nothing else.
 async fn validate(ctx: &Ctx<'_>, role: Role) -> Tried {
-    let setup = ctx.setup(role).map_err(|error| error.to_string())?;
+    let setup = ctx.setup(role)?;
     let mut answers = Vec::new();
     for (condition, days) in DAYS_AHEAD {
         let ahead = Setup { clock_ahead: DAY * days, ..setup.clone() };
@@ -196,14 +196,14 @@ async fn validate(ctx: &Ctx<'_>, role: Role) -> Tried {
     }
     Ok(differing(&answers).map(|seen| {
         let input = format!("configuration {}", setup.config);
-        Finding::new(input, seen, VALIDATES).repeated_by(REPEAT)
+        Finding::new(input, seen, VALIDATES)
     }))
 }
 
 /// What it makes of its configuration when it is loaded.
 async fn judged(ctx: &Ctx<'_>, setup: &Setup) -> Option<String> {
-    let loaded = ctx.load(setup).await;
-    validated(&loaded).map_or_else(Some, |answered| comparable(&answered))
+    let answered = validated(ctx.load(setup).await);
+    answered.map_or_else(|error| Some(one_line(&error)), |answered| comparable(&answered))
 }
 
 /// The first two answers that differ, with where each came from. What has no answer says nothing.

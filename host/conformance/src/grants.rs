@@ -13,7 +13,6 @@ use crate::plugin_response::{ResponseKind, failure, in_words, is, passes};
 use crate::scenario::{Scenario, StageError, good, scenarios};
 use crate::setup::Setup;
 
-const REPEAT: &str = "--only grants";
 /// The name of a secret that isn't there.
 const NOBODYS: &str = "withheld-by-the-kit";
 /// How many scenarios are tried without each of the grants.
@@ -144,7 +143,7 @@ async fn without(ctx: &Ctx<'_>, role: Role, withheld: &Withheld) -> Tried {
     }
     for scenario in granted {
         let input = format!("{}, with {}", scenario.shown(), withheld.condition);
-        let finding = |seen| Ok(Some(Finding::new(input, seen, withheld.contract).repeated_by(REPEAT)));
+        let finding = |seen| Ok(Some(Finding::new(input, seen, withheld.contract)));
         let staged = scenario.with(|scenario| (withheld.withhold)(&mut scenario.setup)).stage(ctx).await;
         let mut stage = match staged {
             Ok(stage) => stage,
@@ -183,7 +182,7 @@ fn wants_a_secret(scenario: &Scenario) -> bool {
 
 /// Finds `tells-in-its-detail`, `tells-in-its-log`.
 async fn secrets(ctx: &Ctx<'_>, role: Role) -> Tried {
-    let setup = ctx.setup(role).map_err(|error| error.to_string())?;
+    let setup = ctx.setup(role)?;
     let values = setup.secrets.iter().filter(|(_, value)| value.len() >= SECRET_BYTES_MIN);
     let secrets: Vec<(&String, String)> =
         values.map(|(name, value)| (name, String::from_utf8_lossy(value).into_owned())).collect();
@@ -200,7 +199,7 @@ async fn secrets(ctx: &Ctx<'_>, role: Role) -> Tried {
         // Pods are what a source is for; what else it says is for people.
         for (place, text) in lines.chain([("its answer", in_words(&answered))]) {
             if let Some(seen) = holds_a_secret(&secrets, place, &text) {
-                return Ok(Some(Finding::new(scenario.shown(), seen, SECRETS).repeated_by(REPEAT)));
+                return Ok(Some(Finding::new(scenario.shown(), seen, SECRETS)));
             }
         }
     }

@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use witlet_core::admission::Operation;
+use witlet_core::error::one_line;
 use witlet_core::probe::ProbeRequest;
 use witlet_wasm::role::Role;
 
-use self::found::{Found, short};
+use self::found::Found;
 use self::inputs::{changed, pods, values};
-use crate::check::{CheckResult, Checks, Named};
+use crate::check::{CheckResult, Checks, Named, cut};
 use crate::ctx::Ctx;
 use crate::environment::address::address;
 use crate::plugin::validated;
@@ -46,6 +47,8 @@ const ACCEPTED: &str = "prober.check-parameters is asked before the first probe 
 const TIME: Duration = Duration::from_millis(500);
 /// How many configurations or sets of parameters are tried.
 const VALUES_MAX: usize = 160;
+/// How much of an input is shown: enough to see what it is.
+const INPUT_BYTES_MAX: usize = 200;
 /// Of how many known parameters each field is changed.
 const KNOWN_MAX: usize = 2;
 
@@ -102,7 +105,7 @@ async fn judge_all<T>(
             break;
         }
         let (shown, fault) = judge(&input).await;
-        found.add(&name, &format!("{name}: {}", short(&shown)), fault);
+        found.add(&name, &format!("{name}: {}", cut(shown, INPUT_BYTES_MAX)), fault);
     }
     found.result()
 }
@@ -143,9 +146,9 @@ async fn judge(ctx: &Ctx<'_>, scenario: &Scenario) -> Option<Fault> {
             let answered = stage.ask().await.result;
             Some(failure(&answered, TAKEN)?.after("validate is content, and then"))
         }
-        Err(StageError::Load(error)) => match validated::<()>(&Err(error)) {
+        Err(StageError::Load(error)) => match validated::<()>(Err(error)) {
             Ok(answered) => failure(&answered, VALIDATES),
-            Err(seen) => Some(Fault::new(seen, VALIDATES)),
+            Err(error) => Some(Fault::new(one_line(&error), VALIDATES)),
         },
         // The machine has no room for it.
         Err(StageError::Environment(_)) => None,

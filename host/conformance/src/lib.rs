@@ -5,7 +5,7 @@
 //! recorded. What comes out is a [`Report`], for people, as JSON or as JUnit ([`report`]).
 //!
 //! Every layer is written once for the three roles: it asks scenarios (`scenario.rs`: a question with all that stands around the
-//! plugin), and what comes of them is one kind of answer (`answer.rs`) whichever role gave it. A check that a fault of `tests/guests/faults` or
+//! plugin), and what comes of them is one kind of answer (`plugin_response.rs`) whichever role gave it. A check that a fault of `tests/guests/faults` or
 //! `tests/guests/tattler` proves names it.
 //!
 //! `witlet plugin test` is a thin rim around [`Kit`]. Authors who write Rust have it in `cargo test`: a test target with
@@ -38,6 +38,7 @@
 pub mod attest;
 pub mod bench;
 mod budget;
+mod case_run;
 pub mod cases;
 mod check;
 mod ctx;

@@ -26,11 +26,8 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
         let setup = match ctx.setup(role) {
             Ok(setup) => setup,
             Err(error) => {
-                let finding = Finding::new(
-                    "limits and grants",
-                    error.to_string(),
-                    "limits and grants are as in a PluginConfiguration",
-                );
+                let contract = "limits and grants are as in a PluginConfiguration";
+                let finding = Finding::new("limits and grants", error, contract);
                 checks.add(role, "load/setup", "its limits and grants can be taken", Some(finding));
                 continue;
             }
@@ -124,13 +121,13 @@ fn grants(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) -> bool {
 async fn validate(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) {
     let interface = interface(setup.role);
     // An address for what stands for one in the configuration.
-    let answered = match validated(&ctx.load(&setup.at(address())).await) {
+    let answered = match validated(ctx.load(&setup.at(address())).await) {
         Ok(answered) => answered,
-        Err(seen) => {
+        Err(error) => {
             let contract = format!(
                 "the component compiles, and what it imports and exports has the types of {interface}"
             );
-            let finding = Finding::new("the component", seen, contract);
+            let finding = Finding::new("the component", one_line(&error), contract);
             return checks.named(setup.role, LINK, Some(finding));
         }
     };

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
-use witlet_core::error::one_line;
 use witlet_wasm::direct::{
     self, CallReport, CapturedLine, DirectHost, DirectOptions, DirectPlugin, DirectWaiting, LogTap,
 };
@@ -168,14 +167,12 @@ impl Plugin {
 
 /// What a load came to as an answer: nothing against the configuration, an error in the plugin's own words, or why it has none. The
 /// error says why it couldn't be asked.
-pub(crate) fn validated<T>(loaded: &Result<T, LoadError>) -> Result<CallResult, String> {
+pub(crate) fn validated<T>(loaded: Result<T, LoadError>) -> Result<CallResult, LoadError> {
     match loaded {
         Ok(_) => Ok(answered(Ok(()))),
-        Err(LoadError::Configuration { words }) => {
-            Ok(Ok(PluginResponse::new(ResponseKind::Error, words.as_str())))
-        }
-        Err(LoadError::Validate(error)) => Ok(answered::<()>(Err(error.clone()))),
-        Err(other) => Err(one_line(other)),
+        Err(LoadError::Configuration { words }) => Ok(Ok(PluginResponse::new(ResponseKind::Error, words))),
+        Err(LoadError::Validate(error)) => Ok(answered::<()>(Err(error))),
+        Err(other) => Err(other),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use witlet_core::pod::quantity::{binary, decimal, parse};
 
 /// The longest number that is written: what has more digits is read with rounding.
 const WRITTEN_DIGITS_MAX: usize = 18;
 /// Fields whose values are lists of resources with their quantities.
-const RESOURCE_LISTS: [&str; 5] = ["requests", "limits", "overhead", "allocatedResources", "capacity"];
+const RESOURCE_LISTS: [&str; 6] =
+    ["requests", "limits", "overhead", "allocatedResources", "capacity", "allocatable"];
 /// Fields that are one quantity, with the field that they stand in.
 const SINGLE: [(&str, &str); 2] = [("emptyDir", "sizeLimit"), ("resourceFieldRef", "divisor")];
 
@@ -34,15 +35,11 @@ pub(crate) fn notations(text: &str) -> Vec<String> {
 /// A pod or a node, with the quantities of its spec and its status written in the way number `way`, as far as they have so
 /// many. None if that changes nothing. Texts of the metadata are no quantities.
 pub(crate) fn rewritten(object: &Value, way: usize) -> Option<Value> {
-    let mut other = object.clone();
-    let parts = ["spec", "status"]
-        .into_iter()
-        .filter_map(|part| other.get_mut(part).map(std::mem::take).map(|v| (part, v)));
-    let parts: Vec<(&str, Value)> = parts.collect();
-    let mut changed = false;
-    for (part, mut value) in parts {
-        walk(&mut value, way, &mut changed);
-        other[part] = value;
+    let (mut other, mut changed) = (object.clone(), false);
+    for part in ["spec", "status"] {
+        if let Some(part) = other.get_mut(part) {
+            walk(part, way, &mut changed);
+        }
     }
     changed.then_some(other)
 }
@@ -51,30 +48,22 @@ fn walk(value: &mut Value, way: usize, changed: &mut bool) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields.iter_mut() {
-                match field {
-                    Value::Object(list)
-                        if RESOURCE_LISTS.contains(&name.as_str()) || name == "allocatable" =>
-                    {
-                        list.values_mut().for_each(|quantity| rewrite(quantity, way, changed));
-                    }
-                    Value::Object(inner) => {
-                        single(name, inner, way, changed);
-                        walk(field, way, changed);
-                    }
-                    other => walk(other, way, changed),
+                if RESOURCE_LISTS.contains(&name.as_str())
+                    && let Value::Object(list) = field
+                {
+                    list.values_mut().for_each(|quantity| rewrite(quantity, way, changed));
+                    continue;
                 }
+                for (_, single) in SINGLE.iter().filter(|(holder, _)| *holder == name.as_str()) {
+                    if let Some(quantity) = field.get_mut(*single) {
+                        rewrite(quantity, way, changed);
+                    }
+                }
+                walk(field, way, changed);
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| walk(item, way, changed)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-fn single(name: &str, fields: &mut Map<String, Value>, way: usize, changed: &mut bool) {
-    for (_, field) in SINGLE.iter().filter(|(holder, _)| *holder == name) {
-        if let Some(quantity) = fields.get_mut(*field) {
-            rewrite(quantity, way, changed);
-        }
     }
 }
 

@@ -44,12 +44,10 @@ fn judge(call: &RecordedCall, again: Result<Replayed, ReplayError>) -> CheckResu
         Ok(Replayed { answer, commands, .. }) => {
             let commands = commands.map(|commands| format!("; {commands}")).unwrap_or_default();
             let seen = format!("{} then, and now {}{commands}", in_words(&call.answer), in_words(&answer));
-            CheckResult::Failed(Finding::new(input, seen, CONTRACT).repeated_by("--only replay"))
+            CheckResult::Failed(Finding::new(input, seen, CONTRACT))
         }
         // What it was configured with then it must still take.
-        Err(ReplayError::Load(error)) => {
-            CheckResult::Failed(Finding::new(input, error.sentence(), CONTRACT).repeated_by("--only replay"))
-        }
+        Err(ReplayError::Load(error)) => CheckResult::Failed(Finding::new(input, error.sentence(), CONTRACT)),
         Err(
             error @ (ReplayError::Digest { .. }
             | ReplayError::Source

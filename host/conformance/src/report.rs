@@ -114,15 +114,7 @@ impl Report {
 
     /// How many checks of a layer passed, failed and were skipped.
     pub fn count(&self, layer: Layer) -> Count {
-        let mut count = Count::default();
-        for check in self.checks.iter().filter(|check| check.layer == layer) {
-            match check.result {
-                CheckResult::Passed => count.passed += 1,
-                CheckResult::Failed(_) => count.failed += 1,
-                CheckResult::Skipped { .. } => count.skipped += 1,
-            }
-        }
-        count
+        Count::of(self.checks.iter().filter(|check| check.layer == layer))
     }
 }
 
@@ -135,6 +127,20 @@ pub struct Count {
     pub failed: usize,
     /// Not tried.
     pub skipped: usize,
+}
+
+impl Count {
+    fn of<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Self {
+        let mut count = Self::default();
+        for check in checks {
+            match check.result {
+                CheckResult::Passed => count.passed += 1,
+                CheckResult::Failed(_) => count.failed += 1,
+                CheckResult::Skipped { .. } => count.skipped += 1,
+            }
+        }
+        count
+    }
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ impl Scenario {
             }
             (Role::Admission, _) => true,
         };
-        let mut setup = ctx.setup_of(file, case.config.as_ref()).map_err(|error| error.to_string())?;
+        let mut setup = ctx.setup_of(file, case.config.as_ref())?;
         setup.execs.clone_from(&case.execs);
         let (mut servers, mut folders) = (&case.servers, BTreeMap::new());
         let found = case.steps.iter().position(|step| good(step.expect.kind) && asks(&step));
@@ -281,7 +281,7 @@ pub(crate) fn plain(ctx: &Ctx<'_>, role: Role) -> Result<Scenario, String> {
     if role == Role::PodSource {
         return Ok(scenarios(ctx, role)?.swap_remove(0));
     }
-    let setup = ctx.setup(role).map_err(|error| error.to_string())?;
+    let setup = ctx.setup(role)?;
     // Those of cases in which it passes come first.
     let parameters = ctx.parameters().swap_remove(0);
     Ok(Scenario::new("a plain pod", setup, PluginRequest::about(role, plain_pod(), &parameters)))
@@ -289,7 +289,7 @@ pub(crate) fn plain(ctx: &Ctx<'_>, role: Role) -> Result<Scenario, String> {
 
 /// About a plain pod, one with much of everything, and one that is resized.
 fn ordinary(ctx: &Ctx<'_>) -> Result<Vec<Scenario>, String> {
-    let setup = ctx.setup(Role::Admission).map_err(|error| error.to_string())?;
+    let setup = ctx.setup(Role::Admission)?;
     // It is a case file: a test reads it.
     let file = CaseFile::parse("questions.yaml", ORDINARY).map_err(|error| error.to_string())?;
     let asks =
@@ -298,7 +298,7 @@ fn ordinary(ctx: &Ctx<'_>) -> Result<Vec<Scenario>, String> {
 }
 
 fn own_folders(ctx: &Ctx<'_>) -> Result<Scenario, String> {
-    let mut setup = ctx.setup(Role::PodSource).map_err(|error| error.to_string())?;
+    let mut setup = ctx.setup(Role::PodSource)?;
     if setup.guest_paths.is_empty() {
         paths(&setup.config, &mut setup.guest_paths);
     }

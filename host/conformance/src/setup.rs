@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use thiserror::Error;
 use witlet_wasm::plugin::config::{
     self, ConfigError, Grants, MEMORY_BYTES_DEFAULT, SOURCE_TIMEOUT_DEFAULT, TIMEOUT_DEFAULT, Warm,
 };
@@ -51,13 +50,6 @@ pub(crate) struct Setup {
     pub(crate) roles: Vec<Role>,
 }
 
-/// Limits or grants can't be taken.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{message}")]
-pub(crate) struct SetupError {
-    message: String,
-}
-
 /// What an entry of a PluginConfiguration is called here, and where it is: names that errors don't need.
 const ENTRY: &str = "plugins[0].";
 
@@ -87,7 +79,7 @@ impl Setup {
     }
 
     /// As the plan says, else the role's first case file, else with nothing. `roles` are those that are examined.
-    pub(crate) fn of_plan(plan: &Plan, roles: Vec<Role>, role: Role) -> Result<Self, SetupError> {
+    pub(crate) fn of_plan(plan: &Plan, roles: Vec<Role>, role: Role) -> Result<Self, String> {
         let file = plan.cases.iter().find(|file| file.role == role);
         let mut setup = match file {
             Some(file) => Self::of_case(plan, roles, file, None)?,
@@ -115,7 +107,7 @@ impl Setup {
         roles: Vec<Role>,
         file: &CaseFile,
         config: Option<&Value>,
-    ) -> Result<Self, SetupError> {
+    ) -> Result<Self, String> {
         let mut setup = Self { roles, ..Self::new(file.role) };
         let of_file = if file.config.is_null() { plan.config.as_ref() } else { Some(&file.config) };
         setup.config = config.or(of_file).cloned().unwrap_or_default();
@@ -135,7 +127,7 @@ impl Setup {
     }
 
     /// Takes `limits:` of an entry, where it says something. Of a component with several roles the timeout is for those that have one.
-    fn limit(&mut self, limits: &Value) -> Result<(), SetupError> {
+    fn limit(&mut self, limits: &Value) -> Result<(), String> {
         if limits.is_null() {
             return Ok(());
         }
@@ -159,7 +151,7 @@ impl Setup {
     }
 
     /// The grants without folders of the kit's own.
-    pub(crate) fn grants(&self) -> Result<Grants, SetupError> {
+    pub(crate) fn grants(&self) -> Result<Grants, String> {
         if self.grants.is_null() {
             return Ok(Grants::default());
         }
@@ -169,7 +161,7 @@ impl Setup {
     }
 
     /// What a PluginConfiguration makes of these fields of an entry that names these roles.
-    fn entry(&self, roles: &[Role], fields: &Value) -> Result<config::PluginEntry, SetupError> {
+    fn entry(&self, roles: &[Role], fields: &Value) -> Result<config::PluginEntry, String> {
         let mut entry = json!({"name": "tested", "component": "./tested.wasm"});
         for role in roles {
             entry[role.as_str()] = match role {
@@ -191,14 +183,12 @@ impl Setup {
         let entry = parsed.map(|parsed| parsed.plugins.into_iter().next());
         match entry {
             Ok(Some(entry)) => Ok(entry),
-            Ok(None) => Err(SetupError { message: "limits and grants can't be read".to_owned() }),
+            Ok(None) => Err("limits and grants can't be read".to_owned()),
             Err(ConfigError::Field { field, problem }) => {
                 let field = field.strip_prefix(ENTRY).unwrap_or(&field);
-                Err(SetupError { message: format!("{field}: {problem}") })
+                Err(format!("{field}: {problem}"))
             }
-            Err(error @ (ConfigError::TooLarge | ConfigError::Syntax { .. })) => {
-                Err(SetupError { message: error.to_string() })
-            }
+            Err(error @ (ConfigError::TooLarge | ConfigError::Syntax { .. })) => Err(error.to_string()),
         }
     }
 

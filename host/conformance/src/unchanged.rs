@@ -12,8 +12,6 @@ use crate::plugin_response::{CallResult, Fault, ResponseKind, fault, in_words, i
 use crate::scenario::{Scenario, Stage, manifests, nothing_to_say, plain};
 
 const ROLE: Role = Role::PodSource;
-/// What repeats a finding: no input is generated.
-const REPEAT: &str = "--only properties";
 /// Finds `pods-twice`, `no-pod-at-all`.
 const SNAPSHOTS: Named = ("properties/snapshots", "what it has is reported as the contract has it");
 /// Finds `unchanged-at-first`.
@@ -42,7 +40,7 @@ async fn polls(ctx: &Ctx<'_>, checks: &mut Checks<'_>) -> Result<(), String> {
     let world = plain(ctx, ROLE)?;
     let mut stage = world.stage(ctx).await?;
     let first = stage.ask().await.result;
-    let finding = |fault| Finding::of(world.name.as_str(), fault).repeated_by(REPEAT);
+    let finding = |fault| Finding::of(world.name.as_str(), fault);
     let found = fault(&first, PluginRequest::Poll(None).contract());
     checks.named(ROLE, SNAPSHOTS, found.map(finding));
     let unchanged = is(&first, ResponseKind::Unchanged);
@@ -70,7 +68,7 @@ async fn still(ctx: &Ctx<'_>, world: &Scenario, mut stage: Stage, brought: &[Str
     let found = |condition: String, answered: &CallResult| {
         let seen = other_pods(answered, brought)?;
         let input = format!("{}, {condition}", world.name);
-        Some(Finding::new(input, seen, SAME).repeated_by(REPEAT))
+        Some(Finding::new(input, seen, SAME))
     };
     for number in 2..=POLLS {
         let answered = stage.ask().await.result;
@@ -141,7 +139,7 @@ async fn order(ctx: &Ctx<'_>, world: &Scenario, own: bool) -> Tried {
     Ok((first != second).then(|| {
         let input = format!("the same files listed as {straight} and as {turned}");
         let seen = format!("the pods {}, and then {}", names(first), names(second));
-        Finding::new(input, seen, SET).repeated_by(REPEAT)
+        Finding::new(input, seen, SET)
     }))
 }
 

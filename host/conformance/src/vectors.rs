@@ -4,26 +4,20 @@ use std::time::Duration;
 
 use witlet_wasm::role::Role;
 
-use crate::cases::matching::{differs, log_text, said};
+use crate::case_run::{CaseRun, ReceivedBytes};
+use crate::cases::matching::{log_text, said};
 use crate::cases::model::{Case, CaseFile};
-use crate::check::{CheckResult, Checks, Finding, cut};
+use crate::check::{CheckResult, Checks, Finding};
 use crate::ctx::Ctx;
-use crate::environment::address::address;
-use crate::load::interface;
-use crate::plugin::validated;
 use crate::plugin_request::PluginRequest;
 use crate::plugin_response::{ResponseKind, is};
-use crate::scenario::{Scenario, Stage, StageError, StepReport};
+use crate::scenario::StageError;
 use crate::setup::Setup;
 
-const REPEAT: &str = "--only vectors";
 /// What a probe has for a target of the kit's at most: it may wait for one on which no server listens.
 const TARGET_TIME_MAX: Duration = Duration::from_secs(1);
 /// Id of a case of the author's. Finds `skips-what-it-cannot-read`, `no-pods-for-empty`.
 const CASE: &str = "vectors/case";
-/// What `validate` promises.
-pub(crate) const VALIDATES: &str =
-    "validate returns nothing, or an error in the plugin's own words, within a second";
 /// Any answer that the contract has.
 const WELL_FORMED: &str = "an answer that the contract has, or an error in its own words";
 
@@ -47,9 +41,8 @@ fn every_id(role: Role) -> &'static str {
 
 /// Who says what must be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose<'a> {
-    /// The author, in this file.
-    Author(&'a str),
+enum Whose {
+    Author,
     /// The contract.
     Every,
 }
@@ -59,13 +52,13 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
         // Of each file alike, so that it is reported once.
         if let Err(error) = ctx.setup_of(file, None) {
             let contract = "limits and grants of a case file are as in a PluginConfiguration";
-            let finding = Finding::new(file.name.as_str(), error.to_string(), contract);
+            let finding = Finding::new(file.name.as_str(), error, contract);
             checks.add(file.role, CASE, "its limits and grants can be taken", Some(finding));
             continue;
         }
         for case in &file.cases {
             if let Ok(setup) = ctx.setup_of(file, case.config.as_ref()) {
-                let result = carry_out(ctx, &setup, case, Whose::Author(&file.name)).await;
+                let result = carry_out(ctx, &setup, file, case, Whose::Author).await;
                 checks.add(file.role, CASE, case.name.as_str(), result);
             }
         }
@@ -118,7 +111,7 @@ async fn every(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup, file: &Cas
         }
         let result = match why {
             Some(why) => CheckResult::Skipped { why: why.to_owned() },
-            None => carry_out(ctx, setup, &case, Whose::Every).await,
+            None => carry_out(ctx, setup, file, &case, Whose::Every).await,
         };
         checks.add(role, every_id(role), case.name.as_str(), result);
     }
@@ -136,80 +129,58 @@ async fn taken(ctx: &Ctx<'_>, setup: &Setup) -> Option<std::sync::Arc<str>> {
     None
 }
 
-/// Carries one case out: the first step that comes to something else is the finding.
-async fn carry_out(ctx: &Ctx<'_>, setup: &Setup, case: &Case, whose: Whose<'_>) -> CheckResult {
-    let found = match (&case.validate, Scenario::beginning(setup, case)) {
-        (Some(expect), _) => {
-            let says = format!("{}, {}.validate", said(expect, WELL_FORMED), interface(setup.role));
-            let seen = match validated(&ctx.load(&setup.at(address())).await) {
-                Ok(answered) => differs(expect, &answered, &[], VALIDATES),
-                Err(seen) => Some(seen),
-            };
-            Ok(seen.map(|seen| (seen, says)))
-        }
-        (None, Some(scenario)) => steps(ctx, &scenario, case).await,
-        (None, None) => Ok(None),
-    };
-    let (input, prefix) = match whose {
-        Whose::Author(file) => (format!("case {:?} of {file}", case.name), "the case says: "),
-        Whose::Every => (format!("the kit's vector {:?}", case.name), ""),
-    };
-    let (seen, says) = match found {
-        Ok(None) => return CheckResult::Passed,
-        Ok(Some(found)) => found,
+/// Carries one case out: the first call that comes to something else is the finding.
+async fn carry_out(ctx: &Ctx<'_>, setup: &Setup, file: &CaseFile, case: &Case, whose: Whose) -> CheckResult {
+    let mut run = CaseRun::new(file, case);
+    let (seen, says) = match run.carry_out(ctx, setup, case, false).await {
+        Ok(()) => match different(&run, case) {
+            Some(found) => found,
+            None => return CheckResult::Passed,
+        },
         Err(error) => match not_run(whose, &error) {
             Some(says) => (error.into(), says.to_owned()),
             None => return CheckResult::Skipped { why: error.into() },
         },
     };
-    CheckResult::Failed(Finding::new(input, seen, format!("{prefix}{says}")).repeated_by(REPEAT))
+    let (input, prefix) = match whose {
+        Whose::Author => (format!("case {:?} of {}", case.name, file.name), "the case says: "),
+        Whose::Every => (format!("the kit's vector {:?}", case.name), ""),
+    };
+    CheckResult::Failed(Finding::new(input, seen, format!("{prefix}{says}")))
 }
 
 /// What a case that couldn't be carried out says. By the plugin's fault it is a finding; where the machine can't set the scene, an
 /// author's case is one too, for he counts on it, and one of the kit's own was skipped.
-fn not_run(whose: Whose<'_>, error: &StageError) -> Option<&'static str> {
+fn not_run(whose: Whose, error: &StageError) -> Option<&'static str> {
     match (error, whose) {
         (StageError::Load(_), _) => {
             Some("the plugin is loaded with the case's configuration, limits and grants")
         }
-        (StageError::Environment(_), Whose::Author(_)) => {
+        (StageError::Environment(_), Whose::Author) => {
             Some("the case's servers and folders can be had on this machine")
         }
         (StageError::Environment(_), Whose::Every) => None,
     }
 }
 
-/// What was seen in the first step that differs, and what the case says.
-async fn steps(
-    ctx: &Ctx<'_>,
-    scenario: &Scenario,
-    case: &Case,
-) -> Result<Option<(String, String)>, StageError> {
-    let mut stage = scenario.stage(ctx).await?;
-    for (index, step) in case.steps.iter().enumerate() {
-        let StepReport { lines, differs, .. } = stage.carry_out(step).await?;
-        let Some(mut seen) = differs else { continue };
-        if scenario.setup.role == Role::PodSource {
-            seen = format!("step {}: {seen}", index + 1);
-        }
-        seen.push_str(&around(&stage));
-        if !lines.is_empty() && !seen.contains("in the log;") {
-            seen = format!("{seen}\nit logged\n{}", log_text(&lines));
-        }
-        let says = format!("{}, {}", said(&step.expect, WELL_FORMED), step.question.function());
-        return Ok(Some((seen, says)));
+/// What was seen in the first call that came to something else, with what happened around it, for an author who looks for a fault; and
+/// what the case says.
+fn different(run: &CaseRun, case: &Case) -> Option<(String, String)> {
+    let (index, call) = run.calls.iter().enumerate().find(|(_, call)| call.differs.is_some())?;
+    let mut seen = call.differs.clone().unwrap_or_default();
+    if run.role == Role::PodSource && case.validate.is_none() {
+        seen = format!("step {}: {seen}", index + 1);
     }
-    Ok(None)
-}
-
-/// What servers received and which commands ran, for an author who looks for a fault.
-fn around(stage: &Stage) -> String {
-    let received = stage.servers.received().into_iter().map(|(port, bytes)| {
-        let text = String::from_utf8_lossy(&bytes);
-        format!("\nthe server on port {port} received {:?}", cut(text.into_owned()))
-    });
-    let ran = stage.plugin.commands().into_iter().map(|command| format!("\nit ran {command:?}"));
-    received.chain(ran).collect()
+    let received = run.received.iter();
+    seen.extend(
+        received.map(|ReceivedBytes { port, text }| format!("\nthe server on port {port} received {text:?}")),
+    );
+    seen.extend(call.commands.iter().map(|command| format!("\nit ran {command:?}")));
+    if !call.log.is_empty() && !seen.contains("in the log;") {
+        seen = format!("{seen}\nit logged\n{}", log_text(&call.log));
+    }
+    let expect = case.validate.as_ref().unwrap_or_else(|| &case.steps[index].expect);
+    Some((seen, format!("{}, {}", said(expect, WELL_FORMED), call.function)))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
+use serde::Serialize;
 
 use crate::node::NodeFacts;
 use crate::pod::{PodUid, SourceName};
@@ -85,7 +86,7 @@ pub struct AdmissionRequest {
 }
 
 /// One resource that doesn't suffice. Milli-units for `cpu`, base units for everything else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shortage {
     /// Resource name as in a pod's requests (`cpu`, `memory`, `pods`, …).
     pub resource: String,

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use clap::Parser as _;
 use serde_json::{Value, json};
-use witlet_conformance::run::{CaseAnswer, CaseCall, CaseRun, MissingResource, ReceivedBytes};
+use witlet_conformance::run::{CaseAnswer, CaseCall, CaseRun, ReceivedBytes};
+use witlet_core::admission::Shortage;
 use witlet_server::LocalClient;
 use witlet_wasm::direct::CapturedLine;
 use witlet_wasm::role::Role;
@@ -119,7 +120,7 @@ fn case_run() -> CaseRun {
         reason: text("Later"),
         message: text("not now"),
         retry_after_milliseconds: Some(500),
-        resources: vec![MissingResource { resource: "cpu".to_owned(), requested: 3, used: 2, capacity: 4 }],
+        resources: vec![Shortage { resource: "cpu".to_owned(), requested: 3, used: 2, capacity: 4 }],
         manifests: vec!["{}".to_owned()],
         cursor: text("7"),
         words: "defer Later".to_owned(),

@@ -65,7 +65,7 @@ fn text(what: &str, expected: &Text, got: &str) -> Option<String> {
     }
     let required = json.as_ref()?;
     match serde_json::from_str::<Value>(got) {
-        Ok(found) => difference(required, &found, what),
+        Ok(found) => difference(required, &found, what, Fields::Exactly),
         Err(error) => Some(format!("{what} {got:?}, which is no JSON: {error}")),
     }
 }
@@ -75,8 +75,17 @@ const ANY: &str = "${ANY}";
 /// In expected JSON: any number above zero.
 const POSITIVE: &str = "${POSITIVE}";
 
+/// Which fields an object has where some are expected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fields {
+    /// These.
+    Exactly,
+    /// These among others.
+    AtLeast,
+}
+
 /// The first place where two JSON values differ; [`ANY`] and [`POSITIVE`] are what they stand for.
-fn difference(expected: &Value, got: &Value, at: &str) -> Option<String> {
+fn difference(expected: &Value, got: &Value, at: &str, fields: Fields) -> Option<String> {
     match (expected, got) {
         (Value::String(any), _) if any == ANY => None,
         (Value::String(positive), Value::Number(number)) if positive == POSITIVE => {
@@ -85,37 +94,20 @@ fn difference(expected: &Value, got: &Value, at: &str) -> Option<String> {
         }
         (Value::Object(expected), Value::Object(got)) => {
             let missing = expected.iter().find_map(|(name, value)| match got.get(name) {
-                Some(found) => difference(value, found, &format!("{at}.{name}")),
+                Some(found) => difference(value, found, &format!("{at}.{name}"), fields),
                 None => Some(format!("{at} has no {name:?}, where {value} is expected")),
             });
             missing.or_else(|| {
-                let more = got.iter().find(|(name, _)| !expected.contains_key(*name));
+                let is_wrong = |name: &str| fields == Fields::Exactly && !expected.contains_key(name);
+                let more = got.iter().find(|(name, _)| is_wrong(name));
                 more.map(|(name, value)| format!("{at} has {name:?}: {value}, which isn't expected"))
             })
         }
-        (Value::Array(expected), Value::Array(got)) if expected.len() == got.len() => expected
-            .iter()
-            .zip(got)
-            .enumerate()
-            .find_map(|(index, (expected, got))| difference(expected, got, &format!("{at}[{index}]"))),
-        _ => (expected != got).then(|| format!("{at} is {got}, where {expected} is expected")),
-    }
-}
-
-/// The first place where what is expected isn't among what there is: objects may have more fields.
-fn lacking(expected: &Value, got: &Value, at: &str) -> Option<String> {
-    match (expected, got) {
-        (Value::Object(expected), Value::Object(got)) => {
-            expected.iter().find_map(|(name, value)| match got.get(name) {
-                Some(found) => lacking(value, found, &format!("{at}.{name}")),
-                None => Some(format!("{at} has no {name:?}, where {value} is expected")),
+        (Value::Array(expected), Value::Array(got)) if expected.len() == got.len() => {
+            expected.iter().zip(got).enumerate().find_map(|(index, (expected, got))| {
+                difference(expected, got, &format!("{at}[{index}]"), fields)
             })
         }
-        (Value::Array(expected), Value::Array(got)) if expected.len() == got.len() => expected
-            .iter()
-            .zip(got)
-            .enumerate()
-            .find_map(|(index, (expected, got))| lacking(expected, got, &format!("{at}[{index}]"))),
         _ => (expected != got).then(|| format!("{at} is {got}, where {expected} is expected")),
     }
 }
@@ -167,6 +159,8 @@ fn pods(expected: &[Value], manifests: &[String]) -> Option<String> {
             Err(error) => return Some(format!("a manifest that is neither JSON nor YAML: {error}")),
         }
     }
+    let lacking =
+        |required: &Value, found: &Value, at: &str| difference(required, found, at, Fields::AtLeast);
     for required in expected {
         let Some(at) = rest.iter().position(|found| lacking(required, found, "").is_none()) else {
             let nearest = rest.first().and_then(|found| lacking(required, found, "a manifest"));

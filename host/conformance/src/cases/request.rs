@@ -15,6 +15,7 @@ use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeRequest};
+use witlet_core::sources::manifest::remove_unknown;
 
 use super::expect::{Problem, WHOLE, read};
 use crate::plugin_request::{
@@ -221,7 +222,7 @@ fn pod(value: Value, name: &str) -> Result<Pod, Problem> {
 }
 
 /// Reads a Kubernetes object strictly: a field that it doesn't have is a slip of the pen.
-fn object<T: DeserializeOwned + serde::Serialize>(value: Value, field: &str) -> Result<T, Problem> {
+fn object<T: DeserializeOwned + serde::Serialize>(mut value: Value, field: &str) -> Result<T, Problem> {
     let read: Result<T, _> = serde_path_to_error::deserialize(&value);
     let object = match read {
         Ok(object) => object,
@@ -231,37 +232,10 @@ fn object<T: DeserializeOwned + serde::Serialize>(value: Value, field: &str) -> 
     };
     // What was read holds no maps with keys that aren't texts.
     let kept = serde_json::to_value(&object).unwrap_or_default();
-    match dropped(&value, &kept, field) {
+    let mut unknown = None;
+    remove_unknown(&mut value, &kept, field, &mut |path| _ = unknown.get_or_insert(path));
+    match unknown {
         Some(field) => Problem::new(field, "there is no such field in Kubernetes 1.36"),
         None => Ok(object),
-    }
-}
-
-/// The first field of `given` that isn't in `kept`; empty ones may be missing.
-fn dropped(given: &Value, kept: &Value, path: &str) -> Option<String> {
-    match (given, kept) {
-        (Value::Object(given), Value::Object(kept)) => given.iter().find_map(|(name, value)| {
-            let path = format!("{path}.{name}");
-            match kept.get(name) {
-                Some(kept) => dropped(value, kept, &path),
-                None => (!is_empty(value)).then_some(path),
-            }
-        }),
-        (Value::Array(given), Value::Array(kept)) => given
-            .iter()
-            .zip(kept)
-            .enumerate()
-            .find_map(|(index, (given, kept))| dropped(given, kept, &format!("{path}[{index}]"))),
-        _ => None,
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        Value::String(text) => text.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
     }
 }

@@ -3,26 +3,22 @@
 use crate::check::{CheckResult, Finding};
 use crate::plugin_response::Fault;
 
-const REPEAT: &str = "--only hostile";
 /// After so many inputs without an answer in time the others aren't tried: each would take its whole time.
 const UNANSWERED_MAX: usize = 3;
 const OTHERS_MAX: usize = 12;
 
-/// The first finding, and which other inputs found something.
+/// What was found, input by input.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    first: Option<First>,
-    others: Vec<String>,
+    faults: Vec<FoundFault>,
     /// Why some couldn't be tried.
     untried: Option<String>,
     tried: usize,
-    /// How many had no answer in time.
-    unanswered: usize,
 }
 
-/// The finding that is shown.
 #[derive(Debug)]
-struct First {
+struct FoundFault {
+    /// The input's.
     name: String,
     is_late: bool,
     finding: Finding,
@@ -33,18 +29,8 @@ impl Found {
     pub(super) fn add(&mut self, name: &str, input: &str, fault: Option<Fault>) {
         self.tried += 1;
         let Some(fault) = fault else { return };
-        self.unanswered += usize::from(fault.is_late);
-        let mut added =
-            First { name: name.to_owned(), is_late: fault.is_late, finding: Finding::of(input, fault) };
-        let Some(first) = &mut self.first else {
-            self.first = Some(added);
-            return;
-        };
-        // Whatever is wrong besides says more than a late answer, which a busy machine makes more of.
-        if first.is_late && !added.is_late {
-            std::mem::swap(first, &mut added);
-        }
-        self.others.push(added.name);
+        let (name, is_late, finding) = (name.to_owned(), fault.is_late, Finding::of(input, fault));
+        self.faults.push(FoundFault { name, is_late, finding });
     }
 
     /// One that couldn't be tried.
@@ -52,27 +38,35 @@ impl Found {
         self.untried.get_or_insert(why);
     }
 
-    /// Whether enough had no answer in time to say so.
-    pub(super) fn gives_up(&self) -> bool {
-        self.unanswered >= UNANSWERED_MAX
+    /// How many had no answer in time.
+    fn unanswered(&self) -> usize {
+        self.faults.iter().filter(|fault| fault.is_late).count()
     }
 
-    /// Nothing was tried: that is no pass.
+    /// Whether enough had no answer in time to say so.
+    pub(super) fn gives_up(&self) -> bool {
+        self.unanswered() >= UNANSWERED_MAX
+    }
+
+    /// One finding, with the names of the other inputs that found something. Nothing was tried: that is no pass.
     pub(super) fn result(self) -> CheckResult {
-        let gave_up = self.gives_up();
-        let Self { first, others, untried, tried, unanswered } = self;
-        let Some(mut finding) = first.map(|first| first.finding.repeated_by(REPEAT)) else {
+        let (unanswered, gave_up) = (self.unanswered(), self.gives_up());
+        let Self { mut faults, untried, tried } = self;
+        // Whatever is wrong besides says more than a late answer, which a busy machine makes more of.
+        faults.sort_by_key(|fault| fault.is_late);
+        let mut faults = faults.into_iter();
+        let Some(FoundFault { mut finding, .. }) = faults.next() else {
             let nothing = || (tried == 0).then(|| "there was nothing to try".to_owned());
             return match untried.or_else(nothing) {
                 Some(why) => CheckResult::Skipped { why },
                 None => CheckResult::Passed,
             };
         };
+        let more = faults.len().saturating_sub(OTHERS_MAX);
+        let others: Vec<String> = faults.take(OTHERS_MAX).map(|fault| fault.name).collect();
         if !others.is_empty() {
-            let named: Vec<&str> = others.iter().take(OTHERS_MAX).map(String::as_str).collect();
-            let more = others.len().saturating_sub(OTHERS_MAX);
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-            finding.seen = format!("{}. Also found with: {}{more}", finding.seen, named.join(", "));
+            finding.seen = format!("{}. Also found with: {}{more}", finding.seen, others.join(", "));
         }
         if gave_up {
             let rest = "further inputs weren't tried";
@@ -80,13 +74,6 @@ impl Found {
         }
         CheckResult::Failed(finding)
     }
-}
-
-/// Text in a finding that is shown as far as it says what it is.
-pub(super) fn short(text: &str) -> String {
-    const SHOWN_MAX: usize = 200;
-    let end = text.floor_char_boundary(SHOWN_MAX);
-    if end < text.len() { format!("{}… ({} bytes)", &text[..end], text.len()) } else { text.to_owned() }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Report;
+use super::{Count, Report};
 use crate::check::{Check, CheckResult, Finding};
 use crate::plan::Layer;
 
@@ -61,10 +61,7 @@ impl Report {
 
     /// The whole report in one line.
     pub fn summary(&self) -> String {
-        let all: Vec<_> = Layer::ALL.into_iter().map(|layer| self.count(layer)).collect();
-        let sum = |part: fn(&super::Count) -> usize| all.iter().map(part).sum::<usize>();
-        let (passed, failed, skipped) =
-            (sum(|count| count.passed), sum(|count| count.failed), sum(|count| count.skipped));
+        let Count { passed, failed, skipped } = Count::of(&self.checks);
         let roles: Vec<String> =
             self.roles.iter().map(|role| format!("{} {}", role.role, role.version)).collect();
         let verdict = if self.passed() { "passed" } else { "FAILED" };

@@ -1,6 +1,6 @@
 //! A report as JUnit's XML, which every CI reads.
 
-use super::Report;
+use super::{Count, Report};
 use crate::check::{Check, CheckResult, Finding};
 use crate::plan::Layer;
 
@@ -9,17 +9,15 @@ impl Report {
     pub fn junit(&self) -> String {
         let seconds =
             |checks: &[&Check]| -> f64 { checks.iter().map(|check| check.took.as_secs_f64()).sum() };
-        let count = |of: fn(&super::Count) -> usize| -> usize {
-            Layer::ALL.into_iter().map(|layer| of(&self.count(layer))).sum()
-        };
         let all: Vec<&Check> = self.checks.iter().collect();
+        let count = Count::of(&self.checks);
         let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         text.push_str(&format!(
             "<testsuites name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" time=\"{:.3}\">\n",
             escaped(&self.component.name),
             all.len(),
-            count(|count| count.failed),
-            count(|count| count.skipped),
+            count.failed,
+            count.skipped,
             seconds(&all)
         ));
         for layer in Layer::ALL {

@@ -64,7 +64,7 @@ fn a_part_may_have_more_around_it() {
         (json!({"status": {}}), Some("a has no \"status\", where {} is expected")),
     ];
     for (part, different) in cases {
-        assert_eq!(lacking(&part, &whole, "a").as_deref(), different, "{part}");
+        assert_eq!(difference(&part, &whole, "a", Fields::AtLeast).as_deref(), different, "{part}");
     }
 }
 
