@@ -50,7 +50,7 @@ impl Question {
     fn is_of_edit(&self) -> bool {
         match self.operation {
             Operation::Update | Operation::Ephemeral => true,
-            Operation::Add | Operation::Resize => false,
+            Operation::Add | Operation::Resize | Operation::ImageResolved => false,
         }
     }
 }

@@ -31,6 +31,7 @@ use crate::event_loop::{EventLoop, Outside};
 use crate::eviction::{EvictionPorts, Evictor};
 use crate::executor::Executor;
 use crate::executor::hooks::Hooks;
+use crate::executor::image_handlers::ImageHandlers;
 use crate::executor::images::Images;
 use crate::executor::images::access::PullAccess;
 use crate::executor::kill::Killer;
@@ -219,6 +220,7 @@ impl Agent {
                 settings.image_pulls,
                 metrics.images.clone(),
             ),
+            image_handlers: ImageHandlers::new(ports.admission.clone()),
             runtime,
             killer,
             files: ports.files.clone(),

@@ -218,6 +218,7 @@ impl EventLoop {
             Event::Handlers => {
                 self.queue.handlers_changed();
                 self.reconsider_edits();
+                self.reconsider_images();
             }
             Event::Objects(uids) => self.sync_pods(&uids),
             Event::Eviction(request) => self.eviction_requested(request),

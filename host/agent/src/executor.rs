@@ -7,6 +7,8 @@ mod cut;
 pub(crate) mod events;
 pub(crate) mod hooks;
 mod host;
+mod image_admission;
+pub(crate) mod image_handlers;
 pub(crate) mod images;
 mod job;
 pub(crate) mod kill;
@@ -48,6 +50,7 @@ use crate::removals::Removals;
 use crate::resource_table::ResourceTable;
 use crate::settings::HostSettings;
 use events::PodEvents;
+use image_handlers::ImageHandlers;
 use images::Images;
 use kill::Killer;
 
@@ -76,6 +79,7 @@ pub(crate) struct Executor {
     pub(crate) resizes: Arc<ResizeMetrics>,
     pub(crate) relists: RelistRequests,
     pub(crate) images: Images,
+    pub(crate) image_handlers: ImageHandlers,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
     /// How the runtime is.
     pub(crate) health: watch::Receiver<Health>,

@@ -4,6 +4,7 @@
 //! write run as tasks next to it. What is decided is decided by `witlet_core`.
 #![forbid(unsafe_code)]
 
+mod admission_call;
 mod admission_queue;
 mod agent;
 mod cache;

@@ -173,6 +173,7 @@ pub(crate) fn admission_request(operation: Operation, pod: Pod) -> AdmissionRequ
         now: now_default(),
         // A pod that runs as it is to be: what the two differ in is for a case to say.
         old_pod: (operation != Operation::Add).then(|| pod.clone()),
+        image: None,
         pod,
         source: SourceName::from(SOURCE),
         node: node_default(),

@@ -3,6 +3,7 @@
 pub mod capacity;
 pub mod chain;
 pub mod facts;
+pub mod image;
 pub mod outcome;
 pub mod preemption;
 pub mod rejections;
@@ -16,6 +17,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde::Serialize;
 
+use crate::image::ResolvedImage;
 use crate::node::NodeFacts;
 use crate::pod::{PodUid, SourceName};
 
@@ -30,11 +32,13 @@ pub enum Operation {
     Update,
     /// Ephemeral containers were added to a running pod.
     Ephemeral,
+    /// The image of a container that is to start is on the node.
+    ImageResolved,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Add, Self::Resize, Self::Update, Self::Ephemeral];
+    pub const ALL: [Self; 5] = [Self::Add, Self::Resize, Self::Update, Self::Ephemeral, Self::ImageResolved];
 
     /// Its name, as configurations, reports and logs have it.
     pub fn as_str(self) -> &'static str {
@@ -43,6 +47,7 @@ impl Operation {
             Self::Resize => "resize",
             Self::Update => "update",
             Self::Ephemeral => "ephemeral",
+            Self::ImageResolved => "image-resolved",
         }
     }
 
@@ -77,6 +82,8 @@ pub struct AdmissionRequest {
     pub pod: Arc<Pod>,
     /// The pod as it runs, with the resources, images and ephemeral containers that it has; none for a new pod.
     pub old_pod: Option<Arc<Pod>>,
+    /// The image that a container of the pod is to be started from; of [`Operation::ImageResolved`] alone.
+    pub image: Option<Arc<ResolvedImage>>,
     /// The source that brought it.
     pub source: SourceName,
     /// The node as it is now.

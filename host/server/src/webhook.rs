@@ -189,6 +189,7 @@ impl AdmissionWebhook {
                     now: self.clock.now(),
                     pod,
                     old_pod: None,
+                    image: None,
                     source: SourceName::from("api"),
                     node: Arc::new(NodeFacts::default()),
                     other_pods: Arc::new([]),

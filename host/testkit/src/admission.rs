@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use witlet_core::admission::chain::{Chain, HandlerResponse, Next};
 use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision, Operation, Shortage, Verdict};
+use witlet_core::container::plan::containers;
 use witlet_core::pod::resources::{host_ports, requests};
 use witlet_ports::{Admission, AdmissionResult};
 
@@ -31,7 +32,7 @@ const DEADLINE: Duration = Duration::from_millis(100);
 
 /// Handlers that know CPU (with the chain's own consequences: `OutOfcpu`, or others end for a critical pod), host ports (`NodePorts`),
 /// the annotation [`NOT_BEFORE_SECONDS`], and what a test scripts. Of new pods and resizes; they answer questions about edits of running
-/// pods only if a test says what.
+/// pods and about images of containers only if a test says what.
 #[derive(Debug)]
 pub struct FakeAdmission {
     generation: watch::Sender<u64>,
@@ -42,6 +43,7 @@ pub struct FakeAdmission {
     admits_all: AtomicBool,
     delay: Mutex<Duration>,
     answers: Mutex<HashMap<Operation, Decision>>,
+    images: Mutex<HashMap<String, Decision>>,
     about: Mutex<Vec<AdmissionRequest>>,
 }
 
@@ -58,6 +60,7 @@ impl Default for FakeAdmission {
             admits_all: AtomicBool::default(),
             delay: Mutex::default(),
             answers: Mutex::default(),
+            images: Mutex::default(),
             about: Mutex::default(),
         }
     }
@@ -103,9 +106,33 @@ impl FakeAdmission {
         self.change();
     }
 
-    /// The questions about edits of running pods so far, in their order.
-    pub fn asked_about_edits(&self) -> Vec<AdmissionRequest> {
+    /// What the handlers answer from now on when a container is to start from the image that its pod names so. While they answer so to no
+    /// image, they are asked about none; they admit all others.
+    pub fn set_image_answer(&self, image: &str, decision: Option<Decision>) {
+        match decision {
+            Some(decision) => _ = self.images().insert(image.to_owned(), decision),
+            None => _ = self.images().remove(image),
+        }
+        self.change();
+    }
+
+    fn images(&self) -> MutexGuard<'_, HashMap<String, Decision>> {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The questions about edits of running pods and about images so far, in their order.
+    pub fn scripted_questions(&self) -> Vec<AdmissionRequest> {
         self.about.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The answer that a test has given.
+    fn scripted(&self, request: &AdmissionRequest) -> Option<Decision> {
+        let answer = match request.operation {
+            Operation::Add | Operation::Resize => return None,
+            Operation::Update | Operation::Ephemeral => self.answer(request.operation),
+            Operation::ImageResolved => self.images().get(&image_of(request)).cloned(),
+        };
+        Some(answer.unwrap_or(Decision::Admit))
     }
 
     fn answer(&self, operation: Operation) -> Option<Decision> {
@@ -118,7 +145,8 @@ impl FakeAdmission {
     }
 
     /// Names of the pods that were asked for, in that order, each with the number of pods admitted before; `resized` those that
-    /// wish for other resources, `updated` those with another image, `debugged` those with ephemeral containers.
+    /// wish for other resources, `updated` those with another image, `debugged` those with ephemeral containers; those of which a
+    /// container is to start are named with its image.
     pub fn asked(&self) -> Vec<String> {
         self.lock().clone()
     }
@@ -143,6 +171,7 @@ impl Admission for FakeAdmission {
             Operation::Resize => format!("{name} resized"),
             Operation::Update => format!("{name} updated"),
             Operation::Ephemeral => format!("{name} debugged"),
+            Operation::ImageResolved => format!("{name} image {}", image_of(&request)),
         };
         self.lock().push(format!("{asked} with {}", request.other_pods.len()));
         *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(request.node.node.clone()));
@@ -152,8 +181,7 @@ impl Admission for FakeAdmission {
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
-        if let Operation::Update | Operation::Ephemeral = request.operation {
-            let answer = self.answer(request.operation).unwrap_or(Decision::Admit);
+        if let Some(answer) = self.scripted(&request) {
             self.about.lock().unwrap_or_else(PoisonError::into_inner).push(request);
             return answer;
         }
@@ -213,12 +241,21 @@ impl Admission for FakeAdmission {
         match operation {
             Operation::Add | Operation::Resize => true,
             Operation::Update | Operation::Ephemeral => self.answer(operation).is_some(),
+            Operation::ImageResolved => !self.images().is_empty(),
         }
     }
 
     fn generation(&self) -> watch::Receiver<u64> {
         self.generation.subscribe()
     }
+}
+
+/// The image that a container is to start from, as its pod names it.
+fn image_of(request: &AdmissionRequest) -> String {
+    let container = request.image.as_ref().map(|image| image.container.as_str()).unwrap_or_default();
+    let mut all = containers(&request.pod);
+    let found = all.find(|found| found.container.name == container);
+    found.and_then(|found| found.container.image.clone()).unwrap_or_default()
 }
 
 fn not_before(request: &AdmissionRequest) -> Option<Decision> {

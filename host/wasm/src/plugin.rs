@@ -47,6 +47,7 @@ use witlet_ports::Span;
 use crate::metrics::{Call, CallOutcome, PluginMetrics};
 use crate::record::PluginRecorder;
 use crate::role::Role;
+use crate::worlds::admission::UNSUBSCRIBED;
 use health::{Gate, Health, Outcome};
 
 /// Digits of a digest that tell components apart for people; `witlet plugin list` shows as many.
@@ -156,9 +157,13 @@ impl Plugin {
     }
 
     /// Whether it answers this operation as an admission handler: it subscribes to it, and handlers of contract 0.1 to new pods
-    /// and resizes. Until it is loaded no one knows, so that its failure policy stands in for it whatever the operation is.
+    /// and resizes. Until it is loaded no one knows, so that its failure policy stands in for it whatever the operation is; but of
+    /// what ships it is known.
     pub(crate) fn answers(&self, operation: Operation) -> bool {
-        self.code.ready().is_none_or(|loaded| loaded.setup.subscribes(operation))
+        match self.code.ready() {
+            Some(loaded) => loaded.setup.subscribes(operation),
+            None => !self.spec.builtin || UNSUBSCRIBED.contains(&operation),
+        }
     }
 
     /// Whether pods still wait for its load, whatever its failure policy is.

@@ -269,6 +269,7 @@ pub(crate) fn request(namespace: &str) -> AdmissionRequest {
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(pod(namespace)),
         old_pod: None,
+        image: None,
         source: SourceName::file(),
         node: Arc::new(NodeFacts { name: "node-1".to_owned(), ..NodeFacts::default() }),
         other_pods: Arc::new([]),

@@ -50,12 +50,12 @@ fn plain(name: &str, config: &str) -> String {
 }
 
 /// Of guests that each do what they are called.
-fn entries(behaviours: &[&str]) -> String {
+pub(crate) fn entries(behaviours: &[&str]) -> String {
     behaviours.iter().map(|name| plain(name, &format!("{{do: {name}, subscribe: {ALL}}}"))).collect()
 }
 
 /// All operations.
-const ALL: &str = "[add, resize, update, ephemeral]";
+const ALL: &str = "[add, resize, update, ephemeral, image-resolved]";
 
 fn setting() -> Setting {
     let files = vec![("draft.wasm", witlet_test_guests::ADMISSION_DRAFT.to_vec())];
@@ -81,7 +81,7 @@ async fn start(text: &str) -> Node {
 }
 
 /// A node with these entries, and the folder of its secret.
-async fn node(entries: &str) -> (Node, TempDir) {
+pub(crate) async fn node(entries: &str) -> (Node, TempDir) {
     let (folder, section) = secrets();
     (start(&format!("{entries}{section}")).await, folder)
 }
@@ -96,7 +96,7 @@ fn rejected(reason: &str, message: &str) -> Decision {
 }
 
 /// Asks, again where a handler had no thread within its time.
-async fn ask(node: &Node, request: AdmissionRequest) -> Decision {
+pub(crate) async fn ask(node: &Node, request: AdmissionRequest) -> Decision {
     let admission = node.host.admission();
     let asking = async {
         loop {
@@ -181,6 +181,7 @@ async fn a_handler_is_asked_about_what_it_subscribes_to() {
         let expected = match operation {
             Operation::Add | Operation::Resize => Decision::Admit,
             Operation::Update | Operation::Ephemeral => rejected("Asked", operation.as_str()),
+            Operation::ImageResolved => Decision::Admit,
         };
         match decision {
             Decision::Admit => assert_eq!(expected, Decision::Admit, "{operation:?}"),
@@ -206,9 +207,9 @@ async fn what_a_host_does_not_know_is_refused_by_name() {
         ("refuses", "the plugin refuses its configuration: NoTable: the table can't be read (rows: 7)"),
         (
             "unknown",
-            "it subscribes to \"evict\", which this host doesn't know; it has add, resize, update, ephemeral",
+            "it subscribes to \"evict\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved",
         ),
-        ("nothing", "it subscribes to nothing; this host has add, resize, update, ephemeral"),
+        ("nothing", "it subscribes to nothing; this host has add, resize, update, ephemeral, image-resolved"),
     ] {
         let status = node.status(name);
         assert_eq!(status.state, PluginState::Failed, "{name}");
@@ -322,7 +323,7 @@ fn rich_node() -> NodeFacts {
 }
 
 /// An image was changed of a pod, next to which there is one other.
-fn rich_request(namespace: &str) -> AdmissionRequest {
+pub(crate) fn rich_request(namespace: &str) -> AdmissionRequest {
     let other = json!({
         "metadata": {"namespace": "a", "name": "other"},
         "spec": {"containers": [{

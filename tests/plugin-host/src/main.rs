@@ -6,6 +6,7 @@
 mod answers;
 mod builtin_probes;
 mod draft;
+mod draft_phases;
 mod explaining;
 mod forging;
 mod kit;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         answers::CLAIMS,
         draft::CLAIMS,
         policies::CLAIMS,
+        draft_phases::CLAIMS,
         explaining::CLAIMS,
         surviving::CLAIMS,
         swapping::CLAIMS,

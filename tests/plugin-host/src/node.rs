@@ -342,6 +342,7 @@ pub(crate) fn request(pod: Pod) -> AdmissionRequest {
         now: now(),
         pod: Arc::new(pod),
         old_pod: None,
+        image: None,
         source: SourceName::file(),
         node: Arc::new(NodeFacts { name: "node-1".to_owned(), ..NodeFacts::default() }),
         other_pods: Arc::new([]),

@@ -75,6 +75,7 @@ fn request(pod: Pod, node: NodeFacts, others: Vec<Pod>) -> AdmissionRequest {
         now: now(),
         pod: Arc::new(pod),
         old_pod: None,
+        image: None,
         source: SourceName::from("api"),
         node: Arc::new(node),
         other_pods: others.into_iter().map(admitted).collect(),

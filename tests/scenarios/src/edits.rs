@@ -86,7 +86,7 @@ async fn a_refused_image_leaves_the_old_container_running_with_an_event_and_a_co
     "#]]
     .assert_eq(&warnings(&node));
     assert_eq!(asked(&node), 1, "it isn't asked about again while nothing changes");
-    let request = node.admission.asked_about_edits().remove(0);
+    let request = node.admission.scripted_questions().remove(0);
     let image_of = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.containers[0].image.clone());
     assert_eq!(image_of(&request.pod).as_deref(), Some("newer:1"));
     assert_eq!(request.old_pod.as_deref().and_then(image_of).as_deref(), Some("sleeper:1"));

@@ -17,6 +17,7 @@ mod eviction;
 mod eviction_cuts;
 mod hooks;
 mod housekeeping;
+mod image_admission;
 mod image_gc;
 mod images;
 mod init;

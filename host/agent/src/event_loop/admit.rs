@@ -11,14 +11,14 @@ use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::{PodFullName, PodUid, deadline, resize};
 use witlet_core::status::{self, AdmissionPending, EditKind};
-use witlet_core::trace;
-use witlet_ports::AdmissionResult;
 
 use super::EventLoop;
 use super::record::{PodRecord, Sourced};
+use crate::admission_call;
 use crate::admission_queue::{AskId, Judged, Next, Question};
 use crate::checkpoints::give_ids;
 use crate::executor::events::PodEvents;
+use crate::executor::image_handlers::ImageAdmission;
 use crate::inputs::Event;
 
 /// So many words of handlers are counted each on their own (reasons of refusals, resources), for plugins can make up any.
@@ -82,6 +82,8 @@ impl EventLoop {
             Operation::Ephemeral => {
                 record.accepted_with(Some(EditKind::EphemeralContainers)).map(|pod| self.allocated(&pod))
             }
+            // The work on a pod asks about its images.
+            Operation::ImageResolved => None,
         };
         let Some(pod) = pod else { return };
         let request = AdmissionRequest {
@@ -89,6 +91,7 @@ impl EventLoop {
             now: self.outside.clock.now(),
             pod,
             old_pod: (operation != Operation::Add).then(|| sourced.allocated.clone()),
+            image: None,
             source: sourced.source.clone(),
             node: with_pressures(&self.outside.node.borrow(), &self.node),
             other_pods,
@@ -102,12 +105,7 @@ impl EventLoop {
         let (tracer, statuses) = (self.outside.tracer.clone(), self.outside.statuses.clone());
         let uid = uid.clone();
         let judging = async move {
-            let mut span = tracer.span(|| trace::pod::admission(&PodFullName::of(&request.pod), &uid));
-            let AdmissionResult { decision, verdicts } =
-                span.scope(admission.admit_with_verdicts(request)).await;
-            span.add(|| trace::pod::decision(&decision));
-            statuses.put_verdicts(&uid, verdicts);
-            Event::Verdict(id, decision)
+            Event::Verdict(id, admission_call::ask(&*admission, &tracer, &statuses, &uid, request).await)
         };
         self.spawn(judging, Event::Verdict(id, panicked));
     }
@@ -126,6 +124,28 @@ impl EventLoop {
         others
     }
 
+    /// What a pod's work asks handlers about images with; none where no handler answers that.
+    pub(super) fn image_admission(&mut self, uid: &PodUid) -> Option<ImageAdmission> {
+        if !self.outside.admission.answers(Operation::ImageResolved) {
+            return None;
+        }
+        let source = self.sourced(uid)?.source.clone();
+        Some(ImageAdmission { source, pods: self.other_pods(), node: self.node.clone() })
+    }
+
+    /// The handlers changed: pods look again whose images they refused, or may be judging.
+    pub(super) fn reconsider_images(&mut self) {
+        let may_wait = |record: &PodRecord| {
+            record.worker_handle.as_ref().is_some_and(|handle| match &handle.memory {
+                Some(memory) => !memory.image_holds.is_empty(),
+                None => handle.asks_about_images,
+            })
+        };
+        let waiting = self.pods.iter().filter(|(_, record)| may_wait(record));
+        let waiting: Vec<PodUid> = waiting.map(|(uid, _)| uid.clone()).collect();
+        self.sync_pods(&waiting);
+    }
+
     pub(super) fn judged(&mut self, id: AskId, decision: Decision) {
         let Some(Question { uid, operation }) = self.queue.asked(id).cloned() else { return };
         let decision = match operation {
@@ -140,7 +160,7 @@ impl EventLoop {
                 }
                 decision
             }
-            Operation::Update | Operation::Ephemeral => decision,
+            Operation::Update | Operation::Ephemeral | Operation::ImageResolved => decision,
         };
         let judged = self.queue.answer(id, decision, Instant::now(), self.admissions);
         let Judged::Stands(Question { uid, operation }, decision) = judged else { return };
@@ -149,6 +169,7 @@ impl EventLoop {
             Operation::Resize => self.resize_decided(&uid, decision),
             Operation::Update => self.edit_decided(&uid, EditKind::Images, &decision),
             Operation::Ephemeral => self.edit_decided(&uid, EditKind::EphemeralContainers, &decision),
+            Operation::ImageResolved => {}
         }
     }
 

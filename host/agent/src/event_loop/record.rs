@@ -86,6 +86,8 @@ pub(super) struct WorkerHandle {
     pub(super) starting_since: Option<Instant>,
     /// Nothing was done for the pod yet.
     pub(super) is_new: bool,
+    /// The newest work asks handlers about images.
+    pub(super) asks_about_images: bool,
 }
 
 impl Sourced {
@@ -113,7 +115,16 @@ impl WorkerHandle {
     pub(super) fn new(full_name: PodFullName, is_static: bool, cancel: CancellationToken) -> Self {
         let (memory, cause) = (Some(PodMemory::new()), RequeueCause::Resync);
         let starting_since = Some(Instant::now());
-        Self { full_name, is_static, memory, cancel, cause, starting_since, is_new: true }
+        Self {
+            full_name,
+            is_static,
+            memory,
+            cancel,
+            cause,
+            starting_since,
+            is_new: true,
+            asks_about_images: false,
+        }
     }
 
     pub(super) fn of(pod: &Pod, cancel: CancellationToken) -> Self {

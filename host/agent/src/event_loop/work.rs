@@ -188,6 +188,8 @@ impl EventLoop {
         let Some(handle) = self.worker_handle(uid) else { return };
         let (is_static, full_name) = (handle.is_static, handle.full_name.clone());
         let is_denied = work.task == Task::Sync && is_static && !self.may_start(uid, &full_name);
+        let is_sync = work.task == Task::Sync && !is_denied;
+        let image_admission = is_sync.then(|| self.image_admission(uid)).flatten();
         let Some(record) = self.pods.get_mut(uid) else { return };
         let Some(handle) = &mut record.worker_handle else { return };
         if is_denied {
@@ -203,6 +205,7 @@ impl EventLoop {
             // It ran before the agent did.
             handle.starting_since = None;
         }
+        handle.asks_about_images = image_admission.is_some();
         handle.cancel = self.cancel_work.child_token();
         let (memory, cancel) = (handle.memory.take().unwrap_or_else(PodMemory::new), handle.cancel.clone());
         let sourced = record.sourced.as_ref();
@@ -217,6 +220,7 @@ impl EventLoop {
             pending_edits: sourced
                 .map(|sourced| sourced.edits.pending().cloned().collect())
                 .unwrap_or_default(),
+            image_admission,
             user_namespace: self.user_namespaces.of(uid),
             to_save: record.to_save(),
             saved: Saved::default(),

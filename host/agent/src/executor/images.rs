@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::container::backoff::{BackoffKey, Wait};
 use witlet_core::image::policy::{ImageRefusal, ImageStep, Presence, PullFailureKind, PullPolicy, next_step};
 use witlet_core::image::records::{PullCredential, PullSecret, PulledWith};
-use witlet_core::image::{ReferenceError, with_default_tag};
+use witlet_core::image::{ReferenceError, ResolvedImage, with_default_tag};
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ImageInfo, SandboxSpec};
 use witlet_core::status::WaitingReason;
@@ -157,6 +157,13 @@ impl Images {
             tell(image_request.events, error);
         }
         result
+    }
+
+    /// The container's image as admission handlers see it.
+    pub(crate) async fn resolved(&self, container: &Container, image: &ReadyImage) -> ResolvedImage {
+        let asked = container.image.as_deref().unwrap_or_default();
+        let pulled_with = self.access.pulled_with(asked, &image.reference).await;
+        ResolvedImage::new(container, &image.reference, image.info.as_ref(), pulled_with.as_ref())
     }
 
     async fn try_ensure(

@@ -11,6 +11,7 @@ use witlet_core::status::{AdmissionPending, PendingEdit, ResizePending};
 use witlet_ports::EventSink;
 
 use super::events::PodEvents;
+use super::image_handlers::ImageAdmission;
 use super::memory::PodMemory;
 
 /// A piece of work with all that it needs.
@@ -26,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) admission_pending: Option<AdmissionPending>,
     /// Edits of the pod that weren't admitted.
     pub(crate) pending_edits: Vec<PendingEdit>,
+    /// What handlers are asked about images with; none where no handler answers that.
+    pub(crate) image_admission: Option<ImageAdmission>,
     /// The ids of a pod with a user namespace of its own.
     pub(crate) user_namespace: Option<UserNamespace>,
     /// The pod is only remembered: its source hasn't reported since the agent's start.

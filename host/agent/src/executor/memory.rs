@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
+use witlet_core::admission::image::ImageHolds;
 use witlet_core::cgroup::PodCgroup;
 use witlet_core::container::backoff::{BackoffTable, CRASH, IMAGE_PULL};
 use witlet_core::container::plan::containers;
@@ -30,6 +31,8 @@ pub(crate) struct PodMemory {
     pub(crate) failed_pulls: BTreeMap<String, PullFailure>,
     /// Pulls that succeeded in this piece of work: from when until when.
     pub(crate) pulled: Vec<(Timestamp, Timestamp)>,
+    /// Containers whose images weren't admitted.
+    pub(crate) image_holds: ImageHolds,
     /// Why containers that should run don't, as far as no look at the runtime can tell.
     pub(crate) waiting: BTreeMap<String, Waiting>,
     /// Volumes as they were set up last, with their paths on the host. One without a fingerprint is as an earlier life of the
@@ -84,6 +87,7 @@ impl PodMemory {
             pulls: BackoffTable::new(IMAGE_PULL),
             failed_pulls: BTreeMap::new(),
             pulled: Vec::new(),
+            image_holds: ImageHolds::default(),
             waiting: BTreeMap::new(),
             volumes: BTreeMap::new(),
             actuated: Actuated::new(),
@@ -108,6 +112,7 @@ impl PodMemory {
         }
         self.waiting.retain(|name, _| names.contains(name));
         self.failed_starts.retain(|name, _| names.contains(name));
+        self.image_holds.retain(|name| names.contains(name));
         self.failed_pulls.retain(|image, _| images.contains(image));
         self.actuated.retain(|id, _| {
             observed.containers.iter().any(|c| c.id == *id && c.state != ContainerRunState::Exited)

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, LifecycleHandler, Pod};
 use thiserror::Error;
 use tokio::time::Instant;
+use witlet_core::admission::image::HeldContainer;
 use witlet_core::container::hash::container_hash;
 use witlet_core::container::plan::sandbox::network_of;
 use witlet_core::container::plan::{
@@ -27,6 +28,7 @@ use witlet_ports::RuntimeError;
 use super::cut::until_cut;
 use super::hooks::{HOOK_MAX, HookRun};
 use super::host::HostNow;
+use super::image_admission::ImageEnd;
 use super::images::{ImageError, ImageRequest, ReadyImage};
 use super::mounts::{MountsOf, VolumePaths};
 use super::objects;
@@ -200,6 +202,11 @@ impl Executor {
         if let Some(until) = job.memory.left_alone_until(&start.name, &hash, now, self.start_retry) {
             return StartEnd::BackOff(until);
         }
+        if let Some(held) = self.image_hold(job, &start.name, &hash, now) {
+            // Its crash may have been shown meanwhile.
+            job.memory.waiting.insert(start.name.clone(), held.waiting);
+            return StartEnd::BackOff(held.until);
+        }
         self.metrics.container_starts(start.kind);
         if let Some(crash) = &start.crash {
             job.memory.restarts.record(crash.key.clone(), crash.finished_at, now);
@@ -223,6 +230,11 @@ impl Executor {
             Ok(image) => image,
             Err(error) => return self.image_missing(job, start, &error),
         };
+        match self.admit_image(job, container, &hash, &image).await {
+            ImageEnd::Admitted => {}
+            ImageEnd::Held(held) => return self.image_held(job, pod, start, held),
+            ImageEnd::Cut => return StartEnd::Cut,
+        }
         let args = StartArgs { context, container, start, pod_sandbox, sandbox: &sandbox };
         match self.create_and_start(job, args, &image).await {
             Ok(()) => StartEnd::Started,
@@ -267,6 +279,16 @@ impl Executor {
             | ImageError::Pull { .. }
             | ImageError::Cut { .. } => StartEnd::Failed,
         }
+    }
+
+    fn image_held(&self, job: &mut Job, pod: &Pod, start: &StartContainer, held: HeldContainer) -> StartEnd {
+        let HeldContainer { waiting, until, event } = held;
+        if let Some((reason, message)) = event {
+            self.events(job).of(pod, &start.name).warning(&reason, &message);
+        }
+        self.metrics.container_failed(start.kind, waiting.reason);
+        job.memory.waiting.insert(start.name.clone(), waiting);
+        StartEnd::BackOff(until)
     }
 
     async fn create_and_start(

@@ -18,7 +18,7 @@ pub struct Outcome {
     /// In a word.
     pub kind: OutcomeKind,
     /// What the pod's status would say; none if the pod starts, or goes on with what it asks for. Of a resize and of an edit it has the one condition
-    /// that changes.
+    /// that changes; what becomes of a container's image is no matter of the pod's.
     pub status: Option<PodStatus>,
 }
 
@@ -36,6 +36,15 @@ pub enum OutcomeKind {
 }
 
 impl OutcomeKind {
+    /// Of a decision for which no pod is ended.
+    fn of_running(decision: &Decision) -> Self {
+        match decision {
+            Decision::Admit => Self::Admitted,
+            Decision::Reject { .. } | Decision::Preempt { .. } => Self::Rejected,
+            Decision::Defer { .. } => Self::Deferred,
+        }
+    }
+
     /// The word.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -63,6 +72,7 @@ impl Outcome {
             Operation::Ephemeral => {
                 Self::of_edit(edit::pending(EditKind::EphemeralContainers, pod, &decision))
             }
+            Operation::ImageResolved => Self { kind: OutcomeKind::of_running(&decision), status: None },
         }
     }
 

@@ -53,8 +53,8 @@ impl std::error::Error for NotEnough {}
 pub fn may_preempt(request: &AdmissionRequest) -> bool {
     match request.operation {
         Operation::Add => is_critical(&request.pod) && is_own(&request.source),
-        // A running pod keeps what it has and goes on waiting.
-        Operation::Resize | Operation::Update | Operation::Ephemeral => false,
+        // A running pod keeps what it has and goes on waiting, and an admitted one has its place.
+        Operation::Resize | Operation::Update | Operation::Ephemeral | Operation::ImageResolved => false,
     }
 }
 

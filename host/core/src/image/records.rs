@@ -216,9 +216,12 @@ impl PulledRecord {
 
     /// Whether a pod may be accepted by the secrets that it shows.
     pub fn has_secrets(&self, image: &str) -> bool {
-        without_tag_and_digest(image).is_ok_and(|name| {
-            matches!(self.pulled_with.get(&name), Some(PulledWith::Secrets(known)) if !known.is_empty())
-        })
+        matches!(self.of_image(image), Some(PulledWith::Secrets(known)) if !known.is_empty())
+    }
+
+    /// What an image of this name was pulled with.
+    pub fn of_image(&self, image: &str) -> Option<&PulledWith> {
+        self.pulled_with.get(&without_tag_and_digest(image).ok()?)
     }
 
     /// An image pulled by this name, added to what is known of it. None if nothing is new. `with` is none if no one

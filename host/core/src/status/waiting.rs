@@ -28,6 +28,10 @@ pub enum WaitingReason {
     ImagePullBackOff,
     /// Its image isn't there, and `imagePullPolicy: Never` forbids to pull it.
     ErrImageNeverPull,
+    /// Its image is there, and admission rejected it.
+    ImageRejected,
+    /// Its image is there, and admission put it off.
+    ImageDeferred,
     /// Its image's name isn't one.
     InvalidImageName,
     /// The runtime could not say whether it has the image.
@@ -59,6 +63,8 @@ impl WaitingReason {
             Self::SignatureValidationFailed => "SignatureValidationFailed",
             Self::ImagePullBackOff => "ImagePullBackOff",
             Self::ErrImageNeverPull => "ErrImageNeverPull",
+            Self::ImageRejected => "ImageRejected",
+            Self::ImageDeferred => "ImageDeferred",
             Self::InvalidImageName => "InvalidImageName",
             Self::ImageInspectError => "ImageInspectError",
             Self::CreateContainerConfigError => "CreateContainerConfigError",

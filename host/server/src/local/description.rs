@@ -27,6 +27,7 @@ fn verdict(verdict: &HandlerVerdict) -> Value {
             Operation::Resize => "Resize",
             Operation::Update => "Update",
             Operation::Ephemeral => "Ephemeral",
+            Operation::ImageResolved => "ImageResolved",
         },
         "outcome": verdict.outcome,
         "reason": verdict.reason,

@@ -127,6 +127,7 @@ fn request(bytes: usize, containers: usize) -> Result<PreparedRequest, String> {
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(pod(bytes, containers)?),
         old_pod: None,
+        image: None,
         source: SourceName::file(),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),

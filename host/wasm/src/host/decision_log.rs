@@ -41,8 +41,11 @@ pub(super) struct DecisionLine {
     name: String,
     uid: String,
     source: String,
-    /// `add`, `resize`, `update` or `ephemeral`.
+    /// Its name in an entry's `match.operations`.
     operation: &'static str,
+    /// The container whose image was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container: Option<String>,
     /// `admit`, `reject`, `defer` or `preempt`.
     decision: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +90,7 @@ impl DecisionLine {
             uid: text(&metadata.uid),
             source: request.source.to_string(),
             operation: request.operation.as_str(),
+            container: request.image.as_ref().map(|image| image.container.clone()),
             decision: word,
             reason,
             message,

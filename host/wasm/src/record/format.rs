@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation, Shortage, Verdict};
+use witlet_core::image::ResolvedImage;
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
@@ -96,7 +97,7 @@ impl RecordedRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestRecord {
-    /// `add`, `resize`, `update` or `ephemeral`.
+    /// `add`, `resize`, `update`, `ephemeral` or `imageResolved`.
     operation: OperationRecord,
     /// The time that the plugin saw.
     now: Timestamp,
@@ -105,6 +106,9 @@ pub struct RequestRecord {
     /// The same as it runs. A new pod has none, and neither has what earlier builds recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     old_pod: Option<Arc<Pod>>,
+    /// The image that a container of the pod is to be started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    image: Option<Arc<ResolvedImage>>,
     node: NodeRecord,
     /// The admitted pods.
     other_pods: Vec<PodRecord>,
@@ -117,6 +121,7 @@ enum OperationRecord {
     Resize,
     Update,
     Ephemeral,
+    ImageResolved,
 }
 
 impl From<Operation> for OperationRecord {
@@ -126,6 +131,7 @@ impl From<Operation> for OperationRecord {
             Operation::Resize => Self::Resize,
             Operation::Update => Self::Update,
             Operation::Ephemeral => Self::Ephemeral,
+            Operation::ImageResolved => Self::ImageResolved,
         }
     }
 }
@@ -137,6 +143,7 @@ impl From<OperationRecord> for Operation {
             OperationRecord::Resize => Self::Resize,
             OperationRecord::Update => Self::Update,
             OperationRecord::Ephemeral => Self::Ephemeral,
+            OperationRecord::ImageResolved => Self::ImageResolved,
         }
     }
 }
@@ -173,6 +180,7 @@ impl RequestRecord {
             now: facts.now,
             pod: pod(facts.pod()),
             old_pod: facts.old_pod.as_ref().map(|old| old.pod.clone()),
+            image: facts.image.clone(),
             node: NodeRecord {
                 name: node.name.clone(),
                 node: node.node.clone(),
@@ -196,6 +204,7 @@ impl RequestRecord {
             now: self.now,
             pod: self.pod.pod.clone(),
             old_pod: self.old_pod.clone(),
+            image: self.image.clone(),
             source: SourceName::from(self.pod.source.as_str()),
             node: Arc::new(NodeFacts { name, node, addresses, facts, devices }),
             other_pods: others.collect(),

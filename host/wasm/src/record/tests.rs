@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation, Shortage, Verdict};
+use witlet_core::image::{CredentialOrigin, ResolvedImage};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
@@ -52,6 +53,13 @@ fn request() -> AdmissionRequest {
         now: "2026-01-02T03:04:05.000000006Z".parse().expect("a time"),
         pod: pod("web"),
         old_pod: Some(pod("web-as-it-runs")),
+        image: Some(Arc::new(ResolvedImage {
+            container: "app".to_owned(),
+            id: "sha256:1".to_owned(),
+            digest: Some("sha256:2".to_owned()),
+            size_bytes: None,
+            credentials: Some(CredentialOrigin::Node),
+        })),
         source: SourceName::file(),
         node: Arc::new(node),
         other_pods: [AdmittedPod { pod: pod("other"), source: SourceName::from("compose") }].into(),
@@ -135,17 +143,19 @@ async fn a_question_comes_back_as_it_was_asked() {
         (asked.operation, asked.now, &asked.pod, &asked.old_pod, &asked.source),
         (original.operation, original.now, &original.pod, &original.old_pod, &original.source)
     );
-    assert_eq!(asked.node, original.node);
+    assert_eq!((&asked.image, &asked.node), (&original.image, &original.node));
     assert_eq!(asked.other_pods.len(), 1);
     assert_eq!(
         (&asked.other_pods[0].pod, &asked.other_pods[0].source),
         (&original.other_pods[0].pod, &original.other_pods[0].source)
     );
     let mut earlier: Value = serde_json::to_value(&call.question).expect("JSON");
-    earlier.as_object_mut().expect("an object").remove("oldPod").expect("it has the pod as it runs");
+    for added in ["oldPod", "image"] {
+        earlier.as_object_mut().expect("an object").remove(added).expect("it has it");
+    }
     let earlier: RecordedRequest = serde_json::from_value(earlier).expect("one of an earlier build");
     let RecordedRequest::Admission(asked) = &earlier else { panic!("another role: {earlier:?}") };
-    assert_eq!(asked.request().old_pod, None);
+    assert_eq!((asked.request().old_pod, asked.request().image), (None, None));
     let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(path.parent().expect("a folder"))), (0o600, 0o700));
 }

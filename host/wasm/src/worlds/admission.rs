@@ -43,8 +43,8 @@ pub(crate) const REASON_BYTES_MAX: usize = 128;
 /// Longest message that a handler may give; upstream cuts pod status messages at about as much.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 4 << 10;
 
-/// What handlers of contracts without subscriptions are asked about.
-const UNSUBSCRIBED: &[Operation] = &[Operation::Add, Operation::Resize];
+/// What handlers of contracts without subscriptions are asked about, those that ship among them.
+pub(crate) const UNSUBSCRIBED: &[Operation] = &[Operation::Add, Operation::Resize];
 
 /// A reply to a question, and what stands next to it.
 #[derive(Debug, PartialEq, Eq)]

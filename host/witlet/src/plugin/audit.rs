@@ -112,6 +112,7 @@ fn questions(pods: Vec<Pod>, node: Arc<NodeFacts>, now: Timestamp) -> Vec<Admiss
         now,
         pod: asked.pod.clone(),
         old_pod: None,
+        image: None,
         source: asked.source.clone(),
         node: node.clone(),
         other_pods: admitted

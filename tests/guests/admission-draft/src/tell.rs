@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::bindings::witlet::admission::types::{
-    Condition, Container, ContainerPort, HostPort, Image, Mount, Node, Owner, Pod, Request, Volume,
+    Condition, Container, ContainerPort, HostPort, Image, Mount, Node, Owner, Pod, Request, ResolvedImage,
+    Volume,
 };
 use crate::bindings::witlet::host::errors::Error;
 use crate::bindings::witlet::host::log::Level;
@@ -19,11 +20,22 @@ pub(crate) fn tell(what: &str, request: &Request) -> Value {
         "tell-containers" => asking.containers().iter().map(container).collect(),
         "tell-security" => asking.containers().iter().map(security).collect(),
         "tell-images" => asking.images().iter().map(image).collect(),
+        "tell-resolved-image" => request.image().as_ref().map_or(Value::Null, resolved_image),
         "tell-volumes" => asking.volumes().iter().map(volume).collect(),
         "tell-node" => node(&request.node()),
         "tell-host" => host(),
         other => json!({ "unknown": other }),
     }
+}
+
+fn resolved_image(image: &ResolvedImage) -> Value {
+    json!({
+        "container": image.container().place(),
+        "id": image.id(),
+        "digest": image.digest(),
+        "size": image.size(),
+        "credentials": image.credentials(),
+    })
 }
 
 fn request(request: &Request) -> Value {

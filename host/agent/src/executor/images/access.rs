@@ -75,11 +75,7 @@ impl PullAccess {
         let known = match self.known(image, image_ref).await {
             Ok(known) => known,
             Err(error) => {
-                tracing::error!(
-                    image,
-                    error = one_line(&error),
-                    "Failed to read the record of an image pull"
-                );
+                log_read(image, &error);
                 return AccessCheck::Error;
             }
         };
@@ -103,6 +99,17 @@ impl PullAccess {
             }
         }
         AccessCheck::RecordFound
+    }
+
+    /// What the image was pulled with under this name; none if that isn't known.
+    pub(crate) async fn pulled_with(&self, image: &str, image_ref: &str) -> Option<PulledWith> {
+        match self.records.record(image_ref).await {
+            Ok(record) => record?.of_image(image).cloned(),
+            Err(error) => {
+                log_read(image, &error);
+                None
+            }
+        }
     }
 
     async fn known(&self, image: &str, image_ref: &str) -> Result<(Option<PulledRecord>, bool), FilesError> {
@@ -188,6 +195,10 @@ impl PullAccess {
     fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, usize>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn log_read(image: &str, error: &FilesError) {
+    tracing::error!(image, error = one_line(error), "Failed to read the record of an image pull");
 }
 
 fn log_write(image: &str, error: &FilesError) {

@@ -56,6 +56,7 @@ fn request(who: Who, operation: Operation) -> AdmissionRequest {
         now: at(0),
         pod: Arc::new(asking),
         old_pod: None,
+        image: None,
         source: SourceName::from("api"),
         node: Arc::new(node()),
         other_pods: [AdmittedPod { pod: Arc::new(victim), source: SourceName::from("api") }].into(),

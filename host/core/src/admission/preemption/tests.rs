@@ -192,6 +192,7 @@ fn what_a_plugin_brings_is_never_critical() {
             now: crate::fixtures::at(0),
             pod: Arc::new(claims_to_be()),
             old_pod: None,
+            image: None,
             source: SourceName::from(source),
             node: Arc::default(),
             other_pods: Arc::new([]),

@@ -85,6 +85,7 @@ fn request() -> AdmissionRequest {
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(Pod::default()),
         old_pod: None,
+        image: None,
         source: SourceName::file(),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),

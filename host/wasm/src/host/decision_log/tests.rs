@@ -4,6 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 use witlet_core::admission::Operation;
+use witlet_core::image::ResolvedImage;
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 
@@ -21,6 +22,7 @@ fn request(name: &str) -> AdmissionRequest {
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(Pod { metadata, ..Pod::default() }),
         old_pod: None,
+        image: None,
         source: SourceName::file(),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),
@@ -65,6 +67,21 @@ fn a_line_has_the_pod_and_what_was_decided() {
         "operation": "add", "decision": "admit", "tookMicroseconds": 7,
     });
     assert_eq!(serde_json::to_value(line("a")).expect("a line becomes JSON"), expected);
+    let image = ResolvedImage {
+        container: "app".to_owned(),
+        id: "sha256:1".to_owned(),
+        digest: None,
+        size_bytes: None,
+        credentials: None,
+    };
+    let asked = AdmissionRequest {
+        operation: Operation::ImageResolved,
+        image: Some(Arc::new(image)),
+        ..request("a")
+    };
+    let line = DecisionLine::new(&asked, &Decision::Admit, None, BTreeMap::new(), Duration::ZERO);
+    let line = serde_json::to_value(line).expect("a line becomes JSON");
+    assert_eq!(json!([line["operation"], line["container"]]), json!(["image-resolved", "app"]));
 }
 
 #[test]

@@ -45,6 +45,7 @@ pub const FEATURES: &[Feature] = &[
     feature("match-exclude", "pods that are left out, admission.match.exclude"),
     feature("match-edits", "the operations update and ephemeral in admission.match.operations"),
     feature("node-variables", "values of the node in config, ${node.name} and ${node.labels['KEY']}"),
+    feature("match-images", "the operation image-resolved in admission.match.operations"),
 ];
 
 /// An entry that isn't used because it is optional and this host lacks what it requires.

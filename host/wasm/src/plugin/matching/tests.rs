@@ -27,6 +27,7 @@ fn asked(
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(serde_json::from_value(pod).expect("a pod")),
         old_pod: None,
+        image: None,
         source: SourceName::from(source),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{NodeCondition, Pod, Taint};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use witlet_core::admission::facts::{ContainerFacts, PodImage, VolumeFacts, container_facts, volume_facts};
 use witlet_core::admission::{AdmissionRequest, Operation};
+use witlet_core::image::ResolvedImage;
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::resources::{self, Amounts, HostPort};
 use witlet_core::pod::{PodFullName, SourceName};
@@ -25,6 +26,8 @@ pub(crate) struct RequestFacts {
     pub(crate) pods: Vec<PodFacts>,
     /// The pod that asks as it runs; none for a new one.
     pub(crate) old_pod: Option<PodFacts>,
+    /// The image that a container of the pod is to be started from.
+    pub(crate) image: Option<Arc<ResolvedImage>>,
     pub(crate) node: NodeView,
 }
 
@@ -55,7 +58,7 @@ pub(crate) struct NodeView {
 
 impl RequestFacts {
     pub(crate) fn new(request: AdmissionRequest) -> Self {
-        let AdmissionRequest { operation, now, pod, old_pod, source, node, other_pods } = request;
+        let AdmissionRequest { operation, now, pod, old_pod, image, source, node, other_pods } = request;
         let old_pod = old_pod.map(|old| PodFacts::new(old, source.clone()));
         let mut pods = Vec::with_capacity(other_pods.len() + 1);
         pods.push(PodFacts::new(pod, source));
@@ -69,7 +72,7 @@ impl RequestFacts {
             conditions: OnceLock::new(),
             document: Document::default(),
         };
-        Self { operation, now, pods, old_pod, node }
+        Self { operation, now, pods, old_pod, image, node }
     }
 
     /// Makes all that a guest can ask for, so that none of it is counted as the guest's time.

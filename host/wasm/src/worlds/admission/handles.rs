@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{NodeCondition, Taint};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use wasmtime::component::Resource;
 use witlet_core::admission::facts::{ContainerFacts, MountFacts, PodImage, PortFacts, VolumeFacts};
+use witlet_core::image::ResolvedImage;
 use witlet_core::pod::resources::HostPort;
 
 use super::facts::{PodFacts, RequestFacts};
@@ -55,6 +56,7 @@ macro_rules! parts {
 
 parts!(
     ImagePart of PodImage,
+    ResolvedImagePart of ResolvedImage,
     ContainerPart of ContainerFacts,
     ContainerPortPart of PortFacts,
     MountPart of MountFacts,

@@ -13,7 +13,8 @@ use witlet_core::admission::{Operation, Shortage};
 
 use super::answer::Statement;
 use super::handles::{
-    AnswerHandle, NodeHandle, OLD_POD, PODS_MAX, PodHandle, RequestHandle, SetupHandle, handle,
+    AnswerHandle, NodeHandle, OLD_POD, PODS_MAX, PodHandle, RequestHandle, ResolvedImagePart, SetupHandle,
+    handle,
 };
 use super::setup::Setup;
 use super::{Adapter, Answered, Handler, HandlerPre, Reply};
@@ -34,6 +35,7 @@ mod bindings {
             "witlet:admission/types.request": crate::worlds::admission::handles::RequestHandle,
             "witlet:admission/types.pod": crate::worlds::admission::handles::PodHandle,
             "witlet:admission/types.node": crate::worlds::admission::handles::NodeHandle,
+            "witlet:admission/types.resolved-image": crate::worlds::admission::handles::ResolvedImagePart,
             "witlet:admission/types.image": crate::worlds::admission::handles::ImagePart,
             "witlet:admission/types.container": crate::worlds::admission::handles::ContainerPart,
             "witlet:admission/types.container-port": crate::worlds::admission::handles::ContainerPortPart,
@@ -189,6 +191,14 @@ impl wit::HostRequest for GuestState {
     fn old_pod(&mut self, request: Resource<RequestHandle>) -> wasmtime::Result<Option<Resource<PodHandle>>> {
         let has_one = self.request(request.rep())?.old_pod.is_some();
         Ok(has_one.then(|| Resource::new_own(handle(self.serial(), OLD_POD))))
+    }
+
+    fn image(
+        &mut self,
+        request: Resource<RequestHandle>,
+    ) -> wasmtime::Result<Option<Resource<ResolvedImagePart>>> {
+        let image = self.request(request.rep())?.image.clone();
+        image.map(|image| self.hand_out(0, &image)).transpose()
     }
 
     fn node(&mut self, request: Resource<RequestHandle>) -> wasmtime::Result<Resource<NodeHandle>> {

@@ -253,6 +253,7 @@ impl Reader {
             other_pods: others.collect(),
             pod,
             old_pod,
+            image: None,
         };
         Ok(Question { place, object: Some(object), request, decided })
     }

@@ -41,7 +41,9 @@ fn reject_all(rejections: Vec<wit::Rejection>) -> Reply<Verdict> {
 
 pub(super) fn operation(operation: Operation) -> wit::Operation {
     match operation {
-        Operation::Add | Operation::Update | Operation::Ephemeral => wit::Operation::Add,
+        Operation::Add | Operation::Update | Operation::Ephemeral | Operation::ImageResolved => {
+            wit::Operation::Add
+        }
         Operation::Resize => wit::Operation::Resize,
     }
 }

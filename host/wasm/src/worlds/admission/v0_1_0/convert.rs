@@ -34,8 +34,10 @@ fn shortage(shortage: wit::Shortage) -> Shortage {
 
 pub(super) fn operation(operation: Operation) -> wit::Operation {
     match operation {
-        // Handlers of this contract aren't asked about the last two, which are of images, as those of a new pod are.
-        Operation::Add | Operation::Update | Operation::Ephemeral => wit::Operation::Add,
+        // Handlers of this contract aren't asked about the last three, which are of images, as those of a new pod are.
+        Operation::Add | Operation::Update | Operation::Ephemeral | Operation::ImageResolved => {
+            wit::Operation::Add
+        }
         Operation::Resize => wit::Operation::Resize,
     }
 }

@@ -1,8 +1,11 @@
-//! Images, ports, mounts, volumes and owners of a pod; host ports.
+//! Images, ports, mounts, volumes and owners of a pod; host ports; the image that a container starts from.
 
 use wasmtime::component::Resource;
 
-use super::super::handles::{ContainerPortPart, HostPortPart, ImagePart, MountPart, OwnerPart, VolumePart};
+use super::super::handles::{
+    ContainerPart, ContainerPortPart, HostPortPart, ImagePart, MountPart, OwnerPart, ResolvedImagePart,
+    VolumePart,
+};
 use super::bindings::witlet::admission::types as wit;
 use crate::guest::GuestState;
 
@@ -38,6 +41,38 @@ impl wit::HostImage for GuestState {
     }
 
     fn drop(&mut self, image: Resource<ImagePart>) -> wasmtime::Result<()> {
+        self.drop_part(image)
+    }
+}
+
+impl wit::HostResolvedImage for GuestState {
+    fn container(&mut self, image: Resource<ResolvedImagePart>) -> wasmtime::Result<Resource<ContainerPart>> {
+        let resolved = self.part(&image)?;
+        let (index, pod) = self.pod_of(&image)?;
+        let found = pod.containers().iter().find(|container| container.name == resolved.container).cloned();
+        match found {
+            Some(container) => self.hand_out(index, &container),
+            None => wasmtime::bail!("the pod has no container {:?}", resolved.container),
+        }
+    }
+
+    fn id(&mut self, image: Resource<ResolvedImagePart>) -> wasmtime::Result<String> {
+        Ok(self.part(&image)?.id.clone())
+    }
+
+    fn digest(&mut self, image: Resource<ResolvedImagePart>) -> wasmtime::Result<Option<String>> {
+        Ok(self.part(&image)?.digest.clone())
+    }
+
+    fn size(&mut self, image: Resource<ResolvedImagePart>) -> wasmtime::Result<Option<u64>> {
+        Ok(self.part(&image)?.size_bytes)
+    }
+
+    fn credentials(&mut self, image: Resource<ResolvedImagePart>) -> wasmtime::Result<Option<String>> {
+        Ok(self.part(&image)?.credentials.map(|origin| origin.as_str().to_owned()))
+    }
+
+    fn drop(&mut self, image: Resource<ResolvedImagePart>) -> wasmtime::Result<()> {
         self.drop_part(image)
     }
 }

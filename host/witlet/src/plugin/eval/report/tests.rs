@@ -21,6 +21,7 @@ fn request() -> AdmissionRequest {
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(pod),
         old_pod: None,
+        image: None,
         source: SourceName::from("api"),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),

@@ -57,6 +57,7 @@ fn pod(
         now: Timestamp::UNIX_EPOCH,
         pod: Arc::new(serde_json::from_value(pod).expect("a pod")),
         old_pod: None,
+        image: None,
         source: SourceName::from("api"),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),

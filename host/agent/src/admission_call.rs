@@ -1,0 +1,23 @@
+//! One question to the admission handlers, whoever asks it: it is a span, and what each handler made of the pod is kept for people.
+
+use witlet_core::admission::{AdmissionRequest, Decision};
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::trace;
+use witlet_ports::{Admission, AdmissionResult, Tracer};
+
+use crate::pod_status_store::PodStatusStore;
+
+/// Puts the question to the handlers.
+pub(crate) async fn ask(
+    admission: &dyn Admission,
+    tracer: &Tracer,
+    statuses: &PodStatusStore,
+    uid: &PodUid,
+    request: AdmissionRequest,
+) -> Decision {
+    let mut span = tracer.span(|| trace::pod::admission(&PodFullName::of(&request.pod), uid));
+    let AdmissionResult { decision, verdicts } = span.scope(admission.admit_with_verdicts(request)).await;
+    span.add(|| trace::pod::decision(&decision));
+    statuses.put_verdicts(uid, verdicts);
+    decision
+}
