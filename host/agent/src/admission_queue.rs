@@ -7,6 +7,9 @@
 //! no pod is admitted before it. That others are ended for a pod counts only if nothing has changed at all meanwhile. A
 //! refusal changes nothing for the other pods, so it stands as if it had been given at once.
 //!
+//! Pods that run and are asked about again come last. What they are admitted for changes nothing, so it always counts; a rejection by
+//! handlers that were replaced meanwhile is dropped, for they are all asked about again then.
+//!
 //! A rejection that is published later (`witlet_core::admission::rejections`) waits here until then. It is final as any other, so
 //! that a change of the node or its pods doesn't matter to it; but when the handlers change meanwhile, the pod is asked for again.
 
@@ -50,7 +53,7 @@ impl Question {
     fn is_of_edit(&self) -> bool {
         match self.operation {
             Operation::Update | Operation::Ephemeral => true,
-            Operation::Add | Operation::Resize | Operation::ImageResolved => false,
+            Operation::Add | Operation::Resize | Operation::ImageResolved | Operation::Recheck => false,
         }
     }
 }
@@ -110,13 +113,15 @@ struct QueuePosition {
 }
 
 /// Pods that run and are judged again come first, because the others are judged together with them. Then come edits of those that
-/// run, which want nothing of the node, then those that wish for other resources, and then those that are new.
+/// run, which want nothing of the node, then those that wish for other resources, then those that are new, and last those that run
+/// and are asked about again, for which nothing waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum QueuePriority {
     Again(Option<Timestamp>),
     Edit,
     Resize(Precedence),
     Add(Option<Timestamp>),
+    Recheck,
 }
 
 #[derive(Debug)]
@@ -167,6 +172,11 @@ impl AdmissionQueue {
     /// A pod that runs was edited, in place of any edit before that is asked about as this operation.
     pub(crate) fn add_edit(&mut self, uid: &PodUid, operation: Operation) {
         self.add_at(Question::new(uid, operation), QueuePriority::Edit);
+    }
+
+    /// A pod that runs is asked about again, in place of any such question before.
+    pub(crate) fn add_recheck(&mut self, uid: &PodUid) {
+        self.add_at(Question::new(uid, Operation::Recheck), QueuePriority::Recheck);
     }
 
     fn add_pod(&mut self, uid: &PodUid, priority: QueuePriority) {
@@ -237,6 +247,10 @@ impl AdmissionQueue {
     /// The handlers answered.
     pub(crate) fn answer(&mut self, id: AskId, decision: Decision, now: Instant, admissions: u64) -> Judged {
         let Some(asked) = self.asked.remove(&id) else { return Judged::Dropped };
+        if asked.question.operation == Operation::Recheck {
+            let is_outdated = asked.handler_changes != self.handler_changes;
+            return if is_outdated { Judged::Dropped } else { Judged::Stands(asked.question, decision) };
+        }
         // A pod that is asked for exclusively was overtaken once, and isn't again.
         let is_overtaken = asked.admissions != admissions || self.is_exclusive();
         let is_outdated = match &decision {
@@ -309,6 +323,12 @@ impl AdmissionQueue {
     /// How many pods wait or are asked for; deferred ones don't count, and those whose rejection waits.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len() + self.asked.len()
+    }
+
+    /// How many questions of this operation wait or are asked.
+    pub(crate) fn asked_of(&self, operation: Operation) -> usize {
+        let asked = self.asked.values().map(|asked| &asked.question);
+        self.waiting.values().chain(asked).filter(|question| question.operation == operation).count()
     }
 
     /// How many pods are deferred.

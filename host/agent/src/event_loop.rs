@@ -6,6 +6,7 @@ mod clean_up;
 mod edit;
 mod eviction;
 mod preempt;
+mod recheck;
 mod record;
 mod reject;
 mod resize;
@@ -24,6 +25,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::AdmittedPod;
+use witlet_core::admission::recheck::Rechecks;
 use witlet_core::admission::rejections::RejectionHistory;
 use witlet_core::container::gc::FailureReports;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
@@ -102,6 +104,8 @@ pub(crate) struct EventLoop {
     admission_due: Option<Instant>,
     /// Those that a controller makes again.
     rejections: RejectionHistory,
+    /// When running pods are asked about again.
+    rechecks: Rechecks,
     /// How many pods were admitted.
     admissions: u64,
     /// The admitted pods, as handlers see them; none after a change.
@@ -156,6 +160,7 @@ impl EventLoop {
             queue: AdmissionQueue::default(),
             admission_due: None,
             rejections: RejectionHistory::default(),
+            rechecks: Rechecks::default(),
             admissions: 0,
             others: None,
             health: Health::unknown(),
@@ -219,10 +224,14 @@ impl EventLoop {
                 self.queue.handlers_changed();
                 self.reconsider_edits();
                 self.reconsider_images();
+                self.recheck_soon();
             }
             Event::Objects(uids) => self.sync_pods(&uids),
             Event::Eviction(request) => self.eviction_requested(request),
-            Event::SyncTick => self.sync_due(),
+            Event::SyncTick => {
+                self.sync_due();
+                self.recheck_due();
+            }
             Event::Housekeeping => self.housekeep(),
             Event::Forgotten | Event::AdmissionDue => {}
             Event::Stop if !self.settings.stop_pods_on_exit => return Flow::End,
@@ -261,6 +270,7 @@ impl EventLoop {
         self.queue.world_changed();
         self.publish_node();
         self.reconsider_resizes();
+        self.note_node_for_rechecks();
     }
 
     fn publish_node(&mut self) {

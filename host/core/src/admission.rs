@@ -6,6 +6,7 @@ pub mod facts;
 pub mod image;
 pub mod outcome;
 pub mod preemption;
+pub mod recheck;
 pub mod rejections;
 pub mod review;
 pub mod verdicts;
@@ -34,11 +35,14 @@ pub enum Operation {
     Ephemeral,
     /// The image of a container that is to start is on the node.
     ImageResolved,
+    /// A pod that runs is asked about again.
+    Recheck,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Add, Self::Resize, Self::Update, Self::Ephemeral, Self::ImageResolved];
+    pub const ALL: [Self; 6] =
+        [Self::Add, Self::Resize, Self::Update, Self::Ephemeral, Self::ImageResolved, Self::Recheck];
 
     /// Its name, as configurations, reports and logs have it.
     pub fn as_str(self) -> &'static str {
@@ -48,6 +52,7 @@ impl Operation {
             Self::Update => "update",
             Self::Ephemeral => "ephemeral",
             Self::ImageResolved => "image-resolved",
+            Self::Recheck => "recheck",
         }
     }
 

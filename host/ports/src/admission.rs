@@ -1,5 +1,7 @@
 //! The port to the admission handlers.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use tokio::sync::watch;
 use witlet_core::admission::verdicts::HandlerVerdict;
@@ -29,6 +31,12 @@ pub trait Admission: Send + Sync {
     /// Whether any handler may have something to say about this operation. Where none has, nothing has to be asked: the answer would
     /// be [`Decision::Admit`].
     fn answers(&self, operation: Operation) -> bool;
+
+    /// How often running pods are to be put to the handlers again ([`Operation::Recheck`]): the shortest interval of those that want it,
+    /// none if none does.
+    fn recheck_interval(&self) -> Option<Duration> {
+        None
+    }
 
     /// Changes whenever handlers were added, removed, replaced or recovered: deferred pods are then asked for
     /// again.

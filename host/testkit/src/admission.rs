@@ -44,6 +44,7 @@ pub struct FakeAdmission {
     delay: Mutex<Duration>,
     answers: Mutex<HashMap<Operation, Decision>>,
     images: Mutex<HashMap<String, Decision>>,
+    recheck: Mutex<Option<Duration>>,
     about: Mutex<Vec<AdmissionRequest>>,
 }
 
@@ -61,6 +62,7 @@ impl Default for FakeAdmission {
             delay: Mutex::default(),
             answers: Mutex::default(),
             images: Mutex::default(),
+            recheck: Mutex::default(),
             about: Mutex::default(),
         }
     }
@@ -116,11 +118,17 @@ impl FakeAdmission {
         self.change();
     }
 
+    /// How often the handlers want to be asked about running pods from now on; what they answer is scripted by [`Self::set_answer`].
+    pub fn set_recheck(&self, every: Option<Duration>) {
+        *self.recheck.lock().unwrap_or_else(PoisonError::into_inner) = every;
+        self.change();
+    }
+
     fn images(&self) -> MutexGuard<'_, HashMap<String, Decision>> {
         self.images.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The questions about edits of running pods and about images so far, in their order.
+    /// The questions about running pods and about images so far, in their order, but for resizes.
     pub fn scripted_questions(&self) -> Vec<AdmissionRequest> {
         self.about.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -129,7 +137,7 @@ impl FakeAdmission {
     fn scripted(&self, request: &AdmissionRequest) -> Option<Decision> {
         let answer = match request.operation {
             Operation::Add | Operation::Resize => return None,
-            Operation::Update | Operation::Ephemeral => self.answer(request.operation),
+            Operation::Update | Operation::Ephemeral | Operation::Recheck => self.answer(request.operation),
             Operation::ImageResolved => self.images().get(&image_of(request)).cloned(),
         };
         Some(answer.unwrap_or(Decision::Admit))
@@ -146,7 +154,7 @@ impl FakeAdmission {
 
     /// Names of the pods that were asked for, in that order, each with the number of pods admitted before; `resized` those that
     /// wish for other resources, `updated` those with another image, `debugged` those with ephemeral containers; those of which a
-    /// container is to start are named with its image.
+    /// container is to start are named with its image, and `rechecked` are those that run.
     pub fn asked(&self) -> Vec<String> {
         self.lock().clone()
     }
@@ -171,6 +179,7 @@ impl Admission for FakeAdmission {
             Operation::Resize => format!("{name} resized"),
             Operation::Update => format!("{name} updated"),
             Operation::Ephemeral => format!("{name} debugged"),
+            Operation::Recheck => format!("{name} rechecked"),
             Operation::ImageResolved => format!("{name} image {}", image_of(&request)),
         };
         self.lock().push(format!("{asked} with {}", request.other_pods.len()));
@@ -242,7 +251,12 @@ impl Admission for FakeAdmission {
             Operation::Add | Operation::Resize => true,
             Operation::Update | Operation::Ephemeral => self.answer(operation).is_some(),
             Operation::ImageResolved => !self.images().is_empty(),
+            Operation::Recheck => self.recheck_interval().is_some(),
         }
+    }
+
+    fn recheck_interval(&self) -> Option<Duration> {
+        *self.recheck.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn generation(&self) -> watch::Receiver<u64> {

@@ -55,7 +55,7 @@ pub(crate) fn entries(behaviours: &[&str]) -> String {
 }
 
 /// All operations.
-const ALL: &str = "[add, resize, update, ephemeral, image-resolved]";
+const ALL: &str = "[add, resize, update, ephemeral, image-resolved, recheck]";
 
 fn setting() -> Setting {
     let files = vec![("draft.wasm", witlet_test_guests::ADMISSION_DRAFT.to_vec())];
@@ -91,7 +91,7 @@ async fn refused(node: &Node, name: &str) -> Decision {
     node.refused_by(name, pod_in(name, "web")).await
 }
 
-fn rejected(reason: &str, message: &str) -> Decision {
+pub(crate) fn rejected(reason: &str, message: &str) -> Decision {
     Decision::Reject { reason: reason.to_owned(), message: message.to_owned(), handler: None }
 }
 
@@ -181,7 +181,7 @@ async fn a_handler_is_asked_about_what_it_subscribes_to() {
         let expected = match operation {
             Operation::Add | Operation::Resize => Decision::Admit,
             Operation::Update | Operation::Ephemeral => rejected("Asked", operation.as_str()),
-            Operation::ImageResolved => Decision::Admit,
+            Operation::ImageResolved | Operation::Recheck => Decision::Admit,
         };
         match decision {
             Decision::Admit => assert_eq!(expected, Decision::Admit, "{operation:?}"),
@@ -207,9 +207,12 @@ async fn what_a_host_does_not_know_is_refused_by_name() {
         ("refuses", "the plugin refuses its configuration: NoTable: the table can't be read (rows: 7)"),
         (
             "unknown",
-            "it subscribes to \"evict\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved",
+            "it subscribes to \"evict\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved, recheck",
         ),
-        ("nothing", "it subscribes to nothing; this host has add, resize, update, ephemeral, image-resolved"),
+        (
+            "nothing",
+            "it subscribes to nothing; this host has add, resize, update, ephemeral, image-resolved, recheck",
+        ),
     ] {
         let status = node.status(name);
         assert_eq!(status.state, PluginState::Failed, "{name}");

@@ -1,15 +1,21 @@
-//! Handlers of the draft of contract 0.2 that are asked about admitted pods: about images of their containers.
+//! Handlers of the draft of contract 0.2 that are asked about admitted pods: about images of their containers, and about pods that run.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 use witlet_core::image::{CredentialOrigin, ResolvedImage};
 
 use crate::claims;
-use crate::draft::{ask, entries, node, rich_request};
+use crate::draft::{ask, entries, node, rejected, rich_request};
+use crate::node::{Node, pod_in, request};
 
-claims!(a_handler_sees_the_image_that_a_container_starts_from,);
+claims!(
+    a_handler_sees_the_image_that_a_container_starts_from,
+    a_handler_is_asked_about_running_pods_as_often_as_its_entry_says,
+    a_running_pod_is_ended_by_no_failure_of_a_handler,
+);
 
 async fn a_handler_sees_the_image_that_a_container_starts_from() {
     let (node, _secrets) = node(&entries(&["tell-resolved-image"])).await;
@@ -56,4 +62,60 @@ async fn a_handler_sees_the_image_that_a_container_starts_from() {
         })
     );
     assert_eq!(told(None).await, Value::Null, "other operations have none");
+}
+
+/// An entry with the guest, which is asked about running pods of the namespace of its name.
+fn rechecking(name: &str, what: &str, admission: &str) -> String {
+    format!(
+        "- {{name: {name}, component: draft.wasm, admission: {{match: {{namespaces: [{name}]}}{admission}}}, \
+         limits: {{timeout: 10s}}, grants: {{secrets: [granted]}}, config: {{do: {what}, subscribe: [recheck]}}}}\n"
+    )
+}
+
+/// A question about a running pod of this namespace.
+fn running(namespace: &str) -> AdmissionRequest {
+    AdmissionRequest { operation: Operation::Recheck, ..request(pod_in(namespace, "web")) }
+}
+
+/// What becomes of it, once the handler of that name had a thread to be asked on: without one it is as if it had failed.
+async fn recheck(node: &Node, name: &str) -> Decision {
+    let before = node.status(name).calls();
+    let asking = async {
+        loop {
+            let decision = ask(node, running(name)).await;
+            if node.status(name).calls() > before {
+                return decision;
+            }
+        }
+    };
+    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, asking).await.expect("it is asked in time")
+}
+
+async fn a_handler_is_asked_about_running_pods_as_often_as_its_entry_says() {
+    let often = rechecking("often", "reject", ", recheck: 10m");
+    let rarely = rechecking("rarely", "operation", ", recheck: 2h");
+    let (with, _secrets) = node(&(often + &rarely + &rechecking("never", "reject", ""))).await;
+    let admission = with.host.admission();
+    assert_eq!(admission.recheck_interval(), Some(Duration::from_secs(600)), "the shortest one");
+    assert!(admission.answers(Operation::Recheck));
+    let (reason, message) = ("NotWanted", "this pod isn't wanted");
+    assert_eq!(with.unsigned("often", recheck(&with, "often").await), rejected(reason, message));
+    assert_eq!(with.unsigned("rarely", recheck(&with, "rarely").await), rejected("Asked", "recheck"));
+    assert_eq!(ask(&with, running("never")).await, Decision::Admit);
+    let calls = ["often", "rarely", "never"].map(|name| with.status(name).calls());
+    assert_eq!(calls, [1, 1, 0]);
+    let (without, _secrets) = node(&rechecking("never", "reject", "")).await;
+    let admission = without.host.admission();
+    assert_eq!((admission.recheck_interval(), admission.answers(Operation::Recheck)), (None, false));
+}
+
+async fn a_running_pod_is_ended_by_no_failure_of_a_handler() {
+    let what = ["nothing", "error", "defer", "shortage"];
+    let policy = ", recheck: 10m, failurePolicy: Reject";
+    let entries: String = what.iter().map(|what| rechecking(what, what, policy)).collect();
+    let (node, _secrets) = node(&entries).await;
+    for name in what {
+        assert_eq!(recheck(&node, name).await, Decision::Admit, "{name}");
+        assert_eq!(node.status(name).calls(), 1, "{name}");
+    }
 }

@@ -28,6 +28,7 @@ mod preemption;
 mod probes;
 mod properties;
 mod readmission;
+mod rechecks;
 mod rejections;
 mod reports;
 mod resize;

@@ -100,6 +100,26 @@ async fn pods_are_judged_one_at_a_time_in_the_order_of_their_creation() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn pods_that_run_are_asked_about_last_and_their_answers_count_whatever_is_admitted_meanwhile() {
+    let mut rig = QueueRig::new();
+    for name in ["runs", "other"] {
+        rig.queue.add_recheck(&PodUid::from(name));
+    }
+    rig.add("new", 10);
+    assert_eq!(rig.queue.asked_of(Operation::Recheck), 2);
+    assert_eq!(rig.next(), "new until 20");
+    rig.ms = 20;
+    assert_eq!(rig.next(), "runs until 40");
+    assert!(rig.answer("new", Admit));
+    rig.ms = 40;
+    assert_eq!(rig.next(), "other idle");
+    assert!(rig.answer("runs", Admit));
+    rig.queue.handlers_changed();
+    assert!(!rig.answer("other", reject()), "those that rejected it are there no more");
+    assert_eq!((rig.next().as_str(), rig.queue.asked_of(Operation::Recheck)), ("idle", 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_answer_holds_up_the_next_pod_for_no_longer_than_the_timeout() {
     let mut rig = QueueRig::new();
     for (name, created) in [("slow", 1), ("b", 2), ("c", 3)] {

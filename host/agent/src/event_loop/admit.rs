@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use tokio::time::Instant;
-use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation, capacity, preemption};
+use witlet_core::admission::{
+    AdmissionRequest, AdmittedPod, Decision, Operation, capacity, preemption, recheck,
+};
 use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::{PodFullName, PodUid, deadline, resize};
@@ -84,6 +86,7 @@ impl EventLoop {
             }
             // The work on a pod asks about its images.
             Operation::ImageResolved => None,
+            Operation::Recheck => Some(sourced.allocated.clone()),
         };
         let Some(pod) = pod else { return };
         let request = AdmissionRequest {
@@ -160,7 +163,10 @@ impl EventLoop {
                 }
                 decision
             }
-            Operation::Update | Operation::Ephemeral | Operation::ImageResolved => decision,
+            Operation::Recheck if recheck::rejection(&decision).is_none() => Decision::Admit,
+            Operation::Update | Operation::Ephemeral | Operation::ImageResolved | Operation::Recheck => {
+                decision
+            }
         };
         let judged = self.queue.answer(id, decision, Instant::now(), self.admissions);
         let Judged::Stands(Question { uid, operation }, decision) = judged else { return };
@@ -170,6 +176,7 @@ impl EventLoop {
             Operation::Update => self.edit_decided(&uid, EditKind::Images, &decision),
             Operation::Ephemeral => self.edit_decided(&uid, EditKind::EphemeralContainers, &decision),
             Operation::ImageResolved => {}
+            Operation::Recheck => self.recheck_decided(&uid, &decision),
         }
     }
 

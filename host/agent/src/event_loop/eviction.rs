@@ -35,6 +35,7 @@ impl EventLoop {
                     self.queue.world_changed();
                 }
                 self.publish_node();
+                self.note_node_for_rechecks();
             }
         }
     }
@@ -115,6 +116,7 @@ impl EventLoop {
         let count = match count {
             EndCount::Eviction(signal) => self.stats.evictions.entry(signal).or_default(),
             EndCount::Preemption(resource) => count_of(&mut self.stats.preemptions, &resource),
+            EndCount::Rejection(reason) => count_of(&mut self.stats.rejections, &reason),
         };
         *count += 1;
     }

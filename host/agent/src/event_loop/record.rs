@@ -42,6 +42,8 @@ pub(super) enum EndCount {
     Eviction(&'static str),
     /// Preemptions, for this resource.
     Preemption(String),
+    /// Rejections, for this reason.
+    Rejection(String),
 }
 
 /// A pod that a source wants here.

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
 use super::preemption::{is_lacking, may_preempt, victims};
-use super::{AdmissionRequest, AdmittedPod, Decision, Shortage, Verdict};
+use super::{AdmissionRequest, AdmittedPod, Decision, Operation, Shortage, Verdict};
 use crate::node::NodeFacts;
 
 /// No pod is asked for again sooner.
@@ -119,9 +119,11 @@ pub enum Next {
 
 /// The answers so far. The first handler that refuses decides, in the handlers' order. For a critical pod a shortage of
 /// resources refuses nothing yet: others are ended for it if they have what lacks and no other handler refuses it, and
-/// only then.
+/// only then. A pod that runs is ended by a rejection, and by nothing else that a handler answers or fails with.
 #[derive(Clone, Debug)]
 pub struct Chain {
+    /// Only a rejection counts.
+    is_recheck: bool,
     /// Only of a pod that others may be ended for.
     candidate: Option<PreemptionCandidate>,
 }
@@ -148,11 +150,14 @@ impl Chain {
             shortages: Vec::new(),
             deferral: None,
         });
-        Self { candidate }
+        Self { is_recheck: request.operation == Operation::Recheck, candidate }
     }
 
     /// Takes the answer of the handler with this name.
     pub fn answer(mut self, handler: &str, answer: HandlerResponse) -> Next {
+        if self.is_recheck && !matches!(answer, HandlerResponse::Verdict(Verdict::Reject { .. })) {
+            return Next::Continue(self);
+        }
         let decision = match answer {
             HandlerResponse::Verdict(Verdict::Admit) => return Next::Continue(self),
             HandlerResponse::Verdict(Verdict::Reject { reason, message }) => {

@@ -17,8 +17,8 @@ mod tests;
 pub struct Outcome {
     /// In a word.
     pub kind: OutcomeKind,
-    /// What the pod's status would say; none if the pod starts, or goes on with what it asks for. Of a resize and of an edit it has the one condition
-    /// that changes; what becomes of a container's image is no matter of the pod's.
+    /// What the pod's status would say; none if the pod starts, or goes on with what it asks for. Of a resize and of an edit it has
+    /// the one condition that changes. What becomes of a container's image, or of a pod that runs, isn't shown.
     pub status: Option<PodStatus>,
 }
 
@@ -72,7 +72,9 @@ impl Outcome {
             Operation::Ephemeral => {
                 Self::of_edit(edit::pending(EditKind::EphemeralContainers, pod, &decision))
             }
-            Operation::ImageResolved => Self { kind: OutcomeKind::of_running(&decision), status: None },
+            Operation::ImageResolved | Operation::Recheck => {
+                Self { kind: OutcomeKind::of_running(&decision), status: None }
+            }
         }
     }
 

@@ -54,7 +54,11 @@ pub fn may_preempt(request: &AdmissionRequest) -> bool {
     match request.operation {
         Operation::Add => is_critical(&request.pod) && is_own(&request.source),
         // A running pod keeps what it has and goes on waiting, and an admitted one has its place.
-        Operation::Resize | Operation::Update | Operation::Ephemeral | Operation::ImageResolved => false,
+        Operation::Resize
+        | Operation::Update
+        | Operation::Ephemeral
+        | Operation::ImageResolved
+        | Operation::Recheck => false,
     }
 }
 

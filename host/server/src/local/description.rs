@@ -28,6 +28,7 @@ fn verdict(verdict: &HandlerVerdict) -> Value {
             Operation::Update => "Update",
             Operation::Ephemeral => "Ephemeral",
             Operation::ImageResolved => "ImageResolved",
+            Operation::Recheck => "Recheck",
         },
         "outcome": verdict.outcome,
         "reason": verdict.reason,

@@ -123,6 +123,12 @@ impl Admission for HostAdmission {
             .any(|plugin| plugin.spec.admission.is_some() && plugin.answers(operation))
     }
 
+    fn recheck_interval(&self) -> Option<Duration> {
+        let plugins = self.shared.plugins();
+        let wanting = plugins.iter().filter(|plugin| plugin.answers(Operation::Recheck));
+        wanting.filter_map(|plugin| plugin.spec.recheck()).min()
+    }
+
     fn generation(&self) -> watch::Receiver<u64> {
         self.shared.generation.subscribe()
     }

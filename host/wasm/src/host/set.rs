@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use tokio::time::Instant;
+use witlet_core::admission::Operation;
 use witlet_core::event::EventType;
 
 use super::{Shared, lock, supervisor::LoadFailure};
@@ -113,6 +114,21 @@ impl Shared {
                 %role,
                 "Component has a role that its entry does not name, not using it in this role"
             );
+        }
+        match (spec.recheck(), loaded.setup.subscribes(Operation::Recheck)) {
+            (Some(_), false) => {
+                tracing::warn!(
+                    plugin = name,
+                    "Plugin does not subscribe to recheck, not asking it about running pods"
+                );
+            }
+            (None, true) => {
+                tracing::info!(
+                    plugin = name,
+                    "Plugin subscribes to recheck, its entry has no interval for it"
+                );
+            }
+            (Some(_), true) | (None, false) => {}
         }
         for warning in &loaded.setup.warnings {
             tracing::warn!(plugin = name, warning, "Plugin warned of its configuration");

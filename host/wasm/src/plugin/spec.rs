@@ -276,6 +276,11 @@ impl Spec {
         self.admission.as_ref().is_some_and(|role| role.matches.matches(subject))
     }
 
+    /// How often it is asked about pods that run, if it is.
+    pub(crate) fn recheck(&self) -> Option<Duration> {
+        self.admission.as_ref()?.recheck
+    }
+
     /// How long pods wait for it while it is being loaded.
     pub(crate) fn load_timeout(&self) -> Duration {
         self.admission.as_ref().map_or(Duration::ZERO, |role| role.load_timeout)

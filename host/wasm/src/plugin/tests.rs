@@ -123,3 +123,18 @@ fn an_edit_of_an_entry_does_not_prolong_how_long_pods_wait_for_its_load() {
     assert!(!edited.take_overdue_load(now + most), "reported once");
     assert!(!ready().holds_pods(now), "what is loaded is asked");
 }
+
+#[test]
+fn what_is_not_loaded_answers_all_that_it_may_have_subscribed_to_but_ends_no_pod() {
+    let answers = |builtin, recheck| {
+        let mut spec = Spec { builtin, ..spec() };
+        spec.admission.as_mut().expect("it has one").recheck = recheck;
+        let plugin = Plugin::new(spec, Code::Loading, Metrics::default().plugin("direct"), None);
+        let answered = Operation::ALL.into_iter().filter(|operation| plugin.answers(*operation));
+        answered.map(Operation::as_str).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(answers(true, None), "add resize", "what ships is known");
+    for recheck in [None, Some(Duration::from_secs(60))] {
+        assert_eq!(answers(false, recheck), "add resize update ephemeral image-resolved");
+    }
+}

@@ -97,7 +97,7 @@ impl RecordedRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestRecord {
-    /// `add`, `resize`, `update`, `ephemeral` or `imageResolved`.
+    /// `add`, `resize`, `update`, `ephemeral`, `imageResolved` or `recheck`.
     operation: OperationRecord,
     /// The time that the plugin saw.
     now: Timestamp,
@@ -122,6 +122,7 @@ enum OperationRecord {
     Update,
     Ephemeral,
     ImageResolved,
+    Recheck,
 }
 
 impl From<Operation> for OperationRecord {
@@ -132,6 +133,7 @@ impl From<Operation> for OperationRecord {
             Operation::Update => Self::Update,
             Operation::Ephemeral => Self::Ephemeral,
             Operation::ImageResolved => Self::ImageResolved,
+            Operation::Recheck => Self::Recheck,
         }
     }
 }
@@ -144,6 +146,7 @@ impl From<OperationRecord> for Operation {
             OperationRecord::Update => Self::Update,
             OperationRecord::Ephemeral => Self::Ephemeral,
             OperationRecord::ImageResolved => Self::ImageResolved,
+            OperationRecord::Recheck => Self::Recheck,
         }
     }
 }

@@ -329,3 +329,26 @@ fn no_one_is_ended_for_what_the_node_has() {
         assert!(matches!(chain.finish(), Decision::Reject { reason, .. } if reason == expected), "{claimed}");
     }
 }
+
+#[test]
+fn a_pod_that_runs_is_ended_by_a_rejection_alone() {
+    let fails = |policy| failure(FailureKind::TimedOut, policy);
+    let others = [
+        ADMIT,
+        defer("A", 1),
+        short_of("cpu"),
+        HandlerResponse::Verdict(Verdict::Shortage(vec![])),
+        fails(FailurePolicy::Reject),
+        fails(FailurePolicy::Defer),
+        fails(FailurePolicy::Admit),
+    ];
+    for who in [Who::Common, Who::Critical] {
+        let request = request(who, Operation::Recheck);
+        for other in &others {
+            let (count, decision) = ask_for(&request, std::slice::from_ref(other));
+            assert_eq!((count, word(&decision).as_str()), (1, "admit"), "{who:?} {other:?}");
+            let (count, decision) = ask_for(&request, &[other.clone(), reject("B"), reject("C")]);
+            assert_eq!((count, word(&decision).as_str()), (2, "reject B"), "{who:?} {other:?}");
+        }
+    }
+}

@@ -54,6 +54,10 @@ fn each_decision_has_its_words_in_the_status() {
         (Operation::Resize, reject("Infeasible"), "rejected: PodResizePending Infeasible: no"),
         (Operation::Resize, reject("NotWanted"), "deferred: PodResizePending Deferred: no"),
         (Operation::Resize, defer(), "deferred: PodResizePending Deferred: later"),
+        (Operation::ImageResolved, Decision::Admit, "admitted"),
+        (Operation::ImageResolved, defer(), "deferred"),
+        (Operation::Recheck, reject("NotWanted"), "rejected"),
+        (Operation::Recheck, preempt(), "rejected"),
         (Operation::Update, Decision::Admit, "admitted"),
         (
             Operation::Update,

@@ -121,6 +121,8 @@ pub(super) struct AdmissionDocument {
     /// How long pods wait for it while it is being loaded; then its failure policy answers for it, and loading goes on. 0s to
     /// 10m. Default: 10s.
     pub(super) load_timeout: Option<DurationText>,
+    /// How often it is asked about pods that run, which it then may end: 1m to 24h. Default: never.
+    pub(super) recheck: Option<DurationText>,
     /// Which pods it is asked about. Default: all but system pods.
     #[serde(default, rename = "match")]
     pub(super) matches: MatchDocument,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use witlet_core::admission::chain::FailurePolicy;
+use witlet_core::admission::recheck;
 use witlet_core::pod::quantity;
 use witlet_core::sources::allow::{Allowance, PODS_DEFAULT, PODS_MAX};
 use witlet_core::sources::pod_security::SecurityLevel;
@@ -44,6 +45,8 @@ pub struct AdmissionRole {
     pub mode: AdmissionMode,
     /// How long pods wait for it while it is being loaded; then the failure policy answers for it.
     pub load_timeout: Duration,
+    /// How often it is asked about pods that run, if it is.
+    pub recheck: Option<Duration>,
     /// Which pods the plugin is asked about.
     pub matches: PodMatch,
     /// For one call.
@@ -60,6 +63,7 @@ impl AdmissionRole {
             failure_policy: FailurePolicy::default(),
             mode: AdmissionMode::Enforce,
             load_timeout: LOAD_TIMEOUT_DEFAULT,
+            recheck: None,
             matches: PodMatch::default(),
             timeout: TIMEOUT_DEFAULT,
             memory_bytes: MEMORY_BYTES_DEFAULT,
@@ -104,11 +108,21 @@ pub(super) fn admission(
     };
     let load_timeout = document.load_timeout.map_or(LOAD_TIMEOUT_DEFAULT, |text| text.0);
     check_between(&format!("{path}.admission.loadTimeout"), load_timeout, Duration::ZERO, LOAD_TIMEOUT_MAX)?;
+    let recheck = document.recheck.map(|text| text.0);
+    if let Some(every) = recheck {
+        check_between(
+            &format!("{path}.admission.recheck"),
+            every,
+            recheck::INTERVAL_MIN,
+            recheck::INTERVAL_MAX,
+        )?;
+    }
     Ok(AdmissionRole {
         order: document.order.unwrap_or(ORDER_DEFAULT),
         failure_policy: document.failure_policy.unwrap_or_default(),
         mode,
         load_timeout,
+        recheck,
         matches: matches::parse(document.matches, &format!("{path}.admission.match"))?,
         timeout: timeout(limits, TIMEOUT_DEFAULT, TIMEOUT_MAX, "an admission handler", path)?,
         memory_bytes: memory(limits, MEMORY_BYTES_DEFAULT, path)?,

@@ -53,7 +53,7 @@ pullCredentials: registry.json
 plugins:
   - name: no-latest-tag
     component: ./no-latest-tag.wasm
-    admission: {order: 7, failurePolicy: Reject, mode: shadow, loadTimeout: 30s, match: {namespaces: ["team-*"]}}
+    admission: {order: 7, failurePolicy: Reject, mode: shadow, loadTimeout: 30s, recheck: 10m, match: {namespaces: ["team-*"]}}
     limits: {timeout: 500ms, memory: 32Mi}
     record: {max: 20}
     config: {allowedRegistries: ["registry.example.com"]}
@@ -81,6 +81,7 @@ plugins:
         failure_policy: FailurePolicy::Reject,
         mode: AdmissionMode::Shadow,
         load_timeout: Duration::from_secs(30),
+        recheck: Some(Duration::from_secs(600)),
         matches: PodMatch { criteria, ..PodMatch::default() },
         timeout: Duration::from_millis(500),
         memory_bytes: 32 << 20,
@@ -125,6 +126,7 @@ fn an_entry_that_says_nothing_gets_the_defaults() {
             failure_policy: FailurePolicy::Defer,
             mode: AdmissionMode::Enforce,
             load_timeout: Duration::from_secs(10),
+            recheck: None,
             matches: PodMatch::default(),
             timeout: Duration::from_millis(100),
             memory_bytes: 16 << 20,
@@ -239,6 +241,10 @@ fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
         (
             "- {name: a, component: a.wasm, admission: {loadTimeout: 1h}}",
             "plugins[0].admission.loadTimeout: 1h isn't between 0ms and 600s",
+        ),
+        (
+            "- {name: a, component: a.wasm, admission: {recheck: 5s}}",
+            "plugins[0].admission.recheck: 5s isn't between 60s and 24h",
         ),
     ];
     all_reported(&cases);

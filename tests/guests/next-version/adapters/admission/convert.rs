@@ -41,9 +41,11 @@ fn reject_all(rejections: Vec<wit::Rejection>) -> Reply<Verdict> {
 
 pub(super) fn operation(operation: Operation) -> wit::Operation {
     match operation {
-        Operation::Add | Operation::Update | Operation::Ephemeral | Operation::ImageResolved => {
-            wit::Operation::Add
-        }
+        Operation::Add
+        | Operation::Update
+        | Operation::Ephemeral
+        | Operation::ImageResolved
+        | Operation::Recheck => wit::Operation::Add,
         Operation::Resize => wit::Operation::Resize,
     }
 }

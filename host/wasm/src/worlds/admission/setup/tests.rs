@@ -28,14 +28,17 @@ fn a_handler_is_asked_about_what_it_subscribes_to() {
 #[test]
 fn what_is_of_no_use_is_said() {
     let cases: [(&[&str], &str); 3] = [
-        (&[], "it subscribes to nothing; this host has add, resize, update, ephemeral, image-resolved"),
+        (
+            &[],
+            "it subscribes to nothing; this host has add, resize, update, ephemeral, image-resolved, recheck",
+        ),
         (
             &["add", "evict", "Add", "evict"],
-            "it subscribes to \"evict\", \"Add\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved",
+            "it subscribes to \"evict\", \"Add\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved, recheck",
         ),
         (
             &["a\u{1b}[2J"],
-            "it subscribes to \"a\\\\u{1b}[2J\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved",
+            "it subscribes to \"a\\\\u{1b}[2J\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved, recheck",
         ),
     ];
     for (names, expected) in cases {

@@ -34,10 +34,12 @@ fn shortage(shortage: wit::Shortage) -> Shortage {
 
 pub(super) fn operation(operation: Operation) -> wit::Operation {
     match operation {
-        // Handlers of this contract aren't asked about the last three, which are of images, as those of a new pod are.
-        Operation::Add | Operation::Update | Operation::Ephemeral | Operation::ImageResolved => {
-            wit::Operation::Add
-        }
+        // Handlers of this contract aren't asked about any but new pods and resizes.
+        Operation::Add
+        | Operation::Update
+        | Operation::Ephemeral
+        | Operation::ImageResolved
+        | Operation::Recheck => wit::Operation::Add,
         Operation::Resize => wit::Operation::Resize,
     }
 }

@@ -1,0 +1,170 @@
+//! Tables of when pods are asked about again, and of how many are ended.
+
+use k8s_openapi::api::core::v1::Node;
+use serde_json::{Value, json};
+
+use super::*;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn minutes(minutes: f64) -> Duration {
+    MINUTE.mul_f64(minutes)
+}
+
+fn uids(count: usize) -> Vec<PodUid> {
+    (0..count).map(|number| PodUid::from(format!("u{number}").as_str())).collect()
+}
+
+/// A chance for each pod that is asked for, in their order.
+fn spread(count: usize) -> impl FnMut() -> f64 {
+    let mut next = 0;
+    move || {
+        next += 1;
+        f64::from(u32::try_from(next).unwrap_or(u32::MAX)) / count as f64
+    }
+}
+
+/// A node with so many pods whose times are spread over the second half of ten minutes: ten are half a minute apart, from 5.5 on.
+fn running(count: usize) -> (Rechecks, Vec<PodUid>) {
+    let (mut rechecks, pods) = (Rechecks::default(), uids(count));
+    rechecks.set_interval(Some(minutes(10.0)));
+    let none = rechecks.take_due(&pods.iter().collect(), 100, Duration::ZERO, spread(count));
+    assert!(none.is_empty(), "no pod is asked about when it begins: {none:?}");
+    (rechecks, pods)
+}
+
+fn take(rechecks: &mut Rechecks, pods: &[PodUid], room: usize, at: Duration) -> Vec<String> {
+    let taken = rechecks.take_due(&pods.iter().collect(), room, at, || 0.5);
+    taken.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn each_pod_is_asked_about_once_an_interval_at_a_time_of_its_own() {
+    let (mut rechecks, pods) = running(10);
+    for round in [0.0, 10.0, 20.0] {
+        for minute in 0..10_u8 {
+            let at = minutes(round + f64::from(minute) / 2.0 + 5.5);
+            assert_eq!(take(&mut rechecks, &pods, 100, at), [format!("u{minute}")], "{at:?}");
+            assert!(take(&mut rechecks, &pods, 100, at).is_empty());
+        }
+    }
+}
+
+#[test]
+fn without_an_interval_nothing_is_asked_and_bounds_hold() {
+    let (mut off, pods) = (Rechecks::default(), uids(3));
+    assert!(take(&mut off, &pods, 100, minutes(100.0)).is_empty() && !off.is_on());
+    assert!(!off.may_end(100, Duration::ZERO));
+    let (mut rechecks, pods) = running(3);
+    rechecks.set_interval(Some(Duration::from_secs(1)));
+    assert!(take(&mut rechecks, &pods, 100, Duration::ZERO).is_empty(), "another interval begins anew");
+    assert!(take(&mut rechecks, &pods, 100, minutes(0.7)).is_empty());
+    assert_eq!(
+        take(&mut rechecks, &pods, 100, minutes(0.75)).len(),
+        3,
+        "a second is too short: it is a minute"
+    );
+    assert!(take(&mut rechecks, &pods, 100, minutes(1.7)).is_empty());
+    rechecks.set_interval(None);
+    assert!(take(&mut rechecks, &pods, 100, minutes(9.0)).is_empty());
+}
+
+#[test]
+fn what_there_is_no_room_for_comes_next_and_pods_that_are_gone_are_forgotten() {
+    let (mut rechecks, pods) = running(10);
+    assert_eq!(take(&mut rechecks, &pods, 2, minutes(7.5)), ["u0", "u1"]);
+    assert_eq!(take(&mut rechecks, &pods[3..], 2, minutes(7.5)), ["u3", "u4"]);
+    assert!(take(&mut rechecks, &pods[3..], 0, minutes(8.0)).is_empty());
+    assert_eq!(take(&mut rechecks, &pods[3..], 9, minutes(8.0)), ["u5"]);
+    assert_eq!(rechecks.pods.len(), 7);
+    // Those that came back have another time.
+    assert!(take(&mut rechecks, &pods, 9, minutes(8.0)).is_empty());
+}
+
+#[test]
+fn a_change_has_all_asked_about_within_a_minute_but_none_twice_in_one() {
+    let (mut rechecks, pods) = running(10);
+    assert_eq!(take(&mut rechecks, &pods, 9, minutes(5.5)), ["u0"]);
+    rechecks.ask_soon(minutes(5.6), spread(10));
+    assert_eq!(take(&mut rechecks, &pods, 100, minutes(6.05)).len(), 3, "u1 to u3, by the change");
+    let soon = take(&mut rechecks, &pods, 100, minutes(6.6));
+    assert_eq!(soon.len(), 7, "all, with the first one, whose minute is over: {soon:?}");
+    rechecks.ask_soon(minutes(6.7), || 0.0);
+    assert!(take(&mut rechecks, &pods, 100, minutes(7.0)).is_empty());
+    assert_eq!(take(&mut rechecks, &pods, 100, minutes(7.6)).len(), 10);
+}
+
+#[test]
+fn what_becomes_known_at_the_start_is_no_change() {
+    for (at, is_asked) in [(0.0, false), (1.9, false), (2.0, true)] {
+        let (mut rechecks, pods) = running(10);
+        rechecks.ask_soon(minutes(at), || 0.0);
+        assert_eq!(!take(&mut rechecks, &pods, 100, minutes(3.0)).is_empty(), is_asked, "{at}");
+    }
+}
+
+fn node(node: Value, facts: &[(&str, &str)]) -> NodeFacts {
+    let node: Node = serde_json::from_value(node).expect("a node");
+    let facts = facts.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    NodeFacts { node, facts, ..NodeFacts::default() }
+}
+
+#[test]
+fn the_node_counts_as_changed_by_what_policies_are_about() {
+    let plain = || json!({"metadata": {"labels": {"a": "b"}}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+    let with = |path: &str, value: Value| {
+        let mut node = plain();
+        *node.pointer_mut(path).expect("it is there") = value;
+        node
+    };
+    let tainted = json!({"taints": [{"key": "k", "effect": "NoSchedule"}]});
+    let mut spec = plain();
+    spec["spec"] = tainted;
+    let facts = [("cgroup.version", "2"), ("fs.nodefs.available", "7")];
+    let cases = [
+        ("nothing", plain(), facts, false),
+        ("free space", plain(), [facts[0], ("fs.nodefs.available", "6")], false),
+        (
+            "a condition's message",
+            with("/status/conditions/0", json!({"type": "Ready", "status": "True", "message": "m"})),
+            facts,
+            false,
+        ),
+        ("a condition", with("/status/conditions/0/status", json!("False")), facts, true),
+        ("a label", with("/metadata/labels/a", json!("c")), facts, true),
+        ("a taint", spec, facts, true),
+        ("a fact", plain(), [("cgroup.version", "1"), facts[1]], true),
+    ];
+    for (what, changed, changed_facts, is_asked) in cases {
+        let (mut rechecks, pods) = running(10);
+        rechecks.node_changed(&node(plain(), &facts), minutes(3.0), || 0.0);
+        rechecks.node_changed(&node(changed, &changed_facts), minutes(3.0), || 0.0);
+        assert_eq!(!take(&mut rechecks, &pods, 100, minutes(3.0)).is_empty(), is_asked, "{what}");
+    }
+}
+
+#[test]
+fn one_pod_in_ten_is_ended_in_an_interval_and_one_at_least() {
+    for (running, ends) in [(1, 1), (9, 1), (10, 1), (11, 2), (50, 5), (110, 11)] {
+        let mut rechecks = Rechecks::default();
+        rechecks.set_interval(Some(minutes(10.0)));
+        let ended = (0..running).filter(|_| rechecks.may_end(running, minutes(1.0))).count();
+        assert_eq!(ended, ends, "of {running}");
+        assert!(!rechecks.may_end(running, minutes(10.9)));
+        assert!(rechecks.may_end(running, minutes(11.0)));
+        // Another interval doesn't begin a new count.
+        rechecks.set_interval(Some(minutes(20.0)));
+        assert_eq!(rechecks.may_end(running, minutes(11.0)), ends > 1, "of {running}");
+    }
+}
+
+#[test]
+fn only_a_rejection_ends_a_pod() {
+    let (reason, message) = ("No".to_owned(), "never".to_owned());
+    let defer = Decision::Defer { reason: reason.clone(), message: message.clone(), retry_after: MINUTE };
+    let preempt = Decision::Preempt { victims: uids(1), resource: String::new(), message: message.clone() };
+    for decision in [Decision::Admit, defer, preempt] {
+        assert_eq!(rejection(&decision), None);
+    }
+    assert_eq!(rejection(&Decision::Reject { reason, message, handler: None }), Some(("No", "never")));
+}
