@@ -10,15 +10,21 @@ export CARGO_TARGET_DIR
 SOURCES := Cargo.toml ../../../../Cargo.lock $(shell find src ../../../../plugins/sdk/guest ../../../../plugins/sdk/draft ../../../../wit -type f)
 BUILT := $(CARGO_TARGET_DIR)/wasm32-wasip2/guest/$(subst -,_,$(PACKAGE)).wasm
 
+# What the plugin is, for those who use it: `witlet plugin manifest` puts it into the component. Without the file nothing is put in.
+MANIFEST := $(wildcard plugin.yaml)
+embed_manifest = $(if $(MANIFEST),$(RUN_WITLET) plugin manifest $1 $(MANIFEST) >/dev/null)
+
 .PHONY: build test clean tools
 .DEFAULT_GOAL := build
 
 build: $(NAME).wasm
 
 # Renamed into place: a daemon that uses it never sees half of it.
-$(NAME).wasm: $(SOURCES)
+$(NAME).wasm: $(SOURCES) $(MANIFEST)
 	$(CARGO) build --quiet --locked --profile guest --target wasm32-wasip2
-	@cp $(BUILT) $@.new && mv $@.new $@
+	@cp $(BUILT) $@.new
+	$(call embed_manifest,$@.new)
+	@mv $@.new $@
 
 # ---- The program witlet: what WITLET names or is on PATH, else what made this project, whose path `witlet plugin new` leaves here ----
 

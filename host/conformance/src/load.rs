@@ -1,5 +1,7 @@
 //! The layer `load`: what a component is, whether it fits this host, and whether it takes its configuration.
 
+mod manifest;
+
 use serde_json::Value;
 use witlet_core::error::one_line;
 use witlet_wasm::compile::{COMPONENT_BYTES_MAX, CompileError};
@@ -22,6 +24,7 @@ const VALIDATE: Named = ("load/validate", "it takes its configuration");
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     component(ctx, checks);
     cases(ctx, checks);
+    manifest::examine(ctx, checks);
     for role in ctx.roles() {
         let setup = match ctx.setup(role) {
             Ok(setup) => setup,

@@ -13,6 +13,7 @@ mod guest;
 pub mod host;
 pub mod inspect;
 pub mod limits;
+pub mod manifest;
 pub mod metrics;
 pub mod plugin;
 pub mod record;

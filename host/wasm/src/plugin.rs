@@ -305,6 +305,7 @@ impl Plugin {
             state,
             detail,
             pending: self.pending(),
+            warnings: loaded.map(|loaded| loaded.warnings().map(str::to_owned).collect()).unwrap_or_default(),
             last_error: lock(&self.vitals.last_error).clone(),
             roles,
             shadow_report: self.spec.is_shadow().then(|| self.shadow().report()),

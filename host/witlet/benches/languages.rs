@@ -46,7 +46,8 @@ fn measure() -> Result<(), Box<dyn Error>> {
     let (mut rows, mut floors) = (Vec::new(), Vec::new());
     for (name, role) in EXAMPLES {
         for toolchain in &toolchains {
-            let built = toolchain.build(&Project::example(toolchain.language(), name)?)?;
+            let project = Project::example(toolchain.language(), name)?;
+            let built = toolchain.build(&project, Path::new(env!("CARGO_BIN_EXE_witlet")))?;
             eprintln!("languages benchmark: {} {name}", toolchain.language());
             let benchmark = bench(&built)?;
             let result = &benchmark["results"][0];

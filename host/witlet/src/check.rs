@@ -116,6 +116,10 @@ async fn check_plugins(
     host.ready().await;
     let (mut findings, mut ready) = (0, 0);
     for plugin in host.list().into_iter().filter(|plugin| !plugin.builtin) {
+        // Nothing is wrong yet: it may do without.
+        for warning in &plugin.warnings {
+            print(&format!("{}: plugin {}: warning: {warning}\n", path.display(), plugin.name))?;
+        }
         if plugin.state == PluginState::Ready {
             ready += 1;
             continue;

@@ -5,6 +5,7 @@ mod common;
 mod eval;
 pub(crate) mod given;
 mod look;
+mod manifest;
 mod plugin;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub(crate) use look::{
     ContainerArgs, Describe, DescribeArgs, DescribeFormat, DescribePluginArgs, DescribePodArgs, ExecArgs,
     LogsArgs, PluginOrder, PodOrder, Top, TopArgs, TopPluginsArgs, TopPodsArgs,
 };
+pub(crate) use manifest::ManifestArgs;
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
     BenchArgs, EntryArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PluginRunArgs, PullArgs, PushArgs,

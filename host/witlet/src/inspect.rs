@@ -1,8 +1,11 @@
 //! `witlet plugin inspect`: what is in a component, reported without running it.
 
+mod manifest;
+
 use serde_json::json;
 use thiserror::Error;
 use witlet_wasm::inspect::{Contract, Fit, Inspection};
+use witlet_wasm::manifest::{Manifest, ManifestError, SECTION};
 
 use crate::cli::{OutputFormat, RegistryArgs};
 use crate::output::{OutputError, print, structured};
@@ -14,6 +17,15 @@ pub(crate) enum Error {
     /// There is nothing to show.
     #[error(transparent)]
     Component(#[from] ComponentError),
+    /// What it says of itself can't be read. All else was shown.
+    #[error("{file}: the section {SECTION}")]
+    Manifest {
+        /// As it was named.
+        file: String,
+        /// What is wrong with it.
+        #[source]
+        cause: ManifestError,
+    },
     /// The answer can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -23,16 +35,25 @@ pub(crate) enum Error {
 pub(crate) async fn run(file: &str, registry: &RegistryArgs, output: OutputFormat) -> Result<(), Error> {
     let wasm = component::read(file, registry).await?.wasm;
     let inspection = component::inspected(file, &wasm)?;
-    let text = match output {
-        OutputFormat::Table | OutputFormat::Wide => for_people(file, &inspection),
-        OutputFormat::Json | OutputFormat::Yaml => structured(&for_programs(&inspection), output)?,
+    let (manifest, broken) = match Manifest::of(&wasm) {
+        Ok(manifest) => (manifest, None),
+        Err(cause) => (None, Some(cause)),
     };
-    Ok(print(&text)?)
+    let text = match output {
+        OutputFormat::Table | OutputFormat::Wide => for_people(file, &inspection, manifest.as_ref()),
+        OutputFormat::Json | OutputFormat::Yaml => {
+            structured(&for_programs(&inspection, manifest.as_ref()), output)?
+        }
+    };
+    print(&text)?;
+    broken.map_or(Ok(()), |cause| Err(Error::Manifest { file: file.to_owned(), cause }))
 }
 
-fn for_programs(inspection: &Inspection) -> serde_json::Value {
+/// As `-o json` has it.
+pub(crate) fn for_programs(inspection: &Inspection, manifest: Option<&Manifest>) -> serde_json::Value {
     let needs = &inspection.needs;
     let mut value = json!(inspection);
+    value["manifest"] = json!(manifest);
     value["needs"] = json!({
         "memories": needs.memories,
         "memoryBytes": needs.memory_bytes,
@@ -42,7 +63,7 @@ fn for_programs(inspection: &Inspection) -> serde_json::Value {
     value
 }
 
-fn for_people(file: &str, inspection: &Inspection) -> String {
+fn for_people(file: &str, inspection: &Inspection, manifest: Option<&Manifest>) -> String {
     let Inspection {
         roles,
         contracts,
@@ -60,6 +81,9 @@ fn for_people(file: &str, inspection: &Inspection) -> String {
     } = inspection;
     let mut text = format!("{file}\n");
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<10} {value}\n"));
+    for (name, value) in manifest.map(manifest::lines).unwrap_or_default() {
+        line(name, value);
+    }
     let supported = roles.iter().map(|served| format!("{} {}", served.role, served.version));
     let supported = supported.collect::<Vec<_>>().join(", ");
     line(

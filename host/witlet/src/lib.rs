@@ -141,6 +141,7 @@ async fn dispatch(command: Command) -> ExitCode {
         Command::Plugin(Plugin::Inspect { file, registry, output }) => {
             done(inspect::run(&file, &registry, output).await)
         }
+        Command::Plugin(Plugin::Manifest(args)) => done(plugin::manifest::run(&args)),
         Command::Plugin(Plugin::Push(args)) => done(plugin::push::run(&args).await),
         Command::Plugin(Plugin::Pull(args)) => done(plugin::pull::run(&args).await),
         Command::Plugin(Plugin::Run(args)) => found(plugin::run::run(&args).await),

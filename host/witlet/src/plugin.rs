@@ -9,6 +9,7 @@ pub(crate) mod eval;
 pub(crate) mod features;
 pub(crate) mod fixed_node;
 pub(crate) mod list;
+pub(crate) mod manifest;
 pub(crate) mod new;
 mod project;
 pub(crate) mod pull;

@@ -179,6 +179,21 @@ fn reports_for_authors_of_plugins_are_as_their_schemas_say() {
     holds("plugin-upgrade.json", &upgrade);
 }
 
+#[test]
+fn inspections_are_as_their_schema_says() {
+    let manifest = witlet_wasm::manifest::Manifest::parse(
+        "{apiVersion: witlet.dev/v1alpha1, kind: PluginManifest, name: a, version: 1.0.0, description: b, authors: c, \
+         documentation: d, homepage: e, licenses: MIT, source: f, vendor: g, config: {type: object}, parameters: {}, \
+         grants: [{name: exec, reason: h}]}",
+    );
+    let manifest = manifest.expect("a manifest");
+    for component in [witlet_test_guests::NO_LATEST_TAG, witlet_test_guests::HOSTILE] {
+        let inspection = witlet_wasm::inspect::inspect(component).expect("a component");
+        holds("plugin-inspect.json", &crate::inspect::for_programs(&inspection, Some(&manifest)));
+        holds("plugin-inspect.json", &crate::inspect::for_programs(&inspection, None));
+    }
+}
+
 fn parsed(line: &[&str], folder: &Path) -> Command {
     let folder = folder.to_str().expect("the test's own path");
     Cli::try_parse_from([line, &[folder]].concat()).expect("a command line").command

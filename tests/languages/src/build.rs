@@ -87,12 +87,12 @@ pub struct Built {
 }
 
 impl Toolchain {
-    /// Runs `make` in a copy of the project, unless the same files have been built with the same tools before. A crate of this
-    /// workspace is built where it is, for cargo keeps what it has built itself.
+    /// Runs `make` in a copy of the project, unless the same files have been built with the same tools before; this witlet puts the
+    /// project's manifest into the component. A crate of this workspace is built where it is, for cargo keeps what it has built itself.
     ///
     /// # Errors
     /// With the end of what `make` had printed.
-    pub fn build(&self, project: &Project) -> Result<Built, BuildError> {
+    pub fn build(&self, project: &Project, witlet: &Path) -> Result<Built, BuildError> {
         let (project_language, toolchain) = (project.language, self.language);
         if project_language != toolchain {
             return Err(BuildError::Language { project: project_language, toolchain });
@@ -117,7 +117,7 @@ impl Toolchain {
         if project.in_place.is_none() {
             write(project, &built.folder)?;
         }
-        self.make(&built, "build", &[])?;
+        self.make(&built, "build", &with(witlet))?;
         if !built.component.is_file() {
             return Err(BuildError::NoComponent { path: built.component });
         }
@@ -133,7 +133,7 @@ impl Toolchain {
     /// # Errors
     /// With the end of what `make` had printed.
     pub fn test(&self, built: &Built, witlet: &Path) -> Result<String, BuildError> {
-        self.make(built, "test", &[("WITLET".to_owned(), witlet.display().to_string())])
+        self.make(built, "test", &with(witlet))
     }
 
     /// What `make` printed.
@@ -200,6 +200,11 @@ impl Toolchain {
         flock(&file, FlockOperation::LockExclusive).map_err(|cause| failed(cause.into()))?;
         Ok(file)
     }
+}
+
+/// What has a Makefile call this program.
+fn with(witlet: &Path) -> [(String, String); 1] {
+    [("WITLET".to_owned(), witlet.display().to_string())]
 }
 
 fn folder_is_done(built: &Built) -> bool {

@@ -153,14 +153,14 @@ fn example(toolchain: &Toolchain, name: &str) -> Result<(), Failed> {
 
 /// Builds a project, and has it test itself with the kit.
 fn passes(toolchain: &Toolchain, project: Result<Project, ProjectError>) -> Result<(), Failed> {
-    let built = toolchain.build(&project.map_err(reported)?).map_err(reported)?;
+    let built = toolchain.build(&project.map_err(reported)?, witlet()).map_err(reported)?;
     toolchain.test(&built, witlet()).map(drop).map_err(reported)
 }
 
 /// Builds the guest that calls everything, and asks it what the host's own vectors say.
 fn all_functions(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
     let project = Project::all_functions(toolchain.language()).map_err(reported)?;
-    let built = toolchain.build(&project).map_err(reported)?;
+    let built = toolchain.build(&project, witlet()).map_err(reported)?;
     let output = Command::new(witlet())
         .args(["plugin", "test"])
         .arg(&built.component)

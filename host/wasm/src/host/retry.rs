@@ -62,6 +62,7 @@ fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
         | LoadError::Needs(_)
         // When it is there, it is another specification.
         | LoadError::Missing { .. }
+        | LoadError::Schema { .. }
         | LoadError::NoFetcher
         | LoadError::NoStateFolder => None,
         // It may look at a secret or the clock.

@@ -130,9 +130,9 @@ impl Shared {
             }
             (Some(_), true) | (None, false) => {}
         }
-        for warning in &loaded.setup.warnings {
+        for warning in loaded.warnings() {
             tracing::warn!(plugin = name, warning, "Plugin warned of its configuration");
-            self.record_event(name, EventType::Warning, "PluginWarning", warning.clone());
+            self.record_event(name, EventType::Warning, "PluginWarning", warning.to_owned());
         }
         if loaded.setup.left_out > 0 {
             let left_out = loaded.setup.left_out;

@@ -344,19 +344,21 @@ fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<Pl
 
 /// A DNS label, so that names fit into events, metrics and tables.
 fn check_name(name: &str, path: &str) -> Result<(), ConfigError> {
+    no_name(name).map_or(Ok(()), |problem| field(path, problem))
+}
+
+/// Why a text can't be the name of a plugin; none if it can.
+pub(crate) fn no_name(name: &str) -> Option<String> {
     let letters = name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
-    if name.is_empty()
-        || name.len() > NAME_BYTES_MAX
-        || !letters
-        || name.starts_with('-')
-        || name.ends_with('-')
-    {
-        let rule = format!(
-            "must have at most {NAME_BYTES_MAX} lower-case letters, digits and `-`, and begin and end with a letter or digit"
-        );
-        return field(path, format!("{name:?} {rule}"));
-    }
-    Ok(())
+    let is_name = !name.is_empty()
+        && name.len() <= NAME_BYTES_MAX
+        && letters
+        && !name.starts_with('-')
+        && !name.ends_with('-');
+    let rule = || {
+        format!("must have at most {NAME_BYTES_MAX} lower-case letters, digits and `-`, and begin and end with a letter or digit")
+    };
+    (!is_name).then(|| format!("{name:?} {}", rule()))
 }
 
 fn warm(warm: &WarmDocument, path: &str) -> Result<Warm, ConfigError> {

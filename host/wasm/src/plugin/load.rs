@@ -1,6 +1,7 @@
 //! From a component's bytes to a plugin that can be asked.
 
 mod error;
+mod manifest;
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
@@ -45,6 +46,8 @@ pub(crate) struct Loaded {
     unused: Vec<Role>,
     /// What it said when it was loaded, as an admission handler.
     pub(crate) setup: Setup,
+    /// What its manifest says that its entry lacks.
+    pub(crate) manifest_warnings: Vec<String>,
     /// Who vouches for it, if that is demanded.
     pub(crate) vouched: Option<Vouched>,
 }
@@ -58,6 +61,11 @@ impl Loaded {
     /// Roles that the component has and its entry doesn't name.
     pub(crate) fn unused(&self) -> &[Role] {
         &self.unused
+    }
+
+    /// What is worth knowing for who runs it, each a sentence.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.manifest_warnings.iter().chain(&self.setup.warnings).map(String::as_str)
     }
 
     /// How many instances wait for their next call in this role.
@@ -93,9 +101,20 @@ impl Loaded {
 impl Loaded {
     /// Code that no one calls, for tests of what is made of code.
     pub(crate) fn uncalled(digest: &str) -> Self {
-        let (versions, unused, vouched) = (Vec::new(), Vec::new(), None);
-        let (digest, setup) = (digest.to_owned(), Setup::default());
-        Self { admission: None, async_plugin: None, digest, size_bytes: 0, versions, unused, setup, vouched }
+        let (versions, unused, manifest_warnings) = (Vec::new(), Vec::new(), Vec::new());
+        let (digest, setup, size_bytes) = (digest.to_owned(), Setup::default(), 0);
+        let (admission, async_plugin, vouched) = (None, None, None);
+        Self {
+            admission,
+            async_plugin,
+            digest,
+            size_bytes,
+            versions,
+            unused,
+            setup,
+            manifest_warnings,
+            vouched,
+        }
     }
 }
 
@@ -210,8 +229,9 @@ impl Loader {
         if known.covers(digest, vouched.as_ref().map(|vouched| &*vouched.report.key_id)) {
             return Ok(None);
         }
+        let manifest_warnings = manifest::check(spec, wasm.clone()).await?;
         let loaded = self.load_bytes(spec, wasm).await?;
-        Ok(Some(Loaded { vouched, ..loaded }))
+        Ok(Some(Loaded { vouched, manifest_warnings, ..loaded }))
     }
 
     /// Who vouches for these bytes, before anything is made of them; none where no one need.
@@ -259,6 +279,7 @@ impl Loader {
             versions: seen.detected.roles(),
             unused: seen.unused,
             setup,
+            manifest_warnings: Vec::new(),
             vouched: None,
         })
     }

@@ -129,6 +129,8 @@ pub struct PluginStatus {
     pub detail: Option<String>,
     /// Why the newest component or entry isn't the one that runs; none if it is.
     pub pending: Option<String>,
+    /// What it warned of when it was loaded: of its configuration, and of grants that it wants and isn't given. Each a sentence.
+    pub warnings: Vec<String>,
     /// The latest failure, in one sentence.
     pub last_error: Option<String>,
     /// Its roles, one at least.

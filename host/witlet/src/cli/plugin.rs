@@ -10,6 +10,7 @@ use witlet_templates::{Language, Name, Role};
 
 use super::common::{API_SOCKET, ComponentCacheArgs, LogArgs, OutputFormat};
 use super::eval::{AUDIT_HELP, AuditArgs, EVAL_HELP, EvalArgs};
+use super::manifest::{MANIFEST_HELP, ManifestArgs};
 use super::webhook_target::WebhookTarget;
 
 /// What the columns of `witlet plugin list` mean.
@@ -389,7 +390,7 @@ Examples:
         #[arg(short, long, value_name = "FORMAT", default_value = "table")]
         output: OutputFormat,
     },
-    /// Show what is in a component: roles, versions, grants, imports, size, needs
+    /// Show what is in a component: manifest, roles, versions, grants, imports, size, needs
     #[command(after_help = "Example:
   witlet plugin inspect no-latest-tag.wasm -o json")]
     Inspect {
@@ -403,6 +404,9 @@ Examples:
         #[arg(short, long, value_name = "FORMAT", default_value = "table")]
         output: OutputFormat,
     },
+    /// Put a manifest into a component: its name, version, schemas and wanted grants
+    #[command(after_help = MANIFEST_HELP)]
+    Manifest(ManifestArgs),
     /// Ask a component what cases ask, in any role, and show each answer with its log lines, time and memory
     #[command(
         after_help = "Each case has the servers, folders and commands that it says, and a plugin that is loaded for it alone. \

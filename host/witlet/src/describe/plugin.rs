@@ -58,6 +58,10 @@ fn text(described: &DescribedPlugin, now: Timestamp) -> String {
     text.field(0, "State", string(&plugin["state"]));
     text.some(0, "Detail", plugin["detail"].as_str());
     text.some(0, "Pending", plugin["pending"].as_str());
+    let warnings = plugin["warnings"].as_array().filter(|warnings| !warnings.is_empty());
+    if let Some(warnings) = warnings {
+        text.list(0, "Warnings", warnings.iter().map(string));
+    }
     text.some(0, "Last Error", plugin["lastError"].as_str());
     text.some(0, "Probe Type", plugin["probeType"].as_str());
     if !plugin["failurePolicy"].is_null() {

@@ -11,7 +11,7 @@ async fn every_component_that_ships_is_inspected_by_its_name_and_others_are_name
         let wasm = component::read(&name, &registry).await.expect("it ships").wasm;
         let inspection = inspect(&wasm).expect("it is a component");
         assert!(inspection.obstacles.is_empty(), "{name}: {:?}", inspection.obstacles);
-        assert!(for_people(&name, &inspection).starts_with(&format!("{name}\n")));
+        assert!(for_people(&name, &inspection, None).starts_with(&format!("{name}\n")));
     }
     let error = component::read("builtin:nobody", &registry).await.expect_err("no one ships that");
     let words = error.to_string();

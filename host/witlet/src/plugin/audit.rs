@@ -21,7 +21,7 @@ use super::eval::report::{EvalResult, Place, PodReport, Report};
 use super::eval::{ask, text};
 use crate::cli::{AuditArgs, OutputFormat};
 use crate::get::table;
-use crate::output::{OutputError, print, structured};
+use crate::output::{OutputError, print, remark, structured};
 
 #[cfg(test)]
 mod tests;
@@ -65,6 +65,7 @@ pub(crate) async fn run(args: &AuditArgs) -> Result<EvalResult, Error> {
         Ok(host) => {
             report.problems = host.problems();
             report.skipped = handlers::skipped(&host);
+            handlers::warnings(&host).iter().for_each(|warning| remark(warning));
             let place = Place::of_file(&args.api_socket);
             let now = SystemClock.now();
             for request in questions(pods.items, node, now) {

@@ -138,6 +138,7 @@ async fn judge(args: &EvalArgs, files: &mut Files, scratch: &Path) -> Result<Rep
     let is_pointless = is_single && !problems.is_empty();
     report.problems.extend(problems);
     report.skipped.extend(handlers::skipped(&host));
+    handlers::warnings(&host).iter().for_each(|warning| remark(warning));
     if !is_pointless {
         for question in questions.asked {
             report.pods.push(ask(&host, question, args.all).await);

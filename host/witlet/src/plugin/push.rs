@@ -14,6 +14,7 @@ use witlet_ports::Clock as _;
 use witlet_wasm::annotations::annotations as own_annotations;
 use witlet_wasm::attestation::{VerifyError, subjects};
 use witlet_wasm::inspect::Inspection;
+use witlet_wasm::manifest::{Manifest, ManifestError, SECTION};
 
 use super::component::{self, ComponentError};
 use crate::bounded;
@@ -32,6 +33,15 @@ pub(crate) enum Error {
     /// There is nothing to push, or nowhere.
     #[error(transparent)]
     Component(#[from] ComponentError),
+    /// What the component says of itself can't be read.
+    #[error("{file}: the section {SECTION}")]
+    Manifest {
+        /// As it was named.
+        file: String,
+        /// What is wrong with it.
+        #[source]
+        cause: ManifestError,
+    },
     /// A push makes digests, and doesn't take one.
     #[error("a digest cannot be pushed to: use a tag, or none")]
     Digest,
@@ -98,7 +108,11 @@ pub(crate) async fn run(args: &PushArgs) -> Result<(), Error> {
     }
     let component = component::read(&args.file, &args.login.registry).await?;
     let inspection = component::inspected(&args.file, &component.wasm)?;
-    let annotations = annotations(&component.name, own_annotations(&component.wasm), &args.annotation)?;
+    let manifest =
+        Manifest::of(&component.wasm).map_err(|cause| Error::Manifest { file: args.file.clone(), cause })?;
+    let mut own = own_annotations(&component.wasm);
+    own.extend(manifest.map(|manifest| manifest.annotations()).unwrap_or_default());
+    let annotations = annotations(&component.name, own, &args.annotation)?;
     let created = created(args.source_date_epoch)?;
     let report = args.attestation.as_deref().map(|path| report(path, &inspection.digest)).transpose()?;
     let login = login(&args.login)?;
@@ -143,7 +157,7 @@ fn for_programs(reference: &str, pushed: &Pushed, size: u64) -> serde_json::Valu
     })
 }
 
-/// What the command says, above what the component says of itself, above the name of its file.
+/// What the command says, above what the component says of itself in its manifest and in other sections, above the name of its file.
 fn annotations(
     title: &str,
     own: BTreeMap<String, String>,

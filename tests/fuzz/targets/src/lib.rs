@@ -20,6 +20,8 @@ mod manifests;
 pub mod mutate;
 #[cfg(feature = "engine")]
 mod plugin_configuration;
+#[cfg(feature = "engine")]
+mod plugin_manifest;
 mod registry_answers;
 mod resolver_files;
 mod upgrades;
@@ -51,6 +53,8 @@ pub const TARGETS: &[Target] = &[
     manifests::TARGET,
     #[cfg(feature = "engine")]
     plugin_configuration::TARGET,
+    #[cfg(feature = "engine")]
+    plugin_manifest::TARGET,
     registry_answers::TARGET,
     resolver_files::TARGET,
     upgrades::TARGET,

@@ -136,6 +136,7 @@ targets!(
     log_lines,
     manifests,
     plugin_configuration,
+    plugin_manifest,
     registry_answers,
     resolver_files,
     upgrades,

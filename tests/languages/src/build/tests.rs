@@ -17,17 +17,19 @@ fn project(makefile: &str) -> Project {
     Project { language: Language::C, name: "plugin".to_owned(), files, in_place: None, cases: None }
 }
 
+const WITLET: &str = "/bin/witlet";
 const GOOD: &str = "build:\n\techo built >> plugin.wasm\ntest:\n\techo $(WITLET) with $(TOOLS)\n";
 
 #[test]
 fn the_same_files_are_built_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let toolchain = toolchain(folder.path());
-    let first = toolchain.build(&project(GOOD)).expect("it builds");
-    let second = toolchain.build(&project(GOOD)).expect("it builds");
+    let first = toolchain.build(&project(GOOD), Path::new(WITLET)).expect("it builds");
+    let second = toolchain.build(&project(GOOD), Path::new(WITLET)).expect("it builds");
     assert_eq!((first.kept, second.kept), (false, true));
     assert_eq!(std::fs::read_to_string(&second.component).expect("a component"), "built\n");
-    let other = toolchain.build(&project(&format!("{GOOD}# changed\n"))).expect("it builds");
+    let other =
+        toolchain.build(&project(&format!("{GOOD}# changed\n")), Path::new(WITLET)).expect("it builds");
     assert!(!other.kept && other.component != first.component);
 }
 
@@ -36,13 +38,15 @@ fn a_project_that_failed_is_built_again() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let toolchain = toolchain(folder.path());
     for _ in 0..2 {
-        let error = toolchain.build(&project("build:\n\techo of no use\n\tfalse\n")).expect_err("it fails");
+        let error = toolchain
+            .build(&project("build:\n\techo of no use\n\tfalse\n"), Path::new(WITLET))
+            .expect_err("it fails");
         assert!(
             matches!(&error, BuildError::Failed { output, .. } if output.contains("of no use")),
             "{error}"
         );
     }
-    let error = toolchain.build(&project("build:\n")).expect_err("it makes nothing");
+    let error = toolchain.build(&project("build:\n"), Path::new(WITLET)).expect_err("it makes nothing");
     assert!(matches!(error, BuildError::NoComponent { .. }), "{error}");
 }
 
@@ -50,8 +54,8 @@ fn a_project_that_failed_is_built_again() {
 fn its_tests_get_the_witlet_and_the_tools() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let toolchain = toolchain(folder.path());
-    let built = toolchain.build(&project(GOOD)).expect("it builds");
-    let printed = toolchain.test(&built, Path::new("/bin/witlet")).expect("its tests pass");
+    let built = toolchain.build(&project(GOOD), Path::new(WITLET)).expect("it builds");
+    let printed = toolchain.test(&built, Path::new(WITLET)).expect("its tests pass");
     assert!(printed.contains("/bin/witlet with ") && !printed.contains("with \n"), "{printed}");
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use witlet_core::error::one_line;
+use witlet_core::text::shortened;
 use witlet_ports::FetchError;
 
 use super::super::async_engine::AsyncStartError;
@@ -11,6 +12,10 @@ use super::super::call::CallError;
 use super::super::conformance::ConformanceError;
 use crate::compile::CompileError;
 use crate::limits::NeedsError;
+use crate::manifest::Mismatch;
+
+/// Longest list of what in a configuration doesn't fit.
+const WORDS_BYTES_MAX: usize = 2048;
 
 /// Why a plugin couldn't be loaded.
 #[derive(Debug, Error)]
@@ -84,6 +89,12 @@ pub enum LoadError {
         /// In one sentence.
         what: String,
     },
+    /// Its configuration isn't what the component's manifest says that it takes.
+    #[error("the configuration does not fit the component's manifest: {}", one_clause(found))]
+    Schema {
+        /// What of it, one at least.
+        found: Vec<Mismatch>,
+    },
     /// It refused its configuration.
     #[error("the plugin refuses its configuration: {words}")]
     Configuration {
@@ -93,6 +104,10 @@ pub enum LoadError {
     /// It failed while it was asked about its configuration.
     #[error("the plugin failed while it validated its configuration")]
     Validate(#[source] CallError),
+}
+
+fn one_clause(found: &[Mismatch]) -> String {
+    shortened(found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "), WORDS_BYTES_MAX)
 }
 
 impl LoadError {

@@ -15,7 +15,8 @@ fn all_that_is_known_is_laid_out() {
     let plugin = json!({
         "name": "images", "builtin": false, "component": "/etc/witlet/images.wasm", "digest": "c0dd30ab637d",
         "sizeBytes": 524_288, "conformance": null, "order": 5, "failurePolicy": "Defer", "systemPods": false,
-        "probeType": null, "shadow": true, "state": "Ready", "detail": null, "pending": null, "lastError": "it trapped",
+        "probeType": null, "shadow": true, "state": "Ready", "detail": null, "pending": null,
+        "warnings": ["the mode is old", "it wants the grant network"], "lastError": "it trapped",
         "roles": [role], "shadowReport": {"agreed": 40, "differed": 2, "failed": 0, "skipped": 1, "differences": []},
     });
     let described = DescribedPlugin { plugin, events: Vec::new() };
@@ -26,6 +27,8 @@ fn all_that_is_known_is_laid_out() {
         Size:            512Ki
         Built In:        false
         State:           Ready
+        Warnings:        the mode is old
+                         it wants the grant network
         Last Error:      it trapped
         Order:           5
         Failure Policy:  Defer

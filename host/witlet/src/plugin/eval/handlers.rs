@@ -248,6 +248,17 @@ pub(in crate::plugin) fn skipped(host: &PluginHost) -> Vec<String> {
     host.skipped().iter().map(|entry| format!("plugin {}: {entry}", entry.name)).collect()
 }
 
+/// What they warned of when they were loaded.
+pub(in crate::plugin) fn warnings(host: &PluginHost) -> Vec<String> {
+    let configured = host.list().into_iter().filter(|plugin| !plugin.builtin);
+    let sentence = |name: &str, warning: &str| format!("warning: plugin {name}: {warning}");
+    let of_plugin = |plugin: witlet_wasm::plugin::PluginStatus| {
+        let sentences = plugin.warnings.iter().map(|warning| sentence(&plugin.name, warning));
+        sentences.collect::<Vec<_>>()
+    };
+    configured.flat_map(of_plugin).collect()
+}
+
 /// An error that is the input's fault, as a problem of the report.
 pub(in crate::plugin) fn as_problem(error: HandlersError) -> Result<String, HandlersError> {
     if error.is_invalid_input() { Ok(one_line(&error)) } else { Err(error) }

@@ -40,6 +40,10 @@ unexport GOROOT GOOS GOARCH GOEXPERIMENT
 SOURCES := go.mod $(shell find -L . \( -name obj -o -path ./.tools \) -prune -o -name '*.go' -print -o -name '*.s' -print)
 WIT := $(shell find -L wit -name '*.wit' 2>/dev/null)
 
+# What the plugin is, for those who use it: `witlet plugin manifest` puts it into the component. Without the file nothing is put in.
+MANIFEST := $(wildcard plugin.yaml)
+embed_manifest = $(if $(MANIFEST),$(RUN_WITLET) plugin manifest $1 $(MANIFEST) >/dev/null)
+
 .PHONY: build test unit tools clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := build
@@ -47,9 +51,10 @@ WIT := $(shell find -L wit -name '*.wit' 2>/dev/null)
 build: $(NAME).wasm
 
 # Renamed into place: a daemon that uses it never sees half of it. What the world imports and the plugin doesn't call is left out.
-$(NAME).wasm: obj/core.wasm $(WIT) | $(ADAPTER) $(WASM_TOOLS_STAMP)
+$(NAME).wasm: obj/core.wasm $(WIT) $(MANIFEST) | $(ADAPTER) $(WASM_TOOLS_STAMP)
 	$(WASM_TOOLS) component embed wit --world plugin obj/core.wasm -o obj/embedded.wasm
 	$(WASM_TOOLS) component new obj/embedded.wasm --adapt wasi_snapshot_preview1=$(ADAPTER) -o $@.new
+	$(call embed_manifest,$@.new)
 	@mv $@.new $@
 
 # A reactor: it has exports instead of a main. The SDK asks the runtime for memory that the garbage collector doesn't know of, by a name that
@@ -77,7 +82,7 @@ witlet:
 	@: $(RUN_WITLET)
 
 # What `make watch` looks at: all sources, wherever they are, as far as builds don't make them.
-WATCHED = Makefile plugin.mk requirements.txt go.mod go.sum sdk wit cases $(CASES) \
+WATCHED = Makefile plugin.mk plugin.yaml requirements.txt go.mod go.sum sdk wit cases $(CASES) \
   $$(find -L . \( -name obj -o -path ./.tools -o -path ./sdk \) -prune -o \( -name '*.go' -o -name '*.s' \) -print)
 
 # ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----

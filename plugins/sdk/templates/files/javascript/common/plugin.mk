@@ -28,14 +28,21 @@ DISABLE := http fetch-event random
 NODE_IS_NEW := node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || \
 	{ echo "Node.js 20 or newer is needed" >&2; exit 1; }
 
+# What the plugin is, for those who use it: `witlet plugin manifest` puts it into the component. Without the file nothing is put in.
+MANIFEST := $(wildcard plugin.yaml)
+embed_manifest = $(if $(MANIFEST),$(RUN_WITLET) plugin manifest $1 $(MANIFEST) >/dev/null)
+
 .PHONY: build test check unit types tools clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := build
 
 build: $(NAME).wasm
 
-$(NAME).wasm: dist/checked dist/copied package-lock.json | $(TOOLS)
-	$(BIN)/componentize-js dist/src/plugin.js --wit dist/wit --world-name plugin --disable $(DISABLE) --out $@
+# Renamed into place: a daemon that uses it never sees half of it.
+$(NAME).wasm: dist/checked dist/copied package-lock.json $(MANIFEST) | $(TOOLS)
+	$(BIN)/componentize-js dist/src/plugin.js --wit dist/wit --world-name plugin --disable $(DISABLE) --out $@.new
+	$(call embed_manifest,$@.new)
+	@mv $@.new $@
 
 # ---- The program witlet: what WITLET names or is on PATH, else what made this project, whose path `witlet plugin new` leaves here ----
 
@@ -56,7 +63,7 @@ witlet:
 	@: $(RUN_WITLET)
 
 # What `make watch` looks at.
-WATCHED = Makefile plugin.mk package.json package-lock.json tsconfig.json src test wit cases $(CASES)
+WATCHED = Makefile plugin.mk package.json package-lock.json tsconfig.json plugin.yaml src test wit cases $(CASES)
 
 # ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----
 

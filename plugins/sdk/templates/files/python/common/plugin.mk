@@ -23,6 +23,10 @@ WIT := $(shell find -L wit -name '*.wit' 2>/dev/null)
 TOOLS := $(VENV)/.tools-$(firstword $(shell cksum <requirements.txt))
 COMPONENTIZE := $(VENV)/bin/componentize-py --quiet --wit-path wit --world plugin
 
+# What the plugin is, for those who use it: `witlet plugin manifest` puts it into the component. Without the file nothing is put in.
+MANIFEST := $(wildcard plugin.yaml)
+embed_manifest = $(if $(MANIFEST),$(RUN_WITLET) plugin manifest $1 $(MANIFEST) >/dev/null)
+
 .PHONY: build test types unit bindings tools clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := build
@@ -30,8 +34,11 @@ COMPONENTIZE := $(VENV)/bin/componentize-py --quiet --wit-path wit --world plugi
 build: $(NAME).wasm
 
 # The interpreter is started while the component is made: what `app` imports then is in it, and nothing else.
-$(NAME).wasm: $(MODULES) $(WIT) requirements.txt | $(TOOLS) bindings/wit_world/__init__.py
-	VIRTUAL_ENV=$(abspath $(VENV)) RUST_BACKTRACE=0 $(COMPONENTIZE) componentize --python-path . app --output $@
+# Renamed into place: a daemon that uses it never sees half of it.
+$(NAME).wasm: $(MODULES) $(WIT) $(MANIFEST) requirements.txt | $(TOOLS) bindings/wit_world/__init__.py
+	VIRTUAL_ENV=$(abspath $(VENV)) RUST_BACKTRACE=0 $(COMPONENTIZE) componentize --python-path . app --output $@.new
+	$(call embed_manifest,$@.new)
+	@mv $@.new $@
 
 bindings: bindings/wit_world/__init__.py
 
@@ -61,7 +68,7 @@ witlet:
 	@: $(RUN_WITLET)
 
 # What `make watch` looks at.
-WATCHED = Makefile plugin.mk pyproject.toml requirements.txt *.py tests wit cases $(CASES)
+WATCHED = Makefile plugin.mk pyproject.toml requirements.txt *.py plugin.yaml tests wit cases $(CASES)
 
 # ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----
 

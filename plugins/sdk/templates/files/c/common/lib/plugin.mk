@@ -43,6 +43,10 @@ WASM_OBJECTS := $(patsubst %.c,obj/wasm/%.o,$(SOURCES) $(wildcard wasi/*.c) bind
 TESTS := $(patsubst tests/%_test.c,obj/host/%_test,$(wildcard tests/*_test.c))
 TEST_OBJECTS := $(patsubst %.c,obj/host/%.o,$(SOURCES) lib/fake.c $(filter-out %_test.c,$(wildcard tests/*.c)))
 
+# What the plugin is, for those who use it: `witlet plugin manifest` puts it into the component. Without the file nothing is put in.
+MANIFEST := $(wildcard plugin.yaml)
+embed_manifest = $(if $(MANIFEST),$(RUN_WITLET) plugin manifest $1 $(MANIFEST) >/dev/null)
+
 .PHONY: build test unit bindings tools clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -58,8 +62,9 @@ build: $(NAME).wasm
 WASM_LINK := -mexec-model=reactor -Wl,-z,stack-size=65536 -Wl,--strip-debug
 
 # Renamed into place: a daemon that uses it never sees half of it.
-$(NAME).wasm: obj/wasm/core.wasm | $(ADAPTER) $(WASM_TOOLS_STAMP)
+$(NAME).wasm: obj/wasm/core.wasm $(MANIFEST) | $(ADAPTER) $(WASM_TOOLS_STAMP)
 	$(TOOLS)/bin/wasm-tools component new obj/wasm/core.wasm --adapt wasi_snapshot_preview1=$(ADAPTER) -o $@.new
+	$(call embed_manifest,$@.new)
 	@mv $@.new $@
 
 obj/wasm/core.wasm: $(WASM_OBJECTS) bindings/plugin_component_type.o
@@ -115,7 +120,7 @@ witlet:
 	@: $(RUN_WITLET)
 
 # What `make watch` looks at.
-WATCHED = Makefile lib src tests wasi wit cases $(CASES)
+WATCHED = Makefile plugin.yaml lib src tests wasi wit cases $(CASES)
 
 # ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----
 

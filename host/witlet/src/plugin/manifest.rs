@@ -1,0 +1,120 @@
+//! `witlet plugin manifest`: puts what an author writes of a plugin into its component.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use witlet_wasm::compile::read_component;
+use witlet_wasm::inspect::{InspectError, Inspection, inspect};
+use witlet_wasm::manifest::{MANIFEST_BYTES_MAX, Manifest, ManifestError, SectionError};
+use witlet_wasm::role::Role;
+
+use crate::cli::ManifestArgs;
+use crate::output::{OutputError, print};
+
+/// Why the component has no new manifest.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// A file can't be read.
+    #[error("read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The component is none.
+    #[error("{}", path.display())]
+    Inspect {
+        /// Its file.
+        path: PathBuf,
+        /// What it is instead.
+        #[source]
+        cause: InspectError,
+    },
+    /// The manifest isn't taken.
+    #[error("{}", path.display())]
+    Manifest {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        cause: ManifestError,
+    },
+    /// The manifest can't be put into the component.
+    #[error("{}", path.display())]
+    Embed {
+        /// The component's file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: SectionError,
+    },
+    /// The file can't be written.
+    #[error("write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// What was done can't be said.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// Writes the component with the manifest, and says so.
+pub(crate) fn run(args: &ManifestArgs) -> Result<(), Error> {
+    let (file, source) = (args.file.as_path(), args.manifest.as_path());
+    let refused = |cause| Error::Manifest { path: source.to_owned(), cause };
+    let manifest = Manifest::parse(&read_text(source)?).map_err(refused)?;
+    let read_error = |cause| Error::Read { path: file.to_owned(), cause };
+    let before = read_component(file).map_err(read_error)?;
+    let inspect_error = |cause| Error::Inspect { path: file.to_owned(), cause };
+    let inspection = inspect(&before).map_err(inspect_error)?;
+    fits(&manifest, &inspection).map_err(refused)?;
+    let embed_error = |cause| Error::Embed { path: file.to_owned(), cause };
+    let after = manifest.embed(&before).map_err(embed_error)?;
+    // With it, the component may be too large for any host.
+    inspect(&after).map_err(inspect_error)?;
+    let to = args.to.as_deref().unwrap_or(file);
+    replace(to, file, &after).map_err(|cause| Error::Write { path: to.to_owned(), cause })?;
+    let (name, version) = (manifest.name(), manifest.version());
+    let bytes = manifest.json().len();
+    Ok(print(&format!("{}: has the manifest of {name} {version}, {bytes} bytes\n", to.display()))?)
+}
+
+/// One byte more than a manifest has at most, so that a larger one is noticed.
+fn read_text(path: &Path) -> Result<String, Error> {
+    let read = || {
+        let mut text = String::new();
+        File::open(path)?.take(MANIFEST_BYTES_MAX as u64 + 1).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    read().map_err(|cause| Error::Read { path: path.to_owned(), cause })
+}
+
+/// Whether it can be about this component.
+fn fits(manifest: &Manifest, inspection: &Inspection) -> Result<(), ManifestError> {
+    let is_probe_type = inspection.roles.iter().any(|served| served.role == Role::Probe);
+    if manifest.parameters().is_none() || is_probe_type {
+        return Ok(());
+    }
+    let problem = "only a probe type has parameters, and the component is none: leave them out".to_owned();
+    Err(ManifestError::Field { field: "parameters".to_owned(), problem })
+}
+
+/// Writes the file at once, with the permissions of the component: a daemon that uses it never sees half of it.
+fn replace(to: &Path, component: &Path, contents: &[u8]) -> std::io::Result<()> {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(contents)?;
+    file.as_file().set_permissions(fs::metadata(component)?.permissions())?;
+    file.persist(to).map(drop).map_err(|error| error.error)
+}
+
+#[cfg(test)]
+mod tests;
