@@ -1,4 +1,4 @@
-//! Embeds the files of the templates, the contracts, the Go SDK, and the Rust SDK in the form that it has outside this
+//! Embeds the files of the templates, the contracts, the SDKs, and that of Rust in the form that it has outside this
 //! workspace.
 
 #![allow(
@@ -36,7 +36,21 @@ fn main() {
     list(&mut text, "SDK", "The Rust SDK for a project outside this workspace.", &sdk(&repository));
     let go = folder::read(&repository.join("plugins/sdk/go"));
     list(&mut text, "SDK_GO", "The Go SDK, by the paths below its folder.", &go);
+    let python = own_module(&repository.join("plugins/sdk/python"));
+    list(
+        &mut text,
+        "SDK_PYTHON",
+        "The module for plugins in Python, by the paths below its folder.",
+        &python,
+    );
     fs::write(Path::new(&variable("OUT_DIR")).join("embedded.rs"), text).expect("cargo's folder is writable");
+}
+
+/// A module without its tests, which the examples run.
+fn own_module(source: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = folder::read(source);
+    files.retain(|(path, _)| !path.starts_with("tests/"));
+    files
 }
 
 fn variable(name: &str) -> String {

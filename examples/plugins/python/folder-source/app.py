@@ -3,7 +3,6 @@
 Configuration: {"folder": "/pods"}, a folder that the grant `files` gives the plugin.
 """
 
-import json
 from pathlib import Path
 
 from componentize_py_types import Err
@@ -14,19 +13,16 @@ from wit_world.imports.types import PollResult, Snapshot, Snapshot_Empty, Snapsh
 
 import folder
 from folder import Invalid, Unreadable
+from witlet import Fields, in_words
 
 
 def parse(config: str) -> Path:
     """The folder that the configuration names. Raises ValueError in words for the operator."""
-    match json.loads(config):
-        case {"folder": str(path), **others}:
-            if others:
-                raise ValueError(f"unknown field {next(iter(others))}, expected folder")
-            if not path.startswith("/"):
-                raise ValueError("folder: must be an absolute path")
-            return Path(path)
-        case _:
-            raise ValueError("folder: the path of a folder is needed")
+    with Fields.parse(config) as fields:
+        path = fields.text("folder")
+    if not path.startswith("/"):
+        raise fields.invalid("folder", "must be an absolute path")
+    return Path(path)
 
 
 def look(path: Path, cursor: str | None) -> PollResult:
@@ -47,10 +43,8 @@ class Source(exports.Source):
     """What the host calls. An exception other than Err is a trap: it counts as a failure of the plugin."""
 
     def validate(self, config: str) -> None:
-        try:
+        with in_words():
             parse(config)
-        except ValueError as error:
-            raise Err(str(error)) from error
 
     def poll(self, cursor: str | None) -> PollResult:
         try:

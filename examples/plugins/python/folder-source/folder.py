@@ -1,10 +1,11 @@
 """A folder of manifests: which files count, and what is wrong with one."""
 
-import hashlib
 import json
 import os
 import re
 from pathlib import Path
+
+import witlet
 
 FILE_BYTES_MAX = 1 << 20
 DEPTH_MAX = 128
@@ -46,13 +47,7 @@ def contents(path: Path) -> bytes:
 
 def fingerprint(files: dict[str, bytes]) -> str:
     """The same for the same names and contents, and another for others."""
-    digest = hashlib.sha256()
-    for name, text in files.items():
-        for part in (os.fsencode(name), text):
-            # With its length before it, so that no two sets of files run together alike.
-            digest.update(len(part).to_bytes(8))
-            digest.update(part)
-    return digest.hexdigest()
+    return witlet.fingerprint(part for name, text in files.items() for part in (os.fsencode(name), text))
 
 
 def manifest(name: str, text: bytes) -> str:

@@ -3,17 +3,16 @@
 Configuration: {"allow": ["registry.example.com", "docker.io/library"], "requireDigest": false}.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Any, Self
 
-from componentize_py_types import Err
 from wit_world import exports
 from wit_world.imports import config as configuration
 from wit_world.imports import log
 from wit_world.imports.types import Container, Operation, Rejection, Request, Verdict, Verdict_Admit, Verdict_Reject
 
 from reference import Reference
+from witlet import Fields, Invalid, Once, in_words
 
 
 @dataclass(frozen=True)
@@ -27,18 +26,11 @@ class Policy:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Raises ValueError in words for the operator."""
-        match json.loads(text):
-            case {"allow": list(places), **others}:
-                require_digest = others.pop("requireDigest", False)
-                if others:
-                    raise ValueError(f"unknown field {next(iter(others))}, expected allow or requireDigest")
-                if not places:
-                    raise ValueError("allow: at least one place is needed, else no pod could run")
-                if not isinstance(require_digest, bool):
-                    raise ValueError("requireDigest: must be true or false")
-                return cls(tuple(checked(index, place) for index, place in enumerate(places)), require_digest)
-            case _:
-                raise ValueError("allow: a list of registries and paths is needed")
+        with Fields.parse(text) as fields:
+            places, require_digest = fields.items("allow"), fields.boolean("requireDigest", False)
+        if not places:
+            raise fields.invalid("allow", "at least one place is needed, else no pod could run")
+        return cls(tuple(checked(index, place) for index, place in enumerate(places)), require_digest)
 
     def objection(self, container: Container) -> Rejection | None:
         """What is wrong with a container's image, if anything is."""
@@ -55,29 +47,30 @@ class Policy:
 def checked(index: int, place: Any) -> str:
     match place:
         case "":
-            raise ValueError(f"allow[{index}]: may not be empty")
+            raise Invalid(f"allow[{index}]: may not be empty")
         case str(text) if text.startswith("/") or text.endswith("/"):
-            raise ValueError(f"allow[{index}]: {text} may neither begin nor end with a slash")
+            raise Invalid(f"allow[{index}]: {text} may neither begin nor end with a slash")
         case str(text):
             return text
         case _:
-            raise ValueError(f"allow[{index}]: must be a text")
+            raise Invalid(f"allow[{index}]: must be a text")
+
+
+configured = Once(Policy.parse)
 
 
 class Handler(exports.Handler):
     """What the host calls. An exception other than Err is a trap: it counts as a failure of the plugin."""
 
     def validate(self, config: str) -> None:
-        try:
+        with in_words():
             Policy.parse(config)
-        except ValueError as error:
-            raise Err(str(error)) from error
 
     def admit(self, request: Request) -> Verdict:
         # The images of a running pod that asks for other resources were admitted before.
         if request.operation() == Operation.RESIZE:
             return Verdict_Admit()
-        policy = Policy.parse(configuration.get())
+        policy = configured(configuration.get())
         for container in request.pod().containers():
             if rejection := policy.objection(container):
                 log.write(log.Level.INFO, "rejected", [("reason", rejection.reason), ("image", container.image)])

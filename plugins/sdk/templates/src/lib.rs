@@ -1,7 +1,7 @@
 //! Projects that authors of plugins begin with: one for each language and role, ready to build.
 //!
 //! The files are part of the program: what `files/<language>` has in `common` and in the role's own folder, the contracts of
-//! `wit`, and for Rust and Go the SDK. [`render`] makes a project of them without touching anything.
+//! `wit`, and the SDK where the language has one. [`render`] makes a project of them without touching anything.
 #![forbid(unsafe_code)]
 
 mod name;
@@ -34,7 +34,7 @@ pub enum Language {
     Rust,
     /// C, with bindings by `wit-bindgen`.
     C,
-    /// Python, with `componentize-py`.
+    /// Python, with `componentize-py` and a module of the project's own.
     Python,
     /// TypeScript or plain JavaScript, with `jco`; the templates are in TypeScript.
     JavaScript,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::embedded::{SDK, SDK_GO, TEMPLATES, WIT};
+use crate::embedded::{SDK, SDK_GO, SDK_PYTHON, TEMPLATES, WIT};
 use crate::{Language, Name, Role};
 
 /// The version that templates name with `{{version}}`.
@@ -109,8 +109,8 @@ pub enum RenderError {
 }
 
 /// All files of a new project, sorted by path: the language's common ones, the role's own, which win where both have a
-/// path, the contracts below `wit/deps` with the world `local:plugin/plugin` in `wit/world.wit`, and for Rust and Go the
-/// SDK's source below `sdk`. The same for the same arguments.
+/// path, the contracts below `wit/deps` with the world `local:plugin/plugin` in `wit/world.wit`, and the SDK's source
+/// below `sdk` where the language has one. The same for the same arguments.
 ///
 /// # Errors
 /// When the language reserves the name.
@@ -160,7 +160,8 @@ fn sdk(language: Language) -> &'static [(&'static str, &'static [u8])] {
     match language {
         Language::Rust => SDK,
         Language::Go => SDK_GO,
-        Language::C | Language::Python | Language::JavaScript => &[],
+        Language::Python => SDK_PYTHON,
+        Language::C | Language::JavaScript => &[],
     }
 }
 

@@ -298,6 +298,17 @@ fn a_go_project_needs_no_module_but_the_sdk_in_it() {
 }
 
 #[test]
+fn a_python_project_has_the_module_that_it_imports_and_not_its_tests() {
+    for role in Role::ALL {
+        let files = project(Language::Python, role);
+        assert!(text(&files, "app.py").contains("\nfrom witlet import "), "{role}");
+        let sdk: Vec<&str> =
+            files.iter().map(|file| file.path.as_str()).filter(|path| path.starts_with("sdk/")).collect();
+        assert_eq!(sdk, ["sdk/witlet.py"], "{role}");
+    }
+}
+
+#[test]
 fn a_javascript_project_is_typescript_whose_imports_are_there() {
     for role in Role::ALL {
         let files = project(Language::JavaScript, role);

@@ -67,9 +67,9 @@ class Validate(unittest.TestCase):
 
     def test_what_is_wrong_is_refused_by_name(self) -> None:
         for text, words in [
-            ("null", "folder: the path of a folder is needed"),
-            ("{}", "folder: the path of a folder is needed"),
-            ('{"folder": 1}', "folder: the path of a folder is needed"),
+            ("null", "an object is needed"),
+            ("{}", "folder: is missing"),
+            ('{"folder": 1}', "folder: must be a text"),
             ('{"folder": "pods"}', "folder: must be an absolute path"),
             ('{"folder": "/pods", "recursive": true}', "unknown field recursive, expected folder"),
         ]:

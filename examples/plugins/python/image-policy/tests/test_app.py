@@ -73,9 +73,10 @@ class Configuration(unittest.TestCase):
 
     def test_what_is_wrong_is_refused_by_name(self) -> None:
         for text, words in [
-            ("null", "allow: a list"),
+            ("null", "an object is needed"),
+            ("{}", "allow: is missing"),
             ("{", "Expecting property name"),
-            ('{"allow": "docker.io"}', "allow: a list"),
+            ('{"allow": "docker.io"}', "allow: must be a list"),
             ('{"allow": []}', "allow: at least one place"),
             ('{"allow": ["docker.io", ""]}', r"allow\[1\]: may not be empty"),
             ('{"allow": ["docker.io/"]}', r"allow\[0\]: docker.io/ may neither"),

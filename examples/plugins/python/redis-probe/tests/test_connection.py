@@ -2,13 +2,15 @@
 
 import unittest
 
-from connection import PING, Connection, NoAnswer, auth
+from connection import PING, auth
+from connection import ask as ask_on
 from servers import server, unused_port
+from witlet import Connection, NoAnswer
 
 
 def ask(port: int, seconds: float = 5.0, address: str = "127.0.0.1") -> str:
     with Connection(address, port, lambda: seconds) as connection:
-        return connection.ask(PING)
+        return ask_on(connection, PING)
 
 
 class Answers(unittest.TestCase):
@@ -46,7 +48,7 @@ class Answers(unittest.TestCase):
     def test_a_second_question_has_the_second_answer(self) -> None:
         with server((auth(b"a b"), b"+OK\r\n"), (PING, b"+PONG\r\n")) as port:
             with Connection("127.0.0.1", port, lambda: 5.0) as connection:
-                self.assertEqual([connection.ask(auth(b"a b")), connection.ask(PING)], ["+OK", "+PONG"])
+                self.assertEqual([ask_on(connection, auth(b"a b")), ask_on(connection, PING)], ["+OK", "+PONG"])
 
 
 class Auth(unittest.TestCase):

@@ -3,15 +3,15 @@
 Configuration: {"label": "team"}.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Self
 
-from componentize_py_types import Err
 from wit_world import exports
 from wit_world.imports import config as configuration
 from wit_world.imports import log
 from wit_world.imports.types import Operation, Rejection, Request, Verdict, Verdict_Admit, Verdict_Reject
+
+from witlet import Fields, Once, in_words
 
 REASON = "LabelMissing"
 LABEL_LENGTH_MAX = 317
@@ -28,15 +28,11 @@ class Config:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Raises ValueError in words for the operator."""
-        match json.loads(text):
-            case {"label": str(label), **others}:
-                if others:
-                    raise ValueError(f"unknown field {next(iter(others))}, expected label")
-                if not 1 <= len(label) <= LABEL_LENGTH_MAX:
-                    raise ValueError(f"label must have from 1 to {LABEL_LENGTH_MAX} characters")
-                return cls(label)
-            case _:
-                raise ValueError("label, a text, is needed")
+        with Fields.parse(text) as fields:
+            return cls(label=fields.text("label", length_max=LABEL_LENGTH_MAX))
+
+
+configured = Once(Config.parse)
 
 
 def judge(config: Config, labels: dict[str, str]) -> Verdict:
@@ -58,16 +54,14 @@ class Handler(exports.Handler):
     """What the host calls. An exception other than Err is a trap: it counts as a failure of the plugin."""
 
     def validate(self, config: str) -> None:
-        try:
+        with in_words():
             Config.parse(config)
-        except ValueError as error:
-            raise Err(str(error)) from error
 
     def admit(self, request: Request) -> Verdict:
         # A running pod that asks for other resources was judged when it was added.
         if request.operation() == Operation.RESIZE:
             return Verdict_Admit()
         pod = request.pod()
-        verdict = judge(Config.parse(configuration.get()), dict(pod.labels()))
+        verdict = judge(configured(configuration.get()), dict(pod.labels()))
         log.write(log.Level.DEBUG, "judged", [("pod", pod.identity().name), ("verdict", type(verdict).__name__)])
         return verdict

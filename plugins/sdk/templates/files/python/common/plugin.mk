@@ -17,7 +17,9 @@ CASES ?= cases.yaml
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-MODULES := $(wildcard *.py)
+# What plugins have in common; its own tests are run where it is written.
+SDK := $(wildcard sdk)
+MODULES := $(wildcard *.py $(addsuffix /*.py,$(SDK)))
 WIT := $(shell find -L wit -name '*.wit' 2>/dev/null)
 # The stamp is named by the pins, so that a folder with other versions is renewed and a copied project isn't.
 TOOLS := $(VENV)/.tools-$(firstword $(shell cksum <requirements.txt))
@@ -36,7 +38,7 @@ build: $(NAME).wasm
 # The interpreter is started while the component is made: what `app` imports then is in it, and nothing else.
 # Renamed into place: a daemon that uses it never sees half of it.
 $(NAME).wasm: $(MODULES) $(WIT) $(MANIFEST) requirements.txt | $(TOOLS) bindings/wit_world/__init__.py
-	VIRTUAL_ENV=$(abspath $(VENV)) RUST_BACKTRACE=0 $(COMPONENTIZE) componentize --python-path . app --output $@.new
+	VIRTUAL_ENV=$(abspath $(VENV)) RUST_BACKTRACE=0 $(COMPONENTIZE) componentize $(addprefix --python-path ,. $(SDK)) app --output $@.new
 	$(call embed_manifest,$@.new)
 	@mv $@.new $@
 
@@ -68,7 +70,7 @@ witlet:
 	@: $(RUN_WITLET)
 
 # What `make watch` looks at.
-WATCHED = Makefile plugin.mk pyproject.toml requirements.txt *.py plugin.yaml tests wit cases $(CASES)
+WATCHED = Makefile plugin.mk pyproject.toml requirements.txt *.py plugin.yaml sdk tests wit cases $(CASES)
 
 # ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----
 
@@ -93,7 +95,7 @@ types: bindings/wit_world/__init__.py | $(TOOLS)
 	$(VENV)/bin/mypy
 
 unit: bindings/wit_world/__init__.py | $(TOOLS)
-	PYTHONPATH=.:bindings $(VENV)/bin/python -m unittest discover --start-directory tests
+	$(foreach tests,tests $(wildcard sdk/tests),PYTHONPATH=.:sdk:bindings $(VENV)/bin/python -m unittest discover --start-directory $(tests) &&) true
 
 tools: $(TOOLS)
 

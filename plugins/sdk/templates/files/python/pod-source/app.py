@@ -3,7 +3,6 @@
 Configuration: {"pods": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "hello"}, …}, …]}.
 """
 
-import hashlib
 import json
 
 from componentize_py_types import Err
@@ -12,37 +11,28 @@ from wit_world.imports import config as configuration
 from wit_world.imports import log
 from wit_world.imports.types import PollResult, Snapshot, Snapshot_Empty, Snapshot_Pods, Snapshot_Unchanged, SourceError
 
+from witlet import Fields, fingerprint, in_words
+
 
 def manifests(config: str) -> list[str]:
     """The pods of the configuration as JSON. Raises ValueError in words for the operator."""
-    match json.loads(config):
-        case {"pods": list(pods), **others}:
-            if others:
-                raise ValueError(f"unknown field {next(iter(others))}, expected pods")
-            for index, pod in enumerate(pods):
-                match pod:
-                    case {"kind": "Pod", "metadata": {"name": str()}}:
-                        pass
-                    case _:
-                        raise ValueError(f"pods[{index}]: an object of kind Pod with metadata.name is needed")
-            return [json.dumps(pod) for pod in pods]
-        case _:
-            raise ValueError("pods, a list, is needed")
-
-
-def fingerprint(pods: list[str]) -> str:
-    """The same for the same pods, and another for others: what the host hands to the next poll."""
-    return hashlib.sha256(json.dumps(pods).encode()).hexdigest()
+    with Fields.parse(config) as fields:
+        pods = fields.items("pods")
+    for index, pod in enumerate(pods):
+        match pod:
+            case {"kind": "Pod", "metadata": {"name": str()}}:
+                pass
+            case _:
+                raise fields.invalid(f"pods[{index}]", "an object of kind Pod with metadata.name is needed")
+    return [json.dumps(pod) for pod in pods]
 
 
 class Source(exports.Source):
     """What the host calls. An exception other than Err is a trap: it counts as a failure of the plugin."""
 
     def validate(self, config: str) -> None:
-        try:
+        with in_words():
             manifests(config)
-        except ValueError as error:
-            raise Err(str(error)) from error
 
     def poll(self, cursor: str | None) -> PollResult:
         try:
@@ -50,6 +40,7 @@ class Source(exports.Source):
         except ValueError as error:
             # An error is never "no pods": those of the last poll go on.
             raise Err(SourceError("Invalid", str(error), None)) from error
+        # What the host hands to the next poll.
         now = fingerprint(pods)
         snapshot: Snapshot
         if now == cursor:

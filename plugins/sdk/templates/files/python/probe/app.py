@@ -3,10 +3,7 @@
 Parameters: {"port": 25, "expect": "220 "}.
 """
 
-# A component has the modules that were imported while it was made. `socket` looks this one up when it is used.
-import encodings.idna as _  # noqa: F401
 import json
-import socket
 from dataclasses import dataclass
 from typing import Self
 
@@ -14,6 +11,8 @@ from componentize_py_types import Err
 from wit_world import exports
 from wit_world.imports import log
 from wit_world.imports.types import Outcome, Outcome_Failure, Outcome_Success, Target
+
+from witlet import Connection, Fields, NoAnswer, in_words, remaining
 
 GREETING_BYTES_MAX = 1024
 
@@ -29,36 +28,11 @@ class Parameters:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Raises ValueError in words for people."""
-        match json.loads(text):
-            case {"port": int(port), "expect": str(expect), **others}:
-                if others:
-                    raise ValueError(f"unknown parameter {next(iter(others))}, expected port and expect")
-                if isinstance(port, bool) or not 1 <= port <= 65535:
-                    raise ValueError("port must be from 1 to 65535")
-                if not 1 <= len(expect.encode()) <= GREETING_BYTES_MAX:
-                    raise ValueError(f"expect must have from 1 to {GREETING_BYTES_MAX} bytes")
-                return cls(port, expect)
-            case _:
-                raise ValueError("port, a whole number, and expect, a text, are needed")
-
-
-def greeting(target: Target, address: str, parameters: Parameters) -> bytes:
-    """What the server says first, as much of it as is expected. Raises OSError."""
-    wanted = len(parameters.expect.encode())
-    received = b""
-    with socket.create_connection((address, parameters.port), timeout=remaining(target)) as connection:
-        while len(received) < wanted:
-            connection.settimeout(remaining(target))
-            more = connection.recv(wanted - len(received))
-            if not more:
-                break
-            received += more
-    return received
-
-
-def remaining(target: Target) -> float:
-    """Seconds that the probe has left; never 0, which a socket takes for another mode."""
-    return max(target.remaining_milliseconds(), 1) / 1000
+        with Fields.parse(text) as fields:
+            parameters = cls(port=fields.port(), expect=fields.text("expect"))
+        if len(parameters.expect.encode()) > GREETING_BYTES_MAX:
+            raise fields.invalid("expect", f"must have at most {GREETING_BYTES_MAX} bytes")
+        return parameters
 
 
 def judge(expected: str, received: bytes) -> Outcome:
@@ -76,10 +50,8 @@ class Prober(exports.Prober):
             raise Err("no configuration is expected: port and expect are parameters of the probe")
 
     def check_parameters(self, parameters: str) -> None:
-        try:
+        with in_words():
             Parameters.parse(parameters)
-        except ValueError as error:
-            raise Err(str(error)) from error
 
     def probe(self, target: Target, parameters: str) -> Outcome:
         wanted = Parameters.parse(parameters)
@@ -89,6 +61,8 @@ class Prober(exports.Prober):
             raise Err("the pod has no IP address")
         log.write(log.Level.DEBUG, "connecting", [("address", addresses[0]), ("port", str(wanted.port))])
         try:
-            return judge(wanted.expect, greeting(target, addresses[0], wanted))
-        except OSError as error:
-            return Outcome_Failure(f"port {wanted.port}: {error.strerror or error}")
+            with Connection(addresses[0], wanted.port, lambda: remaining(target)) as connection:
+                # As much of what the server says first as is expected.
+                return judge(wanted.expect, connection.read(len(wanted.expect.encode())))
+        except NoAnswer as error:
+            return Outcome_Failure(str(error))

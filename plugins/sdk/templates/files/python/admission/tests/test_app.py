@@ -57,11 +57,11 @@ class Configuration(unittest.TestCase):
 
     def test_what_is_wrong_is_refused_by_name(self) -> None:
         for text, words in [
-            ("null", "label, a text, is needed"),
-            ("{}", "label, a text, is needed"),
-            ('{"label": 1}', "label, a text, is needed"),
-            ('{"label": ""}', "label must have from 1 to 317 characters"),
-            (f'{{"label": "{"x" * 318}"}}', "label must have from 1 to 317 characters"),
+            ("null", "an object is needed"),
+            ("{}", "label: is missing"),
+            ('{"label": 1}', "label: must be a text"),
+            ('{"label": ""}', "label: may not be empty"),
+            (f'{{"label": "{"x" * 318}"}}', "label: must have at most 317 characters"),
             ('{"label": "team", "lable": "team"}', "unknown field lable"),
         ]:
             with self.subTest(text=text), self.assertRaisesRegex(ValueError, words):
@@ -85,7 +85,7 @@ class Exports(unittest.TestCase):
     def test_a_configuration_is_refused_in_its_words(self) -> None:
         with self.assertRaises(Err) as refused:
             Handler().validate("{}")
-        self.assertEqual(refused.exception.value, "label, a text, is needed")
+        self.assertEqual(refused.exception.value, "label: is missing")
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class Poll(unittest.TestCase):
     def test_what_cant_be_read_is_an_error_and_never_empty(self) -> None:
         with self.assertRaises(Err) as error:
             poll(None)
-        self.assertEqual(error.exception.value, SourceError("Invalid", "pods, a list, is needed", None))
+        self.assertEqual(error.exception.value, SourceError("Invalid", "an object is needed", None))
 
 
 class Validate(unittest.TestCase):
@@ -55,8 +55,8 @@ class Validate(unittest.TestCase):
 
     def test_what_is_wrong_is_refused_by_name(self) -> None:
         cases: list[tuple[object, str]] = [
-            (None, "pods, a list, is needed"),
-            ({}, "pods, a list, is needed"),
+            (None, "an object is needed"),
+            ({}, "pods: is missing"),
             ({"pods": [pod("web"), {"kind": "Service", "metadata": {"name": "x"}}]}, "pods[1]: an object of kind Pod"),
             ({"pods": [{"kind": "Pod"}]}, "pods[0]: an object of kind Pod"),
             ({"pods": [], "pod": []}, "unknown field pod, expected pods"),

@@ -71,12 +71,12 @@ class Probe(unittest.TestCase):
     def test_a_silent_server_fails_when_the_time_is_over(self) -> None:
         with server(None) as port:
             outcome = probe(port, FakeTarget(["127.0.0.1"], milliseconds=50))
-        self.assertEqual(outcome, Outcome_Failure(f"port {port}: timed out"))
+        self.assertEqual(outcome, Outcome_Failure("read the answer: no answer in time"))
 
     def test_a_port_without_a_server_fails(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as unused:
             port: int = unused.getsockname()[1]
-        self.assertEqual(probe(port), Outcome_Failure(f"port {port}: Connection refused"))
+        self.assertEqual(probe(port), Outcome_Failure(f"connect to port {port}: connection refused"))
 
     def test_a_pod_without_an_address_is_an_error(self) -> None:
         with self.assertRaises(Err) as error:
@@ -90,13 +90,14 @@ class Checks(unittest.TestCase):
 
     def test_what_is_wrong_is_refused_by_name(self) -> None:
         for text, words in [
-            ("null", "port, a whole number, and expect, a text, are needed"),
-            ('{"expect": "220 "}', "port, a whole number, and expect, a text, are needed"),
-            ('{"port": 25.5, "expect": "220 "}', "port, a whole number, and expect, a text, are needed"),
-            ('{"port": 0, "expect": "220 "}', "port must be from 1 to 65535"),
-            ('{"port": true, "expect": "220 "}', "port must be from 1 to 65535"),
-            ('{"port": 25, "expect": ""}', "expect must have from 1 to 1024 bytes"),
-            ('{"port": 25, "expect": "220 ", "prot": 1}', "unknown parameter prot, expected port and expect"),
+            ("null", "an object is needed"),
+            ('{"expect": "220 "}', "port: is missing"),
+            ('{"port": 25.5, "expect": "220 "}', "port: must be a whole number from 1 to 65535"),
+            ('{"port": 0, "expect": "220 "}', "port: must be a whole number from 1 to 65535"),
+            ('{"port": true, "expect": "220 "}', "port: must be a whole number from 1 to 65535"),
+            ('{"port": 25, "expect": ""}', "expect: may not be empty"),
+            (f'{{"port": 25, "expect": "{"x" * 1025}"}}', "expect: must have at most 1024 bytes"),
+            ('{"port": 25, "expect": "220 ", "prot": 1}', "unknown field prot, expected port or expect"),
         ]:
             with self.subTest(text=text), self.assertRaises(Err) as refused:
                 Prober().check_parameters(text)
