@@ -15,8 +15,7 @@ use thiserror::Error;
 
 use crate::guest::{misleads, printable};
 use crate::plugin::config::{API_VERSION, no_name};
-use schema::SchemaError;
-pub use schema::{FINDINGS_MAX, FieldOutline, KEYWORDS, Mismatch, Schema};
+pub use schema::{FINDINGS_MAX, FieldOutline, KEYWORDS, Mismatch, Schema, SchemaError};
 pub use section::{SECTION, SectionError};
 
 /// `kind` of a manifest.

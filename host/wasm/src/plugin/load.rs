@@ -63,11 +63,6 @@ impl Loaded {
         &self.unused
     }
 
-    /// What is worth knowing for who runs it, each a sentence.
-    pub(crate) fn warnings(&self) -> impl Iterator<Item = &str> {
-        self.manifest_warnings.iter().chain(&self.setup.warnings).map(String::as_str)
-    }
-
     /// How many instances wait for their next call in this role.
     pub(crate) fn warm(&self, role: Role) -> usize {
         match role {
@@ -101,19 +96,16 @@ impl Loaded {
 impl Loaded {
     /// Code that no one calls, for tests of what is made of code.
     pub(crate) fn uncalled(digest: &str) -> Self {
-        let (versions, unused, manifest_warnings) = (Vec::new(), Vec::new(), Vec::new());
-        let (digest, setup, size_bytes) = (digest.to_owned(), Setup::default(), 0);
-        let (admission, async_plugin, vouched) = (None, None, None);
         Self {
-            admission,
-            async_plugin,
-            digest,
-            size_bytes,
-            versions,
-            unused,
-            setup,
-            manifest_warnings,
-            vouched,
+            admission: None,
+            async_plugin: None,
+            digest: digest.to_owned(),
+            size_bytes: 0,
+            versions: Vec::new(),
+            unused: Vec::new(),
+            setup: Setup::default(),
+            manifest_warnings: Vec::new(),
+            vouched: None,
         }
     }
 }

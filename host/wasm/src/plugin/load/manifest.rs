@@ -4,9 +4,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::LoadError;
+use super::{LoadError, Loaded};
 use crate::manifest::{Manifest, ManifestError};
 use crate::plugin::Spec;
+
+impl Loaded {
+    /// What is worth knowing for who runs it, each a sentence.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.manifest_warnings.iter().chain(&self.setup.warnings).map(String::as_str)
+    }
+}
 
 /// Compares the entry with the manifest of its component, off the caller's thread: warnings, or what of its configuration can't be.
 pub(super) async fn check(spec: &Spec, wasm: Arc<[u8]>) -> Result<Vec<String>, LoadError> {
