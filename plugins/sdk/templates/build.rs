@@ -36,20 +36,17 @@ fn main() {
     list(&mut text, "SDK", "The Rust SDK for a project outside this workspace.", &sdk(&repository));
     let go = folder::read(&repository.join("plugins/sdk/go"));
     list(&mut text, "SDK_GO", "The Go SDK, by the paths below its folder.", &go);
-    let python = own_module(&repository.join("plugins/sdk/python"));
-    list(
-        &mut text,
-        "SDK_PYTHON",
-        "The module for plugins in Python, by the paths below its folder.",
-        &python,
-    );
+    for (constant, language) in [("SDK_PYTHON", "python"), ("SDK_JAVASCRIPT", "javascript")] {
+        let module = own_module(&repository.join("plugins/sdk").join(language));
+        list(&mut text, constant, "A language's module, by the paths below its folder.", &module);
+    }
     fs::write(Path::new(&variable("OUT_DIR")).join("embedded.rs"), text).expect("cargo's folder is writable");
 }
 
 /// A module without its tests, which the examples run.
 fn own_module(source: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = folder::read(source);
-    files.retain(|(path, _)| !path.starts_with("tests/"));
+    files.retain(|(path, _)| !path.starts_with("tests/") && !path.starts_with("test/"));
     files
 }
 

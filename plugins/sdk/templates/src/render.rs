@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::embedded::{SDK, SDK_GO, SDK_PYTHON, TEMPLATES, WIT};
+use crate::embedded::{SDK, SDK_GO, SDK_JAVASCRIPT, SDK_PYTHON, TEMPLATES, WIT};
 use crate::{Language, Name, Role};
 
 /// The version that templates name with `{{version}}`.
@@ -110,7 +110,7 @@ pub enum RenderError {
 
 /// All files of a new project, sorted by path: the language's common ones, the role's own, which win where both have a
 /// path, the contracts below `wit/deps` with the world `local:plugin/plugin` in `wit/world.wit`, and the SDK's source
-/// below `sdk` where the language has one. The same for the same arguments.
+/// below `sdk`, or `src/sdk` in TypeScript, where the language has one. The same for the same arguments.
 ///
 /// # Errors
 /// When the language reserves the name.
@@ -125,8 +125,9 @@ pub fn render(language: Language, role: Role, name: &Name) -> Result<Vec<File>, 
     for (path, contents) in WIT {
         files.insert(format!("wit/deps/{path}"), contents.to_vec());
     }
-    for (path, contents) in sdk(language) {
-        files.insert(format!("sdk/{path}"), contents.to_vec());
+    let (folder, sdk) = sdk(language);
+    for (path, contents) in sdk {
+        files.insert(format!("{folder}/{path}"), contents.to_vec());
     }
     for folder in [COMMON, role.as_str()] {
         for (path, contents) in template(language, folder) {
@@ -155,13 +156,15 @@ pub fn template<'a>(
     })
 }
 
-/// The SDK that projects of a language have in them.
-fn sdk(language: Language) -> &'static [(&'static str, &'static [u8])] {
+/// The SDK that projects of a language have in them, and in which folder.
+fn sdk(language: Language) -> (&'static str, &'static [(&'static str, &'static [u8])]) {
     match language {
-        Language::Rust => SDK,
-        Language::Go => SDK_GO,
-        Language::Python => SDK_PYTHON,
-        Language::C | Language::JavaScript => &[],
+        Language::Rust => ("sdk", SDK),
+        Language::Go => ("sdk", SDK_GO),
+        Language::Python => ("sdk", SDK_PYTHON),
+        // The engine finds only modules next to the plugin's and below.
+        Language::JavaScript => ("src/sdk", SDK_JAVASCRIPT),
+        Language::C => ("lib", &[]),
     }
 }
 

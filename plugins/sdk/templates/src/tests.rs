@@ -178,7 +178,8 @@ fn what_a_project_is_about_is_its_authors_and_how_it_is_built_the_templates() {
         for File { path, .. } in project(language, role) {
             let is_authors =
                 authors.iter().any(|part| path == *part || part.ends_with('/') && path.starts_with(part));
-            let expected = if is_authors { Owner::Author } else { Owner::Template };
+            let is_sdks = path.starts_with("src/sdk/");
+            let expected = if is_authors && !is_sdks { Owner::Author } else { Owner::Template };
             assert_eq!(owner(&path), expected, "{language} {role}: {path}");
         }
     }
@@ -315,12 +316,15 @@ fn a_javascript_project_is_typescript_whose_imports_are_there() {
         assert!(files.iter().all(|file| !file.path.ends_with(".js")), "{role}: plain JavaScript");
         let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         assert!(paths.contains("src/plugin.ts"), "{role}: the Makefile builds dist/src/plugin.js");
+        let sdk = paths.iter().filter(|path| path.starts_with("src/sdk/"));
+        assert_eq!(sdk.copied().collect::<Vec<_>>(), ["src/sdk/witlet.ts"], "{role}");
         assert!(paths.iter().any(|path| path.starts_with("test/") && path.ends_with(".test.ts")), "{role}");
         for source in files.iter().filter(|file| file.path.ends_with(".ts")) {
             let imports = text(&files, &source.path).lines().filter_map(|line| line.split_once(" from '."));
             for (_, module) in imports {
-                // Of a source `/policy.ts';`, of a test `./src/policy.ts';`.
-                let file = module.trim_end_matches("';").rsplit('/').next().unwrap_or_default();
+                // Of a source `/policy.ts';` or `/sdk/witlet.ts';`, of a test `./src/policy.ts';`.
+                let file = module.trim_end_matches("';").trim_start_matches(['.', '/']);
+                let file = file.strip_prefix("src/").unwrap_or(file);
                 assert!(
                     paths.contains(format!("src/{file}").as_str()),
                     "{role}: {} imports {file}",

@@ -14,7 +14,7 @@ const READ_BYTES_MAX = 64 << 10;
  *
  * @param {string} path
  * @returns {import('./pods.js').File[]}
- * @throws {import('./refusal.js').Refusal} when the folder or one of them can't be read.
+ * @throws {import('./sdk/witlet.js').Refusal} when the folder or one of them can't be read.
  */
 export function readFolder(path) {
   return using(open(path), (folder) => names(folder, path).map((name) => ({ name, bytes: readFile(folder, name) })));

@@ -1,7 +1,6 @@
 // Which pods the files of a folder are.
 
-import { fingerprint } from './fingerprint.js';
-import { Refusal, parseObject } from './refusal.js';
+import { Fields, Refusal, fingerprint } from './sdk/witlet.js';
 
 /** @typedef {import('witlet:pod-source/types@0.1.0').PollResult} PollResult */
 /** @typedef {{ name: string, bytes: Uint8Array }} File */
@@ -16,9 +15,11 @@ export const FILE_BYTES_MAX = 1 << 20;
  * @returns {{ folder: string }}
  */
 export function parseConfig(text) {
-  const { folder } = parseObject(text, ['folder']);
-  if (typeof folder !== 'string' || !folder.startsWith('/')) throw new Refusal('folder: an absolute path is needed');
-  return { folder };
+  return Fields.read(text, (fields) => {
+    const folder = fields.text('folder');
+    if (!folder.startsWith('/')) throw fields.refusal('folder', 'an absolute path is needed');
+    return { folder };
+  });
 }
 
 /**

@@ -5,6 +5,9 @@ import { get } from 'witlet:host/config@0.1.0';
 import { write } from 'witlet:host/log@0.1.0';
 
 import { decide, parseConfig } from './policy.ts';
+import { once } from './sdk/witlet.ts';
+
+const configured = once(parseConfig);
 
 export const handler: typeof Handler = {
   validate(config) {
@@ -16,7 +19,7 @@ export const handler: typeof Handler = {
     if (request.operation() === 'resize') return { tag: 'admit' };
     const pod = request.pod();
     try {
-      const verdict = decide(pod.containers(), parseConfig(get()));
+      const verdict = decide(pod.containers(), configured(get()));
       if (verdict.tag === 'reject') write('info', verdict.val.message, [['pod', pod.identity().name]]);
       return verdict;
     } finally {

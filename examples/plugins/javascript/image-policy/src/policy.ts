@@ -3,7 +3,7 @@
 import type { Container, Verdict } from 'witlet:admission/types@0.1.0';
 
 import { isWithin, parseReference } from './reference.ts';
-import { Refusal, parseObject } from './refusal.ts';
+import { Fields } from './sdk/witlet.ts';
 
 /** What stands under `config:` in the plugin's entry. */
 export type Config = {
@@ -13,16 +13,13 @@ export type Config = {
 };
 
 export function parseConfig(text: string): Config {
-  const { allow, requireDigest = false } = parseObject(text, ['allow', 'requireDigest']);
-  if (!Array.isArray(allow)) throw new Refusal('allow: a list of places is needed');
-  if (allow.length === 0) throw new Refusal('allow: at least one place must be allowed');
-  allow.forEach((place, index) => {
-    if (typeof place !== 'string' || !/^[^/](.*[^/])?$/s.test(place)) {
-      throw new Refusal(`allow[${index}]: a place is a text that isn't empty and neither begins nor ends with a slash`);
-    }
+  return Fields.read(text, (fields) => {
+    const [allow, requireDigest] = [fields.texts('allow'), fields.boolean('requireDigest', false)];
+    if (allow.length === 0) throw fields.refusal('allow', 'at least one place must be allowed');
+    const wrong = allow.findIndex((place) => place.startsWith('/') || place.endsWith('/'));
+    if (wrong >= 0) throw fields.refusal(`allow[${wrong}]`, 'a place neither begins nor ends with a slash');
+    return { allow, requireDigest };
   });
-  if (typeof requireDigest !== 'boolean') throw new Refusal('requireDigest: true or false is needed');
-  return { allow, requireDigest };
 }
 
 /** The verdict on a pod with these containers. The first one that is wrong is reported. */

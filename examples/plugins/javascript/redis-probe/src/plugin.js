@@ -5,13 +5,14 @@ import { write } from 'witlet:host/log@0.1.0';
 import { get as secret } from 'witlet:host/secret@0.1.0';
 
 import { ping, withoutLineEnd } from './redis.js';
-import { Refusal } from './refusal.js';
+import { Refusal, TcpError, once } from './sdk/witlet.js';
 import { parseConfig, parseParameters } from './settings.js';
-import { TcpError } from './tcp-error.js';
 import { connect } from './tcp.js';
 
 /** @typedef {typeof import('witlet:probe/prober@0.1.0')} Prober */
 /** @typedef {import('witlet:probe/types@0.1.0').Outcome} Outcome */
+
+const configured = once(parseConfig);
 
 /** @type {{ validate: Prober['validate'], checkParameters: Prober['checkParameters'], probe: Prober['probe'] }} */
 export const prober = {
@@ -25,7 +26,7 @@ export const prober = {
 
   probe(target, parameters) {
     const { port } = parseParameters(parameters);
-    const { passwordSecret } = parseConfig(configuration());
+    const { passwordSecret } = configured(configuration());
     const password = passwordSecret === undefined ? undefined : read(passwordSecret);
     const [address] = target.podIps();
     if (address === undefined) return { tag: 'failure', val: 'the pod has no address' };

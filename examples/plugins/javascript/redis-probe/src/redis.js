@@ -1,6 +1,6 @@
 // What is said to a Redis server, and what its answers mean.
 
-import { TcpError } from './tcp-error.js';
+import { Reader } from './sdk/witlet.js';
 
 /** @typedef {import('witlet:probe/types@0.1.0').Outcome} Outcome */
 /** What the probe needs of a connection.
@@ -18,16 +18,17 @@ const encoder = new TextEncoder();
  * @param {Connection} connection
  * @param {Uint8Array} [password]
  * @returns {Outcome}
- * @throws {TcpError}
+ * @throws {import('./sdk/witlet.js').TcpError}
  */
 export function ping(connection, password) {
+  const reader = new Reader(connection);
   if (password !== undefined) {
     connection.write(auth(password));
-    const answer = readLine(connection);
+    const answer = reader.line(LINE_BYTES_MAX);
     if (answer !== '+OK') return refusal(answer);
   }
   connection.write(encoder.encode(`PING${LINE_END}`));
-  const answer = readLine(connection);
+  const answer = reader.line(LINE_BYTES_MAX);
   return answer === '+PONG' ? { tag: 'success', val: 'PONG' } : refusal(answer);
 }
 
@@ -55,31 +56,6 @@ function auth(password) {
   all.set(password, head.length);
   all.set(tail, head.length + password.length);
   return all;
-}
-
-/**
- * The first line of an answer, without its end. What follows it is ignored.
- *
- * @param {Connection} connection
- */
-function readLine(connection) {
-  // Room for the longest line and its end; bytes are taken for characters until the end is found.
-  let line = '';
-  for (;;) {
-    const part = connection.read(LINE_BYTES_MAX + LINE_END.length - line.length);
-    if (part === undefined) throw new TcpError('the connection was closed before a whole answer');
-    line += String.fromCharCode(...part);
-    const end = line.indexOf(LINE_END);
-    if (end >= 0) return text(line.slice(0, end));
-    if (line.length >= LINE_BYTES_MAX + LINE_END.length) {
-      throw new TcpError(`the answer is longer than ${LINE_BYTES_MAX} bytes`);
-    }
-  }
-}
-
-/** @param {string} bytes A character for each byte. */
-function text(bytes) {
-  return new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
 }
 
 /**

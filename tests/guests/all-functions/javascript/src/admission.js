@@ -3,7 +3,7 @@
 import { write } from 'witlet:host/log@0.1.0';
 
 import { bytesOf, pointers, tell, valueOf } from './json.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from './sdk/witlet.js';
 
 /** @typedef {import('witlet:admission/types@0.1.0').Node} Node */
 /** @typedef {import('witlet:admission/types@0.1.0').Pod} Pod */

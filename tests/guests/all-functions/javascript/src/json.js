@@ -1,6 +1,6 @@
 // What is reported and what is asked for, as JSON.
 
-import { Refusal } from './refusal.js';
+import { Refusal } from './sdk/witlet.js';
 
 /**
  * JSON text. Whole numbers of 64 bits, which JavaScript has apart from numbers, become numbers with all their digits.

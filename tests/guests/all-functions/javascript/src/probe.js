@@ -4,7 +4,7 @@ import { get as secret } from 'witlet:host/secret@0.1.0';
 import { run } from 'witlet:probe/exec@0.1.0';
 
 import { bytesOf, pointers, tell } from './json.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from './sdk/witlet.js';
 
 /** @typedef {import('witlet:probe/types@0.1.0').Outcome} Outcome */
 /** @typedef {import('witlet:probe/types@0.1.0').Target} Target */

@@ -3,7 +3,7 @@
 import { write } from 'witlet:host/log@0.1.0';
 
 import { tell, valueOf } from './json.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from './sdk/witlet.js';
 
 /** @typedef {import('witlet:pod-source/types@0.1.0').PodStatus} PodStatus */
 /** @typedef {import('witlet:pod-source/types@0.1.0').PollResult} PollResult */

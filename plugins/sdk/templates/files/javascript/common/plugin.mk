@@ -22,6 +22,8 @@ TOOLS := $(NODE_MODULES)/.tools-$(firstword $(shell cksum <package-lock.json))
 BIN := $(NODE_MODULES)/.bin
 # Folders, too, which change when a source is removed; `test/.`, for `test` is a target.
 SOURCES := $(shell find -L src/. test/. \( -type d -o -name '*.ts' -o -name '*.js' \) 2>/dev/null)
+# Of what plugins have in common, where it is written.
+SDK_TESTS := $(wildcard src/sdk/test/*.test.ts)
 WIT := $(shell find -L wit -name '*.wit' 2>/dev/null)
 # What the engine would import without need. Clocks and standard output are left to it: `Date` and `console` use them.
 DISABLE := http fetch-event random
@@ -93,7 +95,7 @@ dist/checked: $(SOURCES) tsconfig.json types/plugin.d.ts | $(TOOLS) node_modules
 	@touch $@
 
 unit: dist/checked
-	node --enable-source-maps --test --test-reporter=spec dist/test/*.test.js
+	node --enable-source-maps --test --test-reporter=spec dist/test/*.test.js $(patsubst src/%.ts,dist/src/%.js,$(SDK_TESTS))
 
 types: types/plugin.d.ts
 

@@ -5,6 +5,9 @@ import { get } from 'witlet:host/config@0.1.0';
 import { write } from 'witlet:host/log@0.1.0';
 
 import { decide, parseConfig } from './policy.ts';
+import { once } from './sdk/witlet.ts';
+
+const configured = once(parseConfig);
 
 export const handler: typeof Handler = {
   validate(config) {
@@ -12,7 +15,7 @@ export const handler: typeof Handler = {
   },
 
   admit(request) {
-    const verdict = decide(request, parseConfig(get()));
+    const verdict = decide(request, configured(get()));
     write('info', `the verdict is ${verdict.tag}`, []);
     return verdict;
   },

@@ -2,7 +2,7 @@
 
 import type { Request, Verdict } from 'witlet:admission/types@0.1.0';
 
-import { Refusal, parseObject } from './refusal.ts';
+import { Fields } from './sdk/witlet.ts';
 
 /** What stands under `config:` in the plugin's entry. */
 export type Config = { label: string };
@@ -11,10 +11,7 @@ export type Config = { label: string };
 const LABEL_LENGTH_MAX = 253 + 1 + 63;
 
 export function parseConfig(text: string): Config {
-  const { label } = parseObject(text, ['label']);
-  if (typeof label !== 'string' || label === '') throw new Refusal('label: the key of a label is needed');
-  if (label.length > LABEL_LENGTH_MAX) throw new Refusal('label: no key of a label is that long');
-  return { label };
+  return Fields.read(text, (fields) => ({ label: fields.text('label', { lengthMax: LABEL_LENGTH_MAX }) }));
 }
 
 /** The verdict on a pod: a function of the request and the configuration, and of nothing else. */

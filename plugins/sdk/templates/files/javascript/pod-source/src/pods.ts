@@ -2,19 +2,22 @@
 
 import type { PollResult } from 'witlet:pod-source/types@0.1.0';
 
-import { fingerprint } from './fingerprint.ts';
-import { Refusal, parseObject } from './refusal.ts';
+import { Fields, fingerprint } from './sdk/witlet.ts';
 
 /** What stands under `config:` in the plugin's entry: manifests of pods, none for a source without pods. */
 export type Config = { pods: object[] };
 
 export function parseConfig(text: string): Config {
-  const { pods } = parseObject(text, ['pods']);
-  if (!Array.isArray(pods)) throw new Refusal('pods: a list of manifests is needed');
-  pods.forEach((pod, index) => {
-    if (pod?.kind !== 'Pod') throw new Refusal(`pods[${index}]: this is no manifest of kind Pod`);
-  });
-  return { pods };
+  return Fields.read(text, (fields) => ({
+    pods: fields.items('pods').map((pod, index) => {
+      if (isPod(pod)) return pod;
+      throw fields.refusal(`pods[${index}]`, 'this is no manifest of kind Pod');
+    }),
+  }));
+}
+
+function isPod(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Pod';
 }
 
 /**

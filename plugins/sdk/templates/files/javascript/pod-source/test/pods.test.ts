@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { fingerprint } from '../src/fingerprint.ts';
 import { look, parseConfig } from '../src/pods.ts';
 
 const web = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' } };
@@ -33,13 +32,4 @@ test('a wrong configuration is refused by the name of the field', () => {
   for (const pod of ['null', '1', '[]', '{}', '{"kind": "Service"}']) {
     assert.throws(() => parseConfig(`{"pods": [{"kind": "Pod"}, ${pod}]}`), /^Refusal: pods\[1\]: /, pod);
   }
-});
-
-test('the fingerprint knows where one text ends and the next begins', () => {
-  // Of the empty list it is the hash's own beginning.
-  assert.equal(fingerprint([]), 'cbf29ce484222325');
-  // FNV-1a of `3:foo7:bär€`, made elsewhere.
-  assert.equal(fingerprint(['foo', 'bär€']), 'a5f8e3227a445978');
-  const lists = [[], [''], ['', ''], ['ab'], ['a', 'b'], ['b', 'a'], ['ä'], ['1:a']];
-  assert.equal(new Set(lists.map(fingerprint)).size, lists.length);
 });

@@ -2,8 +2,7 @@
 
 import type { Outcome, Target } from 'witlet:probe/types@0.1.0';
 
-import { Refusal, parseObject } from './refusal.ts';
-import { TcpError } from './tcp-error.ts';
+import { Fields, Refusal, TcpError } from './sdk/witlet.ts';
 
 /** What stands under `parameters:` of a probe. Names of ports are numbers already. */
 export type Parameters = { port: number; expect: Uint8Array };
@@ -14,18 +13,14 @@ export type Connection = { read(length: number): Uint8Array | undefined; close()
 /** Makes a connection, or throws a TcpError. */
 export type Connect = (address: string, port: number, remaining: () => bigint) => Connection;
 
-const PORT_MAX = 65535;
 const EXPECT_BYTES_MAX = 1024;
 
 export function parseParameters(text: string): Parameters {
-  const { port, expect } = parseObject(text, ['port', 'expect']);
-  if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > PORT_MAX) {
-    throw new Refusal(`port: a whole number from 1 to ${PORT_MAX} is needed`);
-  }
-  if (typeof expect !== 'string' || expect === '') throw new Refusal('expect: a text is needed');
-  const bytes = new TextEncoder().encode(expect);
-  if (bytes.length > EXPECT_BYTES_MAX) throw new Refusal(`expect: it has more than ${EXPECT_BYTES_MAX} bytes`);
-  return { port, expect: bytes };
+  return Fields.read(text, (fields) => {
+    const [port, expect] = [fields.port(), new TextEncoder().encode(fields.text('expect'))];
+    if (expect.length > EXPECT_BYTES_MAX) throw fields.refusal('expect', `it has more than ${EXPECT_BYTES_MAX} bytes`);
+    return { port, expect };
+  });
 }
 
 /** Probes once. */

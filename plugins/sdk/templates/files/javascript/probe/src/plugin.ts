@@ -4,13 +4,13 @@ import { write } from 'witlet:host/log@0.1.0';
 import type * as Prober from 'witlet:probe/prober@0.1.0';
 
 import { parseParameters, probe } from './greeting.ts';
-import { parseObject } from './refusal.ts';
+import { Fields } from './sdk/witlet.ts';
 import { connect } from './tcp.ts';
 
 export const prober: typeof Prober = {
   validate(config) {
     // There is nothing to configure.
-    parseObject(config, []);
+    Fields.read(config, () => {});
   },
 
   checkParameters(parameters) {

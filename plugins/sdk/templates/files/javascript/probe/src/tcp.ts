@@ -9,7 +9,7 @@ import type { TcpSocket } from 'wasi:sockets/tcp@0.2.0';
 import { createTcpSocket } from 'wasi:sockets/tcp-create-socket@0.2.0';
 
 import { socketAddress } from './address.ts';
-import { TcpError } from './tcp-error.ts';
+import { TcpError } from './sdk/witlet.ts';
 
 /** Milliseconds that are left. */
 type Remaining = () => bigint;

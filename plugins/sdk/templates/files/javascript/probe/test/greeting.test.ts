@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { type Connect, parseParameters, probe } from '../src/greeting.ts';
-import { TcpError } from '../src/tcp-error.ts';
+import { TcpError } from '../src/sdk/witlet.ts';
 
 const parameters = parseParameters('{"port": 25, "expect": "220 "}');
 const target = { podIps: () => ['127.0.0.2'], remainingMilliseconds: () => 1000n };

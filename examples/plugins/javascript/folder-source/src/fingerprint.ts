@@ -1,1 +1,0 @@
-../../../../../plugins/sdk/templates/files/javascript/pod-source/src/fingerprint.ts

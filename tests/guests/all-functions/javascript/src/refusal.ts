@@ -1,1 +1,0 @@
-../../../../../plugins/sdk/templates/files/javascript/common/src/refusal.ts
