@@ -53,20 +53,21 @@ mod tests {
         "config": {"type": "object", "required": ["label"]}, "grants": [{"name": "network", "reason": "Connects."}]
     }"#;
 
+    const WANTED: &str = "it wants the grant network, which its entry does not give: Connects.";
+    const NOT_USED: &str =
+        "its manifest is not used: the component has 2 sections witlet:manifest, at most one is allowed";
+
     #[test]
     fn an_entry_is_refused_for_its_configuration_and_warned_of_the_rest() {
         let manifest = || Manifest::parse(MANIFEST).map(Some);
         let broken = || Err(ManifestError::Many { count: 2 });
         let network = || vec!["network".to_owned()];
-        let wanted = "it wants the grant network, which its entry does not give: Connects.";
-        let not_used =
-            "its manifest is not used: the component has 2 sections witlet:manifest, at most one is allowed";
         let missing = "config: is missing or null, expected object";
         let cases: [(_, &str, Vec<String>, Result<&[&str], &str>); 6] = [
             (Ok(None), "null", Vec::new(), Ok(&[])),
-            (broken(), "null", Vec::new(), Ok(&[not_used])),
+            (broken(), "null", Vec::new(), Ok(&[NOT_USED])),
             (manifest(), r#"{"label": "team"}"#, network(), Ok(&[])),
-            (manifest(), r#"{"label": "team"}"#, Vec::new(), Ok(&[wanted])),
+            (manifest(), r#"{"label": "team"}"#, Vec::new(), Ok(&[WANTED])),
             (manifest(), "null", network(), Err(missing)),
             (manifest(), "{}", network(), Err("config: the field label is missing")),
         ];
