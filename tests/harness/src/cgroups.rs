@@ -42,6 +42,26 @@ pub fn root_of(endpoint: &str) -> String {
     format!("/witlet-test-{hex}")
 }
 
+/// The path of the cgroup with these parts, as who makes cgroups writes it.
+pub fn path_of(parts: &[&str]) -> String {
+    if !asks_for_systemd() {
+        return parts.join("/");
+    }
+    let parts: Vec<String> = parts.iter().map(|part| part.replace('-', "_")).collect();
+    let slices: Vec<String> =
+        (1..=parts.len()).map(|depth| format!("{}.slice", parts[..depth].join("-"))).collect();
+    slices.join("/")
+}
+
+/// The cgroup of a pod of this class (none for Guaranteed) on this runtime, below where trees are mounted.
+pub fn path_of_pod(endpoint: &str, tier: Option<&str>, uid: &str) -> String {
+    let (root, own) = (root_of(endpoint), format!("pod{uid}"));
+    let mut parts = vec![root.trim_start_matches('/'), "kubepods"];
+    parts.extend(tier);
+    parts.push(&own);
+    path_of(&parts)
+}
+
 /// A cgroup's folders in all trees that hold limits.
 pub fn folders(path: &str) -> Vec<PathBuf> {
     trees().into_iter().map(|tree| tree.join(path.trim_start_matches('/'))).collect()

@@ -1,5 +1,6 @@
 //! A cluster of one node: an API server on a socket, the road to it, a runtime that answers at once, and the real daemon.
 
+mod kubelet;
 mod road;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -174,6 +175,10 @@ impl Cluster {
             format!("--port={}", server.port()),
             format!("--healthz-port={}", healthz.port()),
         ]);
+        if crate::asks_for_systemd() {
+            // Older runtimes don't say so themselves.
+            options.arguments.push("--cgroup-driver=systemd".to_owned());
+        }
         Self::launch(ground, options, [healthz, server]).await
     }
 

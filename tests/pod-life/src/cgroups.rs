@@ -8,9 +8,7 @@ use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use witlet_harness::cluster::AGAIN;
-use witlet_harness::{
-    BUSYBOX_IMAGE, Daemon, DaemonOptions, WAIT_TIMEOUT, asks_for_systemd, cgroups, program,
-};
+use witlet_harness::{BUSYBOX_IMAGE, Daemon, DaemonOptions, WAIT_TIMEOUT, cgroups, program};
 
 use crate::failed;
 
@@ -73,17 +71,6 @@ fn cases() -> [Case; 3] {
     ]
 }
 
-/// The path of the cgroup with these parts, as who makes cgroups writes it.
-fn path_of(parts: &[&str]) -> String {
-    if !asks_for_systemd() {
-        return parts.join("/");
-    }
-    let parts: Vec<String> = parts.iter().map(|part| part.replace('-', "_")).collect();
-    let slices: Vec<String> =
-        (1..=parts.len()).map(|depth| format!("{}.slice", parts[..depth].join("-"))).collect();
-    slices.join("/")
-}
-
 fn manifest(name: &str, resources: &Value) -> String {
     let container = json!({
         "name": "app", "image": BUSYBOX_IMAGE, "command": ["/bin/sh", "-c", "sleep 3600 & wait"], "resources": resources,
@@ -126,7 +113,7 @@ fn compare(root: &str, pod: &Value, case: &Case) -> Result<(), Failed> {
     let mut parts = vec![root.trim_start_matches('/'), "kubepods"];
     parts.extend(case.tier);
     parts.push(&own);
-    let path = path_of(&parts);
+    let path = cgroups::path_of(&parts);
     let is_v2 = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
     for (controller, file, expected) in if is_v2 { case.v2 } else { case.v1 } {
         let found = if is_v2 { Some(PathBuf::from("/sys/fs/cgroup")) } else { tree(controller) };
@@ -224,7 +211,7 @@ fn pods_left(root: &str) -> Vec<PathBuf> {
     for mount in mounts {
         for tier in [None, Some("burstable"), Some("besteffort")] {
             let parts: Vec<&str> = [root, "kubepods"].into_iter().chain(tier).collect();
-            let entries = fs::read_dir(mount.join(path_of(&parts))).into_iter().flatten().flatten();
+            let entries = fs::read_dir(mount.join(cgroups::path_of(&parts))).into_iter().flatten().flatten();
             left.extend(entries.map(|entry| entry.path()).filter(|path| {
                 let name =
                     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

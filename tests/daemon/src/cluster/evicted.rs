@@ -3,6 +3,7 @@
 
 mod disk;
 mod killed;
+mod neighbour;
 mod pids;
 
 use std::net::Ipv4Addr;
@@ -13,9 +14,10 @@ use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use witlet_api_server::Admission;
 use witlet_harness::BUSYBOX_IMAGE;
-use witlet_harness::cluster::{Cluster, Ground, NODE, container, is_true, phase, refused};
+use witlet_harness::cluster::{Cluster, Ground, NODE, is_true, phase, refused};
 
 use super::ContainerdTest;
+use neighbour::Neighbour;
 
 pub(crate) const TESTS: &[(&str, ContainerdTest)] = &[
     ("a_pod_that_exceeds_a_limit_of_local_storage_is_evicted", |endpoint| Box::pin(local_storage(endpoint))),
@@ -45,18 +47,12 @@ async fn start(endpoint: String, hard: &str) -> Result<Cluster, Failed> {
     Ok(cluster)
 }
 
-fn create(
-    cluster: &Cluster,
-    name: &str,
-    script: &str,
-    resources: Value,
-    volume: Value,
-) -> Result<(), Failed> {
+fn manifest(name: &str, script: &str, resources: Value, volume: Value) -> Value {
     let app = json!({
         "name": "app", "image": BUSYBOX_IMAGE, "command": ["/bin/sh", "-c", script], "resources": resources,
         "volumeMounts": [{"name": "cache", "mountPath": "/cache"}],
     });
-    let pod: Pod = serde_json::from_value(json!({
+    json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
         "spec": {
             "nodeName": NODE,
@@ -67,7 +63,17 @@ fn create(
             "containers": [app],
             "volumes": [{"name": "cache", "emptyDir": volume}],
         },
-    }))?;
+    })
+}
+
+fn create(
+    cluster: &Cluster,
+    name: &str,
+    script: &str,
+    resources: Value,
+    volume: Value,
+) -> Result<(), Failed> {
+    let pod: Pod = serde_json::from_value(manifest(name, script, resources, volume))?;
     cluster.api().create(&pod).map_err(refused)?;
     Ok(())
 }
@@ -92,14 +98,6 @@ fn expect(what: &str, is_so: bool, seen: &str) -> Result<(), Failed> {
     if is_so { Ok(()) } else { Err(format!("{what}: {seen}").into()) }
 }
 
-/// The neighbour is ready, and was never restarted.
-fn is_left_alone(cluster: &Cluster, name: &str) -> Result<(), Failed> {
-    let pod = cluster.pod(name).ok_or("the neighbour is gone")?;
-    expect("the neighbour is ready", is_true(&pod, "Ready"), phase(&pod))?;
-    let restarts = container(&pod).map(|(_, restarts)| restarts);
-    expect("it was never restarted", restarts == Some(0), &format!("{restarts:?}"))
-}
-
 /// Deletes the pod, and waits until its object, its folders and its cgroups are gone.
 async fn leaves_nothing(cluster: &Cluster, name: &str) -> Result<(), Failed> {
     let uid = cluster.pod(name).and_then(|pod| pod.metadata.uid).ok_or("its object is gone")?;
@@ -122,13 +120,13 @@ async fn leaves_nothing(cluster: &Cluster, name: &str) -> Result<(), Failed> {
     cluster.until_nothing_is_missing("nothing is left of it", |_| left()).await
 }
 
-const SLEEP: &str = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+/// Nothing that wakes up, for emulated machines.
+const SLEEP: &str = "trap 'exit 0' TERM; sleep 3600 & wait";
 
 async fn local_storage(endpoint: String) -> Result<(), Failed> {
     let cluster = start(endpoint, "").await?;
     let limits = |bytes: &str| json!({"limits": {"ephemeral-storage": bytes}});
-    create(&cluster, "tame", SLEEP, limits("100Mi"), json!({"sizeLimit": "100Mi"}))?;
-    cluster.ready("tame").await?;
+    let neighbour = Neighbour::start(&cluster, limits("100Mi"), json!({"sizeLimit": "100Mi"})).await?;
     let fill = |path: &str| format!("/bin/busybox dd if=/dev/zero of={path}/x bs=1M count=40; {SLEEP}");
     create(&cluster, "volume", &fill("/cache"), json!({}), json!({"sizeLimit": "20Mi"}))?;
     create(&cluster, "layer", &fill("/bin"), limits("20Mi"), json!({}))?;
@@ -145,7 +143,7 @@ async fn local_storage(endpoint: String) -> Result<(), Failed> {
             .until("its event was reported", |c| (c.event_count(name, "Evicted") == 1).then_some(()))
             .await?;
     }
-    is_left_alone(&cluster, "tame")?;
+    neighbour.is_left_alone(&cluster).await?;
     for name in ["volume", "layer"] {
         leaves_nothing(&cluster, name).await?;
     }
@@ -169,8 +167,7 @@ async fn memory(endpoint: String) -> Result<(), Failed> {
     let threshold = left.checked_sub(AWAY).ok_or_else(too_few)?;
     let cluster = start(endpoint, &format!("memory.available<{threshold}")).await?;
     let asks = json!({"requests": {"memory": "1Mi"}});
-    create(&cluster, "tame", SLEEP, asks.clone(), json!({}))?;
-    cluster.ready("tame").await?;
+    let neighbour = Neighbour::start(&cluster, asks.clone(), json!({})).await?;
     let eat = format!("/bin/busybox dd if=/dev/zero of=/cache/x bs=1M count={}; {SLEEP}", EATEN >> 20);
     create(&cluster, "bomb", &eat, asks, json!({"medium": "Memory"}))?;
     let message = evicted(&cluster, "bomb").await?;
@@ -192,7 +189,7 @@ async fn memory(endpoint: String) -> Result<(), Failed> {
         annotations.get("starved_resource").is_some_and(|r| r == "memory"),
         &format!("{annotations:?}"),
     )?;
-    is_left_alone(&cluster, "tame")?;
+    neighbour.is_left_alone(&cluster).await?;
     leaves_nothing(&cluster, "bomb").await?;
     cluster.end().await
 }

@@ -12,7 +12,7 @@ use witlet_harness::cluster::{Cluster, NODE, container, failed, refused};
 use witlet_harness::{BUSYBOX_IMAGE, WAIT_TIMEOUT, cgroups};
 
 use super::pids::start;
-use super::{SLEEP, evicted, expect, is_left_alone, leaves_nothing};
+use super::{SLEEP, evicted, expect, leaves_nothing};
 
 /// How often it is looked whether a step was reached: a step may take a millisecond.
 const LOOK_INTERVAL: Duration = Duration::from_micros(200);
@@ -59,34 +59,37 @@ struct Traces {
     agent: PathBuf,
     starts: PathBuf,
     mounts: Vec<PathBuf>,
-    kubepods: PathBuf,
+    /// Its cgroup in each class, below each mount.
+    places: Vec<String>,
 }
 
 impl Traces {
     fn of(cluster: &Cluster, pod: &Pod) -> Self {
-        let root = cgroups::root_of(&cluster.ground.endpoint);
         let name = pod.metadata.name.clone().unwrap_or_default();
+        let uid = pod.metadata.uid.clone().unwrap_or_default();
+        let tiers = [None, Some("burstable"), Some("besteffort")];
         Self {
             starts: cluster.ground.path("starts").join(&name),
             name,
-            uid: pod.metadata.uid.clone().unwrap_or_default(),
             agent: cluster.ground.path("agent"),
             mounts: cgroups::folders("/"),
-            kubepods: Path::new(root.trim_start_matches('/')).join("kubepods"),
+            places: tiers.map(|tier| cgroups::path_of_pod(&cluster.ground.endpoint, tier, &uid)).into(),
+            uid,
         }
     }
 
     /// The pod's cgroups, in all trees.
     fn folders(&self) -> Vec<PathBuf> {
-        let tiers = ["", "burstable", "besteffort"];
-        let places =
-            self.mounts.iter().flat_map(|mount| tiers.map(|tier| mount.join(&self.kubepods).join(tier)));
-        places.map(|place| place.join(format!("pod{}", self.uid))).filter(|path| path.exists()).collect()
+        let all = self.mounts.iter().flat_map(|mount| self.places.iter().map(|place| mount.join(place)));
+        all.filter(|path| path.exists()).collect()
     }
 
     /// How many trees the agent makes cgroups in.
     fn trees(&self) -> usize {
-        self.mounts.iter().filter(|mount| mount.join(&self.kubepods).exists()).count()
+        let holds_classes = |mount: &&PathBuf| {
+            self.places.iter().any(|place| mount.join(place).parent().is_some_and(Path::exists))
+        };
+        self.mounts.iter().filter(holds_classes).count()
     }
 
     fn memory_limit(&self) -> Option<u64> {
@@ -165,7 +168,7 @@ async fn kill_at(cluster: &mut Cluster, traces: &Traces, (what, is_reached): Ste
 
 /// A pod whose cgroup was being made has it whole, and started once.
 pub(super) async fn creation(endpoint: String) -> Result<(), Failed> {
-    let mut cluster = start(endpoint, PIDS, "{}").await?;
+    let (mut cluster, neighbour) = start(endpoint, PIDS, "{}").await?;
     let limits = json!({"limits": {"cpu": "100m", "memory": "64Mi"}});
     for (number, step) in CREATION.iter().enumerate() {
         let name = format!("new-{number}");
@@ -184,14 +187,13 @@ pub(super) async fn creation(endpoint: String) -> Result<(), Failed> {
         expect(&after("its cgroups"), folders.len() == traces.trees(), &format!("{folders:?}"))?;
         leaves_nothing(&cluster, &name).await?;
     }
-    is_left_alone(&cluster, "tame")?;
-    leaves_nothing(&cluster, "tame").await?;
+    neighbour.ends_well(&cluster).await?;
     cluster.end().await
 }
 
 /// A pod that was being evicted is evicted once, starts never again, and leaves nothing.
 pub(super) async fn eviction(endpoint: String) -> Result<(), Failed> {
-    let mut cluster = start(endpoint, PIDS, "{}").await?;
+    let (mut cluster, neighbour) = start(endpoint, PIDS, "{}").await?;
     let over = EVICTION[0];
     let steps = EVICTION.iter().map(|step| (*step, Duration::ZERO));
     let steps = steps.chain(MOMENTS.map(|moment| (over, moment)));
@@ -215,7 +217,6 @@ pub(super) async fn eviction(endpoint: String) -> Result<(), Failed> {
         expect(&after("events"), reported <= 1, &reported.to_string())?;
         leaves_nothing(&cluster, &name).await?;
     }
-    is_left_alone(&cluster, "tame")?;
-    leaves_nothing(&cluster, "tame").await?;
+    neighbour.ends_well(&cluster).await?;
     cluster.end().await
 }

@@ -1,17 +1,17 @@
 //! Fork bombs, each in a cgroup that bounds it: one that only reaches the limit of its pod, and one that the node is short of process
 //! ids for.
 
-use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::Node;
 use libtest_mimic::Failed;
 use serde_json::json;
 use witlet_api_server::Admission;
-use witlet_harness::cluster::{Cluster, Ground, NODE, TOKEN, container, failed, free_address};
-use witlet_harness::{DaemonOptions, cgroups, tunables};
+use witlet_harness::cgroups;
+use witlet_harness::cluster::{Cluster, Ground, NODE, container};
 
-use super::{SLEEP, create, evicted, expect, is_left_alone, leaves_nothing};
+use super::neighbour::Neighbour;
+use super::{create, evicted, expect, leaves_nothing};
 
 /// How many processes a pod may have that is to reach its limit.
 const FEW: u64 = 64;
@@ -21,50 +21,22 @@ const BOMB: u64 = 1500;
 /// How far above the threshold the machine begins: others start processes, too.
 const AWAY: u64 = 700;
 
-/// `witlet kubelet`, for only a kubelet's configuration has `podPidsLimit`, and keeps the runtime's images on a disk that is nearly
-/// full. A neighbour called `tame` runs on it.
-pub(super) async fn start(endpoint: String, limit: u64, hard: &str) -> Result<Cluster, Failed> {
+/// With `podPidsLimit`, which only a kubelet's configuration has. A neighbour runs on it.
+pub(super) async fn start(endpoint: String, limit: u64, hard: &str) -> Result<(Cluster, Neighbour), Failed> {
     let admission = Admission { node_rules: true, ..Admission::default() };
     let ground = Ground::on(admission, endpoint).await?;
-    let kubeconfig = ground.kubeconfig("kubelet.conf", &json!({"token": TOKEN}))?;
-    let (healthz, server) = (free_address().await?, free_address().await?);
-    let config = json!({
-        "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-        "address": Ipv4Addr::LOCALHOST, "port": server.port(), "healthzPort": healthz.port(),
-        "authentication": {"x509": {"clientCAFile": ground.path("ca.crt")}},
-        "podLogsDir": ground.path("pod-logs"), "failCgroupV1": false, "failSwapOn": false,
-        "evictionHard": serde_json::from_str::<serde_json::Value>(hard)?, "podPidsLimit": limit,
-        "imageGCHighThresholdPercent": 100,
-    });
-    let path = ground.path("config.yaml");
-    std::fs::write(&path, config.to_string())?;
-    let program = witlet_harness::program::witlet().map_err(failed)?;
-    let mut options = DaemonOptions::below(ground.folder.path(), "unshare", &*ground.endpoint);
-    let mut line = vec![
-        program.display().to_string(),
-        "kubelet".to_owned(),
-        format!("--config={}", path.display()),
-        format!("--kubeconfig={}", kubeconfig.display()),
-        format!("--root-dir={}", options.root.display()),
-        format!("--api-socket={}", options.root.join("api.sock").display()),
-        format!("--container-runtime-endpoint={}", ground.endpoint),
-        format!("--hostname-override={NODE}"),
-    ];
-    line.extend(cgroups::flags(&ground.endpoint));
-    options.command_line = Some(tunables::with_copies(line));
-    let cluster = Cluster::launch(ground, options, [healthz, server]).await?;
-    cluster.node_ready().await?;
-    create(&cluster, "tame", SLEEP, json!({}), json!({}))?;
-    cluster.ready("tame").await?;
-    Ok(cluster)
+    let hard: serde_json::Value = serde_json::from_str(hard)?;
+    let fields = json!({"evictionHard": hard, "podPidsLimit": limit});
+    let cluster = Cluster::start_as_kubelet(ground, &fields).await?;
+    let neighbour = Neighbour::start(&cluster, json!({}), json!({})).await?;
+    Ok((cluster, neighbour))
 }
 
 /// The file of the pod's cgroup of process ids.
 fn pids_file(cluster: &Cluster, name: &str, file: &str) -> Option<PathBuf> {
     let uid = cluster.pod(name)?.metadata.uid?;
-    let root = cgroups::root_of(&cluster.ground.endpoint);
-    let folders = cgroups::folders(&root).into_iter();
-    let files = folders.map(|folder| folder.join("kubepods/besteffort").join(format!("pod{uid}")).join(file));
+    let path = cgroups::path_of_pod(&cluster.ground.endpoint, Some("besteffort"), &uid);
+    let files = cgroups::folders(&path).into_iter().map(|folder| folder.join(file));
     files.into_iter().find(|file| file.exists())
 }
 
@@ -80,7 +52,7 @@ fn refused(folder: &Path) -> u64 {
 
 /// The bomb fails on its own limit: nothing is evicted, and the node is short of nothing.
 pub(super) async fn limited(endpoint: String) -> Result<(), Failed> {
-    let cluster = start(endpoint, FEW, r#"{"pid.available": "1"}"#).await?;
+    let (cluster, neighbour) = start(endpoint, FEW, r#"{"pid.available": "1"}"#).await?;
     let bomb = "(while :; do sleep 600 & done); exec /bin/busybox sleep 600";
     create(&cluster, "bomb", bomb, json!({}), json!({}))?;
     cluster.ready("bomb").await?;
@@ -95,34 +67,32 @@ pub(super) async fn limited(endpoint: String) -> Result<(), Failed> {
         .await?;
     let processes = number(&cluster, "pids.current").unwrap_or_default();
     expect("so many processes", (FEW / 2..=FEW).contains(&processes), &processes.to_string())?;
-    is_left_alone(&cluster, "tame")?;
     let bomb = cluster.pod("bomb").ok_or("the bomb is gone")?;
     expect("it isn't ended for it", container(&bomb).is_some_and(|(_, count)| count == 0), "restarted")?;
     let node: Node = cluster.api().get("", NODE).ok_or("the node is gone")?;
     let conditions = node.status.and_then(|status| status.conditions).unwrap_or_default();
     let is_short = conditions.iter().any(|one| one.type_ == "PIDPressure" && one.status == "True");
     expect("the node is short of nothing", !is_short, "PIDPressure")?;
-    finish(cluster).await
+    finish(cluster, neighbour).await
 }
 
 /// The bomb takes process ids until the node is short of them.
 pub(super) async fn short(endpoint: String) -> Result<(), Failed> {
     let available = available()?;
     let threshold = available.checked_sub(AWAY).ok_or("too few process ids are left")?;
-    let cluster = start(endpoint, MANY, &json!({"pid.available": threshold.to_string()}).to_string()).await?;
+    let hard = json!({"pid.available": threshold.to_string()}).to_string();
+    let (cluster, neighbour) = start(endpoint, MANY, &hard).await?;
     let bomb = format!("i=0; while [ $i -lt {BOMB} ]; do sleep 600 & i=$((i+1)); done; wait");
     create(&cluster, "bomb", &bomb, json!({}), json!({}))?;
     let message = evicted(&cluster, "bomb").await?;
     let begin = format!("The node was low on resource: pids. Threshold quantity: {threshold}, available: ");
     expect("the message", message.starts_with(&begin), &message)?;
-    is_left_alone(&cluster, "tame")?;
-    finish(cluster).await
+    finish(cluster, neighbour).await
 }
 
-async fn finish(cluster: Cluster) -> Result<(), Failed> {
-    for name in ["bomb", "tame"] {
-        leaves_nothing(&cluster, name).await?;
-    }
+async fn finish(cluster: Cluster, neighbour: Neighbour) -> Result<(), Failed> {
+    leaves_nothing(&cluster, "bomb").await?;
+    neighbour.ends_well(&cluster).await?;
     cluster.end().await
 }
 
