@@ -2,6 +2,7 @@
 
 pub(crate) mod beside;
 pub(crate) mod evicted;
+pub(crate) mod images;
 mod joins;
 mod killed;
 pub(crate) mod kubectl;
@@ -19,7 +20,7 @@ use witlet_cluster::SAVED_PODS;
 use witlet_harness::cluster::{Cluster, NODE, Runtime, container, failed, get, is_true};
 
 /// A test with a cluster of its own.
-type Test = fn() -> BoxFuture<'static, Result<(), Failed>>;
+pub(crate) type Test = fn() -> BoxFuture<'static, Result<(), Failed>>;
 
 /// A test that is given containerd's endpoint, and is played in containerd's network.
 pub(crate) type ContainerdTest = fn(String) -> BoxFuture<'static, Result<(), Failed>>;

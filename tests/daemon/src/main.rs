@@ -187,8 +187,13 @@ fn main() -> ExitCode {
     if let Some(why) = &no_promtool {
         eprintln!("SKIPPED: promtool on the metrics of a node and on rules: {why}");
     }
+    let no_registry = cluster::images::why_not();
+    if let Some(why) = &no_registry {
+        eprintln!("SKIPPED: a full disk of images: {why}");
+    }
     for (tests, ignored) in [
         (cluster::TESTS, false),
+        (cluster::images::TESTS, without || no_registry.is_some()),
         (cluster::IN_PLACE, not_in_place.is_some()),
         (cluster::WITH_PROMTOOL, no_promtool.is_some()),
     ] {

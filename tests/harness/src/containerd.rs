@@ -63,6 +63,15 @@ impl Containerd {
     /// Starts one in a folder and a network of its own, with [`BUSYBOX_IMAGE`] and [`PAUSE_IMAGE`]. Ask
     /// [`crate::skip_reason`] first.
     pub async fn start() -> Result<Self, HarnessError> {
+        Self::start_on(None).await
+    }
+
+    /// The same with all of its images and writable layers on a disk of this size, in MiB.
+    pub async fn start_on_disk_of(mebi: u64) -> Result<Self, HarnessError> {
+        Self::start_on(Some(mebi)).await
+    }
+
+    async fn start_on(disk: Option<u64>) -> Result<Self, HarnessError> {
         let release = Release::installed()?;
         // Short: socket paths have at most 107 bytes.
         let folder = tempfile::Builder::new().prefix("wctd").tempdir_in("/tmp");
@@ -75,7 +84,16 @@ impl Containerd {
         for name in ["cni", "logs", "work", "registries"] {
             fs::create_dir_all(at(name)).map_err(io(format!("make {name}")))?;
         }
-        let snapshotter = snapshotter(&at("work"));
+        if let Some(mebi) = disk {
+            let root = containerd.image_disk();
+            fs::create_dir_all(&root).map_err(io("make containerd's folder"))?;
+            let size = format!("size={mebi}m");
+            run("mount", &["-t", "tmpfs", "-o", &size, "tmpfs", &*root.to_string_lossy()])?;
+        }
+        let snapshotter = match disk {
+            Some(_) => snapshotter(&containerd.image_disk()),
+            None => snapshotter(&at("work")),
+        };
         let text =
             config::containerd(containerd.folder.path(), snapshotter, release, config::asks_for_systemd());
         fs::write(at("config.toml"), text).map_err(io("write config.toml"))?;
@@ -102,6 +120,16 @@ impl Containerd {
     /// A folder for the logs of pods.
     pub fn log_root(&self) -> PathBuf {
         self.folder.path().join("logs")
+    }
+
+    /// The folder that its images and writable layers are in.
+    pub fn image_disk(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    /// Whether its sandbox image is one that may never be removed.
+    pub fn pins_its_sandbox_image(&self) -> bool {
+        self.release >= config::FIRST_WITH_FEATURES
     }
 
     /// The network namespace that containerd, its bridge and pods on the host's network are in: for

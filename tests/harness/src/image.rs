@@ -60,7 +60,7 @@ fn add_blob(blobs: &Path, content: &[u8]) -> Result<Blob, HarnessError> {
 /// An image's parts.
 #[derive(Debug)]
 pub(crate) struct ImageBlobs {
-    pub(crate) layer: Blob,
+    pub(crate) layers: Vec<Blob>,
     pub(crate) config: Blob,
     pub(crate) manifest: Blob,
     /// Of the manifest.
@@ -72,12 +72,27 @@ impl ImageBlobs {
     pub(crate) fn make(work: &Path, label: &str) -> Result<Self, HarnessError> {
         let blobs = work.join("layout/blobs/sha256");
         let layer = fs::read(work.join(LAYER)).map_err(io("read the layer"))?;
-        Self::of_layer(&blobs, add_blob(&blobs, &layer)?, &json!(["/bin/sh"]), label)
+        Self::of_layers(&blobs, vec![add_blob(&blobs, &layer)?], &json!(["/bin/sh"]), label)
     }
 
-    fn of_layer(
+    /// The same with a second layer of this many bytes, which no other image has.
+    pub(crate) fn make_large(work: &Path, label: &str, bytes: usize) -> Result<Self, HarnessError> {
+        let blobs = work.join("layout/blobs/sha256");
+        let layer = fs::read(work.join(LAYER)).map_err(io("read the layer"))?;
+        let file = work.join("large");
+        fs::write(&file, label.bytes().cycle().take(bytes).collect::<Vec<u8>>())
+            .map_err(io("write a large file"))?;
+        let tar = work.join("large.tar");
+        let (tar_path, folder) = (tar.to_string_lossy(), work.to_string_lossy());
+        run("tar", &["-c", "--numeric-owner", "-f", &*tar_path, "-C", &*folder, "large"])?;
+        let large = fs::read(&tar).map_err(io("read the large layer"))?;
+        let layers = vec![add_blob(&blobs, &layer)?, add_blob(&blobs, &large)?];
+        Self::of_layers(&blobs, layers, &json!(["/bin/sh"]), label)
+    }
+
+    fn of_layers(
         blobs: &Path,
-        layer: Blob,
+        layers: Vec<Blob>,
         command: &serde_json::Value,
         label: &str,
     ) -> Result<Self, HarnessError> {
@@ -90,17 +105,20 @@ impl ImageBlobs {
                 "WorkingDir": "/",
                 "Labels": { "witlet.test/image": label },
             },
-            "rootfs": { "type": "layers", "diff_ids": [layer.digest] },
+            "rootfs": { "type": "layers", "diff_ids": layers.iter().map(|layer| &layer.digest).collect::<Vec<_>>() },
         });
         let config = add_blob(blobs, config.to_string().as_bytes())?;
         let manifest = json!({
             "schemaVersion": 2,
             "mediaType": MANIFEST_TYPE,
             "config": config.descriptor("application/vnd.oci.image.config.v1+json"),
-            "layers": [layer.descriptor("application/vnd.oci.image.layer.v1.tar")],
+            "layers": layers
+                .iter()
+                .map(|layer| layer.descriptor("application/vnd.oci.image.layer.v1.tar"))
+                .collect::<Vec<_>>(),
         });
         let manifest = add_blob(blobs, manifest.to_string().as_bytes())?;
-        Ok(Self { layer, config, manifest, media_type: MANIFEST_TYPE.to_owned() })
+        Ok(Self { layers, config, manifest, media_type: MANIFEST_TYPE.to_owned() })
     }
 }
 
@@ -132,7 +150,7 @@ pub(crate) fn write_archive(work: &Path) -> Result<PathBuf, HarnessError> {
     for (name, command) in
         [(BUSYBOX_IMAGE, json!(["/bin/sh"])), (PAUSE_IMAGE, json!(["/bin/sleep", "31536000"]))]
     {
-        let image = ImageBlobs::of_layer(&blobs, add_blob(&blobs, &content)?, &command, name)?;
+        let image = ImageBlobs::of_layers(&blobs, vec![add_blob(&blobs, &content)?], &command, name)?;
         let mut entry = image.manifest.descriptor(&image.media_type);
         entry["annotations"] = json!({ "io.containerd.image.name": name });
         manifests.push(entry);

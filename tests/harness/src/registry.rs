@@ -84,6 +84,17 @@ impl Registry {
         Ok(registry)
     }
 
+    /// Brings in an image with so many bytes of its own, which is pulled without credentials; gives its name.
+    pub fn add_large_image(
+        &self,
+        containerd: &Containerd,
+        tag: &str,
+        bytes: usize,
+    ) -> Result<String, HarnessError> {
+        push(containerd, &ImageBlobs::make_large(&containerd.folder().join("work"), tag, bytes)?, tag)?;
+        Ok(format!("{OPEN}/{REPOSITORY}:{tag}"))
+    }
+
     /// An image that is pulled without credentials.
     pub fn open_image(&self) -> String {
         format!("{OPEN}/{REPOSITORY}:{TAG}")
@@ -172,7 +183,7 @@ fn config(folder: &Path, address: SocketAddr, passwords: Option<PathBuf>) -> Str
 
 /// Brings an image into the open registry.
 fn push(containerd: &Containerd, image: &ImageBlobs, tag: &str) -> Result<(), HarnessError> {
-    for blob in [&image.layer, &image.config] {
+    for blob in image.layers.iter().chain([&image.config]) {
         push_blob(containerd, blob)?;
     }
     let path = format!("/v2/{REPOSITORY}/manifests/{tag}");
