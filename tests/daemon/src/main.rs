@@ -12,6 +12,7 @@ mod killed;
 mod on_containerd;
 mod restarts;
 
+use std::fmt::Display;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -140,6 +141,14 @@ fn in_network(
     })
 }
 
+/// Whether cases can't run here; the reason is reported.
+fn is_skipped(what: &str, why: Option<impl Display>) -> bool {
+    if let Some(why) = &why {
+        eprintln!("SKIPPED: {what}: {why}");
+    }
+    why.is_some()
+}
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // One after the other: two cores, and one containerd.
@@ -167,35 +176,21 @@ fn main() -> ExitCode {
         let stage = stage.clone();
         all.push(Trial::test(format!("fake::{name}"), move || stage.tokio.block_on(test())));
     }
-    let no_kubectl = Kubectl::version().err();
-    if let Some(why) = &no_kubectl {
-        eprintln!("SKIPPED: kubectl with the daemon: {why}");
-    }
     let without = skip.is_some();
-    let no_kubelet = cluster::beside::why_not();
-    if let Some(why) = &no_kubelet {
-        eprintln!("SKIPPED: beside a kubelet: {why}");
-    }
-    all.extend(in_network(&stage, cluster::kubectl::TESTS, without || no_kubectl.is_some()));
+    let no_kubectl = is_skipped("kubectl with the daemon", Kubectl::version().err());
+    let no_kubelet = is_skipped("beside a kubelet", cluster::beside::why_not());
+    all.extend(in_network(&stage, cluster::kubectl::TESTS, without || no_kubectl));
     all.extend(in_network(&stage, cluster::evicted::TESTS, without));
-    all.extend(in_network(&stage, cluster::beside::TESTS, without || no_kubelet.is_some()));
-    let not_in_place = cluster::why_not_in_place();
-    if let Some(why) = not_in_place {
-        eprintln!("SKIPPED: the daemon in the kubelet's place: {why}");
-    }
-    let no_promtool = cluster::promtool::why_not();
-    if let Some(why) = &no_promtool {
-        eprintln!("SKIPPED: promtool on the metrics of a node and on rules: {why}");
-    }
-    let no_registry = cluster::images::why_not();
-    if let Some(why) = &no_registry {
-        eprintln!("SKIPPED: a full disk of images: {why}");
-    }
+    all.extend(in_network(&stage, cluster::beside::TESTS, without || no_kubelet));
+    let not_in_place = is_skipped("the daemon in the kubelet's place", cluster::why_not_in_place());
+    let no_promtool =
+        is_skipped("promtool on the metrics of a node and on rules", cluster::promtool::why_not());
+    let no_registry = is_skipped("a full disk of images", cluster::images::why_not());
     for (tests, ignored) in [
         (cluster::TESTS, false),
-        (cluster::images::TESTS, without || no_registry.is_some()),
-        (cluster::IN_PLACE, not_in_place.is_some()),
-        (cluster::WITH_PROMTOOL, no_promtool.is_some()),
+        (cluster::images::TESTS, without || no_registry),
+        (cluster::IN_PLACE, not_in_place),
+        (cluster::WITH_PROMTOOL, no_promtool),
     ] {
         for (name, test) in tests {
             let stage = stage.clone();

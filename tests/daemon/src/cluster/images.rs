@@ -121,6 +121,28 @@ fn detected(cluster: &Cluster) -> usize {
     times["images"].as_object().map(serde_json::Map::len).unwrap_or_default()
 }
 
+/// Pods that end at once pull images, from this one on, until the disk is over the high threshold. Gives how many images there are then.
+async fn fill(
+    cluster: &Cluster,
+    runtime: &Runtime,
+    disk: &Path,
+    images: &[String],
+    begin: usize,
+) -> Result<usize, Failed> {
+    let mut pulled = begin;
+    while used(disk)? < HIGH {
+        let image = images.get(pulled).ok_or("the disk never fills up")?;
+        let name = format!("user-{pulled}");
+        create(cluster, &name, image, "exit 0")?;
+        let has_ended =
+            |cluster: &Cluster| cluster.pod(&name).filter(|pod| phase(pod) == "Succeeded").map(drop);
+        cluster.until(&format!("{name} has ended"), has_ended).await?;
+        leaves(cluster, runtime, &name).await?;
+        pulled += 1;
+    }
+    Ok(pulled)
+}
+
 #[allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
 async fn pull_until_full(containerd: &Containerd, images: &[String]) -> Result<(), Failed> {
     let (disk, runtime) = (containerd.image_disk(), containerd.runtime().map_err(failed)?);
@@ -134,17 +156,7 @@ async fn pull_until_full(containerd: &Containerd, images: &[String]) -> Result<(
         create(&cluster, name, image, SLEEP)?;
         cluster.ready(name).await?;
     }
-    let mut pulled = 2;
-    while used(&disk)? < HIGH {
-        let image = images.get(pulled).ok_or("the disk never fills up")?;
-        let name = format!("user-{pulled}");
-        create(&cluster, &name, image, "exit 0")?;
-        let has_ended =
-            |cluster: &Cluster| cluster.pod(&name).filter(|pod| phase(pod) == "Succeeded").map(drop);
-        cluster.until(&format!("{name} has ended"), has_ended).await?;
-        leaves(&cluster, &runtime, &name).await?;
-        pulled += 1;
-    }
+    let pulled = fill(&cluster, &runtime, &disk, images, 2).await?;
     let full = used(&disk)?;
     // An agent looks at its start and every five minutes. At this look the new images are too young, and the others aren't enough.
     let has_looked_since = detected(&cluster) > first;
