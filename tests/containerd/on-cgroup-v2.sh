@@ -6,7 +6,8 @@
 #   tests/containerd/on-cgroup-v2.sh KERNEL.deb COMMAND [ARGUMENT...]
 #
 # KERNEL.deb is a Debian kernel: `apt-get download "$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: //p')"`.
-# Needs the Debian packages qemu-system-x86, kmod, cpio, busybox-static, systemd and dbus. MACHINE_SECONDS (3600) bounds it.
+# Needs the Debian packages qemu-system-x86, kmod, cpio, busybox-static, systemd and dbus. MACHINE_SECONDS (3600) bounds it,
+# MACHINE_MEMORY (8192) is how much memory it has, MACHINE_SWAP (0) how much swap, both in MiB.
 # The exit code is the command's; 125 says that the machine didn't come to its end.
 set -euo pipefail
 
@@ -27,7 +28,7 @@ version=${image##*/vmlinuz-}
 depmod -b "$work/kernel" "$version"
 
 # In the order in which they need each other; what a kernel has built in isn't named.
-modules="9p 9pnet_virtio virtio_pci virtio_rng overlay bridge veth br_netfilter nf_tables nft_compat nft_chain_nat xt_comment
+modules="9p 9pnet_virtio virtio_pci virtio_rng virtio_blk overlay bridge veth br_netfilter nf_tables nft_compat nft_chain_nat xt_comment
     xt_MASQUERADE xt_multiport xt_conntrack xt_mark xt_addrtype xt_nat xt_tcpudp"
 number=100
 for module in $modules; do
@@ -51,6 +52,7 @@ for fs in proc sysfs devtmpfs; do
     case $fs in proc) to=proc ;; sysfs) to=sys ;; devtmpfs) to=dev ;; esac
     $b mount -t $fs $fs /root/$to
 done
+[ ! -b /dev/vda ] || { $b mkswap /dev/vda > /dev/null && $b swapon /dev/vda; } || $b poweroff -f
 for to in tmp run; do $b mount -t tmpfs -o mode=1777,size=40% tmp /root/$to; done
 $b mkdir -p /root/run/out /root/etc/systemd/system
 $b mount $share out /root/run/out || $b poweroff -f
@@ -84,9 +86,15 @@ UNIT
 } > "$work/out/command"
 (cd "$work/initrd" && find . | cpio -o -H newc --quiet | gzip -1) > "$work/initrd.gz"
 
-timeout "${MACHINE_SECONDS:-3600}" qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 8192 \
+disk=()
+if [ "${MACHINE_SWAP:-0}" -gt 0 ]; then
+    truncate -s "${MACHINE_SWAP}M" "$work/swap"
+    disk=(-drive "file=$work/swap,format=raw,if=virtio")
+fi
+
+timeout "${MACHINE_SECONDS:-3600}" qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m "${MACHINE_MEMORY:-8192}" \
     -display none -no-reboot -nic none -serial "file:$work/out/console" -serial stdio -kernel "$image" \
-    -initrd "$work/initrd.gz" -append "console=ttyS0 quiet panic=-1" -device virtio-rng-pci \
+    -initrd "$work/initrd.gz" -append "console=ttyS0 quiet panic=-1" -device virtio-rng-pci "${disk[@]}" \
     -fsdev local,id=host,path=/,security_model=none,readonly=on,multidevs=remap \
     -device virtio-9p-pci,fsdev=host,mount_tag=host \
     -fsdev local,id=out,path="$work/out",security_model=none -device virtio-9p-pci,fsdev=out,mount_tag=out \

@@ -11,6 +11,7 @@ mod outage;
 pub(crate) mod promtool;
 mod refused;
 mod statics;
+pub(crate) mod swap;
 
 use futures::future::BoxFuture;
 use k8s_openapi::api::coordination::v1::Lease;
