@@ -69,7 +69,7 @@ bench: setup languages ## Run the benchmarks; one JSON object a line. Rewrites t
 bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them (DENSITY_API=1: the same in an API server); the last line is JSON
 	$(CARGO) bench --locked -q -p witlet --bench density
 
-bench-scrapes: setup ## Read the metrics and the summary of SCRAPES_PODS (450) pods on containerd, then by 200 scrapers at once; the last line is JSON
+bench-scrapes: setup ## Read the metrics and the summary of SCRAPES_PODS (450) pods on containerd, then by 200 scrapers at once (SCRAPES_MONITORS=1: idle without and with monitors of resources instead); the last line is JSON
 	$(CARGO) bench --locked -q -p witlet --bench scrapes
 
 languages: ## Install the toolchains of plugins in C, Python, JavaScript and Go, outside the clone, as the templates pin them

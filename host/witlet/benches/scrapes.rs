@@ -2,9 +2,12 @@
 //!
 //! Needs root and containerd, as `tests/containerd` does. Progress goes to standard error; the last line of standard output is one JSON
 //! object. `SCRAPES_PODS` says how many pods (450 if not given). Times are those of a client on the same machine; CPU is the
-//! daemon's own, without what it takes while idle.
+//! daemon's own, without what it takes while idle. With `SCRAPES_MONITORS=1` nothing is read: the daemon is idle without and with
+//! monitors of the node's resources, in turns.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark talks to its user")]
+
+mod monitors;
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -61,7 +64,11 @@ fn main() {
     let outer = runtime();
     let containerd = outer.block_on(Containerd::start()).unwrap_or_else(|error| panic!("{}", report(&error)));
     let endpoint = containerd.endpoint();
-    let figures = containerd.in_network(move || runtime().block_on(measure(endpoint, pods)));
+    let only_monitors = std::env::var("SCRAPES_MONITORS").is_ok_and(|value| value == "1");
+    let figures = containerd.in_network(move || match only_monitors {
+        true => runtime().block_on(monitors::measure(endpoint, pods)),
+        false => runtime().block_on(measure(endpoint, pods)),
+    });
     let figures = figures.unwrap_or_else(|error| panic!("{}", report(&error)));
     println!("{}", figures.unwrap_or_else(|error| panic!("{}", error.message().unwrap_or_default())));
     outer.block_on(containerd.stop()).unwrap_or_else(|error| panic!("{}", report(&error)));
