@@ -1,6 +1,6 @@
 //! The layer `replay`: calls that a node recorded are asked again.
 
-use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, replay};
+use witlet_wasm::record::replay::{GivenData, Identity, ReplayError, Replayed, replay};
 use witlet_wasm::record::{RecordedCall, RecordedResponse};
 
 use crate::check::{CheckResult, Checks, Finding};
@@ -26,7 +26,9 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
         let result = if ctx.has(role) {
             let kit = ctx.engines;
             let wasm = ctx.subject.wasm.clone();
-            let again = replay(call, wasm, Identity::Any, kit.compiler.clone(), kit.clock.clone()).await;
+            let again =
+                replay(call, wasm, GivenData::new(), Identity::Any, kit.compiler.clone(), kit.clock.clone())
+                    .await;
             judge(call, again)
         } else {
             CheckResult::Skipped {
@@ -52,6 +54,9 @@ fn judge(call: &RecordedCall, again: Result<Replayed, ReplayError>) -> CheckResu
             error @ (ReplayError::Digest { .. }
             | ReplayError::Source
             | ReplayError::NotRecorded { .. }
+            | ReplayError::NoData { .. }
+            | ReplayError::OtherData { .. }
+            | ReplayError::UnknownData { .. }
             | ReplayError::RecordedRequest(_)
             | ReplayError::Start(_)),
         ) => CheckResult::Skipped { why: error.to_string() },

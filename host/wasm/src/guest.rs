@@ -1,6 +1,7 @@
 //! What a store holds for its guest: limits, the question it is asked, its log, and a WASI that grants nothing.
 
 pub(crate) mod async_guest;
+pub(crate) mod data;
 pub(crate) mod known_node;
 pub(crate) mod log;
 pub(crate) mod secrets;
@@ -24,6 +25,7 @@ use crate::worlds::admission::answer::AnswerSink;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::admission::setup::Setup;
 use crate::worlds::host::{HostView, NodeOfCall};
+use data::Data;
 use known_node::KnownNode;
 
 /// What plugins have of the node, as far as their grants allow.
@@ -62,6 +64,8 @@ pub(crate) struct GuestState {
     pub(crate) log: GuestLog,
     /// What it may have of the node's secrets.
     pub(crate) secrets: GrantedSecrets,
+    /// What it may read next to its configuration.
+    pub(crate) data: Arc<[Data]>,
     /// The node, while no question brings one.
     pub(crate) node: KnownNode,
     /// Goes into its random numbers, next to the pod's UID; mostly nothing.
@@ -99,6 +103,7 @@ impl GuestState {
             setup: Setup::default(),
             log,
             secrets: GrantedSecrets::default(),
+            data: Arc::default(),
             node: KnownNode::default(),
             random_salt: Arc::default(),
             table: ResourceTable::new(),
@@ -129,8 +134,8 @@ impl GuestState {
             Some(request) => NodeOfCall::Asked(&request.node.facts),
             None => NodeOfCall::Known(&self.node),
         };
-        let table = &mut self.table;
-        HostView { log: &self.log, config: &self.config, secrets: &self.secrets, node, table }
+        let (data, table) = (&self.data, &mut self.table);
+        HostView { log: &self.log, config: &self.config, secrets: &self.secrets, data, node, table }
     }
 
     /// Before a question: clocks and random numbers start over, so that a used instance sees what a fresh one sees.

@@ -1,6 +1,7 @@
 //! The plugins of this node: loaded next to the start, swapped when their files change, asked in their order.
 
 mod admission;
+mod data;
 mod decision_log;
 mod explanation;
 mod files;
@@ -73,6 +74,8 @@ pub struct PluginHostConfig {
     /// can't be taken or a component doesn't load, and with the built-ins where no set is kept; without it a bad configuration
     /// fails the start.
     pub last_good_folder: Option<PathBuf>,
+    /// Keeps the last good data of entries, for starts at which their sources can't be read; without it none are kept.
+    pub data_folder: Option<PathBuf>,
     /// Gets the decision log, if the configuration wants one; without it none is written.
     pub decision_log_folder: Option<PathBuf>,
     /// Whether the node has an API server: then static pods are system pods, which a handler is asked about only if its entry
@@ -280,6 +283,7 @@ impl PluginHost {
             shipped: config.shipped,
             last_good: config.last_good_folder.map(last_good::LastGood::new),
             node,
+            data: data::DataStore::new(config.data_folder),
         };
         let (supervisor, tried) = supervisor::Supervisor::start(&shared, sources).await?;
         let (mut tasks, look) = (JoinSet::new(), Arc::new(Notify::new()));
@@ -341,9 +345,13 @@ impl PluginHost {
     pub fn problems(&self) -> Vec<String> {
         // Before the plugins: a file's error goes once what it names is being loaded.
         let (file, secrets) = (self.file_error(), self.secret_errors());
-        let plugins = self.list().into_iter().filter_map(|plugin| {
-            let PluginStatus { name, state, detail, pending, .. } = plugin;
-            match (state, pending) {
+        let plugins = self.list().into_iter().flat_map(|plugin| {
+            let PluginStatus { name, state, detail, pending, data, .. } = plugin;
+            let stale = data.into_iter().filter_map(|data| Some((data.name, data.problem?)));
+            let stale: Vec<String> = stale
+                .map(|(data, problem)| format!("plugin {name:?} has no newer data {data:?}: {problem}"))
+                .collect();
+            let loaded = match (state, pending) {
                 (PluginState::Loading, _) => Some(format!("plugin {name:?} is being loaded")),
                 (PluginState::Failed, _) => {
                     Some(format!("plugin {name:?} is not loaded: {}", detail.unwrap_or_default()))
@@ -352,7 +360,8 @@ impl PluginHost {
                     Some(format!("plugin {name:?} runs an earlier version: {why}"))
                 }
                 (PluginState::Ready | PluginState::Quarantined, None) => None,
-            }
+            };
+            loaded.into_iter().chain(stale)
         });
         file.into_iter().chain(secrets).chain(plugins).collect()
     }

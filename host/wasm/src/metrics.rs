@@ -21,6 +21,7 @@ use witlet_core::probe::ProbeOutcome;
 
 pub use histogram::{BUCKETS, Histogram};
 
+use crate::guest::data::Data;
 use crate::role::Role;
 
 /// How a call went.
@@ -312,6 +313,7 @@ pub struct PluginMetrics {
     agreed: AtomicU64,
     differed: AtomicU64,
     running: RwLock<Option<RunningCode>>,
+    data: RwLock<Arc<[Data]>>,
 }
 
 /// The code that a plugin runs.
@@ -351,6 +353,15 @@ impl PluginMetrics {
     /// The code that it runs.
     pub fn running(&self) -> Option<RunningCode> {
         self.running.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes which data it has.
+    pub(crate) fn set_data(&self, data: Arc<[Data]>) {
+        *self.data.write().unwrap_or_else(PoisonError::into_inner) = data;
+    }
+
+    fn data(&self) -> Arc<[Data]> {
+        self.data.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Notes whether a shadow's verdict was the one that counted.

@@ -20,7 +20,7 @@ pub use load::LoadError;
 pub use matching::{Criteria, LabelOperator, LabelRequirement, LabelSelector, PodMatch};
 pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
 pub use spec::{BUILTIN_TIMEOUT, Builtin, BuiltinRole};
-pub use status::{ConformanceStatus, PluginState, PluginStatus, RoleStatus};
+pub use status::{ConformanceStatus, DataStatus, PluginState, PluginStatus, RoleStatus};
 
 pub(crate) use call::{Called, Caller, EPOCH_PERIOD, SyncPlugin};
 #[cfg(test)]
@@ -32,7 +32,7 @@ pub(crate) use load::{KnownComponents, Loaded, Loader, LoaderParts, Loading};
 pub(crate) use matching::MatchSubject;
 use shadow::Shadow;
 pub(crate) use shadow::{agrees, decision_summary, verdict_summary};
-pub(crate) use spec::{Origin, Spec, VALIDATE_TIMEOUT};
+pub(crate) use spec::{EntryInputs, Origin, Spec, VALIDATE_TIMEOUT};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -297,6 +297,7 @@ impl Plugin {
             digest: loaded.map(|loaded| loaded.digest.clone()),
             size_bytes: loaded.map(|loaded| loaded.size_bytes),
             conformance: loaded.and_then(|loaded| loaded.vouched.as_ref()).map(ConformanceStatus::of),
+            data: self.spec.data.iter().map(DataStatus::of).collect(),
             order: self.spec.admission.as_ref().map(|role| role.order),
             failure_policy: self.spec.failure_policy(),
             system_pods: self.spec.admission.as_ref().map(|role| role.matches.system_pods),

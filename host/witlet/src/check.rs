@@ -98,6 +98,7 @@ async fn check_plugins(
         containers: None,
         state_folder: Some(scratch.path().join("state")),
         last_good_folder: None,
+        data_folder: None,
         decision_log_folder: None,
         in_cluster: false,
         node: Some(Arc::new(FixedNode::new(node))),

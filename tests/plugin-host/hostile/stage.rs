@@ -125,6 +125,7 @@ impl Stage {
             containers: None,
             state_folder: Some(at("state")),
             last_good_folder: None,
+            data_folder: None,
             decision_log_folder: None,
             in_cluster: false,
             node: None,

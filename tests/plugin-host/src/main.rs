@@ -8,6 +8,7 @@ mod builtin_probes;
 mod draft;
 mod draft_phases;
 mod explaining;
+mod feeding;
 mod forging;
 mod kit;
 mod loading;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         policies::CLAIMS,
         draft_phases::CLAIMS,
         explaining::CLAIMS,
+        feeding::CLAIMS,
         surviving::CLAIMS,
         swapping::CLAIMS,
         forging::CLAIMS,

@@ -18,6 +18,7 @@ use witlet_ports::{Clock, CommandRunner, ComponentFetcher, EventSink, NodeWatch}
 use witlet_wasm::compile::{CompileLimits, CompilerConfig};
 use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
 use witlet_wasm::plugin::{Builtin, BuiltinRole, PluginStatus};
+use witlet_wasm::record::RecorderConfig;
 
 /// Where compiled code goes: once for all suites of this target folder.
 pub(crate) fn cache() -> PathBuf {
@@ -189,10 +190,14 @@ fn host_config(folder: &TempDir, setting: Setting, events: &Arc<Events>) -> Plug
         containers: setting.containers,
         state_folder: None,
         last_good_folder: setting.last_good_folder,
+        data_folder: Some(folder.path().join("kept-data")),
         decision_log_folder: Some(folder.path().join("decisions")),
         in_cluster: setting.in_cluster,
         node: setting.node,
-        recorder: None,
+        recorder: Some(RecorderConfig {
+            folder: folder.path().join("recorded"),
+            clock: Arc::new(FixedClock),
+        }),
         clock: Arc::new(FixedClock),
         events: events.clone(),
     }

@@ -10,7 +10,7 @@ use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::{ContainerId, ExecOutput};
 use witlet_ports::Clock;
 use witlet_wasm::host::{PluginHost, PluginHostConfig};
-use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, replay};
+use witlet_wasm::record::replay::{GivenData, Identity, ReplayError, Replayed, replay};
 use witlet_wasm::record::{RecordedCall, RecordedRequest, RecordedResponse, RecorderConfig, read};
 
 use crate::claims;
@@ -68,6 +68,7 @@ impl Recording {
             }))),
             state_folder: None,
             last_good_folder: None,
+            data_folder: None,
             decision_log_folder: None,
             in_cluster: false,
             node: None,
@@ -135,7 +136,15 @@ impl Recording {
 }
 
 async fn again(call: &RecordedCall, wasm: &[u8], identity: Identity) -> Result<Replayed, ReplayError> {
-    replay(call, wasm.into(), identity, crate::node::compiler(cache()), Arc::new(FixedClock)).await
+    replay(
+        call,
+        wasm.into(),
+        GivenData::new(),
+        identity,
+        crate::node::compiler(cache()),
+        Arc::new(FixedClock),
+    )
+    .await
 }
 
 const NO_LATEST_TAG: &str = "- {name: no-latest-tag, component: no-latest-tag.wasm, admission: {}, record: {max: 5}, \

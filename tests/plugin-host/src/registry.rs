@@ -307,6 +307,7 @@ async fn loaded(registry: &Registry, entry: &str) -> PluginStatus {
         containers: None,
         state_folder: None,
         last_good_folder: None,
+        data_folder: None,
         decision_log_folder: None,
         in_cluster: false,
         node: None,

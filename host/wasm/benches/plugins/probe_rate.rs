@@ -60,6 +60,7 @@ pub(crate) async fn host(
         containers: None,
         state_folder: None,
         last_good_folder: None,
+        data_folder: None,
         decision_log_folder: None,
         in_cluster: false,
         node: None,

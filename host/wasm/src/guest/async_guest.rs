@@ -14,6 +14,7 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use witlet_egress::{Egress, Reach};
 use witlet_ports::CommandRunner;
 
+use super::data::Data;
 use super::known_node::KnownNode;
 use super::log::GuestLog;
 use super::secrets::GrantedSecrets;
@@ -36,6 +37,8 @@ pub(crate) struct GuestSetting {
     pub(crate) config: Arc<str>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) secrets: GrantedSecrets,
+    /// What it may read next to its configuration.
+    pub(crate) data: Arc<[Data]>,
     /// The folder behind `/state`, if it is granted one.
     pub(crate) state_folder: Option<PathBuf>,
     /// Runs commands in containers, if there is a runtime.
@@ -174,8 +177,8 @@ impl AsyncState {
     /// What it may import from `witlet:host`.
     pub(crate) fn host(&mut self) -> HostView<'_> {
         let (setting, table) = (&self.setting, &mut self.table);
-        let node = NodeOfCall::Known(&setting.node);
-        HostView { log: &self.log, config: &setting.config, secrets: &setting.secrets, node, table }
+        let (node, data) = (NodeOfCall::Known(&setting.node), &setting.data);
+        HostView { log: &self.log, config: &setting.config, secrets: &setting.secrets, data, node, table }
     }
 
     /// The sockets of the instance, and how many it may make.

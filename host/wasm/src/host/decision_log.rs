@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use witlet_core::admission::{AdmissionRequest, Decision};
 
+use crate::guest::data::Data;
 use crate::plugin::Plugin;
 
 #[cfg(test)]
@@ -58,6 +59,9 @@ pub(super) struct DecisionLine {
     /// SHA-256 of its component, in hexadecimal, if that is loaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
+    /// Digests of the data that it has next to its configuration, by their names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    data: BTreeMap<String, String>,
     /// What handlers noted, under `<plugin>/<key>`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     annotations: BTreeMap<String, String>,
@@ -96,6 +100,11 @@ impl DecisionLine {
             message,
             plugin: decider.map(|plugin| plugin.spec.name.clone()),
             digest: decider.and_then(|plugin| plugin.code.ready()).map(|loaded| loaded.digest.clone()),
+            data: decider
+                .into_iter()
+                .flat_map(|plugin| plugin.spec.data.iter())
+                .map(Data::named_digest)
+                .collect(),
             annotations,
             took_microseconds: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         }

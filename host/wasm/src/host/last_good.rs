@@ -132,6 +132,6 @@ impl LastGood {
 }
 
 /// Writes a file whole or not at all.
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     replace_file(path, &path.with_extension("unfinished"), content, 0o600)
 }

@@ -1,11 +1,13 @@
 //! The set of plugins: how one gets into it, and what becomes of it there.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use tokio::time::Instant;
 use witlet_core::admission::Operation;
 use witlet_core::event::EventType;
 
+use super::data::DataChange;
 use super::{Shared, lock, supervisor::LoadFailure};
 use crate::metrics::{LoadOutcome, RunningCode};
 use crate::plugin::config::SkippedEntry;
@@ -46,6 +48,7 @@ impl Shared {
             component: spec.origin_reported(),
             digest: loaded.digest.clone(),
             config: spec.config.clone(),
+            data: spec.data.clone(),
             timeout: spec.timeout(),
             memory_bytes: spec.memory_bytes(),
             grants: spec.grants.names(),
@@ -71,6 +74,7 @@ impl Shared {
                 roles: plugin.spec.roles().collect(),
             });
             plugin.metrics().set_running(running);
+            plugin.metrics().set_data(plugin.spec.data.clone());
         }
         self.generation.send_modify(|generation| *generation += 1);
     }
@@ -140,7 +144,7 @@ impl Shared {
         }
         if let Some(old) = old.and_then(|old| old.code.ready()) {
             let message = match &*old.digest == digest {
-                true => format!("the plugin runs sha256:{digest} with another configuration"),
+                true => format!("the plugin runs sha256:{digest} with another configuration or other data"),
                 false => format!("the plugin runs sha256:{digest} in place of sha256:{}", old.digest),
             };
             self.record_event(name, EventType::Normal, "PluginReplaced", message);
@@ -160,6 +164,21 @@ impl Shared {
     pub(super) fn set_file_error(&self, error: Option<String>) {
         self.metrics.set_configuration_refused(error.is_some());
         *lock(&self.file_error) = error;
+    }
+
+    /// Notes that data are others, or can't be had any more, or can again.
+    pub(super) fn report_data(&self, change: &DataChange) {
+        let DataChange { location, problem, digest } = change;
+        let Some(problem) = problem else {
+            tracing::info!(data = location, digest, "Read data of plugins");
+            return;
+        };
+        tracing::error!(data = location, error = problem, "Failed to read data of plugins");
+        let message = match digest {
+            Some(digest) => format!("{problem}; sha256:{digest} serves, which was the last"),
+            None => format!("{problem}; the plugins that name it aren't loaded without"),
+        };
+        self.report_file("data", Path::new(location), "PluginDataNotRead", message);
     }
 
     /// Has decisions logged, or not.

@@ -5,6 +5,7 @@
 //! doesn't load goes on with the version that it has, if it has one.
 
 mod configuration;
+mod inputs;
 mod last_good;
 mod trust;
 mod work;
@@ -26,7 +27,7 @@ use super::files::{self, Change, Files};
 use super::last_good::LastGoodSet;
 use super::secrets::{self, Failure as SecretFailure};
 use super::{FileError, MAINTENANCE_PERIOD, Shared, lock};
-use crate::plugin::config::{SecretEntry, Values, Variable};
+use crate::plugin::config::{SecretEntry, Values};
 use crate::plugin::{Code, KnownComponents, LoadError, Loading, Plugin, Spec};
 pub(super) use configuration::Sources;
 use configuration::Taken;
@@ -153,7 +154,7 @@ impl Supervisor {
                 Change::Gone => self.report_gone(shared, &path),
             }
         }
-        self.follow_node(shared).await;
+        self.follow(shared, &now).await;
         let secrets = self.secrets.clone();
         // All of them are compared, so that each change is noticed once.
         let changes = secrets.iter().map(|secret| self.files.compare(&secret.file, &now));
@@ -199,24 +200,6 @@ impl Supervisor {
         }
     }
 
-    /// Fills the configuration in again when the node has other values of those that it names.
-    async fn follow_node(&mut self, shared: &Arc<Shared>) {
-        if self.values.is_empty() {
-            return;
-        }
-        let node = self.sources.node.newest();
-        let is_other =
-            |(variable, value): (&Variable, &Option<String>)| variable.on(node.as_deref()) != *value;
-        if !self.values.iter().any(is_other) {
-            return;
-        }
-        let text = self.text.clone();
-        // It was taken before.
-        let Ok(configuration) = self.sources.parse(&text) else { return };
-        self.want(shared, Taken { text, configuration }).await;
-        tracing::info!("Filled in plugin configuration again, the node has other values");
-    }
-
     fn report_gone(&mut self, shared: &Shared, path: &Path) {
         if self.reported_gone {
             return;
@@ -240,6 +223,7 @@ impl Supervisor {
         self.text = text;
         shared.set_skipped(std::mem::take(&mut configuration.skipped));
         shared.set_decision_log(configuration.decision_log);
+        self.read_new_data(shared, &configuration).await;
         let node = self.sources.node.newest();
         self.values = configuration::values(&configuration, node.as_deref());
         let (desired, secrets) = self.sources.specs(configuration, node.as_deref());
@@ -247,6 +231,7 @@ impl Supervisor {
         self.secrets = secrets;
         self.note_files().await;
         self.read_secrets(shared).await;
+        self.sources.data.keep().await;
         let names: Vec<Arc<str>> = self.desired.iter().map(|spec| spec.name.clone()).collect();
         // Dropping work ends it.
         self.works.retain(|name, _| names.contains(name));
@@ -469,7 +454,9 @@ impl Supervisor {
         let trust: BTreeSet<&Path> = demands.flat_map(|demand| demand.paths()).collect();
         let trust = trust.into_iter().map(Path::to_path_buf);
         let secrets = self.secrets.iter().map(|secret| secret.file.clone());
-        self.sources.plugins_file.iter().cloned().chain(components).chain(trust).chain(secrets).collect()
+        let data = self.sources.data.paths().map(Path::to_path_buf);
+        let configured = components.chain(trust).chain(secrets).chain(data);
+        self.sources.plugins_file.iter().cloned().chain(configured).collect()
     }
 
     async fn look_at_files(&self) -> Option<files::Fingerprints> {

@@ -41,6 +41,7 @@ impl MetricsSource for Metrics {
             "1 if the newest content of the plugin configuration is taken, 0 if it is refused or missing";
         to.gauge("witlet_plugin_configuration_valid", help, f64::from(u8::from(is_valid)));
         shadows(to, &all);
+        data(to, &all);
     }
 }
 
@@ -123,6 +124,24 @@ fn running(to: &mut Exposition, all: &All) {
         for role in &running.roles {
             family.sample(&[("plugin", name), ("digest", &running.digest), ("role", role.as_str())], 1.0);
         }
+    }
+}
+
+/// Only of plugins that have data.
+fn data(to: &mut Exposition, all: &All) {
+    let of_all: Vec<_> = all.iter().map(|(name, plugin)| (name, plugin.data())).collect();
+    let each = || of_all.iter().flat_map(|(name, data)| data.iter().map(move |data| (&***name, data)));
+    let help = "Data that the plugin has next to its configuration";
+    let mut family = to.family("witlet_plugin_data_info", help, Kind::Gauge);
+    for (plugin, data) in each() {
+        let digest = data.snapshot.digest();
+        family.sample(&[("plugin", plugin), ("data", &data.name), ("digest", digest)], 1.0);
+    }
+    let help = "1 while the newest data of the plugin can't be read and the last good ones serve";
+    let mut family = to.family("witlet_plugin_data_stale", help, Kind::Gauge);
+    for (plugin, data) in each() {
+        let is_stale = data.origin.problem().is_some();
+        family.sample(&[("plugin", plugin), ("data", &data.name)], f64::from(u8::from(is_stale)));
     }
 }
 

@@ -34,6 +34,7 @@ use super::config::{Grants, Warm};
 use super::pool::InstancePool;
 use crate::engine::{self, WAITING_SLOTS, WAITING_TABLES_PER_SLOT};
 use crate::guest::async_guest::{AsyncState, GuestSetting};
+use crate::guest::data::Data;
 use crate::guest::{GrantedSecrets, GuestLog, GuestServices};
 use crate::limits::{EpochTicker, Limits, MemoryPool, SHARED_MEMORY_BYTES_MAX, StaticNeeds};
 use crate::wasi::{self, async_host::CONNECTIONS_ALL_MAX};
@@ -121,6 +122,8 @@ pub(crate) struct AsyncPluginSpec {
     pub(crate) grants: Arc<Grants>,
     /// The folder behind `/state`; not used unless that is granted.
     pub(crate) state_folder: Option<PathBuf>,
+    /// What it may read next to its configuration.
+    pub(crate) data: Arc<[Data]>,
 }
 
 impl AsyncHost {
@@ -174,6 +177,7 @@ impl AsyncHost {
             name: spec.name,
             config: spec.config,
             secrets: GrantedSecrets::new(given.secrets.clone(), spec.grants.secrets.clone()),
+            data: spec.data,
             state_folder: spec.state_folder.filter(|_| spec.grants.state),
             containers: given.containers.clone(),
             node: given.node.clone(),

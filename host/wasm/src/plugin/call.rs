@@ -19,6 +19,7 @@ use witlet_ports::Clock;
 use super::Spec;
 use super::pool::{Instance, InstancePool, Pooled};
 use crate::engine::POOL_SLOTS;
+use crate::guest::data::Data;
 use crate::guest::known_node::KnownNode;
 use crate::guest::{CallProgress, GrantedSecrets, GuestLog, GuestServices, GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits, epochs, thread_cpu};
@@ -58,6 +59,7 @@ pub(crate) struct SyncPlugin {
     /// Whether a call that other programs left without a processor goes on.
     prolongs_calls: bool,
     secrets: GrantedSecrets,
+    data: Arc<[Data]>,
     node: KnownNode,
     /// How much later than it is `validate` sees.
     clock_ahead: Duration,
@@ -144,6 +146,7 @@ impl SyncPlugin {
             timeout,
             prolongs_calls: given.prolongs_calls,
             secrets: GrantedSecrets::new(given.secrets.clone(), spec.grants.secrets.clone()),
+            data: spec.data.clone(),
             node: given.node.clone(),
             clock_ahead: given.clock_ahead,
             random_salt: given.random_salt.clone(),
@@ -177,6 +180,7 @@ impl SyncPlugin {
         let limits = StoreLimits::new(self.limits);
         let mut state = GuestState::new(limits, self.log.of_instance(), self.config.clone(), now);
         state.secrets = self.secrets.clone();
+        state.data = self.data.clone();
         state.node = self.node.clone();
         state.random_salt = self.random_salt.clone();
         let mut store = Store::new(&caller.engine, state);

@@ -5,6 +5,7 @@
 
 mod component;
 mod conformance;
+mod data;
 mod document;
 mod features;
 mod file;
@@ -17,6 +18,7 @@ mod variables;
 pub(crate) use component::BUILTIN_SCHEME;
 pub use component::{ComponentSource, not_shipped};
 pub use conformance::{CONFORMANCE_KEYS_MAX, RequiredConformance};
+pub use data::{DATA_ALL_MAX, DATA_MAX, DataEntry, DataSource};
 pub(crate) use features::has_feature;
 pub use features::{FEATURES, Feature, REQUIRES_MAX, SkippedEntry};
 pub use grants::{FileGrant, Grants, STATE_PATH};
@@ -157,6 +159,8 @@ pub struct PluginEntry {
     pub warm: Option<Warm>,
     /// What it may reach.
     pub grants: Grants,
+    /// What it may read next to its configuration.
+    pub data: Vec<DataEntry>,
     /// How many calls are kept for replay; none means no recording.
     pub record: Option<usize>,
     /// Handed to the plugin as JSON once the variables in it are filled in.
@@ -233,6 +237,7 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
         }
         plugins.push(entry);
     }
+    data::check_all(&plugins)?;
     let (decision_log, skipped) = (document.decision_log, skipped.entries);
     Ok(PluginConfiguration { secrets, require_conformance, decision_log, plugins, skipped })
 }
@@ -336,6 +341,7 @@ fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<Pl
         pod_source,
         warm: plugin.instances.warm.map(|warm| self::warm(&warm, path)).transpose()?,
         grants,
+        data: data::parse(plugin.data, path)?,
         record,
         config: plugin.config,
         name: plugin.name,

@@ -314,6 +314,7 @@ impl Loader {
             warm: spec.warm,
             grants: Arc::new(spec.grants.clone()),
             state_folder: state_folder(spec, given).await?,
+            data: spec.data.clone(),
         };
         let limits = AsyncHost::limits(&pool_spec, &seen.detected);
         seen.needs.check(&limits).map_err(LoadError::Needs)?;
@@ -433,6 +434,7 @@ async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<InspectedComponent, LoadEr
     let granted = Capabilities { secret: !spec.grants.secrets.is_empty(), exec: spec.grants.exec };
     let expected: Vec<Role> = spec.roles().collect();
     let memory_bytes_max = spec.memory_bytes();
+    let has_data = !spec.data.is_empty();
     let task = tokio::task::spawn_blocking(move || match inspect::inspect(&wasm) {
         Ok(inspection) => {
             // Before what is in the way of linking it: too large is too large for every host.
@@ -448,6 +450,10 @@ async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<InspectedComponent, LoadEr
                     return Err(LoadError::Refused { obstacles: missing.into_iter().chain(found).collect() });
                 }
             };
+            if has_data && !detected.data {
+                let obstacle = "its entry has data, but the component doesn't import witlet:host/data";
+                return Err(LoadError::refused(obstacle.to_owned()));
+            }
             Ok(InspectedComponent {
                 wasm,
                 digest: inspection.digest,

@@ -15,6 +15,7 @@ use super::config::{
 };
 use super::conformance::Demand;
 use super::matching::{MatchSubject, PodMatch};
+use crate::guest::data::Data;
 use crate::role::Role;
 
 /// What a built-in handler may take for one call.
@@ -88,6 +89,14 @@ pub(crate) enum Origin {
     Registry { reference: ComponentReference, credentials: Option<PathBuf> },
 }
 
+/// What the node has for an entry.
+pub(crate) struct EntryInputs<'a> {
+    /// Whose values its configuration may name.
+    pub(crate) node: Option<&'a NodeFacts>,
+    /// Its data, or why there are none.
+    pub(crate) data: Result<Vec<Data>, String>,
+}
+
 /// What the host needs to know about a plugin apart from its code. It has one role at least.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spec {
@@ -102,6 +111,8 @@ pub(crate) struct Spec {
     pub(crate) pod_source: Option<PodSourceRole>,
     pub(crate) warm: Option<Warm>,
     pub(crate) grants: Grants,
+    /// What it may read next to its configuration, sorted by name.
+    pub(crate) data: Arc<[Data]>,
     /// How many calls are kept for replay.
     pub(crate) record: Option<usize>,
     /// As JSON text, the node's values filled in.
@@ -135,20 +146,21 @@ impl Spec {
             pod_source: None,
             warm,
             grants: builtin.grants.clone(),
+            data: Arc::default(),
             record: None,
             config: builtin.config.to_string().into(),
             missing: None,
         }
     }
 
-    /// An entry of the configuration whose file lies in `folder`, with the reports that the file demands and the values of this
-    /// node. None if it names a shipped component that `shipped` doesn't have.
+    /// An entry of the configuration whose file lies in `folder`, with the reports that the file demands and what the node
+    /// has for it. None if it names a shipped component that `shipped` doesn't have.
     pub(crate) fn configured(
         entry: PluginEntry,
         folder: &Path,
         required: Option<&RequiredConformance>,
         shipped: &[(&'static str, &'static [u8])],
-        node: Option<&NodeFacts>,
+        inputs: EntryInputs<'_>,
     ) -> Option<Self> {
         let origin = match entry.component {
             ComponentSource::File(path) => Origin::File(folder.join(path.strip_prefix(".").unwrap_or(&path))),
@@ -162,13 +174,18 @@ impl Spec {
         };
         let conformance =
             required.and_then(|required| Demand::new(required, &origin, entry.conformance.clone(), folder));
-        let (config, missing) = match fill(&entry.config, node) {
+        let (config, unfilled) = match fill(&entry.config, inputs.node) {
             Ok(config) => (config, None),
             Err(problem) => {
                 let missing = format!("its configuration can't be filled in: {problem}");
-                (entry.config, Some(missing.into()))
+                (entry.config, Some(missing))
             }
         };
+        let (mut data, without_data) = match inputs.data {
+            Ok(data) => (data, None),
+            Err(problem) => (Vec::new(), Some(problem)),
+        };
+        data.sort_by(|one, other| one.name.cmp(&other.name));
         Some(Self {
             name: entry.name.into(),
             builtin: false,
@@ -179,9 +196,10 @@ impl Spec {
             pod_source: entry.pod_source,
             warm: entry.warm,
             grants: entry.grants,
+            data: data.into(),
             record: entry.record,
             config: config.to_string().into(),
-            missing,
+            missing: unfilled.or(without_data).map(Arc::from),
         })
     }
 
@@ -204,6 +222,7 @@ impl Spec {
             pod_source: None,
             warm,
             grants,
+            data: Arc::default(),
             record: None,
             config: config.to_string().into(),
             missing: None,
@@ -258,6 +277,7 @@ impl Spec {
             && self.grants == other.grants
             && self.config == other.config
             && self.missing == other.missing
+            && self.data == other.data
             && run(self) == run(other)
     }
 

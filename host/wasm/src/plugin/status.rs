@@ -5,6 +5,7 @@ use witlet_core::admission::chain::FailurePolicy;
 
 use super::conformance::Vouched;
 use super::shadow::ShadowReport;
+use crate::guest::data::Data;
 use crate::role::Role;
 
 /// Where a plugin stands.
@@ -96,6 +97,35 @@ impl ConformanceStatus {
     }
 }
 
+/// Data that a plugin has next to its configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DataStatus {
+    /// What the plugin calls them.
+    pub name: String,
+    /// Where they come from.
+    pub source: String,
+    /// SHA-256 of the bytes that it has, in hexadecimal.
+    pub digest: String,
+    /// How many these are.
+    pub size_bytes: usize,
+    /// Why it doesn't have newer ones; none if these are the newest.
+    pub problem: Option<String>,
+}
+
+impl DataStatus {
+    pub(crate) fn of(data: &Data) -> Self {
+        let Data { name, origin, snapshot } = data;
+        Self {
+            name: name.to_string(),
+            source: origin.location.clone(),
+            digest: snapshot.digest().to_owned(),
+            size_bytes: snapshot.bytes().len(),
+            problem: origin.problem(),
+        }
+    }
+}
+
 /// A plugin as it is now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -113,6 +143,8 @@ pub struct PluginStatus {
     pub size_bytes: Option<usize>,
     /// Who vouches for the component that runs, if the configuration demands that someone does.
     pub conformance: Option<ConformanceStatus>,
+    /// Data that it has next to its configuration.
+    pub data: Vec<DataStatus>,
     /// Its place among the configured handlers; built-ins come first. None if it is no admission handler.
     pub order: Option<i32>,
     /// What its failure as an admission handler means for a pod.

@@ -46,6 +46,9 @@ pub struct RecordedCall {
     pub digest: String,
     /// `config:` of its entry.
     pub config: Value,
+    /// Digests of the data that it had next to it, by their names: SHA-256 in hexadecimal.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, String>,
     /// What it could use.
     pub limits: Limits,
     /// What it was granted, by the names of the fields of `grants`.

@@ -1,6 +1,6 @@
 //! Asks a recorded question again, and compares the answers.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use super::format::{
     RequestRecord,
 };
 use crate::compile::CompilerConfig;
+use crate::guest::data::{Data, DataOrigin, Snapshot};
 use crate::guest::{CapturedLine, GuestServices, LogTap};
 use crate::host::{Machinery, StartError, Surroundings};
 use crate::plugin::config::{Grants, ProbeRole};
@@ -49,6 +50,32 @@ pub enum ReplayError {
     NotRecorded {
         /// Fields of `grants`.
         grants: Vec<String>,
+    },
+    /// It had data that aren't given now.
+    #[error(
+        "it had the data {name:?} (sha256:{recorded}): name a file with them by --data {name}=FILE; the agent keeps the newest in plugin-data below its own folder"
+    )]
+    NoData {
+        /// What the plugin calls them.
+        name: String,
+        /// SHA-256 in hexadecimal.
+        recorded: String,
+    },
+    /// It had other data.
+    #[error("the data {name:?} are sha256:{found}, and the recorded ones were sha256:{recorded}")]
+    OtherData {
+        /// What the plugin calls them.
+        name: String,
+        /// SHA-256 in hexadecimal.
+        recorded: String,
+        /// SHA-256 in hexadecimal.
+        found: String,
+    },
+    /// It had no such data.
+    #[error("it had no data {name:?}")]
+    UnknownData {
+        /// As they are given.
+        name: String,
     },
     /// The question makes no sense.
     #[error("the recorded question can't be asked")]
@@ -89,10 +116,14 @@ pub enum Identity {
     Any,
 }
 
-/// Asks the question that was recorded, with the recorded configuration, limits and grants.
+/// Data for a plugin by the names that it has for them.
+pub type GivenData = BTreeMap<String, Vec<u8>>;
+
+/// Asks the question that was recorded, with the recorded configuration, limits and grants, and with data that must be the recorded ones.
 pub async fn replay(
     recorded: &RecordedCall,
     wasm: Arc<[u8]>,
+    data: GivenData,
     identity: Identity,
     compiler: CompilerConfig,
     clock: Arc<dyn Clock>,
@@ -109,9 +140,12 @@ pub async fn replay(
     if !grants.is_empty() {
         return Err(ReplayError::NotRecorded { grants });
     }
+    let data = data_as_recorded(&recorded.data, data)?;
     let Asked { answer, took, memory_bytes_peak, lines, commands } = match &recorded.question {
-        RecordedRequest::Admission(request) => admission(recorded, request, wasm, compiler, clock).await?,
-        RecordedRequest::Probe(question) => probe(recorded, question, wasm, compiler, clock).await?,
+        RecordedRequest::Admission(request) => {
+            admission(recorded, request, (wasm, data), compiler, clock).await?
+        }
+        RecordedRequest::Probe(question) => probe(recorded, question, (wasm, data), compiler, clock).await?,
         RecordedRequest::PodSource(_) => return Err(ReplayError::Source),
     };
     let same = answer.agrees_with(&recorded.answer) && commands.is_none();
@@ -132,23 +166,46 @@ pub fn digest_of(wasm: &[u8]) -> String {
     hex::encode(Sha256::digest(wasm))
 }
 
+/// The data with which the call was recorded.
+fn data_as_recorded(
+    recorded: &BTreeMap<String, String>,
+    mut given: GivenData,
+) -> Result<Arc<[Data]>, ReplayError> {
+    let mut data = Vec::with_capacity(recorded.len());
+    for (name, recorded) in recorded {
+        let (name, recorded) = (name.clone(), recorded.clone());
+        let Some(bytes) = given.remove(&name) else { return Err(ReplayError::NoData { name, recorded }) };
+        let snapshot = Snapshot::new(bytes);
+        if snapshot.digest() != recorded {
+            let found = snapshot.digest().to_owned();
+            return Err(ReplayError::OtherData { name, recorded, found });
+        }
+        let origin = Arc::new(DataOrigin::new(name.clone()));
+        data.push(Data { name: name.into(), origin, snapshot: Arc::new(snapshot) });
+    }
+    match given.into_keys().next() {
+        Some(name) => Err(ReplayError::UnknownData { name }),
+        None => Ok(data.into()),
+    }
+}
+
 /// As the recorded plugin was, in the role of an admission handler.
-fn spec(recorded: &RecordedCall, grants: Grants) -> Spec {
+fn spec(recorded: &RecordedCall, grants: Grants, data: Arc<[Data]>) -> Spec {
     let timeout = Duration::from_millis(recorded.limits.timeout_milliseconds);
-    Spec::direct(timeout, recorded.limits.memory_bytes, None, grants, &recorded.config)
+    Spec { data, ..Spec::direct(timeout, recorded.limits.memory_bytes, None, grants, &recorded.config) }
 }
 
 async fn admission(
     recorded: &RecordedCall,
     request: &RequestRecord,
-    wasm: Arc<[u8]>,
+    (wasm, data): (Arc<[u8]>, Arc<[Data]>),
     compiler: CompilerConfig,
     clock: Arc<dyn Clock>,
 ) -> Result<Asked, ReplayError> {
     let machinery = Machinery::new(compiler, clock, Surroundings::default())?;
     let log = LogTap::default();
     let given = GuestServices { log: Some(log.clone()), ..GuestServices::default() };
-    let loaded = machinery.loader.load_given(&spec(recorded, Grants::default()), &given, wasm).await?;
+    let loaded = machinery.loader.load_given(&spec(recorded, Grants::default(), data), &given, wasm).await?;
     let guests = loaded.admission.ok_or(LoadError::Interrupted)?;
     let facts = Arc::new(RequestFacts::new(request.request()));
     // What `validate` said is no answer's.
@@ -166,7 +223,7 @@ async fn admission(
 async fn probe(
     recorded: &RecordedCall,
     question: &RecordedProbeRequest,
-    wasm: Arc<[u8]>,
+    (wasm, data): (Arc<[u8]>, Arc<[Data]>),
     compiler: CompilerConfig,
     clock: Arc<dyn Clock>,
 ) -> Result<Asked, ReplayError> {
@@ -180,7 +237,7 @@ async fn probe(
     let role =
         ProbeRole { probe_type: request.probe_type.clone(), memory_bytes: recorded.limits.memory_bytes };
     let grants = Grants { exec, ..Grants::default() };
-    let spec = Spec { admission: None, probe: Some(role), ..spec(recorded, grants) };
+    let spec = Spec { admission: None, probe: Some(role), ..spec(recorded, grants, data) };
     let loaded = machinery.loader.load_given(&spec, &given, wasm).await?;
     let guests = loaded.async_plugin.ok_or(LoadError::Interrupted)?;
     // What `validate` said is no answer's.

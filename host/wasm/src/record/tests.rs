@@ -73,6 +73,7 @@ fn about(max: usize, secret: &'static str) -> About {
         component: "/plugins/p.wasm".to_owned(),
         digest: "0".repeat(64),
         config: r#"{"allow": ["x"]}"#.into(),
+        data: Arc::default(),
         timeout: Duration::from_millis(100),
         memory_bytes: 16 << 20,
         grants: vec!["exec".to_owned()],

@@ -22,6 +22,7 @@ use super::format::{
     RecordedRequest, RecordedResponse, RequestRecord,
 };
 use super::scrub::scrub;
+use crate::guest::data::Data;
 use crate::plugin::CallError;
 use crate::worlds::admission::facts::RequestFacts;
 
@@ -123,6 +124,8 @@ pub(crate) struct About {
     pub(crate) digest: String,
     /// `config:` as JSON text.
     pub(crate) config: Arc<str>,
+    /// What it has next to that.
+    pub(crate) data: Arc<[Data]>,
     /// For a call.
     pub(crate) timeout: Duration,
     /// For an instance.
@@ -328,6 +331,7 @@ fn encode(entry: Entry) -> Result<Vec<u8>, WriteError> {
         component: about.component.clone(),
         digest: about.digest.clone(),
         config: serde_json::from_str(&about.config).map_err(WriteError::Json)?,
+        data: about.data.iter().map(Data::named_digest).collect(),
         limits: Limits {
             timeout_milliseconds: super::format::milliseconds(about.timeout),
             memory_bytes: about.memory_bytes,

@@ -24,6 +24,8 @@ const GIVEN: [&str; 7] = [
 ];
 /// Interfaces of this project that need a grant.
 const SECRET: [&str; 2] = ["witlet:host/secret@0.1.0", "witlet:host/secret@0.2.0-draft.1"];
+/// Data of the plugin's entry.
+const DATA: &str = "witlet:host/data@0.2.0-draft.1";
 /// See [`SECRET`].
 const EXEC: &str = "witlet:probe/exec@0.1.0";
 /// The packages of WASI 0.2 that link as they are; other WASI interfaces link as refusals.
@@ -56,6 +58,8 @@ pub(crate) struct Detected {
     pub(crate) feedback: bool,
     /// The capabilities that it imports.
     pub(crate) wants: Capabilities,
+    /// Whether it reads data of its entry.
+    pub(crate) data: bool,
     /// Whether it imports what needs a grant to be of use: sockets or HTTP.
     pub(crate) network: bool,
     /// Interfaces to be linked as refusals on the synchronous engine.
@@ -183,6 +187,10 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
             denied(false, &mut detected.denied);
             not_granted(import, "exec", granted.exec)
         }
+        _ if is_served(DATA, import) => {
+            detected.data = true;
+            None
+        }
         _ if GIVEN.iter().any(|given| is_served(given, import)) => None,
         _ if import.starts_with("wasi:") => {
             let basic = WASI_BASIC.iter().any(|package| import.starts_with(package));
@@ -230,7 +238,8 @@ pub(crate) fn versions_here(interface: &str) -> Vec<&'static str> {
         (pod_source::SOURCE, pod_source::VERSIONS),
         (pod_source::FEEDBACK, pod_source::VERSIONS),
     ];
-    let imported = SECRET.into_iter().chain([EXEC]).chain(GIVEN).filter_map(|given| given.split_once('@'));
+    let imported =
+        SECRET.into_iter().chain([EXEC, DATA]).chain(GIVEN).filter_map(|given| given.split_once('@'));
     let of_roles = TYPES.iter().map(|(_, types, versions)| (*types, *versions)).chain(exported);
     let of_roles = of_roles.flat_map(|(name, versions)| versions.iter().map(move |version| (name, *version)));
     imported.chain(of_roles).filter(|(name, _)| *name == interface).map(|(_, version)| version).collect()

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use wasmtime::component::{Linker, ResourceTable};
 use witlet_core::node::NodeFacts;
 
+use crate::guest::data::Data;
 use crate::guest::known_node::KnownNode;
 use crate::guest::log::GuestLog;
 use crate::guest::secrets::GrantedSecrets;
@@ -19,6 +20,7 @@ pub(crate) struct HostView<'a> {
     /// As JSON text.
     pub(crate) config: &'a str,
     pub(crate) secrets: &'a GrantedSecrets,
+    pub(crate) data: &'a [Data],
     pub(crate) node: NodeOfCall<'a>,
     pub(crate) table: &'a mut ResourceTable,
 }

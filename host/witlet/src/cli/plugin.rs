@@ -310,6 +310,9 @@ pub(crate) struct ReplayArgs {
     /// PluginConfiguration with the recorded plugin's component
     #[arg(long, value_name = "FILE", conflicts_with = "component")]
     pub(crate) plugins: Option<PathBuf>,
+    /// Data that the recorded plugin had; repeatable
+    #[arg(long, value_name = "NAME=FILE")]
+    pub(crate) data: Vec<String>,
     /// How registries are asked
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,

@@ -44,11 +44,11 @@ fn header(wide: bool) -> Vec<&'static str> {
 /// A row for each role of a plugin.
 fn rows(plugin: &Value, wide: bool) -> Vec<Vec<String>> {
     let roles = plugin["roles"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // Why it isn't ready comes first, then a change that waits, then what went wrong last.
-    let message = ["detail", "pending", "lastError"]
-        .map(|key| text(&plugin[key]))
-        .into_iter()
-        .find(|text| !text.is_empty());
+    // Why it isn't ready comes first, then a change that waits, then data that are old, then what went wrong last.
+    let stale = plugin["data"].as_array().into_iter().flatten().map(|data| text(&data["problem"]));
+    let [detail, pending, error] = ["detail", "pending", "lastError"].map(|key| text(&plugin[key]));
+    let messages = [detail, pending].into_iter().chain(stale).chain([error]);
+    let message = messages.into_iter().find(|text| !text.is_empty());
     let mut message = message.unwrap_or_default();
     roles
         .iter()

@@ -10,7 +10,7 @@ use witlet_node::SystemClock;
 use witlet_ports::OCI_SCHEME;
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::config::{self, ComponentSource, ConfigError};
-use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, digest_of, replay};
+use witlet_wasm::record::replay::{GivenData, Identity, ReplayError, Replayed, digest_of, replay};
 use witlet_wasm::record::{RecordError, RecordedCall, RecordedRequest, RecordedResponse, read};
 
 use super::component::{self, ComponentError};
@@ -65,6 +65,21 @@ pub(crate) enum Error {
         /// `builtin`, or a file whose folder isn't known.
         from: String,
     },
+    /// What `--data` says is no name with a file.
+    #[error("--data must be NAME=FILE, found {text:?}")]
+    DataFlag {
+        /// What was given.
+        text: String,
+    },
+    /// A file of `--data` can't be read.
+    #[error("read {}", path.display())]
+    Data {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
     /// There is no space for compiled code.
     #[error("create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
@@ -85,13 +100,24 @@ pub(crate) async fn run(args: &ReplayArgs) -> Result<bool, Error> {
     };
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
     let compiler = CompilerConfig::new(args.cache.or(scratch.path().join("code")));
-    let replayed = replay(&call, wasm, identity, compiler, Arc::new(SystemClock)).await?;
+    let data = data(&args.data)?;
+    let replayed = replay(&call, wasm, data, identity, compiler, Arc::new(SystemClock)).await?;
     let text = match args.output {
         OutputFormat::Table | OutputFormat::Wide => for_people(&call, &replayed),
         OutputFormat::Json | OutputFormat::Yaml => structured(&for_programs(&call, &replayed), args.output)?,
     };
     print(&text)?;
     Ok(replayed.same)
+}
+
+/// The files that `--data` names.
+fn data(flags: &[String]) -> Result<GivenData, Error> {
+    let one = |text: &String| {
+        let (name, path) = text.split_once('=').ok_or_else(|| Error::DataFlag { text: text.clone() })?;
+        let bytes = std::fs::read(path).map_err(|cause| Error::Data { path: path.into(), cause })?;
+        Ok((name.to_owned(), bytes))
+    };
+    flags.iter().map(one).collect()
 }
 
 /// The recorded component: one that ships if it has the digest, else what the configuration or the recording names.

@@ -113,6 +113,7 @@ async fn serve(args: &ServeArgs, stop: CancellationToken) -> Result<(), ServeErr
         containers: None,
         state_folder: Some(scratch.path().join("state")),
         last_good_folder: None,
+        data_folder: None,
         decision_log_folder: None,
         in_cluster: true,
         node: None,

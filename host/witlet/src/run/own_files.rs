@@ -28,6 +28,8 @@ const RECORDED: &str = "recorded";
 const PLUGIN_STATE: &str = "plugin-state";
 /// The last set of plugins that was loaded as a whole.
 const LAST_GOOD_PLUGINS: &str = "last-good-plugins";
+/// The last good data of plugins' entries.
+const PLUGIN_DATA: &str = "plugin-data";
 /// The decision log.
 const DECISIONS: &str = "decisions";
 
@@ -94,6 +96,11 @@ impl OwnFiles {
     /// The last set of plugins that was loaded as a whole.
     pub(crate) fn last_good_plugins(&self) -> PathBuf {
         self.folder.join(LAST_GOOD_PLUGINS)
+    }
+
+    /// The last good data of plugins' entries.
+    pub(crate) fn plugin_data(&self) -> PathBuf {
+        self.folder.join(PLUGIN_DATA)
     }
 
     /// The decision log.

@@ -41,6 +41,7 @@ pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostC
         containers: Some(containers),
         state_folder: Some(own.plugin_state()),
         last_good_folder: Some(own.last_good_plugins()),
+        data_folder: Some(own.plugin_data()),
         decision_log_folder: Some(own.decisions()),
         in_cluster: settings.cluster.is_some(),
         node: Some(info),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use witlet_core::admission::chain::FailurePolicy;
 use witlet_wasm::plugin::{
-    ConformanceStatus, Difference, PluginState, PluginStatus, RoleStatus, ShadowReport,
+    ConformanceStatus, DataStatus, Difference, PluginState, PluginStatus, RoleStatus, ShadowReport,
 };
 use witlet_wasm::role::Role;
 
@@ -46,6 +46,13 @@ pub(super) fn plugins() -> Vec<Value> {
             passed: true,
             config_digest: "cd".to_owned(),
         }),
+        data: vec![DataStatus {
+            name: "allowed".to_owned(),
+            source: "/etc/witlet/allowed.json".to_owned(),
+            digest: "ef".to_owned(),
+            size_bytes: 7,
+            problem: text("it can't be read"),
+        }],
         order: Some(-5),
         failure_policy: Some(FailurePolicy::Defer),
         system_pods: Some(false),
@@ -66,6 +73,7 @@ pub(super) fn plugins() -> Vec<Value> {
         digest: None,
         size_bytes: None,
         conformance: None,
+        data: Vec::new(),
         order: None,
         failure_policy: None,
         system_pods: None,

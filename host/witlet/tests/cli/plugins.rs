@@ -139,12 +139,31 @@ fn a_replay_that_is_not_possible_exits_1_and_says_why() {
             },
             "network",
         ),
+        (
+            "data.json",
+            {
+                let mut call = recorded(&json!({"kind": "admit"}));
+                call["data"] = json!({"allowed": "0".repeat(64)});
+                call.to_string()
+            },
+            "name a file with them by --data allowed=FILE",
+        ),
     ];
     for (name, text, word) in cases {
         let path = write(folder.path(), name, &text);
         let answer = witlet(&["plugin", "replay", path.to_str().expect("a temporary path is UTF-8")]);
         assert_eq!(answer.code, 1, "{name}: {}{}", answer.out, answer.err);
         assert!(answer.err.contains(word), "{name}: {}", answer.err);
+    }
+    let call = write(folder.path(), "call.json", &recorded(&json!({"kind": "admit"})).to_string());
+    let call = call.to_str().expect("a temporary path is UTF-8");
+    for (data, words) in [
+        ("allowed", "--data must be NAME=FILE, found \"allowed\""),
+        ("allowed=/nonexistent/list", "read /nonexistent/list"),
+        (&format!("allowed={call}"), "it had no data \"allowed\""),
+    ] {
+        let answer = witlet(&["plugin", "replay", call, "--data", data]);
+        assert!(answer.code == 1 && answer.err.contains(words), "{data}: {}", answer.err);
     }
     let missing = witlet(&["plugin", "replay", "/nonexistent/call.json"]);
     assert!(missing.code == 1 && missing.err.contains("/nonexistent/call.json"), "{}", missing.err);

@@ -9,6 +9,7 @@ mod bindings {
         inline: "package test:draft;
             world handler {
                 include witlet:admission/admission-handler@0.2.0-draft.1;
+                import witlet:host/data@0.2.0-draft.1;
                 import witlet:host/secret@0.2.0-draft.1;
             }",
         path: ["../../../wit/host-0.2.0-draft.1", "../../../wit/admission-0.2.0-draft.1"],

@@ -8,7 +8,7 @@ use crate::bindings::witlet::admission::types::{
 };
 use crate::bindings::witlet::host::errors::Error;
 use crate::bindings::witlet::host::log::Level;
-use crate::bindings::witlet::host::{features, log, node, secret};
+use crate::bindings::witlet::host::{data, features, log, node, secret};
 
 /// One part of it.
 pub(crate) fn tell(what: &str, request: &Request) -> Value {
@@ -24,6 +24,9 @@ pub(crate) fn tell(what: &str, request: &Request) -> Value {
         "tell-volumes" => asking.volumes().iter().map(volume).collect(),
         "tell-node" => node(&request.node()),
         "tell-host" => host(),
+        "tell-data" => {
+            json!({ "names": data::names(), "list": opened("list"), "empty": opened("empty"), "other": opened("other") })
+        }
         other => json!({ "unknown": other }),
     }
 }
@@ -189,6 +192,17 @@ fn host() -> Value {
         "features": [features::has("shadow"), features::has("teleport")],
         "secrets": [secret("granted"), secret("missing"), secret("other")],
     })
+}
+
+/// Digest, size, all bytes, those from the second on, and those beyond the end.
+fn opened(name: &str) -> Value {
+    let snapshot = match data::open(name) {
+        Ok(snapshot) => snapshot,
+        Err(error) => return self::error(&error),
+    };
+    let read = |offset, length| String::from_utf8_lossy(&snapshot.read(offset, length)).into_owned();
+    let size = snapshot.size();
+    json!([snapshot.digest(), size, read(0, size), read(1, u64::MAX), read(size, 1)])
 }
 
 fn secret(name: &str) -> Value {

@@ -69,6 +69,7 @@ async fn host(folder: &Path, role: &str) -> Arc<PluginHost> {
         containers: None,
         state_folder: None,
         last_good_folder: None,
+        data_folder: None,
         decision_log_folder: None,
         in_cluster: false,
         node: None,

@@ -1,15 +1,19 @@
 //! Where plugins come from: the built-ins, what ships, and what the configuration names.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use witlet_core::node::NodeFacts;
 
+use super::super::data::DataStore;
 use super::super::last_good::LastGood;
 use super::super::{FileError, files};
 use crate::guest::known_node::KnownNode;
-use crate::plugin::config::{self, ConfigError, PluginConfiguration, SecretEntry, Shipped, Values};
-use crate::plugin::{Builtin, BuiltinRole, Spec};
+use crate::plugin::config::{
+    self, ConfigError, DataSource, PluginConfiguration, SecretEntry, Shipped, Values,
+};
+use crate::plugin::{Builtin, BuiltinRole, EntryInputs, Spec};
 
 /// How long the first configuration stays as it is before it is taken for bad.
 pub(super) const WRITE_WAIT: Duration = Duration::from_millis(250);
@@ -26,6 +30,8 @@ pub(in crate::host) struct Sources {
     pub(in crate::host) last_good: Option<LastGood>,
     /// Whose values configurations may name.
     pub(in crate::host) node: KnownNode,
+    /// Data that configurations name.
+    pub(in crate::host) data: DataStore,
 }
 
 /// A configuration with its text.
@@ -80,20 +86,34 @@ impl Sources {
         self.read()
     }
 
-    /// The built-ins, then the file's handlers by their order, then the rest, with the values of this node. Secrets with paths
-    /// that can be opened.
+    /// What relative paths in the configuration begin with.
+    fn folder(&self) -> &Path {
+        self.plugins_file.as_deref().and_then(Path::parent).unwrap_or(Path::new("."))
+    }
+
+    /// Where the data are that the configuration names.
+    pub(super) fn data_sources(&self, configuration: &PluginConfiguration) -> BTreeSet<DataSource> {
+        let data = configuration.plugins.iter().flat_map(|entry| &entry.data);
+        data.map(|data| data.source.below(self.folder())).collect()
+    }
+
+    /// The built-ins, then the file's handlers by their order, then the rest, with what the node has for them. Secrets with
+    /// paths that can be opened.
     pub(super) fn specs(
         &self,
         configuration: PluginConfiguration,
         node: Option<&NodeFacts>,
     ) -> (Vec<Spec>, Vec<SecretEntry>) {
-        let folder = self.plugins_file.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+        let folder = self.folder();
         let mut specs = self.builtin_specs();
         let required = configuration.require_conformance.as_ref();
         let entries = configuration.plugins.into_iter();
         // The parser knows the names of what is shipped, so that none is left out.
         let mut configured: Vec<Spec> = entries
-            .filter_map(|entry| Spec::configured(entry, folder, required, &self.shipped, node))
+            .filter_map(|entry| {
+                let inputs = EntryInputs { node, data: self.data.of_entry(&entry.data, folder) };
+                Spec::configured(entry, folder, required, &self.shipped, inputs)
+            })
             .collect();
         configured.sort_by_key(|spec| spec.admission.as_ref().map_or(i64::MAX, |role| role.order.into()));
         specs.extend(configured);

@@ -17,7 +17,7 @@ impl Supervisor {
         shared: &Shared,
         first: Result<Taken, FileError>,
     ) -> Result<Taken, FileError> {
-        let kept = self.read_last_good().await;
+        let kept = self.read_last_good(shared).await;
         match first {
             Ok(taken) => Ok(taken),
             Err(error) if self.sources.last_good.is_none() => Err(error),
@@ -35,7 +35,7 @@ impl Supervisor {
     }
 
     /// Reads the set that was kept, and remembers its plugins for those that don't load.
-    async fn read_last_good(&mut self) -> Option<Taken> {
+    async fn read_last_good(&mut self, shared: &Shared) -> Option<Taken> {
         self.sources.plugins_file.as_ref()?;
         let last_good = self.sources.last_good.clone()?;
         let read = tokio::task::spawn_blocking({
@@ -61,6 +61,7 @@ impl Supervisor {
                 return None;
             }
         };
+        self.read_new_data(shared, &configuration).await;
         let node = self.sources.node.newest();
         let (specs, _) = self.sources.specs(configuration.clone(), node.as_deref());
         let specs = specs.into_iter().filter(|spec| !spec.builtin);

@@ -96,6 +96,9 @@ pub(super) struct EntryDocument {
     /// What it may reach.
     #[serde(default)]
     pub(super) grants: GrantsDocument,
+    /// What it may read next to its configuration; at most 8, and 32 of all entries. Default: nothing.
+    #[serde(default)]
+    pub(super) data: Vec<DataDocument>,
     /// Keeps its newest calls for `witlet plugin replay`. Default: none are kept.
     pub(super) record: Option<RecordDocument>,
     /// The plugin's own configuration, handed to it as JSON. `${node.name}` and `${node.labels['KEY']}` in its texts are the
@@ -307,6 +310,16 @@ pub(super) struct FileGrantDocument {
     pub(super) read_only: Option<bool>,
     /// What the plugin finds it as; absolute, without `..`. Default: the same path.
     pub(super) guest_path: Option<String>,
+}
+
+/// One of `data`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct DataDocument {
+    /// What the plugin asks for: lower case letters, digits and `-`; unique in the entry.
+    pub(super) name: String,
+    /// The file with its bytes, at most 16 MiB; relative to the configuration. One that changes is taken at once.
+    pub(super) file: PathBuf,
 }
 
 /// `record:`

@@ -44,6 +44,7 @@ pub const FEATURES: &[Feature] = &[
     feature("decision-log", "a line of JSON for each decision about a pod, decisionLog"),
     feature("match-exclude", "pods that are left out, admission.match.exclude"),
     feature("match-edits", "the operations update and ephemeral in admission.match.operations"),
+    feature("data", "data next to the configuration of an entry, data"),
     feature("node-variables", "values of the node in config, ${node.name} and ${node.labels['KEY']}"),
     feature("match-images", "the operation image-resolved in admission.match.operations"),
     feature("recheck", "running pods that handlers are asked about again, admission.recheck"),

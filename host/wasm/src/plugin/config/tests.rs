@@ -1,6 +1,7 @@
 //! What the configuration may say, and how it is reported when it says something else.
 
 mod book;
+mod data;
 mod features;
 mod matches;
 
@@ -135,6 +136,7 @@ fn an_entry_that_says_nothing_gets_the_defaults() {
         pod_source: None,
         warm: None,
         grants: Grants::default(),
+        data: Vec::new(),
         record: None,
         config: Value::Null,
     };

@@ -42,3 +42,27 @@ fn other_commands_than_the_recorded_ones_are_reported() {
     let fewer = Tape::new(vec![record("a", None)]);
     assert_eq!(fewer.difference().as_deref(), Some(r#"it didn't run ["a"]"#));
 }
+
+#[test]
+fn data_must_be_the_recorded_ones() {
+    let one = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed";
+    let recorded = BTreeMap::from([("list".to_owned(), one.to_owned())]);
+    let given = |pairs: &[(&str, &str)]| -> GivenData {
+        pairs.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.as_bytes().to_vec())).collect()
+    };
+    let taken = |pairs: &[(&str, &str)]| {
+        let data = data_as_recorded(&recorded, given(pairs)).map_err(|error| error.to_string())?;
+        Ok(data.iter().map(|data| data.snapshot.bytes().to_vec()).collect::<Vec<_>>())
+    };
+    assert_eq!(taken(&[("list", "one")]), Ok(vec![b"one".to_vec()]));
+    let cases: [(&[(&str, &str)], &str); 3] = [
+        (&[], r#"it had the data "list" (sha256:7692"#),
+        (&[("list", "two")], r#"the data "list" are sha256:3fc4"#),
+        (&[("list", "one"), ("more", "x")], r#"it had no data "more""#),
+    ];
+    for (pairs, expected) in cases {
+        let error: String = taken(pairs).err().unwrap_or_default();
+        assert!(error.starts_with(expected), "{error}");
+    }
+    assert!(data_as_recorded(&BTreeMap::new(), given(&[])).is_ok_and(|data| data.is_empty()));
+}

@@ -11,10 +11,11 @@ use witlet_core::pod::resources;
 
 use super::HostView;
 use super::error::GuestError;
+use crate::guest::data::OpenSnapshot;
 use crate::guest::log::Line;
 use crate::guest::secrets::NoSecret;
 use crate::plugin::config::has_feature;
-use bindings::witlet::host::{config, errors, features, log, node, secret};
+use bindings::witlet::host::{config, data, errors, features, log, node, secret};
 
 pub(crate) mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
@@ -25,13 +26,17 @@ pub(crate) mod bindings {
                 import witlet:host/errors@0.2.0-draft.1;
                 import witlet:host/log@0.2.0-draft.1;
                 import witlet:host/config@0.2.0-draft.1;
+                import witlet:host/data@0.2.0-draft.1;
                 import witlet:host/secret@0.2.0-draft.1;
                 import witlet:host/node@0.2.0-draft.1;
                 import witlet:host/features@0.2.0-draft.1;
             }",
         world: "witlet:adapter/host",
         imports: { default: trappable },
-        with: { "witlet:host/errors.error": crate::worlds::host::error::GuestError },
+        with: {
+            "witlet:host/errors.error": crate::worlds::host::error::GuestError,
+            "witlet:host/data.snapshot": crate::guest::data::OpenSnapshot,
+        },
     });
 }
 
@@ -52,6 +57,7 @@ pub(crate) fn add_to_linker<T: 'static>(
     errors::add_to_linker::<T, HostData>(linker, view)?;
     log::add_to_linker::<T, HostData>(linker, view)?;
     config::add_to_linker::<T, HostData>(linker, view)?;
+    data::add_to_linker::<T, HostData>(linker, view)?;
     secret::add_to_linker::<T, HostData>(linker, view)?;
     node::add_to_linker::<T, HostData>(linker, view)?;
     features::add_to_linker::<T, HostData>(linker, view)
@@ -135,6 +141,47 @@ impl log::Host for HostView<'_> {
 impl config::Host for HostView<'_> {
     fn get(&mut self) -> wasmtime::Result<String> {
         Ok(self.config.to_owned())
+    }
+}
+
+impl data::Host for HostView<'_> {
+    fn names(&mut self) -> wasmtime::Result<Vec<String>> {
+        Ok(self.data.iter().map(|data| data.name.to_string()).collect())
+    }
+
+    fn open(
+        &mut self,
+        name: String,
+    ) -> wasmtime::Result<Result<Resource<OpenSnapshot>, Resource<GuestError>>> {
+        if let Some(data) = self.data.iter().find(|data| *data.name == *name) {
+            return Ok(Ok(self.table.push(OpenSnapshot(data.snapshot.clone()))?));
+        }
+        let error = GuestError::new("NotFound", &format!("the plugin's entry has no data {name:?}"));
+        Ok(Err(self.table.push(error)?))
+    }
+}
+
+impl data::HostSnapshot for HostView<'_> {
+    fn digest(&mut self, snapshot: Resource<OpenSnapshot>) -> wasmtime::Result<String> {
+        Ok(format!("sha256:{}", self.table.get(&snapshot)?.0.digest()))
+    }
+
+    fn size(&mut self, snapshot: Resource<OpenSnapshot>) -> wasmtime::Result<u64> {
+        Ok(self.table.get(&snapshot)?.0.bytes().len() as u64)
+    }
+
+    fn read(
+        &mut self,
+        snapshot: Resource<OpenSnapshot>,
+        offset: u64,
+        length: u64,
+    ) -> wasmtime::Result<Vec<u8>> {
+        Ok(self.table.get(&snapshot)?.0.read(offset, length).to_vec())
+    }
+
+    fn drop(&mut self, snapshot: Resource<OpenSnapshot>) -> wasmtime::Result<()> {
+        self.table.delete(snapshot)?;
+        Ok(())
     }
 }
 

@@ -227,6 +227,7 @@ pub(in crate::plugin) async fn start(
         containers: None,
         state_folder: Some(scratch.join("state")),
         last_good_folder: None,
+        data_folder: None,
         decision_log_folder: None,
         in_cluster,
         node: node.map(|node| Arc::new(FixedNode::new(node)) as Arc<dyn NodeWatch>),

@@ -108,6 +108,7 @@ impl Setting {
             warm: self.warm,
             grants: Arc::new(self.grants),
             state_folder: self.state,
+            data: Arc::default(),
         };
         host.link(spec, &given, component, &detected).expect("it links")
     }

@@ -1,0 +1,139 @@
+//! Data that the operator gives a plugin next to its configuration. They stay as they are for the life of a loaded plugin.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+
+/// How large data may be.
+pub const DATA_BYTES_MAX: usize = 16 << 20;
+/// How many bytes a guest gets by one call.
+pub(crate) const READ_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes with their digest.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    /// SHA-256 in hexadecimal.
+    digest: String,
+    bytes: Vec<u8>,
+}
+
+impl Snapshot {
+    /// Of these bytes, whose digest it computes.
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self { digest: hex::encode(Sha256::digest(&bytes)), bytes }
+    }
+
+    pub(crate) fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Bytes from `offset` on, as many as there are up to `length` and [`READ_BYTES_MAX`].
+    pub(crate) fn read(&self, offset: u64, length: u64) -> &[u8] {
+        let size = self.bytes.len();
+        let begin = usize::try_from(offset).unwrap_or(size).min(size);
+        let length = usize::try_from(length).unwrap_or(READ_BYTES_MAX).min(READ_BYTES_MAX);
+        let end = begin.saturating_add(length).min(size);
+        self.bytes.get(begin..end).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Snapshot").field(&self.digest).finish()
+    }
+}
+
+/// Where data come from, and why the newest can't be had.
+#[derive(Debug)]
+pub(crate) struct DataOrigin {
+    /// As people read it.
+    pub(crate) location: String,
+    problem: Mutex<Option<String>>,
+}
+
+impl DataOrigin {
+    pub(crate) fn new(location: String) -> Self {
+        Self { location, problem: Mutex::default() }
+    }
+
+    /// Why the newest can't be had, in one sentence; none if they can.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns whether it is another than before.
+    pub(crate) fn set_problem(&self, problem: Option<String>) -> bool {
+        let mut last = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_other = *last != problem;
+        *last = problem;
+        is_other
+    }
+}
+
+/// Data of a plugin, under the name that it asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Data {
+    pub(crate) name: Arc<str>,
+    pub(crate) origin: Arc<DataOrigin>,
+    pub(crate) snapshot: Arc<Snapshot>,
+}
+
+impl Data {
+    /// Its name, and the digest of its bytes.
+    pub(crate) fn named_digest(&self) -> (String, String) {
+        (self.name.to_string(), self.snapshot.digest.clone())
+    }
+}
+
+impl PartialEq for Data {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.origin.location == other.origin.location
+            && self.snapshot.digest == other.snapshot.digest
+    }
+}
+
+/// What a guest holds of data that it opened.
+#[derive(Debug)]
+#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
+pub struct OpenSnapshot(pub(crate) Arc<Snapshot>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_end_with_the_data_and_with_the_most_that_one_gives() {
+        let small = Snapshot::new(b"0123456789".to_vec());
+        let cases: [(u64, u64, &[u8]); 8] = [
+            (0, 4, b"0123"),
+            (8, 4, b"89"),
+            (0, u64::MAX, b"0123456789"),
+            (10, 1, b""),
+            (11, 1, b""),
+            (u64::MAX, u64::MAX, b""),
+            (3, 0, b""),
+            (9, 1, b"9"),
+        ];
+        for (offset, length, expected) in cases {
+            assert_eq!(small.read(offset, length), expected, "{offset} {length}");
+        }
+        let large = Snapshot::new(vec![7; READ_BYTES_MAX + 2]);
+        assert_eq!(large.read(1, u64::MAX).len(), READ_BYTES_MAX);
+        assert_eq!(large.read(READ_BYTES_MAX as u64, u64::MAX), [7, 7]);
+    }
+
+    #[test]
+    fn a_problem_is_reported_when_it_is_another() {
+        let origin = DataOrigin::new("/a".to_owned());
+        let problem = Some("gone".to_owned());
+        assert!(!origin.set_problem(None) && origin.set_problem(problem.clone()));
+        assert!(!origin.set_problem(problem.clone()) && origin.problem() == problem);
+        assert!(origin.set_problem(None));
+    }
+}
