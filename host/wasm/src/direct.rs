@@ -24,6 +24,7 @@ use crate::guest::known_node::KnownNode;
 pub use crate::guest::{CAPTURED_LINES_MAX, CapturedLine, LogTap};
 use crate::guest::{GuestServices, Secrets};
 use crate::host::{Machinery, StartError, Surroundings};
+use crate::metrics::Metrics;
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::config::{
     Grants, INTERVAL_DEFAULT, MEMORY_BYTES_DEFAULT, PodSourceRole, ProbeRole, TIMEOUT_DEFAULT, Warm,
@@ -181,6 +182,7 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
         secrets: Arc::new(secrets),
         containers: options.containers,
         node: KnownNode::default(),
+        metrics: Metrics::default(),
         state_folder: options.state_folder,
         log: options.log,
         clock_ahead: options.clock_ahead,

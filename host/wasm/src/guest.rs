@@ -20,6 +20,8 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use witlet_ports::CommandRunner;
 
 use crate::limits::{StoreLimits, thread_cpu};
+use crate::metrics::Metrics;
+use crate::metrics::custom::CustomMetrics;
 use crate::wasi;
 use crate::worlds::admission::answer::AnswerSink;
 use crate::worlds::admission::facts::RequestFacts;
@@ -37,6 +39,8 @@ pub(crate) struct GuestServices {
     pub(crate) containers: Option<Arc<dyn CommandRunner>>,
     /// The node, where the host is on one.
     pub(crate) node: KnownNode,
+    /// Takes their own numbers.
+    pub(crate) metrics: Metrics,
     /// Gets a folder for each plugin that is granted one.
     pub(crate) state_folder: Option<PathBuf>,
     /// Receives what they log, in addition to the node's log.
@@ -66,6 +70,8 @@ pub(crate) struct GuestState {
     pub(crate) secrets: GrantedSecrets,
     /// What it may read next to its configuration.
     pub(crate) data: Arc<[Data]>,
+    /// Takes its own numbers.
+    pub(crate) metrics: Arc<CustomMetrics>,
     /// The node, while no question brings one.
     pub(crate) node: KnownNode,
     /// Goes into its random numbers, next to the pod's UID; mostly nothing.
@@ -104,6 +110,7 @@ impl GuestState {
             log,
             secrets: GrantedSecrets::default(),
             data: Arc::default(),
+            metrics: Arc::default(),
             node: KnownNode::default(),
             random_salt: Arc::default(),
             table: ResourceTable::new(),
@@ -134,8 +141,15 @@ impl GuestState {
             Some(request) => NodeOfCall::Asked(&request.node.facts),
             None => NodeOfCall::Known(&self.node),
         };
-        let (data, table) = (&self.data, &mut self.table);
-        HostView { log: &self.log, config: &self.config, secrets: &self.secrets, data, node, table }
+        HostView {
+            log: &self.log,
+            config: &self.config,
+            secrets: &self.secrets,
+            data: &self.data,
+            metrics: &self.metrics,
+            node,
+            table: &mut self.table,
+        }
     }
 
     /// Before a question: clocks and random numbers start over, so that a used instance sees what a fresh one sees.

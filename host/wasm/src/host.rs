@@ -156,6 +156,8 @@ pub(crate) struct Surroundings {
     pub(crate) containers: Option<Arc<dyn CommandRunner>>,
     pub(crate) state_folder: Option<PathBuf>,
     pub(crate) node: Option<Arc<dyn NodeWatch>>,
+    /// Takes their numbers.
+    pub(crate) metrics: Metrics,
     /// Handlers are tried out: none is too late for that other programs have the processors, and this receives what they log.
     pub(crate) trial_log: Option<LogTap>,
 }
@@ -179,7 +181,7 @@ impl Machinery {
         let compiler = Arc::new(Compiler::new(compiler)?);
         let caller = Caller::new(engine.clone(), ticker, clock);
         let secrets = Arc::new(Secrets::default());
-        let Surroundings { fetcher, containers, state_folder, node, trial_log } = surroundings;
+        let Surroundings { fetcher, containers, state_folder, node, metrics, trial_log } = surroundings;
         let node = node.map(|node| KnownNode::watched(&*node)).unwrap_or_default();
         let async_host = AsyncHost::new(Egress::system());
         let parts = LoaderParts {
@@ -191,6 +193,7 @@ impl Machinery {
                 secrets: secrets.clone(),
                 containers,
                 node,
+                metrics,
                 state_folder,
                 prolongs_calls: trial_log.is_some(),
                 log: trial_log,
@@ -244,11 +247,13 @@ impl PluginHost {
 
     async fn start_as(config: PluginHostConfig, trial_log: Option<LogTap>) -> Result<Arc<Self>, StartError> {
         let PluginHostConfig { compiler, clock, events, .. } = config;
+        let metrics = Metrics::default();
         let surroundings = Surroundings {
             fetcher: config.fetcher,
             containers: config.containers,
             state_folder: config.state_folder,
             node: config.node.clone(),
+            metrics: metrics.clone(),
             trial_log: trial_log.clone(),
         };
         let node = config.node.as_ref().map(|node| KnownNode::watched(&**node)).unwrap_or_default();
@@ -265,7 +270,7 @@ impl PluginHost {
             skipped: Mutex::default(),
             secret_errors: Mutex::default(),
             generation: watch::Sender::new(0),
-            metrics: Metrics::default(),
+            metrics,
             recorder: config.recorder.map(Recorder::start),
             decision_log: config.decision_log_folder.map(decision_log::DecisionLog::start),
             in_cluster: config.in_cluster,

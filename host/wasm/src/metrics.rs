@@ -4,6 +4,7 @@
 //! Recording takes no lock: a caller of a plugin keeps its [`PluginMetrics`], made once, and adds to atomic numbers.
 //! [`Metrics`] writes them when a client asks.
 
+pub(crate) mod custom;
 mod encode;
 mod histogram;
 
@@ -19,6 +20,7 @@ use witlet_core::admission::Verdict;
 use witlet_core::admission::chain::FailureKind;
 use witlet_core::probe::ProbeOutcome;
 
+use custom::CustomMetrics;
 pub use histogram::{BUCKETS, Histogram};
 
 use crate::guest::data::Data;
@@ -314,6 +316,7 @@ pub struct PluginMetrics {
     differed: AtomicU64,
     running: RwLock<Option<RunningCode>>,
     data: RwLock<Arc<[Data]>>,
+    custom: Arc<CustomMetrics>,
 }
 
 /// The code that a plugin runs.
@@ -358,6 +361,11 @@ impl PluginMetrics {
     /// Notes which data it has.
     pub(crate) fn set_data(&self, data: Arc<[Data]>) {
         *self.data.write().unwrap_or_else(PoisonError::into_inner) = data;
+    }
+
+    /// Its own numbers.
+    pub(crate) fn custom(&self) -> &Arc<CustomMetrics> {
+        &self.custom
     }
 
     fn data(&self) -> Arc<[Data]> {

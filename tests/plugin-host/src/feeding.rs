@@ -1,9 +1,11 @@
-//! Data next to a plugin's configuration: read, replaced, missing, and kept.
+//! Data next to a plugin's configuration: read, replaced, missing, and kept; and the numbers that plugins count.
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use witlet_core::admission::Decision;
+use witlet_core::stats::exposition::written;
+use witlet_ports::MetricsSource as _;
 use witlet_wasm::plugin::PluginState;
 use witlet_wasm::record;
 
@@ -16,6 +18,7 @@ claims!(
     the_last_good_data_serve_while_their_file_is_gone_and_over_a_restart,
     a_component_that_reads_no_data_is_refused_with_them,
     records_and_the_decision_log_have_the_digests_of_data,
+    what_a_handler_counts_is_among_the_metrics_and_goes_on_over_a_reload,
 );
 
 /// SHA-256 of `one`.
@@ -175,4 +178,31 @@ async fn records_and_the_decision_log_have_the_digests_of_data() {
     // The newest takes the place of the one before while that is looked at.
     let data = call.map(|call| call.data).unwrap_or_default();
     assert!(data.is_empty() || data.get("list").is_some_and(|digest| digest == ONE), "{data:?}");
+}
+
+async fn what_a_handler_counts_is_among_the_metrics_and_goes_on_over_a_reload() {
+    let counting = |more: &str| entries("").replace("tell-data}", &format!("count{more}}}"));
+    let files = [("list", "one"), ("empty", "")];
+    let node = ready(Node::begin(&counting(""), setting(&files)).await.expect("the host starts")).await;
+    let metrics = node.host.metrics();
+    let value = |begin: &str| {
+        let text = written(|to| metrics.write(to)).expect("it is small");
+        let found = text.lines().find_map(|line| line.strip_prefix(begin)?.trim().parse::<u64>().ok());
+        found.unwrap_or_else(|| panic!("no {begin}:\n{text}"))
+    };
+    let asked = r#"witlet_plugin_custom_asked_total{plugin="reader",operation="add"}"#;
+    let once = async || assert_eq!(node.admit(pod_in("reader", "web")).await, Decision::Admit);
+    once().await;
+    // On a busy machine a call may have been given up and asked for again.
+    let before = value(asked);
+    assert!(before >= 2 && before % 2 == 0, "{before}");
+    assert_eq!(value(r#"witlet_plugin_custom_containers_count{plugin="reader"}"#), before / 2);
+    assert_eq!(value(r#"witlet_plugin_custom_containers_bucket{plugin="reader",le="0.5"}"#), 0);
+    assert_eq!(value(r#"witlet_plugin_custom_containers_bucket{plugin="reader",le="1"}"#), before / 2);
+    assert_eq!(value(r#"witlet_plugin_metrics_dropped_total{plugin="reader",reason="name"}"#), before / 2);
+    node.configure(&configuration(&counting(", warn: other")));
+    let warned = |node: &Node| node.events.reasons().iter().any(|reason| reason == "PluginReplaced");
+    node.until("it is loaded again", warned).await;
+    once().await;
+    assert!(value(asked) > before, "the numbers go on");
 }

@@ -19,6 +19,7 @@ use super::known_node::KnownNode;
 use super::log::GuestLog;
 use super::secrets::GrantedSecrets;
 use crate::limits::{PooledLimits, Usage};
+use crate::metrics::custom::CustomMetrics;
 use crate::plugin::config::Grants;
 use crate::wasi::async_host::{self, ConnectionBudget, Connections, Hooks};
 use crate::worlds::host::{HostView, NodeOfCall};
@@ -39,6 +40,8 @@ pub(crate) struct GuestSetting {
     pub(crate) secrets: GrantedSecrets,
     /// What it may read next to its configuration.
     pub(crate) data: Arc<[Data]>,
+    /// Takes its own numbers.
+    pub(crate) metrics: Arc<CustomMetrics>,
     /// The folder behind `/state`, if it is granted one.
     pub(crate) state_folder: Option<PathBuf>,
     /// Runs commands in containers, if there is a runtime.
@@ -176,9 +179,16 @@ impl AsyncState {
 
     /// What it may import from `witlet:host`.
     pub(crate) fn host(&mut self) -> HostView<'_> {
-        let (setting, table) = (&self.setting, &mut self.table);
-        let (node, data) = (NodeOfCall::Known(&setting.node), &setting.data);
-        HostView { log: &self.log, config: &setting.config, secrets: &setting.secrets, data, node, table }
+        let setting = &self.setting;
+        HostView {
+            log: &self.log,
+            config: &setting.config,
+            secrets: &setting.secrets,
+            data: &setting.data,
+            metrics: &setting.metrics,
+            node: NodeOfCall::Known(&setting.node),
+            table: &mut self.table,
+        }
     }
 
     /// The sockets of the instance, and how many it may make.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sha2::{Digest as _, Sha256};
 
 /// How large data may be.
-pub const DATA_BYTES_MAX: usize = 16 << 20;
+pub(crate) const DATA_BYTES_MAX: usize = 16 << 20;
 /// How many bytes a guest gets by one call.
 pub(crate) const READ_BYTES_MAX: usize = 1 << 20;
 

@@ -1,5 +1,6 @@
 //! The numbers as Prometheus reads them, by upstream's conventions: base units, counters end in `_total`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use witlet_core::stats::exposition::{Exposition, Kind};
 use witlet_ports::MetricsSource;
 
+use super::custom::{self, CustomNumbers, Observations, PREFIX, Series};
 use super::{BUCKETS, CallOutcome, Metrics, PluginMetrics, RoleMetrics};
 use crate::role::Role;
 
@@ -42,6 +44,7 @@ impl MetricsSource for Metrics {
         to.gauge("witlet_plugin_configuration_valid", help, f64::from(u8::from(is_valid)));
         shadows(to, &all);
         data(to, &all);
+        custom(to, &all);
     }
 }
 
@@ -125,6 +128,50 @@ fn running(to: &mut Exposition, all: &All) {
             family.sample(&[("plugin", name), ("digest", &running.digest), ("role", role.as_str())], 1.0);
         }
     }
+}
+
+/// Counters and histograms of plugins' own: a family for each name, whoever has it.
+fn custom(to: &mut Exposition, all: &All) {
+    let of_all: Vec<(&str, CustomNumbers)> =
+        all.iter().map(|(name, plugin)| (&**name, plugin.custom().numbers())).collect();
+    let mut counters: BTreeMap<&str, Vec<(&str, &Series, u64)>> = BTreeMap::new();
+    let mut histograms: BTreeMap<&str, Vec<(&str, &Series, &Observations)>> = BTreeMap::new();
+    for (plugin, numbers) in &of_all {
+        for (series, count) in &numbers.counters {
+            counters.entry(&*series.name).or_default().push((*plugin, series, *count));
+        }
+        for (series, observations) in &numbers.histograms {
+            histograms.entry(&*series.name).or_default().push((*plugin, series, observations));
+        }
+    }
+    for (name, samples) in counters {
+        let name = format!("{PREFIX}{name}_total");
+        let mut family = to.family(&name, "A counter of plugins' own", Kind::Counter);
+        for (plugin, series, count) in samples {
+            family.sample(&labels(plugin, series), count as f64);
+        }
+    }
+    for (name, samples) in histograms {
+        let name = format!("{PREFIX}{name}");
+        let mut family = to.family(&name, "A histogram of plugins' own", Kind::Histogram);
+        for (plugin, series, observations) in samples {
+            let bounds = custom::BUCKETS.into_iter().chain([f64::INFINITY]);
+            family.histogram(&labels(plugin, series), bounds.zip(observations.counts), observations.sum);
+        }
+    }
+    let help = "What plugins counted beyond the bounds of their own metrics, which is left out";
+    let mut family = to.family("witlet_plugin_metrics_dropped_total", help, Kind::Counter);
+    for (plugin, numbers) in &of_all {
+        for (reason, count) in numbers.left_out() {
+            family.sample(&[("plugin", plugin), ("reason", reason)], count as f64);
+        }
+    }
+}
+
+/// Those of a plugin's series, its name first.
+fn labels<'a>(plugin: &'a str, series: &'a Series) -> Vec<(&'a str, &'a str)> {
+    let own = series.labels.iter().map(|(key, value)| (&**key, &**value));
+    std::iter::once(("plugin", plugin)).chain(own).collect()
 }
 
 /// Only of plugins that have data.

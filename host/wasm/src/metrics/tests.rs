@@ -165,6 +165,43 @@ fn prometheus_can_read_it() {
     assert_eq!((bucket("0.000025"), bucket("0.00005"), bucket("30"), bucket("+Inf")), ("0", "1", "1", "2"));
 }
 
+#[test]
+fn numbers_of_plugins_own_are_families_of_their_names() {
+    let metrics = Metrics::default();
+    for plugin in ["one", "two"] {
+        let metrics = metrics.plugin(plugin);
+        let custom = metrics.custom();
+        custom.add("denied".to_owned(), vec![("rule".to_owned(), "a \"b\"\n".to_owned())], 3);
+        custom.observe("size".to_owned(), Vec::new(), 2.0);
+    }
+    metrics.plugin("one").custom().add("Bad".to_owned(), Vec::new(), 1);
+    let text = text(&metrics);
+    let custom = |line: &&str| {
+        (line.contains("_custom_") || line.contains("_dropped_"))
+            && (!line.contains("_bucket{") || line.contains(r#"le="2.5""#) || line.contains("+Inf"))
+    };
+    let lines: Vec<&str> = text.lines().filter(custom).collect();
+    expect![[r##"
+        # HELP witlet_plugin_custom_denied_total A counter of plugins' own
+        # TYPE witlet_plugin_custom_denied_total counter
+        witlet_plugin_custom_denied_total{plugin="one",rule="a \"b\"\n"} 3
+        witlet_plugin_custom_denied_total{plugin="two",rule="a \"b\"\n"} 3
+        # HELP witlet_plugin_custom_size A histogram of plugins' own
+        # TYPE witlet_plugin_custom_size histogram
+        witlet_plugin_custom_size_bucket{plugin="one",le="2.5"} 1
+        witlet_plugin_custom_size_bucket{plugin="one",le="+Inf"} 1
+        witlet_plugin_custom_size_sum{plugin="one"} 2
+        witlet_plugin_custom_size_count{plugin="one"} 1
+        witlet_plugin_custom_size_bucket{plugin="two",le="2.5"} 1
+        witlet_plugin_custom_size_bucket{plugin="two",le="+Inf"} 1
+        witlet_plugin_custom_size_sum{plugin="two"} 2
+        witlet_plugin_custom_size_count{plugin="two"} 1
+        # HELP witlet_plugin_metrics_dropped_total What plugins counted beyond the bounds of their own metrics, which is left out
+        # TYPE witlet_plugin_metrics_dropped_total counter
+        witlet_plugin_metrics_dropped_total{plugin="one",reason="name"} 1"##]]
+    .assert_eq(&lines.join("\n"));
+}
+
 proptest! {
     #[test]
     fn a_quantile_lies_in_the_bucket_of_an_observed_time(

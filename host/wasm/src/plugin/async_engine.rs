@@ -174,6 +174,7 @@ impl AsyncHost {
         let warm_slots = machine.warm_slots.clone();
         let setting = GuestSetting {
             log: GuestLog::new(spec.name.clone(), given.log.clone()),
+            metrics: given.metrics.plugin(&spec.name).custom().clone(),
             name: spec.name,
             config: spec.config,
             secrets: GrantedSecrets::new(given.secrets.clone(), spec.grants.secrets.clone()),

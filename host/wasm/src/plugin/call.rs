@@ -23,6 +23,7 @@ use crate::guest::data::Data;
 use crate::guest::known_node::KnownNode;
 use crate::guest::{CallProgress, GrantedSecrets, GuestLog, GuestServices, GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits, epochs, thread_cpu};
+use crate::metrics::custom::CustomMetrics;
 use crate::role::Role;
 use crate::wasi::WouldBlock;
 use crate::worlds::Unfit;
@@ -60,6 +61,7 @@ pub(crate) struct SyncPlugin {
     prolongs_calls: bool,
     secrets: GrantedSecrets,
     data: Arc<[Data]>,
+    metrics: Arc<CustomMetrics>,
     node: KnownNode,
     /// How much later than it is `validate` sees.
     clock_ahead: Duration,
@@ -147,6 +149,7 @@ impl SyncPlugin {
             prolongs_calls: given.prolongs_calls,
             secrets: GrantedSecrets::new(given.secrets.clone(), spec.grants.secrets.clone()),
             data: spec.data.clone(),
+            metrics: given.metrics.plugin(&spec.name).custom().clone(),
             node: given.node.clone(),
             clock_ahead: given.clock_ahead,
             random_salt: given.random_salt.clone(),
@@ -181,6 +184,7 @@ impl SyncPlugin {
         let mut state = GuestState::new(limits, self.log.of_instance(), self.config.clone(), now);
         state.secrets = self.secrets.clone();
         state.data = self.data.clone();
+        state.metrics = self.metrics.clone();
         state.node = self.node.clone();
         state.random_salt = self.random_salt.clone();
         let mut store = Store::new(&caller.engine, state);

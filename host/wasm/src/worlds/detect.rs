@@ -13,7 +13,7 @@ const NAME_BYTES_MAX: usize = 128;
 /// How many imports a component may have; the interpreters of Python and JavaScript have thirty.
 const IMPORTS_MAX: usize = 256;
 /// Interfaces of this project that every plugin may import, in the versions that are served.
-const GIVEN: [&str; 7] = [
+const GIVEN: [&str; 8] = [
     "witlet:host/log@0.1.0",
     "witlet:host/config@0.1.0",
     "witlet:host/errors@0.2.0-draft.1",
@@ -21,6 +21,7 @@ const GIVEN: [&str; 7] = [
     "witlet:host/config@0.2.0-draft.1",
     "witlet:host/node@0.2.0-draft.1",
     "witlet:host/features@0.2.0-draft.1",
+    "witlet:host/metrics@0.2.0-draft.1",
 ];
 /// Interfaces of this project that need a grant.
 const SECRET: [&str; 2] = ["witlet:host/secret@0.1.0", "witlet:host/secret@0.2.0-draft.1"];

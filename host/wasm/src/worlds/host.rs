@@ -13,6 +13,7 @@ use crate::guest::data::Data;
 use crate::guest::known_node::KnownNode;
 use crate::guest::log::GuestLog;
 use crate::guest::secrets::GrantedSecrets;
+use crate::metrics::custom::CustomMetrics;
 
 /// What a guest's store has for it.
 pub(crate) struct HostView<'a> {
@@ -21,6 +22,7 @@ pub(crate) struct HostView<'a> {
     pub(crate) config: &'a str,
     pub(crate) secrets: &'a GrantedSecrets,
     pub(crate) data: &'a [Data],
+    pub(crate) metrics: &'a CustomMetrics,
     pub(crate) node: NodeOfCall<'a>,
     pub(crate) table: &'a mut ResourceTable,
 }

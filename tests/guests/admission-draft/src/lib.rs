@@ -10,6 +10,7 @@ mod bindings {
             world handler {
                 include witlet:admission/admission-handler@0.2.0-draft.1;
                 import witlet:host/data@0.2.0-draft.1;
+                import witlet:host/metrics@0.2.0-draft.1;
                 import witlet:host/secret@0.2.0-draft.1;
             }",
         path: ["../../../wit/host-0.2.0-draft.1", "../../../wit/admission-0.2.0-draft.1"],
@@ -25,8 +26,8 @@ use serde_json::Value;
 
 use bindings::exports::witlet::admission::handler::Guest;
 use bindings::witlet::admission::types::{Answer, Container, Request, Setup};
-use bindings::witlet::host::config;
 use bindings::witlet::host::errors::Error;
+use bindings::witlet::host::{config, metrics};
 
 struct Draft;
 
@@ -84,6 +85,12 @@ impl Guest for Draft {
             }
             "operation" => answer.reject("Asked", &request.operation()),
             "keep" => return keep(request, answer),
+            "count" => {
+                metrics::add("asked", &[("operation".to_owned(), request.operation())], 2);
+                metrics::add("not a name", &[], 1);
+                metrics::observe("containers", &[], request.pod().containers().len() as f64);
+                answer.admit();
+            }
             what => answer.reject("Told", &tell::tell(what, request).to_string()),
         }
         Ok(())

@@ -15,7 +15,7 @@ use crate::guest::data::OpenSnapshot;
 use crate::guest::log::Line;
 use crate::guest::secrets::NoSecret;
 use crate::plugin::config::has_feature;
-use bindings::witlet::host::{config, data, errors, features, log, node, secret};
+use bindings::witlet::host::{config, data, errors, features, log, metrics, node, secret};
 
 pub(crate) mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
@@ -27,6 +27,7 @@ pub(crate) mod bindings {
                 import witlet:host/log@0.2.0-draft.1;
                 import witlet:host/config@0.2.0-draft.1;
                 import witlet:host/data@0.2.0-draft.1;
+                import witlet:host/metrics@0.2.0-draft.1;
                 import witlet:host/secret@0.2.0-draft.1;
                 import witlet:host/node@0.2.0-draft.1;
                 import witlet:host/features@0.2.0-draft.1;
@@ -58,6 +59,7 @@ pub(crate) fn add_to_linker<T: 'static>(
     log::add_to_linker::<T, HostData>(linker, view)?;
     config::add_to_linker::<T, HostData>(linker, view)?;
     data::add_to_linker::<T, HostData>(linker, view)?;
+    metrics::add_to_linker::<T, HostData>(linker, view)?;
     secret::add_to_linker::<T, HostData>(linker, view)?;
     node::add_to_linker::<T, HostData>(linker, view)?;
     features::add_to_linker::<T, HostData>(linker, view)
@@ -181,6 +183,18 @@ impl data::HostSnapshot for HostView<'_> {
 
     fn drop(&mut self, snapshot: Resource<OpenSnapshot>) -> wasmtime::Result<()> {
         self.table.delete(snapshot)?;
+        Ok(())
+    }
+}
+
+impl metrics::Host for HostView<'_> {
+    fn add(&mut self, name: String, labels: Vec<(String, String)>, amount: u64) -> wasmtime::Result<()> {
+        self.metrics.add(name, labels, amount);
+        Ok(())
+    }
+
+    fn observe(&mut self, name: String, labels: Vec<(String, String)>, value: f64) -> wasmtime::Result<()> {
+        self.metrics.observe(name, labels, value);
         Ok(())
     }
 }
