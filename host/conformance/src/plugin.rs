@@ -228,6 +228,7 @@ fn options(setup: &Setup, folders: &Folders, log: &LogTap, commands: &Arc<Comman
         containers: Some(commands.clone()),
         state_folder: (setup.role == Role::PodSource).then(|| folders.state()),
         log: Some(log.clone()),
+        data: setup.data.clone(),
         clock_ahead: setup.clock_ahead,
         random_salt: setup.random_salt.clone(),
     }

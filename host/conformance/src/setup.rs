@@ -34,6 +34,8 @@ pub(crate) struct Setup {
     pub(crate) grants: Value,
     /// Values of secrets, whether they are granted or not.
     pub(crate) secrets: BTreeMap<String, Vec<u8>>,
+    /// Data next to its configuration.
+    pub(crate) data: BTreeMap<String, Vec<u8>>,
     /// What commands of probes come to. Others can't be run.
     pub(crate) execs: Vec<ExecAnswer>,
     /// Folders that a pod source finds, empty at first, in addition to those that the grants name.
@@ -68,6 +70,7 @@ impl Setup {
             warm: None,
             grants: Value::Null,
             secrets: BTreeMap::new(),
+            data: BTreeMap::new(),
             execs: Vec::new(),
             guest_paths: Vec::new(),
             made: None,
@@ -114,6 +117,7 @@ impl Setup {
         setup.grants = if file.grants.is_null() { &plan.grants } else { &file.grants }.clone();
         setup.secrets = plan.secrets.clone();
         setup.secrets.extend(file.secrets.clone());
+        setup.data = file.data.clone();
         setup.guest_paths = file.guest_paths();
         setup.limit(&file.limits)?;
         setup.limit(&plan.limits)?;

@@ -20,6 +20,7 @@ use witlet_core::sources::pod_security::SecurityLevel;
 use witlet_ports::{Clock, CommandRunner};
 
 use crate::compile::CompilerConfig;
+use crate::guest::data::{Data, Snapshot};
 use crate::guest::known_node::KnownNode;
 pub use crate::guest::{CAPTURED_LINES_MAX, CapturedLine, LogTap};
 use crate::guest::{GuestServices, Secrets};
@@ -56,6 +57,8 @@ pub struct DirectOptions {
     pub state_folder: Option<PathBuf>,
     /// Receives what the plugin logs.
     pub log: Option<LogTap>,
+    /// Data next to its configuration, by name.
+    pub data: BTreeMap<String, Vec<u8>>,
     /// How much later than it is the plugin's clocks say that it is: in `validate`, and in all calls of probe types and pod
     /// sources. In `admit` they stand at the question's time.
     pub clock_ahead: Duration,
@@ -76,6 +79,7 @@ impl Default for DirectOptions {
             containers: None,
             state_folder: None,
             log: None,
+            data: BTreeMap::new(),
             clock_ahead: Duration::ZERO,
             random_salt: Arc::default(),
         }
@@ -189,7 +193,9 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
         prolongs_calls: true,
         random_salt: options.random_salt,
     };
-    let spec = Spec::direct(timeout, memory_bytes, warm, grants, &config);
+    let data =
+        options.data.into_iter().map(|(name, bytes)| Data::given(&name, Snapshot::new(bytes))).collect();
+    let spec = Spec { data, ..Spec::direct(timeout, memory_bytes, warm, grants, &config) };
     let spec = match role {
         Role::Admission => spec,
         Role::Probe => {

@@ -1,16 +1,19 @@
 //! Data next to a plugin's configuration: read, replaced, missing, and kept; and the numbers that plugins count.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use witlet_core::admission::Decision;
+use witlet_core::admission::{Decision, Verdict};
 use witlet_core::stats::exposition::written;
 use witlet_ports::MetricsSource as _;
+use witlet_wasm::direct::{DirectHost, DirectOptions, PreparedRequest};
 use witlet_wasm::plugin::PluginState;
+use witlet_wasm::plugin::config::{Grants, TIMEOUT_MAX};
 use witlet_wasm::record;
 
 use crate::claims;
-use crate::node::{Node, Setting, cache, compiler, configuration, hostile, pod, pod_in};
+use crate::node::{FixedClock, Node, Setting, cache, compiler, configuration, hostile, pod, pod_in, request};
 
 claims!(
     a_handler_reads_the_data_of_its_entry_and_newer_ones_after_a_swap,
@@ -18,6 +21,7 @@ claims!(
     the_last_good_data_serve_while_their_file_is_gone_and_over_a_restart,
     a_component_that_reads_no_data_is_refused_with_them,
     records_and_the_decision_log_have_the_digests_of_data,
+    a_handler_that_is_asked_directly_has_the_data_that_it_is_given,
     what_a_handler_counts_is_among_the_metrics_and_goes_on_over_a_reload,
 );
 
@@ -205,4 +209,25 @@ async fn what_a_handler_counts_is_among_the_metrics_and_goes_on_over_a_reload() 
     node.until("it is loaded again", warned).await;
     once().await;
     assert!(value(asked) > before, "the numbers go on");
+}
+
+async fn a_handler_that_is_asked_directly_has_the_data_that_it_is_given() {
+    let host = DirectHost::start(compiler(cache()), Arc::new(FixedClock)).expect("the engine starts");
+    let grants = Grants { secrets: ["none".to_owned()].into(), ..Grants::default() };
+    let options = DirectOptions {
+        config: json!({"do": "tell-data"}),
+        timeout: TIMEOUT_MAX,
+        grants,
+        data: [("list".to_owned(), b"one".to_vec())].into(),
+        ..DirectOptions::default()
+    };
+    let handler =
+        host.admission(witlet_test_guests::ADMISSION_DRAFT.into(), options).await.expect("it is loaded");
+    let answer = handler.admit(&PreparedRequest::new(request(pod("web")))).await.result;
+    let Ok(Verdict::Reject { message, .. }) = answer else { panic!("{answer:?}") };
+    let told: Value = serde_json::from_str(&message).expect("it tells in JSON");
+    assert_eq!(
+        (&told["names"], &told["list"][2], &told["empty"][0]),
+        (&json!(["list"]), &json!("one"), &json!("NotFound"))
+    );
 }

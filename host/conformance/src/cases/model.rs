@@ -36,6 +36,8 @@ pub struct CaseFile {
     pub(crate) grants: Value,
     /// Values of secrets.
     pub(crate) secrets: BTreeMap<String, Vec<u8>>,
+    /// Data next to the configuration.
+    pub(crate) data: BTreeMap<String, Vec<u8>>,
     pub(crate) cases: Vec<Case>,
 }
 

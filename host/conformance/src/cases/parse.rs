@@ -30,13 +30,15 @@ struct FileDocument {
     #[serde(default)]
     grants: Value,
     #[serde(default)]
-    secrets: BTreeMap<String, Secret>,
+    secrets: BTreeMap<String, Bytes>,
+    #[serde(default)]
+    data: BTreeMap<String, Bytes>,
     cases: Vec<Value>,
 }
 
 #[derive(Deserialize)]
 #[serde(transparent)]
-struct Secret(#[serde(deserialize_with = "bytes")] Vec<u8>);
+struct Bytes(#[serde(deserialize_with = "bytes")] Vec<u8>);
 
 /// Every field that a case can have in some role.
 #[derive(Deserialize)]
@@ -125,9 +127,11 @@ impl CaseFile {
                 return Err(at(Some(&name), Problem { field: format!("{path}.name"), problem }));
             }
         }
-        let secrets = document.secrets.into_iter().map(|(name, value)| (name, value.0)).collect();
+        let values =
+            |bytes: BTreeMap<String, Bytes>| bytes.into_iter().map(|(name, value)| (name, value.0)).collect();
+        let (secrets, data) = (values(document.secrets), values(document.data));
         let FileDocument { role, config, limits, grants, .. } = document;
-        Ok(Self { name: file.to_owned(), role, config, limits, grants, secrets, cases })
+        Ok(Self { name: file.to_owned(), role, config, limits, grants, secrets, data, cases })
     }
 }
 

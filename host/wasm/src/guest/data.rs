@@ -84,6 +84,12 @@ pub(crate) struct Data {
 }
 
 impl Data {
+    /// Of bytes that no source has.
+    pub(crate) fn given(name: &str, snapshot: Snapshot) -> Self {
+        let origin = Arc::new(DataOrigin::new(name.to_owned()));
+        Self { name: name.into(), origin, snapshot: Arc::new(snapshot) }
+    }
+
     /// Its name, and the digest of its bytes.
     pub(crate) fn named_digest(&self) -> (String, String) {
         (self.name.to_string(), self.snapshot.digest.clone())

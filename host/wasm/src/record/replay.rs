@@ -16,7 +16,7 @@ use super::format::{
     RequestRecord,
 };
 use crate::compile::CompilerConfig;
-use crate::guest::data::{Data, DataOrigin, Snapshot};
+use crate::guest::data::{Data, Snapshot};
 use crate::guest::{CapturedLine, GuestServices, LogTap};
 use crate::host::{Machinery, StartError, Surroundings};
 use crate::plugin::config::{Grants, ProbeRole};
@@ -180,8 +180,7 @@ fn data_as_recorded(
             let found = snapshot.digest().to_owned();
             return Err(ReplayError::OtherData { name, recorded, found });
         }
-        let origin = Arc::new(DataOrigin::new(name.clone()));
-        data.push(Data { name: name.into(), origin, snapshot: Arc::new(snapshot) });
+        data.push(Data::given(&name, snapshot));
     }
     match given.into_keys().next() {
         Some(name) => Err(ReplayError::UnknownData { name }),
