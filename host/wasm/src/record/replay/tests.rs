@@ -50,9 +50,9 @@ fn data_must_be_the_recorded_ones() {
     let given = |pairs: &[(&str, &str)]| -> GivenData {
         pairs.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.as_bytes().to_vec())).collect()
     };
-    let taken = |pairs: &[(&str, &str)]| {
+    let taken = |pairs: &[(&str, &str)]| -> Result<Vec<Vec<u8>>, String> {
         let data = data_as_recorded(&recorded, given(pairs)).map_err(|error| error.to_string())?;
-        Ok(data.iter().map(|data| data.snapshot.bytes().to_vec()).collect::<Vec<_>>())
+        Ok(data.iter().map(|data| data.snapshot.bytes().to_vec()).collect())
     };
     assert_eq!(taken(&[("list", "one")]), Ok(vec![b"one".to_vec()]));
     let cases: [(&[(&str, &str)], &str); 3] = [
