@@ -260,7 +260,12 @@ impl StatsProvider {
     }
 
     /// What the runtime measures, by pod and name of the container: for writable layers, and where a cgroup is missing.
-    async fn by_runtime(&self, running: &[RunningPod], counts: &KernelCounts, scope: Scope) -> Arc<NewestUsages> {
+    async fn by_runtime(
+        &self,
+        running: &[RunningPod],
+        counts: &KernelCounts,
+        scope: Scope,
+    ) -> Arc<NewestUsages> {
         let is_counted = |pod: &RunningPod| {
             let counted = counts.pods.get(&pod.uid);
             pod.containers.iter().all(|id| counted.is_some_and(|pod| pod.containers.contains_key(id)))

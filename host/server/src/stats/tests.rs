@@ -1,6 +1,7 @@
 //! Measurements of a machine that is made of figures.
 
 use std::path::Path;
+use std::sync::Mutex as SyncMutex;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Node, PodSpec};

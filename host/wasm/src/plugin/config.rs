@@ -26,7 +26,7 @@ pub use matches::{EXCLUSIONS_MAX, MATCH_ITEMS_MAX};
 pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};
 pub use values::Globs;
 pub use variables::VARIABLES_MAX;
-pub(crate) use variables::{Values, Variable, fill, values as variable_values};
+pub(crate) use variables::{Values, fill, values as variable_values};
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -362,7 +362,9 @@ pub(crate) fn no_name(name: &str) -> Option<String> {
         && !name.starts_with('-')
         && !name.ends_with('-');
     let rule = || {
-        format!("must have at most {NAME_BYTES_MAX} lower-case letters, digits and `-`, and begin and end with a letter or digit")
+        format!(
+            "must have at most {NAME_BYTES_MAX} lower-case letters, digits and `-`, and begin and end with a letter or digit"
+        )
     };
     (!is_name).then(|| format!("{name:?} {}", rule()))
 }

@@ -9,7 +9,7 @@ async fn every_component_that_ships_is_inspected_by_its_name_and_others_are_name
     for builtin in shipped() {
         let name = format!("builtin:{}", builtin.name);
         let wasm = component::read(&name, &registry).await.expect("it ships").wasm;
-        let inspection = inspect(&wasm).expect("it is a component");
+        let inspection = component::inspected(&name, &wasm).expect("it is a component");
         assert!(inspection.obstacles.is_empty(), "{name}: {:?}", inspection.obstacles);
         assert!(for_people(&name, &inspection, None).starts_with(&format!("{name}\n")));
     }

@@ -57,6 +57,7 @@ fn args(plugins: Option<&Path>) -> ReplayArgs {
         file: PathBuf::from("call.json"),
         component: None,
         plugins: plugins.map(Path::to_owned),
+        data: Vec::new(),
         registry: RegistryArgs { registry_credentials: None, plain_http: false },
         output: OutputFormat::Table,
     }
