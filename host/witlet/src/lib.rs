@@ -164,7 +164,9 @@ async fn dispatch(command: Command) -> ExitCode {
         Command::Check(args) => match check::run(&args).await {
             Ok(0) => ExitCode::SUCCESS,
             Ok(_) => ExitCode::from(exit::FINDINGS),
-            Err(error @ check::CheckError::Nothing) => fail(&error, exit::USAGE),
+            Err(error @ (check::CheckError::Nothing | check::CheckError::Label(_))) => {
+                fail(&error, exit::USAGE)
+            }
             Err(cause) => fail(&cause, 1),
         },
         // Handled before the runtime starts.

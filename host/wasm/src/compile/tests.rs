@@ -20,7 +20,7 @@ fn what_is_no_component_is_reported_as_what_it_is() {
         (b"\x7fELF", "native program"),
         (b"", "empty"),
         (b"  (component)", "text"),
-        (b"#!/bin/sh", "doesn't begin"),
+        (b"#!/bin/sh", "does not begin"),
     ];
     for (bytes, words) in cases {
         let reported = check_header(bytes).err().map(|error| error.to_string()).unwrap_or_default();

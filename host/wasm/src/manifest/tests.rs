@@ -97,11 +97,7 @@ fn what_is_wrong_with_a_manifest_is_reported_by_its_field() {
     let grants = |name: &str, reason: &str| json!([{"name": name, "reason": reason}]);
     let twice = json!([{"name": "exec", "reason": "a"}, {"name": "exec", "reason": "b"}]);
     let cases = [
-        (
-            "name",
-            json!("Team"),
-            "name: \"Team\" isn't a name: lower case letters, digits and `-`, at most 63",
-        ),
+        ("name", json!("Team"), "name: \"Team\" must have at most 63 lower-case letters, digits and `-`"),
         ("version", json!(""), "version: \"\" isn't a version"),
         ("version", json!("1 4"), "version: \"1 4\" isn't a version"),
         ("description", json!(" "), "description: may not be empty"),

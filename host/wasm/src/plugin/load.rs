@@ -2,6 +2,7 @@
 
 mod error;
 mod manifest;
+mod roles;
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ use crate::worlds::admission::setup::Setup;
 use crate::worlds::admission::{self, HandlerPre};
 use crate::worlds::detect::{Capabilities, Detected};
 pub use error::LoadError;
+use roles::{choose, missing, without};
 
 /// A plugin's code, linked, type-checked, and content with its configuration.
 #[derive(Debug)]
@@ -469,39 +471,6 @@ async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<InspectedComponent, LoadEr
         }
     });
     task.await.unwrap_or(Err(LoadError::Compile(CompileError::Ending)))
-}
-
-/// Leaves only the roles that are wanted, all of which must be there; and says which others there are.
-fn choose(detected: Detected, expected: &[Role]) -> Result<(Detected, Vec<Role>), LoadError> {
-    let obstacles = missing(&detected, expected);
-    if !obstacles.is_empty() {
-        return Err(LoadError::Refused { obstacles });
-    }
-    let unused =
-        Role::ALL.into_iter().filter(|role| has(&detected, *role) && !expected.contains(role)).collect();
-    let wants = |role| expected.contains(&role);
-    let detected = Detected {
-        admission: detected.admission.filter(|_| wants(Role::Admission)),
-        probe: detected.probe.filter(|_| wants(Role::Probe)),
-        pod_source: detected.pod_source.filter(|_| wants(Role::PodSource)),
-        ..detected
-    };
-    Ok((detected, unused))
-}
-
-fn has(detected: &Detected, role: Role) -> bool {
-    detected.roles().iter().any(|(found, _)| *found == role)
-}
-
-/// What is said of the roles that are wanted and not there.
-fn missing(detected: &Detected, expected: &[Role]) -> Vec<String> {
-    expected.iter().filter(|role| !has(detected, **role)).map(|role| without(*role, detected)).collect()
-}
-
-/// What is said of a role that an entry names and its component doesn't have.
-fn without(role: Role, detected: &Detected) -> String {
-    let found: Vec<&str> = detected.roles().iter().map(|(role, _)| role.as_str()).collect();
-    format!("its entry names the role {role}, but the component has only {}", found.join(", "))
 }
 
 #[cfg(test)]

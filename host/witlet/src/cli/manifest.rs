@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 /// What the command does, with examples.
-pub(super) const MANIFEST_HELP: &str = "The manifest says what the plugin is, which `config:` and `parameters` it takes, and which grants it wants and why. It takes
-the place of one that the component has. `witlet plugin inspect` shows it, hosts hold entries against it, and `witlet plugin push`
+pub(super) const MANIFEST_HELP: &str = "The manifest says what the plugin is, which `config:` and `parameters` it takes, and which grants it wants and why. It takes \
+the place of one that the component has. `witlet plugin inspect` shows it, hosts hold entries against it, and `witlet plugin push` \
 makes annotations of it.
 
 Examples:

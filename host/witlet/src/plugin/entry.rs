@@ -46,7 +46,7 @@ pub(crate) enum EntryError {
         words: String,
     },
     /// A value is neither JSON nor YAML.
-    #[error("{flag} must be JSON: {message}")]
+    #[error("{flag}: {message}")]
     Value {
         /// The flag.
         flag: &'static str,

@@ -174,7 +174,7 @@ fn one_component_or_expression_is_asked_alone() {
     let of_node = config.replace("registry.example.com", "${node.labels['registry']}");
     let of_node = [&[&web[..]], &policy[..], &[&of_node]].concat();
     prints(&eval(&of_node), 4, &["the node has no label", "registry"]);
-    let node = "{kind: Node, apiVersion: v1, metadata: {name: n, labels: {registry: 'docker.io'}}}";
+    let node = "{kind: Node, apiVersion: v1, metadata: {name: edge, labels: {registry: 'docker.io'}}}";
     let node = file(folder.path(), "node.yaml", node);
     prints(&eval(&[&of_node[..], &["--node", &node]].concat()), 0, &[]);
 

@@ -201,7 +201,7 @@ fn missing_paths_and_nothing_to_check_are_distinguished() {
     assert_eq!(missing.code, 4, "{}{}", missing.out, missing.err);
     assert!(missing.out.contains("/nonexistent/manifests"), "{}", missing.out);
     let nothing = witlet(&["check"]);
-    assert_eq!(nothing.code, 1);
+    assert_eq!(nothing.code, 2);
     assert!(nothing.err.contains("--plugins"), "{}", nothing.err);
 }
 
@@ -227,7 +227,7 @@ fn broken_plugin_files_name_the_file_and_the_field() {
         (
             "policy.yaml",
             "plugins:\n  - {name: a, component: ./a.wasm, admission: {failurePolicy: Maybe}}\n",
-            "failurePolicy",
+            "line 4, column 63: unknown variant `Maybe`",
         ),
     ];
     for (name, text, word) in cases {

@@ -216,7 +216,10 @@ fn values_of_the_node_are_said_to_a_check() {
     assert_eq!(with.code, 0, "{}{}", with.out, with.err);
     let bad = witlet(&["check", "--plugins", &path, "--node-labels", "registry"]);
     assert!(
-        bad.code == 1 && bad.err.contains("--node-labels must be KEY=VALUE, found \"registry\""),
+        bad.code == 2
+            && bad.err.contains(
+                "--node-labels must be KEY=VALUE as labels of Kubernetes have them, found \"registry\""
+            ),
         "{}",
         bad.err
     );

@@ -23,7 +23,7 @@ fn data_that_cannot_be_are_refused() {
     let cases = [
         (
             "{name: A, file: a}",
-            "plugins[0].data[0].name: \"A\" isn't a name: lower case letters, digits and `-`, at most 63",
+            "plugins[0].data[0].name: \"A\" must have at most 63 lower-case letters, digits and `-`, and begin and end with a letter or digit",
         ),
         (
             "{name: a, file: a}, {name: a, file: b}",
