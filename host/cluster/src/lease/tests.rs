@@ -185,6 +185,8 @@ impl Lines {
 async fn what_fails_about_a_lease_is_logged_with_its_cause_at_the_kubelets_level() {
     let lines = Lines::default();
     let _guard = tracing::subscriber::set_default(lines.clone());
+    // With a single subscriber in the process, a line that another test's thread reaches first is off for all: that thread has none.
+    let _second = tracing::Dispatch::new(Lines::default());
     let failed: &[&str] = &["ERROR", "Failed to update lease", "error=500 "];
     let fallback: &[&str] = &["INFO", "Failed to update lease using latest lease, fallback to ensure lease"];
     let rig = Rig::renewed().await;
