@@ -1,4 +1,4 @@
-//! One question to the admission handlers, whoever asks it: it is a span, and what each handler made of the pod is kept for people.
+//! One question to the admission handlers, of the event loop or of the work on a pod: it is a span, and what each handler made of the pod is kept for people.
 
 use witlet_core::admission::{AdmissionRequest, Decision};
 use witlet_core::pod::{PodFullName, PodUid};

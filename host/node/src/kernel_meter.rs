@@ -15,9 +15,9 @@ use tokio::time::timeout;
 use witlet_core::cgroup::{CgroupLayout, Tier};
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{CgroupDriver, ContainerId, SandboxId};
-use witlet_core::stats::cadvisor::Topology;
+use witlet_core::stats::cadvisor::{CgroupDetails, Topology};
 use witlet_core::stats::cgroup_usage::{Activity, CgroupUsage};
-use witlet_core::stats::known::{Reading, reading};
+use witlet_core::stats::known::{Reading, UNCHANGED_MAX, reading};
 use witlet_core::stats::network::{InterfaceUsage, interfaces};
 use witlet_core::stats::summary::{FsMeasurement, Scope};
 use witlet_core::stats::system_containers::{NamedCgroups, SystemContainer, SystemUsage};
@@ -30,12 +30,10 @@ use crate::process::boot_second;
 
 mod details;
 mod files;
-mod known;
 #[cfg(test)]
 mod tests;
 
 use files::CgroupFiles;
-use known::{Known, KnownCgroups};
 
 /// All counts take at most this long; what wasn't read by then is unknown.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -67,6 +65,20 @@ struct Kernel {
     /// Where processors are described.
     processors: PathBuf,
 }
+
+/// A cgroup's figures.
+#[derive(Clone, Debug)]
+struct Known {
+    /// When all of it was read.
+    read_at: Timestamp,
+    /// Its usage, at the last time that it was seen to be that.
+    usage: CgroupUsage,
+    /// All figures, if they were read then.
+    details: Option<CgroupDetails>,
+}
+
+/// By the cgroup's path below the mount points of controllers.
+type KnownCgroups = HashMap<PathBuf, Known>;
 
 /// Paths of cgroups below the mount points of controllers.
 #[derive(Debug, Default)]
@@ -345,8 +357,8 @@ impl<'a> Look<'a> {
 
     /// What is known of a cgroup, if that is what it uses now.
     fn known_usage(&self, cgroup: &Path, files: &CgroupFiles<'_>) -> Option<CgroupUsage> {
-        let (now, known) = (self.clock.now(), self.lock_known().get(cgroup).map(Known::times)?);
-        let (read_at, usage) = known;
+        let now = self.clock.now();
+        let (read_at, usage) = self.lock_known().get(cgroup).map(|known| (known.read_at, known.usage))?;
         match reading(&usage, read_at, now) {
             Reading::Nothing => return Some(usage),
             Reading::All => return None,
@@ -371,8 +383,11 @@ impl<'a> Look<'a> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Forgets what wasn't asked about for as long as it may be shown.
     fn forget_gone(&self) {
-        self.lock_known().forget_before(self.clock.now());
+        let now = self.clock.now();
+        let is_recent = |known: &Known| now.duration_since(known.usage.at).abs() <= UNCHANGED_MAX;
+        self.lock_known().retain(|_, known| is_recent(known));
     }
 
     fn is_there(&self, cgroup: &Path) -> bool {

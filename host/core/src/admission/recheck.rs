@@ -91,7 +91,7 @@ impl Rechecks {
         self.every.is_some()
     }
 
-    /// The interval is this from now on; none if nothing is to be asked. Another one begins anew.
+    /// The interval is this from now on; none if nothing is to be asked. Another one begins again from now.
     pub fn set_interval(&mut self, every: Option<Duration>) {
         let every = every.map(|every| every.clamp(INTERVAL_MIN, INTERVAL_MAX));
         if self.every != every {

@@ -11,7 +11,7 @@ mod tests;
 /// Figures of this age are those of now.
 pub const FRESH: SignedDuration = SignedDuration::from_secs(1);
 /// So long figures are taken for those of now as long as nothing happens. What changes without a process, such as pages that the kernel takes
-/// back and limits that somebody sets, is seen after it at the latest.
+/// back and limits that are set from outside, is seen after it at the latest.
 pub const UNCHANGED_MAX: SignedDuration = SignedDuration::from_secs(60);
 
 /// How much of a cgroup is to be read.

@@ -15,8 +15,7 @@ use witlet_core::stats::system_containers::NamedCgroups;
 use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
 
 use super::files::CgroupFiles;
-use super::known::Known;
-use super::{Found, Look, PROCESSES, booted_at, read, relative};
+use super::{Found, Known, Look, PROCESSES, booted_at, read, relative};
 use crate::file_systems::measure_nearest;
 use crate::mounts::{MountedFilesystem, filesystems, read_table};
 

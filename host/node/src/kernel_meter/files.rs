@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, open, openat};
 
-/// So much of a file is read: all of them are far smaller.
-const BYTES_MAX: usize = 64 * 1024;
-/// What the buffer grows by.
-const BYTES_STEP: usize = 4096;
+use crate::node_readings::kernel::text;
 
 /// Reads files of a cgroup's folders; in version 1 each controller has one.
 pub(super) struct CgroupFiles<'a> {
@@ -45,29 +42,10 @@ impl<'a> CgroupFiles<'a> {
         });
         let file =
             openat(folders.get(at)?.1.as_ref()?, file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-        read_whole(&file.ok()?)
+        text(file.ok()?.into())
     }
 }
 
 fn open_folder(path: &Path) -> Option<OwnedFd> {
     open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()
-}
-
-fn read_whole(file: &OwnedFd) -> Option<String> {
-    let mut text = vec![0; BYTES_STEP];
-    let mut len = 0;
-    while len < BYTES_MAX {
-        if len == text.len() {
-            text.resize(len + BYTES_STEP, 0);
-        }
-        match rustix::io::read(file, text.get_mut(len..)?) {
-            Ok(0) => break,
-            Ok(read) => len += read,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return None,
-        }
-    }
-    text.truncate(len);
-    text.shrink_to_fit();
-    String::from_utf8(text).ok()
 }

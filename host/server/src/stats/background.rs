@@ -26,15 +26,23 @@ struct Passes {
     running: JoinSet<()>,
 }
 
-/// What the last pass found.
+/// What passes found.
 struct Newest<T> {
-    value: SyncMutex<Option<Arc<T>>>,
-    is_there: Notify,
+    found: SyncMutex<Found<T>>,
+    pass_ended: Notify,
+}
+
+struct Found<T> {
+    /// By the last pass that found something.
+    last: Option<Arc<T>>,
+    /// Whether a pass ended, with figures or without.
+    is_known: bool,
 }
 
 impl<T: Send + Sync + 'static> Background<T> {
     pub(super) fn new(period: Duration) -> Self {
-        let newest = Newest { value: SyncMutex::new(None), is_there: Notify::new() };
+        let found = SyncMutex::new(Found { last: None, is_known: false });
+        let newest = Newest { found, pass_ended: Notify::new() };
         Self { period, passes: Mutex::default(), newest: Arc::new(newest) }
     }
 
@@ -53,27 +61,30 @@ impl<T: Send + Sync + 'static> Background<T> {
         passes.due = Some(Instant::now() + self.period);
         let (newest, pass) = (self.newest.clone(), pass());
         passes.running.spawn(async move {
-            if let Some(found) = pass.await {
-                *newest.lock() = Some(Arc::new(found));
-            }
-            newest.is_there.notify_waiters();
+            newest.put(pass.await);
         });
     }
 
     /// What the last pass found. The end of the first one is waited for, for a bounded time; none if it isn't there by then.
     pub(super) async fn newest(&self) -> Option<Arc<T>> {
-        let first = self.newest.is_there.notified();
-        let found = self.newest.lock().clone();
-        if found.is_some() {
-            return found;
+        let first = self.newest.pass_ended.notified();
+        if !self.newest.lock().is_known {
+            let _late = timeout(FIRST_WAIT, first).await;
         }
-        let _late = timeout(FIRST_WAIT, first).await;
-        self.newest.lock().clone()
+        self.newest.lock().last.clone()
     }
 }
 
 impl<T> Newest<T> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<T>>> {
-        self.value.lock().unwrap_or_else(PoisonError::into_inner)
+    fn put(&self, found: Option<T>) {
+        let last = found.map(Arc::new);
+        let mut known = self.lock();
+        *known = Found { last: last.or_else(|| known.last.take()), is_known: true };
+        drop(known);
+        self.pass_ended.notify_waiters();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Found<T>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

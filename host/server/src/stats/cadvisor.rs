@@ -38,7 +38,7 @@ impl StatsProvider {
             }
         };
         let has_failed = listed.is_none();
-        let pods: Vec<RuntimePod> = listed.map(|pods| pods.to_vec()).unwrap_or_default();
+        let pods = listed.unwrap_or_default();
         let specs = self.specs();
         let asked: Vec<RunningPod> =
             pods.iter().filter_map(|pod| running(pod, specs.get(&pod.uid))).collect();

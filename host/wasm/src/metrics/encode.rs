@@ -130,7 +130,7 @@ fn running(to: &mut Exposition, all: &All) {
     }
 }
 
-/// Counters and histograms of plugins' own: a family for each name, whoever has it.
+/// Counters and histograms of plugins' own: a family for each name, for all plugins that have it.
 fn custom(to: &mut Exposition, all: &All) {
     let of_all: Vec<(&str, CustomNumbers)> =
         all.iter().map(|(name, plugin)| (&**name, plugin.custom().numbers())).collect();

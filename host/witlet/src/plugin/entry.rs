@@ -78,11 +78,7 @@ pub(super) fn plan(file: &str, cases: &[PathBuf], entry: &EntryArgs) -> Result<P
 fn config(text: &str) -> Result<Value, EntryError> {
     let path = Path::new(text);
     if !path.is_file() {
-        let value = value("--config", text)?;
-        if is_bare_word(text, &value) {
-            return Err(EntryError::NoConfig { words: text.to_owned() });
-        }
-        return Ok(value);
+        return config_value(text);
     }
     let content = bounded::read_text(path, CONFIG_BYTES_MAX).map_err(|cause| {
         let path = path.to_owned();
@@ -95,13 +91,17 @@ fn config(text: &str) -> Result<Value, EntryError> {
     value("--config", &content)
 }
 
-/// Whether a value is a text without quotes. A text that is meant is written as JSON has it; a bare word is a file's name that is misspelt.
-pub(super) fn is_bare_word(text: &str, value: &Value) -> bool {
-    value.is_string() && !text.trim_start().starts_with(['"', '\''])
+/// A configuration that is no file. A text that is meant is written as JSON has it; a bare word is a file's name that is misspelt.
+pub(super) fn config_value(text: &str) -> Result<Value, EntryError> {
+    let value = value("--config", text)?;
+    if value.is_string() && !text.trim_start().starts_with(['"', '\'']) {
+        return Err(EntryError::NoConfig { words: text.to_owned() });
+    }
+    Ok(value)
 }
 
 /// JSON, or the YAML that is easier to type.
-fn value(flag: &'static str, text: &str) -> Result<Value, EntryError> {
+pub(super) fn value(flag: &'static str, text: &str) -> Result<Value, EntryError> {
     serde_saphyr::from_str(text).map_err(|error| EntryError::Value { flag, message: yaml_fault(&error) })
 }
 

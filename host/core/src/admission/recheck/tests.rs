@@ -57,7 +57,7 @@ fn without_an_interval_nothing_is_asked_and_bounds_hold() {
     assert!(!off.may_end(100, Duration::ZERO));
     let (mut rechecks, pods) = running(3);
     rechecks.set_interval(Some(Duration::from_secs(1)));
-    assert!(take(&mut rechecks, &pods, 100, Duration::ZERO).is_empty(), "another interval begins anew");
+    assert!(take(&mut rechecks, &pods, 100, Duration::ZERO).is_empty(), "another interval begins again");
     assert!(take(&mut rechecks, &pods, 100, minutes(0.7)).is_empty());
     assert_eq!(
         take(&mut rechecks, &pods, 100, minutes(0.75)).len(),

@@ -54,3 +54,13 @@ async fn the_first_pass_is_waited_for_until_it_ends_and_for_a_bounded_time() {
     let begun = Instant::now();
     assert_eq!((failing.newest().await, begun.elapsed()), (None, Duration::ZERO));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_pass_that_ended_without_figures_is_waited_for_once() {
+    let figures = Background::<u8>::new(PERIOD);
+    figures.begin(|| ready(None)).await;
+    assert_eq!(figures.newest().await, None);
+    let begun = Instant::now();
+    figures.begin(|| ready(Some(1))).await;
+    assert_eq!((figures.newest().await, begun.elapsed()), (None, Duration::ZERO), "it isn't time yet");
+}

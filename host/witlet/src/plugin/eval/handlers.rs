@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use thiserror::Error;
 use witlet_agent::EventLog;
-use witlet_core::error::{one_line, yaml_fault};
+use witlet_core::error::one_line;
 use witlet_core::node::NodeFacts;
 use witlet_egress::Egress;
 use witlet_node::SystemClock;
@@ -19,7 +19,7 @@ use witlet_wasm::plugin::{Builtin, BuiltinRole};
 
 use crate::cli::{EvalArgs, HandlerArgs, RegistryArgs};
 use crate::plugin::component::{self, ComponentError};
-use crate::plugin::entry::is_bare_word;
+use crate::plugin::entry::{self, EntryError};
 use crate::plugin::eval::files::{Files, ReadError};
 use crate::plugin::fixed_node::FixedNode;
 use crate::run::plugins;
@@ -47,20 +47,9 @@ pub(crate) enum HandlersError {
     /// A flag's file can't be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Words that are neither a file nor meant as a value.
-    #[error("--config must be a file or a JSON object, found {words}")]
-    NoConfig {
-        /// As they were given.
-        words: String,
-    },
     /// A flag's value isn't one.
-    #[error("{flag}: {message}")]
-    Value {
-        /// The flag.
-        flag: &'static str,
-        /// The parser's words.
-        message: String,
-    },
+    #[error(transparent)]
+    Entry(#[from] EntryError),
     /// The temporary folder can't be written.
     #[error("write {}", path.display())]
     Write {
@@ -85,8 +74,7 @@ impl HandlersError {
             Self::Start(StartError::Configuration(_))
             | Self::Component(_)
             | Self::Read(_)
-            | Self::NoConfig { .. }
-            | Self::Value { .. } => true,
+            | Self::Entry(_) => true,
             Self::NoExpressions | Self::Write { .. } | Self::Registries(_) | Self::Start(_) => false,
         }
     }
@@ -122,7 +110,7 @@ impl SingleHandler {
             ..RegistryArgs::default()
         };
         let component = component::read(&source, &registry).await?;
-        let limits = args.limits.as_deref().map(|text| value("--limits", text)).transpose()?;
+        let limits = args.limits.as_deref().map(|text| entry::value("--limits", text)).transpose()?;
         Ok(Some(Self {
             name: entry_name(&component.name),
             wasm: component.wasm,
@@ -160,25 +148,16 @@ fn expression_config(expression: &str, message: Option<&str>) -> Value {
 
 fn config(text: Option<&str>, files: &mut Files) -> Result<Value, HandlersError> {
     let Some(text) = text else { return Ok(Value::Null) };
-    if let Some(path) = config_file(text) {
-        return value("--config", &files.read_text(path)?);
-    }
-    let value = value("--config", text)?;
-    if is_bare_word(text, &value) {
-        return Err(HandlersError::NoConfig { words: text.to_owned() });
-    }
-    Ok(value)
+    Ok(match config_file(text) {
+        Some(path) => entry::value("--config", &files.read_text(path)?)?,
+        None => entry::config_value(text)?,
+    })
 }
 
 /// The file that `--config` names: as `witlet plugin test` has it, or after an `@` whether it is there or not.
 pub(super) fn config_file(text: &str) -> Option<&Path> {
     let as_is = Path::new(text);
     text.strip_prefix('@').map(Path::new).or_else(|| as_is.is_file().then_some(as_is))
-}
-
-/// JSON, or the YAML that is easier to type.
-fn value(flag: &'static str, text: &str) -> Result<Value, HandlersError> {
-    serde_saphyr::from_str(text).map_err(|error| HandlersError::Value { flag, message: yaml_fault(&error) })
 }
 
 /// A component's name as an entry's: lower-case letters, digits and dashes.
