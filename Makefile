@@ -51,7 +51,7 @@ test: setup ## The inner ring: what proves a change, in minutes; a case that nee
 test-node: setup languages ## The node ring: the daemon with real runtimes and real time, kubectl, plugins in every language
 	WITLET_LANGUAGES=all $(CARGO) test --locked --workspace $(NODE_SUITES)
 
-soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps, many random cases and fuzz inputs (SOAK_SECONDS=600 for each suite of the daemon)
+soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps, 200 agents that share a plugin file, many random cases and fuzz inputs (SOAK_SECONDS=600 for each suite of the daemon)
 	$(CARGO) test --locked --workspace --no-run $(SOAK_SUITES)
 	PROPTEST_CASES=$(SOAK_CASES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core -p witlet-agent -p witlet-scenarios
 	PROPTEST_CASES=$(SOAK_STORIES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core lifecycle::tests::stories

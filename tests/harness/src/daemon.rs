@@ -265,6 +265,12 @@ impl Daemon {
         fs::read_to_string(self.log_path()).unwrap_or_default()
     }
 
+    /// Whether its process goes on. One that ended by itself is none that [`Daemon::kill`] or [`Daemon::stop`] has to end.
+    pub fn is_running(&mut self) -> Result<bool, HarnessError> {
+        let Some(process) = &mut self.process else { return Ok(false) };
+        Ok(process.try_wait().map_err(io("look at the daemon's process"))?.is_none())
+    }
+
     /// Its process id while it runs.
     pub fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(Child::id)

@@ -4,8 +4,8 @@
 //! same on containerd, and what is left of them on the machine is counted as well. And pods that misuse what they are
 //! given end as Kubernetes says, next to pods that don't notice.
 //!
-//! On a runtime that answers at once plugins are swapped under probed pods, a pod source lies, and probes never end.
-//! With `SOAK_SECONDS` there are a thousand swaps, without it fifty.
+//! On a runtime that answers at once plugins are swapped under probed pods, a pod source lies, probes never end, and a fleet
+//! shares a plugin file. With `SOAK_SECONDS` there are a thousand swaps and 200 agents, without it fifty and four.
 //!
 //! Without `SOAK_SECONDS` churn is short, with the same choices each time. With it, each of its three suites goes on for so long,
 //! with choices that `SOAK_SEED` repeats. The choices repeat, the moments at which they meet the daemon don't. Where
@@ -19,6 +19,7 @@ mod busy;
 mod chaos;
 mod faulty_sources;
 mod figures;
+mod fleet;
 mod hostile;
 mod node;
 mod swaps;
@@ -208,6 +209,9 @@ fn main() -> ExitCode {
         }),
         Trial::test("fake::the_hostile_corpus_leaves_the_daemon_and_its_pods_alone", move || {
             tokio::runtime::Runtime::new()?.block_on(hostile::play(length.time.is_some()))
+        }),
+        Trial::test("fake::a_fleet_that_shares_a_plugin_file_outlives_bad_ones", move || {
+            tokio::runtime::Runtime::new()?.block_on(fleet::play(length.time.is_some()))
         }),
         Trial::test("fake::five_hundred_probes_keep_their_periods_next_to_two_that_never_end", || {
             tokio::runtime::Runtime::new()?.block_on(busy::play())

@@ -1,0 +1,353 @@
+//! Many agents share one plugin file. A file that isn't one is pushed, a component is copied by half, a feature of tomorrow is
+//! asked for, and agents reboot in the middle: no agent ends, no system pod waits, and what served goes on serving.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use witlet_fake_cri::FakeCri;
+use witlet_harness::fake_node::{LOOK_INTERVAL, failed, pod, variant};
+use witlet_harness::usage::{Usage, cpu_seconds};
+use witlet_harness::{Daemon, DaemonOptions, HarnessError, WAIT_TIMEOUT, program};
+use witlet_server::LocalClient;
+
+/// Agents of the short form, and of the rehearsal.
+const AGENTS_SHORT: usize = 4;
+const AGENTS: usize = 200;
+/// One of so many reboots.
+const REBOOT_STEP: usize = 4;
+/// Agents that start at the same time.
+const STARTS_AT_ONCE: usize = 8;
+
+/// One agent on a runtime of its own.
+struct Agent {
+    daemon: Daemon,
+    cri: FakeCri,
+    stop: CancellationToken,
+    folder: PathBuf,
+}
+
+/// What an agent shows.
+struct Look {
+    pods: Vec<Value>,
+    plugins: Vec<Value>,
+    events: Vec<Value>,
+}
+
+impl Look {
+    fn pod(&self, name: &str) -> Option<&Value> {
+        // A static pod's name ends with its node's.
+        let beginning = format!("{name}-node");
+        self.pods
+            .iter()
+            .find(|pod| pod["metadata"]["name"].as_str().is_some_and(|full| full.starts_with(&beginning)))
+    }
+
+    fn runs(&self, name: &str) -> bool {
+        self.pod(name).is_some_and(|pod| pod["status"]["phase"] == "Running")
+    }
+
+    fn judge(&self) -> &Value {
+        self.plugins.iter().find(|plugin| plugin["name"] == "judge").unwrap_or(&Value::Null)
+    }
+
+    /// Whether the handler works with this version of its configuration, be it by the copy that was kept.
+    fn judged_by(&self, digest: &str) -> bool {
+        let judge = self.judge();
+        judge["state"] == "Ready" && judge["digest"].as_str().is_some_and(|named| named.contains(digest))
+    }
+
+    /// Whether an event has these words.
+    fn says(&self, words: &str) -> bool {
+        self.events
+            .iter()
+            .any(|event| event["message"].as_str().is_some_and(|message| message.contains(words)))
+    }
+
+    fn container(&self, name: &str) -> Option<&str> {
+        self.pod(name)?["status"]["containerStatuses"][0]["containerID"].as_str()
+    }
+}
+
+impl Agent {
+    fn start(
+        folder: PathBuf,
+        number: usize,
+        plugins: &Path,
+        servers: &mut JoinSet<()>,
+    ) -> Result<Self, Failed> {
+        fs::create_dir_all(&folder)?;
+        let (cri, stop) = serve(&folder, servers);
+        let endpoint = format!("unix://{}", folder.join("cri.sock").display());
+        let program = program::witlet().map_err(|error| failed(&error))?;
+        let mut options = DaemonOptions::below(&folder, program, endpoint);
+        options.plugins = Some(plugins.to_owned());
+        options.node_name = format!("node{number}");
+        let daemon = Daemon::start(options).map_err(|error| failed(&error))?;
+        let agent = Self { daemon, cri, stop, folder };
+        agent.put("system", "kube-system")?;
+        agent.put("plain", "default")?;
+        Ok(agent)
+    }
+
+    fn put(&self, name: &str, namespace: &str) -> Result<(), Failed> {
+        let text = pod(namespace, name).to_string();
+        self.daemon.write_manifest(&format!("{name}.json"), &text).map_err(|error| failed(&error))
+    }
+
+    /// A kill of the agent and of its runtime with all its pods.
+    fn reboot(&mut self, servers: &mut JoinSet<()>) -> Result<(), Failed> {
+        self.daemon.kill().map_err(|error| failed(&error))?;
+        self.stop.cancel();
+        fs::remove_file(self.folder.join("cri.sock"))?;
+        (self.cri, self.stop) = serve(&self.folder, servers);
+        self.daemon.launch().map_err(|error| failed(&error))
+    }
+
+    async fn items(&self, path: &str) -> Option<Vec<Value>> {
+        let mut answer: Value = LocalClient::new(&self.daemon.api_socket()).get(path).await.ok()?;
+        serde_json::from_value(answer["items"].take()).ok()
+    }
+
+    async fn look(&self) -> Option<Look> {
+        Some(Look {
+            pods: self.items("/pods").await?,
+            plugins: self.items("/plugins").await?,
+            events: self.items("/events").await?,
+        })
+    }
+
+    /// Waits until it is as wanted. That its process ended is a failure at once.
+    async fn until(&mut self, what: &str, expected: impl Fn(&Look) -> bool) -> Result<Look, Failed> {
+        let begun = Instant::now();
+        loop {
+            let look = self.look().await;
+            if let Some(look) = look.filter(|look| expected(look)) {
+                return Ok(look);
+            }
+            if !self.daemon.is_running().map_err(|error| failed(&error))? {
+                return Err(Failed::from(format!("{what}: the agent ended\n{}", self.daemon.log())));
+            }
+            if begun.elapsed() >= WAIT_TIMEOUT {
+                let problem = HarnessError::Late {
+                    what: format!("{what} on {}", self.folder.display()),
+                    seconds: WAIT_TIMEOUT.as_secs(),
+                    last: self.daemon.log(),
+                };
+                return Err(failed(&problem));
+            }
+            sleep(LOOK_INTERVAL).await;
+        }
+    }
+}
+
+/// Serves a runtime without pods.
+fn serve(folder: &Path, servers: &mut JoinSet<()>) -> (FakeCri, CancellationToken) {
+    let (cri, stop) = (FakeCri::default(), CancellationToken::new());
+    let (served, socket, until) = (cri.clone(), folder.join("cri.sock"), stop.clone());
+    servers.spawn(async move { drop(served.serve(&socket, until).await) });
+    (cri, stop)
+}
+
+/// What no agent can take.
+struct Push {
+    what: &'static str,
+    text: String,
+    /// Words of the event that reports it.
+    words: &'static str,
+}
+
+/// The fleet and the folder that it shares.
+struct Fleet {
+    agents: Vec<Agent>,
+    shared: tempfile::TempDir,
+    servers: JoinSet<()>,
+}
+
+/// Plays the rehearsal, in its short form with a few agents.
+pub(crate) async fn play(all: bool) -> Result<(), Failed> {
+    let count = if all { AGENTS } else { AGENTS_SHORT };
+    let mut fleet = Fleet::start(count).await?;
+    let outcome = fleet.rehearse().await;
+    let ended = fleet.end().await;
+    outcome.and(ended)
+}
+
+impl Fleet {
+    async fn start(count: usize) -> Result<Self, Failed> {
+        // Short: socket paths have at most 107 bytes.
+        let shared = tempfile::Builder::new().prefix("wtf").tempdir_in("/tmp")?;
+        fs::write(shared.path().join("judge-0.wasm"), variant(witlet_test_guests::WITNESS, 0))?;
+        let mut fleet = Self { agents: Vec::new(), shared, servers: JoinSet::new() };
+        fleet.push(&rules("./judge-0.wasm", false))?;
+        let begun = Instant::now();
+        for number in 0..count {
+            let folder = fleet.shared.path().join(format!("n{number}"));
+            let plugins = fleet.shared.path().join("plugins.yaml");
+            fleet.agents.push(Agent::start(folder, number, &plugins, &mut fleet.servers)?);
+            // The machine has few processors: more at once only wait for one another.
+            if let Some(earlier) = fleet.agents.len().checked_sub(STARTS_AT_ONCE) {
+                fleet.agents[earlier].until("its first pods run", |look| look.runs("plain")).await?;
+            }
+        }
+        fleet
+            .everywhere("system and plain pods run", |look| look.runs("system") && look.runs("plain"))
+            .await?;
+        eprintln!("{count} agents run both pods after {:.1} s", begun.elapsed().as_secs_f64());
+        Ok(fleet)
+    }
+
+    /// Writes the shared file in one step.
+    fn push(&self, text: &str) -> Result<(), Failed> {
+        let (next, place) = (self.shared.path().join("plugins.new"), self.shared.path().join("plugins.yaml"));
+        fs::write(&next, text)?;
+        fs::rename(next, place)?;
+        Ok(())
+    }
+
+    async fn everywhere(
+        &mut self,
+        what: &str,
+        expected: impl Fn(&Look) -> bool,
+    ) -> Result<Vec<Look>, Failed> {
+        let mut looks = Vec::with_capacity(self.agents.len());
+        for agent in &mut self.agents {
+            looks.push(agent.until(what, &expected).await?);
+        }
+        Ok(looks)
+    }
+
+    async fn rehearse(&mut self) -> Result<(), Failed> {
+        let first = self.everywhere("the handler judges", |look| look.judge()["state"] == "Ready").await?;
+        let digest = first[0].judge()["digest"].as_str().unwrap_or_default().to_owned();
+        fs::write(self.shared.path().join("judge-1.wasm"), half(&variant(witlet_test_guests::WITNESS, 1)))?;
+        let good = rules("./judge-0.wasm", false);
+        let tomorrow = good.replace("\"admission\"", "\"requires\":[\"of-tomorrow\"],\"admission\"");
+        let pushes = [
+            Push {
+                what: "an unknown field",
+                text: good.replace("\"admission\"", "\"admision\""),
+                words: "admision",
+            },
+            Push { what: "half a line", text: "plugins: [{\"name".to_owned(), words: "plugins.yaml" },
+            Push {
+                what: "a component copied by half",
+                text: rules("./judge-1.wasm", true),
+                words: "unexpected end-of-file",
+            },
+            Push { what: "a feature of tomorrow", text: tomorrow, words: "of-tomorrow" },
+        ];
+        for (number, push) in pushes.iter().enumerate() {
+            self.pushed_badly(push, number, &digest).await?;
+        }
+        self.taken().await
+    }
+
+    /// Pushes what no agent can take, while some reboot. All say what is wrong with it, and new pods of both kinds run by the rules that were.
+    async fn pushed_badly(&mut self, push: &Push, number: usize, digest: &str) -> Result<(), Failed> {
+        let Push { what, text, words } = push;
+        let (system, plain) = (format!("system-{number}"), format!("plain-{number}"));
+        let before = self.everywhere("it answers", |_| true).await?;
+        let begun = Instant::now();
+        self.push(text)?;
+        for agent in self.agents.iter_mut().step_by(REBOOT_STEP) {
+            agent.reboot(&mut self.servers)?;
+        }
+        self.everywhere(&format!("{what} is reported"), |look| look.says(words)).await?;
+        let reported = begun.elapsed();
+        for agent in &self.agents {
+            agent.put(&system, "kube-system")?;
+            agent.put(&plain, "default")?;
+        }
+        let by_old_rules = |look: &Look| {
+            look.judged_by(digest) && ["system", "plain", &system, &plain].iter().all(|name| look.runs(name))
+        };
+        let after = self.everywhere(what, by_old_rules).await?;
+        for (at, (was, is)) in before.iter().zip(&after).enumerate() {
+            if at % REBOOT_STEP != 0 && was.container("plain") != is.container("plain") {
+                return Err(Failed::from(format!("{what}: node{at}'s pods were touched")));
+            }
+        }
+        eprintln!(
+            "{what}: {} reboots; reported everywhere after {:.1} s, all pods run by the old rules after {:.1} s",
+            self.agents.len().div_ceil(REBOOT_STEP),
+            reported.as_secs_f64(),
+            begun.elapsed().as_secs_f64(),
+        );
+        Ok(())
+    }
+
+    /// A good file is taken everywhere: new pods are judged by it, system pods aren't asked about.
+    async fn taken(&mut self) -> Result<(), Failed> {
+        fs::write(self.shared.path().join("judge-1.wasm"), variant(witlet_test_guests::WITNESS, 1))?;
+        fs::write(self.shared.path().join("judge-2.wasm"), variant(witlet_test_guests::WITNESS, 2))?;
+        let begun = Instant::now();
+        self.push(&rules("./judge-2.wasm", true))?;
+        let taken = |look: &Look| {
+            let judge = look.judge();
+            judge["state"] == "Ready"
+                && judge["pending"].is_null()
+                && judge["component"].as_str().is_some_and(|named| named.ends_with("judge-2.wasm"))
+        };
+        self.everywhere("the good file is taken", taken).await?;
+        eprintln!("a good file is taken everywhere after {:.1} s", begun.elapsed().as_secs_f64());
+        for agent in &self.agents {
+            agent.put("system-z", "kube-system")?;
+            agent.put("plain-z", "default")?;
+        }
+        let judged = |look: &Look| {
+            look.runs("system-z")
+                && look.pod("plain-z").is_some_and(|pod| pod["status"]["reason"] == "Version1")
+        };
+        self.everywhere("the good file judges", judged).await?;
+        self.figures()
+    }
+
+    fn figures(&self) -> Result<(), Failed> {
+        let (mut seconds, mut memory) = (0.0, Vec::new());
+        for agent in &self.agents {
+            let process = agent.daemon.pid().ok_or("the agent runs")?;
+            seconds += cpu_seconds(process)?;
+            memory.push(Usage::of(process)?.memory_kib / 1024);
+        }
+        memory.sort_unstable();
+        let (median, most) = (memory[memory.len() / 2], memory[memory.len() - 1]);
+        eprintln!(
+            "{} agents: none ended; {seconds:.0} s of processor time since their last start; {median} MiB of memory in the middle, \
+             {most} at most",
+            self.agents.len()
+        );
+        Ok(())
+    }
+
+    async fn end(self) -> Result<(), Failed> {
+        let Self { agents, mut servers, .. } = self;
+        let mut ended = Ok(());
+        for mut agent in agents {
+            ended = ended.and(agent.daemon.stop().await.map_err(|error| failed(&error)));
+            agent.stop.cancel();
+        }
+        while servers.join_next().await.is_some() {}
+        ended
+    }
+}
+
+/// A file whose handler rejects all pods that aren't the system's, or none.
+fn rules(component: &str, rejects: bool) -> String {
+    json!({
+        "apiVersion": "witlet.dev/v1alpha1", "kind": "PluginConfiguration",
+        "plugins": [{
+            "name": "judge", "component": component, "config": {"version": u8::from(rejects), "rejects": rejects},
+            "limits": {"timeout": "10s"}, "admission": {"match": {"namespaces": ["default"], "systemPods": true}},
+        }],
+    })
+    .to_string()
+}
+
+fn half(component: &[u8]) -> &[u8] {
+    &component[..component.len() / 2]
+}
