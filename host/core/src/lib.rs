@@ -32,6 +32,7 @@ pub mod text;
 pub mod token_bucket;
 pub mod trace;
 pub mod volume;
+pub mod yaml;
 
 pub use jiff::Timestamp;
 pub use k8s_openapi::api::core::v1::Pod;

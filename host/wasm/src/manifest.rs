@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
+use witlet_core::yaml;
 
 use crate::guest::{misleads, printable};
 use crate::plugin::config::{API_VERSION, no_name};
@@ -319,7 +320,7 @@ impl Document {
 }
 
 fn of_yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+    yaml::read(text)
 }
 
 fn of_json<T: DeserializeOwned>(text: &str) -> Result<T, String> {

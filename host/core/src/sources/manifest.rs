@@ -16,6 +16,7 @@ use super::supported;
 use crate::pod::static_pod::{self, Origin};
 use crate::pod::validation::{FieldError, Problems};
 use crate::pod::{PodFullName, defaults, validation};
+use crate::yaml::{self, Position};
 
 #[cfg(test)]
 mod tests;
@@ -143,8 +144,14 @@ pub enum Fault {
         count: usize,
     },
     /// A field of a pod.
-    #[error("{}{field}", pod.as_deref().map(|pod| format!("pod {pod:?}: ")).unwrap_or_default())]
+    #[error(
+        "{}{}{field}",
+        place.map(|place| format!("{place}: ")).unwrap_or_default(),
+        pod.as_deref().map(|pod| format!("pod {pod:?}: ")).unwrap_or_default()
+    )]
     Field {
+        /// Where it stands in the file, for a value of another type.
+        place: Option<Position>,
         /// The pod's name, if it has one.
         pod: Option<String>,
         /// Path and message.
@@ -204,7 +211,9 @@ fn read<T>(
         let root = part.root.clone();
         let name = part.name();
         let Some(mut pod) = decode(part, &mut found) else {
-            report(&mut problems, document, name, found.finish(&root));
+            let mistyped = found.finish(&root);
+            let place = place_of(bytes, document, &mistyped);
+            report(&mut problems, document, place, name, mistyped);
             continue;
         };
         let seen = look(&mut pod);
@@ -217,7 +226,7 @@ fn read<T>(
         if found.is_empty() {
             pods.push((pod, seen));
         }
-        report(&mut problems, document, name, found);
+        report(&mut problems, document, None, name, found);
     }
     if problems.is_empty() {
         return Ok(pods);
@@ -229,13 +238,29 @@ fn read<T>(
     Err(problems)
 }
 
-fn report(problems: &mut Vec<Problem>, document: Document, pod: Option<String>, found: Vec<FieldError>) {
-    problems.extend(
-        found.into_iter().map(|field| Problem {
-            document: Some(document),
-            fault: Fault::Field { pod: pod.clone(), field },
-        }),
-    );
+fn report(
+    problems: &mut Vec<Problem>,
+    document: Document,
+    place: Option<Position>,
+    pod: Option<String>,
+    found: Vec<FieldError>,
+) {
+    problems.extend(found.into_iter().map(|field| Problem {
+        document: Some(document),
+        fault: Fault::Field { place, pod: pod.clone(), field },
+    }));
+}
+
+/// Where the value stands at which decoding ended.
+fn place_of(bytes: &[u8], document: Document, mistyped: &[FieldError]) -> Option<Position> {
+    let documents = split::documents(text_of(bytes).ok()?);
+    documents.get(document.number.checked_sub(1)?)?.place_of(&mistyped.first()?.path, documents.len())
+}
+
+/// The text without its mark of the byte order, or how many bytes come before the first that is none.
+fn text_of(bytes: &[u8]) -> Result<&str, usize> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.valid_up_to())?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
 /// One pod of a document, not yet decoded.
@@ -274,10 +299,10 @@ fn documents(bytes: &[u8], problems: &mut Vec<Problem>) -> Vec<(Document, Result
         whole_file(Fault::TooLarge { bytes: bytes.len() });
         return Vec::new();
     }
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
-        Err(error) => {
-            whole_file(Fault::NotText { offset: error.valid_up_to() });
+    let text = match text_of(bytes) {
+        Ok(text) => text,
+        Err(offset) => {
+            whole_file(Fault::NotText { offset });
             return Vec::new();
         }
     };
@@ -308,6 +333,7 @@ fn pods_of(value: Value) -> Result<Vec<Part>, Fault> {
             };
             let Some(Value::Array(items)) = items else {
                 return Err(Fault::Field {
+                    place: None,
                     pod: None,
                     field: FieldError { path: "items".to_owned(), message: "must be a list".to_owned() },
                 });
@@ -397,7 +423,8 @@ fn decode_strictly(value: &mut Value, root: &str, problems: &mut Problems) -> Op
         Ok(pod) => pod,
         Err(error) => {
             let path = error.path().to_string();
-            problems.add(join(root, if path == "." { "" } else { &path }), error.inner().to_string());
+            let words = yaml::type_fault(&error.inner().to_string());
+            problems.add(join(root, if path == "." { "" } else { &path }), words);
             return None;
         }
     };

@@ -95,7 +95,7 @@ pub enum ConfigError {
     /// Not YAML, an unknown field, a value of the wrong type. The message says where.
     #[error("{message}")]
     Syntax {
-        /// The parser's words, with line and column.
+        /// The parser's words, with line, column and field.
         message: String,
     },
     /// A field holds what it may not.

@@ -13,6 +13,7 @@ use fields::{FIELDS, Fate, Field, Kind, NOTHING, field, is_map};
 use witlet_core::duration;
 use witlet_core::error::yaml_fault;
 use witlet_core::pod::quantity;
+use witlet_core::yaml::{self, Position};
 
 #[cfg(test)]
 mod tests;
@@ -56,10 +57,16 @@ pub(crate) enum ConfigurationError {
         expected: &'static str,
     },
     /// A field with something that it doesn't take.
-    #[error("{}: {path}: expected {expected}, found {found}", file.display())]
+    #[error(
+        "{}: {}{path}: expected {expected}, found {found}",
+        file.display(),
+        place.map(|place| format!("{place}: ")).unwrap_or_default()
+    )]
     Type {
         /// The file.
         file: PathBuf,
+        /// Where in it.
+        place: Option<Position>,
         /// From the top, with dots.
         path: String,
         /// What it takes.
@@ -67,6 +74,16 @@ pub(crate) enum ConfigurationError {
         /// What is there, shortened.
         found: String,
     },
+}
+
+impl ConfigurationError {
+    /// With the place in the file's text of a field that is named.
+    fn placed(mut self, text: &str) -> Self {
+        if let Self::Type { place, path, .. } = &mut self {
+            *place = yaml::place_of(text, last_wins(), path);
+        }
+        self
+    }
 }
 
 /// Characters of a value that a message shows.
@@ -126,7 +143,7 @@ impl Configuration {
             }
         }
         let mut unknown = Vec::new();
-        found.take(file, "", document, &mut unknown)?;
+        found.take(file, "", document, &mut unknown).map_err(|error| error.placed(text))?;
         let more = unknown.len().saturating_sub(UNKNOWN_NAMED_MAX);
         let unknown = unknown.iter().take(UNKNOWN_NAMED_MAX);
         found.oddities.extend(unknown.map(|path| format!("{}: unknown field \"{path}\"", file.display())));
@@ -149,7 +166,7 @@ impl Configuration {
                 let misfit = misfit(field.kind, field.path.to_owned(), &value, unknown);
                 if let Some((path, expected, value)) = misfit {
                     let (file, found) = (file.to_owned(), shown(value));
-                    return Err(ConfigurationError::Type { file, path, expected, found });
+                    return Err(ConfigurationError::Type { file, place: None, path, expected, found });
                 }
                 self.fields.insert(field.path, value);
                 continue;
@@ -164,7 +181,13 @@ impl Configuration {
                 other => {
                     let found = shown(&other);
                     let file = file.to_owned();
-                    return Err(ConfigurationError::Type { file, path, expected: "a map", found });
+                    return Err(ConfigurationError::Type {
+                        file,
+                        place: None,
+                        path,
+                        expected: "a map",
+                        found,
+                    });
                 }
             }
         }

@@ -146,7 +146,7 @@ fn what_cannot_be_read_is_named() {
     let bad = write(folder.path(), "bad.yaml", "maxPods: many");
     let error = start_of(&format!("--config={bad}")).expect_err("it has a mistake");
     let cause = Error::source(&error).expect("it has a cause").to_string();
-    assert_eq!(cause, format!("{bad}: maxPods: expected a whole number, found \"many\""));
+    assert_eq!(cause, format!("{bad}: line 3, column 10: maxPods: expected a whole number, found \"many\""));
     let long = folder.path().join("long.yaml");
     std::fs::write(&long, vec![b'#'; usize::try_from(FILE_BYTES_MAX).expect("it fits") + 1]).expect("a file");
     let error = start_of(&format!("--config={}", long.display())).expect_err("it is too long");

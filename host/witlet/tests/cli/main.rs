@@ -227,7 +227,7 @@ fn broken_plugin_files_name_the_file_and_the_field() {
         (
             "policy.yaml",
             "plugins:\n  - {name: a, component: ./a.wasm, admission: {failurePolicy: Maybe}}\n",
-            "line 4, column 63: unknown variant `Maybe`",
+            "line 4, column 63: plugins[0].admission.failurePolicy: unknown variant `Maybe`",
         ),
     ];
     for (name, text, word) in cases {

@@ -5,7 +5,7 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DuplicateKeyPolicy, Error, Options};
 
 use super::{ALIAS_BYTES_MAX, ALIAS_EVENTS_MAX, DEPTH_MAX, Fault, NODES_MAX};
-use crate::error::yaml_words;
+use crate::yaml::{self, Position};
 
 /// One document with its place in the file.
 pub(super) struct Source<'a> {
@@ -65,6 +65,12 @@ impl Source<'_> {
         }
     }
 
+    /// Where a field stands in the file, if its path leads anywhere.
+    pub(super) fn place_of(&self, path: &str, documents: usize) -> Option<Position> {
+        let place = yaml::place_of(self.text, options(self.text.len(), documents), path)?;
+        Some(Position { line: self.lines_before + place.line, ..place })
+    }
+
     fn parse_yaml(&self, documents: usize) -> Result<Value, Fault> {
         let options = options(self.text.len(), documents);
         serde_saphyr::from_str_with_options(self.text, options).map_err(|error: Error| {
@@ -94,7 +100,7 @@ fn in_our_words(error: &Error) -> String {
         Error::Budget { breach: BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. }, .. } => {
             format!("the document must have at most {NODES_MAX} values")
         }
-        other => without_place(&yaml_words(other)),
+        other => without_place(&yaml::words(other)),
     }
 }
 

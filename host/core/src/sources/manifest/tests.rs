@@ -185,7 +185,7 @@ items:
             document 1 (line 1): spec.containers[1].image: Required value
             document 1 (line 1): spec.containers[1].resources.limits.memory: Invalid value: `64MB` is not a quantity: unknown suffix `MB`, expected one of n u m k M G T P E Ki Mi Gi Ti Pi Ei, or an exponent
             document 1 (line 1): spec.containers[1].ports[0].containerPort: Invalid value: 99999: must be between 1 and 65535, inclusive
-            document 2 (line 12): pod "db": spec.containers[0].image: invalid type: sequence, expected a string
+            document 2 (line 12): line 15, column 38: pod "db": spec.containers[0].image: expected a string, found a list
             document 3 (line 17): pod "bad": items[1].spec.volumes[0].nfs: not supported by this release
             document 3 (line 17): pod "bad": items[1].spec.containers: Required value: at least one container"#]],
     );

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use super::super::supported;
 use super::{
-    Document, Fault, PODS_MAX, PROBLEMS_MAX, Problem, decode_strictly, documents, join, shortened, type_of,
+    Document, Fault, PODS_MAX, PROBLEMS_MAX, Problem, decode_strictly, documents, join, place_of, report,
+    shortened, type_of,
 };
 use crate::node::whole_seconds;
 use crate::pod::static_pod::{self, CONFIG_SOURCE, Origin};
@@ -133,7 +134,7 @@ pub fn pods(bytes: &[u8], arrival: Arrival<'_>) -> Workloads {
                 return bounded(found);
             }
             match part {
-                Ok(object) => read(object, arrival, &mut found),
+                Ok(object) => read(object, bytes, arrival, &mut found),
                 Err(fault) => found.problems.push(Problem { document: Some(document), fault }),
             }
         }
@@ -183,25 +184,22 @@ fn objects_of(document: Document, value: Value) -> Result<Vec<Result<Object, Fau
 }
 
 fn field_fault(pod: Option<String>, path: &str, message: &str) -> Fault {
-    Fault::Field { pod, field: FieldError { path: path.to_owned(), message: message.to_owned() } }
+    let field = FieldError { path: path.to_owned(), message: message.to_owned() };
+    Fault::Field { place: None, pod, field }
 }
 
-/// Adds the pod of an object, or why there is none.
-fn read(object: Object, arrival: Arrival<'_>, found: &mut Workloads) {
+/// Adds the pod of an object of the file, or why there is none.
+fn read(object: Object, file: &[u8], arrival: Arrival<'_>, found: &mut Workloads) {
     let Object { document, item, api_version, kind, mut value } = object;
     let name = ObjectName::of(&kind, &value);
-    let mut report = |fields: Vec<FieldError>| {
-        let pod = (!name.name.is_empty()).then(|| name.name.clone());
-        found.problems.extend(fields.into_iter().map(|field| Problem {
-            document: Some(document),
-            fault: Fault::Field { pod: pod.clone(), field },
-        }));
-    };
+    let pod_name = (!name.name.is_empty()).then(|| name.name.clone());
+    let problems_of_file = &mut found.problems;
     let phase = value.pointer("/status/phase").and_then(Value::as_str).map(shortened);
     let template = match controller::template(&api_version, &kind, &mut value) {
         Ok(template) => template,
         Err(field) => {
-            return report(vec![FieldError { path: join(&item, &field.path), ..field }]);
+            let field = FieldError { path: join(&item, &field.path), ..field };
+            return report(problems_of_file, document, None, pod_name, vec![field]);
         }
     };
     let (root, mut value, controller) = match template {
@@ -211,7 +209,9 @@ fn read(object: Object, arrival: Arrival<'_>, found: &mut Workloads) {
     };
     let mut problems = Problems::default();
     let Some(mut pod) = decode_strictly(&mut value, &root, &mut problems) else {
-        return report(problems.finish(&root));
+        let mistyped = problems.finish(&root);
+        let place = place_of(file, document, &mistyped);
+        return report(problems_of_file, document, place, pod_name, mistyped);
     };
     if let Some(controller) = &controller {
         controller.put_on(&mut pod);
@@ -233,7 +233,7 @@ fn read(object: Object, arrival: Arrival<'_>, found: &mut Workloads) {
         let phase = phase.filter(|_| controller.is_none());
         return found.pods.push(WorkloadPod { document, item, object: name, phase, pod });
     }
-    report(problems);
+    report(problems_of_file, document, None, pod_name, problems);
 }
 
 /// The pod as an API server has it once it is bound to the node: what that fills in, as far as the pod alone says it.

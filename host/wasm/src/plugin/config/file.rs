@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use witlet_core::error::yaml_fault;
+use witlet_core::yaml;
 
 use super::ConfigError;
 use super::document::{EntryDocument, FileDocument};
@@ -26,10 +26,9 @@ const FIELDS: &[&str] = &[
 ///
 /// # Errors
 ///
-/// When the rest isn't as [`FileDocument`] has it; with line and column.
+/// When the rest isn't as [`FileDocument`] has it; with line, column and field.
 pub(super) fn parse(text: &str, skipped: &BTreeSet<usize>) -> Result<FileDocument, ConfigError> {
-    serde_saphyr::with_deserializer_from_str(text, |deserializer| FileSeed(skipped).deserialize(deserializer))
-        .map_err(|error| ConfigError::Syntax { message: yaml_fault(&error) })
+    yaml::read_seed(text, FileSeed(skipped)).map_err(|message| ConfigError::Syntax { message })
 }
 
 struct FileSeed<'a>(&'a BTreeSet<usize>);

@@ -389,16 +389,23 @@ fn what_does_not_parse_is_reported_with_its_line() {
     for (text, words) in [
         (
             file("- {name: a, component: a.wasm, admission: {}, colour: red}"),
-            ["unknown field", "colour", "line 4"],
+            ["unknown field", "plugins[0].colour: ", "line 4"],
         ),
-        (file("- {name: a, component: a.wasm, admission: {order: x}}"), ["line 4", "column 51", "i32"]),
+        (
+            file("- {name: a, component: a.wasm, admission: {order: x}}"),
+            ["line 4, column 51: ", "plugins[0].admission.order: ", "expected a whole number, found x"],
+        ),
+        (
+            file("- {name: a, component: [b], admission: {}}"),
+            ["line 4", "plugins[0].component: ", "expected a string, found a list"],
+        ),
         (
             file("- {name: a, component: a.wasm, admission: {}, limits: {timeout: 5}}"),
-            ["line 4", "no duration", "5"],
+            ["line 4", "plugins[0].limits.timeout: ", "no duration"],
         ),
         (
             file("- {name: a, component: a.wasm, admission: {}, limits: {memory: lots}}"),
-            ["line 4, column 64", "lots", "suffix"],
+            ["line 4, column 64: plugins[0].limits.memory: ", "lots", "suffix"],
         ),
         (file("- {name: a, name: b, component: a.wasm}"), ["line 4", "duplicate", "name"]),
         (file("- {component: a.wasm}"), ["missing field", "name", "line 4"]),

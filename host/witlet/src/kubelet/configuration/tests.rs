@@ -68,55 +68,79 @@ const WRONG: &[(&str, &str)] = &[
     ("maxPods: [", "/etc/kubelet/config.yaml: "),
     (
         "authentication: yes please",
-        "/etc/kubelet/config.yaml: authentication: expected a map, found \"yes please\"",
+        "/etc/kubelet/config.yaml: line 3, column 17: authentication: expected a map, found \"yes please\"",
     ),
-    ("maxPods: \"110\"", "/etc/kubelet/config.yaml: maxPods: expected a whole number, found \"110\""),
-    ("maxPods: 1.5", "/etc/kubelet/config.yaml: maxPods: expected a whole number, found 1.5"),
+    (
+        "maxPods: \"110\"",
+        "/etc/kubelet/config.yaml: line 3, column 10: maxPods: expected a whole number, found \"110\"",
+    ),
+    (
+        "maxPods: 1.5",
+        "/etc/kubelet/config.yaml: line 3, column 10: maxPods: expected a whole number, found 1.5",
+    ),
     (
         "failSwapOn: \"false\"",
-        "/etc/kubelet/config.yaml: failSwapOn: expected true or false, found \"false\"",
+        "/etc/kubelet/config.yaml: line 3, column 13: failSwapOn: expected true or false, found \"false\"",
     ),
     (
         "syncFrequency: 60",
-        "/etc/kubelet/config.yaml: syncFrequency: expected a duration such as 1m30s, found 60",
+        "/etc/kubelet/config.yaml: line 3, column 16: syncFrequency: expected a duration such as 1m30s, found 60",
     ),
     (
         "syncFrequency: 1d",
-        "/etc/kubelet/config.yaml: syncFrequency: expected a duration such as 1m30s, found \"1d\"",
+        "/etc/kubelet/config.yaml: line 3, column 16: syncFrequency: expected a duration such as 1m30s, found \"1d\"",
     ),
     (
         "logging: {verbosity: -1}",
-        "/etc/kubelet/config.yaml: logging.verbosity: expected a whole number from 0 to 4294967295, found -1",
+        "/etc/kubelet/config.yaml: line 3, column 22: logging.verbosity: expected a whole number from 0 to 4294967295, found -1",
     ),
     (
         "logging: {vmodule: [{filePattern: a, verbosity: high}]}",
-        "/etc/kubelet/config.yaml: logging.vmodule[0].verbosity: expected a whole number from 0 to 4294967295, found \"high\"",
+        "/etc/kubelet/config.yaml: line 3, column 49: logging.vmodule[0].verbosity: expected a whole number from 0 to 4294967295, found \"high\"",
     ),
-    ("logging: {vmodule: a=1}", "/etc/kubelet/config.yaml: logging.vmodule: expected a list, found \"a=1\""),
+    (
+        "logging: {vmodule: a=1}",
+        "/etc/kubelet/config.yaml: line 3, column 20: logging.vmodule: expected a list, found \"a=1\"",
+    ),
     (
         "logging: {flushFrequency: soon}",
-        "/etc/kubelet/config.yaml: logging.flushFrequency: expected a duration such as 5s, or a number of nanoseconds, found \"soon\"",
+        "/etc/kubelet/config.yaml: line 3, column 27: logging.flushFrequency: expected a duration such as 5s, or a number of nanoseconds, found \"soon\"",
     ),
     (
         "logging: {options: {text: {infoBufferSize: much}}}",
-        "/etc/kubelet/config.yaml: logging.options.text.infoBufferSize: expected a quantity such as 64Ki, found \"much\"",
+        "/etc/kubelet/config.yaml: line 3, column 44: logging.options.text.infoBufferSize: expected a quantity such as 64Ki, found \"much\"",
     ),
-    ("clusterDNS: 10.0.0.1", "/etc/kubelet/config.yaml: clusterDNS: expected a list, found \"10.0.0.1\""),
-    ("clusterDNS: [10]", "/etc/kubelet/config.yaml: clusterDNS[0]: expected a text, found 10"),
-    ("systemReserved: {cpu: 1}", "/etc/kubelet/config.yaml: systemReserved[cpu]: expected a text, found 1"),
-    ("featureGates: {A: 1}", "/etc/kubelet/config.yaml: featureGates[A]: expected true or false, found 1"),
-    ("featureGates: [A]", "/etc/kubelet/config.yaml: featureGates: expected a map, found [\"A\"]"),
+    (
+        "clusterDNS: 10.0.0.1",
+        "/etc/kubelet/config.yaml: line 3, column 13: clusterDNS: expected a list, found \"10.0.0.1\"",
+    ),
+    (
+        "clusterDNS: [10]",
+        "/etc/kubelet/config.yaml: line 3, column 14: clusterDNS[0]: expected a text, found 10",
+    ),
+    (
+        "systemReserved: {cpu: 1}",
+        "/etc/kubelet/config.yaml: line 3, column 23: systemReserved[cpu]: expected a text, found 1",
+    ),
+    (
+        "featureGates: {A: 1}",
+        "/etc/kubelet/config.yaml: line 3, column 19: featureGates[A]: expected true or false, found 1",
+    ),
+    (
+        "featureGates: [A]",
+        "/etc/kubelet/config.yaml: line 3, column 15: featureGates: expected a map, found [\"A\"]",
+    ),
     (
         "staticPodURLHeader: {a: [1]}",
-        "/etc/kubelet/config.yaml: staticPodURLHeader[a][0]: expected a text, found 1",
+        "/etc/kubelet/config.yaml: line 3, column 26: staticPodURLHeader[a][0]: expected a text, found 1",
     ),
     (
         "registerWithTaints: [a]",
-        "/etc/kubelet/config.yaml: registerWithTaints[0]: expected a map, found \"a\"",
+        "/etc/kubelet/config.yaml: line 3, column 22: registerWithTaints[0]: expected a map, found \"a\"",
     ),
     (
         "shutdownGracePeriodByPodPriority: [{priority: high}]",
-        "/etc/kubelet/config.yaml: shutdownGracePeriodByPodPriority[0].priority: expected a whole number, found \"high\"",
+        "/etc/kubelet/config.yaml: line 3, column 47: shutdownGracePeriodByPodPriority[0].priority: expected a whole number, found \"high\"",
     ),
 ];
 
