@@ -19,39 +19,59 @@ const START_BUCKETS: &[f64] = &[
 const CONTAINER_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0];
 
 /// Counts the work on pods.
+#[derive(Default)]
 pub(crate) struct PodMetrics {
-    work: Histograms<1>,
-    worker_starts: Histograms<0>,
+    work: WorkMetrics,
+    sandboxes: SandboxMetrics,
+    containers: ContainerMetrics,
+    clean_up: CleanUpMetrics,
+}
+
+/// Families of the work on pods.
+struct WorkMetrics {
+    durations: Histograms<1>,
+    begins: Histograms<0>,
     starts: Histograms<0>,
-    containers_per_pod: Histograms<0>,
+    containers: Histograms<0>,
     restarted: Counters<1>,
     orphaned: Counters<0>,
-    sandboxes: Counters<0>,
-    sandbox_errors: Counters<0>,
+}
+
+/// Families of sandboxes.
+struct SandboxMetrics {
+    started: Counters<0>,
+    errors: Counters<0>,
     user_namespaced: Counters<0>,
     user_namespaced_errors: Counters<0>,
-    sandbox_runs: Histograms<1>,
-    sandbox_run_errors: Counters<1>,
-    containers: Counters<1>,
-    container_errors: Counters<2>,
+    runs: Histograms<1>,
+    run_errors: Counters<1>,
+}
+
+/// Families of containers and of their hooks.
+struct ContainerMetrics {
+    started: Counters<1>,
+    errors: Counters<2>,
     terminations: Counters<3>,
     http_fallbacks: Counters<0>,
     sleeps_cut: Counters<0>,
-    cleaned_volumes: Gauge,
-    uncleaned_volumes: Gauge,
 }
 
-impl Default for PodMetrics {
-    #[allow(clippy::too_many_lines, reason = "a table of families")]
+/// Families of the clean-up.
+struct CleanUpMetrics {
+    cleaned: Gauge,
+    uncleaned: Gauge,
+}
+
+impl Default for WorkMetrics {
     fn default() -> Self {
         Self {
-            work: Histograms::new(
+            durations: Histograms::new(
                 "kubelet_pod_worker_duration_seconds",
                 "[ALPHA] How long the work on a pod took",
                 ["operation_type"],
                 DEFAULT_BUCKETS,
             ),
-            worker_starts: Histograms::new(
+            begins: Histograms::new(
                 "kubelet_pod_worker_start_duration_seconds",
                 "[ALPHA] How long it took until the work on a pod began after it was first seen",
                 [],
@@ -63,7 +83,7 @@ impl Default for PodMetrics {
                 [],
                 START_BUCKETS,
             ),
-            containers_per_pod: Histograms::new(
+            containers: Histograms::new(
                 "kubelet_containers_per_pod_count",
                 "[ALPHA] Containers of pods whose work began",
                 [],
@@ -81,12 +101,19 @@ impl Default for PodMetrics {
                 "[ALPHA] Pods that ran without being known",
                 [],
             ),
-            sandboxes: Counters::new(
+        }
+    }
+}
+
+impl Default for SandboxMetrics {
+    fn default() -> Self {
+        Self {
+            started: Counters::new(
                 "kubelet_started_pods_total",
                 "[ALPHA] Sandboxes of pods that were started",
                 [],
             ),
-            sandbox_errors: Counters::new(
+            errors: Counters::new(
                 "kubelet_started_pods_errors_total",
                 "[ALPHA] Sandboxes of pods that could not be started",
                 [],
@@ -101,23 +128,30 @@ impl Default for PodMetrics {
                 "[ALPHA] Starts of pods with user namespaces that failed",
                 [],
             ),
-            sandbox_runs: Histograms::new(
+            runs: Histograms::new(
                 "kubelet_run_podsandbox_duration_seconds",
                 "[ALPHA] How long the runtime took to run sandboxes, by its handler",
                 ["runtime_handler"],
                 DEFAULT_BUCKETS,
             ),
-            sandbox_run_errors: Counters::new(
+            run_errors: Counters::new(
                 "kubelet_run_podsandbox_errors_total",
                 "[ALPHA] Sandboxes that the runtime could not run, by its handler",
                 ["runtime_handler"],
             ),
-            containers: Counters::new(
+        }
+    }
+}
+
+impl Default for ContainerMetrics {
+    fn default() -> Self {
+        Self {
+            started: Counters::new(
                 "kubelet_started_containers_total",
                 "[ALPHA] Containers that were started",
                 ["container_type"],
             ),
-            container_errors: Counters::new(
+            errors: Counters::new(
                 "kubelet_started_containers_errors_total",
                 "[ALPHA] Containers that could not be started, by the reason why they wait",
                 ["code", "container_type"],
@@ -137,11 +171,18 @@ impl Default for PodMetrics {
                 "[ALPHA] Hooks that sleep and were cut short",
                 [],
             ),
-            cleaned_volumes: Gauge::new(
+        }
+    }
+}
+
+impl Default for CleanUpMetrics {
+    fn default() -> Self {
+        Self {
+            cleaned: Gauge::new(
                 "kubelet_orphan_pod_cleaned_volumes",
                 "[ALPHA] Pods that are gone and whose volumes were looked at in the last clean-up",
             ),
-            uncleaned_volumes: Gauge::new(
+            uncleaned: Gauge::new(
                 "kubelet_orphan_pod_cleaned_volumes_errors",
                 "[ALPHA] Pods that are gone and whose volumes could not be removed in the last clean-up",
             ),
@@ -151,26 +192,27 @@ impl Default for PodMetrics {
 
 impl MetricsSource for PodMetrics {
     fn write(&self, to: &mut Exposition) {
+        let Self { work, sandboxes, containers, clean_up } = self;
         let families: [&dyn MetricsSource; 19] = [
-            &self.work,
-            &self.worker_starts,
-            &self.starts,
-            &self.containers_per_pod,
-            &self.restarted,
-            &self.orphaned,
-            &self.sandboxes,
-            &self.sandbox_errors,
-            &self.user_namespaced,
-            &self.user_namespaced_errors,
-            &self.sandbox_runs,
-            &self.sandbox_run_errors,
-            &self.containers,
-            &self.container_errors,
-            &self.terminations,
-            &self.http_fallbacks,
-            &self.sleeps_cut,
-            &self.cleaned_volumes,
-            &self.uncleaned_volumes,
+            &work.durations,
+            &work.begins,
+            &work.starts,
+            &work.containers,
+            &work.restarted,
+            &work.orphaned,
+            &sandboxes.started,
+            &sandboxes.errors,
+            &sandboxes.user_namespaced,
+            &sandboxes.user_namespaced_errors,
+            &sandboxes.runs,
+            &sandboxes.run_errors,
+            &containers.started,
+            &containers.errors,
+            &containers.terminations,
+            &containers.http_fallbacks,
+            &containers.sleeps_cut,
+            &clean_up.cleaned,
+            &clean_up.uncleaned,
         ];
         families.into_iter().for_each(|family| family.write(to));
     }
@@ -186,86 +228,86 @@ impl PodMetrics {
             (Task::Sync, UpdateKind::Sync | UpdateKind::Kill) => "sync",
             (Task::Terminate { .. }, _) => "kill",
         };
-        self.work.observe_duration([operation], took);
+        self.work.durations.observe_duration([operation], took);
     }
 
     /// The first piece of a pod's work begins, and the pod was seen then.
     pub(crate) fn work_begins(&self, pod: &Pod, seen: Option<Timestamp>, now: Timestamp) {
-        self.containers_per_pod.observe([], app_containers(pod).len() as f64);
+        self.work.containers.observe([], app_containers(pod).len() as f64);
         if let Some(seen) = seen {
-            self.worker_starts.observe([], now.duration_since(seen).as_secs_f64().max(0.0));
+            self.work.begins.observe([], now.duration_since(seen).as_secs_f64().max(0.0));
         }
     }
 
     /// A pod runs, so long after the agent saw it first.
     pub(crate) fn runs(&self, after: Duration) {
-        self.starts.observe_duration([], after);
+        self.work.starts.observe_duration([], after);
     }
 
     /// A pod came back with the UID of one that had ended.
     pub(crate) fn restarts(&self, is_static: bool) {
-        self.restarted.add([if is_static { "true" } else { "" }]);
+        self.work.restarted.add([if is_static { "true" } else { "" }]);
     }
 
     /// A pod runs that wasn't known.
     pub(crate) fn is_orphaned(&self) {
-        self.orphaned.add([]);
+        self.work.orphaned.add([]);
     }
 
     /// A sandbox was made for a pod, or could not be.
     pub(crate) fn sandbox(&self, is_made: bool) {
-        self.sandboxes.add([]);
+        self.sandboxes.started.add([]);
         if !is_made {
-            self.sandbox_errors.add([]);
+            self.sandboxes.errors.add([]);
         }
     }
 
     /// A sync began with a sandbox for a pod with a user namespace, and ended.
     pub(crate) fn user_namespaced(&self, has_failed: bool) {
-        self.user_namespaced.add([]);
+        self.sandboxes.user_namespaced.add([]);
         if has_failed {
-            self.user_namespaced_errors.add([]);
+            self.sandboxes.user_namespaced_errors.add([]);
         }
     }
 
     /// The runtime ran a sandbox with this handler of its, or could not.
     pub(crate) fn sandbox_ran(&self, handler: &str, took: Duration, has_failed: bool) {
-        self.sandbox_runs.observe_duration([handler], took);
+        self.sandboxes.runs.observe_duration([handler], took);
         if has_failed {
-            self.sandbox_run_errors.add([handler]);
+            self.sandboxes.run_errors.add([handler]);
         }
     }
 
     /// A container is about to be started.
     pub(crate) fn container_starts(&self, kind: ContainerKind) {
-        self.containers.add([container_type(kind)]);
+        self.containers.started.add([container_type(kind)]);
     }
 
     /// It could not be.
     pub(crate) fn container_failed(&self, kind: ContainerKind, reason: WaitingReason) {
-        self.container_errors.add([reason.as_str(), container_type(kind)]);
+        self.containers.errors.add([reason.as_str(), container_type(kind)]);
     }
 
     /// A container ended.
     pub(crate) fn terminated(&self, termination: &Termination) {
         let Termination { container_type, exit_code, reason } = termination;
-        self.terminations.add([container_type, &exit_code.to_string(), reason]);
+        self.containers.terminations.add([container_type, &exit_code.to_string(), reason]);
     }
 
     /// A hook's request was sent in the clear.
     pub(crate) fn hook_fell_back(&self) {
-        self.http_fallbacks.add([]);
+        self.containers.http_fallbacks.add([]);
     }
 
     /// A hook slept, and was cut short.
     pub(crate) fn sleep_was_cut(&self) {
-        self.sleeps_cut.add([]);
+        self.containers.sleeps_cut.add([]);
     }
 
     /// A clean-up looked at the folders of so many pods that are gone, and so many of them stay.
     pub(crate) fn cleaned_up(&self, looked_at: usize, stay: usize) {
-        self.cleaned_volumes.set(looked_at as f64);
-        self.uncleaned_volumes.set(stay as f64);
+        self.clean_up.cleaned.set(looked_at as f64);
+        self.clean_up.uncleaned.set(stay as f64);
     }
 }
 
