@@ -1,13 +1,14 @@
 //! What the runtime must remember after it is killed: small files, one per thing, replaced as a whole.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
+use witlet_ports::whole_file::{Durability, remove_file, replace_file_with};
 
 use crate::removal::remove_folder;
 
@@ -73,15 +74,9 @@ impl Folder {
     /// machine loses its power.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StateError> {
         let unfinished = self.path(&format!("{name}{UNFINISHED}"));
-        let write = || {
-            let mut file =
-                File::options().write(true).create(true).truncate(true).mode(FILE_MODE).open(&unfinished)?;
-            file.write_all(bytes)?;
-            // Before the name leads to it: else the name may outlive a loss of power, and the contents not.
-            file.sync_data()?;
-            fs::rename(&unfinished, self.path(name))
-        };
-        write().map_err(|cause| self.error("write", name, cause))
+        // That the old one comes back is no loss: what the state is about ended with the machine.
+        replace_file_with(&self.path(name), &unfinished, bytes, FILE_MODE, Durability::Whole)
+            .map_err(|cause| self.error("write", name, cause))
     }
 
     /// Writes a record.
@@ -103,10 +98,7 @@ impl Folder {
 
     /// Removes a file. One that isn't there is removed.
     pub(crate) fn remove(&self, name: &str) -> Result<(), StateError> {
-        match fs::remove_file(self.path(name)) {
-            Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(self.error("remove", name, cause)),
-            Ok(()) | Err(_) => Ok(()),
-        }
+        remove_file(&self.path(name)).map_err(|cause| self.error("remove", name, cause))
     }
 
     fn all_names(&self) -> Result<Vec<String>, StateError> {

@@ -19,3 +19,4 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod test;
 pub(crate) mod upgrade;
+mod whole;

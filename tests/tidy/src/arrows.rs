@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("host/egress", &["witlet-core", "witlet-ports"]),
     ("host/oci", &["witlet-core", "witlet-egress", "witlet-ports"]),
     ("host/otlp", &["witlet-core", "witlet-ports", "witlet-proto"]),
-    ("host/runtime", &["witlet-wasm", "witlet-proto"]),
+    ("host/runtime", &["witlet-ports", "witlet-proto", "witlet-wasm"]),
     ("host/server", &["witlet-core", "witlet-ports"]),
     (
         "host/witlet",

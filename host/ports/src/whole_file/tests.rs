@@ -29,3 +29,16 @@ fn a_failure_leaves_the_old_file_and_nothing_else() {
     assert!(replace_file(&at("taken"), &at("taken.new"), b"new", 0o600).is_err());
     assert!(!at("taken").exists() && at("taken.new").is_dir(), "what is no file is no one's to remove");
 }
+
+#[test]
+fn a_file_is_replaced_whole_however_durable_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (durability, content) in
+        [(Durability::Replaced, "a"), (Durability::Whole, "b"), (Durability::None, "c")]
+    {
+        replace_file_with(&at("state"), &at("state.new"), content.as_bytes(), 0o600, durability).unwrap();
+        assert_eq!(fs::read_to_string(at("state")).unwrap(), content);
+        assert!(!at("state.new").exists());
+    }
+}

@@ -1,8 +1,8 @@
 //! Writes recorded calls next to the calls themselves, and keeps the newest.
 
-use std::fs::{DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{DirBuilder, File, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +16,7 @@ use witlet_core::admission::Verdict;
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_core::sources::plugin::{PollResponse, SourceFault};
 use witlet_ports::Clock;
+use witlet_ports::whole_file::{Durability, replace_file_with};
 
 use super::format::{
     API_VERSION, ExecRecord, KIND, Limits, RecordedCall, RecordedPollRequest, RecordedProbeRequest,
@@ -304,21 +305,7 @@ fn write(root: &Path, entry: Entry, serial: u64) -> Result<(), WriteError> {
     make_room(&folder, max, text.len() as u64)?;
     let path = folder.join(&name);
     let unfinished = folder.join(format!("{name}{UNFINISHED}"));
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&unfinished)
-        .map_err(failed("create", &unfinished))?;
-    let whole = file
-        .write_all(&text)
-        .map_err(failed("write", &unfinished))
-        .and_then(|()| std::fs::rename(&unfinished, &path).map_err(failed("rename to", &path)));
-    if whole.is_err() {
-        // A full disk must not stay full of halves.
-        let _ = std::fs::remove_file(&unfinished);
-    }
-    whole
+    replace_file_with(&path, &unfinished, &text, 0o600, Durability::None).map_err(failed("write", &path))
 }
 
 fn encode(entry: Entry) -> Result<Vec<u8>, WriteError> {

@@ -1,7 +1,7 @@
 //! `witlet plugin manifest`: puts what an author writes of a plugin into its component.
 
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -10,6 +10,7 @@ use witlet_wasm::inspect::{InspectError, Inspection, inspect};
 use witlet_wasm::manifest::{MANIFEST_BYTES_MAX, Manifest, ManifestError, SectionError};
 use witlet_wasm::role::Role;
 
+use super::whole;
 use crate::cli::ManifestArgs;
 use crate::output::{OutputError, print};
 
@@ -81,7 +82,8 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<(), Error> {
     // With it, the component may be too large for any host.
     inspect(&after).map_err(inspect_error)?;
     let to = args.to.as_deref().unwrap_or(file);
-    replace(to, file, &after).map_err(|cause| Error::Write { path: to.to_owned(), cause })?;
+    let write = || whole::write(to, &after, Some(fs::metadata(file)?.permissions()));
+    write().map_err(|cause| Error::Write { path: to.to_owned(), cause })?;
     let (name, version) = (manifest.name(), manifest.version());
     let bytes = manifest.json().len();
     Ok(print(&format!("{}: has the manifest of {name} {version}, {bytes} bytes\n", to.display()))?)
@@ -105,15 +107,6 @@ fn fits(manifest: &Manifest, inspection: &Inspection) -> Result<(), ManifestErro
     }
     let problem = "only a probe type has parameters, and the component is none: leave them out".to_owned();
     Err(ManifestError::Field { field: "parameters".to_owned(), problem })
-}
-
-/// Writes the file at once, with the permissions of the component: a daemon that uses it never sees half of it.
-fn replace(to: &Path, component: &Path, contents: &[u8]) -> std::io::Result<()> {
-    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(contents)?;
-    file.as_file().set_permissions(fs::metadata(component)?.permissions())?;
-    file.persist(to).map(drop).map_err(|error| error.error)
 }
 
 #[cfg(test)]

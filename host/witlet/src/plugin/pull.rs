@@ -1,8 +1,6 @@
 //! `witlet plugin pull`: a component comes from a registry, with its conformance report.
 
-use std::fs::Permissions;
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -13,13 +11,11 @@ use witlet_wasm::attestation::subjects;
 use witlet_wasm::record::replay::digest_of;
 
 use super::component::{self, ComponentError};
-use super::push;
+use super::{push, whole};
 use crate::cli::{OutputFormat, PullArgs};
 use crate::output::{OutputError, print, structured};
 use crate::progress::Transfer;
 
-/// Permissions before the user's mask.
-const FILE_MODE: u32 = 0o666;
 /// What a report is called that lies next to its component.
 const REPORT_SUFFIX: &str = ".conformance.json";
 
@@ -88,7 +84,8 @@ pub(crate) async fn run(args: &PullArgs) -> Result<(), Error> {
         files.iter().try_for_each(|(path, content)| check_free(path, content))?;
     }
     for (path, content) in &files {
-        write(path, content).map_err(|cause| Error::Write { path: path.to_path_buf(), cause })?;
+        whole::write(path, content, None)
+            .map_err(|cause| Error::Write { path: path.to_path_buf(), cause })?;
     }
     let reference = target.pinned(&digest);
     let text = match args.output {
@@ -126,17 +123,4 @@ fn check_free(path: &Path, content: &[u8]) -> Result<(), Error> {
         Ok(_) => Err(Error::Exists { path: path.to_owned() }),
         Err(cause) => Err(Error::Write { path: path.to_owned(), cause }),
     }
-}
-
-/// Whole or not at all.
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .prefix(".witlet-")
-        .permissions(Permissions::from_mode(FILE_MODE))
-        .tempfile_in(folder)?;
-    file.write_all(content)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }
