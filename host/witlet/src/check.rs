@@ -18,6 +18,7 @@ use witlet_wasm::plugin::config::{API_VERSION, KIND};
 use crate::cli::{CheckArgs, ComponentCacheArgs};
 use crate::output::{OutputError, print};
 use crate::plugin::fixed_node::FixedNode;
+use crate::progress::Wait;
 use crate::run::plugins;
 use crate::settings::from_args::{ArgsError, node_labels};
 
@@ -88,6 +89,7 @@ async fn check_plugins(
     let scratch = tempfile::tempdir().map_err(CheckError::Scratch)?;
     let clock = Arc::new(SystemClock);
     let fetcher = plugins::fetcher(scratch.path().join("components"), None, Egress::system())?;
+    let wait = Wait::start("Compiling and loading plugins");
     let started = PluginHost::start(PluginHostConfig {
         tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(cache.or(scratch.path().join("plugins"))),
@@ -110,11 +112,13 @@ async fn check_plugins(
     let host = match started {
         Ok(host) => host,
         Err(error) => {
+            drop(wait);
             print(&format!("{}\n", one_line(&error)))?;
             return Ok(1);
         }
     };
     host.ready().await;
+    drop(wait);
     let (mut findings, mut ready) = (0, 0);
     for plugin in host.list().into_iter().filter(|plugin| !plugin.builtin) {
         // Nothing is wrong yet: it may do without.

@@ -1,8 +1,9 @@
-//! How far long transfers are: a bar on a terminal, a line now and then anywhere else. On standard error, for standard output
+//! How far long transfers are: a bar on a terminal, a line now and then anywhere else; and on a terminal what takes its time otherwise. On standard error, for standard output
 //! belongs to the answer.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -10,6 +11,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 const LINES_BYTES_MIN: u64 = 4 << 20;
 /// How many lines a transfer has at most.
 const LINES_MAX: u64 = 4;
+/// How often what is shown moves.
+const TICK: Duration = Duration::from_millis(200);
 
 /// One transfer.
 pub(crate) struct Transfer {
@@ -49,6 +52,28 @@ impl Transfer {
     /// Takes the bar away.
     pub(crate) fn done(&self) {
         if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Something whose end can't be foreseen, such as the compiling of components: shown on a terminal until this is dropped.
+pub(crate) struct Wait(Option<ProgressBar>);
+
+impl Wait {
+    /// Begins to show it; `what` is a sentence without its end, such as `Compiling components`.
+    pub(crate) fn start(what: &'static str) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new_spinner().with_message(what));
+        if let Some(bar) = &bar {
+            bar.enable_steady_tick(TICK);
+        }
+        Self(bar)
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
             bar.finish_and_clear();
         }
     }

@@ -22,6 +22,7 @@ use crate::plugin::component::{self, ComponentError};
 use crate::plugin::entry::{self, EntryError};
 use crate::plugin::eval::files::{Files, ReadError};
 use crate::plugin::fixed_node::FixedNode;
+use crate::progress::Wait;
 use crate::run::plugins;
 
 /// The shipped handler that evaluates expressions.
@@ -196,6 +197,7 @@ pub(in crate::plugin) async fn start(
     let clock = Arc::new(SystemClock);
     let credentials = args.registry_credentials.as_deref();
     let fetcher = plugins::fetcher(scratch.join("components"), credentials, Egress::system())?;
+    let _wait = Wait::start("Compiling and loading plugins");
     let host = PluginHost::start_trial(PluginHostConfig {
         tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(args.cache.or(scratch.join("code"))),
