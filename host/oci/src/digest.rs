@@ -9,9 +9,5 @@ pub(crate) fn digest_of(bytes: &[u8]) -> String {
 
 /// `sha256:` and these bytes in hexadecimal.
 pub(crate) fn text_of(digest: &[u8]) -> String {
-    use std::fmt::Write as _;
-    digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes all that is written");
-        text
-    })
+    format!("sha256:{}", hex::encode(digest))
 }

@@ -10,6 +10,7 @@ pub(crate) mod pod_source;
 pub(crate) mod probe;
 mod unfit;
 
+use semver::{Comparator, Op, Version};
 use thiserror::Error;
 pub(crate) use unfit::{Unfit, unfit};
 
@@ -19,34 +20,18 @@ use crate::guest::{misleads, printable};
 /// which is a major version, or below 1.0.0 a minor one (semver.org, section 4). In a track functions are only added. A draft
 /// serves who was built against this very draft.
 pub(crate) fn serves(served: &str, expected: &str) -> bool {
-    match (numbers(served), numbers(expected)) {
-        (Some(served), Some(expected)) => track(served) == track(expected) && expected <= served,
-        _ => is_draft(served) && served == expected,
+    let (Ok(served), Ok(expected)) = (Version::parse(served), Version::parse(expected)) else { return false };
+    if !(served.pre.is_empty() && expected.pre.is_empty()) {
+        return is_draft(&served) && served == expected;
     }
+    let Version { major, minor, patch, pre, .. } = expected;
+    Comparator { op: Op::Caret, major, minor: Some(minor), patch: Some(patch), pre }.matches(&served)
 }
 
 /// Whether a version is of a draft: `0.2.0-draft.1`.
-fn is_draft(version: &str) -> bool {
-    let number = |text: &str| text.parse().is_ok_and(|number: u32| number.to_string() == text);
-    version.split_once("-draft.").is_some_and(|(of, draft)| numbers(of).is_some() && number(draft))
-}
-
-/// Major, minor and patch; none of what isn't released.
-fn numbers(version: &str) -> Option<[u32; 3]> {
-    let mut numbers = version.split('.').map(|number| {
-        let plain = number == "0" || !number.starts_with(['0', '+']);
-        number.parse().ok().filter(|_| plain)
-    });
-    let found = [numbers.next()??, numbers.next()??, numbers.next()??];
-    numbers.next().is_none().then_some(found)
-}
-
-fn track([major, minor, patch]: [u32; 3]) -> [u32; 3] {
-    match (major, minor) {
-        (0, 0) => [0, 0, patch],
-        (0, _) => [0, minor, 0],
-        _ => [major, 0, 0],
-    }
+fn is_draft(version: &Version) -> bool {
+    let number = version.pre.strip_prefix("draft.");
+    number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// What a guest answered to a question that it understood.

@@ -1,6 +1,8 @@
 //! One call over HTTP/2 as bytes that go out and bytes that come in: no IO here. Flow control needs no frames of ours,
 //! for an answer that would use a window up is too large anyway.
 
+use percent_encoding::percent_decode_str;
+
 use crate::frame::{self, Head};
 use crate::hpack::{self, Decoder, Header};
 use crate::message;
@@ -221,7 +223,7 @@ impl Exchange {
         let code = text(headers, "grpc-status").and_then(|code| code.parse().ok()).unwrap_or(UNKNOWN);
         if code != 0 {
             let message = text(headers, "grpc-message").unwrap_or_default();
-            return Err(Status::new(code, message::percent_decoded(&message)));
+            return Err(Status::new(code, percent_decode_str(&message).decode_utf8_lossy()));
         }
         message::status(&self.answer).ok_or_else(|| Status::new(INTERNAL, "malformed answer"))
     }

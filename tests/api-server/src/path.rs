@@ -1,5 +1,7 @@
 //! What a path of the API means.
 
+use percent_encoding::percent_decode_str;
+
 use crate::resources::{self, Resource};
 
 /// What a request is about.
@@ -71,22 +73,7 @@ pub(crate) fn parse(path: &str) -> Option<Path> {
 
 /// A segment without percent signs; what can't be decoded stays.
 fn decoded(segment: &str) -> String {
-    let bytes = segment.as_bytes();
-    let (mut out, mut at) = (Vec::new(), 0);
-    while at < bytes.len() {
-        let code = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
-        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| bytes[at] == b'%') {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }
 
 /// The query's pairs, decoded, in order.

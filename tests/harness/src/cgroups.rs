@@ -38,8 +38,7 @@ pub fn path_of_root(endpoint: &str) -> String {
 /// The root of daemons on this runtime, as `--cgroup-root` has it.
 pub fn root_of(endpoint: &str) -> String {
     let digest = Sha256::digest(endpoint.as_bytes());
-    let hex: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    format!("/witlet-test-{hex}")
+    format!("/witlet-test-{}", hex::encode(&digest[..6]))
 }
 
 /// The path of the cgroup with these parts, as who makes cgroups writes it.

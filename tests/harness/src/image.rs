@@ -51,7 +51,7 @@ impl Blob {
 }
 
 fn add_blob(blobs: &Path, content: &[u8]) -> Result<Blob, HarnessError> {
-    let hash: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex::encode(Sha256::digest(content));
     let path = blobs.join(&hash);
     fs::write(&path, content).map_err(io("write a blob"))?;
     Ok(Blob { digest: format!("sha256:{hash}"), size: content.len() as u64, path })

@@ -78,8 +78,7 @@ impl Drop for Registry {
 }
 
 fn digest_of(bytes: &[u8]) -> String {
-    let digits: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digits}")
+    format!("sha256:{}", hex::encode(Sha256::digest(bytes)))
 }
 
 impl Registry {

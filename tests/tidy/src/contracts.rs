@@ -46,7 +46,7 @@ fn published_contracts_are_frozen() {
             seen.insert(name);
             continue;
         }
-        let hash: String = Sha256::digest(read(&path)).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex::encode(Sha256::digest(read(&path)));
         match frozen.get(&name) {
             Some(expected) if *expected == hash => {}
             Some(_) => findings.push(format!(
@@ -81,7 +81,7 @@ fn draft_findings(name: &str, text: &str, is_frozen: bool) -> Vec<String> {
 }
 
 #[test]
-fn drafts_are_told_apart() {
+fn drafts_are_distinguished() {
     let good = "/// A draft: it may change.\npackage witlet:host@0.2.0-draft.1;\n";
     let name = "wit/host-0.2.0-draft.1/host.wit";
     assert_eq!(draft_findings(name, good, false), [""; 0]);

@@ -16,6 +16,8 @@ mod circles;
 #[cfg(test)]
 mod contracts;
 #[cfg(test)]
+mod dependencies;
+#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod install;

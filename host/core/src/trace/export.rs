@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::container::backoff::BackoffPolicy;
+
 #[cfg(test)]
 mod tests;
 
@@ -26,8 +28,8 @@ const DELAY_MAX: Duration = Duration::from_secs(30);
 
 /// How long the collector is left alone after so many failures in a row, at least one. `chance` in `[0, 1)` makes it up to half longer.
 pub fn delay(failures: u32, chance: f64) -> Duration {
-    let doubled = DELAY_MIN.saturating_mul(1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX));
-    doubled.min(DELAY_MAX).mul_f64(1.0 + chance.clamp(0.0, 1.0) / 2.0)
+    let policy = BackoffPolicy { initial: DELAY_MIN, max: DELAY_MAX };
+    policy.after(failures).mul_f64(1.0 + chance.clamp(0.0, 1.0) / 2.0)
 }
 
 /// Whether a batch may be sent again after this code of gRPC's (upstream: `retryableGRPCStatus`). What is exhausted isn't asked

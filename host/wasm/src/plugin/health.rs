@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use witlet_core::container::backoff::BackoffPolicy;
 
 /// Timeouts in a row after which a plugin isn't asked for a while.
 pub const TIMEOUTS_TO_QUARANTINE: u32 = 3;
@@ -85,9 +86,8 @@ impl Health {
         if !(enough || on_probation) {
             return None;
         }
-        let doublings = self.quarantines.min(QUARANTINE_MAX.as_secs().ilog2());
-        let lasts = (QUARANTINE_MIN * 2_u32.pow(doublings)).min(QUARANTINE_MAX);
-        self.quarantines += 1;
+        self.quarantines = self.quarantines.saturating_add(1);
+        let lasts = BackoffPolicy { initial: QUARANTINE_MIN, max: QUARANTINE_MAX }.after(self.quarantines);
         self.timeouts = 0;
         self.failures = 0;
         self.until = Some(now + lasts);

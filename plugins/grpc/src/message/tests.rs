@@ -1,6 +1,6 @@
 //! Messages as bytes.
 
-use super::{percent_decoded, request, status};
+use super::{request, status};
 
 #[test]
 fn messages_are_framed_protobuf() {
@@ -25,11 +25,4 @@ fn messages_are_framed_protobuf() {
     }
     let overlong = [&[0, 0, 0, 0, 12, 8][..], &[0xff; 11]].concat();
     assert_eq!(status(&overlong), None);
-}
-
-#[test]
-fn escapes_are_resolved_and_what_is_none_stays() {
-    for (text, decoded) in [("a%20b", "a b"), ("100%", "100%"), ("%zz%41", "%zzA"), ("%C3%BC", "ü")] {
-        assert_eq!(percent_decoded(text), decoded);
-    }
 }
