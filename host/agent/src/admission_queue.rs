@@ -39,12 +39,12 @@ pub(crate) struct AskId(u64);
 
 /// What the handlers are asked. A pod has at most one question of each operation, and one that is new to the node no other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Question {
+pub(crate) struct AdmissionQuestion {
     pub(crate) uid: PodUid,
     pub(crate) operation: Operation,
 }
 
-impl Question {
+impl AdmissionQuestion {
     pub(crate) fn new(uid: &PodUid, operation: Operation) -> Self {
         Self { uid: uid.clone(), operation }
     }
@@ -62,7 +62,7 @@ impl Question {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Put this to the handlers.
-    Ask(AskId, Question),
+    Ask(AskId, AdmissionQuestion),
     /// The time of this pod's rejection has come.
     Publish(PodUid, HeldRejection),
     /// Come back at this time, or when anything changes.
@@ -75,7 +75,7 @@ pub(crate) enum Next {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
     /// It stands.
-    Stands(Question, Decision),
+    Stands(AdmissionQuestion, Decision),
     /// The pod has gone, or it has to be asked for again.
     Dropped,
 }
@@ -91,12 +91,12 @@ pub(crate) struct HeldRejection {
 #[derive(Debug, Default)]
 pub(crate) struct AdmissionQueue {
     /// By turn; pods without a creation time are older than all others. Ties go by arrival.
-    waiting: BTreeMap<QueuePosition, Question>,
-    positions: HashMap<Question, QueuePosition>,
+    waiting: BTreeMap<QueuePosition, AdmissionQuestion>,
+    positions: HashMap<AdmissionQuestion, QueuePosition>,
     /// Places of pods whose `admit` came too late: they are asked for again before all others.
     overtaken: BTreeSet<QueuePosition>,
     asked: BTreeMap<AskId, InFlightRequest>,
-    deferred: HashMap<Question, Deferred>,
+    deferred: HashMap<AdmissionQuestion, Deferred>,
     held: HashMap<PodUid, Held>,
     next_ask: u64,
     next_arrival: u64,
@@ -126,7 +126,7 @@ enum QueuePriority {
 
 #[derive(Debug)]
 struct InFlightRequest {
-    question: Question,
+    question: AdmissionQuestion,
     position: QueuePosition,
     /// How many admissions there had been.
     admissions: u64,
@@ -166,25 +166,25 @@ impl AdmissionQueue {
 
     /// A pod that runs wishes for other resources, in place of any wish before.
     pub(crate) fn add_resize(&mut self, uid: &PodUid, precedence: Precedence) {
-        self.add_at(Question::new(uid, Operation::Resize), QueuePriority::Resize(precedence));
+        self.add_at(AdmissionQuestion::new(uid, Operation::Resize), QueuePriority::Resize(precedence));
     }
 
     /// A pod that runs was edited, in place of any edit before that is asked about as this operation.
     pub(crate) fn add_edit(&mut self, uid: &PodUid, operation: Operation) {
-        self.add_at(Question::new(uid, operation), QueuePriority::Edit);
+        self.add_at(AdmissionQuestion::new(uid, operation), QueuePriority::Edit);
     }
 
     /// A pod that runs is asked about again, in place of any such question before.
     pub(crate) fn add_recheck(&mut self, uid: &PodUid) {
-        self.add_at(Question::new(uid, Operation::Recheck), QueuePriority::Recheck);
+        self.add_at(AdmissionQuestion::new(uid, Operation::Recheck), QueuePriority::Recheck);
     }
 
     fn add_pod(&mut self, uid: &PodUid, priority: QueuePriority) {
         self.remove(uid);
-        self.add_at(Question::new(uid, Operation::Add), priority);
+        self.add_at(AdmissionQuestion::new(uid, Operation::Add), priority);
     }
 
-    fn add_at(&mut self, question: Question, priority: QueuePriority) {
+    fn add_at(&mut self, question: AdmissionQuestion, priority: QueuePriority) {
         self.withdraw(&question);
         let position = QueuePosition { priority, arrival: self.next_arrival };
         self.next_arrival += 1;
@@ -192,19 +192,19 @@ impl AdmissionQueue {
     }
 
     /// What was asked, unless it needn't be any more.
-    pub(crate) fn asked(&self, id: AskId) -> Option<&Question> {
+    pub(crate) fn asked(&self, id: AskId) -> Option<&AdmissionQuestion> {
         self.asked.get(&id).map(|asked| &asked.question)
     }
 
     /// Nothing about a pod needs to be asked any more.
     pub(crate) fn remove(&mut self, uid: &PodUid) {
         for operation in Operation::ALL {
-            self.withdraw(&Question::new(uid, operation));
+            self.withdraw(&AdmissionQuestion::new(uid, operation));
         }
     }
 
     /// A question needn't be asked any more.
-    pub(crate) fn withdraw(&mut self, question: &Question) {
+    pub(crate) fn withdraw(&mut self, question: &AdmissionQuestion) {
         if let Some(position) = self.positions.remove(question) {
             self.waiting.remove(&position);
             self.overtaken.remove(&position);
@@ -314,7 +314,7 @@ impl AdmissionQueue {
     pub(crate) fn handlers_changed(&mut self) {
         self.handler_changes += 1;
         for (uid, Held { position, not_before, .. }) in self.held.drain() {
-            let question = Question { uid, operation: Operation::Add };
+            let question = AdmissionQuestion { uid, operation: Operation::Add };
             self.deferred.insert(question, Deferred { position, not_before, due: not_before });
         }
         self.world_changed();
@@ -345,14 +345,14 @@ impl AdmissionQueue {
         self.asked.values().any(|asked| asked.exclusive)
     }
 
-    fn enqueue(&mut self, question: Question, position: QueuePosition) {
+    fn enqueue(&mut self, question: AdmissionQuestion, position: QueuePosition) {
         self.positions.insert(question.clone(), position);
         self.waiting.insert(position, question);
     }
 
     fn ask(
         &mut self,
-        question: Question,
+        question: AdmissionQuestion,
         position: QueuePosition,
         at: Instant,
         admissions: u64,
@@ -386,7 +386,7 @@ impl AdmissionQueue {
 
     fn wake_deferred(&mut self, now: Instant) {
         let due = self.deferred.iter().filter(|(_, deferred)| deferred.due <= now);
-        let due: Vec<Question> = due.map(|(question, _)| question.clone()).collect();
+        let due: Vec<AdmissionQuestion> = due.map(|(question, _)| question.clone()).collect();
         for question in due {
             if let Some(deferred) = self.deferred.remove(&question) {
                 self.enqueue(question, deferred.position);

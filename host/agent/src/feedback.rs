@@ -1,6 +1,6 @@
 //! Sends plugins' sources the statuses of their pods: once a second at most, each pod's newest status.
 //!
-//! The board is the queue: it holds the newest status of each pod and nothing else, so that a source which is slow or fails
+//! The store is the queue: it holds the newest status of each pod and nothing else, so that a source which is slow or fails
 //! misses what was in between and never what is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -88,7 +88,7 @@ impl Objects {
     }
 
     /// Takes in what the watch of one object says.
-    fn hear(&self, name: &ObjectName, object: Option<Object>) {
+    fn observe(&self, name: &ObjectName, object: Option<Object>) {
         let outcome = self.store().read(name, object);
         if outcome.is_settled {
             self.demand.notify_one();
@@ -297,12 +297,12 @@ async fn watch_one<K: Watched + Clone + Into<Object>>(
         }
         match change {
             Change::Replaced { objects, malformed } => match objects.into_iter().next() {
-                Some(object) => of.hear(&name, Some(Arc::unwrap_or_clone(object).into())),
-                None if malformed.is_empty() => of.hear(&name, None),
+                Some(object) => of.observe(&name, Some(Arc::unwrap_or_clone(object).into())),
+                None if malformed.is_empty() => of.observe(&name, None),
                 None => malformed.into_iter().for_each(|bad| of.fail(&name, bad.message)),
             },
-            Change::Put(object) => of.hear(&name, Some(Arc::unwrap_or_clone(object).into())),
-            Change::Deleted(_) => of.hear(&name, None),
+            Change::Put(object) => of.observe(&name, Some(Arc::unwrap_or_clone(object).into())),
+            Change::Deleted(_) => of.observe(&name, None),
             Change::Malformed(malformed) => of.fail(&name, malformed.message),
             Change::Disconnected(error) => of.disconnected(&name, &error),
             // Pods that wait for the object say so themselves.

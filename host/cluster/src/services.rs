@@ -30,9 +30,10 @@ impl Services {
     /// Watches both until `stop` is cancelled.
     pub(crate) async fn run(&self, client: &kube::Client, jitter: &dyn Jitter, stop: &CancellationToken) {
         let all = Selection::default();
-        let services = watch::run::<Service>(client, &all, jitter, stop, |change| self.hear_service(change));
+        let services =
+            watch::run::<Service>(client, &all, jitter, stop, |change| self.observe_service(change));
         let classes =
-            watch::run::<RuntimeClass>(client, &all, jitter, stop, |change| self.hear_class(change));
+            watch::run::<RuntimeClass>(client, &all, jitter, stop, |change| self.observe_class(change));
         tokio::join!(services, classes);
     }
 
@@ -50,7 +51,7 @@ impl Services {
         lock(&self.classes).clone()
     }
 
-    fn hear_service(&self, change: Change<Service>) {
+    fn observe_service(&self, change: Change<Service>) {
         match change {
             Change::Replaced { objects, malformed } => {
                 let mut all = ByNamespace::new();
@@ -93,7 +94,7 @@ impl Services {
         }
     }
 
-    fn hear_class(&self, change: Change<RuntimeClass>) {
+    fn observe_class(&self, change: Change<RuntimeClass>) {
         let of = |class: &RuntimeClass| Some((class.metadata.name.clone()?, class.handler.clone()));
         let mut classes = lock(&self.classes);
         match change {

@@ -226,14 +226,14 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
             events.feed(&data);
             while let Some(said) = events.next() {
                 count += 1;
-                is_synced = self.hear(said?, is_synced)?;
+                is_synced = self.observe(said?, is_synced)?;
             }
         }
         Ok(self.reflector.ended(opened.elapsed(), count, self.health.elapsed(), self.jitter.unit()))
     }
 
     /// Takes one event. Gives whether all objects were read by now.
-    fn hear(&mut self, said: Said<K>, is_synced: bool) -> Result<bool, WatchError> {
+    fn observe(&mut self, said: Said<K>, is_synced: bool) -> Result<bool, WatchError> {
         let Said { version, event } = said;
         let change = match event {
             Event::Put(object) => Change::Put(object),

@@ -113,7 +113,7 @@ pub struct Figure {
     pub value: f64,
 }
 
-/// Hears how far an examination is.
+/// Receives how far an examination is.
 pub trait Progress: Send + Sync {
     /// A layer begins.
     fn begin(&self, layer: Layer);

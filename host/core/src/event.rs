@@ -109,14 +109,14 @@ mod tests {
     #[test]
     fn containers_are_reported_by_their_place_in_the_spec() {
         let pod: Pod = serde_json::from_value(json!({"spec": {
-            "initContainers": [{"name": "first"}, {"name": "beside", "restartPolicy": "Always"}],
+            "initContainers": [{"name": "first"}, {"name": "sidecar", "restartPolicy": "Always"}],
             "containers": [{"name": "app"}],
             "ephemeralContainers": [{"name": "debug"}],
         }}))
         .expect("a pod");
         let cases = [
             ("first", Some("spec.initContainers{first}")),
-            ("beside", Some("spec.initContainers{beside}")),
+            ("sidecar", Some("spec.initContainers{sidecar}")),
             ("app", Some("spec.containers{app}")),
             ("debug", Some("spec.ephemeralContainers{debug}")),
             ("gone", None),

@@ -68,7 +68,7 @@ struct Kernel {
 
 /// A cgroup's figures.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownCgroup {
     /// When all of it was read.
     read_at: Timestamp,
     /// Its usage, at the last time that it was seen to be that.
@@ -78,7 +78,7 @@ struct Known {
 }
 
 /// By the cgroup's path below the mount points of controllers.
-type KnownCgroups = HashMap<PathBuf, Known>;
+type KnownCgroups = HashMap<PathBuf, KnownCgroup>;
 
 /// Paths of cgroups below the mount points of controllers.
 #[derive(Debug, Default)]
@@ -200,7 +200,7 @@ impl<'a> Look<'a> {
         scope: Scope,
     ) -> Self {
         let is_v2 = kernel.cgroups.join("cgroup.controllers").exists();
-        // A kernel that has it may be told not to count.
+        // Counting may be switched off in a kernel that has it.
         let has_pressure = is_v2 && read(&kernel.proc.join("pressure/cpu")).is_some();
         Self { kernel, layouts, clock, known, scope, is_v2, has_pressure }
     }
@@ -351,7 +351,7 @@ impl<'a> Look<'a> {
         } else {
             CgroupUsage::of_v1(at, |controller, file| files.read(controller, file))
         };
-        self.lock_known().insert(cgroup.to_owned(), Known { read_at: at, usage, details: None });
+        self.lock_known().insert(cgroup.to_owned(), KnownCgroup { read_at: at, usage, details: None });
         usage
     }
 
@@ -386,7 +386,7 @@ impl<'a> Look<'a> {
     /// Forgets what wasn't asked about for as long as it may be shown.
     fn forget_gone(&self) {
         let now = self.clock.now();
-        let is_recent = |known: &Known| now.duration_since(known.usage.at).abs() <= UNCHANGED_MAX;
+        let is_recent = |known: &KnownCgroup| now.duration_since(known.usage.at).abs() <= UNCHANGED_MAX;
         self.lock_known().retain(|_, known| is_recent(known));
     }
 

@@ -19,7 +19,7 @@ use crate::collector::Collector;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often the other side is asked whether it is still there while it owes an answer, and how long that may take.
 const KEEPALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(10));
-/// What the collector is told above our own deadline, so that it is always we who give up.
+/// How much longer the deadline is that the collector receives, so that it is always we who give up.
 const DEADLINE_MARGIN: Duration = Duration::from_secs(1);
 
 /// A collector behind an endpoint.

@@ -22,7 +22,7 @@ pub struct PodReport {
     pub is_ending: bool,
 }
 
-/// Hears of pods. Never blocks and never fails: of each pod it keeps the newest report.
+/// Receives the statuses of pods. Never blocks and never fails: of each pod it keeps the newest report.
 pub trait StatusSink: Send + Sync {
     /// Something about the pod changed.
     fn report(&self, report: PodReport);

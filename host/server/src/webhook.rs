@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::AdmissionRequest;
-use witlet_core::admission::review::{self, Question, ReviewAnswer};
+use witlet_core::admission::review::{self, ReviewAnswer, ReviewQuestion};
 use witlet_core::duration;
 use witlet_core::error::one_line;
 use witlet_core::node::NodeFacts;
@@ -182,8 +182,8 @@ impl AdmissionWebhook {
         drop(body);
         let _hold = hold();
         let answer = match review.question {
-            Question::None(answer) => answer,
-            Question::Pod { operation, pod } => {
+            ReviewQuestion::None(answer) => answer,
+            ReviewQuestion::Pod { operation, pod } => {
                 let request = AdmissionRequest {
                     operation,
                     now: self.clock.now(),

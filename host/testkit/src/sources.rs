@@ -258,9 +258,9 @@ impl PodSourceSet for FakeSourceSet {
         source: &SourceName,
         changed: Vec<PodStatusUpdate>,
     ) -> Result<(), SourceNotifyError> {
-        let words = |fare: &PodStatusUpdate| {
-            let phase = fare.status.as_ref().and_then(|status| status.phase.clone());
-            format!("{}: {}", fare.full_name.name, phase.unwrap_or_else(|| "gone".to_owned()))
+        let words = |update: &PodStatusUpdate| {
+            let phase = update.status.as_ref().and_then(|status| status.phase.clone());
+            format!("{}: {}", update.full_name.name, phase.unwrap_or_else(|| "gone".to_owned()))
         };
         let reported = (source.clone(), changed.iter().map(words).collect());
         self.reported.lock().unwrap_or_else(PoisonError::into_inner).push(reported);

@@ -106,7 +106,7 @@ impl CallOutcome {
             Self::Unchanged => "unchanged",
             Self::Pods => "pods",
             Self::Empty => "empty",
-            Self::Notified => "told",
+            Self::Notified => "notified",
             Self::Error => "error",
             Self::Trapped => "trapped",
             Self::TimedOut => "timed_out",

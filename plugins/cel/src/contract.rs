@@ -1,4 +1,4 @@
-//! What the contract gives beside the objects, as values.
+//! What the contract gives next to the objects, as values.
 
 use std::rc::Rc;
 
@@ -25,7 +25,7 @@ const REQUEST: &[&str] = &[
 /// Fields of `others`.
 const OTHERS: &[&str] = &["count", "requested", "hostPorts", "pods"];
 
-/// What `node` has beside the fields of Kubernetes' object.
+/// What `node` has next to the fields of Kubernetes' object.
 const NODE: &[&str] = &["facts", "devices"];
 
 /// The resource that counts pods.
@@ -112,7 +112,7 @@ fn pod_field(pod: &Pod, field: &str) -> Option<Value> {
     })
 }
 
-/// One of the fields that `node` has beside Kubernetes' own.
+/// One of the fields that `node` has next to Kubernetes' own.
 pub(crate) fn node_extra(node: &Node, field: &str) -> Option<Value> {
     match field {
         "facts" => Some(texts(node.facts())),

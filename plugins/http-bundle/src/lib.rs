@@ -184,7 +184,7 @@ fn ask(request: &Request, deadline: Deadline) -> Result<Response, SourceError> {
 fn detached(config: &Config, deadline: Deadline) -> Result<String, SourceError> {
     let url = match &config.signature_url {
         Some(url) => url.clone(),
-        None => signature::url_beside(&config.url),
+        None => signature::signature_url(&config.url),
     };
     let mut answer = ask(&request(&url, config)?, deadline)?;
     if answer.status() != 200 {

@@ -54,7 +54,7 @@ pub(crate) fn verify(bytes: &[u8], signature: &str, keys: &[PublicKey]) -> Resul
 }
 
 /// The URL with `.sig` behind its path.
-pub(crate) fn url_beside(url: &str) -> String {
+pub(crate) fn signature_url(url: &str) -> String {
     let url = url.split('#').next().unwrap_or_default();
     match url.split_once('?') {
         Some((path, query)) => format!("{path}.sig?{query}"),

@@ -32,7 +32,7 @@ use witlet_plugin_sdk::probe::{Outcome, ProbeType, Target};
 use witlet_plugin_sdk::time::Deadline;
 use witlet_plugin_sdk::{Error, export_probe};
 
-use rule::Answer;
+use rule::HttpResponse;
 
 /// A body with more isn't read: whatever JSON it is, the component has the memory for it.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -129,7 +129,7 @@ fn ask(
         let body = body.transpose().map_err(words)?;
         let latency = left.saturating_sub(deadline.left());
         let (headers, parsed, joined) = (answer.headers(), OnceCell::new(), OnceCell::new());
-        return rule::judge(rule, &Answer { status, headers, body, latency, parsed, joined });
+        return rule::judge(rule, &HttpResponse { status, headers, body, latency, parsed, joined });
     }
     let body = answer.whole_body(BODY_BYTES_MAX, deadline).map_err(words)?;
     let answer: Value =

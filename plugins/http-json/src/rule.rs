@@ -9,7 +9,7 @@ use witlet_plugin_sdk::Error;
 use crate::Parameters;
 
 /// An answer as an expression sees it.
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     /// Names and values as they came.
     pub(crate) headers: Vec<(String, String)>,
@@ -52,7 +52,7 @@ pub(crate) fn check(program: &Program) -> Result<(), Error> {
 }
 
 /// Whether the answer is as the rule wants it; an error is why it isn't.
-pub(crate) fn judge(program: &Program, answer: &Answer) -> Result<String, String> {
+pub(crate) fn judge(program: &Program, answer: &HttpResponse) -> Result<String, String> {
     let source = program.source().trim();
     match program.evaluate(answer, &Budget::new(Limits::DEFAULT)) {
         Ok(Value::Bool(true)) => Ok(format!("{source} is true")),
@@ -62,7 +62,7 @@ pub(crate) fn judge(program: &Program, answer: &Answer) -> Result<String, String
     }
 }
 
-impl Variables for Answer {
+impl Variables for HttpResponse {
     fn get(&self, name: &str, budget: &Budget) -> Option<Result<Value, Failure>> {
         Some(match name {
             "status" => Ok(Value::Int(i64::from(self.status))),
@@ -74,7 +74,7 @@ impl Variables for Answer {
     }
 }
 
-impl Answer {
+impl HttpResponse {
     fn json(&self, budget: &Budget) -> Result<Value, Failure> {
         let parsed = match self.parsed.get() {
             Some(parsed) => parsed,

@@ -127,7 +127,7 @@ PodScheduled=True @1
 .initContainerStatuses[1].image = "sleeper:1"
 .initContainerStatuses[1].imageID = "sleeper:1"
 .initContainerStatuses[1].lastState = {}
-.initContainerStatuses[1].name = "beside"
+.initContainerStatuses[1].name = "sidecar"
 .initContainerStatuses[1].ready = true
 .initContainerStatuses[1].resources = {}
 .initContainerStatuses[1].restartCount = 0
@@ -159,7 +159,7 @@ async fn of_a_pod_that_runs() {
         json!({
             "initContainers": [
                 container("first", "init:1", json!({})),
-                container("beside", "sleeper:1", json!({"restartPolicy": "Always"})),
+                container("sidecar", "sleeper:1", json!({"restartPolicy": "Always"})),
             ],
             "containers": [container("b", "sleeper:1", app), container("a", "sleeper:1", json!({}))],
             "volumes": [{"name": "data", "emptyDir": {}}],

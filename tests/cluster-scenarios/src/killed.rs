@@ -213,7 +213,7 @@ async fn a_pod_that_draws_from_the_cluster() {
 async fn a_pod_with_a_sidecar_and_a_hook_that_is_deleted_with_grace() {
     fn create(world: &World) {
         let hook = json!({"preStop": {"exec": {"command": ["drain"]}}});
-        let sidecar = json!({"name": "beside", "restartPolicy": "Always"});
+        let sidecar = json!({"name": "sidecar", "restartPolicy": "Always"});
         world.create_from(
             "web",
             json!({"initContainers": [app(sidecar)], "containers": [app(json!({"lifecycle": hook}))]}),

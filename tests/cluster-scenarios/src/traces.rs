@@ -178,7 +178,7 @@ async fn init_containers_one_after_the_other() {
         "web",
         json!({
             "initContainers": [{"name": "first", "image": "init:1", "imagePullPolicy": "IfNotPresent"},
-                {"name": "beside", "image": "sleeper:1", "imagePullPolicy": "IfNotPresent", "restartPolicy": "Always"}],
+                {"name": "sidecar", "image": "sleeper:1", "imagePullPolicy": "IfNotPresent", "restartPolicy": "Always"}],
             "containers": [{"name": "app", "image": "sleeper:1", "imagePullPolicy": "IfNotPresent"}],
         }),
     );
@@ -186,10 +186,10 @@ async fn init_containers_one_after_the_other() {
     holds(
         &world,
         &expect![[r#"
-        patch web: 200 +PodReadyToStartContainers -Initialized(ContainersNotInitialized) -Ready(ContainersNotReady) -ContainersReady(ContainersNotReady) +PodScheduled ips:1 | first waiting PodInitializing | beside waiting PodInitializing | app waiting PodInitializing
-        patch web: 200 | first running | beside waiting PodInitializing
-        patch web: 200 ~Initialized | first ended 0 ready | beside waiting PodInitializing
-        patch web: 200 Running +Initialized +Ready +ContainersReady | first ended 0 ready | beside running ready | app running ready
+        patch web: 200 +PodReadyToStartContainers -Initialized(ContainersNotInitialized) -Ready(ContainersNotReady) -ContainersReady(ContainersNotReady) +PodScheduled ips:1 | first waiting PodInitializing | sidecar waiting PodInitializing | app waiting PodInitializing
+        patch web: 200 | first running | sidecar waiting PodInitializing
+        patch web: 200 ~Initialized | first ended 0 ready | sidecar waiting PodInitializing
+        patch web: 200 Running +Initialized +Ready +ContainersReady | first ended 0 ready | sidecar running ready | app running ready
     "#]],
     );
 }

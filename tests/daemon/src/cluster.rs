@@ -1,6 +1,5 @@
 //! The real daemon as a node of a cluster: an API server on a socket, a runtime that answers at once, and what others see.
 
-pub(crate) mod beside;
 pub(crate) mod evicted;
 pub(crate) mod images;
 mod joins;
@@ -12,6 +11,7 @@ pub(crate) mod promtool;
 mod refused;
 mod statics;
 pub(crate) mod swap;
+pub(crate) mod with_kubelet;
 
 use futures::future::BoxFuture;
 use k8s_openapi::api::coordination::v1::Lease;

@@ -178,11 +178,11 @@ fn main() -> ExitCode {
     }
     let without = skip.is_some();
     let no_kubectl = is_skipped("kubectl with the daemon", Kubectl::version().err());
-    let no_kubelet = is_skipped("beside a kubelet", cluster::beside::why_not());
+    let no_kubelet = is_skipped("next to a kubelet", cluster::with_kubelet::why_not());
     let no_swap = is_skipped("swap of pods", cluster::swap::why_not());
     all.extend(in_network(&stage, cluster::kubectl::TESTS, without || no_kubectl));
     all.extend(in_network(&stage, cluster::evicted::TESTS, without));
-    all.extend(in_network(&stage, cluster::beside::TESTS, without || no_kubelet));
+    all.extend(in_network(&stage, cluster::with_kubelet::TESTS, without || no_kubelet));
     all.extend(in_network(&stage, cluster::swap::TESTS, without || no_swap));
     let not_in_place = is_skipped("the daemon in the kubelet's place", cluster::why_not_in_place());
     let no_promtool =

@@ -326,7 +326,7 @@ impl Cluster {
     /// Who may use the node's endpoints is whom the API server lets.
     pub async fn asks_who_may(&self, pod: &str) -> Result<(), Failed> {
         let masters = Identity::new("kube-apiserver-kubelet-client", &["system:masters"]);
-        let unprivileged = Identity::new("somebody", &["somewhere"]);
+        let unprivileged = Identity::new("alice", &["somewhere"]);
         for (who, expected) in [(masters, true), (unprivileged, false)] {
             let issued = self.api().client_certificate(&who, SignedDuration::from_hours(1))?;
             let request = http::Request::get("/pods").body(Vec::new())?;

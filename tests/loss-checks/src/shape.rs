@@ -220,7 +220,7 @@ impl Shape {
         }
         let sidecar = self.sidecar.then_some("sidecar");
         let second_container =
-            (self.second_container && self.course != Course::InitFailsAgain).then_some("beside");
+            (self.second_container && self.course != Course::InitFailsAgain).then_some("sidecar");
         let main = matches!(self.course, Course::Runs | Course::NeverReady).then_some("app");
         main.into_iter().chain(second_container).chain(sidecar).collect()
     }

@@ -348,7 +348,7 @@ pub(crate) fn rich_request(namespace: &str) -> AdmissionRequest {
 }
 
 /// What the guest with this name tells of that request.
-async fn told(node: &Node, name: &str) -> Value {
+async fn reported(node: &Node, name: &str) -> Value {
     match node.unsigned(name, ask(node, rich_request(name)).await) {
         Decision::Reject { reason, message, .. } if reason == "Told" => {
             serde_json::from_str(&message).unwrap_or_else(|error| panic!("{name}: {error}: {message}"))
@@ -362,14 +362,14 @@ async fn a_handler_sees_the_request_and_its_pods() {
     let now: Timestamp = crate::node::now();
     let seconds = (now.as_second(), now.subsec_nanosecond());
     assert_eq!(
-        told(&node, "tell-request").await,
+        reported(&node, "tell-request").await,
         json!({
             "operation": "update", "now": [seconds.0, seconds.1], "pod": "web", "oldPod": "as-it-runs",
             "node": "node-1", "otherPods": ["other"],
         })
     );
     assert_eq!(
-        told(&node, "tell-pod").await,
+        reported(&node, "tell-pod").await,
         json!({
             "namespace": "tell-pod", "name": "web", "uid": "uid-of-web", "source": "file",
             "label": ["web", null], "labels": [["app", "web"]],
@@ -381,12 +381,12 @@ async fn a_handler_sees_the_request_and_its_pods() {
             "hostPorts": [[null, "TCP", 8080]], "hasJson": true, "pointer": ["\"web\"", null],
         })
     );
-    assert_eq!(told(&node, "tell-old-pod").await["name"], "as-it-runs");
+    assert_eq!(reported(&node, "tell-old-pod").await["name"], "as-it-runs");
 }
 
 async fn a_handler_sees_containers_with_what_counts_of_their_security() {
     let (node, _secrets) = node(&entries(&["tell-containers", "tell-security"])).await;
-    let containers = told(&node, "tell-containers").await;
+    let containers = reported(&node, "tell-containers").await;
     let side = json!({
         "name": "side", "kind": "sidecar", "place": "spec.initContainers[0]",
         "image": "docker.io/library/nginx:latest", "pullPolicy": "", "resources": [], "request": [null, null],
@@ -407,13 +407,13 @@ async fn a_handler_sees_containers_with_what_counts_of_their_security() {
         "privileged": true, "runAsNonRoot": true, "runAs": [1, null], "allowPrivilegeEscalation": false,
         "readOnly": true, "profiles": ["RuntimeDefault", null], "capabilities": [["NET_ADMIN"], ["ALL"]],
     });
-    assert_eq!(told(&node, "tell-security").await, json!([unsaid, said]));
+    assert_eq!(reported(&node, "tell-security").await, json!([unsaid, said]));
 }
 
 async fn a_handler_sees_images_volumes_and_the_node() {
     let (node, _secrets) = node(&entries(&["tell-images", "tell-volumes", "tell-node"])).await;
     assert_eq!(
-        told(&node, "tell-images").await,
+        reported(&node, "tell-images").await,
         json!([
             {
                 "reference": "nginx", "place": "spec.initContainers[0].image",
@@ -431,7 +431,7 @@ async fn a_handler_sees_images_volumes_and_the_node() {
         ])
     );
     assert_eq!(
-        told(&node, "tell-volumes").await,
+        reported(&node, "tell-volumes").await,
         json!([
             {"name": "data", "kind": "hostPath", "hostPath": "/srv", "image": null, "pointer": "\"data\""},
             {
@@ -441,7 +441,7 @@ async fn a_handler_sees_images_volumes_and_the_node() {
         ])
     );
     assert_eq!(
-        told(&node, "tell-node").await,
+        reported(&node, "tell-node").await,
         json!({
             "name": "node-1", "label": ["fast", null],
             "labels": [["disk", "fast"], ["topology.kubernetes.io/zone", "z1"]],
@@ -460,12 +460,12 @@ async fn a_handler_sees_the_node_and_its_secrets_by_the_host_s_interfaces() {
     let missing = folder.path().join("missing");
     let missing = format!("- {{name: missing, file: {}}}\n", missing.display());
     let node = start(&(entry("tell-host", &config, "granted, missing", "") + &section + &missing)).await;
-    let mut told = told(&node, "tell-host").await;
+    let mut reported = reported(&node, "tell-host").await;
     // Which levels are enabled is the log's business.
-    let enabled = told.as_object_mut().and_then(|told| told.remove("enabled"));
+    let enabled = reported.as_object_mut().and_then(|reported| reported.remove("enabled"));
     assert!(enabled.is_some_and(|enabled| enabled.as_u64() <= Some(5)));
     assert_eq!(
-        told,
+        reported,
         json!({
             "node": ["node-1", "fast", null, "z1"],
             "labels": [["disk", "fast"], ["topology.kubernetes.io/zone", "z1"]],

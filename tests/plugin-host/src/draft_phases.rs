@@ -20,7 +20,7 @@ claims!(
 async fn a_handler_sees_the_image_that_a_container_starts_from() {
     let (node, _secrets) = node(&entries(&["tell-resolved-image"])).await;
     let name = "tell-resolved-image";
-    let told = async |image: Option<ResolvedImage>| {
+    let reported = async |image: Option<ResolvedImage>| {
         let request = AdmissionRequest {
             operation: Operation::ImageResolved,
             old_pod: None,
@@ -42,7 +42,7 @@ async fn a_handler_sees_the_image_that_a_container_starts_from() {
         credentials: Some(CredentialOrigin::Secret),
     };
     assert_eq!(
-        told(Some(image)).await,
+        reported(Some(image)).await,
         json!({
             "container": "spec.initContainers[0]", "id": "sha256:1", "digest": "sha256:2", "size": 7,
             "credentials": "secret",
@@ -56,12 +56,12 @@ async fn a_handler_sees_the_image_that_a_container_starts_from() {
         credentials: None,
     };
     assert_eq!(
-        told(Some(unknown)).await,
+        reported(Some(unknown)).await,
         json!({
             "container": "spec.containers[0]", "id": "x", "digest": null, "size": null, "credentials": null,
         })
     );
-    assert_eq!(told(None).await, Value::Null, "other operations have none");
+    assert_eq!(reported(None).await, Value::Null, "other operations have none");
 }
 
 /// An entry with the guest, which is asked about running pods of the namespace of its name.

@@ -54,7 +54,7 @@ async fn ready(node: Node) -> Node {
 }
 
 /// What the guest tells of its data.
-async fn told(node: &Node) -> Value {
+async fn reported(node: &Node) -> Value {
     match node.refused_by("reader", pod_in("reader", "web")).await {
         Decision::Reject { message, .. } => serde_json::from_str(&message).expect("it tells in JSON"),
         other => panic!("{other:?}"),
@@ -62,12 +62,12 @@ async fn told(node: &Node) -> Value {
 }
 
 /// The same once its list is this one.
-async fn told_of(node: &Node, list: &str) -> Value {
+async fn reported_with(node: &Node, list: &str) -> Value {
     let telling = async {
         loop {
-            let told = told(node).await;
-            if told["list"][2] == list {
-                return told;
+            let reported = reported(node).await;
+            if reported["list"][2] == list {
+                return reported;
             }
         }
     };
@@ -78,7 +78,7 @@ async fn a_handler_reads_the_data_of_its_entry_and_newer_ones_after_a_swap() {
     let node = start(&[("list", "one"), ("empty", "")]).await;
     let nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     assert_eq!(
-        told(&node).await,
+        reported(&node).await,
         json!({
             "names": ["empty", "list"],
             "list": [format!("sha256:{ONE}"), 3, "one", "ne", ""],
@@ -91,7 +91,7 @@ async fn a_handler_reads_the_data_of_its_entry_and_newer_ones_after_a_swap() {
     assert_eq!((&*empty.name, &*list.name, &*list.digest, list.size_bytes), ("empty", "list", ONE, 3));
     assert!(list.source.ends_with("/list") && list.problem.is_none(), "{list:?}");
     node.put("list", "longer than one");
-    assert_eq!(told_of(&node, "longer than one").await["list"][1], 15);
+    assert_eq!(reported_with(&node, "longer than one").await["list"][1], 15);
     let messages = node.events.messages();
     assert!(
         messages.iter().any(|message| message.contains("with another configuration or other data")),
@@ -114,7 +114,7 @@ async fn data_that_are_missing_keep_a_plugin_out_until_they_are_there() {
     assert!(reasons.iter().any(|reason| reason == "PluginDataNotRead"), "{reasons:?}");
     node.put("empty", "");
     node.until("it is loaded", |node| node.status("reader").state == PluginState::Ready).await;
-    assert_eq!(told(&node).await["list"][2], "one");
+    assert_eq!(reported(&node).await["list"][2], "one");
 }
 
 async fn the_last_good_data_serve_while_their_file_is_gone_and_over_a_restart() {
@@ -123,7 +123,7 @@ async fn the_last_good_data_serve_while_their_file_is_gone_and_over_a_restart() 
     std::fs::remove_file(node.folder.path().join("list")).expect("it is there");
     node.host.look();
     node.until("it is missed", |node| problem(node).is_some()).await;
-    assert_eq!(told(&node).await["list"][2], "one");
+    assert_eq!(reported(&node).await["list"][2], "one");
     let problems = node.host.problems();
     assert!(
         problems.iter().any(|text| text.contains("plugin \"reader\" has no newer data \"list\"")),
@@ -132,10 +132,10 @@ async fn the_last_good_data_serve_while_their_file_is_gone_and_over_a_restart() 
     let Node { folder, host, .. } = node;
     drop(host);
     let node = ready(Node::in_folder(folder, setting(&[])).await.expect("the host starts")).await;
-    assert_eq!(told(&node).await["list"][2], "one", "the copy that was kept");
+    assert_eq!(reported(&node).await["list"][2], "one", "the copy that was kept");
     assert!(problem(&node).is_some());
     node.put("list", "two");
-    told_of(&node, "two").await;
+    reported_with(&node, "two").await;
     assert_eq!(problem(&node), None);
 }
 
@@ -171,7 +171,7 @@ async fn records_and_the_decision_log_have_the_digests_of_data() {
     // Asked again and again: of a queue that is full calls are left out.
     let writing = async {
         while !is_written() {
-            told(&node).await;
+            reported(&node).await;
         }
     };
     tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, writing).await.expect("calls are recorded");
@@ -225,9 +225,9 @@ async fn a_handler_that_is_asked_directly_has_the_data_that_it_is_given() {
         host.admission(witlet_test_guests::ADMISSION_DRAFT.into(), options).await.expect("it is loaded");
     let answer = handler.admit(&PreparedRequest::new(request(pod("web")))).await.result;
     let Ok(Verdict::Reject { message, .. }) = answer else { panic!("{answer:?}") };
-    let told: Value = serde_json::from_str(&message).expect("it tells in JSON");
+    let reported: Value = serde_json::from_str(&message).expect("it tells in JSON");
     assert_eq!(
-        (&told["names"], &told["list"][2], &told["empty"][0]),
+        (&reported["names"], &reported["list"][2], &reported["empty"][0]),
         (&json!(["list"]), &json!("one"), &json!("NotFound"))
     );
 }

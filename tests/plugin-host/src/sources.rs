@@ -309,6 +309,6 @@ async fn without_a_grant_neither_files_nor_servers_are_reached() {
     sources.until_reported(&format!("asking {} isn't granted", server.address)).await;
     sources.until_reported("/etc: ").await;
     assert!(sources.set.listeners().contains(&SourceName::from("deaf")), "the guest has the optional export");
-    let unknown = sources.set.tell(&SourceName::from("nobody"), Vec::<PodStatusUpdate>::new()).await;
+    let unknown = sources.set.tell(&SourceName::from("no-one"), Vec::<PodStatusUpdate>::new()).await;
     assert!(unknown.is_err());
 }

@@ -94,11 +94,11 @@ async fn the_environment_has_values_fields_and_what_they_expand_to() {
 async fn a_field_that_is_not_there_keeps_the_container_from_being_made() {
     let node = started();
     let pod = app(
-        json!({"env": [{"name": "CPU", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "containerName": "nobody"}}}]}),
+        json!({"env": [{"name": "CPU", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "containerName": "no-one"}}}]}),
     );
     node.source.put("web", vec![pod]);
     pass(3.0).await;
-    expect!["Pending app: CreateContainerConfigError(environment variable CPU of container app: container nobody not found), 0 restarts"].assert_eq(&status(&node, "web"));
+    expect!["Pending app: CreateContainerConfigError(environment variable CPU of container app: container no-one not found), 0 restarts"].assert_eq(&status(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,7 +211,7 @@ async fn a_runtime_class_names_its_handler_and_an_unknown_one_starts_nothing() {
     node.source.put(
         "bad",
         vec![{
-            let mut pod = with(json!({"runtimeClassName": "nobody"}));
+            let mut pod = with(json!({"runtimeClassName": "no-one"}));
             pod.metadata.name = Some("bad".to_owned());
             pod
         }],
@@ -219,7 +219,7 @@ async fn a_runtime_class_names_its_handler_and_an_unknown_one_starts_nothing() {
     pass(3.0).await;
     assert_eq!(orders(&node), "");
     expect![[r#"
-        FailedCreatePodSandBox ×1 Failed to create pod sandbox: runtimeclass.node.k8s.io "nobody" not found
+        FailedCreatePodSandBox ×1 Failed to create pod sandbox: runtimeclass.node.k8s.io "no-one" not found
     "#]]
     .assert_eq(&reported(&node, "bad"));
 }

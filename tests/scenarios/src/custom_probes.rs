@@ -207,7 +207,7 @@ async fn what_has_no_probe_to_fail_is_reported_and_changes_nothing() {
     let mut pod = web(r#"{"readiness": {"type": "redis", "parameters": {"port": 6379}}}"#);
     pod.spec.as_mut().expect("a spec").containers[0].readiness_probe = None;
     let annotations = pod.metadata.annotations.get_or_insert_default();
-    annotations.insert("probe.witlet.dev/nobody".to_owned(), "{}".to_owned());
+    annotations.insert("probe.witlet.dev/no-one".to_owned(), "{}".to_owned());
     node.source.put("web", vec![pod]);
     pass(120.0).await;
     let invalid: Vec<String> = reported(&node, "web")
@@ -217,7 +217,7 @@ async fn what_has_no_probe_to_fail_is_reported_and_changes_nothing() {
         .collect();
     expect![[r#"
         InvalidProbe ×1 probe.witlet.dev/app: readiness: the container's spec has no probe of this kind
-        InvalidProbe ×1 probe.witlet.dev/nobody: the pod has no container or sidecar of this name"#]]
+        InvalidProbe ×1 probe.witlet.dev/no-one: the pod has no container or sidecar of this name"#]]
     .assert_eq(&invalid.join("\n"));
     assert!(is_ready(&node));
 }

@@ -205,7 +205,7 @@ async fn the_delay_of_a_failing_pull_stays_at_five_minutes_and_is_the_images() {
 async fn credentials_are_tried_in_their_order_until_one_is_right() {
     for (users, wants, tried, runs) in [
         (&["one", "two", "three"][..], "two", &["one", "two"][..], true),
-        (&["one", "two"], "nobody", &["one", "two"], false),
+        (&["one", "two"], "no-one", &["one", "two"], false),
         (&[], "one", &[""], false),
     ] {
         let node = started();

@@ -94,7 +94,7 @@ async fn an_ephemeral_container_without_its_target_is_reported_as_a_fault_of_its
     let node = started();
     let spec = json!({
         "containers": [{"name": "app", "image": "sleeper:1"}],
-        "ephemeralContainers": [{"name": "debug", "image": "sleeper:1", "targetContainerName": "nobody"}],
+        "ephemeralContainers": [{"name": "debug", "image": "sleeper:1", "targetContainerName": "no-one"}],
     });
     node.source.put("web", vec![from_spec("web", spec)]);
     pass(3.0).await;
@@ -103,7 +103,7 @@ async fn an_ephemeral_container_without_its_target_is_reported_as_a_fault_of_its
         Created ×1 Container created
         Started ×1 Container started
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Failed ×1 Error: unable to find target container nobody
+        Failed ×1 Error: unable to find target container no-one
     "#]]
     .assert_eq(&reported(&node, "web"));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));

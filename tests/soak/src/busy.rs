@@ -155,7 +155,7 @@ pub(crate) async fn play() -> Result<(), Failed> {
     .await?;
     let mut alone = 0.0;
     for (what, spin) in
-        [("nobody", None), ("two without end", Some(0)), ("two for 0.9 of each second", Some(900))]
+        [("no-one", None), ("two without end", Some(0)), ("two for 0.9 of each second", Some(900))]
     {
         for number in 0..2 {
             if let Some(milliseconds) = spin {

@@ -20,7 +20,7 @@ const HONEST: usize = 2;
 /// What a pod of the file is called, and its UID.
 const TAKEN: (&str, &str) = ("filed-0", "00000000000000000000000000000000");
 
-/// The namespace that is the liar's own.
+/// The namespace that is the faulty source's own.
 const OWN: &str = "lies";
 
 /// Bytes of a manifest that is far too long.
@@ -32,7 +32,7 @@ const FLOOD: usize = 10_000;
 /// How often a source that flaps has pods and has none.
 const FLAPS: usize = 5;
 
-/// Events about the liar that may be remembered after all of it.
+/// Events about the faulty source that may be remembered after all of it.
 const EVENTS_MAX: usize = 200;
 
 /// How much more the daemon may have after all lies than before: what was read at once was large.
@@ -46,7 +46,7 @@ fn entries(folder: &Path, version: u64, allow: &Value) -> Value {
             "grants": {"files": [{"path": folder.join(name), "guestPath": "/script"}]},
         })
     };
-    json!([source("liar", version, allow), source("honest", 0, &json!({"namespaces": ["honest"]}))])
+    json!([source("faulty", version, allow), source("honest", 0, &json!({"namespaces": ["honest"]}))])
 }
 
 fn bring(texts: &[Value], times: usize) -> Value {
@@ -61,7 +61,7 @@ fn named(namespace: &str, name: &str, uid: &str) -> Value {
     pod
 }
 
-/// What the liar brings while it is well.
+/// What the faulty source brings while it is well.
 fn good() -> Value {
     bring(&[named(OWN, "good-{n}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{n}")], 2)
 }
@@ -89,25 +89,25 @@ fn failures() -> Vec<FaultCase> {
         fault_case(
             "an error",
             json!({"do": "fail", "reason": "Unwilling", "message": "not today"}),
-            &[("liar", "PodSourceFailed", "Unwilling: not today")],
+            &[("faulty", "PodSourceFailed", "Unwilling: not today")],
         ),
         fault_case(
             "a set of no pods",
             json!({"do": "noPods"}),
-            &[("liar", "PodSourceFailed", "the list of pods is empty")],
+            &[("faulty", "PodSourceFailed", "the list of pods is empty")],
         ),
-        fault_case("a trap", json!({"do": "trap"}), &[("liar", "PodSourceFailed", "")]),
-        fault_case("no end", json!({"do": "spin"}), &[("liar", "PodSourceFailed", "")]),
-        fault_case("a memory bomb", json!({"do": "hoard"}), &[("liar", "PodSourceFailed", "")]),
+        fault_case("a trap", json!({"do": "trap"}), &[("faulty", "PodSourceFailed", "")]),
+        fault_case("no end", json!({"do": "spin"}), &[("faulty", "PodSourceFailed", "")]),
+        fault_case("a memory bomb", json!({"do": "hoard"}), &[("faulty", "PodSourceFailed", "")]),
         fault_case(
             "a manifest of 40 MiB",
             json!({"do": "long", "bytes": LONG_BYTES}),
-            &[("liar", "PodSourceFailed", "")],
+            &[("faulty", "PodSourceFailed", "")],
         ),
         fault_case(
             "ten thousand pods",
             bring(&[pod(OWN, "flood-{n}")], FLOOD),
-            &[("liar", "PodSourceFailed", "10000 pods")],
+            &[("faulty", "PodSourceFailed", "10000 pods")],
         ),
     ]
 }
@@ -140,32 +140,32 @@ fn lies() -> Vec<FaultCase> {
         fault_case(
             "wrong types",
             with(&[json!("not: [yaml"), json!("42"), deployment, typed]),
-            &[("liar", "InvalidManifest", "")],
+            &[("faulty", "InvalidManifest", "")],
         ),
         fault_case(
             "a UID twice",
             with(&[twin("twin-a"), twin("twin-b")]),
-            &[("liar", "PodForbidden", "has its UID")],
+            &[("faulty", "PodForbidden", "has its UID")],
         ),
         fault_case(
             "a pod of the file",
             with(&[named("filed", TAKEN.0, TAKEN.1)]),
-            &[("liar", "PodForbidden", "namespace filed is not in podSource.allow.namespaces")],
+            &[("faulty", "PodForbidden", "namespace filed is not in podSource.allow.namespaces")],
         ),
         fault_case(
             "another's signature",
             with(&[forged("kubernetes.io/config.source", "file")]),
-            &[("liar", "PodForbidden", "must not name another source")],
+            &[("faulty", "PodForbidden", "must not name another source")],
         ),
         fault_case(
             "an API server's signature",
             with(&[forged("kubernetes.io/config.mirror", "x")]),
-            &[("liar", "PodForbidden", "must not be set by a source")],
+            &[("faulty", "PodForbidden", "must not be set by a source")],
         ),
         fault_case(
             "privileged pods",
             with(&[privileged, on_host]),
-            &[("liar", "PodForbidden", "violates PodSecurity baseline")],
+            &[("faulty", "PodForbidden", "violates PodSecurity baseline")],
         ),
     ]
 }
@@ -187,7 +187,7 @@ pub(crate) async fn play() -> Result<(), Failed> {
     let node = FakeNode::start(&["--stop-pods-on-exit"], |folder, _| {
         let honest = bring(&[pod("honest", "honest-{n}")], HONEST);
         write_script(folder, "honest", &honest).expect("the folder is the test's own");
-        write_script(folder, "liar", &good()).expect("the folder is the test's own");
+        write_script(folder, "faulty", &good()).expect("the folder is the test's own");
         entries(folder, 0, &allow)
     })
     .await?;
@@ -239,7 +239,7 @@ impl Stage {
 
     fn next(&mut self, script: &Value) -> Result<(), Failed> {
         self.version += 1;
-        self.node.script("liar", script)?;
+        self.node.script("faulty", script)?;
         self.node.configure(&entries(self.node.folder.path(), self.version, &self.allow))
     }
 
@@ -315,9 +315,9 @@ impl Stage {
             self.usage()?;
         }
         let look = self.node.until("the daemon answers", |_| true).await?;
-        let about = look.events.iter().filter(|event| event["involvedObject"]["name"] == "liar").count();
+        let about = look.events.iter().filter(|event| event["involvedObject"]["name"] == "faulty").count();
         eprintln!(
-            "after {FLAPS} flaps {about} events about the liar are remembered, of {}",
+            "after {FLAPS} flaps {about} events about the faulty source are remembered, of {}",
             look.events.len()
         );
         if about > EVENTS_MAX {
@@ -330,21 +330,21 @@ impl Stage {
     async fn quarantine(&mut self) -> Result<(), Failed> {
         self.next(&json!({"do": "trap"}))?;
         let quarantined =
-            |look: &Look| look.plugin("liar").is_some_and(|plugin| plugin["state"] == "Quarantined");
+            |look: &Look| look.plugin("faulty").is_some_and(|plugin| plugin["state"] == "Quarantined");
         let look = self.node.until("it is in quarantine", quarantined).await?;
         self.no_one_noticed(&look, "quarantine")?;
-        if !look.has_event("liar", "PluginQuarantined", "") || goods(&look) != 2 {
+        if !look.has_event("faulty", "PluginQuarantined", "") || goods(&look) != 2 {
             return Err(Failed::from("a quarantine is reported, and ends nothing"));
         }
         let brought = bring(&[named(OWN, "later-{n}", "ccccccccccccccccccccccccccccccc{n}")], 1);
-        self.node.script("liar", &brought)?;
+        self.node.script("faulty", &brought)?;
         let look =
             self.node.until("it is well", |look| look.pod("later-0").is_some() && own(look) == 1).await?;
         self.no_one_noticed(&look, "the end of the quarantine")
     }
 }
 
-/// Containers of the pods that aren't the liar's.
+/// Containers of the pods that aren't the faulty source's.
 fn others(look: &Look) -> BTreeMap<String, String> {
     let mut all = look.running("filed");
     all.extend(look.running("honest"));
@@ -363,7 +363,7 @@ fn own(look: &Look) -> usize {
 
 /// How often each reason was reported about the faulty source.
 fn counts(look: &Look) -> BTreeMap<String, u64> {
-    look.events.iter().filter(|event| event["involvedObject"]["name"] == "liar").fold(
+    look.events.iter().filter(|event| event["involvedObject"]["name"] == "faulty").fold(
         BTreeMap::new(),
         |mut all, event| {
             let reason = event["reason"].as_str().unwrap_or_default().to_owned();
@@ -373,8 +373,8 @@ fn counts(look: &Look) -> BTreeMap<String, u64> {
     )
 }
 
-/// The newest event about the liar.
+/// The newest event about the faulty source.
 fn last_words(look: &Look) -> String {
-    let about = look.events.iter().rev().find(|event| event["involvedObject"]["name"] == "liar");
+    let about = look.events.iter().rev().find(|event| event["involvedObject"]["name"] == "faulty");
     about.map_or_else(String::new, |event| format!("{}: {}", event["reason"], event["message"]))
 }

@@ -27,3 +27,5 @@ mod logs;
 mod rings;
 #[cfg(test)]
 mod sources;
+#[cfg(test)]
+mod words;

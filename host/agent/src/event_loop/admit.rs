@@ -17,7 +17,7 @@ use witlet_core::status::{self, AdmissionPending, EditKind};
 use super::EventLoop;
 use super::record::{PodRecord, Sourced};
 use crate::admission_call;
-use crate::admission_queue::{AskId, Judged, Next, Question};
+use crate::admission_queue::{AdmissionQuestion, AskId, Judged, Next};
 use crate::checkpoints::give_ids;
 use crate::executor::events::PodEvents;
 use crate::executor::image_handlers::ImageAdmission;
@@ -66,7 +66,7 @@ impl EventLoop {
         }
     }
 
-    fn ask(&mut self, id: AskId, Question { uid, operation }: &Question) {
+    fn ask(&mut self, id: AskId, AdmissionQuestion { uid, operation }: &AdmissionQuestion) {
         let operation = *operation;
         let mut other_pods = self.other_pods();
         let Some(record) = self.pods.get(uid) else { return };
@@ -150,7 +150,7 @@ impl EventLoop {
     }
 
     pub(super) fn judged(&mut self, id: AskId, decision: Decision) {
-        let Some(Question { uid, operation }) = self.queue.asked(id).cloned() else { return };
+        let Some(AdmissionQuestion { uid, operation }) = self.queue.asked(id).cloned() else { return };
         let decision = match operation {
             Operation::Resize => match self.sourced(&uid) {
                 Some(sourced) => resize::queued(&sourced.pod, decision),
@@ -169,7 +169,7 @@ impl EventLoop {
             }
         };
         let judged = self.queue.answer(id, decision, Instant::now(), self.admissions);
-        let Judged::Stands(Question { uid, operation }, decision) = judged else { return };
+        let Judged::Stands(AdmissionQuestion { uid, operation }, decision) = judged else { return };
         match operation {
             Operation::Add => self.pod_decided(&uid, decision),
             Operation::Resize => self.resize_decided(&uid, decision),

@@ -12,7 +12,7 @@ use witlet_core::status::EditKind;
 
 use super::EventLoop;
 use super::record::PodRecord;
-use crate::admission_queue::Question;
+use crate::admission_queue::AdmissionQuestion;
 use crate::executor::events::PodEvents;
 
 impl EventLoop {
@@ -67,7 +67,7 @@ impl EventLoop {
     pub(super) fn edit_decided(&mut self, uid: &PodUid, kind: EditKind, decision: &Decision) {
         let Some(record) = self.pods.get_mut(uid) else { return };
         if record.life.is_ending() {
-            return self.queue.withdraw(&Question::new(uid, edit::operation(kind)));
+            return self.queue.withdraw(&AdmissionQuestion::new(uid, edit::operation(kind)));
         }
         let Some(sourced) = &mut record.sourced else { return };
         let effects = sourced.edits.decided(kind, &sourced.pod, decision);
@@ -78,7 +78,9 @@ impl EventLoop {
         for effect in effects {
             match effect {
                 Effect::Ask(kind) => self.queue.add_edit(uid, edit::operation(kind)),
-                Effect::StopAsking(kind) => self.queue.withdraw(&Question::new(uid, edit::operation(kind))),
+                Effect::StopAsking(kind) => {
+                    self.queue.withdraw(&AdmissionQuestion::new(uid, edit::operation(kind)))
+                }
                 Effect::Accept => self.accept_edit(uid),
                 Effect::Warn { reason, message } => {
                     if let Some(sourced) = self.sourced(uid) {

@@ -12,7 +12,7 @@ use witlet_core::pod::{PodFullName, PodUid};
 
 use super::EventLoop;
 use super::record::{PodRecord, Sourced};
-use crate::admission_queue::Question;
+use crate::admission_queue::AdmissionQuestion;
 use crate::executor::events::PodEvents;
 
 impl EventLoop {
@@ -61,7 +61,7 @@ impl EventLoop {
         for effect in effects {
             match effect {
                 Effect::Ask(precedence) => self.queue.add_resize(uid, precedence),
-                Effect::StopAsking => self.queue.withdraw(&Question::new(uid, Operation::Resize)),
+                Effect::StopAsking => self.queue.withdraw(&AdmissionQuestion::new(uid, Operation::Resize)),
                 Effect::Allocate(allocation) => self.allocate(uid, allocation),
                 Effect::Warn { reason, message } => {
                     if let Some(sourced) = self.sourced(uid) {

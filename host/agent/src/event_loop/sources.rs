@@ -173,7 +173,7 @@ impl EventLoop {
         self.forget_history(uid);
     }
 
-    /// Nothing is known any more of how the pod fared.
+    /// Nothing is known any more of what became of the pod.
     pub(super) fn forget_history(&mut self, uid: &PodUid) {
         self.outside.statuses.remove(uid);
         self.outside.allocated.update(|pods| pods.retain(|known| known != uid));

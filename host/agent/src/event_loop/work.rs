@@ -20,7 +20,7 @@ use crate::pod_status_store::PodStatusStore;
 use crate::prober::ProbeUpdate;
 
 impl EventLoop {
-    /// Feeds an event to the pod's life. What is seen of it elsewhere (the board, the admitted pods, the admission queue) follows
+    /// Feeds an event to the pod's life. What is seen of it elsewhere (the status store, the admitted pods, the admission queue) follows
     /// here and nowhere else.
     pub(super) fn advance(&mut self, uid: &PodUid, event: LifeEvent) {
         let facts = self.facts(uid);

@@ -25,9 +25,9 @@ fn news(
     knowledge.ended(versions, &result);
     updates
         .into_iter()
-        .map(|fare| {
-            let message = fare.status.and_then(|status| status.message.clone());
-            format!("{}: {}", fare.full_name.name, message.unwrap_or_else(|| "gone".to_owned()))
+        .map(|update| {
+            let message = update.status.and_then(|status| status.message.clone());
+            format!("{}: {}", update.full_name.name, message.unwrap_or_else(|| "gone".to_owned()))
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Tests of the board.
+//! The store of the statuses of pods.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};

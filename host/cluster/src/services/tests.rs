@@ -32,9 +32,9 @@ fn malformed(namespace: &str, name: &str) -> Malformed {
 fn a_namespace_sees_its_own_services_and_the_masters() {
     let services = Services::default();
     assert_eq!(shown(&services, "shop"), None);
-    services.hear_service(Change::Disconnected(WatchError::Broken("no".to_owned())));
+    services.observe_service(Change::Disconnected(WatchError::Broken("no".to_owned())));
     assert_eq!(shown(&services, "shop"), None);
-    services.hear_service(Change::Replaced {
+    services.observe_service(Change::Replaced {
         objects: vec![
             service("default", "kubernetes", json!("10.0.0.1")),
             service("default", "other", json!("10.0.0.2")),
@@ -46,23 +46,23 @@ fn a_namespace_sees_its_own_services_and_the_masters() {
     assert_eq!(shown(&services, "shop").unwrap(), "default/kubernetes 10.0.0.1, shop/db 10.0.0.3");
     assert_eq!(shown(&services, "default").unwrap(), "default/kubernetes 10.0.0.1, default/other 10.0.0.2");
     assert_eq!(shown(&services, "empty").unwrap(), "default/kubernetes 10.0.0.1");
-    services.hear_service(Change::Put(service("shop", "db", json!("10.0.0.9"))));
-    services.hear_service(Change::Deleted(malformed("default", "kubernetes").key.unwrap()));
+    services.observe_service(Change::Put(service("shop", "db", json!("10.0.0.9"))));
+    services.observe_service(Change::Deleted(malformed("default", "kubernetes").key.unwrap()));
     assert_eq!(shown(&services, "shop").unwrap(), "shop/db 10.0.0.9");
-    services.hear_service(Change::Malformed(malformed("shop", "db")));
+    services.observe_service(Change::Malformed(malformed("shop", "db")));
     assert_eq!(shown(&services, "shop").unwrap(), "shop/db 10.0.0.9");
-    services.hear_service(Change::Put(service("shop", "db", json!("None"))));
+    services.observe_service(Change::Put(service("shop", "db", json!("None"))));
     assert_eq!(shown(&services, "shop").unwrap(), "");
 }
 
 #[test]
 fn a_service_that_can_not_be_read_is_what_it_was() {
     let services = Services::default();
-    services.hear_service(Change::Replaced {
+    services.observe_service(Change::Replaced {
         objects: vec![service("shop", "db", json!("10.0.0.3")), service("shop", "gone", json!("10.0.0.4"))],
         malformed: vec![],
     });
-    services.hear_service(Change::Replaced {
+    services.observe_service(Change::Replaced {
         objects: vec![],
         malformed: vec![
             malformed("shop", "db"),
@@ -81,16 +81,16 @@ fn handlers_are_known_by_the_names_of_classes() {
     };
     let shown = || services.runtime_classes().map(|classes| format!("{classes:?}"));
     assert_eq!(shown(), None);
-    services.hear_class(Change::Put(class("early", "x")));
+    services.observe_class(Change::Put(class("early", "x")));
     assert_eq!(shown(), None);
-    services.hear_class(Change::Replaced {
+    services.observe_class(Change::Replaced {
         objects: vec![class("a", "runc"), class("b", "kata")],
         malformed: vec![],
     });
-    services.hear_class(Change::Put(class("a", "gvisor")));
-    services.hear_class(Change::Deleted(malformed("", "b").key.unwrap()));
+    services.observe_class(Change::Put(class("a", "gvisor")));
+    services.observe_class(Change::Deleted(malformed("", "b").key.unwrap()));
     assert_eq!(shown().unwrap(), r#"{"a": "gvisor"}"#);
-    services.hear_class(Change::Replaced {
+    services.observe_class(Change::Replaced {
         objects: vec![class("c", "runc")],
         malformed: vec![malformed("", "a")],
     });

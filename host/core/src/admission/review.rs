@@ -59,12 +59,12 @@ pub struct Review {
     /// Goes back with the answer.
     pub uid: String,
     /// What it comes to.
-    pub question: Question,
+    pub question: ReviewQuestion,
 }
 
 /// What a review comes to.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Question {
+pub enum ReviewQuestion {
     /// Nothing that handlers are asked about.
     None(ReviewAnswer),
     /// About a pod, with namespace, name and UID.
@@ -151,24 +151,24 @@ fn expect(field: &'static str, expected: &'static str, found: &str) -> Result<()
     Err(ReviewError::Field { field, expected, found: shortened(found, SHOWN_CHARS_MAX) })
 }
 
-fn question(request: RequestDocument) -> Result<Question, ReviewError> {
+fn question(request: RequestDocument) -> Result<ReviewQuestion, ReviewError> {
     let ResourceDocument { group, resource } = &request.resource;
     let is_pod = group.is_empty() && resource == "pods";
     let operation = match (is_pod, request.sub_resource.as_str(), request.operation.as_str()) {
         (true, "", "CREATE") => Operation::Add,
         (true, "resize", "UPDATE") => Operation::Resize,
         (true, "ephemeralcontainers", "UPDATE") => {
-            return Ok(Question::None(ReviewAnswer {
+            return Ok(ReviewQuestion::None(ReviewAnswer {
                 warnings: vec![EPHEMERAL.to_owned()],
                 ..ReviewAnswer::default()
             }));
         }
-        _ => return Ok(Question::None(ReviewAnswer::default())),
+        _ => return Ok(ReviewQuestion::None(ReviewAnswer::default())),
     };
     let mut pod: Pod = serde_json::from_value(request.object).map_err(ReviewError::Object)?;
     // The API server's image of a pod that the node has from elsewhere: to deny it would hide the pod, not stop it.
     if is_mirror(&pod) {
-        return Ok(Question::None(ReviewAnswer::default()));
+        return Ok(ReviewQuestion::None(ReviewAnswer::default()));
     }
     let or = |own: Option<String>, other: &str| {
         own.filter(|own| !own.is_empty()).or_else(|| Some(other.to_owned()))
@@ -177,7 +177,7 @@ fn question(request: RequestDocument) -> Result<Question, ReviewError> {
     metadata.namespace = or(metadata.namespace.take(), &request.namespace);
     metadata.name = or(metadata.name.take(), &request.name);
     metadata.uid = or(metadata.uid.take(), &request.uid);
-    Ok(Question::Pod { operation, pod: Arc::new(pod) })
+    Ok(ReviewQuestion::Pod { operation, pod: Arc::new(pod) })
 }
 
 /// What a decision comes to where the pod isn't on a node yet.

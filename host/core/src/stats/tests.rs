@@ -53,7 +53,7 @@ fn measurements_of_runtime_and_disk_are_put_together() {
     let containers = [
         container("a", 1, "app", Some(5)),
         container("a", 0, "app", Some(90)),
-        container("a", 0, "beside", Some(7)),
+        container("a", 0, "sidecar", Some(7)),
         container("b", 0, "app", None),
     ];
     let disk = LocalStorage {

@@ -169,8 +169,8 @@ async fn what_vanishes_while_a_pod_is_looked_at_is_left_out() {
 #[tokio::test]
 async fn a_pod_that_the_runtime_does_not_have_is_absent() {
     let server = Server::start(Answers::default());
-    let pod = runtime_at(server.path()).view.pod_status(&PodUid::from("nobody")).await.expect("it answers");
-    assert_eq!(pod, witlet_core::runtime::ObservedPod::absent(PodUid::from("nobody"), Timestamp::UNIX_EPOCH));
+    let pod = runtime_at(server.path()).view.pod_status(&PodUid::from("no-one")).await.expect("it answers");
+    assert_eq!(pod, witlet_core::runtime::ObservedPod::absent(PodUid::from("no-one"), Timestamp::UNIX_EPOCH));
 }
 
 #[tokio::test]

@@ -77,7 +77,7 @@ async fn connected(
 #[tokio::test]
 async fn only_granted_names_are_asked_for() {
     let (egress, answers) = egress(Answers::default().with("a.example", &[&["192.0.2.1"]]));
-    let reach = reach(&["a.example:80", "nobody.example:80", "10.0.0.0/8"]);
+    let reach = reach(&["a.example:80", "no-one.example:80", "10.0.0.0/8"]);
     let found = ends(egress.look_up(&reach, "A.example.")).await;
     assert_eq!(found, Ok(vec!["192.0.2.1".parse().expect("an address")]));
     for name in ["b.example", "secret-data.evil.example", "10.0.0.1", "", "a b"] {
@@ -90,8 +90,8 @@ async fn only_granted_names_are_asked_for() {
     // Nor at another port: asking tells the name server something, too.
     assert!(matches!(connected(&egress, &reach, "a.example", 81).await, Err(ConnectError::Denied { .. })));
     assert_eq!(answers.asked(), ["a.example"]);
-    let error = ends(egress.look_up(&reach, "nobody.example")).await.expect_err("it doesn't resolve");
-    assert_eq!(error.to_string(), "lookup nobody.example: no such host");
+    let error = ends(egress.look_up(&reach, "no-one.example")).await.expect_err("it doesn't resolve");
+    assert_eq!(error.to_string(), "lookup no-one.example: no such host");
 }
 
 #[tokio::test]

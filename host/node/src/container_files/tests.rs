@@ -262,7 +262,7 @@ async fn dead_links_go_except_those_of_running_containers_and_of_others() {
         let log = fixture.log(log, "");
         fixture.files.link_log(&name, "app", &id.into(), &log).await.expect("linked");
     }
-    symlink("/gone/elsewhere", fixture.at("links/stranger.log")).expect("linked");
+    symlink("/gone/elsewhere", fixture.at("links/unknown.log")).expect("linked");
     fs::write(fixture.at("links/file.log"), "x").expect("written");
     for log in ["0.log", "1.log"] {
         fs::remove_file(fixture.at("logs/default_web_u-1/app").join(log)).expect("removed");
@@ -274,7 +274,7 @@ async fn dead_links_go_except_those_of_running_containers_and_of_others() {
         names
     };
     fixture.files.remove_dead_links(&["rotating".into(), "other".into()]).await.expect("cleaned up");
-    let kept = ["file.log", "stranger.log", "web_default_app-alive.log", "web_default_app-rotating.log"];
+    let kept = ["file.log", "unknown.log", "web_default_app-alive.log", "web_default_app-rotating.log"];
     assert_eq!(left(), kept);
     fixture.files.remove_dead_links(&[]).await.expect("cleaned up");
     assert_eq!(left(), kept[..3]);

@@ -340,7 +340,7 @@ async fn a_cgroup_of_version_1_is_read_once_a_minute_too() {
 }
 
 #[tokio::test]
-async fn cgroups_that_nobody_asks_about_are_forgotten() {
+async fn cgroups_that_no_one_asks_about_are_forgotten() {
     let machine = version_2("kubepods/podu-1", "c1");
     machine.counts(Scope::All).await;
     let known = |machine: &Machine| {

@@ -10,7 +10,7 @@ fn a_log_lies_two_folders_below_that_of_all_logs() {
         ("/var/log/pods/ns_web_u-1/app/0.log.20260101-000000.gz", true),
         ("/var/log/pods/ns_web_u-1/app", false),
         ("/var/log/pods/ns_web_u-1/app/inner/0.log", false),
-        ("/var/log/pods/stranger/app/0.log", false),
+        ("/var/log/pods/unknown/app/0.log", false),
         ("/var/log/pods/a_b_c_d/app/0.log", false),
         ("/var/log/pods/ns_web_u-1/../app/0.log", false),
         ("/var/log/pods/ns_web_u-1/app/.hidden", false),

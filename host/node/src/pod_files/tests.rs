@@ -104,7 +104,7 @@ async fn a_log_is_removed_and_nothing_else_is_taken_for_one() {
         precious.clone(),
         logs.join("app/../../../precious"),
         logs.join("app"),
-        folder.path().join("logs/stranger/app/0.log"),
+        folder.path().join("logs/unknown/app/0.log"),
         PathBuf::new(),
     ] {
         assert!(files.remove_log(&bad).await.is_err(), "{}", bad.display());

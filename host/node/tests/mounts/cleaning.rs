@@ -80,7 +80,7 @@ fn removing_a_pod_stops_at_what_is_mounted_in_it(fixture: &Fixture) {
     fs::create_dir(&precious).expect("made");
     fs::write(precious.join("data"), "x").expect("written");
     let disk = fixture.set_up("disk", VolumeKind::EmptyDir, None).expect("set up");
-    for name in ["folder", "beside"] {
+    for name in ["folder", "other"] {
         fs::create_dir_all(disk.join("inner").join(name)).expect("made");
     }
     fs::write(disk.join("file"), "").expect("written");
@@ -91,7 +91,7 @@ fn removing_a_pod_stops_at_what_is_mounted_in_it(fixture: &Fixture) {
     assert_eq!(fs::read(precious.join("data")).expect("kept"), b"x");
     assert_eq!(fixture.mounted().len(), 2);
     // All else of the pod is gone.
-    assert!(!disk.join("inner/beside").exists());
+    assert!(!disk.join("inner/other").exists());
     fixture.tear_down().expect("torn down");
     fixture.tokio.block_on(fixture.pods.remove(&fixture.uid)).expect("removed");
     assert!(!fixture.at("pods/u-1").exists());

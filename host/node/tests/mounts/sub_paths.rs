@@ -126,7 +126,7 @@ fn links_out_of_the_volume_are_refused(fixture: &Fixture) {
         ("self", "/proc/self/root"),
         ("outside", fixture.at("outside").to_str().expect("text")),
         // Its name begins like the volume's.
-        ("beside", &format!("{}x", volume.display())),
+        ("next-to", &format!("{}x", volume.display())),
     ] {
         symlink(target, volume.join(name)).expect("linked");
         for path in [name.to_owned(), format!("{name}/x"), format!("{name}/x/y")] {

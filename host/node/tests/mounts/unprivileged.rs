@@ -18,12 +18,12 @@ pub(crate) const CASES: &[Case] = &[
     ("devices_are_distinguished", devices_are_distinguished),
 ];
 
-const NOBODY: u32 = 65_534;
+const WITHOUT_RIGHTS: u32 = 65_534;
 
-/// This thread and those it starts run as `nobody` from here on.
+/// This thread and those it starts run as the user without rights from here on.
 fn drop_privileges(fixture: &Fixture) {
-    let uid = Uid::from_raw(NOBODY);
-    std::os::unix::fs::chown(fixture.folder.path(), Some(NOBODY), None).expect("given");
+    let uid = Uid::from_raw(WITHOUT_RIGHTS);
+    std::os::unix::fs::chown(fixture.folder.path(), Some(WITHOUT_RIGHTS), None).expect("given");
     rustix::thread::set_thread_res_uid(uid, uid, uid).expect("root no longer");
     fs::write("/root-no-longer", "x").expect_err("root no longer");
 }

@@ -23,7 +23,7 @@ impl Jitter for NoJitter {
 }
 
 /// What a collector does with the next batch.
-enum Answer {
+enum CollectorResponse {
     Take,
     Reject(i64),
     Fail(Status),
@@ -34,7 +34,7 @@ enum Answer {
 /// Answers as scripted, then takes everything. Keeps when each batch came and how large it was.
 #[derive(Clone, Default)]
 struct ScriptedCollector {
-    answers: Arc<Mutex<VecDeque<Answer>>>,
+    answers: Arc<Mutex<VecDeque<CollectorResponse>>>,
     batches: Arc<Mutex<Vec<(u64, usize)>>>,
     begun: Option<Instant>,
 }
@@ -45,18 +45,18 @@ impl Collector for ScriptedCollector {
         let at = self.begun.expect("begun").elapsed().as_secs();
         self.batches.lock().expect("not poisoned").push((at, spans.len()));
         let answer = self.answers.lock().expect("not poisoned").pop_front();
-        match answer.unwrap_or(Answer::Take) {
-            Answer::Take => Ok(ExportTraceServiceResponse::default()),
-            Answer::Reject(rejected_spans) => {
+        match answer.unwrap_or(CollectorResponse::Take) {
+            CollectorResponse::Take => Ok(ExportTraceServiceResponse::default()),
+            CollectorResponse::Reject(rejected_spans) => {
                 let partial = ExportTracePartialSuccess { rejected_spans, error_message: "no".to_owned() };
                 Ok(ExportTraceServiceResponse { partial_success: Some(partial) })
             }
-            Answer::Fail(status) => Err(status),
-            Answer::TakeAfter(wait) => {
+            CollectorResponse::Fail(status) => Err(status),
+            CollectorResponse::TakeAfter(wait) => {
                 sleep(wait).await;
                 Ok(ExportTraceServiceResponse::default())
             }
-            Answer::Hang => std::future::pending().await,
+            CollectorResponse::Hang => std::future::pending().await,
         }
     }
 }
@@ -71,7 +71,7 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+    fn new(answers: impl IntoIterator<Item = CollectorResponse>) -> Self {
         let collector = ScriptedCollector { begun: Some(Instant::now()), ..ScriptedCollector::default() };
         collector.answers.lock().expect("not poisoned").extend(answers);
         let counts = Arc::<SpanCounts>::default();
@@ -165,7 +165,7 @@ async fn spans_go_out_in_batches_when_one_is_full_or_its_time_is_over() {
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_is_sent_again_after_growing_delays_until_it_is_too_old() {
-    let mut rig = Rig::new((0..9).map(|_| Answer::Fail(Status::unavailable("away"))));
+    let mut rig = Rig::new((0..9).map(|_| CollectorResponse::Fail(Status::unavailable("away"))));
     rig.take(2);
     pass(68).await;
     rig.take(1);
@@ -182,12 +182,12 @@ async fn a_batch_is_sent_again_after_growing_delays_until_it_is_too_old() {
 #[tokio::test(start_paused = true)]
 async fn what_the_collector_refuses_or_rejects_is_not_sent_again() {
     let mut rig = Rig::new([
-        Answer::Fail(Status::invalid_argument("no")),
-        Answer::Fail(Status::resource_exhausted("too much")),
-        Answer::Reject(2),
+        CollectorResponse::Fail(Status::invalid_argument("no")),
+        CollectorResponse::Fail(Status::resource_exhausted("too much")),
+        CollectorResponse::Reject(2),
         // More than there were.
-        Answer::Reject(9),
-        Answer::Reject(-1),
+        CollectorResponse::Reject(9),
+        CollectorResponse::Reject(-1),
     ]);
     for _ in 0..5 {
         rig.take(3);
@@ -206,7 +206,7 @@ fn a_rejection_has_the_collectors_words_within_a_bound() {
 
 #[tokio::test(start_paused = true)]
 async fn while_a_collector_hangs_the_queue_fills_and_what_is_more_is_dropped_and_counted() {
-    let mut rig = Rig::new([Answer::Hang, Answer::Hang]);
+    let mut rig = Rig::new([CollectorResponse::Hang, CollectorResponse::Hang]);
     rig.take(1);
     pass(6).await;
     assert_eq!(rig.batches(), [(5, 1)]);
@@ -222,7 +222,7 @@ async fn while_a_collector_hangs_the_queue_fills_and_what_is_more_is_dropped_and
 
 #[tokio::test(start_paused = true)]
 async fn an_end_waits_for_a_hanging_collector_only_a_short_time() {
-    let mut rig = Rig::new([Answer::Hang]);
+    let mut rig = Rig::new([CollectorResponse::Hang]);
     rig.take(BATCH_MAX + 5);
     let begun = Instant::now();
     rig.stopped().await;
@@ -232,7 +232,7 @@ async fn an_end_waits_for_a_hanging_collector_only_a_short_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_on_its_way_at_the_end_is_sent_once() {
-    let mut rig = Rig::new([Answer::TakeAfter(Duration::from_secs(2))]);
+    let mut rig = Rig::new([CollectorResponse::TakeAfter(Duration::from_secs(2))]);
     rig.take(BATCH_MAX + 5);
     pass(1).await;
     rig.stopped().await;
@@ -255,7 +255,7 @@ async fn a_batch_is_full_when_its_texts_are() {
 
 #[tokio::test(start_paused = true)]
 async fn an_end_without_a_collector_is_no_longer() {
-    let mut rig = Rig::new([Answer::Fail(Status::unavailable("away"))]);
+    let mut rig = Rig::new([CollectorResponse::Fail(Status::unavailable("away"))]);
     rig.take(2 * BATCH_MAX);
     let begun = Instant::now();
     rig.stopped().await;

@@ -102,7 +102,7 @@ impl GuestLog {
             budget.lines += 1;
         }
         if let Some(tap) = &self.tap {
-            tap.hear(&line);
+            tap.observe(&line);
         }
         if !self.may_write() {
             return;

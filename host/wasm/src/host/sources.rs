@@ -143,14 +143,14 @@ impl<P: SourcePlugins> PodSourceSet for HostSources<P> {
         changed: Vec<PodStatusUpdate>,
     ) -> Result<(), SourceNotifyError> {
         let suffix = format!("-{}", self.config.node_name.to_lowercase());
-        let changed = changed.into_iter().map(|fare| status_change(fare, &suffix)).collect();
+        let changed = changed.into_iter().map(|update| status_change(update, &suffix)).collect();
         self.plugins.tell(source, changed).await
     }
 }
 
 /// In the source's words: without the node's name.
-fn status_change(fare: PodStatusUpdate, suffix: &str) -> PodStatusChange {
-    let PodStatusUpdate { full_name, uid, status } = fare;
+fn status_change(update: PodStatusUpdate, suffix: &str) -> PodStatusChange {
+    let PodStatusUpdate { full_name, uid, status } = update;
     let json = |status: Arc<_>| {
         serde_json::to_string(&*status).expect("a status has only string keys, so it always becomes JSON")
     };

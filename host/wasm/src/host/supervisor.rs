@@ -29,8 +29,8 @@ use super::secrets::{self, Failure as SecretFailure};
 use super::{FileError, MAINTENANCE_PERIOD, Shared, lock};
 use crate::plugin::config::{SecretEntry, Values};
 use crate::plugin::{Code, KnownComponents, LoadError, Loading, Plugin, Spec};
+use configuration::ReadConfiguration;
 pub(super) use configuration::Sources;
-use configuration::Taken;
 pub(super) use work::Failure as LoadFailure;
 use work::{Failure, FinishedLoad, Step, Work, failure_spares, next_step};
 
@@ -218,8 +218,8 @@ impl Supervisor {
     }
 
     /// Begins to make the set be what the file says.
-    async fn want(&mut self, shared: &Arc<Shared>, taken: Taken) {
-        let Taken { text, mut configuration } = taken;
+    async fn want(&mut self, shared: &Arc<Shared>, taken: ReadConfiguration) {
+        let ReadConfiguration { text, mut configuration } = taken;
         self.text = text;
         shared.set_skipped(std::mem::take(&mut configuration.skipped));
         shared.set_decision_log(configuration.decision_log);

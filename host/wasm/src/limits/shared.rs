@@ -1,4 +1,4 @@
-//! Memory that all waiting guests share, next to what each may take.
+//! Memory that all guests on the asynchronous engine share, next to what each may take.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -141,7 +141,7 @@ pub async fn replay(
         return Err(ReplayError::NotRecorded { grants });
     }
     let data = data_as_recorded(&recorded.data, data)?;
-    let Asked { answer, took, memory_bytes_peak, lines, commands } = match &recorded.question {
+    let ReplayedCall { answer, took, memory_bytes_peak, lines, commands } = match &recorded.question {
         RecordedRequest::Admission(request) => {
             admission(recorded, request, (wasm, data), compiler, clock).await?
         }
@@ -153,7 +153,7 @@ pub async fn replay(
 }
 
 /// What came of a question, as [`Replayed`] has it.
-struct Asked {
+struct ReplayedCall {
     answer: RecordedResponse,
     took: Duration,
     memory_bytes_peak: usize,
@@ -200,7 +200,7 @@ async fn admission(
     (wasm, data): (Arc<[u8]>, Arc<[Data]>),
     compiler: CompilerConfig,
     clock: Arc<dyn Clock>,
-) -> Result<Asked, ReplayError> {
+) -> Result<ReplayedCall, ReplayError> {
     let machinery = Machinery::new(compiler, clock, Surroundings::default())?;
     let log = LogTap::default();
     let given = GuestServices { log: Some(log.clone()), ..GuestServices::default() };
@@ -216,7 +216,7 @@ async fn admission(
     };
     let took = started.elapsed();
     let answer = RecordedResponse::of_verdict(&result);
-    Ok(Asked { answer, took, memory_bytes_peak, lines: log.take(), commands: None })
+    Ok(ReplayedCall { answer, took, memory_bytes_peak, lines: log.take(), commands: None })
 }
 
 async fn probe(
@@ -225,7 +225,7 @@ async fn probe(
     (wasm, data): (Arc<[u8]>, Arc<[Data]>),
     compiler: CompilerConfig,
     clock: Arc<dyn Clock>,
-) -> Result<Asked, ReplayError> {
+) -> Result<ReplayedCall, ReplayError> {
     let request = question.request()?;
     let tape = Arc::new(Tape::new(question.execs.clone()));
     let log = LogTap::default();
@@ -253,7 +253,7 @@ async fn probe(
     };
     let took = started.elapsed();
     let answer = RecordedResponse::of_probe(&result);
-    Ok(Asked { answer, took, memory_bytes_peak, lines: log.take(), commands: tape.difference() })
+    Ok(ReplayedCall { answer, took, memory_bytes_peak, lines: log.take(), commands: tape.difference() })
 }
 
 /// Plays the recorded results of commands back.

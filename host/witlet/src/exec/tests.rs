@@ -43,7 +43,7 @@ fn a_terminal_is_used_only_where_its_keys_are_read() {
 }
 
 #[test]
-fn a_failed_command_and_a_signal_to_this_process_are_told_apart() {
+fn a_failed_command_and_a_signal_to_this_process_are_distinguished() {
     assert_eq!(said_of_command(0), None);
     assert_eq!(said_of_command(143).as_deref(), Some("command terminated with exit code 143"));
     for (signal, name, code) in [

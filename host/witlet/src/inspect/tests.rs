@@ -13,9 +13,9 @@ async fn every_component_that_ships_is_inspected_by_its_name_and_others_are_name
         assert!(inspection.obstacles.is_empty(), "{name}: {:?}", inspection.obstacles);
         assert!(for_people(&name, &inspection, None).starts_with(&format!("{name}\n")));
     }
-    let error = component::read("builtin:nobody", &registry).await.expect_err("no one ships that");
+    let error = component::read("builtin:no-one", &registry).await.expect_err("no one ships that");
     let words = error.to_string();
-    assert!(words.starts_with("no built-in plugin \"nobody\"; expected one of node-pressure, "), "{words}");
+    assert!(words.starts_with("no built-in plugin \"no-one\"; expected one of node-pressure, "), "{words}");
     assert!(words.ends_with(", http-bundle"), "{words}");
     let moved = component::read("builtin:udp", &registry).await.expect_err("it is an example").to_string();
     assert!(moved.contains("build it in examples/plugins/rust/udp and name its file, ./udp.wasm"), "{moved}");

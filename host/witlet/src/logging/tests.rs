@@ -136,7 +136,7 @@ fn lines_of_the_crate_log_say_where_they_are_from() {
 }
 
 /// All that a filter sees of.
-type Seen = Layered<Lines, Registry>;
+type FilteredLines = Layered<Lines, Registry>;
 
 #[test]
 fn a_verbosity_replaces_the_running_filter_and_file_patterns_stay() {
@@ -144,7 +144,7 @@ fn a_verbosity_replaces_the_running_filter_and_file_patterns_stay() {
     let vmodule: Arc<[FileVerbosity]> = vmodule::parse("elsewhere=9").expect("a list").into();
     let directives = EnvFilter::new("error");
     let (layer, handle) =
-        reload::Layer::<Filter, Seen>::new(Filter::of_directives(directives, vmodule.clone()));
+        reload::Layer::<Filter, FilteredLines>::new(Filter::of_directives(directives, vmodule.clone()));
     let running =
         RunningFilter { replace: Box::new(move |replacement: Filter| handle.reload(replacement)), vmodule };
     let subscriber = Registry::default().with(lines_to(&written, LogFormat::Text)).with(layer);

@@ -16,8 +16,8 @@ use witlet_ports::Clock;
 use witlet_server::{ClientError, LocalClient};
 
 use super::eval::handlers::{self, HandlersError};
-use super::eval::questions::Question;
-use super::eval::report::{EvalResult, Place, PodReport, Report};
+use super::eval::questions::PodQuestion;
+use super::eval::report::{EvalResult, PodReport, QuestionPlace, Report};
 use super::eval::{ask, text};
 use crate::cli::{AuditArgs, OutputFormat};
 use crate::get::table;
@@ -66,10 +66,10 @@ pub(crate) async fn run(args: &AuditArgs) -> Result<EvalResult, Error> {
             report.problems = host.problems();
             report.skipped = handlers::skipped(&host);
             handlers::warnings(&host).iter().for_each(|warning| remark(warning));
-            let place = Place::of_file(&args.api_socket);
+            let place = QuestionPlace::of_file(&args.api_socket);
             let now = SystemClock.now();
             for request in questions(pods.items, node, now) {
-                let question = Question { place: place.clone(), object: None, request, decided: None };
+                let question = PodQuestion { place: place.clone(), object: None, request, decided: None };
                 report.pods.push(ask(&host, question, false).await);
             }
         }

@@ -25,7 +25,7 @@ use crate::output::{OutputError, print, remark, structured};
 use crate::run::signals;
 use files::{Files, STANDARD_INPUT};
 use handlers::{HandlersError, SingleHandler};
-use questions::Question;
+use questions::PodQuestion;
 use report::{EVALUATION, EvalResult, PodReport, Report};
 use watch::FileWatch;
 
@@ -156,8 +156,8 @@ fn of_expression(problem: String) -> String {
 }
 
 /// Asks the handlers, unless it is decided already.
-pub(super) async fn ask(host: &Arc<PluginHost>, question: Question, all: bool) -> PodReport {
-    let Question { place, object, request, decided } = question;
+pub(super) async fn ask(host: &Arc<PluginHost>, question: PodQuestion, all: bool) -> PodReport {
+    let PodQuestion { place, object, request, decided } = question;
     if let Some(outcome) = decided {
         return PodReport::new((place, object), &request, outcome, None, Vec::new());
     }

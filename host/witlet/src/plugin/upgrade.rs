@@ -81,7 +81,7 @@ pub(crate) enum Error {
         /// What every project has.
         missing: Vec<&'static str>,
     },
-    /// A project of an older release, of which something can't be told.
+    /// A project of an older release, of which something can't be recognised.
     #[error("{} has no {PROJECT_FILE}, and its files don't say all that it would: set {}", folder.display(), flags.join(", "))]
     Unknown {
         /// The folder.
@@ -277,7 +277,7 @@ fn look(folder: &Path, path: &str) -> Result<Found, Error> {
     }
 }
 
-/// The step for the file with this program's path; none if it is as it should be, or can't be told.
+/// The step for the file with this program's path; none if it is as it should be, or can't be recognised.
 fn own_step(folder: &Path, program: &File) -> Option<Step> {
     let action = match look(folder, &program.path).ok()? {
         Found::Missing => Action::Created,
@@ -327,15 +327,15 @@ fn for_people(upgrade: &Upgrade) -> String {
             Action::Created => "created",
             Action::Replaced => "replaced",
             Action::Removed => "removed",
-            Action::Beside => "beside",
+            Action::Conflict => "conflict",
             Action::Blocked => "blocked",
             Action::Kept => "kept",
             Action::Unchanged => continue,
         };
         let detail = detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
-        let beside = write_to.as_ref().filter(|to| *to != path);
-        let beside = beside.map(|to| format!("; the release's is {to}")).unwrap_or_default();
-        text.push_str(&format!("{word:<9} {path}{detail}{beside}\n"));
+        let next_to_it = write_to.as_ref().filter(|to| *to != path);
+        let next_to_it = next_to_it.map(|to| format!("; the release's is {to}")).unwrap_or_default();
+        text.push_str(&format!("{word:<9} {path}{detail}{next_to_it}\n"));
     }
     let unchanged = upgrade.files.iter().filter(|step| step.action == Action::Unchanged).count();
     text.push_str(&format!("{unchanged} files were this release's already\n"));

@@ -48,6 +48,6 @@ fn weak_and_malformed_keys_are_refused() {
 
 #[test]
 fn the_signature_lies_next_to_the_bundle() {
-    assert_eq!(url_beside("https://h/a.yaml"), "https://h/a.yaml.sig");
-    assert_eq!(url_beside("https://h/a.yaml?node=n1#x"), "https://h/a.yaml.sig?node=n1");
+    assert_eq!(signature_url("https://h/a.yaml"), "https://h/a.yaml.sig");
+    assert_eq!(signature_url("https://h/a.yaml?node=n1#x"), "https://h/a.yaml.sig?node=n1");
 }

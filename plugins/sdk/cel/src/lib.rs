@@ -112,7 +112,7 @@ pub fn text_of(value: &Value) -> Option<String> {
     text::string(value)
 }
 
-/// Whether lists and maps lie in each other at most so deep: what a variable keeps has to be told before it is kept.
+/// Whether lists and maps lie in each other at most so deep: what a variable keeps has to be checked before it is kept.
 ///
 /// # Errors
 /// When looking takes more steps than are left.

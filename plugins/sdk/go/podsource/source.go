@@ -7,7 +7,7 @@
 //	func main() {}
 //
 // main isn't run: the host calls the source. Files are those of package os, in the folders that the plugin is granted. A source that also
-// wants to know how its pods fare imports package [witlet.dev/plugin/podsource/feedback].
+// wants the statuses of its pods imports package [witlet.dev/plugin/podsource/feedback].
 package podsource
 
 import (

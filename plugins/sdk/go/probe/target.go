@@ -82,7 +82,7 @@ type Outcome interface{ isOutcome() }
 type (
 	// Success: the probe passes.
 	Success string
-	// Warning: the probe passes, with something that somebody should know (event ProbeWarning).
+	// Warning: the probe passes, with something that the operator should know (event ProbeWarning).
 	Warning string
 	// Failure: the probe fails.
 	Failure string

@@ -38,7 +38,7 @@ func server(t *testing.T, expects, says string) uint16 {
 	return netip.MustParseAddrPort(listener.Addr().String()).Port()
 }
 
-// deaf is a port that nobody else can take, and that refuses whoever dials it: its socket doesn't listen.
+// deaf is a port that no one else can take, and that refuses every client: its socket doesn't listen.
 func deaf(t *testing.T) uint16 {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {

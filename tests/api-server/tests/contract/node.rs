@@ -106,7 +106,7 @@ fn answer(seen: &Mutex<Vec<ReceivedRequest>>, request: &Request<Incoming>) -> Re
         Some("refused") => (400, "container \"c\" in pod \"refused\" is waiting to start: ContainerCreating"),
         Some("missing") => (404, "pod \"missing\" does not exist"),
         Some("broken") => (500, "the runtime is away"),
-        Some("forbidden") => (403, "Forbidden (user=somebody)"),
+        Some("forbidden") => (403, "Forbidden (user=alice)"),
         Some("busy") => (503, "wait"),
         _ => (200, "a line\n"),
     };

@@ -67,7 +67,7 @@ async fn a_nodes_refusal_of_logs_is_reported_as_a_status(client: Client, namespa
         ),
         ("missing", 404, "NotFound", "the server could not find the requested resource ( pods/log missing)"),
         ("broken", 500, "InternalError", "Internal error occurred: the runtime is away"),
-        ("forbidden", 403, "Forbidden", "Forbidden (user=somebody) ( pods/log forbidden)"),
+        ("forbidden", 403, "Forbidden", "Forbidden (user=alice) ( pods/log forbidden)"),
         (
             "busy",
             503,

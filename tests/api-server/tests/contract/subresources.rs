@@ -141,7 +141,7 @@ async fn kubectl_debug_adds_containers_as_it_was_recorded(client: Client, namesp
         assert_eq!(found, expected);
     }
     let order = ["first", "second", "third"];
-    let unknown = patch("third", "nobody", &order).await;
+    let unknown = patch("third", "no-one", &order).await;
     assert_eq!(fields(unknown), ["spec.ephemeralContainers[2].targetContainerName"]);
     let twice = patch("c", "c", &["first", "second", "c"]).await;
     assert_eq!(fields(twice), ["spec.ephemeralContainers[2].name"]);
@@ -208,6 +208,6 @@ async fn an_access_review_tells_who_may(client: Client, _namespace: String) {
             "resourceAttributes": { "verb": "get", "resource": "nodes", "subresource": "proxy", "name": "n1" } } }));
         reviews.create(&CREATE, &review).await.expect("an answer").status.expect("a status").allowed
     };
-    assert!(may("somebody", json!(["system:masters"])).await);
-    assert!(!may("somebody", json!(["system:authenticated"])).await);
+    assert!(may("alice", json!(["system:masters"])).await);
+    assert!(!may("alice", json!(["system:authenticated"])).await);
 }

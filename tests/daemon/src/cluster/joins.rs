@@ -272,7 +272,7 @@ pub(super) async fn as_the_kubelet() -> Result<(), Failed> {
     cluster.api().allow("watchers", "get", "nodes/metrics");
     for (token, path, code) in [
         (None, "/pods", 401),
-        (Some("nobodys"), "/metrics", 401),
+        (Some("unknown"), "/metrics", 401),
         (Some("alices"), "/metrics", 200),
         (Some("alices"), "/pods", 403),
         (Some("bobs"), "/metrics", 403),

@@ -54,7 +54,7 @@ fn request(request: &Request) -> Value {
 }
 
 fn pod(pod: &Pod) -> Value {
-    let mut told = json!({
+    let mut reported = json!({
         "namespace": pod.namespace(),
         "name": pod.name(),
         "uid": pod.uid(),
@@ -80,10 +80,10 @@ fn pod(pod: &Pod) -> Value {
         "hasJson": pod.json().contains("\"containers\""),
         "pointer": [pod.pointer("/metadata/name"), pod.pointer("/none")],
     });
-    if let (Value::Object(told), Value::Object(more)) = (&mut told, more) {
-        told.extend(more);
+    if let (Value::Object(reported), Value::Object(more)) = (&mut reported, more) {
+        reported.extend(more);
     }
-    told
+    reported
 }
 
 fn owner(owner: &Owner) -> Value {
@@ -179,7 +179,7 @@ fn host() -> Value {
     let mut enabled = 0;
     for level in [Level::Trace, Level::Debug, Level::Info, Level::Warn, Level::Error] {
         if log::enabled(level) {
-            log::write(level, "told", &[("language".to_owned(), "rust".to_owned())]);
+            log::write(level, "reported", &[("language".to_owned(), "rust".to_owned())]);
             enabled += 1;
         }
     }

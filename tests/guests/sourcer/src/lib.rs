@@ -62,7 +62,7 @@ impl PodSource for Sourcer {
                 std::fs::write("/state/polls", &polls).map_err(|error| unavailable(&error))?;
                 Ok(Poll::all(vec![polls]))
             }
-            "told" => read("/state/told"),
+            "reported" => read("/state/reported"),
             "fill" => fill("/state/filled", config.count as u64),
             "fill-for-ever" => fill("/state/filled", u64::MAX),
             "litter" => litter(config.count),
@@ -81,7 +81,7 @@ impl StatusFeedback for Sourcer {
             .iter()
             .map(|pod| format!("{}/{} {} {:?}", pod.namespace, pod.name, pod.uid, pod.status))
             .collect();
-        std::fs::write("/state/told", reported.join("\n"))
+        std::fs::write("/state/reported", reported.join("\n"))
             .map_err(|error| Error::nothing_found(error.to_string()))
     }
 }

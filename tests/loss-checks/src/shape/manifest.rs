@@ -160,7 +160,7 @@ impl Shape {
         }
         let mut all = vec![app];
         if self.second_container {
-            all.push(container("beside", STAY));
+            all.push(container("sidecar", STAY));
         }
         all
     }

@@ -37,7 +37,7 @@ static void a_line_is_whole_with_its_end(void)
     CHECK(redis_line(WITLET_TEXT("\r\n"), &line) && line.len == 0);
 }
 
-static void another_answer_is_told(void)
+static void another_answer_is_shown(void)
 {
     static const struct {
         witlet_text line;
@@ -63,6 +63,6 @@ int main(void)
     a_password_is_sent_with_its_length();
     only_the_last_line_end_of_a_secret_is_left_out();
     a_line_is_whole_with_its_end();
-    another_answer_is_told();
+    another_answer_is_shown();
     return CHECKS_END();
 }

@@ -34,13 +34,13 @@ class Poll(unittest.TestCase):
         assert isinstance(value, SourceError)
         return value
 
-    def test_files_are_told_once(self) -> None:
+    def test_files_are_reported_once(self) -> None:
         (self.folder / "web.json").write_text(POD)
         first = self.poll()
         self.assertEqual(first.snapshot, Snapshot_Pods([POD]))
         self.assertEqual(self.poll(first.cursor), PollResult(Snapshot_Unchanged(), first.cursor, None))
 
-    def test_a_folder_that_becomes_empty_is_told_once(self) -> None:
+    def test_a_folder_that_becomes_empty_is_reported_once(self) -> None:
         (self.folder / "web.json").write_text(POD)
         first = self.poll()
         (self.folder / "web.json").unlink()

@@ -93,7 +93,7 @@ class Exports(unittest.TestCase):
         with patch.object(configuration, "get", return_value='{"allow": ["docker.io/library"]}'), patch.object(log, "write"):
             return Handler().admit(request)
 
-    def test_the_first_container_that_is_wrong_is_told(self) -> None:
+    def test_the_first_container_that_is_wrong_is_named(self) -> None:
         request = FakeRequest(Operation.ADD, container("nginx", "a"), container("x/y", "b"), container("z/y", "c"))
         rejection = Rejection("ImageNotAllowed", 'container "b": docker.io/x/y isn\'t allowed')
         self.assertEqual(self.admit(request), Verdict_Reject(rejection))

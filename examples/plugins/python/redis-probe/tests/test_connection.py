@@ -26,7 +26,7 @@ class Answers(unittest.TestCase):
             with self.subTest(sent=sent), server((PING, sent)) as port:
                 self.assertEqual(ask(port), line)
 
-    def test_what_is_no_answer_is_told(self) -> None:
+    def test_what_is_no_answer_is_shown(self) -> None:
         for sent, why in [
             (b"", "the server closed the connection"),
             (b"+PO", "the server closed the connection"),

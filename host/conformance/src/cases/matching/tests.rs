@@ -220,12 +220,12 @@ fn lines_of_the_log_are_looked_for() {
         message: message.to_owned(),
         fields: vec![("language".to_owned(), "rust".to_owned())],
     };
-    let got = [line("info", "told at info"), line("warn", "told at warn")];
+    let got = [line("info", "written at info"), line("warn", "written at warn")];
     let wants = |text: Value| -> LineExpect { serde_json::from_value(text).expect("a line") };
     for (expected, there) in [
-        (json!({"messageContains": "told"}), true),
-        (json!({"level": "warn", "message": "told at warn"}), true),
-        (json!({"level": "error", "messageContains": "told"}), false),
+        (json!({"messageContains": "written"}), true),
+        (json!({"level": "warn", "message": "written at warn"}), true),
+        (json!({"level": "error", "messageContains": "written"}), false),
         (json!({"messageContains": "nothing"}), false),
         (json!({"fields": {"language": null}}), true),
         (json!({"fields": {"language": "rust"}}), true),

@@ -103,7 +103,7 @@ fn an_annotation_of_old_names_an_apparmor_profile() {
 #[test]
 fn containers_of_all_kinds_have_their_places() {
     let pod = pod(json!({
-        "initContainers": [{"name": "first"}, {"name": "beside", "restartPolicy": "Always"}],
+        "initContainers": [{"name": "first"}, {"name": "sidecar", "restartPolicy": "Always"}],
         "containers": [{"name": "app"}, {"name": "second"}],
         "ephemeralContainers": [{"name": "debug", "securityContext": {"privileged": true}}],
     }));
@@ -117,7 +117,7 @@ fn containers_of_all_kinds_have_their_places() {
         .collect();
     let expected = [
         ("first", "init", "spec.initContainers[0].image", false),
-        ("beside", "sidecar", "spec.initContainers[1].image", false),
+        ("sidecar", "sidecar", "spec.initContainers[1].image", false),
         ("app", "app", "spec.containers[0].image", false),
         ("second", "app", "spec.containers[1].image", false),
         ("debug", "ephemeral", "spec.ephemeralContainers[0].image", true),

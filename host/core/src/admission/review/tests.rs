@@ -31,11 +31,11 @@ fn read_json(review: &Value) -> Result<Review, ReviewError> {
 }
 
 /// What a review comes to, in a few words.
-fn word(question: &Question) -> String {
+fn word(question: &ReviewQuestion) -> String {
     match question {
-        Question::None(answer) if answer.warnings.is_empty() => "allow".to_owned(),
-        Question::None(answer) => format!("allow, {}", answer.warnings.join(", ")),
-        Question::Pod { operation, pod } => {
+        ReviewQuestion::None(answer) if answer.warnings.is_empty() => "allow".to_owned(),
+        ReviewQuestion::None(answer) => format!("allow, {}", answer.warnings.join(", ")),
+        ReviewQuestion::Pod { operation, pod } => {
             let of = |text: &Option<String>| text.clone().unwrap_or_default();
             let metadata = &pod.metadata;
             format!("{operation:?} {}/{} {}", of(&metadata.namespace), of(&metadata.name), of(&metadata.uid))
@@ -207,7 +207,7 @@ proptest! {
         }
         if let Ok(read) = read_json(&review(changes)) {
             prop_assert_eq!(read.uid, uid);
-            let asks = matches!(read.question, Question::Pod { .. });
+            let asks = matches!(read.question, ReviewQuestion::Pod { .. });
             prop_assert!(!asks || (resource == "pods" && has_object));
         }
     }

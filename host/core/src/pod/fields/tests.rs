@@ -34,7 +34,7 @@ containers:
 - name: a
   resources:
     requests: {cpu: 250m, memory: 64Mi, ephemeral-storage: 1Gi, hugepages-2Mi: 4Mi}
-    limits: {cpu: 1500m, memory: 128Mi, hugepages-2Mi: 4Mi, cpu-of-nobody: 1}
+    limits: {cpu: 1500m, memory: 128Mi, hugepages-2Mi: 4Mi, cpu-of-no-one: 1}
 - {name: bare}
 initContainers:
 - {name: first, resources: {limits: {cpu: 2}}}
@@ -110,8 +110,8 @@ fn resources_are_counted_in_units_of_the_divisor_rounded_up() {
         ("bare", "requests.cpu", "1m", Some("0")),
         ("bare", "requests.memory", "", Some("0")),
         ("first", "limits.cpu", "", Some("2")),
-        ("nobody", "limits.cpu", "", None),
-        ("a", "limits.cpu-of-nobody", "", None),
+        ("no-one", "limits.cpu", "", None),
+        ("a", "limits.cpu-of-no-one", "", None),
         ("a", "cpu", "", None),
         ("a", "limits", "", None),
     ];
@@ -123,7 +123,7 @@ fn resources_are_counted_in_units_of_the_divisor_rounded_up() {
         };
         let found = fields.resource(&selector, None).ok();
         assert_eq!(found.as_deref(), expected, "{container} {resource} / {divisor}");
-        assert_eq!(is_resource(resource), expected.is_some() || container == "nobody", "{resource}");
+        assert_eq!(is_resource(resource), expected.is_some() || container == "no-one", "{resource}");
         let own = pod.spec.iter().flat_map(|spec| &spec.containers).find(|own| own.name == container);
         if let Some(own) = own {
             selector.container_name = None;

@@ -103,7 +103,7 @@ fn a_probe_that_is_wrong_fails_alone() {
 fn what_has_no_probe_to_fail_is_a_problem_only() {
     let startup = r#"{"startup": {"type": "redis"}}"#;
     check(
-        &[("app", startup), ("bare", "{"), ("once", startup), ("", startup), ("nobody", startup)],
+        &[("app", startup), ("bare", "{"), ("once", startup), ("", startup), ("no-one", startup)],
         &expect![[r#"
             side (sidecar) Startup each 7s: exec {"command":["true"]}
             side (sidecar) Liveness each 7s: exec {"command":["true"]}
@@ -112,7 +112,7 @@ fn what_has_no_probe_to_fail_is_a_problem_only() {
             problem: probe.witlet.dev/app: startup: the container's spec has no probe of this kind
             problem: probe.witlet.dev/bare: EOF while parsing an object at line 1 column 1
             problem: probe.witlet.dev/: the pod has no container or sidecar of this name
-            problem: probe.witlet.dev/nobody: the pod has no container or sidecar of this name
+            problem: probe.witlet.dev/no-one: the pod has no container or sidecar of this name
             problem: probe.witlet.dev/once: the pod has no container or sidecar of this name
         "#]],
     );

@@ -26,7 +26,7 @@ pub struct Machine {
 }
 
 /// Places of one logical processor: its core, socket, book and drawer; the last two are those of mainframes.
-type Place = [i64; 4];
+type CpuPlace = [i64; 4];
 
 /// Processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,8 +45,8 @@ pub struct Topology {
 
 impl Topology {
     /// Of each logical processor's core, socket, book and drawer; -1 for a book or drawer that it isn't in.
-    pub fn of(places: &[Place]) -> Self {
-        let distinct = |key: fn(&Place) -> (i64, i64)| {
+    pub fn of(places: &[CpuPlace]) -> Self {
+        let distinct = |key: fn(&CpuPlace) -> (i64, i64)| {
             let all: BTreeSet<(i64, i64)> = places.iter().map(key).filter(|(_, id)| *id >= 0).collect();
             count(all.len())
         };

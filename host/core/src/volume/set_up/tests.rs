@@ -24,7 +24,7 @@ fn one(volume: &str, pod: &str) -> Result<VolumeSetUp, String> {
 fn only_what_a_container_mounts_is_set_up() {
     let volumes = of("
       spec:
-        volumes: [{name: nobodys, hostPath: {path: /x}}, {name: apps, emptyDir: {}}, {name: inits, emptyDir: {}},
+        volumes: [{name: unused, hostPath: {path: /x}}, {name: apps, emptyDir: {}}, {name: inits, emptyDir: {}},
                   {name: debuggers, emptyDir: {}}]
         initContainers: [{name: i, volumeMounts: [{name: inits, mountPath: /v}]}]
         containers: [{name: a, volumeMounts: [{name: apps, mountPath: /v}, {name: apps, mountPath: /w}]}]

@@ -1,4 +1,4 @@
-//! How often a complaint is logged.
+//! How often a refusal is logged.
 
 use super::*;
 

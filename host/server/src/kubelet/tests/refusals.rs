@@ -73,7 +73,7 @@ async fn every_path_is_refused_to_the_unauthorized_and_open_to_the_authorized() 
             ("nothing", Who::default(), 401),
             ("an unknown token", Who::token("x"), 401),
             ("a token that no one reviews", Who::token("unreviewed"), 401),
-            ("a token without rights", Who::token("nobody"), 403),
+            ("a token without rights", Who::token("no-one"), 403),
             ("a token whose rights no one knows", Who::token("riddle"), 500),
             ("a token that may read", Who::token("reader"), read),
             ("a token that may do everything", Who::token("admin"), open),
@@ -96,8 +96,8 @@ async fn refusals_have_upstreams_words() {
     let world = world(SetUp::default()).await;
     let refused = soon(world.ask(Method::GET, "/pods", &Who::default())).await;
     assert_eq!((refused.code, refused.body.as_str()), (StatusCode::UNAUTHORIZED, "Unauthorized"));
-    let refused = soon(world.ask(Method::GET, "/pods", &Who::token("nobody"))).await;
-    let words = "Forbidden (user=nobody, verb=get, resource=nodes, subresource(s)=[pods proxy])\n";
+    let refused = soon(world.ask(Method::GET, "/pods", &Who::token("no-one"))).await;
+    let words = "Forbidden (user=no-one, verb=get, resource=nodes, subresource(s)=[pods proxy])\n";
     assert_eq!((refused.code, refused.body.as_str()), (StatusCode::FORBIDDEN, words));
     let refused = soon(world.ask(Method::POST, "/run/default/web/app", &Who::token("riddle"))).await;
     let words = "Authorization error (user=riddle, verb=create, resource=nodes, subresource=proxy)";
@@ -128,7 +128,7 @@ async fn who_shows_nothing_is_anonymous_only_where_that_is_wanted() {
     world.stop().await;
     let world = self::world(SetUp { always_allow: true, ..SetUp::default() }).await;
     assert_eq!(code(&world, "GET", "/pods", &Who::default()).await, 401);
-    assert_eq!(code(&world, "GET", "/pods", &Who::token("nobody")).await, 200);
+    assert_eq!(code(&world, "GET", "/pods", &Who::token("no-one")).await, 200);
     world.stop().await;
 }
 

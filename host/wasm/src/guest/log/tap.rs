@@ -32,7 +32,7 @@ impl LogTap {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }
 
-    pub(super) fn hear(&self, line: &Line) {
+    pub(super) fn observe(&self, line: &Line) {
         let field = |text: &str| printable(text, FIELD_BYTES_MAX);
         let fields = line.fields.iter().take(FIELDS_MAX);
         let captured = CapturedLine {

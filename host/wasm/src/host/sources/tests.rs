@@ -388,12 +388,12 @@ async fn a_source_is_notified_of_its_pods_by_the_names_that_it_gave_them() {
     plugins.script("other", vec![pods(&["a"])]);
     let node = start(plugins.clone(), Arc::default());
     assert_eq!(node.set.listeners(), BTreeSet::from([SourceName::from("edge")]));
-    let fare = |status| PodStatusUpdate {
+    let update = |status| PodStatusUpdate {
         full_name: PodFullName::new("default", "a-n1"),
         uid: PodUid::from("u"),
         status,
     };
-    let reported = node.set.tell(&"edge".into(), vec![fare(Some(Arc::default())), fare(None)]).await;
+    let reported = node.set.tell(&"edge".into(), vec![update(Some(Arc::default())), update(None)]).await;
     assert_eq!(reported, Ok(()));
     let change = |status: Option<&str>| PodStatusChange {
         namespace: "default".to_owned(),

@@ -36,7 +36,7 @@ pub(in crate::host) struct Sources {
 
 /// A configuration with its text.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct ReadConfiguration {
     pub(super) text: String,
     pub(super) configuration: PluginConfiguration,
 }
@@ -48,11 +48,11 @@ impl Sources {
     }
 
     /// What the file says; nothing if there is none.
-    pub(super) fn read(&self) -> Result<Taken, FileError> {
-        let Some(path) = &self.plugins_file else { return Ok(Taken::default()) };
+    pub(super) fn read(&self) -> Result<ReadConfiguration, FileError> {
+        let Some(path) = &self.plugins_file else { return Ok(ReadConfiguration::default()) };
         let text = read_text(path)?;
         match self.parse(&text) {
-            Ok(configuration) => Ok(Taken { text, configuration }),
+            Ok(configuration) => Ok(ReadConfiguration { text, configuration }),
             Err(cause) => Err(FileError::Content { path: path.clone(), cause }),
         }
     }
@@ -71,7 +71,7 @@ impl Sources {
 
     /// The same at the start. A file that is just being written is read again: without an older configuration to go on
     /// with, the host doesn't start, and that shouldn't depend on the moment.
-    pub(super) async fn read_first(&self) -> Result<Taken, FileError> {
+    pub(super) async fn read_first(&self) -> Result<ReadConfiguration, FileError> {
         for _ in 0..WRITES_MAX {
             let before = files::look(self.plugins_file.clone());
             let error = match self.read() {

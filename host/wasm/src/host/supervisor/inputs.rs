@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::super::files::{self, Change, Fingerprints};
-use super::{Shared, Supervisor, Taken};
+use super::{ReadConfiguration, Shared, Supervisor};
 use crate::plugin::config::{DataSource, PluginConfiguration};
 
 impl Supervisor {
@@ -47,7 +47,7 @@ impl Supervisor {
         let text = self.text.clone();
         // It was taken before.
         let Ok(configuration) = self.sources.parse(&text) else { return };
-        self.want(shared, Taken { text, configuration }).await;
+        self.want(shared, ReadConfiguration { text, configuration }).await;
         tracing::info!(has_data, "Read plugin configuration again, what it names has changed");
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{FileError, LastGoodSet, Shared, Supervisor, Taken, Work, lock, one_line};
+use super::{FileError, LastGoodSet, ReadConfiguration, Shared, Supervisor, Work, lock, one_line};
 use crate::plugin::{Code, LoadError, Loading, Origin, Plugin, Spec};
 
 impl Supervisor {
@@ -15,8 +15,8 @@ impl Supervisor {
     pub(super) async fn first_set(
         &mut self,
         shared: &Shared,
-        first: Result<Taken, FileError>,
-    ) -> Result<Taken, FileError> {
+        first: Result<ReadConfiguration, FileError>,
+    ) -> Result<ReadConfiguration, FileError> {
         let kept = self.read_last_good(shared).await;
         match first {
             Ok(taken) => Ok(taken),
@@ -35,7 +35,7 @@ impl Supervisor {
     }
 
     /// Reads the set that was kept, and remembers its plugins for those that don't load.
-    async fn read_last_good(&mut self, shared: &Shared) -> Option<Taken> {
+    async fn read_last_good(&mut self, shared: &Shared) -> Option<ReadConfiguration> {
         self.sources.plugins_file.as_ref()?;
         let last_good = self.sources.last_good.clone()?;
         let read = tokio::task::spawn_blocking({
@@ -71,7 +71,7 @@ impl Supervisor {
         let text = set.configuration.clone();
         // A copy that is damaged is written again with the next set that is good, be it the same.
         self.kept = Some(set).filter(|_| is_whole);
-        Some(Taken { text, configuration })
+        Some(ReadConfiguration { text, configuration })
     }
 
     /// Begins to load the last good version of a plugin whose newest failed before any ran. False if there is none, or none

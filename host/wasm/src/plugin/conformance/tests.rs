@@ -147,13 +147,13 @@ fn keys_of_root_and_of_this_user_are_safe() {
 }
 
 /// A registry that has these reports now, and had those before.
-struct Beside {
+struct FakeRegistry {
     kept: Vec<Vec<u8>>,
     newest: Option<Vec<Vec<u8>>>,
 }
 
 #[async_trait::async_trait]
-impl ComponentFetcher for Beside {
+impl ComponentFetcher for FakeRegistry {
     async fn fetch(
         &self,
         reference: &witlet_ports::ComponentReference,
@@ -185,7 +185,7 @@ async fn reports_in_a_registry_are_kept_for_the_time_without_it() {
         RequiredConformance { keys: vec!["ci.pub.pem".into()], kit_version: None, failed_too: false };
     let demand = Demand::new(&required, &origin, None, place.0.path()).expect("it isn't shipped");
     let look = async |kept: &[Vec<u8>], newest: Option<Vec<Vec<u8>>>| {
-        let fetcher: Arc<dyn ComponentFetcher> = Arc::new(Beside { kept: kept.to_vec(), newest });
+        let fetcher: Arc<dyn ComponentFetcher> = Arc::new(FakeRegistry { kept: kept.to_vec(), newest });
         let looked = demand.look(DIGEST, vec![Role::Admission], &origin, Some(&fetcher)).await;
         looked.map(|_| ()).map_err(|error| one_line(&error))
     };

@@ -112,9 +112,9 @@ fn a_reader_that_is_gone_loses_lines_and_nothing_else() {
 }
 
 /// A stream that is asked to write out what is held back while it writes, as by the hook of a panic.
-struct Asked(Arc<OnceLock<Arc<Output>>>, Written);
+struct SharedOutput(Arc<OnceLock<Arc<Output>>>, Written);
 
-impl Write for Asked {
+impl Write for SharedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(output) = self.0.get() {
             output.try_flush();
@@ -130,7 +130,7 @@ impl Write for Asked {
 #[test]
 fn a_panic_while_a_line_is_written_does_not_wait_for_itself() {
     let (asked, written) = (Arc::new(OnceLock::new()), Written::default());
-    let stream = Asked(asked.clone(), written.clone());
+    let stream = SharedOutput(asked.clone(), written.clone());
     let output = Arc::new(Output::split(Box::new(Written::default()), Box::new(stream), 10));
     assert!(asked.set(output.clone()).is_ok());
     output.write(true, b"I1\n");

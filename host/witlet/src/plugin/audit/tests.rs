@@ -57,7 +57,7 @@ fn a_pod_that_was_put_off_takes_nothing_of_the_node() {
 
 #[test]
 fn people_see_who_would_not_be_admitted_and_programs_see_all() {
-    let place = Place::of_file(std::path::Path::new("/run/witlet/witlet.sock"));
+    let place = QuestionPlace::of_file(std::path::Path::new("/run/witlet/witlet.sock"));
     let pods = vec![pod("web", "Running", json!({})), pod("db", "Running", json!({}))];
     let asked = questions(pods, Arc::new(NodeFacts::default()), Timestamp::UNIX_EPOCH);
     let reject = Decision::Reject { reason: "NotWanted".to_owned(), message: "no".to_owned(), handler: None };

@@ -19,7 +19,7 @@ use witlet_core::status::Phase;
 use witlet_wasm::record::{RecordedRequest, read};
 
 use super::files::{Files, shown};
-use super::report::Place;
+use super::report::QuestionPlace;
 use crate::cli::EvalArgs;
 
 #[cfg(test)]
@@ -32,9 +32,9 @@ const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 
 /// A pod to judge.
 #[derive(Clone, Debug)]
-pub(in crate::plugin) struct Question {
+pub(in crate::plugin) struct PodQuestion {
     /// Where it stands.
-    pub(in crate::plugin) place: Place,
+    pub(in crate::plugin) place: QuestionPlace,
     /// The object that it comes from, or the plugin whose call was recorded.
     pub(in crate::plugin) object: Option<String>,
     /// What is asked.
@@ -46,7 +46,7 @@ pub(in crate::plugin) struct Question {
 /// All that the command line names.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
-    pub(super) asked: Vec<Question>,
+    pub(super) asked: Vec<PodQuestion>,
     /// The node that handlers are configured for.
     pub(super) node: Option<Arc<NodeFacts>>,
     /// What makes no pod, a line each.
@@ -88,8 +88,8 @@ impl Questions {
             RecordedRequest::Admission(record) => {
                 let request = record.request();
                 self.node.get_or_insert_with(|| request.node.clone());
-                self.asked.push(Question {
-                    place: Place::of_file(path),
+                self.asked.push(PodQuestion {
+                    place: QuestionPlace::of_file(path),
                     object: Some(format!("recorded call of {}", call.plugin)),
                     request,
                     decided: None,
@@ -226,8 +226,8 @@ impl Reader {
         admitted.collect()
     }
 
-    fn question(&self, path: &Path, found: WorkloadPod) -> Result<Question, String> {
-        let place = Place::of_document(path, found.document, &found.item);
+    fn question(&self, path: &Path, found: WorkloadPod) -> Result<PodQuestion, String> {
+        let place = QuestionPlace::of_document(path, found.document, &found.item);
         let object = found.object.to_string();
         let mut pod = found.pod;
         let node = self.node_of(&pod);
@@ -255,7 +255,7 @@ impl Reader {
             old_pod,
             image: None,
         };
-        Ok(Question { place, object: Some(object), request, decided })
+        Ok(PodQuestion { place, object: Some(object), request, decided })
     }
 
     /// The node that the pod is on. One that no file describes is called as the pod calls it.

@@ -66,7 +66,7 @@ impl Report {
 /// Where a pod stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::plugin) struct Place {
+pub(in crate::plugin) struct QuestionPlace {
     /// The file, as it was named; the agent for a pod that runs.
     pub(super) file: String,
     /// From 1.
@@ -80,7 +80,7 @@ pub(in crate::plugin) struct Place {
     pub(super) item: String,
 }
 
-impl Place {
+impl QuestionPlace {
     /// A whole file.
     pub(in crate::plugin) fn of_file(path: &Path) -> Self {
         Self { file: shown(path), document: None, line: None, item: String::new() }
@@ -97,7 +97,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for QuestionPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let (Some(document), Some(line)) = (self.document, self.line) {
@@ -111,7 +111,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::plugin) struct PodReport {
-    pub(super) place: Place,
+    pub(super) place: QuestionPlace,
     /// The object that makes the pod.
     pub(super) object: Option<String>,
     pub(in crate::plugin) namespace: String,
@@ -135,7 +135,7 @@ pub(in crate::plugin) struct PodReport {
 impl PodReport {
     /// Of what was asked, and of what came of it. Without an explanation no handler was asked.
     pub(in crate::plugin) fn new(
-        (place, object): (Place, Option<String>),
+        (place, object): (QuestionPlace, Option<String>),
         request: &AdmissionRequest,
         outcome: Outcome,
         explanation: Option<Explanation>,

@@ -32,7 +32,7 @@ pub(super) enum Action {
     /// It was as its release had it, and this one doesn't have it any more.
     Removed,
     /// It was changed here, and the release's is next to it.
-    Beside,
+    Conflict,
     /// What the release has can't be written: its place is taken.
     Blocked,
     /// It was changed here, and the release brings nothing new.
@@ -89,21 +89,21 @@ fn step(
             step(Action::Kept, said("it was changed here; this release has no such file"), None)
         }
         (Found::File(_) | Found::Other, before, Some(release)) => {
-            let beside = next_to(path);
+            let next_to_it = next_to(path);
             let is_there = said("it was changed here; the release's is next to it already");
-            match found(&beside) {
-                Found::File(waits) if waits == *release => step(Action::Beside, is_there, None),
+            match found(&next_to_it) {
+                Found::File(waits) if waits == *release => step(Action::Conflict, is_there, None),
                 _ if !is_new => {
                     step(Action::Kept, said("it was changed here; the release brings nothing new"), None)
                 }
-                Found::Missing => step(Action::Beside, said("it was changed here"), Some(beside)),
+                Found::Missing => step(Action::Conflict, said("it was changed here"), Some(next_to_it)),
                 // An earlier upgrade's.
                 Found::File(waits) if Some(&waits) == before => {
-                    step(Action::Beside, said("it was changed here"), Some(beside))
+                    step(Action::Conflict, said("it was changed here"), Some(next_to_it))
                 }
                 Found::File(_) | Found::Other => step(
                     Action::Blocked,
-                    Some(format!("it was changed here, and {beside} is something else: move that away")),
+                    Some(format!("it was changed here, and {next_to_it} is something else: move that away")),
                     None,
                 ),
             }
@@ -125,7 +125,7 @@ pub(super) fn remembered(before: &Digests, release: &Digests, steps: &[Step]) ->
 
 /// Whether something is left for the author to do.
 pub(super) fn needs_a_hand(steps: &[Step]) -> bool {
-    steps.iter().any(|step| matches!(step.action, Action::Beside | Action::Blocked))
+    steps.iter().any(|step| matches!(step.action, Action::Conflict | Action::Blocked))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Projects without the file that says what they are: what can be told from their other files.
+//! Projects without the file that says what they are: what their other files show.
 
 use witlet_templates::{Language, Name, PUBLISHED_CONTRACTS, Role};
 

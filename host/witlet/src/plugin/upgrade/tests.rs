@@ -96,7 +96,7 @@ fn files_of_an_older_release_are_replaced_and_what_the_author_changed_stays() {
     assert!(done.needs_a_hand);
     for (path, expected) in [
         ("plugin.mk", Some(Action::Replaced)),
-        ("requirements.txt", Some(Action::Beside)),
+        ("requirements.txt", Some(Action::Conflict)),
         ("sdk/gone.go", Some(Action::Removed)),
         (".github/workflows/plugin.yml", Some(Action::Kept)),
         ("go.mod", Some(Action::Unchanged)),
@@ -132,7 +132,7 @@ fn nothing_is_written_through_a_link() {
     fs::remove_dir_all(folder.path().join("wit/deps")).expect("it is there");
     symlink(elsewhere.path(), folder.path().join("wit/deps")).expect("a temporary folder");
     let done = upgrade(&args(), folder.path()).expect("it is a project");
-    assert_eq!(action(&done, "plugin.mk"), Some(Action::Beside));
+    assert_eq!(action(&done, "plugin.mk"), Some(Action::Conflict));
     assert_eq!(action(&done, "wit/deps/host/host.wit"), Some(Action::Kept), "the release brings nothing new");
     assert_eq!(snapshot(elsewhere.path()).len(), 1);
     assert_eq!(text(elsewhere.path(), "shared.mk"), "then");
@@ -145,7 +145,7 @@ fn a_project_without_its_file_is_recognised_and_nothing_of_it_is_written_over() 
     write_text(folder.path(), "plugin.mk", "an older release's, or the author's");
     let done = upgrade(&args(), folder.path()).expect("it is recognised");
     assert_eq!((done.name.as_str(), done.language, done.role), ("team-label", "go", "admission"));
-    assert_eq!((done.from.as_deref(), action(&done, "plugin.mk")), (None, Some(Action::Beside)));
+    assert_eq!((done.from.as_deref(), action(&done, "plugin.mk")), (None, Some(Action::Conflict)));
     assert_eq!(text(folder.path(), "plugin.mk"), "an older release's, or the author's");
     let known = read_project(folder.path()).expect("it can be read").expect("it was written");
     assert_eq!(known.version, VERSION);

@@ -133,7 +133,7 @@ fn to_int(call: &Call<'_>) -> Outcome {
         [Value::UInt(number)] => {
             i64::try_from(*number).map_or_else(|_| out_of_range(call), |number| Ok(Value::Int(number)))
         }
-        // Both bounds themselves are out of range: they can't be told from what lies beyond.
+        // Both bounds themselves are out of range: they can't be distinguished from what lies beyond.
         [Value::Double(number)] if *number > -INT_BOUND && *number < INT_BOUND => {
             Ok(Value::Int(*number as i64))
         }

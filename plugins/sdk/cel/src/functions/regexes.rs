@@ -138,7 +138,7 @@ fn after_class(text: &str) -> &str {
     }
 }
 
-/// Whether blanks and comments are left out of the pattern, which RE2 doesn't have: what a number repeats is told by its place.
+/// Whether blanks and comments are left out of the pattern, which RE2 doesn't have: what a number repeats is known by its place.
 fn has_flag_of_blanks(pattern: &str) -> bool {
     let mut rest = pattern;
     while let Some(at) = rest.find(['\\', '[', '(']) {

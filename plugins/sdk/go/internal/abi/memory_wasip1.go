@@ -38,7 +38,7 @@ func persistentalloc(size, align uintptr, stat *uint64) unsafe.Pointer
 // trap ends the call: see memory_wasip1.s.
 func trap()
 
-// The wrappers of exports run on the stack of whoever called the host. A function that checks no stack, switches none, allocates nothing
+// The wrappers of exports run on the stack of the host's caller. A function that checks no stack, switches none, allocates nothing
 // and writes no pointers that the collector follows can be called at any time, also while the runtime starts.
 
 //go:wasmexport cabi_realloc_adapter

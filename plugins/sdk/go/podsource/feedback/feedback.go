@@ -1,4 +1,4 @@
-// Package feedback is for pod sources that want to know how their pods fare. A component that imports it exports
+// Package feedback is for pod sources that want the statuses of their pods. A component that imports it exports
 // witlet:pod-source/feedback@0.1.0, which its world must say: pod-source-with-feedback.
 package feedback
 
@@ -9,14 +9,14 @@ import (
 	"witlet.dev/plugin/internal/host"
 )
 
-// A Feedback is told about pods. C is the source's configuration.
+// A Feedback receives the statuses of pods. C is the source's configuration.
 type Feedback[C any] interface {
 	// Statuses tells about pods whose status changed since the last call that succeeded, each with its newest status. At most once a second.
 	// An error has the host tell it again with the next change.
 	Statuses(changed []PodStatus, config *C) error
 }
 
-// A PodStatus is how one of the source's pods fares.
+// A PodStatus is the status of one of the source's pods.
 type PodStatus struct {
 	Namespace string
 	// Name is as the source named the pod, without the node's name.

@@ -42,9 +42,9 @@ func TestStatusesAreReadAndHandedOver(t *testing.T) {
 	if exported(got) == nil {
 		t.Error("there is none yet")
 	}
-	told := &feedback{}
-	Export(told)
-	if err := exported(got); err == nil || err.Error() != "not now" || !slices.Equal(told.seen, want) {
-		t.Errorf("%v, %v", told.seen, err)
+	received := &feedback{}
+	Export(received)
+	if err := exported(got); err == nil || err.Error() != "not now" || !slices.Equal(received.seen, want) {
+		t.Errorf("%v, %v", received.seen, err)
 	}
 }

@@ -53,7 +53,7 @@ impl ImagePort for Registry {
         auth: Option<&ImageAuth>,
         _: &SandboxSpec,
     ) -> Result<String, RuntimeError> {
-        let user = auth.map_or("nobody", |auth| &auth.username);
+        let user = auth.map_or("anonymous", |auth| &auth.username);
         self.log.lock().expect("no panic").push(format!("{image} as {user}"));
         {
             let mut running = self.running.lock().expect("no panic");
@@ -109,7 +109,7 @@ async fn pods_that_want_the_same_image_share_one_pull_and_the_next_pull_is_a_new
     for pulled in both {
         assert_eq!(pulled.expect("the registry has it").image_ref, "a@pinned");
     }
-    assert_eq!(registry.log(), ["a as nobody"]);
+    assert_eq!(registry.log(), ["a as anonymous"]);
     pulls.pull(request("a", &[])).await.expect("the registry has it");
     assert_eq!(registry.log().len(), 2);
 }
@@ -137,7 +137,7 @@ async fn a_pull_goes_on_while_anyone_waits_for_it_and_ends_with_the_last() {
     pulls.pull(request("b", &[])).await.expect("the registry has it");
     assert_eq!(
         registry.log(),
-        ["a as nobody", "b as nobody", "b as nobody"],
+        ["a as anonymous", "b as anonymous", "b as anonymous"],
         "what no one waited for is gone"
     );
 }
@@ -145,7 +145,7 @@ async fn a_pull_goes_on_while_anyone_waits_for_it_and_ends_with_the_last() {
 #[tokio::test(start_paused = true)]
 async fn credentials_are_tried_in_their_order_until_one_works() {
     for (users, tried, result) in [
-        (vec![], vec!["nobody"], Err("nobody may not")),
+        (vec![], vec!["anonymous"], Err("anonymous may not")),
         (vec!["friend", "other"], vec!["friend"], Ok("friend")),
         (vec!["other", "friend"], vec!["other", "friend"], Ok("friend")),
         (vec!["other"], vec!["other"], Err("other may not")),

@@ -95,6 +95,6 @@ fn containers_of_all_kinds_are_found_by_name_and_by_place() {
         let found = container_at(&pod, kind, index).unwrap();
         assert_eq!((found.kind, found.index), (kind, index));
     }
-    assert_eq!(container_named(&pod, "nobody"), None);
+    assert_eq!(container_named(&pod, "no-one"), None);
     assert_eq!(container_at(&pod, ContainerKind::Init, 1), None, "that one is a sidecar");
 }

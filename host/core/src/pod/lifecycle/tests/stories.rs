@@ -51,7 +51,7 @@ struct Agent {
 
 impl Agent {
     /// Feeds an event of a story in, unless it can't happen now.
-    fn hear_if_possible(&mut self, event: Event, pod: Pod) -> Result<(), TestCaseError> {
+    fn feed_if_possible(&mut self, event: Event, pod: Pod) -> Result<(), TestCaseError> {
         let is_possible = match event {
             Event::Added(_) => !self.has_source,
             Event::Orphaned { .. } => self.life.is_gone() || self.life.need() == Need::Unwanted,
@@ -107,7 +107,7 @@ proptest! {
         let mut agent = Agent::default();
         for (event, is_deleted, runs_once) in story {
             let pod = if is_deleted { deleted(pod(runs_once)) } else { pod(runs_once) };
-            agent.hear_if_possible(event, pod)?;
+            agent.feed_if_possible(event, pod)?;
         }
         // Now its source removes it, and everything works.
         let mut forgotten = agent.life.is_gone();
@@ -135,7 +135,7 @@ proptest! {
     ) {
         let mut agent = Agent::default();
         for (event, _, _) in story {
-            agent.hear_if_possible(event, pod(true))?;
+            agent.feed_if_possible(event, pod(true))?;
         }
         let desired = facts(Some(pod(true)));
         if !agent.has_source {

@@ -200,7 +200,7 @@ async fn a_source_receives_the_statuses_of_its_pods() {
     let node = TempDir::new().expect("a folder");
     let grants = Grants { state: true, ..Grants::default() };
     let guests = Setting {
-        config: r#"{"do": "told"}"#,
+        config: r#"{"do": "reported"}"#,
         grants,
         state: Some(node.path().to_owned()),
         ..Setting::default()

@@ -25,7 +25,7 @@ fn gathered(words: &[&str]) -> Questions {
     gather(&args, &mut Files::default(), Timestamp::UNIX_EPOCH)
 }
 
-fn only(mut questions: Questions) -> Question {
+fn only(mut questions: Questions) -> PodQuestion {
     assert_eq!((questions.asked.len(), questions.problems.as_slice()), (1, &[][..]));
     questions.asked.remove(0)
 }

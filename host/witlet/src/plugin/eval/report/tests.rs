@@ -31,7 +31,7 @@ fn request() -> AdmissionRequest {
 fn pod(decision: Decision) -> PodReport {
     let request = request();
     let outcome = Outcome::of(&request.pod, request.operation, decision, request.now);
-    PodReport::new((Place::of_file(Path::new("web.yaml")), None), &request, outcome, None, Vec::new())
+    PodReport::new((QuestionPlace::of_file(Path::new("web.yaml")), None), &request, outcome, None, Vec::new())
 }
 
 #[test]
@@ -64,10 +64,10 @@ fn the_exit_code_says_what_is_wrong_first_and_then_whether_all_are_admitted() {
 fn a_place_is_a_file_a_document_or_an_item() {
     let document = Document { number: 2, line: 7 };
     let path = Path::new("web.yaml");
-    assert_eq!(Place::of_file(path).to_string(), "web.yaml");
-    assert_eq!(Place::of_file(Path::new("-")).to_string(), "standard input");
-    assert_eq!(Place::of_document(path, document, "").to_string(), "web.yaml: document 2 (line 7)");
-    let item = Place::of_document(path, document, "items[3]");
+    assert_eq!(QuestionPlace::of_file(path).to_string(), "web.yaml");
+    assert_eq!(QuestionPlace::of_file(Path::new("-")).to_string(), "standard input");
+    assert_eq!(QuestionPlace::of_document(path, document, "").to_string(), "web.yaml: document 2 (line 7)");
+    let item = QuestionPlace::of_document(path, document, "items[3]");
     assert_eq!(item.to_string(), "web.yaml: document 2 (line 7): items[3]");
     assert_eq!(json!(item), json!({"file": "web.yaml", "document": 2, "line": 7, "item": "items[3]"}));
 }

@@ -15,7 +15,7 @@ use witlet_core::pod::SourceName;
 use witlet_core::sources::manifest::Document;
 use witlet_wasm::host::{Explanation, HandlerAnswer, HandlerReport, HandlerStep};
 
-use super::super::report::{EVALUATION, Place};
+use super::super::report::{EVALUATION, QuestionPlace};
 use super::*;
 
 fn answered(response: HandlerResponse, counts: bool) -> HandlerStep {
@@ -68,7 +68,7 @@ fn pod(
         decided_by: decided_by.map(str::to_owned),
         handlers,
     });
-    let place = Place::of_document(Path::new("web.yaml"), Document { number: 1, line: 1 }, "");
+    let place = QuestionPlace::of_document(Path::new("web.yaml"), Document { number: 1, line: 1 }, "");
     PodReport::new((place, Some("Job shop/web".to_owned())), &request, outcome, explanation, Vec::new())
 }
 

@@ -20,11 +20,11 @@ fn decided(
     before: Option<&str>,
     release: Option<&str>,
     here: &Found,
-    beside: &Found,
+    next_to_it: &Found,
 ) -> Option<(Action, Option<String>)> {
     let found = |path: &str| match path {
         "plugin.mk" => here.clone(),
-        "plugin.mk.new" => beside.clone(),
+        "plugin.mk.new" => next_to_it.clone(),
         other => panic!("{other} isn't asked for"),
     };
     let steps = plan(&digests(before), &digests(release), &found);
@@ -34,10 +34,10 @@ fn decided(
 
 #[test]
 fn a_file_that_was_changed_is_never_written_over() {
-    use Action::{Beside, Blocked, Created, Kept, Removed, Replaced, Unchanged};
+    use Action::{Blocked, Conflict, Created, Kept, Removed, Replaced, Unchanged};
     let none = Found::Missing;
     let (then, now) = (Some(THEN), Some(NOW));
-    let (at, beside) = (Some("plugin.mk"), Some("plugin.mk.new"));
+    let (at, next_to_it) = (Some("plugin.mk"), Some("plugin.mk.new"));
     let cases = [
         // Then, now, here, next to it: what becomes of it, and what is written.
         (None, now, none.clone(), none.clone(), Some((Created, at))),
@@ -50,15 +50,15 @@ fn a_file_that_was_changed_is_never_written_over() {
         (then, None, file(THEN), none.clone(), Some((Removed, None))),
         (then, None, file(OWN), none.clone(), Some((Kept, None))),
         (then, None, Found::Other, none.clone(), None),
-        (then, now, file(OWN), none.clone(), Some((Beside, beside))),
-        (None, now, file(OWN), none.clone(), Some((Beside, beside))),
-        (then, now, Found::Other, none.clone(), Some((Beside, beside))),
+        (then, now, file(OWN), none.clone(), Some((Conflict, next_to_it))),
+        (None, now, file(OWN), none.clone(), Some((Conflict, next_to_it))),
+        (then, now, Found::Other, none.clone(), Some((Conflict, next_to_it))),
         (now, now, file(OWN), none.clone(), Some((Kept, None))),
         (now, now, Found::Other, none.clone(), Some((Kept, None))),
         // An earlier upgrade's is replaced, this one's is there already, and what is the author's own stays.
-        (then, now, file(OWN), file(THEN), Some((Beside, beside))),
-        (then, now, file(OWN), file(NOW), Some((Beside, None))),
-        (now, now, file(OWN), file(NOW), Some((Beside, None))),
+        (then, now, file(OWN), file(THEN), Some((Conflict, next_to_it))),
+        (then, now, file(OWN), file(NOW), Some((Conflict, None))),
+        (now, now, file(OWN), file(NOW), Some((Conflict, None))),
         (then, now, file(OWN), file(OWN), Some((Blocked, None))),
         (None, now, file(OWN), Found::Other, Some((Blocked, None))),
     ];

@@ -58,7 +58,7 @@ $(NAME).wasm: obj/core.wasm $(WIT) $(MANIFEST) | $(ADAPTER) $(WASM_TOOLS_STAMP)
 	@mv $@.new $@
 
 # A reactor: it has exports instead of a main. The SDK asks the runtime for memory that the garbage collector doesn't know of, by a name that
-# the linker lets nothing outside of Go's own library use unless it is told so.
+# the linker lets nothing outside of Go's own library use unless a flag says so.
 obj/core.wasm: $(SOURCES) plugin.mk | $(GO_STAMP)
 	@mkdir -p obj
 	GOOS=wasip1 GOARCH=wasm $(GO) build -trimpath -buildvcs=false -buildmode=c-shared -ldflags='-s -w -checklinkname=0' -o $@ .

@@ -131,7 +131,7 @@ fn containers_come_in_the_order_of_the_contract() {
         "spec": {
             "initContainers": [
                 {"name": "first", "image": "a"},
-                {"name": "beside", "image": "b", "restartPolicy": "Always"},
+                {"name": "sidecar", "image": "b", "restartPolicy": "Always"},
             ],
             "containers": [{"name": "app"}],
             "ephemeralContainers": [{"name": "debug", "image": "d"}],
@@ -144,7 +144,7 @@ fn containers_come_in_the_order_of_the_contract() {
         .collect();
     let expected = [
         ("first", wit::ContainerKind::Init, "a"),
-        ("beside", wit::ContainerKind::Sidecar, "b"),
+        ("sidecar", wit::ContainerKind::Sidecar, "b"),
         ("app", wit::ContainerKind::App, ""),
         ("debug", wit::ContainerKind::Ephemeral, "d"),
     ]

@@ -1,4 +1,4 @@
-//! Beside a real kubelet: pods of every class get the same files of cgroups from both, each goes on with the pods of the other, and both
+//! Next to a real kubelet: pods of every class get the same files of cgroups from both, each goes on with the pods of the other, and both
 //! tell the same figures.
 
 mod figures;

@@ -27,8 +27,8 @@ type Figures = BTreeMap<String, BTreeSet<String>>;
 /// The same pods under both, one after the other; each difference has its reason.
 #[allow(clippy::print_stderr, reason = "the figure is part of what this shows")]
 pub(super) async fn compare(endpoint: String) -> Result<(), Failed> {
-    let kubelets = told_under(&endpoint, Agent::Kubelet).await?;
-    let own = told_under(&endpoint, Agent::Witlet).await?;
+    let kubelets = figures_of(&endpoint, Agent::Kubelet).await?;
+    let own = figures_of(&endpoint, Agent::Witlet).await?;
     let (unexplained, count) = explained::unexplained(&differences(&kubelets, &own));
     let same = kubelets.iter().filter(|(name, what)| own.get(*name) == Some(*what)).count();
     eprintln!(
@@ -78,7 +78,7 @@ fn pods() -> Vec<(&'static str, Value)> {
 }
 
 #[allow(clippy::print_stderr, reason = "it takes minutes")]
-async fn told_under(endpoint: &str, agent: Agent) -> Result<Figures, Failed> {
+async fn figures_of(endpoint: &str, agent: Agent) -> Result<Figures, Failed> {
     let (cluster, _) = start(endpoint.to_owned(), agent).await?;
     for (name, spec) in &pods() {
         create(&cluster, name, spec)?;
@@ -87,7 +87,7 @@ async fn told_under(endpoint: &str, agent: Agent) -> Result<Figures, Failed> {
         cluster.ready(name).await?;
     }
     eprintln!("pods run under {agent:?}");
-    let told = told(&cluster).await?;
+    let reported = reported(&cluster).await?;
     for (name, _) in &pods() {
         cluster.delete(name, Some(1))?;
     }
@@ -96,10 +96,10 @@ async fn told_under(endpoint: &str, agent: Agent) -> Result<Figures, Failed> {
         cluster.until(&format!("{name} is gone"), is_gone).await?;
     }
     cluster.end().await?;
-    Ok(told)
+    Ok(reported)
 }
 
-async fn told(cluster: &Cluster) -> Result<Figures, Failed> {
+async fn reported(cluster: &Cluster) -> Result<Figures, Failed> {
     let who = Identity::new("kube-apiserver-kubelet-client", &["system:masters"]);
     let issued = cluster.api().client_certificate(&who, SignedDuration::from_hours(1))?;
     let client = cluster.node_client(&issued).await?;
