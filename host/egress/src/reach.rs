@@ -23,7 +23,7 @@ pub const PINS_MAX: usize = 64;
 ///   addresses and clouds' metadata servers: a user who may create pods shouldn't make the node send requests there.
 /// - A name opens the addresses that it was pinned to, at the ports that its grant names, but never loopback, link-local,
 ///   unspecified, multicast or broadcast addresses or clouds' metadata servers, in no form: the server that answers for a name
-///   shouldn't choose which of the node's doors it opens (DNS rebinding). An address grant next to it may still permit them.
+///   shouldn't choose which of the node's ports it reaches (DNS rebinding). An address grant next to it may still permit them.
 #[derive(Clone, Debug)]
 pub struct Reach(Arc<Inner>);
 

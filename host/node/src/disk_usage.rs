@@ -93,7 +93,7 @@ impl Places {
     fn of(usage: &DiskUsage, pod: &Pod) -> Self {
         let (uid, full_name) = (PodUid::of(pod), PodFullName::of(pod));
         let logs_name = format!("{}_{}_{uid}", full_name.namespace, full_name.name);
-        // Names reach here validated; this is the second lock on the door.
+        // Names reach here validated; this is checked a second time.
         if !is_folder_name(uid.as_str()) || !is_folder_name(&logs_name) {
             return Self { volumes: Vec::new(), logs: Vec::new(), own: Vec::new() };
         }

@@ -99,7 +99,7 @@ fn is_folder_name(name: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.starts_with('.') && !name.contains(['/', '\0'])
 }
 
-/// Names reach here validated; this is the second lock on the door.
+/// Names reach here validated; this is checked a second time.
 fn stay_inside(name: &str, folder: &Path) -> Result<(), FilesError> {
     if is_folder_name(name) {
         return Ok(());

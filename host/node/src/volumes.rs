@@ -258,7 +258,7 @@ fn make_folder(path: &Path) -> Result<(), VolumeError> {
     made.map_err(failed("create folder", path))
 }
 
-/// Names reach here validated; this is the second lock on the door.
+/// Names reach here validated; this is checked a second time.
 fn named(folder: &Path, name: &str) -> Result<PathBuf, VolumeError> {
     if is_folder_name(name) {
         return Ok(folder.join(name));

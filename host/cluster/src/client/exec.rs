@@ -19,8 +19,8 @@ mod tests;
 const RUN_MAX: Duration = Duration::from_secs(60);
 /// How much it may print, in bytes.
 const OUTPUT_MAX: u64 = 1024 * 1024;
-/// How much of what it complains about is repeated, in bytes.
-const COMPLAINT_MAX: usize = 1024;
+/// How much of its standard error is shown, in bytes.
+const STDERR_SHOWN_MAX: usize = 1024;
 
 /// Versions of `ExecCredential` that plugins speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,14 +82,14 @@ pub enum PluginError {
         message: String,
     },
     /// It ended badly.
-    #[error("credential plugin {command}: {status}: {complaint}")]
+    #[error("credential plugin {command}: {status}: {stderr}")]
     Failed {
         /// The program.
         command: String,
         /// How it ended.
         status: String,
         /// The beginning of what it wrote to its standard error.
-        complaint: String,
+        stderr: String,
     },
     /// It ran for too long and was killed.
     #[error("credential plugin {command}: no response within {RUN_MAX:?}")]
@@ -174,7 +174,7 @@ impl ExecPlugin {
             group.spare();
         }
         drop(group);
-        let (status, out, complaint) = match output {
+        let (status, out, stderr) = match output {
             Err(_) => return Err(PluginError::Slow { command: name }),
             Ok(Err(Stopped::Large)) => return Err(PluginError::Large { command: name }),
             Ok(Err(Stopped::Io(cause))) => {
@@ -183,9 +183,9 @@ impl ExecPlugin {
             Ok(Ok(output)) => output,
         };
         if !status.success() {
-            let end = complaint.len().min(COMPLAINT_MAX);
-            let complaint = String::from_utf8_lossy(&complaint[..end]).trim().to_owned();
-            return Err(PluginError::Failed { command: name, status: status.to_string(), complaint });
+            let end = stderr.len().min(STDERR_SHOWN_MAX);
+            let stderr = String::from_utf8_lossy(&stderr[..end]).trim().to_owned();
+            return Err(PluginError::Failed { command: name, status: status.to_string(), stderr });
         }
         read_answer(&out, self.version).map_err(|message| PluginError::Answer { command: name, message })
     }
@@ -247,10 +247,10 @@ enum Stopped {
 type Output = (std::process::ExitStatus, Vec<u8>, Vec<u8>);
 
 async fn collect(child: &mut Child) -> Result<Output, Stopped> {
-    let (out, complaint) = (child.stdout.take(), child.stderr.take());
-    let (out, complaint) = tokio::try_join!(read_some(out), read_some(complaint))?;
+    let (out, stderr) = (child.stdout.take(), child.stderr.take());
+    let (out, stderr) = tokio::try_join!(read_some(out), read_some(stderr))?;
     let status = child.wait().await.map_err(Stopped::Io)?;
-    Ok((status, out, complaint))
+    Ok((status, out, stderr))
 }
 
 async fn read_some(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, Stopped> {

@@ -48,16 +48,16 @@ impl StopSignal {
         }
     }
 
-    /// Asks. One that waits for a client is woken by a knock at its door; `accept` fails then, so that the knock
+    /// Asks. One that waits for a client is woken by a connection to its socket; `accept` fails then, so that the connection
     /// never reaches it.
     pub(crate) async fn ask(&self) {
         self.asked.cancel();
-        let doors = self.listeners().clone();
+        let listeners = self.listeners().clone();
         // Whether a receiver was there doesn't matter.
         _ = join_all(
-            doors
+            listeners
                 .into_iter()
-                .map(|door| tokio::time::timeout(KNOCK_LIMIT, TcpStream::connect(reachable(door)))),
+                .map(|listener| tokio::time::timeout(KNOCK_LIMIT, TcpStream::connect(reachable(listener)))),
         )
         .await;
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// Shorter values are found everywhere by chance; no one guards a door with them.
+/// Shorter values are found everywhere by chance; no one protects anything with them.
 const SECRET_BYTES_MIN: usize = 4;
 
 /// Replaces each occurrence of a secret's value in the texts of a document by its name. Looks at keys of objects too.

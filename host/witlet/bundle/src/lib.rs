@@ -1,4 +1,4 @@
-//! The plugins that ship in the binary, as components. They come through the same door as any other.
+//! The plugins that ship in the binary, as components. They are loaded as any other.
 //!
 //! The lists are statics: a constant's bytes would be in the program once for each crate that reads it.
 
