@@ -198,12 +198,8 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
     let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins)));
     let of_cluster = cluster.iter().flat_map(|cluster| cluster.metrics.clone());
     let more = of_cluster.chain(base.spans.metrics());
-    let api = metrics.into_iter().chain(more).fold(api, LocalApi::with_metrics).with_usage(UsagePorts {
-        stats: Arc::new(base.cri.clone()),
-        node_reader: base.node_reader.clone(),
-        reservations: settings.node.reserved.clone(),
-        clock: base.clock.clone(),
-    });
+    let api = metrics.into_iter().chain(more).fold(api, LocalApi::with_metrics);
+    let api = api.with_usage(usage_ports(&settings, &base));
     let shown = (api.metrics(), probes, diagnostics(&settings, &base, filter));
     let server = endpoints.server(answers(&settings, &base, cluster.as_ref(), view.clone(), shown));
     tracing::info!(node = %base.name, "Started witlet");
@@ -215,6 +211,16 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
     }
     tracing::info!("Stopped witlet");
     Ok(())
+}
+
+/// What the local API measures usage with.
+fn usage_ports(settings: &Settings, base: &Base) -> UsagePorts {
+    UsagePorts {
+        stats: Arc::new(base.cri.clone()),
+        node_reader: base.node_reader.clone(),
+        reservations: settings.node.reserved.clone(),
+        clock: base.clock.clone(),
+    }
 }
 
 /// What the node's endpoints answer from.

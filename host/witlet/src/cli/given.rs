@@ -16,7 +16,7 @@ const CLASSIFIED: &str = "manifest-url-header";
 /// The values of all flags by their names, given or by default; none if these aren't arguments of `witlet run`.
 pub(crate) fn flags_of_run(arguments: impl IntoIterator<Item = OsString>) -> BTreeMap<String, String> {
     let command = Cli::command();
-    let found = command.clone().try_get_matches_from(arguments.into_iter());
+    let found = command.clone().try_get_matches_from(arguments);
     let (Some(run), Ok(found)) = (command.find_subcommand("run"), found) else { return BTreeMap::new() };
     let Some(("run", found)) = found.subcommand() else { return BTreeMap::new() };
     let mut flags = BTreeMap::new();
