@@ -10,6 +10,7 @@
 mod monitors;
 
 use std::net::Ipv4Addr;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use http::Request;
@@ -51,27 +52,42 @@ const SILENT: usize = 50;
 const UNREAD: usize = 20;
 const CANCELLED: usize = 50;
 
-fn main() {
+fn main() -> ExitCode {
     if let Some(why) = skip_reason() {
         eprintln!("bench: scrapes were NOT measured: {why}");
-        return;
+        return ExitCode::SUCCESS;
     }
+    match scrapes() {
+        Ok(figures) => {
+            println!("{figures}");
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("bench: scrapes were NOT measured: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The figures, or why there are none.
+fn scrapes() -> Result<Value, String> {
     let pods = match std::env::var("SCRAPES_PODS") {
-        Ok(text) => text.parse().expect("SCRAPES_PODS is a number"),
+        Ok(text) => text.parse().map_err(|_| format!("SCRAPES_PODS must be a number, found {text:?}"))?,
         Err(_) => PODS_DEFAULT,
     };
     let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let outer = runtime();
-    let containerd = outer.block_on(Containerd::start()).unwrap_or_else(|error| panic!("{}", report(&error)));
+    let containerd = outer.block_on(Containerd::start()).map_err(|error| report(&error))?;
     let endpoint = containerd.endpoint();
     let only_monitors = std::env::var("SCRAPES_MONITORS").is_ok_and(|value| value == "1");
     let figures = containerd.in_network(move || match only_monitors {
         true => runtime().block_on(monitors::measure(endpoint, pods)),
         false => runtime().block_on(measure(endpoint, pods)),
     });
-    let figures = figures.unwrap_or_else(|error| panic!("{}", report(&error)));
-    println!("{}", figures.unwrap_or_else(|error| panic!("{}", error.message().unwrap_or_default())));
-    outer.block_on(containerd.stop()).unwrap_or_else(|error| panic!("{}", report(&error)));
+    let figures = figures.map_err(|error| report(&error))?;
+    let figures = figures.map_err(|error| error.message().unwrap_or_default().to_owned())?;
+    outer.block_on(containerd.stop()).map_err(|error| report(&error))?;
+    Ok(figures)
 }
 
 async fn measure(endpoint: String, pods: usize) -> Result<Value, Failed> {

@@ -87,9 +87,9 @@ async fn check_plugins(
     cache: &ComponentCacheArgs,
 ) -> Result<usize, CheckError> {
     let scratch = tempfile::tempdir().map_err(CheckError::Scratch)?;
+    let wait = Wait::start("Compiling and loading plugins");
     let clock = Arc::new(SystemClock);
     let fetcher = plugins::fetcher(scratch.path().join("components"), None, Egress::system())?;
-    let wait = Wait::start("Compiling and loading plugins");
     let started = PluginHost::start(PluginHostConfig {
         tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(cache.or(scratch.path().join("plugins"))),

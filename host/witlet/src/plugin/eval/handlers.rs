@@ -194,10 +194,10 @@ pub(in crate::plugin) async fn start(
             Some(path)
         }
     };
+    let _wait = Wait::start("Compiling and loading plugins");
     let clock = Arc::new(SystemClock);
     let credentials = args.registry_credentials.as_deref();
     let fetcher = plugins::fetcher(scratch.join("components"), credentials, Egress::system())?;
-    let _wait = Wait::start("Compiling and loading plugins");
     let host = PluginHost::start_trial(PluginHostConfig {
         tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(args.cache.or(scratch.join("code"))),
