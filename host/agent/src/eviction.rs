@@ -59,12 +59,22 @@ pub struct EvictionPorts {
 pub(crate) enum EvictionRequest {
     /// Say which pods may be evicted.
     Candidates(oneshot::Sender<Vec<Candidate>>),
+    /// Say which evicted pods still have something of the node's.
+    Ending(oneshot::Sender<Vec<EndingPod>>),
     /// These pressures hold from now on.
     Pressures(Pressures),
     /// End this pod.
     Evict(Box<Eviction>),
     /// Remove all containers of pods that have ended, and say when that is done.
     RemoveEnded(oneshot::Sender<()>),
+}
+
+/// An evicted pod whose containers may run, or whose volumes aren't gone.
+#[derive(Debug)]
+pub(crate) struct EndingPod {
+    pub(crate) uid: PodUid,
+    pub(crate) full_name: PodFullName,
+    pub(crate) may_run: bool,
 }
 
 /// The loop that reads it ended.
@@ -178,14 +188,15 @@ impl Evictor {
 
     /// One round; gives the pods that were evicted, now or before, and have yet to end.
     async fn round(&mut self) -> Result<Vec<Waited>, LoopEnded> {
-        let pods = self.candidates().await?;
-        self.given_up.retain(|uid| pods.iter().any(|pod| pod.uid == *uid));
+        let ending = self.ending().await?;
+        self.given_up.retain(|uid| ending.iter().any(|pod| pod.uid == *uid));
         // A restarted agent goes on waiting for what the one before evicted.
-        let ending = pods.iter().filter(|pod| pod.is_evicted && !self.given_up.contains(&pod.uid));
+        let ending = ending.into_iter().filter(|pod| !self.given_up.contains(&pod.uid));
         let ending: Vec<Waited> = ending.map(Waited::since_before).collect();
         if !ending.is_empty() {
             return Ok(ending);
         }
+        let pods = self.candidates().await?;
         let limited = pods.iter().filter(|pod| pod.is_evictable() && has_limits(&pod.pod));
         self.storage.refresh(limited.map(|pod| pod.pod.clone()).collect());
         // Before the look, so that nothing is missed between both.
@@ -298,16 +309,18 @@ impl Evictor {
         Ok(waited)
     }
 
-    /// Waits for evicted pods, for a bounded time, and tells of those that don't end in theirs.
+    /// Waits for evicted pods and their volumes, for a bounded time, and tells of those that don't end in theirs.
     async fn wait_until_gone(&mut self, mut evicted: Vec<Waited>) -> Result<(), LoopEnded> {
         let begun = Instant::now();
         let most = evicted.iter().map(|pod| pod.timeout).fold(POD_CLEANUP_TIMEOUT, Duration::max);
         while !evicted.is_empty() {
             sleep(POD_CLEANUP_POLL).await;
-            let there = self.candidates().await?;
-            evicted.retain(|pod| there.iter().any(|candidate| candidate.uid == pod.uid));
+            let there: BTreeMap<PodUid, bool> =
+                self.ending().await?.into_iter().map(|pod| (pod.uid, pod.may_run)).collect();
+            evicted.retain(|pod| there.contains_key(&pod.uid));
             for pod in &mut evicted {
-                if begun.elapsed() >= pod.timeout && !std::mem::replace(&mut pod.is_reported, true) {
+                let is_late = begun.elapsed() >= pod.timeout && there.get(&pod.uid) == Some(&true);
+                if is_late && !std::mem::replace(&mut pod.is_reported, true) {
                     PodEvents::new(&*self.events, &pod.full_name, &pod.uid)
                         .warning(EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE);
                 }
@@ -326,6 +339,12 @@ impl Evictor {
         let (sender, candidates) = oneshot::channel();
         self.send(EvictionRequest::Candidates(sender)).await?;
         candidates.await.map_err(|_| LoopEnded)
+    }
+
+    async fn ending(&self) -> Result<Vec<EndingPod>, LoopEnded> {
+        let (sender, ending) = oneshot::channel();
+        self.send(EvictionRequest::Ending(sender)).await?;
+        ending.await.map_err(|_| LoopEnded)
     }
 
     async fn report_pressures(&mut self) -> Result<(), LoopEnded> {
@@ -369,8 +388,8 @@ impl Waited {
         }
     }
 
-    fn since_before(candidate: &Candidate) -> Self {
-        let full_name = PodFullName::of(&candidate.pod);
-        Self { uid: candidate.uid.clone(), full_name, timeout: KILL_TIMEOUT_MIN, is_reported: true }
+    fn since_before(pod: EndingPod) -> Self {
+        let EndingPod { uid, full_name, .. } = pod;
+        Self { uid, full_name, timeout: KILL_TIMEOUT_MIN, is_reported: true }
     }
 }

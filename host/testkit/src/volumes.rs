@@ -26,6 +26,7 @@ struct Inner {
     volumes: BTreeMap<(PodUid, String), VolumeSetUp>,
     failing: BTreeMap<String, u32>,
     hanging: BTreeSet<String>,
+    tear_down_hangs: bool,
     hosts: BTreeMap<PodUid, String>,
     /// By path, for termination messages and logs.
     files: BTreeMap<PathBuf, Vec<u8>>,
@@ -57,6 +58,11 @@ impl MemoryMachine {
         } else {
             inner.hanging.remove(name);
         }
+    }
+
+    /// Removing any pod's volumes never ends, until a case says so.
+    pub fn hang_tear_down(&self, hang: bool) {
+        self.lock().tear_down_hangs = hang;
     }
 
     /// What volumes had in memory is gone, as after a restart of the machine.
@@ -139,6 +145,9 @@ impl Volumes for MemoryMachine {
     }
 
     async fn tear_down(&self, uid: &PodUid) -> Result<(), VolumeError> {
+        while self.lock().tear_down_hangs {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
         let mut inner = self.lock();
         inner.log.push(format!("tear down {uid}"));
         inner.volumes.retain(|(pod, _), _| pod != uid);

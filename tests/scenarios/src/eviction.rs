@@ -1,5 +1,7 @@
 //! Pods end because the node is short of something, or exceed limits of theirs: each once, and no others.
 
+mod waits;
+
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Node, Pod};

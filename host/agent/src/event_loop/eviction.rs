@@ -18,7 +18,7 @@ use witlet_core::status::{self, NodeEnd};
 use super::EventLoop;
 use super::admit::count_of;
 use super::record::{EndCount, PodRecord};
-use crate::eviction::EvictionRequest;
+use crate::eviction::{EndingPod, EvictionRequest};
 use crate::executor::show_node_end;
 
 impl EventLoop {
@@ -26,6 +26,7 @@ impl EventLoop {
         match request {
             // Who asked may be gone by now: the agent ends.
             EvictionRequest::Candidates(answer) => drop(answer.send(self.candidates())),
+            EvictionRequest::Ending(answer) => drop(answer.send(self.ending())),
             EvictionRequest::Evict(eviction) => self.evict(*eviction),
             EvictionRequest::RemoveEnded(done) => self.remove_ended(done),
             EvictionRequest::Pressures(pressures) => {
@@ -53,6 +54,22 @@ impl EventLoop {
             })
         };
         counting.filter_map(candidate).collect()
+    }
+
+    /// What evicted pods hold is the node's again once their work is done, not when their containers have ended (upstream:
+    /// `PodIsFinished`).
+    fn ending(&self) -> Vec<EndingPod> {
+        let ending = |(uid, record): (&PodUid, &PodRecord)| {
+            let may_run = record.life.counts();
+            let is_evicted = record.checkpoint.ended().is_some_and(status::is_evicted);
+            if !is_evicted || !(may_run || record.life.is_at_work()) {
+                return None;
+            }
+            let of_source = record.sourced.as_ref().map(|sourced| PodFullName::of(&sourced.pod));
+            let of_worker = || record.worker_handle.as_ref().map(|worker| worker.full_name.clone());
+            Some(EndingPod { uid: uid.clone(), full_name: of_source.or_else(of_worker)?, may_run })
+        };
+        self.pods.iter().filter_map(ending).collect()
     }
 
     fn evict(&mut self, eviction: Eviction) {

@@ -114,6 +114,19 @@ fn memory_pressure() {
 }
 
 #[test]
+fn a_soft_threshold_below_the_hard_one_changes_nothing() {
+    let signal = Signal::MemoryAvailable;
+    let alone = vec![hard(signal, "2Gi", None)];
+    let contradictory = vec![hard(signal, "2Gi", None), soft(signal, "1Gi", None, 120)];
+    for thresholds in [alone, contradictory] {
+        let mut node = Node::new(thresholds, pods_of_memory());
+        assert_eq!(node.memory(0, "3Gi"), [""; 0]);
+        assert_eq!(node.memory(60, "1500Mi"), evicted(1, "2Gi", "1500Mi"));
+        assert_eq!(node.memory(240, "500Mi"), evicted(1, "2Gi", "500Mi"), "both are met, one for its grace");
+    }
+}
+
+#[test]
 fn a_threshold_is_resolved_once_its_minimum_is_reclaimed() {
     let mut node = Node::new(vec![hard(Signal::MemoryAvailable, "1Gi", Some("500Mi"))], pods_of_memory());
     assert_eq!(node.memory(0, "2Gi"), [""; 0]);

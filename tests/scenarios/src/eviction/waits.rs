@@ -1,0 +1,38 @@
+//! What an evicted pod holds isn't the node's again before its volumes are gone: until then no other pod ends for it.
+
+use super::{GIB, MIB, clinging, events, evicted, left, pass, started, status, uses_memory};
+
+#[tokio::test(start_paused = true)]
+async fn the_next_pod_ends_only_if_the_node_is_short_without_the_volumes_of_the_one_before() {
+    let node = started(&[("memory.available", "100Mi")], &[], &[]);
+    let (bomb, tame) = (clinging("bomb", "10Mi"), clinging("tame", "10Mi"));
+    node.source.put_as_is("pods", vec![bomb.clone(), tame.clone()]);
+    uses_memory(&node, &bomb, 900 * MIB);
+    uses_memory(&node, &tame, 50 * MIB);
+    pass(15.0).await;
+    node.machine.hang_tear_down(true);
+    node.usage.set(|seen| seen.memory = left(50 * MIB));
+    // The next round is 20 s after the start, and the pod has a second to end.
+    pass(20.0).await;
+    assert!(status(&node, "bomb").starts_with("Failed Evicted app: ended 137"), "{}", status(&node, "bomb"));
+    assert_eq!(evicted(&node, &["bomb", "tame"]), [true, false], "its volumes are still there");
+    let reported = events(&node, "bomb");
+    assert!(!reported.contains("ExceededGracePeriod"), "its containers ended in time: {reported}");
+    node.machine.hang_tear_down(false);
+    node.usage.set(|seen| seen.memory = left(4 * GIB));
+    pass(60.0).await;
+    assert!(status(&node, "tame").starts_with("Running app: running, 0"), "{}", status(&node, "tame"));
+
+    // One that never leaves isn't waited for any longer than half a minute.
+    node.machine.hang_tear_down(true);
+    let (bomb, next) = (clinging("bomb-2", "10Mi"), clinging("next", "10Mi"));
+    node.source.put_as_is("more", vec![bomb.clone(), next.clone()]);
+    uses_memory(&node, &bomb, 900 * MIB);
+    uses_memory(&node, &next, 500 * MIB);
+    pass(300.0).await;
+    node.usage.set(|seen| seen.memory = left(50 * MIB));
+    pass(25.0).await;
+    assert_eq!(evicted(&node, &["bomb-2", "next", "tame"]), [true, false, false]);
+    pass(25.0).await;
+    assert_eq!(evicted(&node, &["bomb-2", "next", "tame"]), [true, true, false]);
+}
