@@ -100,12 +100,15 @@ pub(crate) enum ArgsError {
 pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
     let root = absolute(&args.root_dir)?;
     let pod_logs = absolute(&args.pod_logs_dir)?;
+    let eviction = eviction(&args.pods)?;
+    // Pods can't have what they would be evicted at.
+    let reserved = Reservations { eviction: eviction.thresholds.clone(), ..Reservations::default() };
     let node = NodeSettings {
         name: args.node_name.clone(),
         labels: node_labels(&args.node_labels)?,
         max_pods: args.max_pods,
         pods_per_core: 0,
-        reserved: Reservations::default(),
+        reserved: reserved.clone(),
         ips: node_ips(&args.cluster)?,
     };
     let manifests = manifests(&args)?;
@@ -134,10 +137,11 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
             driver: Some(args.cgroup_driver.into()),
             root: args.cgroup_root,
             enforce: args.cgroups_per_qos.then_some(Enforcement::Pods).into_iter().collect(),
+            reservations: reserved,
             ..CgroupSettings::default()
         },
         reserved_cpus: None,
-        eviction: eviction(&args.pods)?,
+        eviction,
         pods: pods(args.pods)?,
         plugins: args.plugins,
         api_socket: args.api_socket,

@@ -50,6 +50,24 @@ fn flags_say_what_pods_get() {
 }
 
 #[test]
+fn what_pods_would_be_evicted_at_is_reserved() {
+    let reserved = |flags: &[&str]| {
+        let settings = good(flags);
+        assert_eq!(settings.node.reserved, settings.cgroups.reservations);
+        let capacity = [("memory".to_owned(), 8 << 30)].into();
+        let problem = settings.cgroups.reservations.check(&capacity).map_err(|error| error.to_string());
+        let mebi = settings.node.reserved.reported(&capacity).get("memory").map(|bytes| bytes >> 20);
+        (mebi, problem.err().unwrap_or_default())
+    };
+    assert_eq!(reserved(&[]), (Some(100), String::new()), "the default threshold");
+    assert_eq!(reserved(&["--eviction-hard="]), (None, String::new()));
+    let (mebi, problem) = reserved(&["--eviction-hard=memory.available<900Gi"]);
+    let words =
+        "invalid Node Allocatable configuration. Resource \"memory\" has a reservation of 966367641600 but";
+    assert!(mebi == Some(900 << 10) && problem.starts_with(words), "{problem}");
+}
+
+#[test]
 fn a_kubeconfig_makes_it_a_node_of_a_cluster_with_endpoints() {
     let settings = good(&[
         "--kubeconfig=/k.conf",
