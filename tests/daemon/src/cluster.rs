@@ -6,6 +6,7 @@ mod joins;
 mod killed;
 pub(crate) mod kubectl;
 mod node;
+pub(crate) mod oom;
 mod outage;
 pub(crate) mod promtool;
 mod refused;

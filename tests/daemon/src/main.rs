@@ -20,7 +20,9 @@ use futures::future::BoxFuture;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use witlet_harness::streams::kubectl::Kubectl;
-use witlet_harness::{Containerd, REQUIRE_VARIABLE, features_skip_reason, is_required, report, skip_reason};
+use witlet_harness::{
+    Containerd, REQUIRE_VARIABLE, features_skip_reason, is_required, pins_skip_reason, report, skip_reason,
+};
 use witlet_testkit::scenarios::{Outcome, SCENARIOS};
 
 use witlet_harness::node::{DaemonWorld, Kind};
@@ -183,14 +185,17 @@ fn main() -> ExitCode {
     all.extend(in_network(&stage, cluster::kubectl::TESTS, without || no_kubectl));
     all.extend(in_network(&stage, cluster::evicted::TESTS, without));
     all.extend(in_network(&stage, cluster::with_kubelet::TESTS, without || no_kubelet));
+    all.extend(in_network(&stage, cluster::oom::TESTS, without));
     all.extend(in_network(&stage, cluster::swap::TESTS, without || no_swap));
     let not_in_place = is_skipped("the daemon in the kubelet's place", cluster::why_not_in_place());
     let no_promtool =
         is_skipped("promtool on the metrics of a node and on rules", cluster::promtool::why_not());
     let no_registry = is_skipped("a full disk of images", cluster::images::why_not());
+    let pins_none = is_skipped("pinned images", pins_skip_reason());
     for (tests, ignored) in [
         (cluster::TESTS, false),
         (cluster::images::TESTS, without || no_registry),
+        (cluster::images::PINNED, without || no_registry || pins_none),
         (cluster::IN_PLACE, not_in_place),
         (cluster::WITH_PROMTOOL, no_promtool),
     ] {

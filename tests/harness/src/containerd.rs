@@ -100,14 +100,8 @@ impl Containerd {
         let text = config::network(containerd.folder.path());
         fs::write(at("cni/10-witlet.conflist"), text).map_err(io("write the network's configuration"))?;
         let archive = write_archive(&at("work"))?;
-        let socket = containerd.socket();
-
         containerd.launch().await?;
-        let import = ["images", "import", "--snapshotter", snapshotter];
-        let (socket, archive) = (socket.to_string_lossy(), archive.to_string_lossy());
-        let arguments: Vec<&str> =
-            ["-a", &*socket, "-n", "k8s.io"].into_iter().chain(import).chain([&*archive]).collect();
-        run("ctr", &arguments)?;
+        containerd.ctr(&["images", "import", "--snapshotter", snapshotter, &*archive.to_string_lossy()])?;
         containerd.wait_for_images().await?;
         Ok(containerd)
     }
@@ -125,6 +119,19 @@ impl Containerd {
     /// The folder that its images and writable layers are in.
     pub fn image_disk(&self) -> PathBuf {
         self.folder.path().join("root")
+    }
+
+    /// Runs `ctr` on what the kubelet's side sees.
+    fn ctr(&self, arguments: &[&str]) -> Result<String, HarnessError> {
+        let socket = self.socket();
+        let socket = socket.to_string_lossy();
+        let all: Vec<&str> = ["-a", &*socket, "-n", "k8s.io"].iter().chain(arguments).copied().collect();
+        run("ctr", &all)
+    }
+
+    /// Sets a label of an image, as `<name>=<value>`; without a value it is removed.
+    pub fn label_image(&self, image: &str, label: &str) -> Result<(), HarnessError> {
+        self.ctr(&["images", "label", image, label]).map(drop)
     }
 
     /// Whether its sandbox image is one that may never be removed.

@@ -51,7 +51,9 @@ pub use containerd::{Containerd, TestClock};
 pub use daemon::{Daemon, DaemonOptions};
 pub use image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE};
 pub use registry::{REGISTRY_PROGRAM, Registry};
-pub use requirements::{REQUIRE_VARIABLE, Skip, features_skip_reason, is_required, skip_reason};
+pub use requirements::{
+    REQUIRE_VARIABLE, Skip, features_skip_reason, is_required, pins_skip_reason, skip_reason,
+};
 pub use shell::{HarnessError, PROGRAMS_VARIABLE};
 pub use suite::{report, run_or_ignore};
 

@@ -61,11 +61,18 @@ pub fn skip_reason() -> Option<Skip> {
 
 /// Why features of containerd 2.x can't be seen here; none if they can.
 pub fn features_skip_reason() -> Option<Skip> {
+    without_features("has no user namespaces and policies of groups yet")
+}
+
+/// Why no image can be pinned here; none if one can.
+pub fn pins_skip_reason() -> Option<Skip> {
+    without_features("pins no images, or not yet by its configuration")
+}
+
+fn without_features(lacks: &str) -> Option<Skip> {
     match Release::installed() {
         Ok(release) if release.has_features() => None,
-        Ok(Release { major, minor }) => Some(Skip(format!(
-            "containerd {major}.{minor} has no user namespaces and policies of groups yet"
-        ))),
+        Ok(Release { major, minor }) => Some(Skip(format!("containerd {major}.{minor} {lacks}"))),
         Err(error) => Some(Skip(error.to_string())),
     }
 }

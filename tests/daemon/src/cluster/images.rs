@@ -1,5 +1,7 @@
 //! Images that pods pull from a registry one after another, until the disk that they are on is over the high threshold.
 
+mod pinned;
+
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::Pod;
@@ -15,6 +17,10 @@ use super::Test;
 /// On a containerd of their own, each in its network.
 pub(crate) const TESTS: &[(&str, Test)] =
     &[("images_that_fill_their_disk_go_until_the_low_threshold", || Box::pin(fill_their_disk()))];
+
+/// The same where the runtime pins images.
+pub(crate) const PINNED: &[(&str, Test)] =
+    &[("pinned_images_are_never_removed", || Box::pin(pinned::stay()))];
 
 /// The disk's size, and what each image has of its own, in MiB. It takes twice as much, for its content is kept next to its files.
 const DISK: u64 = 160;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use witlet_harness::cluster::{Cluster, container, failed, free_address, get, is_true, phase, refused};
+use witlet_harness::cluster::{Cluster, container, failed, free_address, get, is_true, refused};
 use witlet_server::LocalClient;
 
 use super::{expect, leaves_nothing, manifest};
@@ -60,9 +60,10 @@ impl Neighbour {
         self.stop.cancel();
         let mut took = self.asks.join_next().await.ok_or("no one has asked it")???;
         let pod = cluster.pod(NAME).ok_or("the neighbour is gone")?;
-        expect("the neighbour is ready", is_true(&pod, "Ready"), phase(&pod))?;
         let restarts = container(&pod).map(|(_, restarts)| restarts);
-        expect("it was never restarted", restarts == Some(0), &format!("{restarts:?}"))?;
+        if !is_true(&pod, "Ready") || restarts != Some(0) {
+            return Err(cluster.complaint(&format!("the neighbour isn't ready, or was restarted: {restarts:?}")));
+        }
         took.sort();
         let (count, longest) = (took.len(), took.last().copied().unwrap_or_default());
         let median = took.get(count / 2).copied().unwrap_or_default();

@@ -120,6 +120,19 @@ fn no_one_swaps_where_the_kernel_can_forbid_it() {
     assert_eq!(of("1", false), (0, String::new()));
 }
 
+#[test]
+fn a_container_out_of_memory_ends_as_a_whole_where_the_kernel_can_and_the_node_wants_it() {
+    let of = |cgroups: &str, one: bool| {
+        let pod = pod("Always", &["a"]);
+        let node = fixtures::node(cgroups);
+        let host = Host { single_process_oom_kill: one, ..fixtures::host(&node) };
+        let container = &pod.spec.as_ref().unwrap().containers[0];
+        resources(fixtures::input(&pod, container, host)).unwrap().unified.get("memory.oom.group").cloned()
+    };
+    assert_eq!((of("2", false).as_deref(), of("2", true)), (Some("1"), None));
+    assert_eq!((of("1", false), of("1", true)), (None, None));
+}
+
 /// The score of the named container, on a node with 8 GB.
 fn score(yaml: &str, name: &str) -> i64 {
     let mut pod = pod("Always", &["a"]);
