@@ -115,70 +115,17 @@ async fn a_policy_that_is_configured_wrongly_is_refused_in_its_own_words() {
     }
 }
 
-/// Specs with all that the two have to read in the same way.
-fn specs() -> Vec<Value> {
-    let digest = format!("sha256:{}", "0a".repeat(32));
-    let cpu =
-        |amount: &str| json!({"requests": {"cpu": amount}, "limits": {"cpu": amount, "memory": "1.5Gi"}});
-    vec![
-        json!({"containers": []}),
-        json!({
-            "hostNetwork": true, "hostUsers": false, "serviceAccountName": "robot", "priority": 7, "overhead": {"cpu": "10m"},
-            "securityContext": {
-                "runAsNonRoot": true, "runAsUser": 7, "seccompProfile": {"type": "RuntimeDefault"},
-                "appArmorProfile": {"type": "Localhost", "localhostProfile": "of-pod"},
-            },
-            "initContainers": [
-                {"name": "setup", "image": format!("localhost:5000/setup@{digest}"), "resources": cpu("3")},
-                {"name": "proxy", "image": "Elsewhere/proxy:1", "restartPolicy": "Always", "resources": cpu("250m")},
-                {"name": "late", "image": "NOT AN IMAGE", "resources": cpu("2500m")},
-            ],
-            "containers": [
-                {
-                    "name": "app", "image": format!("index.docker.io/a_b/c--d:1.2@{digest}"), "resources": cpu("0.1"),
-                    "imagePullPolicy": "Never", "env": [{"name": "B"}, {"name": "A", "value": "1"}],
-                    "ports": [
-                        {"name": "dns", "containerPort": 53, "protocol": "UDP", "hostIP": "::"},
-                        {"containerPort": 80, "hostPort": 8080, "hostIP": "10.0.0.1"}, {"containerPort": 70000},
-                    ],
-                    "securityContext": {
-                        "runAsNonRoot": false, "runAsGroup": 0, "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
-                        "capabilities": {"add": ["NET_ADMIN"], "drop": ["ALL"]}, "appArmorProfile": {"type": "Unconfined"},
-                        "seccompProfile": {"type": "Localhost", "localhostProfile": "a.json"},
-                    },
-                    "volumeMounts": [
-                        {"name": "data", "mountPath": "/data", "readOnly": true, "subPathExpr": "$(POD)"},
-                        {"name": "data", "mountPath": "/all", "subPath": "all"},
-                    ],
-                    "volumeDevices": [{"name": "disk", "devicePath": "/dev/xvda"}],
-                },
-                {"name": "old", "image": "file:/opt/app.wasm", "securityContext": {"privileged": true}},
-            ],
-            "ephemeralContainers": [{"name": "debug", "image": "busybox"}],
-            "volumes": [
-                {"name": "data", "hostPath": {"path": "/srv"}}, {"name": "models", "image": {"reference": "models"}},
-                {"name": "api", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}},
-            ],
-        }),
-        json!({
-            "resources": {"requests": {"cpu": "4", "memory": "1Gi"}, "limits": {"cpu": "4000m", "memory": "1024Mi"}},
-            "containers": [{"name": "app", "resources": cpu("1e-3")}, {"name": "other", "resources": cpu("lots")}],
-        }),
-        json!({"containers": [{"name": "app", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}}]}),
-        json!({"containers": [{"name": "app", "resources": {
-            "requests": {"cpu": "1", "memory": "1"}, "limits": {"cpu": "1", "memory": "1"},
-        }}]}),
-    ]
-}
+/// Manifests, and what is seen of each: the SDKs of all languages are held to them.
+const MANIFESTS: &str = include_str!("../../../plugins/sdk/draft/manifests.json");
 
 async fn the_sdk_reads_manifests_as_the_host_reads_pods() {
-    for spec in specs() {
-        let annotations = json!({"container.apparmor.security.beta.kubernetes.io/old": "localhost/own"});
-        let manifest = json!({"metadata": {"name": "web", "annotations": annotations}, "spec": spec});
+    let cases: Vec<Value> = serde_json::from_str(MANIFESTS).expect("it is JSON");
+    assert!(!cases.is_empty());
+    for case in cases {
+        let (name, manifest, seen) = (&case["name"], &case["manifest"], &case["seen"]);
         let pod: Pod = serde_json::from_value(manifest.clone()).expect("it is a pod");
-        let facts = RequestFacts::of(&manifest);
-        let seen = facts.request().pod();
-        assert_eq!(of_sdk(&seen), of_host(&pod), "{spec}");
+        assert_eq!(&of_host(&pod), seen, "what the host sees of {name}");
+        assert_eq!(&of_sdk(&RequestFacts::of(manifest).request().pod()), seen, "what the SDK sees of {name}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every component that ships, and each example with cases of its own, passes the conformance kit with the cases next to its source.
+//! Every component that ships, and each example that no other suite tries, passes the conformance kit with its cases.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -26,11 +26,12 @@ static KIT: LazyLock<(Runtime, Kit)> = LazyLock::new(|| {
 });
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let of = |builtin: &'static Builtin, folder: PathBuf| {
-        Trial::test(format!("{} passes the kit", builtin.name), move || passes(builtin, &folder))
+    let of = |builtin: &'static Builtin, cases: PathBuf| {
+        Trial::test(format!("{} passes the kit", builtin.name), move || passes(builtin, &cases))
     };
-    let shipped = ADMISSION.iter().chain(PROBES).chain(SHIPPED).map(|builtin| of(builtin, folder(builtin)));
-    let examples = EXAMPLES.iter().map(|example| of(example, examples_folder().join(example.name)));
+    let shipped = ADMISSION.iter().chain(PROBES).chain(SHIPPED);
+    let shipped = shipped.map(|builtin| of(builtin, folder(builtin).join("cases.yaml")));
+    let examples = EXAMPLES.iter().map(|(example, cases)| of(example, examples_folder().join(cases)));
     let mut trials: Vec<Trial> = shipped.chain(examples).collect();
     trials.push(Trial::test("without_cases_and_configuration_it_says_the_way_out", without_configuration));
     trials.push(Trial::test("without_cases_all_that_can_be_done_is_done", without_cases));
@@ -43,16 +44,25 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// The examples in Rust that have cases of their own. `tests/languages` tries those that every language has.
-const EXAMPLES: [Builtin; 4] = [
-    Builtin { name: "policies-draft", component: witlet_test_guests::POLICIES_DRAFT },
-    Builtin { name: "postgres-ready", component: witlet_test_guests::POSTGRES_READY },
-    Builtin { name: "time-window", component: witlet_test_guests::TIME_WINDOW },
-    Builtin { name: "udp", component: witlet_test_guests::UDP },
+/// Examples in Rust with their cases, below the examples' folder. `tests/languages` tries those that every language has.
+const EXAMPLES: [(Builtin, &str); 4] = [
+    (
+        Builtin { name: "policies-draft", component: witlet_test_guests::POLICIES_DRAFT },
+        "cases/policies-draft.yaml",
+    ),
+    (
+        Builtin { name: "postgres-ready", component: witlet_test_guests::POSTGRES_READY },
+        "rust/postgres-ready/cases.yaml",
+    ),
+    (
+        Builtin { name: "time-window", component: witlet_test_guests::TIME_WINDOW },
+        "rust/time-window/cases.yaml",
+    ),
+    (Builtin { name: "udp", component: witlet_test_guests::UDP }, "rust/udp/cases.yaml"),
 ];
 
 fn examples_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins/rust")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins")
 }
 
 /// Where the sources of a shipped component are, with its cases.
@@ -68,8 +78,8 @@ fn folder(builtin: &Builtin) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins").join(name)
 }
 
-fn passes(builtin: &Builtin, folder: &Path) -> Result<(), Failed> {
-    let file = CaseFile::read(&folder.join("cases.yaml"))?;
+fn passes(builtin: &Builtin, cases: &Path) -> Result<(), Failed> {
+    let file = CaseFile::read(cases)?;
     let role = file.role();
     let plan = Plan { cases: vec![file], property_cases: PROPERTY_CASES, ..Plan::default() };
     let (runtime, kit) = &*KIT;

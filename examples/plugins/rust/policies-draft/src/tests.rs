@@ -1,4 +1,4 @@
-//! Puts the cases of `cases.yaml` to the code, and what cases of the kit can't say.
+//! Puts the cases that the example has in every language to the code, and what cases of the kit can't say.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -30,7 +30,8 @@ struct Case {
 }
 
 fn cases() -> Vec<Case> {
-    let cases: Cases = serde_saphyr::from_str(include_str!("../cases.yaml")).expect("it is YAML");
+    let cases: Cases =
+        serde_saphyr::from_str(include_str!("../../../cases/policies-draft.yaml")).expect("it is YAML");
     cases.cases
 }
 
