@@ -8,6 +8,8 @@
 
 mod build;
 pub mod measured;
+#[cfg(test)]
+mod policies;
 mod project;
 mod requirements;
 mod toolchain;
@@ -16,6 +18,6 @@ pub mod tutorial;
 mod watch;
 
 pub use build::{BuildError, Built};
-pub use project::{EXAMPLES, Project, ProjectError, repository};
+pub use project::{EXAMPLES, Project, ProjectError, examples, repository};
 pub use requirements::{REQUIRE_VARIABLE, is_required};
 pub use toolchain::{Absent, TOOLS_VARIABLE, Toolchain};

@@ -10,6 +10,9 @@ use witlet_templates::{Language, Name, NameError, RenderError, Role, render};
 /// The example plugins with their roles. Each stands in every language, and answers the same cases.
 pub const EXAMPLES: [(&str, Role); 3] =
     [("image-policy", Role::Admission), ("redis-probe", Role::Probe), ("folder-source", Role::PodSource)];
+/// Examples of drafts, with the languages that have them next to Rust. In each they answer the same cases.
+const DRAFT_EXAMPLES: [(&str, &[Language]); 1] =
+    [("policies-draft", &[Language::Python, Language::JavaScript, Language::Go])];
 /// What builds leave in a project's folder. It is no part of the project.
 const LEFTOVERS: &[&str] = &[
     "node_modules",
@@ -32,6 +35,12 @@ const IN_WORKSPACE: &str = ".workspace = true";
 pub fn repository() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     here.canonicalize().unwrap_or(here)
+}
+
+/// The examples that share their cases, of those that a language has.
+pub fn examples(language: Language) -> impl Iterator<Item = &'static str> {
+    let drafts = DRAFT_EXAMPLES.iter().filter(move |(_, languages)| languages.contains(&language));
+    EXAMPLES.iter().map(|(name, _)| *name).chain(drafts.map(|(name, _)| *name))
 }
 
 /// Why there is no such project.
@@ -85,7 +94,7 @@ impl Project {
         Ok(Self { language, name: name.to_owned(), files, in_place: None, cases: None })
     }
 
-    /// One of [`EXAMPLES`], which share their cases.
+    /// One of a language's [`examples`].
     ///
     /// # Errors
     /// When its folder can't be read.

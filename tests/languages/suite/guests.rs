@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use libtest_mimic::Failed;
-use witlet_languages::{EXAMPLES, repository};
+use witlet_languages::{examples, repository};
 use witlet_templates::Language;
 
 /// Where guest programs are. A folder in one of them is a program if it has one of [`PROGRAMS`]' files.
@@ -64,12 +64,11 @@ fn programs(folder: &Path) -> Result<Vec<String>, Failed> {
 
 /// The tests of `main.rs` build these in every language.
 fn built_by_this_suite(folder: &str, name: &str) -> bool {
-    let language = |name: &str| Language::parse(name).is_some();
     if folder == "tests/guests/all-functions" {
-        return language(name);
+        return Language::parse(name).is_some();
     }
-    folder.strip_prefix("examples/plugins/").is_some_and(language)
-        && EXAMPLES.iter().any(|(example, _)| *example == name)
+    let of = folder.strip_prefix("examples/plugins/").and_then(Language::parse);
+    of.is_some_and(|language| examples(language).any(|example| example == name))
 }
 
 /// Every word of all test programs: they get a guest of the workspace by its constant in `witlet_test_guests`.

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use libtest_mimic::{Arguments, Failed, Trial};
 use witlet_harness::{HarnessError, program};
 use witlet_languages::{
-    Absent, EXAMPLES, Project, ProjectError, REQUIRE_VARIABLE, Toolchain, is_required, repository, tutorial,
+    Absent, Project, ProjectError, REQUIRE_VARIABLE, Toolchain, examples, is_required, repository, tutorial,
 };
 use witlet_templates::{Language, Role};
 
@@ -106,7 +106,7 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
     }
     // Those and the tutorials take minutes for each language.
     let all = is_asked_for_all();
-    for (name, _) in EXAMPLES.iter().filter(|_| all) {
+    for name in examples(language).filter(|_| all) {
         trials.push(trial(format!("the_{language}_example_{name}_answers_the_shared_cases"), example, name));
     }
     trials.push(trial(
