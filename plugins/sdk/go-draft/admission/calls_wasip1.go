@@ -10,9 +10,11 @@ import (
 func exportValidate(setup, address, length uint32) uint32 {
 	defer abi.Guard()
 	config := abi.ArgumentText(address, length)
+	// Given back whatever comes of the configuration: the host ends a call that keeps it.
+	lent := hostSetup{lend(setup, dropSetup)}
 	handler, err := exported(config)
 	if err == nil {
-		err = Load(handler, hostSetup{lend(setup, dropSetup)})
+		err = Load(handler, lent)
 	}
 	giveBack()
 	return result(err)
