@@ -7,9 +7,9 @@ use witlet_wasm::plugin::{
 };
 use witlet_wasm::role::Role;
 
-/// One with everything, and one with nothing that may be missing.
-pub(super) fn plugins() -> Vec<Value> {
-    let role = RoleStatus {
+/// A handler that has everything.
+fn role() -> RoleStatus {
+    RoleStatus {
         role: Role::Admission,
         version: Some("0.1.0"),
         quarantine_seconds: Some(7.5),
@@ -23,7 +23,12 @@ pub(super) fn plugins() -> Vec<Value> {
         memory_bytes_peak: 1 << 20,
         warm_instances: 2,
         in_flight: 1,
-    };
+    }
+}
+
+/// One with everything, and one with nothing that may be missing.
+pub(super) fn plugins() -> Vec<Value> {
+    let role = role();
     let text = |text: &str| Some(text.to_owned());
     let difference = Difference {
         pod: "default/web".to_owned(),

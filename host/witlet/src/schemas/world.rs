@@ -153,7 +153,7 @@ impl AgentView for Agent {
         };
         let observed = Observation { available: 400, capacity: 5000, at: None };
         let met = ThresholdState {
-            threshold: threshold.clone(),
+            threshold,
             observed: Some(observed),
             met_since: Some(Timestamp::UNIX_EPOCH),
         };

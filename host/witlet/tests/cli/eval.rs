@@ -35,13 +35,17 @@ fn prints(answer: &CommandOutput, code: i32, words: &[&str]) {
 }
 
 fn reported(answer: &CommandOutput) -> Value {
-    serde_json::from_str(&answer.out).unwrap_or_else(|error| panic!("{error}: {}{}", answer.out, answer.err))
+    let report = serde_json::from_str(&answer.out);
+    assert!(report.is_ok(), "{report:?}: {}{}", answer.out, answer.err);
+    report.expect("it is JSON")
 }
 
 /// What became of the question at this handler of the first pod.
 fn handler<'a>(report: &'a Value, name: &str) -> &'a Value {
     let handlers = report["pods"][0]["handlers"].as_array().expect("handlers");
-    handlers.iter().find(|handler| handler["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"))
+    let found = handlers.iter().find(|handler| handler["name"] == name);
+    assert!(found.is_some(), "no {name}: {report}");
+    found.expect("it is there")
 }
 
 #[test]

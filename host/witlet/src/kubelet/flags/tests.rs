@@ -76,89 +76,88 @@ fn every_form_of_pflag_is_understood() {
     }
 }
 
+/// Flags that aren't taken, and how pflag says so.
+const REFUSED: &[(&str, &str)] = &[
+    ("--no-such-flag", "unknown flag: --no-such-flag"),
+    ("--no-such-flag=1", "unknown flag: --no-such-flag"),
+    ("--network-plugin=cni", "unknown flag: --network-plugin"),
+    // Gone with 1.35, with 1.27 and with 1.31: upstream doesn't start either.
+    ("--pod-infra-container-image=pause:3.10", "unknown flag: --pod-infra-container-image"),
+    ("--container-runtime=remote", "unknown flag: --container-runtime"),
+    ("--keep-terminated-pod-volumes", "unknown flag: --keep-terminated-pod-volumes"),
+    ("--logtostderr=true", "unknown flag: --logtostderr"),
+    ("--log-dir=/var/log", "unknown flag: --log-dir"),
+    ("--log_file=/l", "unknown flag: --log_file"),
+    ("--stderrthreshold=2", "unknown flag: --stderrthreshold"),
+    ("--alsologtostderr", "unknown flag: --alsologtostderr"),
+    ("--log-backtrace-at=a.go:1", "unknown flag: --log-backtrace-at"),
+    ("--v=-1", "invalid argument \"-1\" for \"--v\" flag: strconv.ParseUint: parsing \"-1\": invalid syntax"),
+    (
+        "--v=2147483648",
+        "invalid argument \"2147483648\" for \"--v\" flag: strconv.ParseUint: parsing \"2147483648\": value out of range",
+    ),
+    (
+        "--vmodule=a",
+        "invalid argument \"a\" for \"--vmodule\" flag: \"a\" does not have the pattern=N format",
+    ),
+    (
+        "--vmodule=a=1,b=1=2",
+        "invalid argument \"a=1,b=1=2\" for \"--vmodule\" flag: \"b=1=2\" does not have the pattern=N format",
+    ),
+    (
+        "--vmodule==1",
+        "invalid argument \"=1\" for \"--vmodule\" flag: \"=1\" does not have the pattern=N format",
+    ),
+    (
+        "--vmodule=a=x",
+        "invalid argument \"a=x\" for \"--vmodule\" flag: parsing verbosity in \"a=x\": strconv.ParseUint: parsing \"x\": invalid syntax",
+    ),
+    (
+        "--log-flush-frequency=5",
+        "invalid argument \"5\" for \"--log-flush-frequency\" flag: time: invalid duration \"5\"",
+    ),
+    (
+        "--log-text-info-buffer-size=much",
+        "invalid argument \"much\" for \"--log-text-info-buffer-size\" flag: quantities must match the regular expression \
+         '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    ),
+    ("-x", "unknown shorthand flag: 'x' in -x"),
+    ("-kubeconfig=x", "unknown shorthand flag: 'k' in -kubeconfig=x"),
+    ("--=x", "bad flag syntax: --=x"),
+    ("---v", "bad flag syntax: ---v"),
+    ("--max-pods", "flag needs an argument: --max-pods"),
+    ("-v", "flag needs an argument: --v"),
+    (
+        "--max-pods=many",
+        "invalid argument \"many\" for \"--max-pods\" flag: strconv.ParseInt: parsing \"many\": invalid syntax",
+    ),
+    (
+        "--fail-swap-on=maybe",
+        "invalid argument \"maybe\" for \"--fail-swap-on\" flag: strconv.ParseBool: parsing \"maybe\": invalid syntax",
+    ),
+    (
+        "--sync-frequency=1",
+        "invalid argument \"1\" for \"--sync-frequency\" flag: time: invalid duration \"1\"",
+    ),
+    (
+        "--node-labels=a",
+        "invalid argument \"a\" for \"--node-labels\" flag: malformed pair, expect string=string",
+    ),
+    (
+        "--register-with-taints=a=b",
+        "invalid argument \"a=b\" for \"--register-with-taints\" flag: invalid taint spec: a=b",
+    ),
+    ("start", "unknown command \"start\": the kubelet takes flags only"),
+    ("-- start", "unknown command \"start\": the kubelet takes flags only"),
+    ("-", "unknown command \"-\": the kubelet takes flags only"),
+    ("--fail-swap-on false", "unknown command \"false\": the kubelet takes flags only"),
+];
+
 #[test]
 fn what_cannot_be_understood_is_refused_in_pflags_words() {
-    let cases = [
-        ("--no-such-flag", "unknown flag: --no-such-flag"),
-        ("--no-such-flag=1", "unknown flag: --no-such-flag"),
-        ("--network-plugin=cni", "unknown flag: --network-plugin"),
-        // Gone with 1.35, with 1.27 and with 1.31: upstream doesn't start either.
-        ("--pod-infra-container-image=pause:3.10", "unknown flag: --pod-infra-container-image"),
-        ("--container-runtime=remote", "unknown flag: --container-runtime"),
-        ("--keep-terminated-pod-volumes", "unknown flag: --keep-terminated-pod-volumes"),
-        ("--logtostderr=true", "unknown flag: --logtostderr"),
-        ("--log-dir=/var/log", "unknown flag: --log-dir"),
-        ("--log_file=/l", "unknown flag: --log_file"),
-        ("--stderrthreshold=2", "unknown flag: --stderrthreshold"),
-        ("--alsologtostderr", "unknown flag: --alsologtostderr"),
-        ("--log-backtrace-at=a.go:1", "unknown flag: --log-backtrace-at"),
-        (
-            "--v=-1",
-            "invalid argument \"-1\" for \"--v\" flag: strconv.ParseUint: parsing \"-1\": invalid syntax",
-        ),
-        (
-            "--v=2147483648",
-            "invalid argument \"2147483648\" for \"--v\" flag: strconv.ParseUint: parsing \"2147483648\": value out of range",
-        ),
-        (
-            "--vmodule=a",
-            "invalid argument \"a\" for \"--vmodule\" flag: \"a\" does not have the pattern=N format",
-        ),
-        (
-            "--vmodule=a=1,b=1=2",
-            "invalid argument \"a=1,b=1=2\" for \"--vmodule\" flag: \"b=1=2\" does not have the pattern=N format",
-        ),
-        (
-            "--vmodule==1",
-            "invalid argument \"=1\" for \"--vmodule\" flag: \"=1\" does not have the pattern=N format",
-        ),
-        (
-            "--vmodule=a=x",
-            "invalid argument \"a=x\" for \"--vmodule\" flag: parsing verbosity in \"a=x\": strconv.ParseUint: parsing \"x\": invalid syntax",
-        ),
-        (
-            "--log-flush-frequency=5",
-            "invalid argument \"5\" for \"--log-flush-frequency\" flag: time: invalid duration \"5\"",
-        ),
-        (
-            "--log-text-info-buffer-size=much",
-            "invalid argument \"much\" for \"--log-text-info-buffer-size\" flag: quantities must match the regular expression \
-             '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
-        ),
-        ("-x", "unknown shorthand flag: 'x' in -x"),
-        ("-kubeconfig=x", "unknown shorthand flag: 'k' in -kubeconfig=x"),
-        ("--=x", "bad flag syntax: --=x"),
-        ("---v", "bad flag syntax: ---v"),
-        ("--max-pods", "flag needs an argument: --max-pods"),
-        ("-v", "flag needs an argument: --v"),
-        (
-            "--max-pods=many",
-            "invalid argument \"many\" for \"--max-pods\" flag: strconv.ParseInt: parsing \"many\": invalid syntax",
-        ),
-        (
-            "--fail-swap-on=maybe",
-            "invalid argument \"maybe\" for \"--fail-swap-on\" flag: strconv.ParseBool: parsing \"maybe\": invalid syntax",
-        ),
-        (
-            "--sync-frequency=1",
-            "invalid argument \"1\" for \"--sync-frequency\" flag: time: invalid duration \"1\"",
-        ),
-        (
-            "--node-labels=a",
-            "invalid argument \"a\" for \"--node-labels\" flag: malformed pair, expect string=string",
-        ),
-        (
-            "--register-with-taints=a=b",
-            "invalid argument \"a=b\" for \"--register-with-taints\" flag: invalid taint spec: a=b",
-        ),
-        ("start", "unknown command \"start\": the kubelet takes flags only"),
-        ("-- start", "unknown command \"start\": the kubelet takes flags only"),
-        ("-", "unknown command \"-\": the kubelet takes flags only"),
-        ("--fail-swap-on false", "unknown command \"false\": the kubelet takes flags only"),
-    ];
-    for (line, expected) in cases {
+    for (line, expected) in REFUSED {
         let error = parsed(line).expect_err(line);
-        assert_eq!(error.to_string(), expected, "{line}");
+        assert_eq!(error.to_string(), *expected, "{line}");
     }
 }
 
