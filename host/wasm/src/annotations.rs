@@ -76,7 +76,7 @@ mod tests {
         let (longest, too_long) = (vec![b'x'; VALUE_BYTES_MAX], vec![b'x'; VALUE_BYTES_MAX + 1]);
         let module = [b"\0asm\x01\0\0\0".to_vec(), custom("version", b"of the module")].concat();
         let of = |key: &str, value: &str| Some((format!("org.opencontainers.image.{key}"), value.to_owned()));
-        let cases: [(&str, Vec<Vec<u8>>, Option<(String, String)>); 11] = [
+        let cases: [(&str, Vec<Vec<u8>>, Option<_>); 11] = [
             ("a version", vec![custom("version", b"1.4.0")], of("version", "1.4.0")),
             (
                 "a licence",

@@ -143,7 +143,7 @@ async fn local_storage(endpoint: String) -> Result<(), Failed> {
             .until("its event was reported", |c| (c.event_count(name, "Evicted") == 1).then_some(()))
             .await?;
     }
-    neighbour.is_left_alone(&cluster).await?;
+    neighbour.expect_left_alone(&cluster).await?;
     for name in ["volume", "layer"] {
         leaves_nothing(&cluster, name).await?;
     }
@@ -189,7 +189,7 @@ async fn memory(endpoint: String) -> Result<(), Failed> {
         annotations.get("starved_resource").is_some_and(|r| r == "memory"),
         &format!("{annotations:?}"),
     )?;
-    neighbour.is_left_alone(&cluster).await?;
+    neighbour.expect_left_alone(&cluster).await?;
     leaves_nothing(&cluster, "bomb").await?;
     cluster.end().await
 }

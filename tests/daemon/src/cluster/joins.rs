@@ -267,6 +267,19 @@ pub(super) async fn as_the_kubelet() -> Result<(), Failed> {
     cluster.ready("web").await?;
     cluster.ready("etcd-node1").await?;
     cluster.asks_who_may("web").await?;
+    only_watchers_read_metrics(&cluster).await?;
+    // As after an upgrade of the package: the same files, the pods as they were.
+    cluster.daemon.kill_and_restart().map_err(failed)?;
+    cluster.create("late")?;
+    cluster.ready("late").await?;
+    if cluster.cri().starts().len() != 3 {
+        return Err(cluster.complaint("a restart started pods again"));
+    }
+    cluster.end().await
+}
+
+/// Who may get `nodes/metrics` reads metrics, and nothing else of the kubelet's.
+async fn only_watchers_read_metrics(cluster: &Cluster) -> Result<(), Failed> {
     cluster.api().add_token("alices", Identity::new("alice", &["watchers"]));
     cluster.api().add_token("bobs", Identity::new("bob", &[]));
     cluster.api().allow("watchers", "get", "nodes/metrics");
@@ -277,19 +290,12 @@ pub(super) async fn as_the_kubelet() -> Result<(), Failed> {
         (Some("alices"), "/pods", 403),
         (Some("bobs"), "/metrics", 403),
     ] {
-        let answered = answers(&cluster, token, path).await?;
+        let answered = answers(cluster, token, path).await?;
         if answered != code {
             return Err(format!("{path} answers {token:?} with {answered}, not {code}").into());
         }
     }
-    // As after an upgrade of the package: the same files, the pods as they were.
-    cluster.daemon.kill_and_restart().map_err(failed)?;
-    cluster.create("late")?;
-    cluster.ready("late").await?;
-    if cluster.cri().starts().len() != 3 {
-        return Err(cluster.complaint("a restart started pods again"));
-    }
-    cluster.end().await
+    Ok(())
 }
 
 /// The node has what its command line says.

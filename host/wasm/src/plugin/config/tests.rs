@@ -231,6 +231,13 @@ fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
             "- {name: a, component: a.wasm, probe: {}}\n- {name: b, component: a.wasm, probe: {type: a}}",
             "plugins[1].probe.type: \"a\" is already the probe type of another entry: take another",
         ),
+    ];
+    all_reported(&cases);
+}
+
+#[test]
+fn wrong_values_of_handlers_are_reported_with_their_field_and_the_way_out() {
+    let cases = [
         (
             "- {name: a, component: a.wasm, admission: {mode: audit}}",
             "plugins[0].admission.mode: \"audit\" is neither `enforce` nor `shadow`",

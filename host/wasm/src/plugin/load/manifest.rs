@@ -57,13 +57,16 @@ mod tests {
     const NOT_USED: &str =
         "its manifest is not used: the component has 2 sections witlet:manifest, at most one is allowed";
 
+    /// Warnings, or why it is refused.
+    type Outcome = Result<&'static [&'static str], &'static str>;
+
     #[test]
     fn an_entry_is_refused_for_its_configuration_and_warned_of_the_rest() {
         let manifest = || Manifest::parse(MANIFEST).map(Some);
         let broken = || Err(ManifestError::Many { count: 2 });
         let network = || vec!["network".to_owned()];
         let missing = "config: is missing or null, expected object";
-        let cases: [(_, &str, Vec<String>, Result<&[&str], &str>); 6] = [
+        let cases: [(_, &str, Vec<String>, Outcome); 6] = [
             (Ok(None), "null", Vec::new(), Ok(&[])),
             (broken(), "null", Vec::new(), Ok(&[NOT_USED])),
             (manifest(), r#"{"label": "team"}"#, network(), Ok(&[])),

@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn errors_become_one_sentence() {
-        let cases: [(&str, &str, &[(&str, &str)], &str); 5] = [
+        let cases: [(&str, &str, &[_], &str); 5] = [
             ("NoTable", "it can't be read", &[], "NoTable: it can't be read"),
             ("", "it can't be read", &[], "it can't be read"),
             ("NoTable", "", &[], "NoTable"),

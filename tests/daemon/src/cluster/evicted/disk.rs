@@ -79,7 +79,7 @@ pub(super) async fn logs(endpoint: String) -> Result<(), Failed> {
     let message = evicted(&cluster, "talker").await?;
     let expected = "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. ";
     expect("the message", message == expected, &message)?;
-    neighbour.is_left_alone(&cluster).await?;
+    neighbour.expect_left_alone(&cluster).await?;
     leaves_nothing(&cluster, "talker").await?;
     cluster.end().await
 }
@@ -87,7 +87,7 @@ pub(super) async fn logs(endpoint: String) -> Result<(), Failed> {
 async fn ends_well(disk: Disk, mut cluster: Cluster, neighbour: Neighbour, name: &str) -> Result<(), Failed> {
     let pod = cluster.pod(name).ok_or("its object is gone")?;
     expect("it is a disruption", is_true(&pod, "DisruptionTarget"), phase(&pod))?;
-    neighbour.is_left_alone(&cluster).await?;
+    neighbour.expect_left_alone(&cluster).await?;
     leaves_nothing(&cluster, name).await?;
     // The daemon's log is on the disk, and the folder around it goes last.
     cluster.daemon.stop().await.map_err(failed)?;

@@ -56,7 +56,7 @@ impl Neighbour {
 
     /// It is ready, was never restarted, failed no probe and answered all the time, and the loop wasn't held up.
     #[allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
-    pub(super) async fn is_left_alone(mut self, cluster: &Cluster) -> Result<(), Failed> {
+    pub(super) async fn expect_left_alone(mut self, cluster: &Cluster) -> Result<(), Failed> {
         self.stop.cancel();
         let mut took = self.asks.join_next().await.ok_or("no one has asked it")???;
         let pod = cluster.pod(NAME).ok_or("the neighbour is gone")?;
@@ -77,7 +77,7 @@ impl Neighbour {
 
     /// The same at the end, and nothing is left of it.
     pub(super) async fn ends_well(self, cluster: &Cluster) -> Result<(), Failed> {
-        self.is_left_alone(cluster).await?;
+        self.expect_left_alone(cluster).await?;
         leaves_nothing(cluster, NAME).await
     }
 }

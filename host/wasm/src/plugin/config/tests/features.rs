@@ -25,7 +25,7 @@ fn an_optional_entry_of_a_later_release_is_skipped_by_name_whatever_is_in_it() {
         SkippedEntry { name: "later".to_owned(), lacks: vec!["time-travel".to_owned(), "wings".to_owned()] };
     for entries in [format!("{later}{PLAIN}"), format!("{PLAIN}{later}")] {
         let taken = parse(&file(&entries), SHIPPED).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(taken.skipped, [skipped.clone()]);
+        assert_eq!(taken.skipped, std::slice::from_ref(&skipped));
         let names: Vec<&str> = taken.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
         assert_eq!(names, ["a"], "the others are used");
     }
