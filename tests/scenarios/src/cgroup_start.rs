@@ -53,6 +53,18 @@ fn no_systemd(node: &mut FakeNode) {
     node.cgroups.fail_start(CgroupError::NoSystemd);
 }
 
+/// There is a cgroup of this name, but no slice.
+fn no_slice(node: &mut FakeNode) {
+    node.cgroups.put("/nowhere", ResourceConfig::default());
+    node.config.cgroups.root = "/nowhere".to_owned();
+}
+
+fn no_kube_cgroup(node: &mut FakeNode) {
+    node.config.cgroups.enforce.insert(Enforcement::KubeReserved);
+    node.config.cgroups.kube_cgroup = "/kube".to_owned();
+    node.config.cgroups.reservations.kube = [("cpu".to_owned(), 100)].into();
+}
+
 fn silent(node: &mut FakeNode) {
     node.cgroups.fail_start(CgroupError::SystemdAway { problem: "timed out".to_owned() });
 }
@@ -81,11 +93,7 @@ async fn what_cant_be_kept_ends_the_start_with_its_reason() {
         (
             "the root isn't there, on systemd",
             on_systemd,
-            |node| {
-                // Of this name, but no slice.
-                node.cgroups.put("/nowhere", ResourceConfig::default());
-                node.config.cgroups.root = "/nowhere".to_owned();
-            },
+            no_slice,
             "invalid configuration: cgroup \"/nowhere.slice\" has some missing paths: /nowhere.slice",
         ),
         (
@@ -97,11 +105,7 @@ async fn what_cant_be_kept_ends_the_start_with_its_reason() {
         (
             "what is reserved for isn't there",
             keeping,
-            |node| {
-                node.config.cgroups.enforce.insert(Enforcement::KubeReserved);
-                node.config.cgroups.kube_cgroup = "/kube".to_owned();
-                node.config.cgroups.reservations.kube = [("cpu".to_owned(), 100)].into();
-            },
+            no_kube_cgroup,
             "Failed to enforce Kube Reserved Cgroup Limits on \"/kube\": cgroup \"/kube\" has some missing paths",
         ),
         (

@@ -1,6 +1,5 @@
 //! What is opened below a folder, what never is, and processes that end.
 
-use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
@@ -32,11 +31,7 @@ fn logs() -> (tempfile::TempDir, NodeSystemLogs) {
 /// The text of a file, the names of a folder, or the kind of the error.
 async fn found(logs: &NodeSystemLogs, path: &str, links: Links) -> Result<String, io::ErrorKind> {
     match logs.open(Path::new(path), links).await {
-        Ok(SystemLog::File(mut file)) => {
-            let mut text = String::new();
-            file.read_to_string(&mut text).unwrap();
-            Ok(text)
-        }
+        Ok(SystemLog::File(file)) => Ok(io::read_to_string(file).unwrap()),
         Ok(SystemLog::Folder { entries, .. }) => {
             let names = entries
                 .iter()
