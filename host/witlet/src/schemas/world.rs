@@ -152,11 +152,8 @@ impl AgentView for Agent {
             min_reclaim: None,
         };
         let observed = Observation { available: 400, capacity: 5000, at: None };
-        let met = ThresholdState {
-            threshold,
-            observed: Some(observed),
-            met_since: Some(Timestamp::UNIX_EPOCH),
-        };
+        let met =
+            ThresholdState { threshold, observed: Some(observed), met_since: Some(Timestamp::UNIX_EPOCH) };
         vec![met, ThresholdState { threshold, observed: None, met_since: None }]
     }
 }

@@ -130,8 +130,10 @@ fn containers_of_all_kinds_have_their_places() {
 fn images_are_taken_apart() {
     let digest = format!("sha256:{}", "a".repeat(64));
     let pinned = format!("localhost:5000/team/app@{digest}");
-    // As written, in full, and registry, path, tag and digest.
-    let cases: [(&str, &str, Option<[Option<&str>; 4]>); 6] = [
+    /// Registry, path, tag and digest.
+    type Parts<'a> = [Option<&'a str>; 4];
+    // As written, in full, and its parts.
+    let cases: [(&str, &str, Option<Parts<'_>>); 6] = [
         (
             "nginx",
             "docker.io/library/nginx:latest",

@@ -102,7 +102,9 @@ fn only_rejections_by_configured_handlers_of_pods_that_are_made_again_wait() {
     let set = owner("ReplicaSet", "web", Some(true));
     let guest = owner("Node", "guest", None);
     let all = [guest.clone(), owner("Service", "other", Some(false)), set.clone()];
-    let cases: [(&str, &[OwnerReference], Option<&str>, Option<&str>, Option<&str>); 7] = [
+    /// What it shows, the owners, the source, the handler, and the owner that it counts for.
+    type Case<'a> = (&'a str, &'a [OwnerReference], Option<&'a str>, Option<&'a str>, Option<&'a str>);
+    let cases: [Case<'_>; 7] = [
         ("a controller's", std::slice::from_ref(&set), Some("api"), CONFIGURED, Some("uid-of-web")),
         (
             "of an API server, though nothing says so",

@@ -7,7 +7,9 @@ use crate::stats::summary::tests::usage;
 
 #[test]
 fn only_what_is_named_is_looked_at() {
-    let cases: [(Option<&str>, Option<&str>, &[(SystemContainer, &str)]); 5] = [
+    /// The two settings, and what they name.
+    type Case = (Option<&'static str>, Option<&'static str>, &'static [(SystemContainer, &'static str)]);
+    let cases: [Case; 5] = [
         (None, None, &[]),
         (Some(""), Some(""), &[]),
         (Some("/k3s"), None, &[(Runtime, "/k3s")]),

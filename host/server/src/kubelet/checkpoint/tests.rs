@@ -5,7 +5,9 @@ use super::*;
 #[test]
 fn the_last_timeout_counts() {
     let seconds = |seconds| Ok(Some(Duration::from_secs(seconds)));
-    let cases: [(&[&str], Result<Option<Duration>, TimeoutError>); 8] = [
+    /// Values of the parameter, and what they come to.
+    type Case = (&'static [&'static str], Result<Option<Duration>, TimeoutError>);
+    let cases: [Case; 8] = [
         (&[], Ok(None)),
         (&["0"], seconds(0)),
         (&["300"], seconds(300)),

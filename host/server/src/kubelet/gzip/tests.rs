@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
+use tokio::task::JoinSet;
 
 use super::*;
 
@@ -86,16 +87,17 @@ async fn a_body_that_is_made_while_it_is_sent_arrives_whole() {
 #[tokio::test]
 async fn work_counts_until_it_has_ended_also_for_a_client_that_is_gone() {
     let gzip = Gzip::default();
-    let (go, wait) = std::sync::mpsc::channel::<()>();
-    let work = tokio::spawn({
+    let (go, wait) = std::sync::mpsc::sync_channel::<()>(1);
+    let mut work = JoinSet::new();
+    work.spawn({
         let gzip = gzip.clone();
         async move { gzip.run(move || wait.recv()).await }
     });
     while gzip.permits.available_permits() == AT_ONCE_MAX {
         tokio::task::yield_now().await;
     }
-    work.abort();
-    assert!(work.await.unwrap_err().is_cancelled());
+    work.abort_all();
+    assert!(work.join_next().await.unwrap().unwrap_err().is_cancelled());
     assert_eq!(gzip.permits.available_permits(), AT_ONCE_MAX - 1);
     drop(go);
     let _all = gzip.permits.acquire_many(2).await.unwrap();

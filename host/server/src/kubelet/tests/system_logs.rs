@@ -149,7 +149,7 @@ async fn services_are_shown_of_the_journal_or_of_their_files() {
     assert_eq!(shown(&world, "/logs/syslog").await, (200, "0123456789\n".to_owned()));
     let (_, headers, packed) = get(&world, "/logs/?query=cron", ("accept-encoding", "gzip")).await;
     assert_eq!(
-        (&*headers["content-encoding"].as_bytes(), &*headers["content-type"].as_bytes()),
+        (headers["content-encoding"].as_bytes(), headers["content-type"].as_bytes()),
         (&b"gzip"[..], &b"text/plain;charset=UTF-8"[..])
     );
     let mut text = String::new();

@@ -145,6 +145,17 @@ pub(super) struct Reply {
     pub(super) body: String,
 }
 
+fn diagnostics(cluster: &Arc<Cluster>, folder: &Path) -> Diagnostics {
+    Diagnostics {
+        flags: [("v".to_owned(), "2".to_owned())].into(),
+        kubernetes_version: "1.36.0".to_owned(),
+        verbosity: cluster.clone(),
+        system_logs: cluster.clone(),
+        checkpoints: cluster.clone(),
+        checkpoint_folder: folder.join("root/checkpoints"),
+    }
+}
+
 impl World {
     pub(super) async fn new(set_up: SetUp) -> Self {
         let cluster = Arc::new(Cluster::default());
@@ -180,14 +191,7 @@ impl World {
                 StatsPorts { view: cluster.clone(), pods: cluster.clone(), ..machine.ports() }
             },
             configz: json!({"kubeletconfig": {"maxPods": 110}}),
-            diagnostics: Diagnostics {
-                flags: [("v".to_owned(), "2".to_owned())].into(),
-                kubernetes_version: "1.36.0".to_owned(),
-                verbosity: cluster.clone(),
-                system_logs: cluster.clone(),
-                checkpoints: cluster.clone(),
-                checkpoint_folder: folder.path().join("root/checkpoints"),
-            },
+            diagnostics: diagnostics(&cluster, folder.path()),
             tracer: set_up.tracer,
             authentication: Authentication { anonymous: set_up.anonymous, tokens: Some(cluster.clone()) },
             authorization: match set_up.always_allow {

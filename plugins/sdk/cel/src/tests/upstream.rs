@@ -137,6 +137,12 @@ fn rules_of_the_documentation_hold_for_pods() {
             "error: no such key: tolerationSeconds",
         ),
         ("object.spec.containers.filter(c, c.name == 'app').size() == 1", "true"),
+    ]);
+}
+
+#[test]
+fn further_rules_of_the_documentation_hold_for_pods() {
+    check(&[
         // A whole number or a text.
         (
             "type(object.spec.containers[0].readinessProbe.httpGet.port) == string ? object.spec.containers[0].readinessProbe.httpGet.port == 'http' : object.spec.containers[0].readinessProbe.httpGet.port == 80",

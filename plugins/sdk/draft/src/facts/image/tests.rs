@@ -7,8 +7,10 @@ fn references_are_taken_apart_as_the_host_takes_them_apart() {
     let digest = format!("sha256:{}", "a".repeat(64));
     let pinned = format!("localhost:5000/team/app@{digest}");
     let both = format!("quay.io/app:1.2@{digest}");
-    // As written, in full, and registry, repository, tag and digest.
-    let cases: [(&str, &str, Option<[Option<&str>; 4]>); 8] = [
+    /// Registry, repository, tag and digest.
+    type Parts<'a> = [Option<&'a str>; 4];
+    // As written, in full, and its parts.
+    let cases: [(&str, &str, Option<Parts<'_>>); 8] = [
         (
             "nginx",
             "docker.io/library/nginx:latest",
