@@ -72,7 +72,9 @@ fn main() -> ExitCode {
 /// The figures, or why there are none.
 fn scrapes() -> Result<Value, String> {
     let pods = match std::env::var("SCRAPES_PODS") {
-        Ok(text) => text.parse().map_err(|_| format!("SCRAPES_PODS must be a number, found {text:?}"))?,
+        Ok(text) => {
+            text.parse::<usize>().map_err(|_| format!("SCRAPES_PODS must be a number, found {text:?}"))?
+        }
         Err(_) => PODS_DEFAULT,
     };
     let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
