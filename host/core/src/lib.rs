@@ -24,6 +24,7 @@ pub mod pleg;
 pub mod pod;
 pub mod probe;
 pub mod reflector;
+pub mod refresh;
 pub mod runtime;
 pub mod sources;
 pub mod stats;

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod connect;
+mod download;
 mod egress;
 mod error;
 pub mod grant;
@@ -19,6 +20,10 @@ mod testing;
 mod tls;
 
 pub use connect::ConnectError;
+pub use download::{
+    DOWNLOAD_TIME_MAX, Download, DownloadError, DownloadUrl, DownloadUrlError, Downloaded, REDIRECTS_MAX,
+    RedirectError, Validators,
+};
 pub use egress::Egress;
 pub use error::LookupError;
 pub use grant::{GrantError, NetworkGrant, TlsPolicy};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use witlet_core::runtime::ImageAuth;
 use witlet_egress::{Egress, SendLimits};
+use witlet_ports::Target;
 
 use crate::artifact::{Artifact, Documents};
 use crate::challenge::Action;
@@ -13,9 +14,8 @@ use crate::digest::digest_of;
 use crate::error::{TransferError, TransferItem};
 use crate::limits::{LIMITS, PULL_TIME_MAX, PUSH_TIME_MAX};
 use crate::manifest::{COMPONENT_BYTES_MAX, INDEX_TYPE, Layer, MANIFEST_TYPE, component_layer};
-use crate::reference::Target;
 use crate::referrers::{self, EMPTY};
-use crate::registry::{ContentRequest, MANIFEST_LIMIT};
+use crate::registry::ContentRequest;
 use crate::retry;
 use crate::session::{BytesSink, Repository, Session};
 
@@ -156,23 +156,7 @@ impl Client {
         progress: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<Pulled, TransferError> {
         let mut session = self.session(from, Action::Pull).await?;
-        let manifest = match (from.digest(), from.tag()) {
-            (Some(digest), _) => {
-                let request = ContentRequest {
-                    what: TransferItem::Manifest,
-                    digest,
-                    size: None,
-                    bytes_max: MANIFEST_LIMIT,
-                };
-                session.get(&request, &|_bytes| {}).await?
-            }
-            (None, tag) => {
-                let tagged = session.tagged(TransferItem::Manifest, tag.unwrap_or(DEFAULT_TAG)).await?;
-                let absent =
-                    || TransferError::NotFound { registry: session.registry(), what: TransferItem::Manifest };
-                tagged.ok_or_else(absent)?
-            }
-        };
+        let manifest = session.manifest(from).await?;
         let digest = digest_of(&manifest);
         let Layer { digest: layer, size } = component_layer(&manifest)?;
         let request = ContentRequest {
@@ -186,9 +170,6 @@ impl Client {
         Ok(Pulled { digest, wasm, reports })
     }
 }
-
-/// The tag of references that name none.
-const DEFAULT_TAG: &str = "latest";
 
 /// Puts a report next to the component whose manifest has this digest and size.
 async fn push_report(

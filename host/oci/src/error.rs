@@ -8,7 +8,7 @@ use witlet_egress::{BodyError, SendError};
 
 use crate::address::{AddressError, REDIRECTS_MAX};
 use crate::limits::{PULL_TIME_MAX, PUSH_TIME_MAX};
-use crate::manifest::ManifestError;
+use crate::manifest::{LayerError, ManifestError};
 use crate::referrers::ReferrersError;
 
 /// Why a component couldn't be pulled or pushed. Each says the way out.
@@ -158,6 +158,9 @@ pub enum TransferError {
     /// The manifest is of something else.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
+    /// The manifest is of no artifact with one file.
+    #[error(transparent)]
+    Layer(#[from] LayerError),
     /// A push isn't taken.
     #[error("{registry} rejected {what} (HTTP {status}){words}")]
     Declined {
@@ -200,8 +203,10 @@ pub enum TransferError {
 pub enum TransferItem {
     /// The manifest.
     Manifest,
-    /// The layer.
+    /// The layer that is a component.
     Component,
+    /// The layer of another artifact.
+    Layer,
     /// A token.
     Token,
     /// What stands next to the layer in an artifact.
@@ -217,6 +222,7 @@ impl std::fmt::Display for TransferItem {
         f.write_str(match self {
             Self::Manifest => "the manifest",
             Self::Component => "the component",
+            Self::Layer => "the layer",
             Self::Token => "a token",
             Self::Config => "the configuration",
             Self::Referrers => "the list of conformance reports",

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use thiserror::Error;
+pub(crate) use witlet_ports::is_sha256;
 
 /// The only kind of manifest that is taken.
 pub const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -25,12 +26,12 @@ const INDEX_TYPES: [&str; 2] = [INDEX_TYPE, "application/vnd.docker.distribution
 /// How much of a foreign text is reported.
 const TEXT_CHARS_MAX: usize = 128;
 
-/// The layer that is the component.
+/// The layer that is the component, or the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
     /// `sha256:` and 64 hexadecimal digits in lower case.
     pub digest: String,
-    /// In bytes, at most [`COMPONENT_BYTES_MAX`].
+    /// In bytes, at most as many as there may be.
     pub size: u64,
 }
 
@@ -145,11 +146,60 @@ pub fn component_layer(manifest: &[u8]) -> Result<Layer, ManifestError> {
     Ok(Layer { digest: layer.digest.clone(), size: layer.size })
 }
 
-/// Whether a text is `sha256:` and 64 hexadecimal digits in lower case.
-pub(crate) fn is_sha256(digest: &str) -> bool {
-    digest.strip_prefix("sha256:").is_some_and(|digits| {
-        digits.len() == 64 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-    })
+/// Why a manifest is of no artifact with one file. Each says the way out.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LayerError {
+    /// No JSON, or of another shape.
+    #[error("the manifest is malformed at line {line}, column {column}: push the file again")]
+    Malformed {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+    },
+    /// Another kind of thing, a list of manifests among them.
+    #[error("the manifest is {media_type:?}, expected {MANIFEST_TYPE}: push the file with `oras push`")]
+    Type {
+        /// What it says it is.
+        media_type: String,
+    },
+    /// Not one layer.
+    #[error("the artifact must have one layer, found {layers}: push one file alone")]
+    Layers {
+        /// How many.
+        layers: usize,
+    },
+    /// The layer's digest is of a kind that isn't checked here.
+    #[error("its layer's digest must be `sha256:` and 64 lower-case hexadecimal digits: push the file again")]
+    Digest,
+    /// Larger than it may be.
+    #[error("its layer must have at most {bytes_max} bytes, found {bytes}")]
+    TooLarge {
+        /// As the manifest says.
+        bytes: u64,
+        /// As many as there may be.
+        bytes_max: u64,
+    },
+}
+
+/// The one layer of an artifact, whatever it is.
+pub fn only_layer(manifest: &[u8], bytes_max: u64) -> Result<Layer, LayerError> {
+    let document: Document = serde_json::from_slice(manifest)
+        .map_err(|error| LayerError::Malformed { line: error.line(), column: error.column() })?;
+    let kind = document.media_type.as_deref().unwrap_or(MANIFEST_TYPE);
+    if kind != MANIFEST_TYPE || document.schema_version != 2 {
+        return Err(LayerError::Type { media_type: shortened(kind) });
+    }
+    let [Descriptor { digest, size, .. }] = document.layers.as_slice() else {
+        return Err(LayerError::Layers { layers: document.layers.len() });
+    };
+    if !is_sha256(digest) {
+        return Err(LayerError::Digest);
+    }
+    if *size > bytes_max {
+        return Err(LayerError::TooLarge { bytes: *size, bytes_max });
+    }
+    Ok(Layer { digest: digest.clone(), size: *size })
 }
 
 fn shortened(text: &str) -> String {

@@ -3,6 +3,7 @@
 use http::Method;
 use http_body_util::BodyExt;
 use sha2::{Digest, Sha256};
+use witlet_ports::Target;
 
 use crate::digest::text_of;
 use crate::error::{TransferError, TransferItem};
@@ -15,6 +16,8 @@ use crate::session::{AttemptError, RegistryRequest, Session, read_all};
 const PROGRESS_BYTES: u64 = 1 << 18;
 /// How large a manifest may be, as this counts.
 pub(crate) const MANIFEST_LIMIT: u64 = MANIFEST_BYTES_MAX as u64;
+/// The tag of references that name none.
+const DEFAULT_TAG: &str = "latest";
 /// What registries answer that don't know lists of referrers.
 const NO_REFERRERS: [u16; 4] = [400, 404, 405, 501];
 
@@ -53,6 +56,7 @@ impl Session<'_> {
         let (kind, accept) = match request.what {
             TransferItem::Manifest => ("manifests", MANIFEST_TYPE),
             TransferItem::Component
+            | TransferItem::Layer
             | TransferItem::Token
             | TransferItem::Config
             | TransferItem::Referrers
@@ -100,6 +104,17 @@ impl Session<'_> {
         Ok(bytes)
     }
 
+    /// The manifest by its digest, else by its tag.
+    pub(crate) async fn manifest(&mut self, target: &Target) -> Result<Vec<u8>, TransferError> {
+        let what = TransferItem::Manifest;
+        if let Some(digest) = target.digest() {
+            let request = ContentRequest { what, digest, size: None, bytes_max: MANIFEST_LIMIT };
+            return self.get(&request, &|_bytes| {}).await;
+        }
+        let tagged = self.tagged(what, target.tag().unwrap_or(DEFAULT_TAG)).await?;
+        tagged.ok_or_else(|| TransferError::NotFound { registry: self.registry(), what })
+    }
+
     /// A manifest or index by a tag, whatever its digest is; none if there is none.
     pub(crate) async fn tagged(
         &mut self,
@@ -110,6 +125,7 @@ impl Session<'_> {
             TransferItem::Referrers => INDEX_TYPE,
             TransferItem::Manifest
             | TransferItem::Component
+            | TransferItem::Layer
             | TransferItem::Token
             | TransferItem::Config
             | TransferItem::Report => MANIFEST_TYPE,

@@ -1,5 +1,7 @@
 //! The port that plugins' components come through.
 
+mod artifact;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -94,7 +96,7 @@ impl Registries {
         if let Some(known) = self.stored(reference).await? {
             return Ok(known);
         }
-        let mut session = self.session(reference, credentials).await?;
+        let mut session = self.session(reference.registry(), reference.repository(), credentials).await?;
         let digest = reference.digest();
         let request =
             ContentRequest { what: TransferItem::Manifest, digest, size: None, bytes_max: MANIFEST_LIMIT };
@@ -140,15 +142,16 @@ impl Registries {
 
     async fn session<'a>(
         &'a self,
-        reference: &'a ComponentReference,
+        registry: &'a str,
+        repository: &'a str,
         named: Option<&Path>,
     ) -> Result<Session<'a>, TransferError> {
+        let name = format!("{registry}/{repository}");
         let credentials = match (named, &self.credentials) {
-            (Some(path), _) => stored_credentials(path, true, reference.name()).await?,
-            (None, Some(path)) => stored_credentials(path, false, reference.name()).await?,
+            (Some(path), _) => stored_credentials(path, true, name).await?,
+            (None, Some(path)) => stored_credentials(path, false, name).await?,
             (None, None) => Vec::new(),
         };
-        let (registry, repository) = (reference.registry(), reference.repository());
         let place = Repository { registry, repository, plain_http: false };
         Ok(Session::new(&self.egress, (self.limits, self.wait), place, Action::Pull, credentials))
     }
@@ -160,7 +163,8 @@ impl Registries {
     ) -> Result<Vec<Vec<u8>>, TransferError> {
         // It is never closed.
         let _permit = self.pulls.acquire().await;
-        let reports = self.session(reference, credentials).await?.reports(reference.digest()).await?;
+        let session = self.session(reference.registry(), reference.repository(), credentials);
+        let reports = session.await?.reports(reference.digest()).await?;
         let (store, digest) = (self.store.clone(), reference.digest().to_owned());
         let kept = tokio::task::spawn_blocking(move || {
             if let Err(error) = store.write_reports(&digest, &reports) {

@@ -9,10 +9,7 @@ use async_trait::async_trait;
 use thiserror::Error;
 use witlet_core::image::reference::{ImageReference, ReferenceError};
 
-/// What stands before the reference of a component in a registry.
-pub const OCI_SCHEME: &str = "oci://";
-/// The only kind of digest that components are pinned by.
-const DIGEST_ALGORITHM: &str = "sha256:";
+use crate::target::{OCI_SCHEME, Target, is_sha256};
 
 /// A component in a registry, pinned by the digest of its manifest: `oci://HOST[:PORT]/REPOSITORY[:TAG]@sha256:DIGEST`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -86,10 +83,7 @@ impl FromStr for ComponentReference {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let rest = text.strip_prefix(OCI_SCHEME).ok_or(ComponentReferenceError::Scheme)?;
         let (named, digest) = rest.rsplit_once('@').ok_or(ComponentReferenceError::NoDigest)?;
-        let is_digest = |digits: &str| {
-            digits.len() == 64 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-        };
-        if !digest.strip_prefix(DIGEST_ALGORITHM).is_some_and(is_digest) {
+        if !is_sha256(digest) {
             return Err(ComponentReferenceError::Digest);
         }
         let parsed = ImageReference::parse(rest).map_err(ComponentReferenceError::Reference)?;
@@ -142,6 +136,41 @@ pub trait ComponentFetcher: Send + Sync {
         credentials: Option<&Path>,
         which: Reports,
     ) -> Result<Vec<Vec<u8>>, FetchError>;
+}
+
+/// What is known of an artifact in a registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    /// Digest of its manifest, `sha256:` and 64 hexadecimal digits.
+    pub digest: String,
+    /// The bytes of its one layer; none if the manifest is the one that is known.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// An artifact couldn't be brought. Its source has its own words for why, with the way out.
+#[derive(Debug, Error)]
+#[error("fetch {target}")]
+pub struct ArtifactError {
+    /// Which one.
+    pub target: Target,
+    /// Why not.
+    #[source]
+    pub cause: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// Brings artifacts from registries that are no components, and keeps none.
+#[async_trait]
+pub trait ArtifactFetcher: Send + Sync {
+    /// The one layer of an artifact, by its digest, else by its tag: not more than `bytes_max` bytes, with the digest and size that the
+    /// manifest says. None are brought if the manifest's digest is the `known` one. Credentials and time as for
+    /// [`ComponentFetcher::fetch`].
+    async fn artifact(
+        &self,
+        target: &Target,
+        credentials: Option<&Path>,
+        known: Option<&str>,
+        bytes_max: u64,
+    ) -> Result<Artifact, ArtifactError>;
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ mod stats;
 mod statuses;
 mod streaming;
 mod system_logs;
+mod target;
 pub mod trace;
 mod view;
 mod volumes;
@@ -42,7 +43,8 @@ pub use cgroups::{CgroupDrivers, CgroupError, Cgroups};
 pub use checkpoints::Checkpoints;
 pub use clock::{Clock, Jitter, RandomBits};
 pub use components::{
-    ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,
+    Artifact, ArtifactError, ArtifactFetcher, ComponentFetcher, ComponentReference, ComponentReferenceError,
+    FetchError, Reports,
 };
 pub use credentials::{CredentialsError, ImageCredentials, PullRecords};
 pub use description::{LastOutcome, LastProbe, PodDescription, ProbeReport};
@@ -72,6 +74,7 @@ pub use stats::{
 pub use statuses::{NoStatuses, PodReport, StatusSink};
 pub use streaming::{StreamOptions, Streaming};
 pub use system_logs::{JournalOutput, Links, SystemLog, SystemLogEntry, SystemLogs};
+pub use target::{OCI_SCHEME, Target, TargetError, is_sha256};
 pub use trace::{Span, SpanSink, Tracer};
 pub use view::{
     ActivePods, AgentStats, AgentView, CgroupDurations, CgroupStats, EventPage, ImageRemovals, PodPage,

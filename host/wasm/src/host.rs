@@ -21,6 +21,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+pub use data::DataConfig;
 pub use explanation::{Explanation, HandlerAnswer, HandlerReport, HandlerStep};
 pub use sources::SourcesConfig;
 use thiserror::Error;
@@ -74,8 +75,8 @@ pub struct PluginHostConfig {
     /// can't be taken or a component doesn't load, and with the built-ins where no set is kept; without it a bad configuration
     /// fails the start.
     pub last_good_folder: Option<PathBuf>,
-    /// Keeps the last good data of entries, for starts at which their sources can't be read; without it none are kept.
-    pub data_folder: Option<PathBuf>,
+    /// What the data of entries need.
+    pub data: DataConfig,
     /// Gets the decision log, if the configuration wants one; without it none is written.
     pub decision_log_folder: Option<PathBuf>,
     /// Whether the node has an API server: then static pods are system pods, which a handler is asked about only if its entry
@@ -247,6 +248,7 @@ impl PluginHost {
 
     async fn start_as(config: PluginHostConfig, trial_log: Option<LogTap>) -> Result<Arc<Self>, StartError> {
         let PluginHostConfig { compiler, clock, events, .. } = config;
+        let wall_clock = clock.clone();
         let metrics = Metrics::default();
         let surroundings = Surroundings {
             fetcher: config.fetcher,
@@ -288,7 +290,7 @@ impl PluginHost {
             shipped: config.shipped,
             last_good: config.last_good_folder.map(last_good::LastGood::new),
             node,
-            data: data::DataStore::new(config.data_folder),
+            data: data::DataStore::new(config.data, wall_clock),
         };
         let (supervisor, tried) = supervisor::Supervisor::start(&shared, sources).await?;
         let (mut tasks, look) = (JoinSet::new(), Arc::new(Notify::new()));
@@ -352,9 +354,13 @@ impl PluginHost {
         let (file, secrets) = (self.file_error(), self.secret_errors());
         let plugins = self.list().into_iter().flat_map(|plugin| {
             let PluginStatus { name, state, detail, pending, data, .. } = plugin;
-            let stale = data.into_iter().filter_map(|data| Some((data.name, data.problem?)));
+            // Data that are old, but not too old, are what the plugin is to go on with.
+            let stale = data.into_iter().filter(|data| data.too_old);
             let stale: Vec<String> = stale
-                .map(|(data, problem)| format!("plugin {name:?} has no newer data {data:?}: {problem}"))
+                .map(|data| {
+                    let problem = data.problem.map(|problem| format!(": {problem}")).unwrap_or_default();
+                    format!("plugin {name:?} has data {:?} older than their maxAge{problem}", data.name)
+                })
                 .collect();
             let loaded = match (state, pending) {
                 (PluginState::Loading, _) => Some(format!("plugin {name:?} is being loaded")),

@@ -32,7 +32,7 @@ pub(crate) use load::{KnownComponents, Loaded, Loader, LoaderParts, Loading};
 pub(crate) use matching::MatchSubject;
 use shadow::Shadow;
 pub(crate) use shadow::{agrees, decision_summary, verdict_summary};
-pub(crate) use spec::{EntryInputs, Origin, Spec, VALIDATE_TIMEOUT};
+pub(crate) use spec::{DataLack, EntryInputs, Origin, Spec, VALIDATE_TIMEOUT};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -285,7 +285,10 @@ impl Plugin {
         let quarantines: Vec<String> =
             quarantine.map(|(role, seconds)| format!("{role} for another {}s", seconds.ceil())).collect();
         let (state, detail) = match &self.code {
-            Code::Loading => (PluginState::Loading, None),
+            Code::Loading => {
+                let why = self.spec.awaits_data.then(|| "its data are being fetched".to_owned());
+                (PluginState::Loading, why)
+            }
             Code::Failed(error) => (PluginState::Failed, Some(error.sentence())),
             Code::Ready(_) if quarantines.is_empty() => (PluginState::Ready, None),
             Code::Ready(_) => (PluginState::Quarantined, Some(quarantines.join(", "))),
@@ -297,7 +300,7 @@ impl Plugin {
             digest: loaded.map(|loaded| loaded.digest.clone()),
             size_bytes: loaded.map(|loaded| loaded.size_bytes),
             conformance: loaded.and_then(|loaded| loaded.vouched.as_ref()).map(ConformanceStatus::of),
-            data: self.spec.data.iter().map(DataStatus::of).collect(),
+            data: self.spec.data.iter().map(|data| DataStatus::of(data, now)).collect(),
             order: self.spec.admission.as_ref().map(|role| role.order),
             failure_policy: self.spec.failure_policy(),
             system_pods: self.spec.admission.as_ref().map(|role| role.matches.system_pods),

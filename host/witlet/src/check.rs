@@ -11,7 +11,7 @@ use witlet_egress::Egress;
 use witlet_node::{ReportReason, SystemClock, check_path};
 use witlet_oci::RegistryError;
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::host::{PluginHost, PluginHostConfig};
+use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::PluginState;
 use witlet_wasm::plugin::config::{API_VERSION, KIND};
 
@@ -89,18 +89,18 @@ async fn check_plugins(
     let scratch = tempfile::tempdir().map_err(CheckError::Scratch)?;
     let wait = Wait::start("Compiling and loading plugins");
     let clock = Arc::new(SystemClock);
-    let fetcher = plugins::fetcher(scratch.path().join("components"), None, Egress::system())?;
+    let registries = plugins::registries(scratch.path().join("components"), None, Egress::system())?;
     let started = PluginHost::start(PluginHostConfig {
         tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(cache.or(scratch.path().join("plugins"))),
         plugins_file: Some(path.to_owned()),
         builtins: plugins::builtins(&[]),
         shipped: plugins::shipped(),
-        fetcher: Some(fetcher),
+        fetcher: Some(registries.clone()),
         containers: None,
         state_folder: Some(scratch.path().join("state")),
         last_good_folder: None,
-        data_folder: None,
+        data: DataConfig { artifacts: Some(registries), ..DataConfig::default() },
         decision_log_folder: None,
         in_cluster: false,
         node: Some(Arc::new(FixedNode::new(node))),

@@ -15,7 +15,7 @@ use witlet_harness::usage::Usage;
 use witlet_ports::{Clock, EventSink, FilesError, Jitter, StateStore};
 use witlet_test_guests::corpus::Attack;
 use witlet_wasm::compile::{CompileLimits, CompilerConfig};
-use witlet_wasm::host::{PluginHost, PluginHostConfig, SourcesConfig};
+use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig, SourcesConfig};
 use witlet_wasm::plugin::PluginStatus;
 
 use crate::entry;
@@ -125,7 +125,7 @@ impl Stage {
             containers: None,
             state_folder: Some(at("state")),
             last_good_folder: None,
-            data_folder: None,
+            data: DataConfig::default(),
             decision_log_folder: None,
             in_cluster: false,
             node: None,

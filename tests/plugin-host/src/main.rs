@@ -9,6 +9,7 @@ mod draft;
 mod draft_phases;
 mod explaining;
 mod feeding;
+mod fetching;
 mod forging;
 mod kit;
 mod loading;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         draft_phases::CLAIMS,
         explaining::CLAIMS,
         feeding::CLAIMS,
+        fetching::CLAIMS,
         surviving::CLAIMS,
         swapping::CLAIMS,
         forging::CLAIMS,

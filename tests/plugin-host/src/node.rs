@@ -14,9 +14,9 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_harness::WAIT_TIMEOUT;
 use witlet_harness::program::component_cache;
-use witlet_ports::{Clock, CommandRunner, ComponentFetcher, EventSink, NodeWatch};
+use witlet_ports::{ArtifactFetcher, Clock, CommandRunner, ComponentFetcher, EventSink, NodeWatch};
 use witlet_wasm::compile::{CompileLimits, CompilerConfig};
-use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
+use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig, StartError};
 use witlet_wasm::plugin::{Builtin, BuiltinRole, PluginStatus};
 use witlet_wasm::record::RecorderConfig;
 
@@ -125,6 +125,8 @@ pub(crate) struct Setting {
     pub(crate) shipped: Vec<(&'static str, &'static [u8])>,
     /// Brings components from registries.
     pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
+    /// Brings artifacts from registries.
+    pub(crate) artifacts: Option<Arc<dyn ArtifactFetcher>>,
     /// Keeps the last set that was good.
     pub(crate) last_good_folder: Option<PathBuf>,
     /// Whether the node has an API server.
@@ -142,6 +144,7 @@ impl Setting {
             containers: None,
             shipped: Vec::new(),
             fetcher: None,
+            artifacts: None,
             last_good_folder: None,
             in_cluster: false,
         }
@@ -190,7 +193,11 @@ fn host_config(folder: &TempDir, setting: Setting, events: &Arc<Events>) -> Plug
         containers: setting.containers,
         state_folder: None,
         last_good_folder: setting.last_good_folder,
-        data_folder: Some(folder.path().join("kept-data")),
+        data: DataConfig {
+            folder: Some(folder.path().join("kept-data")),
+            artifacts: setting.artifacts,
+            ..DataConfig::default()
+        },
         decision_log_folder: Some(folder.path().join("decisions")),
         in_cluster: setting.in_cluster,
         node: setting.node,

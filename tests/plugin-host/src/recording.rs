@@ -9,7 +9,7 @@ use witlet_core::admission::Decision;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::{ContainerId, ExecOutput};
 use witlet_ports::Clock;
-use witlet_wasm::host::{PluginHost, PluginHostConfig};
+use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig};
 use witlet_wasm::record::replay::{GivenData, Identity, ReplayError, Replayed, replay};
 use witlet_wasm::record::{RecordedCall, RecordedRequest, RecordedResponse, RecorderConfig, read};
 
@@ -68,7 +68,7 @@ impl Recording {
             }))),
             state_folder: None,
             last_good_folder: None,
-            data_folder: None,
+            data: DataConfig::default(),
             decision_log_folder: None,
             in_cluster: false,
             node: None,

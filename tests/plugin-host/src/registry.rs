@@ -20,7 +20,7 @@ use witlet_core::event::Event;
 use witlet_egress::{Egress, Reach, ResponseBody, SendLimits, TlsPolicy};
 use witlet_oci::{Registries, RegistriesConfig, TransferError};
 use witlet_ports::{Clock, ComponentFetcher, ComponentReference, EventSink};
-use witlet_wasm::host::{PluginHost, PluginHostConfig};
+use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::{PluginState, PluginStatus};
 
 const PROGRAM: &str = "docker-registry";
@@ -306,7 +306,7 @@ async fn loaded(registry: &Registry, entry: &str) -> PluginStatus {
         containers: None,
         state_folder: None,
         last_good_folder: None,
-        data_folder: None,
+        data: DataConfig::default(),
         decision_log_folder: None,
         in_cluster: false,
         node: None,

@@ -1,5 +1,7 @@
 //! Pulls from a registry that is played here, one that misbehaves in every way.
 
+mod artifacts;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::SocketAddr;

@@ -19,7 +19,7 @@ use witlet_core::event::Event;
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_ports::{EventSink, ProbeTypes};
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::host::{PluginHost, PluginHostConfig};
+use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::Builtin;
 
 use crate::measure::{self, FixedClock, Line, cpu_seconds, describe, report};
@@ -60,7 +60,7 @@ pub(crate) async fn host(
         containers: None,
         state_folder: None,
         last_good_folder: None,
-        data_folder: None,
+        data: DataConfig::default(),
         decision_log_folder: None,
         in_cluster: false,
         node: None,

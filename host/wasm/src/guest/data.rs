@@ -1,9 +1,12 @@
 //! Data that the operator gives a plugin next to its configuration. They stay as they are for the life of a loaded plugin.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
+use witlet_core::refresh;
 
 /// How large data may be.
 pub(crate) const DATA_BYTES_MAX: usize = 16 << 20;
@@ -48,30 +51,59 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// Where data come from, and why the newest can't be had.
+/// Where data come from, why the newest can't be had, and how old what serves is.
 #[derive(Debug)]
 pub(crate) struct DataOrigin {
     /// As people read it.
     pub(crate) location: String,
-    problem: Mutex<Option<String>>,
+    health: Mutex<DataHealth>,
+}
+
+#[derive(Debug, Default)]
+struct DataHealth {
+    problem: Option<String>,
+    confirmed: Option<Confirmation>,
+}
+
+/// When data were last known to be the newest.
+#[derive(Clone, Copy, Debug)]
+struct Confirmation {
+    at: Instant,
+    /// How old they were by then: an earlier process knew it.
+    age: Duration,
 }
 
 impl DataOrigin {
     pub(crate) fn new(location: String) -> Self {
-        Self { location, problem: Mutex::default() }
+        Self { location, health: Mutex::default() }
     }
 
     /// Why the newest can't be had, in one sentence; none if they can.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.health().problem.clone()
     }
 
     /// Returns whether it is another than before.
     pub(crate) fn set_problem(&self, problem: Option<String>) -> bool {
-        let mut last = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_other = *last != problem;
-        *last = problem;
+        let mut health = self.health();
+        let is_other = health.problem != problem;
+        health.problem = problem;
         is_other
+    }
+
+    /// Notes how old they are now. None is for what is always the newest.
+    pub(crate) fn set_age(&self, age: Option<Duration>, at: Instant) {
+        self.health().confirmed = age.map(|age| Confirmation { at, age });
+    }
+
+    /// How long ago they were last known to be the newest; none for what always is.
+    pub(crate) fn age(&self, now: Instant) -> Option<Duration> {
+        let Confirmation { at, age } = self.health().confirmed?;
+        Some(age.saturating_add(now.saturating_duration_since(at)))
+    }
+
+    fn health(&self) -> MutexGuard<'_, DataHealth> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,18 +113,25 @@ pub(crate) struct Data {
     pub(crate) name: Arc<str>,
     pub(crate) origin: Arc<DataOrigin>,
     pub(crate) snapshot: Arc<Snapshot>,
+    /// How old they may be before the node counts as not ready; none is for ever.
+    pub(crate) max_age: Option<Duration>,
 }
 
 impl Data {
     /// Of bytes that no source has.
     pub(crate) fn given(name: &str, snapshot: Snapshot) -> Self {
         let origin = Arc::new(DataOrigin::new(name.to_owned()));
-        Self { name: name.into(), origin, snapshot: Arc::new(snapshot) }
+        Self { name: name.into(), origin, snapshot: Arc::new(snapshot), max_age: None }
     }
 
     /// Its name, and the digest of its bytes.
     pub(crate) fn named_digest(&self) -> (String, String) {
         (self.name.to_string(), self.snapshot.digest.clone())
+    }
+
+    /// Whether they are older than their entry lets them be.
+    pub(crate) fn is_too_old(&self, now: Instant) -> bool {
+        self.origin.age(now).is_some_and(|age| refresh::is_too_old(age, self.max_age))
     }
 }
 
@@ -101,6 +140,7 @@ impl PartialEq for Data {
         self.name == other.name
             && self.origin.location == other.origin.location
             && self.snapshot.digest == other.snapshot.digest
+            && self.max_age == other.max_age
     }
 }
 

@@ -9,6 +9,7 @@ use witlet_core::event::EventType;
 
 use super::data::DataChange;
 use super::{Shared, lock, supervisor::LoadFailure};
+use crate::guest::data::Data;
 use crate::metrics::{LoadOutcome, RunningCode};
 use crate::plugin::config::SkippedEntry;
 use crate::plugin::{Code, KnownComponents, Loaded, Loading, Plugin, Spec};
@@ -179,6 +180,17 @@ impl Shared {
             None => format!("{problem}; the plugins that name it aren't loaded without"),
         };
         self.report_file("data", Path::new(location), "PluginDataNotRead", message);
+    }
+
+    /// Notes that data are older than their entry lets them be.
+    pub(super) fn report_too_old(&self, plugin: &str, data: &Data) {
+        let name = &*data.name;
+        let message = match data.origin.problem() {
+            Some(problem) => format!("its data {name:?} are older than their maxAge: {problem}"),
+            None => format!("its data {name:?} are older than their maxAge"),
+        };
+        tracing::error!(plugin, data = name, error = message, "Data of a plugin are too old");
+        self.record_event(plugin, EventType::Warning, "PluginDataTooOld", message);
     }
 
     /// Has decisions logged, or not.

@@ -23,6 +23,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
 use witlet_core::error::one_line;
 
+use super::data::FetchedData;
 use super::files::{self, Change, Files};
 use super::last_good::LastGoodSet;
 use super::secrets::{self, Failure as SecretFailure};
@@ -50,6 +51,10 @@ pub(super) struct Supervisor {
     /// Whether it was reported that the configuration's file is gone.
     reported_gone: bool,
     loads: JoinSet<FinishedLoad>,
+    /// Data that are being fetched.
+    fetches: JoinSet<FetchedData>,
+    /// Data that were reported to be older than their entries let them be, by plugin and name.
+    too_old: BTreeSet<(Arc<str>, Arc<str>)>,
     works: HashMap<Arc<str>, Work>,
     failures: HashMap<Arc<str>, Failure>,
     /// The text of the desired configuration.
@@ -84,6 +89,8 @@ impl Supervisor {
             lost_keys: BTreeSet::new(),
             reported_gone: false,
             loads: JoinSet::new(),
+            fetches: JoinSet::new(),
+            too_old: BTreeSet::new(),
             works: HashMap::new(),
             failures: HashMap::new(),
             text: String::new(),
@@ -119,15 +126,20 @@ impl Supervisor {
         let mut ticks = tokio::time::interval(MAINTENANCE_PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let mut tick = false;
+            let (mut tick, mut fetched) = (false, None);
             tokio::select! {
                 _ = ticks.tick() => tick = true,
                 () = look.notified() => tick = true,
                 Some(joined) = self.loads.join_next() => self.finish(joined),
+                Some(joined) = self.fetches.join_next() => fetched = joined.ok(),
             }
             let Some(shared) = host.upgrade() else { return };
+            if let Some(fetched) = fetched {
+                self.take_fetched(&shared, fetched).await;
+            }
             if tick {
                 self.look(&shared).await;
+                self.look_after_data(&shared).await;
                 shared.maintain();
             }
             self.settle(&shared);
@@ -231,7 +243,7 @@ impl Supervisor {
         self.secrets = secrets;
         self.note_files().await;
         self.read_secrets(shared).await;
-        self.sources.data.keep().await;
+        self.look_after_data(shared).await;
         let names: Vec<Arc<str>> = self.desired.iter().map(|spec| spec.name.clone()).collect();
         // Dropping work ends it.
         self.works.retain(|name, _| names.contains(name));
@@ -274,7 +286,13 @@ impl Supervisor {
         let (shared, name) = (shared.clone(), spec.name.clone());
         let load = {
             let spec = spec.clone();
-            async move { FinishedLoad { serial, loading: shared.load(&spec, &known).await } }
+            async move {
+                if spec.awaits_data {
+                    // Another load takes the place of this one when they are there, or can't be had.
+                    std::future::pending::<()>().await;
+                }
+                FinishedLoad { serial, loading: shared.load(&spec, &known).await }
+            }
         };
         let task = self.loads.spawn(load);
         self.works.insert(name, Work::new(spec, serial, spare_for, task));

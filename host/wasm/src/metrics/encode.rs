@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use witlet_core::stats::exposition::{Exposition, Kind};
 use witlet_ports::MetricsSource;
 
@@ -184,11 +185,18 @@ fn data(to: &mut Exposition, all: &All) {
         let digest = data.snapshot.digest();
         family.sample(&[("plugin", plugin), ("data", &data.name), ("digest", digest)], 1.0);
     }
-    let help = "1 while the newest data of the plugin can't be read and the last good ones serve";
+    let help = "1 while the newest data of the plugin can't be had and the last good ones serve";
     let mut family = to.family("witlet_plugin_data_stale", help, Kind::Gauge);
     for (plugin, data) in each() {
         let is_stale = data.origin.problem().is_some();
         family.sample(&[("plugin", plugin), ("data", &data.name)], f64::from(u8::from(is_stale)));
+    }
+    let now = Instant::now();
+    let help = "1 while the data of the plugin are older than the maxAge of its entry";
+    let mut family = to.family("witlet_plugin_data_too_old", help, Kind::Gauge);
+    for (plugin, data) in each() {
+        let is_too_old = data.is_too_old(now);
+        family.sample(&[("plugin", plugin), ("data", &data.name)], f64::from(u8::from(is_too_old)));
     }
 }
 

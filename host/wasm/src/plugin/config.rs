@@ -18,7 +18,7 @@ mod variables;
 pub(crate) use component::BUILTIN_SCHEME;
 pub use component::{ComponentSource, not_shipped};
 pub use conformance::{CONFORMANCE_KEYS_MAX, RequiredConformance};
-pub use data::{DATA_ALL_MAX, DATA_MAX, DataEntry, DataSource};
+pub use data::{DATA_ALL_MAX, DATA_MAX, DataEntry, DataSource, RemoteData};
 pub(crate) use features::has_feature;
 pub use features::{FEATURES, Feature, REQUIRES_MAX, SkippedEntry};
 pub use grants::{FileGrant, Grants, STATE_PATH};
@@ -341,7 +341,7 @@ fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<Pl
         pod_source,
         warm: plugin.instances.warm.map(|warm| self::warm(&warm, path)).transpose()?,
         grants,
-        data: data::parse(plugin.data, path)?,
+        data: data::parse(plugin.data, known, path)?,
         record,
         config: plugin.config,
         name: plugin.name,

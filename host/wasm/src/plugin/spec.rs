@@ -94,7 +94,16 @@ pub(crate) struct EntryInputs<'a> {
     /// Whose values its configuration may name.
     pub(crate) node: Option<&'a NodeFacts>,
     /// Its data, or why there are none.
-    pub(crate) data: Result<Vec<Data>, String>,
+    pub(crate) data: Result<Vec<Data>, DataLack>,
+}
+
+/// Why an entry has no data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DataLack {
+    /// They are being fetched for the first time.
+    Pending,
+    /// One of them can't be had, in one sentence.
+    Missing(String),
 }
 
 /// What the host needs to know about a plugin apart from its code. It has one role at least.
@@ -119,6 +128,8 @@ pub(crate) struct Spec {
     pub(crate) config: Arc<str>,
     /// What its entry names and isn't there, in one sentence; then it can't be loaded.
     pub(crate) missing: Option<Arc<str>>,
+    /// Whether its data are being fetched for the first time: until they were, it isn't loaded.
+    pub(crate) awaits_data: bool,
 }
 
 impl Spec {
@@ -150,6 +161,7 @@ impl Spec {
             record: None,
             config: builtin.config.to_string().into(),
             missing: None,
+            awaits_data: false,
         }
     }
 
@@ -181,9 +193,10 @@ impl Spec {
                 (entry.config, Some(missing))
             }
         };
-        let (mut data, without_data) = match inputs.data {
-            Ok(data) => (data, None),
-            Err(problem) => (Vec::new(), Some(problem)),
+        let (mut data, awaits_data, without_data) = match inputs.data {
+            Ok(data) => (data, false, None),
+            Err(DataLack::Pending) => (Vec::new(), true, None),
+            Err(DataLack::Missing(problem)) => (Vec::new(), false, Some(problem)),
         };
         data.sort_by(|one, other| one.name.cmp(&other.name));
         Some(Self {
@@ -200,6 +213,7 @@ impl Spec {
             record: entry.record,
             config: config.to_string().into(),
             missing: unfilled.or(without_data).map(Arc::from),
+            awaits_data,
         })
     }
 
@@ -226,6 +240,7 @@ impl Spec {
             record: None,
             config: config.to_string().into(),
             missing: None,
+            awaits_data: false,
         }
     }
 
@@ -277,6 +292,7 @@ impl Spec {
             && self.grants == other.grants
             && self.config == other.config
             && self.missing == other.missing
+            && self.awaits_data == other.awaits_data
             && self.data == other.data
             && run(self) == run(other)
     }

@@ -1,6 +1,7 @@
 //! What people see of a plugin.
 
 use serde::Serialize;
+use tokio::time::Instant;
 use witlet_core::admission::chain::FailurePolicy;
 
 use super::conformance::Vouched;
@@ -111,17 +112,23 @@ pub struct DataStatus {
     pub size_bytes: usize,
     /// Why it doesn't have newer ones; none if these are the newest.
     pub problem: Option<String>,
+    /// How many seconds ago these were last known to be the newest; none for a file that can be read.
+    pub age_seconds: Option<u64>,
+    /// Whether that is longer than the `maxAge` of its entry.
+    pub too_old: bool,
 }
 
 impl DataStatus {
-    pub(crate) fn of(data: &Data) -> Self {
-        let Data { name, origin, snapshot } = data;
+    pub(crate) fn of(data: &Data, now: Instant) -> Self {
+        let Data { name, origin, snapshot, .. } = data;
         Self {
             name: name.to_string(),
             source: origin.location.clone(),
             digest: snapshot.digest().to_owned(),
             size_bytes: snapshot.bytes().len(),
             problem: origin.problem(),
+            age_seconds: origin.age(now).map(|age| age.as_secs()),
+            too_old: data.is_too_old(now),
         }
     }
 }

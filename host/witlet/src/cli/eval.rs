@@ -54,6 +54,9 @@ pub(crate) struct HandlerArgs {
     /// Registry credentials in docker's config.json format (default: those of `docker login`)
     #[arg(long, value_name = "FILE")]
     pub(crate) registry_credentials: Option<PathBuf>,
+    /// Take data with `url` or `oci` from what an agent kept, and fetch none (`witlet/plugin-data` below its --root-dir)
+    #[arg(long, value_name = "DIR", requires = "plugins")]
+    pub(crate) kept_data: Option<PathBuf>,
     /// Compiled code of components
     #[command(flatten)]
     pub(crate) cache: ComponentCacheArgs,

@@ -12,12 +12,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_agent::EventLog;
 use witlet_egress::Egress;
-use witlet_node::SystemClock;
+use witlet_node::{SystemClock, ThreadJitter};
 use witlet_oci::RegistryError;
 use witlet_server::webhook::{AdmissionWebhook, Clients};
 use witlet_server::{ServerTls, TlsError, TlsOptions};
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
+use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig, StartError};
 
 use crate::bounded;
 use crate::cli::ServeArgs;
@@ -101,7 +101,7 @@ async fn serve(args: &ServeArgs, stop: CancellationToken) -> Result<(), ServeErr
     )?;
     let scratch = tempfile::tempdir().map_err(ServeError::Scratch)?;
     let credentials = args.registry_credentials.as_deref();
-    let fetcher = plugins::fetcher(scratch.path().join("components"), credentials, Egress::system())?;
+    let registries = plugins::registries(scratch.path().join("components"), credentials, Egress::system())?;
     let host = PluginHost::start(PluginHostConfig {
         tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(args.cache.or(scratch.path().join("plugins"))),
@@ -109,11 +109,15 @@ async fn serve(args: &ServeArgs, stop: CancellationToken) -> Result<(), ServeErr
         // What these judge, only the node knows.
         builtins: Vec::new(),
         shipped: plugins::shipped(),
-        fetcher: Some(fetcher),
+        fetcher: Some(registries.clone()),
         containers: None,
         state_folder: Some(scratch.path().join("state")),
         last_good_folder: None,
-        data_folder: None,
+        data: DataConfig {
+            artifacts: Some(registries),
+            jitter: Some(Arc::new(ThreadJitter)),
+            ..DataConfig::default()
+        },
         decision_log_folder: None,
         in_cluster: true,
         node: None,

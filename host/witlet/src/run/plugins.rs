@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 use witlet_egress::{Egress, NetworkGrant, TlsPolicy};
-use witlet_node::SystemClock;
+use witlet_node::{SystemClock, ThreadJitter};
 use witlet_oci::{Progress, Registries, RegistriesConfig, RegistryError};
-use witlet_ports::{CommandRunner, ComponentFetcher, EventSink, NodeWatch, Tracer};
+use witlet_ports::{CommandRunner, EventSink, NodeWatch, Tracer};
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::host::PluginHostConfig;
+use witlet_wasm::host::{DataConfig, PluginHostConfig};
 use witlet_wasm::plugin::Builtin;
 use witlet_wasm::plugin::config::Grants;
 use witlet_wasm::record::RecorderConfig;
@@ -32,16 +32,24 @@ pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostC
     let own = OwnFiles::below(&settings.folders.root);
     let cache = settings.folders.component_cache.clone().unwrap_or_else(|| own.code());
     let Node { info, containers, clock, events, egress, tracer } = node;
+    let credentials = settings.pods.registry_credentials.as_deref();
+    let registries = registries(own.components(), credentials, egress)?;
+    let data = DataConfig {
+        folder: Some(own.plugin_data()),
+        artifacts: Some(registries.clone()),
+        jitter: Some(Arc::new(ThreadJitter)),
+        offline: false,
+    };
     Ok(PluginHostConfig {
         compiler: CompilerConfig::new(cache),
         plugins_file: settings.plugins.clone(),
         builtins: builtins(&settings.pods.allowed_unsafe_sysctls),
         shipped: shipped(),
-        fetcher: Some(fetcher(own.components(), settings.pods.registry_credentials.as_deref(), egress)?),
+        fetcher: Some(registries),
         containers: Some(containers),
         state_folder: Some(own.plugin_state()),
         last_good_folder: Some(own.last_good_plugins()),
-        data_folder: Some(own.plugin_data()),
+        data,
         decision_log_folder: Some(own.decisions()),
         in_cluster: settings.cluster.is_some(),
         node: Some(info),
@@ -52,12 +60,12 @@ pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostC
     })
 }
 
-/// Brings components from registries, and keeps them in `folder`.
-pub(crate) fn fetcher(
+/// Brings components and artifacts from registries, and keeps the components in `folder`.
+pub(crate) fn registries(
     folder: PathBuf,
     credentials: Option<&Path>,
     egress: Egress,
-) -> Result<Arc<dyn ComponentFetcher>, RegistryError> {
+) -> Result<Arc<Registries>, RegistryError> {
     let config = RegistriesConfig {
         folder,
         egress,

@@ -57,6 +57,8 @@ pub(super) fn plugins() -> Vec<Value> {
             digest: "ef".to_owned(),
             size_bytes: 7,
             problem: text("it can't be read"),
+            age_seconds: Some(90),
+            too_old: true,
         }],
         order: Some(-5),
         failure_policy: Some(FailurePolicy::Defer),

@@ -31,3 +31,20 @@ fn a_problem_is_reported_when_it_is_another() {
     assert!(!origin.set_problem(problem.clone()) && origin.problem() == problem);
     assert!(origin.set_problem(None));
 }
+
+#[test]
+fn data_age_from_when_they_were_last_known_to_be_the_newest() {
+    let seconds = Duration::from_secs;
+    let began = Instant::now();
+    let mut data = Data::given("list", Snapshot::new(Vec::new()));
+    assert_eq!(data.origin.age(began), None, "no one looks for newer ones");
+    data.max_age = Some(seconds(60));
+    assert!(!data.is_too_old(began + seconds(3600)));
+    data.origin.set_age(Some(seconds(50)), began);
+    assert_eq!(data.origin.age(began + seconds(10)), Some(seconds(60)));
+    assert!(!data.is_too_old(began + seconds(10)) && data.is_too_old(began + seconds(11)));
+    data.origin.set_age(Some(Duration::ZERO), began + seconds(11));
+    assert!(!data.is_too_old(began + seconds(71)) && data.is_too_old(began + seconds(72)));
+    data.max_age = None;
+    assert!(!data.is_too_old(began + seconds(72)), "without a bound they serve for ever");
+}

@@ -11,7 +11,7 @@ use witlet_ports::{Clock, ComponentFetcher, ComponentReference, EventSink, Fetch
 
 use super::*;
 use crate::compile::CompilerConfig;
-use crate::host::{PluginHost, PluginHostConfig};
+use crate::host::{DataConfig, PluginHost, PluginHostConfig};
 
 /// Never brings a component.
 struct Stuck;
@@ -69,7 +69,7 @@ async fn host(folder: &Path, role: &str) -> Arc<PluginHost> {
         containers: None,
         state_folder: None,
         last_good_folder: None,
-        data_folder: None,
+        data: DataConfig::default(),
         decision_log_folder: None,
         in_cluster: false,
         node: None,

@@ -1,4 +1,4 @@
-//! The last good data on disk: what a start goes on with when their sources can't be read.
+//! The last good data on disk: what a start goes on with when their sources can't be had.
 //!
 //! One folder holds [`INDEX`], which says which data were a source's last, and a file for each of them, whose name is its digest.
 //! A few older ones of each source stay, so that calls that were recorded with them can be replayed.
@@ -7,12 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use witlet_egress::Validators;
 
 use super::super::last_good::write;
+use super::state::Notes;
 use crate::compile;
 use crate::guest::data::{DATA_BYTES_MAX, Snapshot};
 
@@ -28,8 +31,45 @@ pub(super) const KEPT_MAX: usize = 3;
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Index {
     form: u32,
-    /// Digests by location, the newest first.
+    /// Digests by source, the newest first.
     sources: BTreeMap<String, Vec<String>>,
+    /// What is noted of the newest of them. Earlier builds have none.
+    #[serde(default)]
+    notes: BTreeMap<String, IndexNotes>,
+}
+
+/// As the index has them.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct IndexNotes {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    confirmed: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_modified: Option<String>,
+}
+
+impl IndexNotes {
+    fn of(notes: &Notes) -> Self {
+        let Notes { confirmed, validators } = notes.clone();
+        let Validators { etag, last_modified } = validators.unwrap_or_default();
+        Self { confirmed, etag, last_modified }
+    }
+
+    fn notes(&self) -> Notes {
+        let Self { confirmed, etag, last_modified } = self;
+        let validators = Validators { etag: etag.clone(), last_modified: last_modified.clone() };
+        let validators = Some(validators).filter(|known| *known != Validators::default());
+        Notes { confirmed: *confirmed, validators }
+    }
+}
+
+/// What is kept of one source.
+#[derive(Debug)]
+pub(super) struct KeptEntry {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) notes: Notes,
 }
 
 /// The folder with them.
@@ -43,11 +83,15 @@ impl KeptData {
         Self { folder }
     }
 
-    /// The last good data from this location, if they are kept and whole. Blocks as long as the disk does.
-    pub(super) fn load(&self, location: &str) -> Option<Snapshot> {
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The last good data of this source, if they are kept and whole, and what was noted of them. Blocks as long as the disk does.
+    pub(super) fn load(&self, source: &str) -> Option<(Snapshot, Notes)> {
         let index = self.index();
-        let digest = index.sources.get(location)?.first()?.clone();
-        self.snapshot(&digest)
+        let snapshot = self.snapshot(index.sources.get(source)?.first()?)?;
+        Some((snapshot, index.notes.get(source).map(IndexNotes::notes).unwrap_or_default()))
     }
 
     fn snapshot(&self, digest: &str) -> Option<Snapshot> {
@@ -77,25 +121,27 @@ impl KeptData {
         }
     }
 
-    /// Keeps what serves now of each location, and nothing of others. Blocks as long as the disk does.
+    /// Keeps what serves now of each source, and nothing of others. Blocks as long as the disk does.
     ///
     /// # Errors
     /// When something can't be written. What was kept before is then kept on.
-    pub(super) fn save(&self, serve: &BTreeMap<String, Arc<Snapshot>>) -> io::Result<()> {
+    pub(super) fn save(&self, serve: &BTreeMap<String, KeptEntry>) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let before = self.index();
         let mut sources = BTreeMap::new();
-        for (location, snapshot) in serve {
+        for (source, KeptEntry { snapshot, .. }) in serve {
             let digest = snapshot.digest();
             if self.snapshot(digest).is_none() {
                 write(&self.folder.join(digest), snapshot.bytes())?;
             }
-            let older = before.sources.get(location).into_iter().flatten();
+            let older = before.sources.get(source).into_iter().flatten();
             let older = older.filter(|older| *older != digest).cloned();
             let digests = std::iter::once(digest.to_owned()).chain(older).take(KEPT_MAX);
-            sources.insert(location.clone(), digests.collect::<Vec<_>>());
+            sources.insert(source.clone(), digests.collect::<Vec<_>>());
         }
-        let index = Index { form: FORM, sources };
+        let notes = serve.iter().map(|(source, entry)| (source.clone(), IndexNotes::of(&entry.notes)));
+        let notes = notes.filter(|(_, notes)| notes.notes() != Notes::default()).collect();
+        let index = Index { form: FORM, sources, notes };
         write(&self.folder.join(INDEX), &serde_json::to_vec(&index)?)?;
         File::open(&self.folder)?.sync_all()?;
         self.remove_others(&index)

@@ -1,6 +1,39 @@
 //! What serves while a source changes, breaks and comes back, also over a restart.
 
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use witlet_ports::{Artifact, ArtifactError, Target};
+
 use super::*;
+
+mod remote;
+
+/// A clock that stands still until a test moves it.
+#[derive(Default)]
+pub(in crate::host) struct ManualClock(Mutex<Duration>);
+
+impl ManualClock {
+    fn pass(&self, time: Duration) {
+        *self.0.lock().expect("not poisoned") += time;
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH + *self.0.lock().expect("not poisoned")
+    }
+}
+
+fn store(config: DataConfig) -> DataStore {
+    DataStore::new(config, Arc::new(ManualClock::default()))
+}
+
+fn entry(name: &str, source: DataSource) -> DataEntry {
+    DataEntry { name: name.to_owned(), source, refresh: None, max_age: None }
+}
 
 /// A folder with one source, and one for what is kept.
 struct Rig {
@@ -11,13 +44,13 @@ struct Rig {
 impl Rig {
     fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = DataStore::new(Some(folder.path().join("kept")));
-        Self { folder, store }
+        let kept = DataConfig { folder: Some(folder.path().join("kept")), ..DataConfig::default() };
+        Self { folder, store: store(kept) }
     }
 
     fn restart(self) -> Self {
-        let store = DataStore::new(Some(self.folder.path().join("kept")));
-        Self { store, ..self }
+        let kept = DataConfig { folder: Some(self.folder.path().join("kept")), ..DataConfig::default() };
+        Self { store: store(kept), ..self }
     }
 
     fn write(&self, bytes: impl AsRef<[u8]>) {
@@ -34,6 +67,7 @@ impl Rig {
 
     /// Reads it, and returns what changed: the beginning of the problem and of the digest.
     async fn read(&mut self) -> Vec<(Option<String>, Option<String>)> {
+        self.store.want(&[entry("allowed", self.source())], Path::new("/"));
         let changes = self.store.read(vec![self.source()]).await;
         self.store.keep().await;
         let path = self.folder.path().display().to_string();
@@ -44,9 +78,12 @@ impl Rig {
 
     /// What an entry gets.
     fn bytes(&self) -> Result<Vec<u8>, String> {
-        let entry = DataEntry { name: "allowed".to_owned(), source: DataSource::File("list".into()) };
-        let mut data = self.store.of_entry(&[entry], self.folder.path())?;
-        Ok(data.remove(0).snapshot.bytes().to_vec())
+        let entry = entry("allowed", DataSource::File("list".into()));
+        match self.store.of_entry(&[entry], self.folder.path()) {
+            Ok(mut data) => Ok(data.remove(0).snapshot.bytes().to_vec()),
+            Err(DataLack::Missing(problem)) => Err(problem),
+            Err(DataLack::Pending) => panic!("no one fetches files"),
+        }
     }
 
     fn kept(&self) -> usize {
@@ -126,9 +163,67 @@ async fn a_few_of_each_source_are_kept_and_nothing_of_others() {
     assert_eq!(rig.kept(), kept::KEPT_MAX + 1, "and the index");
     let other = DataSource::File(rig.folder.path().join("other"));
     std::fs::write(rig.folder.path().join("other"), "x").expect("writable");
-    assert_eq!(rig.store.want([other.clone()].into()), std::slice::from_ref(&other));
+    let wanted = [entry("other", other.clone())];
+    assert_eq!(rig.store.want(&wanted, Path::new("/")), [other.clone()]);
     rig.store.read(vec![other.clone()]).await;
     rig.store.keep().await;
     assert_eq!(rig.kept(), 2, "of the other source alone");
-    assert!(rig.store.want([other].into()).is_empty(), "it was read");
+    assert!(rig.store.want(&wanted, Path::new("/")).is_empty(), "it was read");
+}
+
+#[tokio::test(start_paused = true)]
+async fn data_that_could_not_be_kept_are_kept_later() {
+    let mut rig = Rig::start();
+    let kept = rig.folder.path().join("kept");
+    // A file in the folder's place.
+    std::fs::write(&kept, "").expect("writable");
+    rig.write("one");
+    rig.store.want(&[entry("allowed", rig.source())], Path::new("/"));
+    rig.store.read(vec![rig.source()]).await;
+    let problem = rig.store.keep().await;
+    assert!(problem.is_some_and(|problem| !problem.is_empty()), "it is reported");
+    std::fs::remove_file(&kept).expect("it is there");
+    assert_eq!(rig.store.keep().await, None);
+    assert!(!kept.exists(), "not again at once");
+    tokio::time::advance(refresh::RETRY.initial).await;
+    assert_eq!(rig.store.keep().await, None);
+    assert_eq!(rig.kept(), 2, "nothing else had to change");
+    assert_eq!(rig.read().await, Vec::new());
+    let mut rig = rig.restart();
+    rig.remove();
+    assert_eq!(rig.read().await, changed(Some(GONE), Some(ONE)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_ages_while_it_cannot_be_read_also_over_a_restart() {
+    let mut rig = Rig::start();
+    let hour = Duration::from_secs(3600);
+    let aging = DataEntry { max_age: Some(hour), ..entry("allowed", rig.source()) };
+    let is_too_old = |rig: &Rig| {
+        let data = rig.store.of_entry(std::slice::from_ref(&aging), Path::new("/")).expect("they serve");
+        data[0].is_too_old(Instant::now())
+    };
+    let look = async |rig: &mut Rig| {
+        rig.store.want(std::slice::from_ref(&aging), Path::new("/"));
+        rig.store.read(vec![rig.source()]).await;
+        rig.store.keep().await;
+    };
+    rig.write("one");
+    look(&mut rig).await;
+    tokio::time::advance(2 * hour).await;
+    assert!(!is_too_old(&rig), "what can be read is the newest");
+    rig.remove();
+    look(&mut rig).await;
+    tokio::time::advance(hour).await;
+    assert!(!is_too_old(&rig));
+    // By the wall clock no time has passed: it goes on from there.
+    let mut rig = rig.restart();
+    look(&mut rig).await;
+    assert!(!is_too_old(&rig));
+    tokio::time::advance(hour + Duration::from_secs(1)).await;
+    look(&mut rig).await;
+    assert!(is_too_old(&rig));
+    rig.write("one");
+    look(&mut rig).await;
+    assert!(!is_too_old(&rig), "the same again, and it can be read");
 }

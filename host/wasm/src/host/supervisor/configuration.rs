@@ -1,6 +1,5 @@
 //! Where plugins come from: the built-ins, what ships, and what the configuration names.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -91,10 +90,11 @@ impl Sources {
         self.plugins_file.as_deref().and_then(Path::parent).unwrap_or(Path::new("."))
     }
 
-    /// Where the data are that the configuration names.
-    pub(super) fn data_sources(&self, configuration: &PluginConfiguration) -> BTreeSet<DataSource> {
-        let data = configuration.plugins.iter().flat_map(|entry| &entry.data);
-        data.map(|data| data.source.below(self.folder())).collect()
+    /// Looks after the data that the configuration names, and forgets others. Returns where those are that are new.
+    pub(super) fn want_data(&mut self, configuration: &PluginConfiguration) -> Vec<DataSource> {
+        let folder = self.folder().to_path_buf();
+        let entries = configuration.plugins.iter().flat_map(|entry| &entry.data);
+        self.data.want(entries, &folder)
     }
 
     /// The built-ins, then the file's handlers by their order, then the rest, with what the node has for them. Secrets with

@@ -1,8 +1,12 @@
 //! What the node has for entries, next to their components: its values, and data. When they change, entries are what they weren't.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
+use super::super::data::FetchedData;
 use super::super::files::{self, Change, Fingerprints};
 use super::{ReadConfiguration, Shared, Supervisor};
 use crate::plugin::config::{DataSource, PluginConfiguration};
@@ -10,8 +14,12 @@ use crate::plugin::config::{DataSource, PluginConfiguration};
 impl Supervisor {
     /// Reads the data of a configuration that weren't read yet, and forgets those of others.
     pub(super) async fn read_new_data(&mut self, shared: &Shared, configuration: &PluginConfiguration) {
-        let new = self.sources.data.want(self.sources.data_sources(configuration));
-        let paths: Vec<PathBuf> = new.iter().map(|DataSource::File(path)| path.clone()).collect();
+        let new = self.sources.want_data(configuration);
+        let files = new.iter().filter_map(|source| match source {
+            DataSource::File(path) => Some(path.clone()),
+            DataSource::Remote(_) => None,
+        });
+        let paths: Vec<PathBuf> = files.collect();
         // Looked at before they are read: a change in between is noticed later.
         if let Ok(now) = tokio::task::spawn_blocking(move || files::look(paths)).await {
             self.files.note(now);
@@ -28,6 +36,36 @@ impl Supervisor {
         !changes.is_empty()
     }
 
+    /// Begins to fetch data that are due, keeps what serves, and reports data that have become too old.
+    pub(super) async fn look_after_data(&mut self, shared: &Shared) {
+        self.sources.data.fetch_due(&mut self.fetches);
+        if let Some(problem) = self.sources.data.keep().await {
+            let folder = self.sources.data.folder().unwrap_or(Path::new(""));
+            let message = format!("{problem}; a start whose sources can't be had has older data, or none");
+            shared.report_file("data", folder, "PluginDataNotKept", message);
+        }
+        let now = Instant::now();
+        let mut too_old = BTreeSet::new();
+        for plugin in shared.plugins().iter() {
+            let name = &plugin.spec.name;
+            for data in plugin.spec.data.iter().filter(|data| data.is_too_old(now)) {
+                let key = (name.clone(), data.name.clone());
+                if !self.too_old.contains(&key) {
+                    shared.report_too_old(name, data);
+                }
+                too_old.insert(key);
+            }
+        }
+        self.too_old = too_old;
+    }
+
+    /// Takes what was fetched: the entries that name it are made again if it is other than before.
+    pub(super) async fn take_fetched(&mut self, shared: &Arc<Shared>, fetched: FetchedData) {
+        let Some(change) = self.sources.data.fetched(fetched) else { return };
+        shared.report_data(&change);
+        self.take_again(shared, true).await;
+    }
+
     /// Makes the entries again whose data or values of the node have changed.
     pub(super) async fn follow(&mut self, shared: &Arc<Shared>, now: &Fingerprints) {
         let files = &mut self.files;
@@ -41,9 +79,13 @@ impl Supervisor {
         due.sort();
         due.dedup();
         let has_data = self.read_data(shared, due).await;
-        if !has_data && !self.has_other_node() {
-            return;
+        if has_data || self.has_other_node() {
+            self.take_again(shared, has_data).await;
         }
+    }
+
+    /// Reads the configuration as it was taken once more, with what it names as that is now.
+    async fn take_again(&mut self, shared: &Arc<Shared>, has_data: bool) {
         let text = self.text.clone();
         // It was taken before.
         let Ok(configuration) = self.sources.parse(&text) else { return };

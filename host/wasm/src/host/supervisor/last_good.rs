@@ -64,7 +64,8 @@ impl Supervisor {
         self.read_new_data(shared, &configuration).await;
         let node = self.sources.node.newest();
         let (specs, _) = self.sources.specs(configuration.clone(), node.as_deref());
-        let specs = specs.into_iter().filter(|spec| !spec.builtin);
+        // What awaits data would keep the newest from being tried again.
+        let specs = specs.into_iter().filter(|spec| !spec.builtin && !spec.awaits_data);
         self.spares = specs
             .map(|spec| (spec.name.clone(), spare(spec, &set, |digest| last_good.copy(digest))))
             .collect();

@@ -4,7 +4,8 @@ use crate::attestation::Accepted;
 use serde_json::json;
 use witlet_core::admission::chain::FailurePolicy;
 
-use super::super::data::DataStore;
+use super::super::data::tests::ManualClock;
+use super::super::data::{DataConfig, DataStore};
 use super::super::retry::RETRY_MIN;
 use super::configuration::{WRITE_WAIT, WRITES_MAX};
 use super::*;
@@ -238,7 +239,7 @@ async fn read_while(text: &str, meanwhile: impl AsyncFnOnce(&Path)) -> Result<us
         shipped: Vec::new(),
         last_good: None,
         node: KnownNode::default(),
-        data: DataStore::default(),
+        data: DataStore::new(DataConfig::default(), Arc::new(ManualClock::default())),
     };
     let (read, ()) = tokio::join!(sources.read_first(), meanwhile(&path));
     read.map(|taken| taken.configuration.plugins.len())

@@ -319,7 +319,23 @@ pub(super) struct DataDocument {
     /// What the plugin asks for: lower case letters, digits and `-`; unique in the entry.
     pub(super) name: String,
     /// The file with its bytes, at most 16 MiB; relative to the configuration. One that changes is taken at once.
-    pub(super) file: PathBuf,
+    pub(super) file: Option<PathBuf>,
+    /// In its place: the URL that they are fetched from, `https://…`, or `http://…` on this machine.
+    pub(super) url: Option<String>,
+    /// In its place: the artifact in a registry that they are the one layer of, `oci://HOST/REPOSITORY:TAG` or with a digest.
+    pub(super) oci: Option<String>,
+    /// How often they are fetched again, 10s to 168h. Default: 15m; never if a digest says which they are.
+    pub(super) refresh: Option<DurationText>,
+    /// How long the last good ones may serve while newer can't be had before the node counts as not ready; 1m to 8760h. Default: for ever.
+    pub(super) max_age: Option<DurationText>,
+    /// Of a URL: SHA-256 of the bytes that count, in hexadecimal. Default: any bytes.
+    pub(super) sha256: Option<String>,
+    /// Of a URL: the secret that is sent to its server as `Authorization: Bearer`. Default: none.
+    pub(super) token: Option<String>,
+    /// Of a URL: a file with certificate authorities that count next to the node's, in PEM; relative to the configuration.
+    pub(super) ca_file: Option<PathBuf>,
+    /// Of an artifact: a file with the registry's credentials, as for `pullCredentials` of the entry.
+    pub(super) pull_credentials: Option<PathBuf>,
 }
 
 /// `record:`

@@ -48,6 +48,7 @@ pub const FEATURES: &[Feature] = &[
     feature("node-variables", "values of the node in config, ${node.name} and ${node.labels['KEY']}"),
     feature("match-images", "the operation image-resolved in admission.match.operations"),
     feature("recheck", "running pods that handlers are asked about again, admission.recheck"),
+    feature("fetched-data", "data from URLs and registries, data.url and data.oci"),
 ];
 
 /// An entry that isn't used because it is optional and this host lacks what it requires.

@@ -179,7 +179,12 @@ fn allowance(document: AllowDocument, path: &str) -> Result<Allowance, ConfigErr
     Ok(Allowance { namespaces, name_prefix: document.name_prefix, pod_security, pods_max })
 }
 
-fn check_between(name: &str, value: Duration, min: Duration, max: Duration) -> Result<(), ConfigError> {
+pub(super) fn check_between(
+    name: &str,
+    value: Duration,
+    min: Duration,
+    max: Duration,
+) -> Result<(), ConfigError> {
     if (min..=max).contains(&value) {
         return Ok(());
     }

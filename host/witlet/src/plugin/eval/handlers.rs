@@ -13,7 +13,7 @@ use witlet_node::SystemClock;
 use witlet_oci::RegistryError;
 use witlet_ports::NodeWatch;
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
+use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig, StartError};
 use witlet_wasm::plugin::config::{API_VERSION, KIND};
 use witlet_wasm::plugin::{Builtin, BuiltinRole};
 
@@ -197,18 +197,23 @@ pub(in crate::plugin) async fn start(
     let _wait = Wait::start("Compiling and loading plugins");
     let clock = Arc::new(SystemClock);
     let credentials = args.registry_credentials.as_deref();
-    let fetcher = plugins::fetcher(scratch.join("components"), credentials, Egress::system())?;
+    let registries = plugins::registries(scratch.join("components"), credentials, Egress::system())?;
     let host = PluginHost::start_trial(PluginHostConfig {
         tracer: witlet_ports::Tracer::off(),
         compiler: CompilerConfig::new(args.cache.or(scratch.join("code"))),
         plugins_file,
         builtins,
         shipped: plugins::shipped(),
-        fetcher: Some(fetcher),
+        fetcher: Some(registries.clone()),
         containers: None,
         state_folder: Some(scratch.join("state")),
         last_good_folder: None,
-        data_folder: None,
+        data: DataConfig {
+            folder: args.kept_data.clone(),
+            artifacts: Some(registries),
+            jitter: None,
+            offline: args.kept_data.is_some(),
+        },
         decision_log_folder: None,
         in_cluster,
         node: node.map(|node| Arc::new(FixedNode::new(node)) as Arc<dyn NodeWatch>),

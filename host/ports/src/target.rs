@@ -1,16 +1,16 @@
-//! Where a command pulls from or pushes to: a repository with a tag, a digest, both, or neither.
+//! A place in a registry: a repository with a tag, a digest, both, or neither.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 use witlet_core::image::reference::{ImageReference, ReferenceError};
-use witlet_ports::OCI_SCHEME;
 
-use crate::manifest::is_sha256;
+/// What stands before the reference of something in a registry.
+pub const OCI_SCHEME: &str = "oci://";
 
 /// `[oci://]HOST[:PORT]/REPOSITORY[:TAG][@sha256:DIGEST]`
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
     registry: String,
     repository: String,
@@ -65,6 +65,13 @@ impl Target {
     }
 }
 
+/// Whether a text is `sha256:` and 64 hexadecimal digits in lower case.
+pub fn is_sha256(digest: &str) -> bool {
+    digest.strip_prefix("sha256:").is_some_and(|digits| {
+        digits.len() == 64 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{OCI_SCHEME}{}/{}", self.registry, self.repository)?;
@@ -117,7 +124,7 @@ mod tests {
                 assert_eq!((target.tag(), target.digest()), (tag, digest), "{text}");
                 assert_eq!(target.to_string(), format!("oci://127.0.0.1:5000/probes/redis{rest}"));
                 let pinned = target.pinned(DIGEST);
-                let reference: witlet_ports::ComponentReference = pinned.parse().expect("a pinned reference");
+                let reference: crate::ComponentReference = pinned.parse().expect("a pinned reference");
                 assert_eq!((reference.name(), reference.digest()), (target.name(), DIGEST));
             }
         }
