@@ -20,7 +20,7 @@ pub(crate) use cluster::ClusterArgs;
 pub(crate) use common::{
     API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, LogArgs, LogFormat, OutputFormat,
 };
-pub(crate) use eval::{AuditArgs, EvalArgs, HandlerArgs};
+pub(crate) use eval::{AuditArgs, EvalArgs, HandlerArgs, ImageArgs, OperationArg};
 pub(crate) use look::{
     ContainerArgs, Describe, DescribeArgs, DescribeFormat, DescribePluginArgs, DescribePodArgs, ExecArgs,
     LogsArgs, PluginOrder, PodOrder, Top, TopArgs, TopPluginsArgs, TopPodsArgs,

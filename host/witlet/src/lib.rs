@@ -152,7 +152,7 @@ async fn dispatch(command: Command) -> ExitCode {
         },
         Command::Plugin(Plugin::Eval(args)) => match plugin::eval::run(&args).await {
             Ok(result) => judged(result),
-            Err(error @ plugin::eval::Error::OldOfNewPod) => fail(&error, exit::USAGE),
+            Err(error @ plugin::eval::Error::Usage(_)) => fail(&error, exit::USAGE),
             Err(cause) => fail(&cause, 1),
         },
         Command::Plugin(Plugin::Audit(args)) => match plugin::audit::run(&args).await {

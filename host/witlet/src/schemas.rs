@@ -180,6 +180,13 @@ fn reports_for_authors_of_plugins_are_as_their_schemas_say() {
 }
 
 #[test]
+fn evaluations_are_as_their_schema_says() {
+    for report in plugin::eval::report::tests::reports() {
+        holds("plugin-eval.json", &report);
+    }
+}
+
+#[test]
 fn inspections_are_as_their_schema_says() {
     let manifest = witlet_wasm::manifest::Manifest::parse(
         "{apiVersion: witlet.dev/v1alpha1, kind: PluginManifest, name: a, version: 1.0.0, description: b, authors: c, \

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use witlet_core::admission::Operation;
+use witlet_core::image::CredentialOrigin;
+use witlet_ports::is_sha256;
 
 use super::common::{API_SOCKET, ComponentCacheArgs, OutputFormat};
 
@@ -25,6 +27,7 @@ Examples:
   witlet plugin eval pod.yaml --component builtin:image-policy --config '{\"allow\": [\"*\"]}' -o json
   witlet plugin eval pod.yaml --node <(kubectl get node worker -o yaml) --others pods.yaml
   witlet plugin eval new.yaml --operation resize --old old.yaml
+  witlet plugin eval pod.yaml --plugins plugins.yaml --operation image-resolved --container app --image-digest sha256:4be1…
   witlet plugin eval --recording call.json --plugins plugins.yaml";
 
 /// Behind the help of `witlet plugin audit`.
@@ -70,7 +73,7 @@ pub(crate) struct EvalArgs {
     pub(crate) files: Vec<PathBuf>,
     /// Recorded calls of admission handlers, whose questions are asked instead; repeatable
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["files", "node", "others", "operation", "old", "now", "source"])]
+          conflicts_with_all = ["files", "node", "others", "operation", "old", "now", "source", "ImageArgs"])]
     pub(crate) recording: Vec<PathBuf>,
     /// One component to ask: a file, `builtin:NAME`, or `oci://…`
     #[arg(long, value_name = "FILE", conflicts_with = "plugins", help_heading = "Handlers")]
@@ -102,9 +105,12 @@ pub(crate) struct EvalArgs {
     /// What is asked
     #[arg(long, value_name = "OPERATION", default_value = "add", help_heading = "Question")]
     pub(crate) operation: OperationArg,
-    /// The pods with the resources that they have, for --operation resize
+    /// The pods as they run, for --operation resize, update (which needs it) and ephemeral
     #[arg(long, value_name = "FILE", help_heading = "Question")]
     pub(crate) old: Option<PathBuf>,
+    /// The image, for --operation image-resolved
+    #[command(flatten)]
+    pub(crate) image: ImageArgs,
     /// Time of the question, such as 2026-01-02T03:04:05Z (default: now)
     #[arg(long, value_name = "TIME", help_heading = "Question")]
     pub(crate) now: Option<Timestamp>,
@@ -122,6 +128,49 @@ pub(crate) struct EvalArgs {
     pub(crate) output: OutputFormat,
 }
 
+/// The image that a container is to start from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Question")]
+pub(crate) struct ImageArgs {
+    /// The container that is to start, for --operation image-resolved (default: the only one)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) container: Option<String>,
+    /// Digest of the image on the node (default: that of the pod's image, if it has one)
+    #[arg(long, value_name = "sha256:DIGEST", value_parser = image_digest)]
+    pub(crate) image_digest: Option<String>,
+    /// Bytes that the image has on the node (default: unknown)
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) image_size_bytes: Option<u64>,
+    /// Whose credentials opened the registry (default: unknown)
+    #[arg(long, value_name = "WHOSE")]
+    pub(crate) image_credentials: Option<CredentialsArg>,
+}
+
+fn image_digest(text: &str) -> Result<String, String> {
+    if is_sha256(text) {
+        return Ok(text.to_owned());
+    }
+    Err("expected `sha256:` and 64 lower-case hexadecimal digits".to_owned())
+}
+
+/// Whose credentials an image was pulled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CredentialsArg {
+    /// The node's own, or none.
+    Node,
+    /// A pull secret's.
+    Secret,
+}
+
+impl From<CredentialsArg> for CredentialOrigin {
+    fn from(whose: CredentialsArg) -> Self {
+        match whose {
+            CredentialsArg::Node => Self::Node,
+            CredentialsArg::Secret => Self::Secret,
+        }
+    }
+}
+
 /// Why admission is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OperationArg {
@@ -129,6 +178,14 @@ pub(crate) enum OperationArg {
     Add,
     /// The pod runs, and asks for other resources.
     Resize,
+    /// Images of the pod, which runs, were edited.
+    Update,
+    /// The pod, which runs, got ephemeral containers.
+    Ephemeral,
+    /// A container is to start, and its image is on the node.
+    ImageResolved,
+    /// The pod runs, and is asked about again.
+    Recheck,
 }
 
 impl From<OperationArg> for Operation {
@@ -136,6 +193,10 @@ impl From<OperationArg> for Operation {
         match operation {
             OperationArg::Add => Self::Add,
             OperationArg::Resize => Self::Resize,
+            OperationArg::Update => Self::Update,
+            OperationArg::Ephemeral => Self::Ephemeral,
+            OperationArg::ImageResolved => Self::ImageResolved,
+            OperationArg::Recheck => Self::Recheck,
         }
     }
 }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
+use witlet_core::admission::Decision;
 use witlet_core::admission::outcome::Outcome;
-use witlet_core::admission::{Decision, Operation};
 use witlet_core::error::one_line;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_node::SystemClock;
@@ -33,8 +33,8 @@ use watch::FileWatch;
 #[derive(Debug, Error)]
 pub(crate) enum Error {
     /// Flags that don't go together, which clap can't see.
-    #[error("--old needs --operation resize: it says what the pods have")]
-    OldOfNewPod,
+    #[error("{0}")]
+    Usage(&'static str),
     /// There is no space for compiled plugins.
     #[error("create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
@@ -48,8 +48,8 @@ pub(crate) enum Error {
 
 /// Judges what the command line names, and prints the report; with `--watch` again and again.
 pub(crate) async fn run(args: &EvalArgs) -> Result<EvalResult, Error> {
-    if args.old.is_some() && Operation::from(args.operation) != Operation::Resize {
-        return Err(Error::OldOfNewPod);
+    if let Some(problem) = questions::usage_problem(args) {
+        return Err(Error::Usage(problem));
     }
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
     let mut files = Files::default();

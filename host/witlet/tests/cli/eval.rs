@@ -395,3 +395,39 @@ fn an_audit_names_the_running_pods_that_would_not_be_admitted() {
     let refused = witlet(&["plugin", "audit", "--api-socket", &refuses]);
     assert!(refused.code == 1 && refused.err.contains("503"), "{} {}", refused.code, refused.err);
 }
+
+#[test]
+fn every_operation_can_be_asked_of_a_handler_that_subscribes_to_it() {
+    let folder = scratch();
+    let component = folder.path().join("draft.wasm");
+    std::fs::write(&component, witlet_test_guests::ADMISSION_DRAFT).expect("a temporary folder");
+    let component = component.display().to_string();
+    let config =
+        r#"{"do": "operation", "subscribe": ["add", "update", "ephemeral", "image-resolved", "recheck"]}"#;
+    let old = file(folder.path(), "old.yaml", &pod(APP));
+    let edited = APP.replace("app:1", "app:2");
+    let edited = format!("{edited}\n  ephemeralContainers: [{{name: dbg, image: 'dbg:1'}}]");
+    let new = file(folder.path(), "new.yaml", &pod(&edited));
+    let cases: [(&str, &[&str], &str); 5] = [
+        ("add", &[], "phase Failed, reason Asked"),
+        ("update", &["--old", &old], "Asked"),
+        ("ephemeral", &["--old", &old], "Asked"),
+        ("image-resolved", &["--container", "app"], "the container waits as ImageRejected"),
+        ("recheck", &[], "the pod ends as Failed, within its grace"),
+    ];
+    for (operation, more, words) in cases {
+        let asked = ["--component", &component, "--config", config, "--operation", operation];
+        let asked = [&[&*new], &asked[..], more].concat();
+        prints(&eval(&asked), 5, &["default/web: rejected by draft", words]);
+        let report = reported(&eval(&[&asked[..], &["-o", "json"]].concat()));
+        let message = handler(&report, "draft")["message"].as_str().expect("a message").to_owned();
+        assert!(message.starts_with(operation), "{report}");
+        assert_eq!(report["pods"][0]["operation"], operation, "{report}");
+    }
+    let unchanged = eval(&[&old, "--operation", "update", "--old", &old]);
+    prints(&unchanged, 0, &["default/web: admitted", "status: the pod gets what it asks for"]);
+    let lacking = eval(&[&new, "--operation", "update"]);
+    assert_eq!(lacking.code, 2, "{}", lacking.err);
+    assert!(lacking.err.contains("--operation update needs --old"), "{}", lacking.err);
+    prints(&eval(&[&new, "--operation", "image-resolved"]), 4, &[]);
+}

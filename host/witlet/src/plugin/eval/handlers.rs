@@ -17,7 +17,7 @@ use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig, StartError};
 use witlet_wasm::plugin::config::{API_VERSION, KIND};
 use witlet_wasm::plugin::{Builtin, BuiltinRole};
 
-use crate::cli::{EvalArgs, HandlerArgs, RegistryArgs};
+use crate::cli::{EvalArgs, HandlerArgs, OperationArg, RegistryArgs};
 use crate::plugin::component::{self, ComponentError};
 use crate::plugin::entry::{self, EntryError};
 use crate::plugin::eval::files::{Files, ReadError};
@@ -88,6 +88,8 @@ pub(in crate::plugin) struct SingleHandler {
     wasm: Arc<[u8]>,
     config: Value,
     limits: Value,
+    /// Whether it is asked about pods that run.
+    rechecks: bool,
 }
 
 impl SingleHandler {
@@ -117,7 +119,17 @@ impl SingleHandler {
             wasm: component.wasm,
             config,
             limits: limits.unwrap_or_else(|| json!({})),
+            rechecks: args.operation == OperationArg::Recheck,
         }))
+    }
+
+    fn role(&self) -> Value {
+        let mut role = json!({"match": {"systemPods": true}});
+        if self.rechecks {
+            // No one waits for it, but without an interval it is never asked.
+            role["recheck"] = json!("1h");
+        }
+        role
     }
 
     /// A plugin file with it alone. It is asked about every pod: a handler that is named is to answer.
@@ -130,7 +142,7 @@ impl SingleHandler {
             "plugins": [{
                 "name": name,
                 "component": format!("./{COMPONENT}"),
-                "admission": {"match": {"systemPods": true}},
+                "admission": self.role(),
                 "limits": self.limits,
                 "config": self.config,
             }],

@@ -1,14 +1,16 @@
 //! What is asked: a question for each pod of the manifests, or those of recorded calls.
 
+mod operation;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodStatus};
+use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 use witlet_conformance::cases::node;
 use witlet_core::admission::outcome::{Outcome, before_resize};
-use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation};
+use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation};
 use witlet_core::error::{one_line, yaml_fault};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::allocation::NodePolicy;
@@ -19,8 +21,10 @@ use witlet_core::status::Phase;
 use witlet_wasm::record::{RecordedRequest, read};
 
 use super::files::{Files, shown};
-use super::report::QuestionPlace;
-use crate::cli::EvalArgs;
+use super::report::Place;
+use crate::cli::{EvalArgs, ImageArgs};
+use operation::Asked;
+pub(super) use operation::usage_problem;
 
 #[cfg(test)]
 mod tests;
@@ -125,6 +129,7 @@ struct Reader {
     others: Vec<AdmittedPod>,
     /// Pods with what they have, if that is known.
     old: Option<Vec<Pod>>,
+    image: ImageArgs,
 }
 
 impl Reader {
@@ -141,6 +146,7 @@ impl Reader {
             operation: args.operation.into(),
             others: Vec::new(),
             old: None,
+            image: args.image.clone(),
         }
     }
 
@@ -229,18 +235,20 @@ impl Reader {
     fn question(&self, path: &Path, found: WorkloadPod) -> Result<PodQuestion, String> {
         let place = QuestionPlace::of_document(path, found.document, &found.item);
         let object = found.object.to_string();
-        let mut pod = found.pod;
-        let node = self.node_of(&pod);
-        let (mut decided, mut old_pod) = (None, None);
-        if let Some(old) = &self.old {
-            let name = PodFullName::of(&pod);
-            let old = old.iter().find(|old| PodFullName::of(old) == name);
-            let old = old.ok_or_else(|| format!("{place}: --old has no pod {name}"))?;
-            pod.status = Some(running(old));
-            decided = before_resize(&pod, old, NodePolicy::of(&node.node), self.now);
-            old_pod = Some(Arc::new(old.clone()));
-        }
-        let pod = Arc::new(pod);
+        let node = self.node_of(&found.pod);
+        let old = self.old.as_ref().map(|all| {
+            let name = PodFullName::of(&found.pod);
+            let old = all.iter().find(|old| PodFullName::of(old) == name);
+            old.ok_or_else(|| format!("{place}: --old has no pod {name}"))
+        });
+        let asked = operation::asked(self.operation, found.pod, old.transpose()?, &self.image);
+        let Asked { pod, old_pod, image, is_unchanged } =
+            asked.map_err(|problem| format!("{place}: {problem}"))?;
+        let decided = match (self.operation, &old_pod) {
+            (Operation::Resize, Some(old)) => before_resize(&pod, old, NodePolicy::of(&node.node), self.now),
+            _ if is_unchanged => Some(Outcome::of(&pod, self.operation, Decision::Admit, self.now)),
+            _ => None,
+        };
         let is_same = |other: &Pod| {
             PodUid::of(other) == PodUid::of(&pod) || PodFullName::of(other) == PodFullName::of(&pod)
         };
@@ -253,7 +261,7 @@ impl Reader {
             other_pods: others.collect(),
             pod,
             old_pod,
-            image: None,
+            image: image.map(Arc::new),
         };
         Ok(PodQuestion { place, object: Some(object), request, decided })
     }
@@ -271,26 +279,6 @@ impl Reader {
             }
             Some(_) | None => self.node.clone(),
         }
-    }
-}
-
-/// The status of a pod that runs, as far as it says which resources the containers have.
-fn running(pod: &Pod) -> PodStatus {
-    let status = |container: &Container| ContainerStatus {
-        name: container.name.clone(),
-        image: container.image.clone().unwrap_or_default(),
-        allocated_resources: container.resources.as_ref().and_then(|resources| resources.requests.clone()),
-        resources: container.resources.clone(),
-        ready: true,
-        ..ContainerStatus::default()
-    };
-    let of = |containers: &[Container]| Some(containers.iter().map(status).collect());
-    let spec = pod.spec.as_ref();
-    PodStatus {
-        phase: Some(Phase::Running.as_str().to_owned()),
-        container_statuses: spec.and_then(|spec| of(&spec.containers)),
-        init_container_statuses: spec.and_then(|spec| of(spec.init_containers.as_deref()?)),
-        ..PodStatus::default()
     }
 }
 

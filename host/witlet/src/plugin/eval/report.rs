@@ -1,5 +1,6 @@
 //! What came of each pod, for programs; people see the same by `shown`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use witlet_wasm::host::{Explanation, HandlerAnswer, HandlerReport, HandlerStep};
 use super::files::shown;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// `kind` of a report on manifests.
 pub(super) const EVALUATION: &str = "PluginEvaluation";
@@ -117,13 +118,16 @@ pub(in crate::plugin) struct PodReport {
     pub(in crate::plugin) namespace: String,
     pub(in crate::plugin) name: String,
     source: String,
-    /// `add` or `resize`.
+    /// `add`, `resize`, `update`, `ephemeral`, `image-resolved` or `recheck`.
     pub(super) operation: &'static str,
+    /// The one whose image is asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container: Option<String>,
     /// `admitted`, `rejected`, `deferred` or `preempting`.
     pub(in crate::plugin) outcome: &'static str,
     /// The handler whose answer decided, if one's did.
     pub(in crate::plugin) decided_by: Option<String>,
-    /// What the pod's status would say; null if it starts.
+    /// What the pod's status would say; null if it starts or goes on, and of an image and a recheck.
     pub(in crate::plugin) status: Option<PodStatus>,
     /// Pods that would end for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -152,6 +156,7 @@ impl PodReport {
             name: text(&metadata.name),
             source: request.source.to_string(),
             operation: request.operation.as_str(),
+            container: request.image.as_ref().map(|image| image.container.clone()),
             outcome: outcome.kind.as_str(),
             decided_by,
             status: outcome.status,
@@ -192,6 +197,9 @@ pub(super) struct HandlerLine {
     /// What the contract doesn't allow of its answer, and what it warned of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) warnings: Vec<String>,
+    /// What it noted for the decision log.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    annotations: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) log: Vec<CapturedLine>,
     pub(super) took_seconds: Option<f64>,
@@ -226,6 +234,7 @@ impl HandlerLine {
             effect: None,
             rule: None,
             warnings: Vec::new(),
+            annotations: BTreeMap::new(),
             log: Vec::new(),
             took_seconds: None,
             cpu_seconds: None,
@@ -241,11 +250,21 @@ impl HandlerLine {
     }
 
     fn answered(self, answer: HandlerAnswer) -> Self {
-        let HandlerAnswer { response, counts, fault, warnings, took, cpu, memory_bytes_peak, log, .. } =
-            answer;
+        let HandlerAnswer {
+            response,
+            counts,
+            fault,
+            warnings,
+            annotations,
+            took,
+            cpu,
+            memory_bytes_peak,
+            log,
+        } = answer;
         let line = Self {
             counts,
             warnings: fault.into_iter().chain(warnings).collect(),
+            annotations,
             log,
             took_seconds: Some(took.as_secs_f64()),
             cpu_seconds: Some(cpu.as_secs_f64()),

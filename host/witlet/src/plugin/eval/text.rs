@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::PodStatus;
+use witlet_core::admission::Operation;
 
 use super::report::{HandlerLine, PodReport, Report, ShortageLine};
 use crate::get::table;
@@ -133,10 +134,7 @@ fn message(handler: &HandlerLine) -> String {
 fn status(pod: &PodReport) -> Vec<String> {
     let mut lines = Vec::new();
     match &pod.status {
-        None => lines.push(format!(
-            "  status: {}",
-            if pod.operation == "add" { "the pod starts" } else { "the pod gets what it asks for" }
-        )),
+        None => lines.push(format!("  status: {}", without_status(pod))),
         Some(status) => {
             lines.extend(of_pod(status));
             lines.extend(of_conditions(status));
@@ -146,6 +144,21 @@ fn status(pod: &PodReport) -> Vec<String> {
         lines.push(format!("  ends for it: {}", pod.preempts.join(", ")));
     }
     lines
+}
+
+/// What becomes of the pod where its status wouldn't say it.
+fn without_status(pod: &PodReport) -> &'static str {
+    match (Operation::parse(pod.operation), pod.outcome) {
+        (Some(Operation::ImageResolved), "admitted") => "the container starts",
+        (Some(Operation::ImageResolved), "deferred") => "the container waits as ImageDeferred",
+        (Some(Operation::ImageResolved), _) => "the container waits as ImageRejected",
+        (Some(Operation::Recheck), "rejected") => "the pod ends as Failed, within its grace",
+        (Some(Operation::Recheck), _) => "the pod goes on",
+        (Some(Operation::Add), _) => "the pod starts",
+        (Some(Operation::Resize | Operation::Update | Operation::Ephemeral) | None, _) => {
+            "the pod gets what it asks for"
+        }
+    }
 }
 
 fn text(text: &Option<String>) -> &str {

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 use witlet_core::admission::chain::FailureKind;
 use witlet_core::admission::{Decision, Operation, Shortage};
+use witlet_core::image::ResolvedImage;
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 
@@ -72,9 +73,82 @@ fn a_place_is_a_file_a_document_or_an_item() {
     assert_eq!(json!(item), json!({"file": "web.yaml", "document": 2, "line": 7, "item": "items[3]"}));
 }
 
-/// An answer as programs see it, without what is the same for all.
-fn line(response: HandlerResponse) -> serde_json::Value {
-    let answer = HandlerAnswer {
+/// What became of a question at a handler.
+fn step(step: HandlerStep) -> HandlerReport {
+    HandlerReport {
+        name: "h".to_owned(),
+        builtin: false,
+        shadow: false,
+        digest: None,
+        failure_policy: FailurePolicy::Reject,
+        step,
+    }
+}
+
+/// Reports with all that they can have.
+pub(crate) fn reports() -> Vec<serde_json::Value> {
+    let reject = Decision::Reject { reason: "R".to_owned(), message: "m".to_owned(), handler: None };
+    let answered = HandlerAnswer {
+        warnings: vec!["it warns".to_owned()],
+        annotations: [("rule".to_owned(), "7".to_owned())].into(),
+        log: vec![CapturedLine {
+            level: "info",
+            message: "asked".to_owned(),
+            fields: vec![("name".to_owned(), "web".to_owned())],
+        }],
+        ..answer(HandlerResponse::Verdict(Verdict::Reject {
+            reason: "R".to_owned(),
+            message: "m".to_owned(),
+        }))
+    };
+    let shortage = Shortage { resource: "cpu".to_owned(), requested: 5, used: 1, capacity: 4 };
+    let failure = HandlerResponse::Failure {
+        kind: FailureKind::Trapped,
+        message: "it trapped".to_owned(),
+        policy: FailurePolicy::Admit,
+        retry_after: None,
+    };
+    let unmatched = HandlerStep::NotMatched { rule: "match".to_owned(), message: "another".to_owned() };
+    let retry_after = Duration::from_secs(1);
+    let defer = Verdict::Defer { reason: "D".to_owned(), message: "m".to_owned(), retry_after };
+    let steps = [
+        HandlerStep::Answered(answered),
+        HandlerStep::Answered(answer(HandlerResponse::Verdict(Verdict::Shortage(vec![shortage])))),
+        HandlerStep::Answered(answer(HandlerResponse::Verdict(defer))),
+        HandlerStep::Answered(answer(failure)),
+        HandlerStep::NotAsked,
+        unmatched,
+    ];
+    let explanation = Explanation {
+        decision: reject.clone(),
+        decided_by: Some("h".to_owned()),
+        handlers: steps.map(step).into(),
+    };
+    let place = || Place::of_document(Path::new("web.yaml"), Document { number: 1, line: 1 }, "items[0]");
+    let of = |operation: Operation, decision: Decision, explanation: Option<Explanation>| {
+        let image = (operation == Operation::ImageResolved).then(|| {
+            let container = "app".to_owned();
+            let id = "app:1".to_owned();
+            Arc::new(ResolvedImage { container, id, digest: None, size_bytes: None, credentials: None })
+        });
+        let request = AdmissionRequest { operation, image, ..request() };
+        let outcome = Outcome::of(&request.pod, operation, decision, request.now);
+        let preempts = vec!["shop/db".to_owned()];
+        PodReport::new((place(), Some("Pod shop/web".to_owned())), &request, outcome, explanation, preempts)
+    };
+    let all = Operation::ALL.map(|operation| of(operation, reject.clone(), Some(explanation.clone())));
+    let report = Report {
+        pods: all.into(),
+        skipped: vec!["a Service".to_owned()],
+        problems: vec!["no pod".to_owned()],
+        ..Report::new(EVALUATION)
+    };
+    let least = Report { pods: vec![pod(Decision::Admit)], ..Report::new(EVALUATION) };
+    [report, least].map(|report| json!(report)).into()
+}
+
+fn answer(response: HandlerResponse) -> HandlerAnswer {
+    HandlerAnswer {
         response,
         counts: true,
         fault: None,
@@ -84,16 +158,12 @@ fn line(response: HandlerResponse) -> serde_json::Value {
         cpu: Duration::from_micros(60),
         memory_bytes_peak: 1 << 20,
         log: Vec::new(),
-    };
-    let report = HandlerReport {
-        name: "h".to_owned(),
-        builtin: false,
-        shadow: false,
-        digest: None,
-        failure_policy: FailurePolicy::Reject,
-        step: HandlerStep::Answered(answer),
-    };
-    let line = json!(HandlerLine::new(report));
+    }
+}
+
+/// An answer as programs see it, without what is the same for all.
+fn line(response: HandlerResponse) -> serde_json::Value {
+    let line = json!(HandlerLine::new(step(HandlerStep::Answered(answer(response)))));
     let fields = ["outcome", "reason", "message", "retryAfterSeconds", "shortages", "effect"];
     let kept = fields.into_iter().filter(|field| !line[*field].is_null());
     kept.map(|field| (field.to_owned(), line[field].clone())).collect::<serde_json::Map<_, _>>().into()
