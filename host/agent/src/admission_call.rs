@@ -1,5 +1,8 @@
 //! One question to the admission handlers, of the event loop or of the work on a pod: it is a span, and what each handler made of the pod is kept for people.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use witlet_core::admission::{AdmissionRequest, Decision};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::trace;
@@ -7,16 +10,23 @@ use witlet_ports::{Admission, AdmissionResult, Tracer};
 
 use crate::pod_status_store::PodStatusStore;
 
-/// Puts the question to the handlers.
+/// Puts the question to the handlers; a recheck to these alone.
 pub(crate) async fn ask(
     admission: &dyn Admission,
     tracer: &Tracer,
     statuses: &PodStatusStore,
     uid: &PodUid,
     request: AdmissionRequest,
+    rechecked_by: Option<BTreeSet<Arc<str>>>,
 ) -> Decision {
     let mut span = tracer.span(|| trace::pod::admission(&PodFullName::of(&request.pod), uid));
-    let AdmissionResult { decision, verdicts } = span.scope(admission.admit_with_verdicts(request)).await;
+    let asking = async {
+        match rechecked_by {
+            Some(handlers) => admission.recheck(request, handlers).await,
+            None => admission.admit_with_verdicts(request).await,
+        }
+    };
+    let AdmissionResult { decision, verdicts } = span.scope(asking).await;
     span.add(|| trace::pod::decision(&decision));
     statuses.put_verdicts(uid, verdicts);
     decision

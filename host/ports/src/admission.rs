@@ -1,9 +1,11 @@
 //! The port to the admission handlers.
 
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
+use witlet_core::admission::recheck::RecheckIntervals;
 use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 
@@ -28,14 +30,18 @@ pub trait Admission: Send + Sync {
         AdmissionResult { decision: self.admit(request).await, verdicts: Vec::new() }
     }
 
+    /// The same about a pod that runs, of these handlers alone.
+    async fn recheck(&self, request: AdmissionRequest, _handlers: BTreeSet<Arc<str>>) -> AdmissionResult {
+        self.admit_with_verdicts(request).await
+    }
+
     /// Whether any handler may have something to say about this operation. Where none has, nothing has to be asked: the answer would
     /// be [`Decision::Admit`].
     fn answers(&self, operation: Operation) -> bool;
 
-    /// How often running pods are to be put to the handlers again ([`Operation::Recheck`]): the shortest interval of those that want it,
-    /// none if none does.
-    fn recheck_interval(&self) -> Option<Duration> {
-        None
+    /// How often each handler wants running pods to be put to it again ([`Operation::Recheck`]); empty if none does.
+    fn recheck_intervals(&self) -> RecheckIntervals {
+        RecheckIntervals::new()
     }
 
     /// Changes whenever handlers were added, removed, replaced or recovered: deferred pods are then asked for

@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Node;
 use tokio::sync::watch;
 use witlet_core::admission::chain::{Chain, HandlerResponse, Next};
+use witlet_core::admission::recheck::RecheckIntervals;
 use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision, Operation, Shortage, Verdict};
 use witlet_core::container::plan::containers;
@@ -26,6 +27,9 @@ const HANGS: &str = "fake/admission-hangs";
 /// Label: the pod is rejected, with reason `NotWanted`. Its value is the name of the configured handler that does; empty for a shipped
 /// one.
 pub const REJECTED_BY: &str = "fake/rejected-by";
+
+/// What the handlers are called.
+const HANDLER: &str = "fake";
 
 /// How long handlers have.
 const DEADLINE: Duration = Duration::from_millis(100);
@@ -242,7 +246,7 @@ impl Admission for FakeAdmission {
             Decision::Preempt { .. } => Verdict::Shortage(Vec::new()),
         };
         let answer = HandlerResponse::Verdict(verdict);
-        let verdict = HandlerVerdict::new("fake", None, asked, &answer, Duration::ZERO);
+        let verdict = HandlerVerdict::new(HANDLER, None, asked, &answer, Duration::ZERO);
         AdmissionResult { decision, verdicts: vec![verdict] }
     }
 
@@ -251,12 +255,13 @@ impl Admission for FakeAdmission {
             Operation::Add | Operation::Resize => true,
             Operation::Update | Operation::Ephemeral => self.answer(operation).is_some(),
             Operation::ImageResolved => !self.images().is_empty(),
-            Operation::Recheck => self.recheck_interval().is_some(),
+            Operation::Recheck => !self.recheck_intervals().is_empty(),
         }
     }
 
-    fn recheck_interval(&self) -> Option<Duration> {
-        *self.recheck.lock().unwrap_or_else(PoisonError::into_inner)
+    fn recheck_intervals(&self) -> RecheckIntervals {
+        let every = *self.recheck.lock().unwrap_or_else(PoisonError::into_inner);
+        every.map(|every| (HANDLER.into(), every)).into_iter().collect()
     }
 
     fn generation(&self) -> watch::Receiver<u64> {

@@ -153,7 +153,7 @@ impl Plugin {
     /// Whether it is one of the handlers that are asked, or that shadow those: it answers the operation, and its entry matches
     /// the pod.
     pub(crate) fn is_asked(&self, subject: &MatchSubject) -> bool {
-        self.answers(subject.operation()) && self.spec.admits(subject)
+        self.answers(subject.operation()) && subject.is_for(&self.spec.name) && self.spec.admits(subject)
     }
 
     /// Whether it answers this operation as an admission handler: it subscribes to it, and handlers of contract 0.1 to new pods

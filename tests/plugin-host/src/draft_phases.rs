@@ -96,17 +96,23 @@ async fn a_handler_is_asked_about_running_pods_as_often_as_its_entry_says() {
     let rarely = rechecking("rarely", "operation", ", recheck: 2h");
     let (with, _secrets) = node(&(often + &rarely + &rechecking("never", "reject", ""))).await;
     let admission = with.host.admission();
-    assert_eq!(admission.recheck_interval(), Some(Duration::from_secs(600)), "the shortest one");
+    let minutes = |count| Duration::from_secs(60 * count);
+    let intervals = [("often".into(), minutes(10)), ("rarely".into(), minutes(120))].into();
+    assert_eq!(admission.recheck_intervals(), intervals);
     assert!(admission.answers(Operation::Recheck));
     let (reason, message) = ("NotWanted", "this pod isn't wanted");
     assert_eq!(with.unsigned("often", recheck(&with, "often").await), rejected(reason, message));
     assert_eq!(with.unsigned("rarely", recheck(&with, "rarely").await), rejected("Asked", "recheck"));
     assert_eq!(ask(&with, running("never")).await, Decision::Admit);
-    let calls = ["often", "rarely", "never"].map(|name| with.status(name).calls());
-    assert_eq!(calls, [1, 1, 0]);
+    let calls = || ["often", "rarely", "never"].map(|name| with.status(name).calls());
+    assert_eq!(calls(), [1, 1, 0]);
+    // Of those that are due alone, whoever else the pod concerns.
+    let rarely = || ["rarely".into()].into();
+    assert_eq!(admission.recheck(running("often"), rarely()).await.decision, Decision::Admit);
+    assert_eq!(calls(), [1, 1, 0]);
     let (without, _secrets) = node(&rechecking("never", "reject", "")).await;
     let admission = without.host.admission();
-    assert_eq!((admission.recheck_interval(), admission.answers(Operation::Recheck)), (None, false));
+    assert!(admission.recheck_intervals().is_empty() && !admission.answers(Operation::Recheck));
 }
 
 async fn a_running_pod_is_ended_by_no_failure_of_a_handler() {

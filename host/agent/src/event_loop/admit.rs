@@ -99,6 +99,7 @@ impl EventLoop {
             node: with_pressures(&self.outside.node.borrow(), &self.node),
             other_pods,
         };
+        let rechecked_by = (operation == Operation::Recheck).then(|| self.rechecks.take_waiting(uid));
         let admission = self.outside.admission.clone();
         let panicked = Decision::Defer {
             reason: "AdmissionFailed".to_owned(),
@@ -108,7 +109,8 @@ impl EventLoop {
         let (tracer, statuses) = (self.outside.tracer.clone(), self.outside.statuses.clone());
         let uid = uid.clone();
         let judging = async move {
-            Event::Verdict(id, admission_call::ask(&*admission, &tracer, &statuses, &uid, request).await)
+            let asked = admission_call::ask(&*admission, &tracer, &statuses, &uid, request, rechecked_by);
+            Event::Verdict(id, asked.await)
         };
         self.spawn(judging, Event::Verdict(id, panicked));
     }

@@ -18,7 +18,7 @@ impl EventLoop {
     /// Asks about the pods whose time has come, as far as handlers want that.
     pub(super) fn recheck_due(&mut self) {
         let was_on = self.rechecks.is_on();
-        self.rechecks.set_interval(self.outside.admission.recheck_interval());
+        self.rechecks.set_handlers(self.outside.admission.recheck_intervals());
         if !self.rechecks.is_on() || self.stopping.is_some() {
             return;
         }
@@ -63,7 +63,8 @@ impl EventLoop {
         let Some(sourced) = &record.sourced else { return };
         let full_name = PodFullName::of(&sourced.pod);
         let running = self.pods.values().filter(|record| is_rechecked(record)).count();
-        if !self.rechecks.may_end(running, self.rechecks_clock()) {
+        let Decision::Reject { handler, .. } = decision else { return };
+        if !self.rechecks.may_end(handler.as_deref(), running, self.rechecks_clock()) {
             let message = format!(
                 "The pod is rejected and goes on, because enough pods have been ended for that lately; it is asked about \
                  again: {message}"

@@ -48,6 +48,6 @@ impl ImageHandlers {
         request: AdmissionRequest,
     ) -> Decision {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
-        admission_call::ask(&*self.port, tracer, statuses, uid, request).await
+        admission_call::ask(&*self.port, tracer, statuses, uid, request, None).await
     }
 }

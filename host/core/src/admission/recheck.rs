@@ -1,14 +1,15 @@
 //! When pods that run are put to the handlers again, and which of those that are rejected are ended.
 //!
-//! Each pod is asked about once in the interval, at a time of its own, so that the pods of a node are never asked about together, the
-//! first time after half of it at least; and all within a minute once something changed that handlers look at. A few at a time are
-//! asked about, and of those that are rejected a part is ended in an interval: a handler that rejects every pod doesn't empty the
-//! node before people see it.
+//! Each handler is asked about each pod once in its own interval, at a time of the pod's own, so that the pods of a node are never asked about
+//! together, the first time after half of it at least; and all within a minute once something changed that handlers look at. Handlers that
+//! are due together are asked together. A few pods at a time are asked about, and of those that are rejected a part is ended in an interval:
+//! a handler that rejects every pod doesn't empty the node before people see it.
 //!
 //! The first time after a restart of the agent is spread over the interval, too: verdicts stand, and nothing is asked sooner or
 //! otherwise than without the restart. Handlers that are loaded and what becomes known of the node at the start are no change.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{NodeCondition, Taint};
@@ -32,6 +33,9 @@ const ENDED_OF: usize = 10;
 const SETTLED_AFTER: Duration = Duration::from_secs(120);
 /// What changes about a machine all the time, by how its key ends.
 const READINGS: [&str; 2] = [".available", ".inodesFree"];
+
+/// How often each handler is asked about running pods, by the handlers' names.
+pub type RecheckIntervals = BTreeMap<Arc<str>, Duration>;
 
 /// What a decision about a pod that runs comes to: its rejection, with reason and message, or nothing.
 pub fn rejection(decision: &Decision) -> Option<(&str, &str)> {
@@ -67,40 +71,63 @@ impl NodeTraits {
     }
 }
 
-/// The pods that run, and when each is asked about. Times are since the agent's start, of a clock that isn't set.
+/// The pods that run, and when which handler is asked about each. Times are since the agent's start, of a clock that isn't set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rechecks {
-    /// None if nothing is asked.
-    every: Option<Duration>,
+    /// How often each handler is asked; empty if nothing is.
+    handlers: RecheckIntervals,
     pods: BTreeMap<PodUid, PodRecheck>,
-    /// When pods were ended within the last interval.
+    /// When pods were ended within the longest interval.
     ended: VecDeque<Duration>,
     /// The node when it was looked at last.
     node: Option<NodeTraits>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct PodRecheck {
-    due: Duration,
+    /// When each handler is asked next.
+    due: BTreeMap<Arc<str>, Duration>,
     asked: Option<Duration>,
+    /// Those that the question is for that waits.
+    waiting: BTreeSet<Arc<str>>,
+}
+
+impl PodRecheck {
+    /// Since when it is due: as long as its first handler, but not so soon after the last question.
+    fn due_since(&self, now: Duration) -> Option<Duration> {
+        let earliest = self.asked.map_or(Duration::ZERO, |asked| asked.saturating_add(INTERVAL_MIN));
+        self.due.values().min().map(|due| *due.max(&earliest)).filter(|due| *due <= now)
+    }
 }
 
 impl Rechecks {
     /// Whether pods are asked about.
     pub fn is_on(&self) -> bool {
-        self.every.is_some()
+        !self.handlers.is_empty()
     }
 
-    /// The interval is this from now on; none if nothing is to be asked. Another one begins again from now.
-    pub fn set_interval(&mut self, every: Option<Duration>) {
-        let every = every.map(|every| every.clamp(INTERVAL_MIN, INTERVAL_MAX));
-        if self.every != every {
-            *self = Self { every, ended: std::mem::take(&mut self.ended), ..Self::default() };
+    /// These handlers are asked this often from now on. One that has another interval than before begins again from now.
+    pub fn set_handlers(&mut self, handlers: RecheckIntervals) {
+        let bounded = |every: Duration| every.clamp(INTERVAL_MIN, INTERVAL_MAX);
+        let handlers: RecheckIntervals =
+            handlers.into_iter().map(|(name, every)| (name, bounded(every))).collect();
+        if self.handlers == handlers {
+            return;
         }
+        let is_same = |name: &Arc<str>| handlers.get(name) == self.handlers.get(name);
+        for pod in self.pods.values_mut() {
+            pod.due.retain(|name, _| is_same(name));
+            pod.waiting.retain(|name| is_same(name));
+        }
+        if handlers.is_empty() {
+            self.pods.clear();
+            self.node = None;
+        }
+        self.handlers = handlers;
     }
 
     /// The pods to ask about now, those first that are due for longest; at most `room`. `running` are all that may be asked about, and
-    /// `chance` gives numbers from 0 to 1.
+    /// `chance` gives numbers from 0 to 1. Which handlers are asked about one says [`Self::take_waiting`].
     pub fn take_due(
         &mut self,
         running: &BTreeSet<&PodUid>,
@@ -108,24 +135,42 @@ impl Rechecks {
         now: Duration,
         mut chance: impl FnMut() -> f64,
     ) -> Vec<PodUid> {
-        let Some(every) = self.every else { return Vec::new() };
+        if !self.is_on() {
+            return Vec::new();
+        }
         self.pods.retain(|uid, _| running.contains(uid));
         for uid in running {
             if !self.pods.contains_key(*uid) {
-                let half = every / 2;
-                let due = now.saturating_add(half).saturating_add(part(half, chance()));
-                self.pods.insert(PodUid::clone(uid), PodRecheck { due, asked: None });
+                self.pods.insert(PodUid::clone(uid), PodRecheck::default());
+            }
+            let Some(pod) = self.pods.get_mut(*uid) else { continue };
+            for (name, every) in &self.handlers {
+                if !pod.due.contains_key(name) {
+                    let half = *every / 2;
+                    let due = now.saturating_add(half).saturating_add(part(half, chance()));
+                    pod.due.insert(name.clone(), due);
+                }
             }
         }
-        let due = self.pods.iter().filter(|(_, pod)| pod.due <= now);
-        let mut due: Vec<(Duration, PodUid)> = due.map(|(uid, pod)| (pod.due, uid.clone())).collect();
+        let due = self.pods.iter().filter_map(|(uid, pod)| Some((pod.due_since(now)?, uid.clone())));
+        let mut due: Vec<(Duration, PodUid)> = due.collect();
         due.sort();
         due.truncate(room);
         for (_, uid) in &due {
-            let next = PodRecheck { due: now.saturating_add(every), asked: Some(now) };
-            self.pods.insert(uid.clone(), next);
+            let Some(pod) = self.pods.get_mut(uid) else { continue };
+            pod.asked = Some(now);
+            for (name, due) in pod.due.iter_mut().filter(|(_, due)| **due <= now) {
+                let every = self.handlers.get(name).copied().unwrap_or(INTERVAL_MAX);
+                *due = now.saturating_add(every);
+                pod.waiting.insert(name.clone());
+            }
         }
         due.into_iter().map(|(_, uid)| uid).collect()
+    }
+
+    /// The handlers that are asked about a pod now that its question has its turn.
+    pub fn take_waiting(&mut self, uid: &PodUid) -> BTreeSet<Arc<str>> {
+        self.pods.get_mut(uid).map(|pod| std::mem::take(&mut pod.waiting)).unwrap_or_default()
     }
 
     /// The handlers, or what they look at, changed: all pods are asked about soon, but none again within the shortest interval.
@@ -135,13 +180,16 @@ impl Rechecks {
         }
         for pod in self.pods.values_mut() {
             let earliest = pod.asked.map_or(now, |asked| now.max(asked.saturating_add(INTERVAL_MIN)));
-            pod.due = pod.due.min(earliest.saturating_add(part(INTERVAL_MIN, chance())));
+            let soon = earliest.saturating_add(part(INTERVAL_MIN, chance()));
+            for due in pod.due.values_mut() {
+                *due = (*due).min(soon);
+            }
         }
     }
 
     /// The node is this now. If it isn't as it was, pods are asked about soon.
     pub fn node_changed(&mut self, node: &NodeFacts, now: Duration, chance: impl FnMut() -> f64) {
-        if self.every.is_none() {
+        if !self.is_on() {
             return;
         }
         let traits = NodeTraits::of(node);
@@ -151,11 +199,14 @@ impl Rechecks {
         }
     }
 
-    /// Whether a pod that was rejected is ended, which counts then. `running` is how many run.
-    pub fn may_end(&mut self, running: usize, now: Duration) -> bool {
-        let Some(every) = self.every else { return false };
-        self.ended.retain(|at| now.saturating_sub(*at) < every);
-        let may = self.ended.len() < running.div_ceil(ENDED_OF).max(1);
+    /// Whether a pod that this handler rejects is ended, which counts then. `running` is how many run. Counted are all that were ended
+    /// within the handler's interval, whoever rejected them; within the longest where no one handler decided.
+    pub fn may_end(&mut self, handler: Option<&str>, running: usize, now: Duration) -> bool {
+        let Some(longest) = self.handlers.values().max().copied() else { return false };
+        let every = handler.and_then(|handler| self.handlers.get(handler)).copied().unwrap_or(longest);
+        self.ended.retain(|at| now.saturating_sub(*at) < longest);
+        let lately = self.ended.iter().filter(|at| now.saturating_sub(**at) < every).count();
+        let may = lately < running.div_ceil(ENDED_OF).max(1);
         if may {
             self.ended.push_back(now);
         }

@@ -1,6 +1,6 @@
 //! The admission port: one handler after the other, each under its own limits and failure policy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use witlet_core::admission::chain::{Chain, FailurePolicy, HandlerResponse, Next};
+use witlet_core::admission::recheck::RecheckIntervals;
 use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision, Operation, Verdict};
 use witlet_core::event::{Event, EventObject, EventType};
@@ -38,6 +39,29 @@ pub(super) struct HostAdmission {
 impl HostAdmission {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self { shared }
+    }
+
+    async fn decided(&self, request: AdmissionRequest, subject: MatchSubject) -> AdmissionResult {
+        let shared = &self.shared;
+        let plugins = shared.plugins();
+        let deciding = Deciding::begin(&shared.deciding);
+        let chain = Chain::new(&request);
+        let mut asking = Asking::new(request, shared.node.is_none());
+        let started = Instant::now();
+        let (decision, decider) = shared.decide(&plugins, &subject, chain, &mut asking).await;
+        drop(deciding);
+        if let Some(log) = &shared.decision_log {
+            let annotations = asking.annotations;
+            let line =
+                || DecisionLine::new(&asking.request, &decision, decider, annotations, started.elapsed());
+            log.push(line);
+        }
+        let has_shadows = plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.is_asked(&subject));
+        if has_shadows {
+            let decision = decision.clone();
+            shared.shadows.push(DecidedRequest { facts: asking.facts, subject, decision, plugins });
+        }
+        AdmissionResult { decision, verdicts: asking.verdicts }
     }
 }
 
@@ -93,29 +117,14 @@ impl Admission for HostAdmission {
     }
 
     async fn admit_with_verdicts(&self, request: AdmissionRequest) -> AdmissionResult {
-        let shared = &self.shared;
-        let plugins = shared.plugins();
-        let subject = MatchSubject::new(&request, shared.in_cluster);
-        let deciding = Deciding::begin(&shared.deciding);
-        let chain = Chain::new(&request);
-        let mut asking = Asking::new(request, shared.node.is_none());
-        let started = Instant::now();
-        let (decision, decider) = shared.decide(&plugins, &subject, chain, &mut asking).await;
-        drop(deciding);
-        if let Some(log) = &shared.decision_log {
-            let annotations = asking.annotations;
-            let line =
-                || DecisionLine::new(&asking.request, &decision, decider, annotations, started.elapsed());
-            log.push(line);
-        }
-        let has_shadows = plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.is_asked(&subject));
-        if has_shadows {
-            let decision = decision.clone();
-            shared.shadows.push(DecidedRequest { facts: asking.facts, subject, decision, plugins });
-        }
-        AdmissionResult { decision, verdicts: asking.verdicts }
+        let subject = MatchSubject::new(&request, self.shared.in_cluster);
+        self.decided(request, subject).await
     }
 
+    async fn recheck(&self, request: AdmissionRequest, handlers: BTreeSet<Arc<str>>) -> AdmissionResult {
+        let subject = MatchSubject::new(&request, self.shared.in_cluster).only_for(handlers);
+        self.decided(request, subject).await
+    }
     fn answers(&self, operation: Operation) -> bool {
         self.shared
             .plugins()
@@ -123,10 +132,10 @@ impl Admission for HostAdmission {
             .any(|plugin| plugin.spec.admission.is_some() && plugin.answers(operation))
     }
 
-    fn recheck_interval(&self) -> Option<Duration> {
+    fn recheck_intervals(&self) -> RecheckIntervals {
         let plugins = self.shared.plugins();
         let wanting = plugins.iter().filter(|plugin| plugin.answers(Operation::Recheck));
-        wanting.filter_map(|plugin| plugin.spec.recheck()).min()
+        wanting.filter_map(|plugin| Some((plugin.spec.name.clone(), plugin.spec.recheck()?))).collect()
     }
 
     fn generation(&self) -> watch::Receiver<u64> {

@@ -1,6 +1,6 @@
 //! Which pods an admission handler is asked about: decided by the pod, its source and the operation alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
@@ -247,6 +247,8 @@ pub(crate) struct MatchSubject {
     in_cluster: bool,
     /// Full names of its images, made for the first handler that wants them.
     images: OnceLock<Vec<String>>,
+    /// The handlers that are asked; none is for all.
+    handlers: Option<BTreeSet<Arc<str>>>,
 }
 
 impl MatchSubject {
@@ -258,7 +260,18 @@ impl MatchSubject {
             operation: request.operation,
             in_cluster,
             images: OnceLock::new(),
+            handlers: None,
         }
+    }
+
+    /// The same question, of these handlers alone.
+    pub(crate) fn only_for(self, handlers: BTreeSet<Arc<str>>) -> Self {
+        Self { handlers: Some(handlers), ..self }
+    }
+
+    /// Whether a handler is one of those that are asked.
+    pub(crate) fn is_for(&self, handler: &str) -> bool {
+        self.handlers.as_ref().is_none_or(|handlers| handlers.contains(handler))
     }
 
     /// Why admission is asked.

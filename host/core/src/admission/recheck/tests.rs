@@ -24,10 +24,15 @@ fn spread(count: usize) -> impl FnMut() -> f64 {
     }
 }
 
+/// One handler that is asked this often.
+fn one(every: Duration) -> RecheckIntervals {
+    [("one".into(), every)].into()
+}
+
 /// A node with so many pods whose times are spread over the second half of ten minutes: ten are half a minute apart, from 5.5 on.
 fn running(count: usize) -> (Rechecks, Vec<PodUid>) {
     let (mut rechecks, pods) = (Rechecks::default(), uids(count));
-    rechecks.set_interval(Some(minutes(10.0)));
+    rechecks.set_handlers(one(minutes(10.0)));
     let none = rechecks.take_due(&pods.iter().collect(), 100, Duration::ZERO, spread(count));
     assert!(none.is_empty(), "no pod is asked about when it begins: {none:?}");
     (rechecks, pods)
@@ -54,9 +59,9 @@ fn each_pod_is_asked_about_once_an_interval_at_a_time_of_its_own() {
 fn without_an_interval_nothing_is_asked_and_bounds_hold() {
     let (mut off, pods) = (Rechecks::default(), uids(3));
     assert!(take(&mut off, &pods, 100, minutes(100.0)).is_empty() && !off.is_on());
-    assert!(!off.may_end(100, Duration::ZERO));
+    assert!(!off.may_end(None, 100, Duration::ZERO));
     let (mut rechecks, pods) = running(3);
-    rechecks.set_interval(Some(Duration::from_secs(1)));
+    rechecks.set_handlers(one(Duration::from_secs(1)));
     assert!(take(&mut rechecks, &pods, 100, Duration::ZERO).is_empty(), "another interval begins again");
     assert!(take(&mut rechecks, &pods, 100, minutes(0.7)).is_empty());
     assert_eq!(
@@ -65,7 +70,7 @@ fn without_an_interval_nothing_is_asked_and_bounds_hold() {
         "a second is too short: it is a minute"
     );
     assert!(take(&mut rechecks, &pods, 100, minutes(1.7)).is_empty());
-    rechecks.set_interval(None);
+    rechecks.set_handlers(RecheckIntervals::new());
     assert!(take(&mut rechecks, &pods, 100, minutes(9.0)).is_empty());
 }
 
@@ -147,14 +152,14 @@ fn the_node_counts_as_changed_by_what_policies_are_about() {
 fn one_pod_in_ten_is_ended_in_an_interval_and_one_at_least() {
     for (running, ends) in [(1, 1), (9, 1), (10, 1), (11, 2), (50, 5), (110, 11)] {
         let mut rechecks = Rechecks::default();
-        rechecks.set_interval(Some(minutes(10.0)));
-        let ended = (0..running).filter(|_| rechecks.may_end(running, minutes(1.0))).count();
+        rechecks.set_handlers(one(minutes(10.0)));
+        let ended = (0..running).filter(|_| rechecks.may_end(Some("one"), running, minutes(1.0))).count();
         assert_eq!(ended, ends, "of {running}");
-        assert!(!rechecks.may_end(running, minutes(10.9)));
-        assert!(rechecks.may_end(running, minutes(11.0)));
+        assert!(!rechecks.may_end(Some("one"), running, minutes(10.9)));
+        assert!(rechecks.may_end(Some("one"), running, minutes(11.0)));
         // Another interval doesn't begin a new count.
-        rechecks.set_interval(Some(minutes(20.0)));
-        assert_eq!(rechecks.may_end(running, minutes(11.0)), ends > 1, "of {running}");
+        rechecks.set_handlers(one(minutes(20.0)));
+        assert_eq!(rechecks.may_end(Some("one"), running, minutes(11.0)), ends > 1, "of {running}");
     }
 }
 
@@ -167,4 +172,74 @@ fn only_a_rejection_ends_a_pod() {
         assert_eq!(rejection(&decision), None);
     }
     assert_eq!(rejection(&Decision::Reject { reason, message, handler: None }), Some(("No", "never")));
+}
+
+/// The pods that are asked about, each with the handlers that are.
+fn asked(rechecks: &mut Rechecks, pods: &[PodUid], at: f64) -> Vec<String> {
+    let due = rechecks.take_due(&pods.iter().collect(), 100, minutes(at), || 0.5);
+    let asked = due.iter().map(|uid| {
+        let handlers: Vec<String> = rechecks.take_waiting(uid).iter().map(ToString::to_string).collect();
+        format!("{uid}: {}", handlers.join(" "))
+    });
+    asked.collect()
+}
+
+#[test]
+fn each_handler_is_asked_in_its_own_interval_and_those_that_are_due_together_at_once() {
+    let (mut rechecks, pods) = (Rechecks::default(), uids(1));
+    let handlers = |rarely: f64| -> RecheckIntervals {
+        [("often".into(), minutes(10.0)), ("rarely".into(), minutes(rarely))].into()
+    };
+    rechecks.set_handlers(handlers(30.0));
+    assert!(asked(&mut rechecks, &pods, 0.0).is_empty());
+    // The first time after three quarters, by this chance.
+    let times = [(7.4, ""), (7.5, "often"), (17.5, "often"), (22.4, ""), (22.5, "rarely"), (27.5, "often")];
+    for (at, expected) in times {
+        let expected = Some(expected).filter(|handlers| !handlers.is_empty());
+        let expected: Vec<String> = expected.map(|handlers| format!("u0: {handlers}")).into_iter().collect();
+        assert_eq!(asked(&mut rechecks, &pods, at), expected, "{at}");
+    }
+    assert_eq!(asked(&mut rechecks, &pods, 60.0), ["u0: often rarely"], "what is late is asked once");
+    // Another interval of one is none of the other's business.
+    rechecks.set_handlers(handlers(60.0));
+    assert!(asked(&mut rechecks, &pods, 60.0).is_empty());
+    assert_eq!(asked(&mut rechecks, &pods, 70.0), ["u0: often"]);
+    assert_eq!(asked(&mut rechecks, &pods, 105.0), ["u0: often rarely"]);
+    rechecks.set_handlers(one(minutes(10.0)));
+    assert!(asked(&mut rechecks, &pods, 106.0).is_empty(), "one that is gone isn't asked");
+}
+
+#[test]
+fn two_questions_about_a_pod_are_a_minute_apart_whatever_the_handlers_want() {
+    let (mut rechecks, pods) = (Rechecks::default(), uids(1));
+    rechecks.set_handlers([("a".into(), minutes(10.0)), ("b".into(), minutes(10.4))].into());
+    assert!(asked(&mut rechecks, &pods, 0.0).is_empty());
+    assert_eq!(asked(&mut rechecks, &pods, 7.5), ["u0: a"]);
+    assert!(asked(&mut rechecks, &pods, 7.9).is_empty(), "b is due, but it was asked about a moment ago");
+    assert_eq!(asked(&mut rechecks, &pods, 8.5), ["u0: b"]);
+}
+
+#[test]
+fn handlers_that_become_due_while_a_pod_waits_for_its_turn_are_asked_with_the_others() {
+    let (mut rechecks, pods) = (Rechecks::default(), uids(1));
+    rechecks.set_handlers([("a".into(), minutes(10.0)), ("b".into(), minutes(20.0))].into());
+    let running = || pods.iter().collect();
+    assert!(rechecks.take_due(&running(), 1, Duration::ZERO, || 0.5).is_empty());
+    assert_eq!(rechecks.take_due(&running(), 1, minutes(7.5), || 0.5).len(), 1);
+    assert_eq!(rechecks.take_due(&running(), 1, minutes(15.0), || 0.5).len(), 1);
+    let waiting: Vec<String> = rechecks.take_waiting(&pods[0]).iter().map(ToString::to_string).collect();
+    assert_eq!(waiting, ["a", "b"]);
+    assert!(rechecks.take_waiting(&pods[0]).is_empty(), "they are asked once");
+}
+
+#[test]
+fn what_one_handler_ended_counts_for_all_within_their_own_intervals() {
+    let mut rechecks = Rechecks::default();
+    rechecks.set_handlers([("often".into(), minutes(10.0)), ("rarely".into(), minutes(60.0))].into());
+    assert!(rechecks.may_end(Some("often"), 10, minutes(1.0)));
+    assert!(!rechecks.may_end(Some("rarely"), 10, minutes(2.0)));
+    assert!(rechecks.may_end(Some("often"), 10, minutes(11.0)));
+    assert!(!rechecks.may_end(Some("rarely"), 10, minutes(61.0)), "one was ended within its hour");
+    assert!(!rechecks.may_end(None, 10, minutes(61.0)));
+    assert!(rechecks.may_end(Some("rarely"), 10, minutes(71.0)));
 }
