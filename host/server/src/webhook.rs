@@ -182,13 +182,13 @@ impl AdmissionWebhook {
         drop(body);
         let _hold = hold();
         let answer = match review.question {
-            ReviewQuestion::None(answer) => answer,
-            ReviewQuestion::Pod { operation, pod } => {
+            Question::None(answer) => answer,
+            Question::Pod { operation, pod, old_pod } => {
                 let request = AdmissionRequest {
                     operation,
                     now: self.clock.now(),
                     pod,
-                    old_pod: None,
+                    old_pod,
                     image: None,
                     source: SourceName::from("api"),
                     node: Arc::new(NodeFacts::default()),
@@ -204,8 +204,8 @@ impl AdmissionWebhook {
     }
 
     async fn decide(&self, request: AdmissionRequest) -> ReviewAnswer {
-        let pod = request.pod.clone();
-        let answer = review::answer(self.admission.admit(request).await);
+        let (pod, operation) = (request.pod.clone(), request.operation);
+        let answer = review::answer(operation, self.admission.admit(request).await);
         let pod = PodFullName::of(&pod);
         match &answer.denial {
             Some((reason, words)) => tracing::info!(%pod, reason, words, "Denied pod"),

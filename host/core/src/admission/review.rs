@@ -1,8 +1,8 @@
 //! `AdmissionReview` of `admission.k8s.io/v1`: what an API server asks a validating webhook, as a question to admission handlers, and
 //! their decision as its answer.
 //!
-//! A webhook asks what the node asks: about new pods and resizes. Where a decision depends on the node, which isn't known when a pod
-//! is made, or can only wait, the pod is allowed with a warning: the node asks again.
+//! A webhook asks what the node asks: about new pods, resizes, other images, and ephemeral containers. Where a decision depends on the node,
+//! which isn't known when a pod is made, or can only wait, the request is allowed with a warning: the node asks again.
 
 use std::sync::Arc;
 
@@ -13,7 +13,9 @@ use thiserror::Error;
 
 use super::chain::is_shortage;
 use super::{Decision, Operation};
+use crate::pod::edit::AcceptedContainers;
 use crate::pod::static_pod::is_mirror;
+use crate::status::EditKind;
 
 #[cfg(test)]
 mod tests;
@@ -28,9 +30,6 @@ const UID_BYTES_MAX: usize = 128;
 const WARNING_CHARS_MAX: usize = 256;
 /// How much of a foreign word an error shows.
 const SHOWN_CHARS_MAX: usize = 64;
-
-/// Said of ephemeral containers, which no handler is asked about here.
-const EPHEMERAL: &str = "witlet: ephemeral containers are not put to admission handlers";
 
 /// Why a body is no question.
 #[derive(Debug, Error)]
@@ -51,6 +50,9 @@ pub enum ReviewError {
     /// The request has no object, or one that isn't a pod.
     #[error("request.object must be a Pod")]
     Object(#[source] serde_json::Error),
+    /// What the object was before isn't a pod.
+    #[error("request.oldObject must be a Pod")]
+    OldObject(#[source] serde_json::Error),
 }
 
 /// What is asked.
@@ -69,10 +71,12 @@ pub enum ReviewQuestion {
     None(ReviewAnswer),
     /// About a pod, with namespace, name and UID.
     Pod {
-        /// Add or resize.
+        /// Add, resize, update or ephemeral.
         operation: Operation,
         /// As it is to be.
         pod: Arc<Pod>,
+        /// As it is; none if it is new, or the API server doesn't say.
+        old_pod: Option<Arc<Pod>>,
     },
 }
 
@@ -111,6 +115,8 @@ struct RequestDocument {
     operation: String,
     #[serde(default)]
     object: Value,
+    #[serde(default)]
+    old_object: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -157,18 +163,21 @@ fn question(request: RequestDocument) -> Result<ReviewQuestion, ReviewError> {
     let operation = match (is_pod, request.sub_resource.as_str(), request.operation.as_str()) {
         (true, "", "CREATE") => Operation::Add,
         (true, "resize", "UPDATE") => Operation::Resize,
-        (true, "ephemeralcontainers", "UPDATE") => {
-            return Ok(ReviewQuestion::None(ReviewAnswer {
-                warnings: vec![EPHEMERAL.to_owned()],
-                ..ReviewAnswer::default()
-            }));
-        }
-        _ => return Ok(ReviewQuestion::None(ReviewAnswer::default())),
+        (true, "ephemeralcontainers", "UPDATE") => Operation::Ephemeral,
+        (true, "", "UPDATE") => Operation::Update,
+        _ => return Ok(Question::None(ReviewAnswer::default())),
     };
     let mut pod: Pod = serde_json::from_value(request.object).map_err(ReviewError::Object)?;
     // The API server's image of a pod that the node has from elsewhere: to deny it would hide the pod, not stop it.
     if is_mirror(&pod) {
         return Ok(ReviewQuestion::None(ReviewAnswer::default()));
+    }
+    let old_pod: Option<Pod> = match request.old_object {
+        Some(Value::Null) | None => None,
+        Some(old) => Some(serde_json::from_value(old).map_err(ReviewError::OldObject)?),
+    };
+    if !is_asked(operation, &pod, old_pod.as_ref()) {
+        return Ok(Question::None(ReviewAnswer::default()));
     }
     let or = |own: Option<String>, other: &str| {
         own.filter(|own| !own.is_empty()).or_else(|| Some(other.to_owned()))
@@ -177,11 +186,26 @@ fn question(request: RequestDocument) -> Result<ReviewQuestion, ReviewError> {
     metadata.namespace = or(metadata.namespace.take(), &request.namespace);
     metadata.name = or(metadata.name.take(), &request.name);
     metadata.uid = or(metadata.uid.take(), &request.uid);
-    Ok(ReviewQuestion::Pod { operation, pod: Arc::new(pod) })
+    Ok(Question::Pod { operation, pod: Arc::new(pod), old_pod: old_pod.map(Arc::new) })
 }
 
-/// What a decision comes to where the pod isn't on a node yet.
-pub fn answer(decision: Decision) -> ReviewAnswer {
+/// Whether there is anything that handlers are asked about: of most updates there isn't.
+fn is_asked(operation: Operation, pod: &Pod, old: Option<&Pod>) -> bool {
+    let accepted = || old.map(AcceptedContainers::of);
+    match operation {
+        Operation::Update => accepted().is_some_and(|old| old.is_edited(EditKind::Images, pod)),
+        Operation::Ephemeral => accepted().unwrap_or_default().is_edited(EditKind::EphemeralContainers, pod),
+        Operation::Add | Operation::Resize | Operation::ImageResolved | Operation::Recheck => true,
+    }
+}
+
+/// What a decision comes to where the node hasn't been asked yet.
+pub fn answer(operation: Operation, decision: Decision) -> ReviewAnswer {
+    let what = match operation {
+        Operation::Update => "the new images wait",
+        Operation::Ephemeral => "the ephemeral containers wait",
+        Operation::Add | Operation::Resize | Operation::ImageResolved | Operation::Recheck => "the pod waits",
+    };
     let warn =
         |text: String| ReviewAnswer { denial: None, warnings: vec![shortened(&text, WARNING_CHARS_MAX)] };
     match decision {
@@ -196,7 +220,7 @@ pub fn answer(decision: Decision) -> ReviewAnswer {
             warn(format!("witlet: only the node can say whether it has the resources: {message}"))
         }
         Decision::Defer { reason, message, .. } => {
-            warn(format!("witlet: the pod waits on its node while this is so: {reason}: {message}"))
+            warn(format!("witlet: {what} on its node while this is so: {reason}: {message}"))
         }
     }
 }

@@ -21,12 +21,15 @@ const ENTRIES: &str = "\
 - {name: short, component: hostile.wasm, limits: {timeout: 5s}, config: shortage, admission: {match: {namespaces: [short]}}}
 - {name: traps-reject, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Reject, match: {namespaces: [traps-reject]}}}
 - {name: traps-admit, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Admit, match: {namespaces: [traps-admit]}}}
+- {name: edits, component: draft.wasm, limits: {timeout: 5s}, config: {do: operation, subscribe: [update, ephemeral]}, admission: {match: {namespaces: [edits]}}}
 - {name: traps-defer, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Defer, match: {namespaces: [traps-defer]}}}
 ";
 
 pub(crate) fn plugins(folder: &Path, entries: &str) -> String {
     std::fs::write(folder.join("hostile.wasm"), witlet_test_guests::HOSTILE).expect("a temporary folder");
     std::fs::write(folder.join("no-latest-tag.wasm"), witlet_test_guests::NO_LATEST_TAG)
+        .expect("a temporary folder");
+    std::fs::write(folder.join("draft.wasm"), witlet_test_guests::ADMISSION_DRAFT)
         .expect("a temporary folder");
     let text = format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n{entries}");
     write(folder, "plugins.yaml", &text).display().to_string()
@@ -46,6 +49,16 @@ fn certificate(folder: &Path) -> (String, String) {
     ServerTls::open(options, Arc::new(SystemClock)).expect("a certificate is made");
     let of = |name: &str| cert_dir.join(name).display().to_string();
     (of("kubelet.crt"), of("kubelet.key"))
+}
+
+/// A pod with this image, and with these ephemeral containers.
+fn reviewed(namespace: &str, image: &str, debug: &[&str]) -> Value {
+    let debug: Vec<Value> = debug.iter().map(|name| json!({"name": name, "image": "dbg:1"})).collect();
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "web", "namespace": namespace, "uid": "u1"},
+        "spec": {"containers": [{"name": "app", "image": image}], "ephemeralContainers": debug},
+    })
 }
 
 struct Webhook {
@@ -119,15 +132,17 @@ impl Webhook {
 
     /// The response about a pod with this image.
     async fn review(&self, namespace: &str, image: &str) -> Value {
+        self.asked("CREATE", "", &reviewed(namespace, image, &[]), &Value::Null).await
+    }
+
+    /// The response about what becomes of a pod.
+    async fn asked(&self, operation: &str, subresource: &str, object: &Value, old: &Value) -> Value {
         let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-            "uid": "705ab4f5", "operation": "CREATE", "namespace": namespace, "name": "web",
+            "uid": "705ab4f5", "operation": operation, "subResource": subresource,
+            "namespace": object["metadata"]["namespace"], "name": "web",
             "kind": {"group": "", "version": "v1", "kind": "Pod"},
             "resource": {"group": "", "version": "v1", "resource": "pods"},
-            "object": {
-                "apiVersion": "v1", "kind": "Pod",
-                "metadata": {"name": "web", "namespace": namespace, "uid": "u1"},
-                "spec": {"containers": [{"name": "app", "image": image}]},
-            },
+            "object": object, "oldObject": old,
         }});
         let (code, body) = self.post("application/json", review.to_string().into_bytes()).await;
         assert_eq!(code, 200, "{body}");
@@ -172,6 +187,20 @@ async fn a_webhook_answers_by_the_components_of_a_plugin_file() {
     assert_eq!((&trapped["allowed"], &trapped["status"]["code"]), (&json!(false), &json!(403)), "{trapped}");
     let message = trapped["status"]["message"].as_str().unwrap_or_default();
     assert!(message.contains("Admission handler traps-reject trapped"), "{trapped}");
+
+    let (old, edited) = (reviewed("edits", "app:1", &[]), reviewed("edits", "app:2", &[]));
+    let debugged = reviewed("edits", "app:1", &["dbg"]);
+    for (subresource, new, operation) in [
+        ("", &edited, Some("update")),
+        ("ephemeralcontainers", &debugged, Some("ephemeral")),
+        ("", &old, None),
+    ] {
+        let answer = webhook.asked("UPDATE", subresource, new, &old).await;
+        let message = answer["status"]["message"].as_str().unwrap_or_default();
+        assert_eq!(answer["allowed"], operation.is_none(), "{answer}");
+        assert!(operation.is_none_or(|name| message.starts_with(&format!("Asked: {name}"))), "{answer}");
+    }
+    assert_eq!(webhook.review("edits", "app:1").await["allowed"], true, "it doesn't subscribe to add");
 
     let cases = [
         ("application/json", b"{\"kind\": \"AdmissionReview\"}".to_vec(), 400, "apiVersion must be"),

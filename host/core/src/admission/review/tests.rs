@@ -33,29 +33,53 @@ fn read_json(review: &Value) -> Result<Review, ReviewError> {
 /// What a review comes to, in a few words.
 fn word(question: &ReviewQuestion) -> String {
     match question {
-        ReviewQuestion::None(answer) if answer.warnings.is_empty() => "allow".to_owned(),
-        ReviewQuestion::None(answer) => format!("allow, {}", answer.warnings.join(", ")),
-        ReviewQuestion::Pod { operation, pod } => {
+        Question::None(answer) if answer.warnings.is_empty() => "allow".to_owned(),
+        Question::None(answer) => format!("allow, {}", answer.warnings.join(", ")),
+        Question::Pod { operation, pod, old_pod } => {
             let of = |text: &Option<String>| text.clone().unwrap_or_default();
             let metadata = &pod.metadata;
-            format!("{operation:?} {}/{} {}", of(&metadata.namespace), of(&metadata.name), of(&metadata.uid))
+            let old = if old_pod.is_some() { ", with the old one" } else { "" };
+            format!(
+                "{operation:?} {}/{} {}{old}",
+                of(&metadata.namespace),
+                of(&metadata.name),
+                of(&metadata.uid)
+            )
         }
     }
 }
 
 #[test]
-fn new_pods_and_resizes_are_asked_about_and_nothing_else() {
+fn new_pods_resizes_images_and_ephemeral_containers_are_asked_about_and_nothing_else() {
     let pod = |metadata: Value| json!({"object": {"metadata": metadata, "spec": {"containers": []}}});
     let of = |group: &str, resource: &str| json!({"resource": {"group": group, "version": "v1", "resource": resource}});
+    let was = |image: &str, debug: &[&str]| {
+        let debug: Vec<Value> = debug.iter().map(|name| json!({"name": name, "image": "dbg:1"})).collect();
+        json!({
+            "metadata": {"name": "web", "namespace": "prod", "uid": "u1"},
+            "spec": {"containers": [{"name": "app", "image": image}], "ephemeralContainers": debug},
+        })
+    };
+    let edit = |subresource: &str, old: Value, new: &Value| json!({"operation": "UPDATE", "subResource": subresource, "oldObject": old, "object": new});
     let mirror = json!({"name": "web", "annotations": {"kubernetes.io/config.mirror": "1"}});
     let cases = [
         (json!({}), "Add prod/web u1"),
         (json!({"dryRun": true}), "Add prod/web u1"),
         (json!({"subResource": "resize", "operation": "UPDATE"}), "Resize prod/web u1"),
         (
-            json!({"subResource": "ephemeralcontainers", "operation": "UPDATE"}),
-            "allow, witlet: ephemeral containers are not put to admission handlers",
+            json!({"subResource": "resize", "operation": "UPDATE", "oldObject": was("app:1", &[])}),
+            "Resize prod/web u1, with the old one",
         ),
+        (json!({"subResource": "ephemeralcontainers", "operation": "UPDATE"}), "allow"),
+        (
+            edit("ephemeralcontainers", was("app:1", &[]), &was("app:1", &["dbg"])),
+            "Ephemeral prod/web u1, with the old one",
+        ),
+        (edit("ephemeralcontainers", Value::Null, &was("app:1", &["dbg"])), "Ephemeral prod/web u1"),
+        (edit("ephemeralcontainers", was("app:1", &["dbg"]), &was("app:1", &["dbg"])), "allow"),
+        (edit("", was("app:1", &[]), &was("app:2", &[])), "Update prod/web u1, with the old one"),
+        (edit("", was("app:1", &[]), &was("app:1", &[])), "allow"),
+        (edit("", Value::Null, &was("app:2", &[])), "allow"),
         (json!({"operation": "UPDATE"}), "allow"),
         (json!({"operation": "DELETE", "object": null}), "allow"),
         (
@@ -100,6 +124,7 @@ fn what_is_no_review_is_refused_with_the_field() {
             "request.uid must be a word of at most 128 bytes, found \"aaa",
         ),
         (request(json!({"object": null})), "request.object must be a Pod: invalid type: null"),
+        (request(json!({"oldObject": 7})), "request.oldObject must be a Pod: invalid type"),
         (
             request(json!({"object": {"spec": {"containers": 7}}})),
             "request.object must be a Pod: invalid type",
@@ -162,14 +187,27 @@ fn a_rejection_denies_and_what_only_the_node_can_say_warns() {
         ),
     ];
     for (decision, expected) in cases {
-        let body = answer(decision.clone()).to_json("705ab4f5").expect("JSON");
+        let body = answer(Operation::Add, decision.clone()).to_json("705ab4f5").expect("JSON");
         let body: Value = serde_json::from_slice(&body).expect("JSON");
         let mut response = expected;
         response["uid"] = json!("705ab4f5");
         let whole = json!({"apiVersion": API_VERSION, "kind": "AdmissionReview", "response": response});
         assert_eq!(body, whole, "{decision:?}");
     }
-    assert!(answer(reject("OutOfPatience", "of its own")).denial.is_some(), "a word like it is no shortage");
+    for (operation, words) in [
+        (Operation::Resize, "witlet: the pod waits on its node while this is so: Later: in vain"),
+        (Operation::Update, "witlet: the new images wait on its node while this is so: Later: in vain"),
+        (
+            Operation::Ephemeral,
+            "witlet: the ephemeral containers wait on its node while this is so: Later: in vain",
+        ),
+    ] {
+        assert_eq!(answer(operation, defer("Later")).warnings, [words]);
+    }
+    assert!(
+        answer(Operation::Add, reject("OutOfPatience", "of its own")).denial.is_some(),
+        "a word like it is no shortage"
+    );
 }
 
 #[test]
@@ -179,7 +217,7 @@ fn a_warning_has_at_most_256_characters_on_one_line() {
         message: "ä\n".repeat(1000),
         retry_after: Duration::from_secs(1),
     };
-    let warnings = answer(long).warnings;
+    let warnings = answer(Operation::Add, long).warnings;
     let [warning] = &warnings[..] else { panic!("{warnings:?}") };
     assert_eq!(warning.chars().count(), 256);
     assert!(warning.ends_with('…') && !warning.contains('\n'), "{warning:?}");

@@ -37,7 +37,10 @@ fn configuration(target: &WebhookTarget, authority: &[u8]) -> Value {
         "webhooks": [{
             "name": "plugins.witlet.dev",
             "clientConfig": client,
-            "rules": [rule("CREATE", "pods"), rule("UPDATE", "pods/resize")],
+            "rules": [
+                rule("CREATE", "pods"), rule("UPDATE", "pods"), rule("UPDATE", "pods/resize"),
+                rule("UPDATE", "pods/ephemeralcontainers"),
+            ],
             // The nodes ask the same handlers, so that no pod is lost while the webhook is away, and none runs unchecked.
             "failurePolicy": "Ignore",
             "matchPolicy": "Equivalent",

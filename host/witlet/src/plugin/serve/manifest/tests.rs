@@ -19,7 +19,9 @@ fn the_configuration_names_target_authority_and_what_is_asked_about() {
         .iter()
         .map(|rule| format!("{} {}", rule["operations"][0], rule["resources"][0]))
         .collect();
-    assert_eq!(asked, ["\"CREATE\" \"pods\"", "\"UPDATE\" \"pods/resize\""]);
+    let update = |resource: &str| format!("\"UPDATE\" \"{resource}\"");
+    let updates = ["pods", "pods/resize", "pods/ephemeralcontainers"].map(update);
+    assert_eq!(asked, [&["\"CREATE\" \"pods\"".to_owned()][..], &updates].concat());
     let yaml = text(&WebhookTarget::parse("policies/webhook").expect("a target"), b"PEM").expect("YAML");
     let read: Value = serde_saphyr::from_str(&yaml).expect("YAML");
     assert_eq!(read["kind"], "ValidatingWebhookConfiguration");
