@@ -172,7 +172,7 @@ pub(crate) fn admission_request(operation: Operation, pod: Pod) -> AdmissionRequ
         operation,
         now: now_default(),
         // A pod that runs as it is to be: what the two differ in is for a case to say.
-        old_pod: (operation != Operation::Add).then(|| pod.clone()),
+        old_pod: (!matches!(operation, Operation::Add | Operation::ImageResolved)).then(|| pod.clone()),
         image: None,
         pod,
         source: SourceName::from(SOURCE),

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use thiserror::Error;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation};
+use witlet_core::image::{CredentialOrigin, ResolvedImage};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeRequest};
@@ -32,17 +33,75 @@ pub(super) struct RequestDocument {
     source: Option<String>,
     #[serde(default)]
     pod: Value,
+    #[serde(default)]
+    old: Option<Value>,
+    image: Option<ImageDocument>,
     node: Option<NodeDocument>,
     #[serde(default)]
     other_pods: Vec<OtherDocument>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 enum OperationDocument {
     #[default]
     Add,
     Resize,
+    Update,
+    Ephemeral,
+    ImageResolved,
+    Recheck,
+}
+
+impl From<OperationDocument> for Operation {
+    fn from(operation: OperationDocument) -> Self {
+        match operation {
+            OperationDocument::Add => Self::Add,
+            OperationDocument::Resize => Self::Resize,
+            OperationDocument::Update => Self::Update,
+            OperationDocument::Ephemeral => Self::Ephemeral,
+            OperationDocument::ImageResolved => Self::ImageResolved,
+            OperationDocument::Recheck => Self::Recheck,
+        }
+    }
+}
+
+/// `request.image:` What isn't said is as of the pod's first container, or unknown.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ImageDocument {
+    container: Option<String>,
+    id: Option<String>,
+    digest: Option<String>,
+    size_bytes: Option<u64>,
+    credentials: Option<CredentialOrigin>,
+}
+
+impl ImageDocument {
+    fn resolved(self, pod: &Pod) -> Result<ResolvedImage, Problem> {
+        let spec = pod.spec.as_ref();
+        let init = spec.into_iter().flat_map(|spec| spec.init_containers.iter().flatten());
+        let apps = spec.into_iter().flat_map(|spec| &spec.containers);
+        let mut usual = apps.chain(init).map(|container| (&container.name, &container.image));
+        let ephemeral = spec.into_iter().flat_map(|spec| spec.ephemeral_containers.iter().flatten());
+        let mut ephemeral = ephemeral.map(|container| (&container.name, &container.image));
+        let found = match &self.container {
+            None => usual.next(),
+            Some(name) => usual.chain(&mut ephemeral).find(|(found, _)| *found == name),
+        };
+        let Some((container, written)) = found else {
+            let wanted = self.container.map_or_else(|| "one".to_owned(), |name| format!("{name:?}"));
+            return Problem::new("image.container", format!("the pod has no container {wanted}"));
+        };
+        let id = self.id.or_else(|| self.digest.clone()).or_else(|| written.clone());
+        Ok(ResolvedImage {
+            container: container.clone(),
+            id: id.unwrap_or_default(),
+            digest: self.digest,
+            size_bytes: self.size_bytes,
+            credentials: self.credentials,
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -91,7 +150,8 @@ enum KindDocument {
 
 impl RequestDocument {
     pub(super) fn question(self) -> Result<PluginRequest, Problem> {
-        let Self { operation, now, source: brought_by, pod: asking, node, other_pods } = self;
+        let Self { operation, now, source: brought_by, pod: asking, old, image, node, other_pods } = self;
+        let operation = Operation::from(operation);
         let source = |source: Option<String>| SourceName::from(source.as_deref().unwrap_or(SOURCE));
         let mut others = Vec::with_capacity(other_pods.len());
         for (index, other) in other_pods.into_iter().enumerate() {
@@ -100,18 +160,43 @@ impl RequestDocument {
                 pod(other.pod, &format!("other-{index}")).map_err(|problem| problem.within(&within))?;
             others.push(AdmittedPod { pod: Arc::new(other_pod), source: source(other.source) });
         }
-        let operation = match operation {
-            OperationDocument::Add => Operation::Add,
-            OperationDocument::Resize => Operation::Resize,
+        let plain = admission_request(operation, pod(asking, "web")?);
+        let old_pod = match old {
+            Some(old) => Some(Arc::new(old_pod(operation, old, &plain.pod)?)),
+            None => plain.old_pod.clone(),
+        };
+        let image = match (operation, image) {
+            (Operation::ImageResolved, image) => Some(image.unwrap_or_default().resolved(&plain.pod)?),
+            (_, Some(_)) => return Problem::new("image", "only for operation image-resolved"),
+            (_, None) => None,
         };
         Ok(PluginRequest::admit(AdmissionRequest {
             now: now.unwrap_or_else(now_default),
             source: source(brought_by),
             node: node.map_or_else(|| Ok(node_default()), |node| node.facts().map(Arc::new))?,
             other_pods: others.into(),
-            ..admission_request(operation, pod(asking, "web")?)
+            old_pod,
+            image: image.map(Arc::new),
+            ..plain
         }))
     }
+}
+
+/// The pod as it runs: with the name, the namespace and the UID of the one that is asked about unless it says otherwise.
+fn old_pod(operation: Operation, value: Value, asking: &Pod) -> Result<Pod, Problem> {
+    if matches!(operation, Operation::Add | Operation::ImageResolved) {
+        let problem = format!(
+            "only for operations about a pod that runs: resize, update, ephemeral and recheck, not {}",
+            operation.as_str()
+        );
+        return Problem::new("old", problem);
+    }
+    let mut old: Pod = object(value, "old")?;
+    let (metadata, own) = (&mut old.metadata, &asking.metadata);
+    metadata.name = metadata.name.take().or_else(|| own.name.clone());
+    metadata.namespace = metadata.namespace.take().or_else(|| own.namespace.clone());
+    metadata.uid = metadata.uid.take().or_else(|| own.uid.clone());
+    Ok(old)
 }
 
 impl NodeDocument {
