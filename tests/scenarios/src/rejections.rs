@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::json;
 use witlet_core::admission::rejections::delay;
+use witlet_core::admission::{Decision, Operation};
 use witlet_core::event::EventObject;
 use witlet_ports::AgentView;
 use witlet_testkit::{FakeNode, REJECTED_BY};
@@ -314,4 +315,28 @@ async fn a_pod_that_runs_and_is_rejected_in_the_end_ends_at_once() {
         assert!(status(&node, name).starts_with("Failed"), "{name}: {}", status(&node, name));
     }
     assert_eq!(node.agent().stats().rejections_waiting, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_a_recheck_ended_counts_among_the_rejections_of_its_controller() {
+    let node = started();
+    pass(3.0).await;
+    let mut running = replica("runs", "");
+    running.metadata.labels = None;
+    put(&node, running);
+    pass(5.0).await;
+    assert_eq!(status(&node, "runs"), "Running");
+    let reject = Decision::Reject {
+        reason: "NotWanted".to_owned(),
+        message: "no (plugin policy)".to_owned(),
+        handler: Some("policy".to_owned()),
+    };
+    node.admission.set_answer(Operation::Recheck, Some(reject));
+    node.admission.set_recheck(Some(Duration::from_secs(600)));
+    pass(620.0).await;
+    assert_eq!(status(&node, "runs"), "Failed NotWanted", "what runs ends at once");
+    put(&node, replica("next", "policy"));
+    pass(3.0).await;
+    assert_eq!(status(&node, "next"), "Failed NotWanted");
+    assert_eq!(node.agent().stats().rejections_delayed, 1, "it was the second one, and waited");
 }

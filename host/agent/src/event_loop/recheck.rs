@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use witlet_core::admission::recheck::{self, ASKED_MAX};
-use witlet_core::admission::{Decision, Operation};
+use witlet_core::admission::{Decision, Operation, rejections};
 use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::Stage;
 use witlet_core::pod::{PodFullName, PodUid};
@@ -64,6 +64,7 @@ impl EventLoop {
         let full_name = PodFullName::of(&sourced.pod);
         let running = self.pods.values().filter(|record| is_rechecked(record)).count();
         let Decision::Reject { handler, .. } = decision else { return };
+        let owner = rejections::counts_for(&sourced.pod, handler.as_deref()).map(|owner| owner.uid.clone());
         if !self.rechecks.may_end(handler.as_deref(), running, self.rechecks_clock()) {
             let message = format!(
                 "The pod is rejected and goes on, because enough pods have been ended for that lately; it is asked about \
@@ -75,6 +76,10 @@ impl EventLoop {
         let end = NodeEnd { reason: reason.to_owned(), message: text.clone(), condition_message: Some(text) };
         let count = EndCount::Rejection(reason.to_owned());
         self.end_by_node(uid, &end, BTreeMap::new(), None, count);
+        if let Some(owner) = owner {
+            // What runs ends at once. But its controller makes another one, whose rejection is no first one then.
+            self.rejections.note(&owner, self.rechecks_clock());
+        }
     }
 }
 
