@@ -277,6 +277,15 @@ impl Plugin {
         }
     }
 
+    /// Names of the operations that it is asked about, once that is known.
+    fn operations(&self) -> Vec<&'static str> {
+        if self.spec.admission.is_none() || self.code.ready().is_none() {
+            return Vec::new();
+        }
+        let asked = Operation::ALL.into_iter().filter(|operation| self.answers(*operation));
+        asked.map(Operation::as_str).collect()
+    }
+
     /// What people see of it.
     pub(crate) fn status(&self, now: Instant) -> PluginStatus {
         let loaded = self.code.ready();
@@ -304,6 +313,7 @@ impl Plugin {
             order: self.spec.admission.as_ref().map(|role| role.order),
             failure_policy: self.spec.failure_policy(),
             system_pods: self.spec.admission.as_ref().map(|role| role.matches.system_pods),
+            operations: self.operations(),
             probe_type: self.spec.probe.as_ref().map(|role| role.probe_type.to_string()),
             shadow: self.spec.is_shadow(),
             state,

@@ -69,22 +69,32 @@ fn what_a_question_does_not_say_is_as_of_a_plain_node_and_pod() {
 #[test]
 fn a_pod_that_runs_has_an_old_one_and_an_image_is_of_a_container() {
     let of = |request: &str| {
-        let all = cases("admission", &format!("cases: [{{name: a, request: {request}, expect: {{verdict: admit}}}}]"));
+        let all = cases(
+            "admission",
+            &format!("cases: [{{name: a, request: {request}, expect: {{verdict: admit}}}}]"),
+        );
         self::request(&all[0]).clone()
     };
     let pod = |image: &str| format!("{{spec: {{containers: [{{name: app, image: '{image}'}}]}}}}");
     let (one, two) = (pod("app:1"), pod("app:2"));
-    let image = |pod: &k8s_openapi::api::core::v1::Pod| pod.spec.clone().and_then(|spec| spec.containers[0].image.clone());
+    let image = |pod: &k8s_openapi::api::core::v1::Pod| {
+        pod.spec.clone().and_then(|spec| spec.containers[0].image.clone())
+    };
     let update = of(&format!("{{operation: update, pod: {two}, old: {one}}}"));
     let old = update.old_pod.expect("it runs");
     assert_eq!((image(&update.pod).as_deref(), image(&old).as_deref()), (Some("app:2"), Some("app:1")));
-    assert_eq!((&old.metadata.name, &old.metadata.uid), (&update.pod.metadata.name, &update.pod.metadata.uid));
+    assert_eq!(
+        (&old.metadata.name, &old.metadata.uid),
+        (&update.pod.metadata.name, &update.pod.metadata.uid)
+    );
     for operation in ["resize", "ephemeral", "recheck"] {
         let same = of(&format!("{{operation: {operation}, pod: {one}}}"));
         assert_eq!(same.old_pod.as_deref(), Some(&*same.pod), "{operation}");
     }
     assert_eq!(of(&format!("{{pod: {one}}}")).old_pod, None);
-    let resolved = of(&format!("{{operation: image-resolved, pod: {one}, image: {{sizeBytes: 7, credentials: secret}}}}"));
+    let resolved = of(&format!(
+        "{{operation: image-resolved, pod: {one}, image: {{sizeBytes: 7, credentials: secret}}}}"
+    ));
     let found = resolved.image.expect("an image");
     assert_eq!((found.container.as_str(), found.id.as_str(), found.size_bytes), ("app", "app:1", Some(7)));
     assert_eq!(resolved.old_pod, None);
@@ -96,7 +106,10 @@ fn a_pod_that_runs_has_an_old_one_and_an_image_is_of_a_container() {
         (format!("{{old: {one}}}"), "old: only for operations about a pod that runs"),
         ("{operation: update, old: {spec: {container: []}}}".to_owned(), "old.spec"),
         ("{image: {}}".to_owned(), "image: only for operation image-resolved"),
-        ("{operation: image-resolved, image: {container: db}}".to_owned(), "image.container: the pod has no container \"db\""),
+        (
+            "{operation: image-resolved, image: {container: db}}".to_owned(),
+            "image.container: the pod has no container \"db\"",
+        ),
         ("{operation: fly}".to_owned(), "unknown variant `fly`"),
     ] {
         let error = refused(&request);

@@ -1,5 +1,6 @@
 //! What each handler made of a pod when it was asked last, for people who look at the pod.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -54,6 +55,17 @@ pub struct HandlerVerdict {
     pub asked_at: Timestamp,
     /// How long the answer took.
     pub took: Duration,
+    /// What it said next to its verdict.
+    pub remarks: Remarks,
+}
+
+/// What a handler says next to its verdict, bounded by its contract.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// For the pod's owner.
+    pub warnings: Vec<String>,
+    /// For the decision log.
+    pub annotations: BTreeMap<String, String>,
 }
 
 impl HandlerVerdict {
@@ -93,7 +105,13 @@ impl HandlerVerdict {
             policy,
             asked_at,
             took,
+            remarks: Remarks::default(),
         }
+    }
+
+    /// The same, with what the handler said next to it.
+    pub fn with_remarks(self, remarks: Remarks) -> Self {
+        Self { remarks, ..self }
     }
 }
 

@@ -36,6 +36,8 @@ fn verdict(verdict: &HandlerVerdict) -> Value {
         "failurePolicy": verdict.policy,
         "time": verdict.asked_at.to_string(),
         "durationSeconds": seconds(verdict.took),
+        "warnings": verdict.remarks.warnings,
+        "annotations": verdict.remarks.annotations,
     })
 }
 

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 use witlet_core::admission::chain::{Chain, FailurePolicy, HandlerResponse, Next};
 use witlet_core::admission::recheck::RecheckIntervals;
-use witlet_core::admission::verdicts::HandlerVerdict;
+use witlet_core::admission::verdicts::{self, HandlerVerdict};
 use witlet_core::admission::{AdmissionRequest, Decision, Operation, Verdict};
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::NodeFacts;
@@ -103,10 +103,17 @@ impl Asking {
         Self { request, facts, read_again, answers: None, verdicts: Vec::new(), annotations }
     }
 
-    fn note(&mut self, plugin: &Plugin, answer: &HandlerResponse, took: Duration) {
+    fn note(
+        &mut self,
+        plugin: &Plugin,
+        answer: &HandlerResponse,
+        took: Duration,
+        remarks: verdicts::Remarks,
+    ) {
         let digest = plugin.code.ready().map(|loaded| loaded.digest.clone());
         let asked = (self.request.operation, self.request.now);
-        self.verdicts.push(HandlerVerdict::new(&plugin.spec.name, digest, asked, answer, took));
+        let verdict = HandlerVerdict::new(&plugin.spec.name, digest, asked, answer, took);
+        self.verdicts.push(verdict.with_remarks(remarks));
     }
 }
 
@@ -158,8 +165,8 @@ impl Shared {
                 continue;
             }
             let started = Instant::now();
-            let answer = self.answer(plugin, policy, asking).await;
-            asking.note(plugin, &answer, started.elapsed());
+            let (answer, remarks) = self.answer(plugin, policy, asking).await;
+            asking.note(plugin, &answer, started.elapsed(), remarks);
             match chain.answer(&plugin.spec.name, answer) {
                 Next::Continue(next) => chain = next,
                 Next::Decided(decision) => return (named(decision, plugin), Some(&**plugin)),
@@ -170,7 +177,12 @@ impl Shared {
 
     /// The answer of one plugin to the chain. A rejection on a node that has changed since is asked for again, once for
     /// the request: upstream reads its node again before it takes such a failure for final (`lifecycle/predicate.go`).
-    async fn answer(&self, plugin: &Plugin, policy: FailurePolicy, asking: &mut Asking) -> HandlerResponse {
+    async fn answer(
+        &self,
+        plugin: &Plugin,
+        policy: FailurePolicy,
+        asking: &mut Asking,
+    ) -> (HandlerResponse, verdicts::Remarks) {
         let mut called = self.verdict(plugin, &asking.facts, Purpose::Decide).await;
         if let Ok(Verdict::Reject { .. }) = &called.result
             && !asking.read_again
@@ -189,6 +201,10 @@ impl Shared {
             }
         }
         let (response, measured) = called.response(plugin, policy);
+        let remarks = verdicts::Remarks {
+            warnings: measured.warnings.clone(),
+            annotations: measured.annotations.clone(),
+        };
         match &mut asking.answers {
             Some(answers) => answers.keep(&plugin.spec.name, &response, measured),
             None => {
@@ -199,7 +215,7 @@ impl Shared {
                 asking.annotations.extend(annotations.map(|(key, value)| (format!("{name}/{key}"), value)));
             }
         }
-        response
+        (response, remarks)
     }
 
     /// Tells the pod's owner what a handler warned of.

@@ -158,6 +158,8 @@ pub struct PluginStatus {
     pub failure_policy: Option<FailurePolicy>,
     /// Whether it is asked about system pods. None if it is no admission handler.
     pub system_pods: Option<bool>,
+    /// The operations that it is asked about as an admission handler: those that it subscribes to. Empty while it isn't loaded.
+    pub operations: Vec<&'static str>,
     /// The probe type that it is.
     pub probe_type: Option<String>,
     /// Whether its verdicts are compared and don't count.

@@ -159,6 +159,11 @@ fn admission_table(text: &mut Text, admission: &Value, now: Timestamp) {
         let digest: String = string(&verdict["digest"]).chars().take(DIGEST_CHARS).collect();
         let words = [&verdict["reason"], &verdict["message"]].map(string);
         let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let warnings = verdict["warnings"].as_array().into_iter().flatten().map(string);
+        let warnings: String = warnings.map(|warning| format!(" (warning: {warning})")).collect();
+        let annotations = verdict["annotations"].as_object().into_iter().flatten();
+        let annotations: String =
+            annotations.map(|(key, value)| format!(" [{key}={}]", string(value))).collect();
         let policy = verdict["failurePolicy"].as_str().map(|policy| format!(" (failurePolicy {policy})"));
         vec![
             string(&verdict["handler"]),
@@ -167,7 +172,10 @@ fn admission_table(text: &mut Text, admission: &Value, now: Timestamp) {
             verdict["durationSeconds"].as_f64().map(seconds).unwrap_or_default(),
             string(&verdict["operation"]),
             if digest.is_empty() { "-".to_owned() } else { digest },
-            words.join(": ") + policy.as_deref().unwrap_or_default(),
+            [words.join(": "), policy.unwrap_or_default(), warnings, annotations]
+                .concat()
+                .trim_start()
+                .to_owned(),
         ]
     };
     let rows: Vec<Vec<String>> = admission.as_array().into_iter().flatten().map(row).collect();

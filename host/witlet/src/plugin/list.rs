@@ -10,7 +10,7 @@ use crate::output::{print, structured};
 
 const HEADER: [&str; 10] =
     ["NAME", "ROLE", "VERSION", "STATE", "DIGEST", "CALLS", "ERRORS", "P50", "P99", "MEMORY"];
-const WIDE_HEADER: [&str; 5] = ["CPU", "BUSY", "WARM", "SHADOW", "COMPONENT"];
+const WIDE_HEADER: [&str; 6] = ["CPU", "BUSY", "WARM", "SHADOW", "OPERATIONS", "COMPONENT"];
 const MESSAGE_HEADER: &str = "MESSAGE";
 /// How much of a digest is shown in a table.
 const DIGEST_CHARS: usize = 12;
@@ -95,8 +95,16 @@ fn wide_row(plugin: &Value, role: &Value) -> Vec<String> {
         text(&role["inFlight"]),
         text(&role["warmInstances"]),
         shadow,
+        operations_of(plugin, role),
         text(&plugin["component"]),
     ]
+}
+
+/// What a handler is asked about.
+fn operations_of(plugin: &Value, role: &Value) -> String {
+    let operations = plugin["operations"].as_array().into_iter().flatten();
+    let operations: Vec<&str> = operations.filter_map(Value::as_str).collect();
+    if operations.is_empty() || role["role"] != "admission" { "-".to_owned() } else { operations.join(",") }
 }
 
 /// A quarantine is a role's own: the others are ready. A shadow is ready, and doesn't count.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::chain::{FailureKind, FailurePolicy, HandlerResponse};
-use witlet_core::admission::verdicts::HandlerVerdict;
+use witlet_core::admission::verdicts::{HandlerVerdict, Remarks};
 use witlet_core::admission::{Operation, Verdict};
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::eviction::{Observation, Signal, Threshold, ThresholdState, ThresholdValue};
@@ -90,7 +90,10 @@ impl AgentView for Agent {
         let asked = (Operation::Add, Timestamp::UNIX_EPOCH);
         let verdict = |digest: Option<&str>, answer| {
             let took = Duration::from_millis(3);
+            let annotations = [("rule".to_owned(), "7".to_owned())].into();
+            let remarks = Remarks { warnings: vec!["an old tag".to_owned()], annotations };
             HandlerVerdict::new("images", digest.map(str::to_owned), asked, &answer, took)
+                .with_remarks(remarks)
         };
         let failed = HandlerResponse::Failure {
             kind: FailureKind::TimedOut,

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use witlet_core::admission::chain::{FailureKind, FailurePolicy, HandlerResponse};
+use witlet_core::admission::verdicts::Remarks;
 use witlet_core::probe::ProbeKind;
 use witlet_core::probe::worker::ProbeSettings;
 use witlet_ports::{LastOutcome, LastProbe, ProbeCounts};
@@ -19,6 +20,8 @@ fn verdicts_and_probes_have_all_their_fields() {
     let asked = (Operation::Resize, Timestamp::UNIX_EPOCH);
     let verdict =
         HandlerVerdict::new("images", Some("c0dd".to_owned()), asked, &failure, Duration::from_millis(1));
+    let annotations = [("rule".to_owned(), "7".to_owned())].into();
+    let verdict = verdict.with_remarks(Remarks { warnings: vec!["old tag".to_owned()], annotations });
     let settings = ProbeSettings {
         period: Duration::from_millis(500),
         timeout: Duration::from_secs(1),
@@ -46,6 +49,7 @@ fn verdicts_and_probes_have_all_their_fields() {
     let admission = json!([{
         "handler": "images", "digest": "c0dd", "operation": "Resize", "outcome": "Failed", "reason": "HandlerTrapped",
         "message": "it trapped", "failurePolicy": "Defer", "time": "1970-01-01T00:00:00Z", "durationSeconds": 0.001,
+        "warnings": ["old tag"], "annotations": {"rule": "7"},
     }]);
     assert_eq!(shown["admission"], admission);
     let probe = json!({

@@ -50,7 +50,8 @@ fn pod() -> Arc<Pod> {
 fn described() -> DescribedPod {
     let admission = json!([
         {"handler": "host-ports", "digest": "c0dd30ab637daaaa", "operation": "Add", "outcome": "Admitted", "reason": null,
-            "message": null, "failurePolicy": null, "time": "2026-06-01T11:49:00Z", "durationSeconds": 0.000_25},
+            "message": null, "failurePolicy": null, "time": "2026-06-01T11:49:00Z", "durationSeconds": 0.000_25,
+            "warnings": ["port 80"], "annotations": {"rule": "7"}},
         {"handler": "images", "digest": null, "operation": "Add", "outcome": "Failed", "reason": "HandlerTimedOut",
             "message": "no answer within 100ms", "failurePolicy": "Admit", "time": "2026-06-01T11:49:00Z",
             "durationSeconds": 0.1},
@@ -127,7 +128,7 @@ fn all_that_is_known_is_laid_out_as_kubectl_does() {
         Tolerations:       :NoExecute op=Exists
         Admission:
           HANDLER      OUTCOME    ASKED   TOOK    FOR   DIGEST         MESSAGE
-          host-ports   Admitted   11m     250µs   Add   c0dd30ab637d
+          host-ports   Admitted   11m     250µs   Add   c0dd30ab637d   (warning: port 80) [rule=7]
           images       Failed     11m     100ms   Add   -              HandlerTimedOut: no answer within 100ms (failurePolicy Admit)
         Probes:
           CONTAINER   PROBE       TYPE      RESULT    LAST      WHEN   TOOK    OK/FAILED/UNKNOWN   MESSAGE

@@ -65,14 +65,25 @@ fn a_plugin_has_a_row_for_each_role() {
 fn a_shadow_tells_how_it_compares() {
     let shadow = plugin(|plugin| {
         plugin["shadow"] = json!(true);
+        plugin["operations"] = json!(["add", "recheck"]);
         plugin["shadowReport"] =
             json!({"agreed": 40, "differed": 2, "failed": 0, "skipped": 0, "differences": []});
     });
     expect![[r#"
-        NAME   ROLE        VERSION   STATE          DIGEST         CALLS   ERRORS   P50      P99     MEMORY   CPU     BUSY   WARM   SHADOW                  COMPONENT         MESSAGE
-        p      admission   0.1.0     Ready,Shadow   0123456789ab   1234    2        12.3µs   100ms   1.1Mi    500ms   1      3      40 agreed, 2 differed   /plugins/p.wasm
+        NAME   ROLE        VERSION   STATE          DIGEST         CALLS   ERRORS   P50      P99     MEMORY   CPU     BUSY   WARM   SHADOW                  OPERATIONS    COMPONENT         MESSAGE
+        p      admission   0.1.0     Ready,Shadow   0123456789ab   1234    2        12.3µs   100ms   1.1Mi    500ms   1      3      40 agreed, 2 differed   add,recheck   /plugins/p.wasm
     "#]]
     .assert_eq(&shown(&[shadow], true));
+}
+
+#[test]
+fn only_a_loaded_handler_has_operations() {
+    let of = |operations: Value, name: &str| {
+        operations_of(&plugin(|plugin| plugin["operations"] = operations), &role(name))
+    };
+    assert_eq!(of(json!(["add", "resize"]), "admission"), "add,resize");
+    assert_eq!(of(json!([]), "admission"), "-", "it isn't loaded");
+    assert_eq!(of(json!(["add"]), "probe"), "-");
 }
 
 #[test]
