@@ -182,8 +182,8 @@ impl AdmissionWebhook {
         drop(body);
         let _hold = hold();
         let answer = match review.question {
-            Question::None(answer) => answer,
-            Question::Pod { operation, pod, old_pod } => {
+            ReviewQuestion::None(answer) => answer,
+            ReviewQuestion::Pod { operation, pod, old_pod } => {
                 let request = AdmissionRequest {
                     operation,
                     now: self.clock.now(),

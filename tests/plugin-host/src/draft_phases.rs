@@ -106,7 +106,7 @@ async fn a_handler_is_asked_about_running_pods_as_often_as_its_entry_says() {
     assert_eq!(ask(&with, running("never")).await, Decision::Admit);
     let calls = || ["often", "rarely", "never"].map(|name| with.status(name).calls());
     assert_eq!(calls(), [1, 1, 0]);
-    // Of those that are due alone, whoever else the pod concerns.
+    // Of those that are due alone, whichever other handlers the pod concerns.
     let rarely = || ["rarely".into()].into();
     assert_eq!(admission.recheck(running("often"), rarely()).await.decision, Decision::Admit);
     assert_eq!(calls(), [1, 1, 0]);

@@ -54,7 +54,7 @@ pub(crate) async fn ready(node: Node) -> Node {
 }
 
 /// What the guest tells of its data.
-pub(crate) async fn told(node: &Node) -> Value {
+pub(crate) async fn reported(node: &Node) -> Value {
     match node.refused_by("reader", pod_in("reader", "web")).await {
         Decision::Reject { message, .. } => serde_json::from_str(&message).expect("it tells in JSON"),
         other => panic!("{other:?}"),
@@ -62,7 +62,7 @@ pub(crate) async fn told(node: &Node) -> Value {
 }
 
 /// The same once its list is this one.
-pub(crate) async fn told_of(node: &Node, list: &str) -> Value {
+pub(crate) async fn reported_with(node: &Node, list: &str) -> Value {
     let telling = async {
         loop {
             let reported = reported(node).await;
@@ -123,7 +123,7 @@ async fn the_last_good_data_serve_while_their_file_is_gone_and_over_a_restart() 
     std::fs::remove_file(node.folder.path().join("list")).expect("it is there");
     node.host.look();
     node.until("it is missed", |node| problem(node).is_some()).await;
-    assert_eq!(told(&node).await["list"][2], "one");
+    assert_eq!(reported(&node).await["list"][2], "one");
     // The node is as ready as it was: the last good data are what the plugin is to go on with.
     assert_eq!(node.host.problems(), Vec::<String>::new());
     let Node { folder, host, .. } = node;

@@ -8,7 +8,7 @@ use witlet_ports::{Artifact, ArtifactError, ArtifactFetcher, Target};
 use witlet_wasm::plugin::PluginState;
 
 use crate::claims;
-use crate::feeding::{ready, setting, told, told_of};
+use crate::feeding::{ready, setting, reported, reported_with};
 use crate::node::{Node, Setting, configuration, pod_in};
 use crate::servers::{Server, answer};
 
@@ -63,7 +63,7 @@ fn problem(node: &Node) -> Option<String> {
 async fn a_handler_reads_data_of_a_url_and_newer_ones_once_they_are_fetched() {
     let (server, list) = lists("one").await;
     let node = start(&url(&server), setting(FILES)).await;
-    assert_eq!(told(&node).await["list"][2], "one");
+    assert_eq!(reported(&node).await["list"][2], "one");
     let data = node.status("reader").data;
     let fetched = data.iter().find(|data| data.name == "list").expect("it has them");
     assert_eq!(fetched.source, format!("http://{}/list", server.address));
@@ -71,28 +71,28 @@ async fn a_handler_reads_data_of_a_url_and_newer_ones_once_they_are_fetched() {
     *list.lock().expect("not poisoned") = "two".to_owned();
     // Another interval begins now.
     node.configure(&configuration(&entries(&format!("{}, refresh: 1h", url(&server)))));
-    told_of(&node, "two").await;
+    reported_with(&node, "two").await;
 }
 
 async fn data_of_a_server_that_is_gone_are_those_of_before_also_over_a_restart() {
     let (server, list) = lists("one").await;
     let node = start(&url(&server), setting(FILES)).await;
-    assert_eq!(told(&node).await["list"][2], "one");
+    assert_eq!(reported(&node).await["list"][2], "one");
     list.lock().expect("not poisoned").clear();
     node.configure(&configuration(&entries(&format!("{}, refresh: 1h", url(&server)))));
     node.until("it is missed", |node| problem(node).is_some()).await;
-    assert_eq!(told(&node).await["list"][2], "one");
+    assert_eq!(reported(&node).await["list"][2], "one");
     assert_eq!(node.host.problems(), Vec::<String>::new());
     let reasons = node.events.reasons();
     assert!(reasons.iter().any(|reason| reason == "PluginDataNotRead"), "{reasons:?}");
     let Node { folder, host, .. } = node;
     drop(host);
     let node = ready(Node::in_folder(folder, setting(&[])).await.expect("the host starts")).await;
-    assert_eq!(told(&node).await["list"][2], "one", "the copy that was kept");
+    assert_eq!(reported(&node).await["list"][2], "one", "the copy that was kept");
     node.until("it is missed again", |node| problem(node).is_some()).await;
     *list.lock().expect("not poisoned") = "two".to_owned();
     node.configure(&configuration(&entries(&format!("{}, refresh: 2h", url(&server)))));
-    told_of(&node, "two").await;
+    reported_with(&node, "two").await;
     assert_eq!(problem(&node), None);
 }
 
@@ -112,7 +112,7 @@ async fn a_plugin_whose_data_were_never_fetched_has_failed_and_says_why() {
     *list.lock().expect("not poisoned") = "one".to_owned();
     node.configure(&configuration(&entries(&format!("{}, refresh: 1h", url(&server)))));
     node.until("it is loaded", |node| node.status("reader").state == PluginState::Ready).await;
-    assert_eq!(told(&node).await["list"][2], "one");
+    assert_eq!(reported(&node).await["list"][2], "one");
 }
 
 /// Has one artifact.
@@ -134,7 +134,7 @@ impl ArtifactFetcher for OneArtifact {
 async fn a_handler_reads_data_of_an_artifact() {
     let setting = Setting { artifacts: Some(Arc::new(OneArtifact)), ..setting(FILES) };
     let node = start("oci: 'oci://registry.example.com/lists:1'", setting).await;
-    assert_eq!(told(&node).await["list"][2], "one");
+    assert_eq!(reported(&node).await["list"][2], "one");
 }
 
 async fn data_with_another_digest_than_the_entry_s_are_refused() {

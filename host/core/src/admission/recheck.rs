@@ -200,7 +200,7 @@ impl Rechecks {
     }
 
     /// Whether a pod that this handler rejects is ended, which counts then. `running` is how many run. Counted are all that were ended
-    /// within the handler's interval, whoever rejected them; within the longest where no one handler decided.
+    /// within the handler's interval, by any handler; within the longest where no one handler decided.
     pub fn may_end(&mut self, handler: Option<&str>, running: usize, now: Duration) -> bool {
         let Some(longest) = self.handlers.values().max().copied() else { return false };
         let every = handler.and_then(|handler| self.handlers.get(handler)).copied().unwrap_or(longest);

@@ -165,7 +165,7 @@ fn question(request: RequestDocument) -> Result<ReviewQuestion, ReviewError> {
         (true, "resize", "UPDATE") => Operation::Resize,
         (true, "ephemeralcontainers", "UPDATE") => Operation::Ephemeral,
         (true, "", "UPDATE") => Operation::Update,
-        _ => return Ok(Question::None(ReviewAnswer::default())),
+        _ => return Ok(ReviewQuestion::None(ReviewAnswer::default())),
     };
     let mut pod: Pod = serde_json::from_value(request.object).map_err(ReviewError::Object)?;
     // The API server's image of a pod that the node has from elsewhere: to deny it would hide the pod, not stop it.
@@ -177,7 +177,7 @@ fn question(request: RequestDocument) -> Result<ReviewQuestion, ReviewError> {
         Some(old) => Some(serde_json::from_value(old).map_err(ReviewError::OldObject)?),
     };
     if !is_asked(operation, &pod, old_pod.as_ref()) {
-        return Ok(Question::None(ReviewAnswer::default()));
+        return Ok(ReviewQuestion::None(ReviewAnswer::default()));
     }
     let or = |own: Option<String>, other: &str| {
         own.filter(|own| !own.is_empty()).or_else(|| Some(other.to_owned()))
@@ -186,7 +186,7 @@ fn question(request: RequestDocument) -> Result<ReviewQuestion, ReviewError> {
     metadata.namespace = or(metadata.namespace.take(), &request.namespace);
     metadata.name = or(metadata.name.take(), &request.name);
     metadata.uid = or(metadata.uid.take(), &request.uid);
-    Ok(Question::Pod { operation, pod: Arc::new(pod), old_pod: old_pod.map(Arc::new) })
+    Ok(ReviewQuestion::Pod { operation, pod: Arc::new(pod), old_pod: old_pod.map(Arc::new) })
 }
 
 /// Whether there is anything that handlers are asked about: of most updates there isn't.

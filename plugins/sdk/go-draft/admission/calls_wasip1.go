@@ -209,8 +209,8 @@ func asked[T any](getter func(handle, address, length uint32) T, of handled, tex
 	return getter(handle, address, length)
 }
 
-// told calls a function with a text.
-func told(function func(handle, address, length uint32), of handled, text string) {
+// callText calls a function with a text.
+func callText(function func(handle, address, length uint32), of handled, text string) {
 	handle := of.live()
 	abi.Enter()
 	defer abi.Leave()

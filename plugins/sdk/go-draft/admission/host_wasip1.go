@@ -8,9 +8,9 @@ import (
 
 type hostSetup struct{ *lease }
 
-func (h hostSetup) Subscribe(operation string)  { told(setupSubscribe, h, operation) }
+func (h hostSetup) Subscribe(operation string)  { callText(setupSubscribe, h, operation) }
 func (h hostSetup) Knows(operation string) bool { return asked(setupKnows, h, operation) != 0 }
-func (h hostSetup) Warn(message string)         { told(setupWarn, h, message) }
+func (h hostSetup) Warn(message string)         { callText(setupWarn, h, message) }
 
 type hostImage struct{ *lease }
 

@@ -33,9 +33,9 @@ fn read_json(review: &Value) -> Result<Review, ReviewError> {
 /// What a review comes to, in a few words.
 fn word(question: &ReviewQuestion) -> String {
     match question {
-        Question::None(answer) if answer.warnings.is_empty() => "allow".to_owned(),
-        Question::None(answer) => format!("allow, {}", answer.warnings.join(", ")),
-        Question::Pod { operation, pod, old_pod } => {
+        ReviewQuestion::None(answer) if answer.warnings.is_empty() => "allow".to_owned(),
+        ReviewQuestion::None(answer) => format!("allow, {}", answer.warnings.join(", ")),
+        ReviewQuestion::Pod { operation, pod, old_pod } => {
             let of = |text: &Option<String>| text.clone().unwrap_or_default();
             let metadata = &pod.metadata;
             let old = if old_pod.is_some() { ", with the old one" } else { "" };

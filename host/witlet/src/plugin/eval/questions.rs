@@ -21,7 +21,7 @@ use witlet_core::status::Phase;
 use witlet_wasm::record::{RecordedRequest, read};
 
 use super::files::{Files, shown};
-use super::report::Place;
+use super::report::QuestionPlace;
 use crate::cli::{EvalArgs, ImageArgs};
 use operation::Asked;
 pub(super) use operation::usage_problem;

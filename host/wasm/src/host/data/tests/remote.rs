@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::*;
 
-/// A registry that answers as it was told, and notes what it was asked.
+/// A registry that answers by its script, and notes what it was asked.
 #[derive(Default)]
 struct Script {
     answers: Mutex<VecDeque<Result<Artifact, &'static str>>>,

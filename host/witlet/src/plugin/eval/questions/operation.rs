@@ -32,7 +32,7 @@ pub(in crate::plugin::eval) fn usage_problem(args: &EvalArgs) -> Option<&'static
 
 /// What is asked about a pod.
 #[derive(Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct AskedPod {
     pub(super) pod: Arc<Pod>,
     pub(super) old_pod: Option<Arc<Pod>>,
     pub(super) image: Option<ResolvedImage>,
@@ -40,7 +40,7 @@ pub(super) struct Asked {
     pub(super) is_unchanged: bool,
 }
 
-impl Asked {
+impl AskedPod {
     fn of(pod: Pod, old_pod: Option<Pod>) -> Self {
         Self { pod: Arc::new(pod), old_pod: old_pod.map(Arc::new), image: None, is_unchanged: false }
     }
@@ -55,14 +55,14 @@ pub(super) fn asked(
     mut pod: Pod,
     old: Option<&Pod>,
     image: &ImageArgs,
-) -> Result<Asked, String> {
+) -> Result<AskedPod, String> {
     match operation {
-        Operation::Add => Ok(Asked::of(pod, None)),
+        Operation::Add => Ok(AskedPod::of(pod, None)),
         Operation::Resize => {
             if let Some(old) = old {
                 pod.status = Some(running(old));
             }
-            Ok(Asked::of(pod, old.cloned()))
+            Ok(AskedPod::of(pod, old.cloned()))
         }
         Operation::Update => {
             let old = old.ok_or("--operation update needs --old")?;
@@ -82,23 +82,23 @@ pub(super) fn asked(
         Operation::ImageResolved => {
             let resolved = resolved(&pod, image)?;
             pod.status = pod.status.take().or_else(|| Some(running(&pod)));
-            Ok(Asked { image: Some(resolved), ..Asked::of(pod, None) })
+            Ok(AskedPod { image: Some(resolved), ..AskedPod::of(pod, None) })
         }
         Operation::Recheck => {
             pod.status = pod.status.take().or_else(|| Some(running(&pod)));
             let same = pod.clone();
-            Ok(Asked::of(pod, Some(same)))
+            Ok(AskedPod::of(pod, Some(same)))
         }
     }
 }
 
 /// An edit of a pod that runs: its other wishes are judged on their own, as on a node.
-fn edit(kind: EditKind, other: EditKind, mut pod: Pod, old: &Pod) -> Asked {
+fn edit(kind: EditKind, other: EditKind, mut pod: Pod, old: &Pod) -> AskedPod {
     let accepted = AcceptedContainers::of(old);
     pod.status = Some(running(old));
     let is_unchanged = !accepted.is_edited(kind, &pod);
     let pod = accepted.without_edits(&Arc::new(pod), [other]);
-    Asked { pod, old_pod: Some(Arc::new(old.clone())), image: None, is_unchanged }
+    AskedPod { pod, old_pod: Some(Arc::new(old.clone())), image: None, is_unchanged }
 }
 
 fn without_ephemeral(pod: &Pod) -> Pod {
