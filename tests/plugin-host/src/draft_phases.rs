@@ -96,7 +96,7 @@ async fn a_handler_is_asked_about_running_pods_as_often_as_its_entry_says() {
     let rarely = rechecking("rarely", "operation", ", recheck: 2h");
     let (with, _secrets) = node(&(often + &rarely + &rechecking("never", "reject", ""))).await;
     let admission = with.host.admission();
-    let minutes = |count| Duration::from_secs(60 * count);
+    let minutes = |count: u64| Duration::from_secs(60 * count);
     let intervals = [("often".into(), minutes(10)), ("rarely".into(), minutes(120))].into();
     assert_eq!(admission.recheck_intervals(), intervals);
     assert!(admission.answers(Operation::Recheck));

@@ -23,7 +23,7 @@ use witlet_wasm::record::{RecordedRequest, read};
 use super::files::{Files, shown};
 use super::report::QuestionPlace;
 use crate::cli::{EvalArgs, ImageArgs};
-use operation::Asked;
+use operation::AskedPod;
 pub(super) use operation::usage_problem;
 
 #[cfg(test)]
@@ -242,7 +242,7 @@ impl Reader {
             old.ok_or_else(|| format!("{place}: --old has no pod {name}"))
         });
         let asked = operation::asked(self.operation, found.pod, old.transpose()?, &self.image);
-        let Asked { pod, old_pod, image, is_unchanged } =
+        let AskedPod { pod, old_pod, image, is_unchanged } =
             asked.map_err(|problem| format!("{place}: {problem}"))?;
         let decided = match (self.operation, &old_pod) {
             (Operation::Resize, Some(old)) => before_resize(&pod, old, NodePolicy::of(&node.node), self.now),

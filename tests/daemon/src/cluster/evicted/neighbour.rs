@@ -62,7 +62,9 @@ impl Neighbour {
         let pod = cluster.pod(NAME).ok_or("the neighbour is gone")?;
         let restarts = container(&pod).map(|(_, restarts)| restarts);
         if !is_true(&pod, "Ready") || restarts != Some(0) {
-            return Err(cluster.complaint(&format!("the neighbour isn't ready, or was restarted: {restarts:?}")));
+            return Err(
+                cluster.complaint(&format!("the neighbour isn't ready, or was restarted: {restarts:?}"))
+            );
         }
         took.sort();
         let (count, longest) = (took.len(), took.last().copied().unwrap_or_default());

@@ -84,6 +84,7 @@ fn a_handler_alone_has_an_entry_that_is_asked_about_every_pod() {
         wasm: Arc::from([]),
         config: json!({"a": 1}),
         limits: json!({"timeout": "1s"}),
+        rechecks: false,
     };
     let alone = single.file(&[]);
     let entry = &alone["plugins"][0];

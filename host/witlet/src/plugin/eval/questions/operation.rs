@@ -181,7 +181,7 @@ mod tests {
         let line = ["witlet", "plugin", "eval", "web.yaml"].iter().chain(words);
         let cli = Cli::try_parse_from(line).unwrap_or_else(|error| panic!("{words:?}: {error}"));
         let Command::Plugin(Plugin::Eval(args)) = cli.command else { panic!("another command") };
-        args
+        *args
     }
 
     fn pod(spec: &Value) -> Pod {
