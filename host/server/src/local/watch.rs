@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodUid;
-use witlet_ports::{AgentView, EventPage, PodPage, ShownPod};
+use witlet_ports::{AgentView, EventPage, PodPage, RecordedEvent, ShownPod};
 
 use super::event_json::event_json;
 
@@ -61,7 +61,7 @@ impl Watches {
     /// The events after this version, and all that follow.
     pub(super) fn events(&self, agent: Arc<dyn AgentView>, after: u64) -> Response {
         let changes = agent.event_changes();
-        self.serve(EventWatch { agent, after, changes })
+        self.serve(EventWatch { agent, changes, after, waiting: VecDeque::new() })
     }
 
     /// All pods, and then what changes of them.
@@ -91,41 +91,60 @@ impl Watches {
 
 struct EventWatch {
     agent: Arc<dyn AgentView>,
-    /// The version of the newest event that was sent, or isn't wanted.
-    after: u64,
     changes: watch::Receiver<u64>,
+    /// The version of the newest event that was sent or waits, or isn't wanted.
+    after: u64,
+    /// What the client still has to get.
+    waiting: VecDeque<EventLine>,
+}
+
+/// What a line of a watch of events says.
+#[derive(Clone, Debug, PartialEq)]
+enum EventLine {
+    /// Events were forgotten before the client read them.
+    Gap,
+    /// This happened.
+    Recorded(RecordedEvent),
 }
 
 impl Watch for EventWatch {
     async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
+            let piece = piece(&mut self.waiting, EventLine::put);
+            if !piece.is_empty() {
+                return Some(piece);
+            }
             self.changes.mark_unchanged();
             let page = self.agent.events_after(self.after);
             self.after = page.version;
-            let lines = event_lines(&page);
-            if !lines.is_empty() {
-                return Some(lines);
+            self.waiting.extend(event_lines(page));
+            if self.waiting.is_empty() {
+                self.changes.changed().await.ok()?;
             }
-            self.changes.changed().await.ok()?;
         }
     }
 }
 
 /// That events are missing is a line of its own, and the watch goes on.
-fn event_lines(page: &EventPage) -> Vec<u8> {
-    let mut lines = Vec::new();
-    if page.has_gap {
-        let status = json!({
-            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Expired", "code": 410,
-            "message": "events were forgotten before this client read them",
-        });
-        put(&mut lines, &Change { kind: "ERROR", object: status });
+fn event_lines(page: EventPage) -> impl Iterator<Item = EventLine> {
+    let gap = page.has_gap.then_some(EventLine::Gap);
+    gap.into_iter().chain(page.events.into_iter().map(EventLine::Recorded))
+}
+
+impl EventLine {
+    fn put(self, lines: &mut Vec<u8>) {
+        let (kind, object) = match &self {
+            Self::Gap => (
+                "ERROR",
+                json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Expired", "code": 410,
+                    "message": "events were forgotten before this client read them",
+                }),
+            ),
+            Self::Recorded(event) => (if event.count == 1 { "ADDED" } else { "MODIFIED" }, event_json(event)),
+        };
+        put(lines, &Change::<Value> { kind, object });
     }
-    for event in &page.events {
-        let kind = if event.count == 1 { "ADDED" } else { "MODIFIED" };
-        put(&mut lines, &Change::<Value> { kind, object: event_json(event) });
-    }
-    lines
 }
 
 struct PodWatch {
@@ -142,7 +161,7 @@ struct PodWatch {
 impl Watch for PodWatch {
     async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
-            let piece = piece(&mut self.waiting);
+            let piece = piece(&mut self.waiting, put_pod);
             if !piece.is_empty() {
                 return Some(piece);
             }
@@ -158,15 +177,19 @@ impl Watch for PodWatch {
     }
 }
 
-/// The next lines of what waits, as many as one piece has.
-fn piece(waiting: &mut VecDeque<Change<ShownPod>>) -> Vec<u8> {
+/// The next lines of what waits, as many as one piece has; `put` adds one.
+fn piece<T>(waiting: &mut VecDeque<T>, put: impl Fn(T, &mut Vec<u8>)) -> Vec<u8> {
     let mut lines = Vec::new();
     while lines.len() < PIECE_BYTES
-        && let Some(Change { kind, object }) = waiting.pop_front()
+        && let Some(next) = waiting.pop_front()
     {
-        put(&mut lines, &Change { kind, object: object.into_pod() });
+        put(next, &mut lines);
     }
     lines
+}
+
+fn put_pod(Change { kind, object }: Change<ShownPod>, lines: &mut Vec<u8>) {
+    put(lines, &Change { kind, object: object.into_pod() });
 }
 
 /// What makes the pods that the client has those that there are now.
