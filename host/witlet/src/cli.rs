@@ -303,7 +303,7 @@ pub(crate) enum Get {
     #[command(visible_aliases = ["nodes", "no"], after_help = "Examples:
   witlet get node
   witlet get node -o json")]
-    Node(GetArgs),
+    Node(GetNodeArgs),
     /// List plugins with their state; the same as `witlet plugin list`
     #[command(visible_alias = "plugin", after_help = LIST_HELP)]
     Plugins(PluginListArgs),
@@ -338,6 +338,20 @@ pub(crate) struct GetArgs {
     /// Namespace (default: all)
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: OutputFormat,
+    /// Socket of the daemon
+    #[arg(long, value_name = "PATH", default_value = API_SOCKET)]
+    pub(crate) api_socket: PathBuf,
+}
+
+/// `witlet get node`: there is one, in no namespace.
+#[derive(Debug, Args)]
+pub(crate) struct GetNodeArgs {
+    /// Name of the node; any other is an error
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: OutputFormat,

@@ -11,11 +11,11 @@ use witlet_server::{ClientError, LocalClient};
 
 use super::error::GetError;
 use super::table;
-use crate::cli::{GetArgs, OutputFormat};
+use crate::cli::{GetNodeArgs, OutputFormat};
 use crate::output::{print, structured};
 
 /// Prints it.
-pub(super) async fn run(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
+pub(super) async fn run(args: &GetNodeArgs, now: Timestamp) -> Result<(), GetError> {
     let node: Node = LocalClient::new(&args.api_socket).get("/node").await?;
     if let Some(name) = args.name.as_ref().filter(|name| Some(*name) != node.metadata.name.as_ref()) {
         return Err(GetError::NotFound { kind: "node", name: name.clone(), place: String::new() });

@@ -75,6 +75,8 @@ fn command_lines_that_make_no_sense_exit_2() {
         (&["logs", "web", "--tail", "-2"], "-2"),
         (&["exec", "web"], "COMMAND"),
         (&["describe", "pod"], "NAME"),
+        // A node is in no namespace.
+        (&["get", "node", "-n", "default"], "-n"),
     ] {
         let answer = witlet(command);
         assert_eq!(answer.code, 2, "{command:?}: {}", answer.err);
