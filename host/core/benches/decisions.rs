@@ -1,4 +1,4 @@
-//! Time and instructions of the decisions that grow with the node: plan, merge and PLEG diff at 10, 110 and 500 pods.
+//! Time and instructions of what grows with the node: plan, merge, PLEG diff, and the text of `/metrics/cadvisor`, at 10, 110 and 500 pods.
 //!
 //! Prints one JSON object a line. `floor` is the same work at 10 pods scaled to the number of pods, so a `ratio` of 1 is
 //! linear growth and the budget of 1.5 leaves capacity for caches that no longer hold everything. Instructions are counted
@@ -25,6 +25,9 @@ use witlet_core::runtime::{
 };
 use witlet_core::sources::SourceUpdate;
 use witlet_core::sources::merge::MergedPods;
+use witlet_core::stats::cadvisor::{CgroupDetails, Row, RowLabels, Scrape, chunks};
+use witlet_core::stats::cgroup_usage::{CgroupUsage, MemoryUsage};
+use witlet_core::stats::exposition::Format;
 
 /// Nodes of these sizes; the first is the floor of the others.
 const SIZES: [usize; 3] = [10, 110, 500];
@@ -48,7 +51,7 @@ fn main() {
         measured(&case);
         return;
     }
-    for name in ["plan", "merge", "pleg_diff"] {
+    for name in ["plan", "merge", "pleg_diff", "cadvisor_text"] {
         let (mut first_time, mut first_count) = (None, None);
         for pods in SIZES {
             let time = nanoseconds(&Case::new(name, pods));
@@ -110,6 +113,7 @@ enum Case {
     Plan(Vec<(Arc<Pod>, ObservedPod)>),
     Merge { before: MergedPods, set: Vec<Arc<Pod>> },
     PlegDiff(Vec<(RuntimePod, RuntimePod)>),
+    CadvisorText(Arc<Scrape>),
 }
 
 impl Case {
@@ -127,6 +131,10 @@ impl Case {
                 let state = |n| if n == 0 { ContainerRunState::Exited } else { ContainerRunState::Running };
                 let listed = |n| (listed(n, ContainerRunState::Running), listed(n, state(n)));
                 Self::PlegDiff((0..pods).map(listed).collect())
+            }
+            "cadvisor_text" => {
+                let rows = (0..pods).flat_map(|n| ["", "pause", "main"].map(|container| row(n, container)));
+                Self::CadvisorText(Arc::new(Scrape { at: now(), rows: rows.collect(), ..Scrape::default() }))
             }
             other => unreachable!("no case is called {other}"),
         }
@@ -159,6 +167,11 @@ impl Case {
                 let events: usize =
                     pods.iter().map(|(old, new)| black_box(diff(Some(old), Some(new))).len()).sum();
                 assert_eq!(events, 1);
+            }
+            Self::CadvisorText(scrape) => {
+                let bytes: usize =
+                    chunks(scrape.clone(), Format::Text).map(|piece| black_box(piece).len()).sum();
+                assert!(bytes > scrape.rows.len());
             }
         }
     }
@@ -251,5 +264,33 @@ fn listed(number: usize, state: ContainerRunState) -> RuntimePod {
             state: SandboxState::Ready,
             created_at: now(),
         }],
+    }
+}
+
+/// The cgroup of a pod, or of a container in it, with names as long as those of a cluster.
+fn row(number: usize, container: &str) -> Row {
+    let pod = format!("/kubepods/burstable/pod00000000-0000-4000-8000-{number:012}");
+    let name = if container.is_empty() { String::new() } else { format!("{container:0>56}{number:08}") };
+    let memory = MemoryUsage { usage: Some(12_345_678), working_set: 12_345_000, ..MemoryUsage::default() };
+    let usage = CgroupUsage {
+        at: now(),
+        cpu_nanoseconds: Some(123_456_789 + number as u64),
+        memory: Some(memory),
+        swap: None,
+        pressure: Default::default(),
+    };
+    Row {
+        labels: RowLabels {
+            container: container.to_owned(),
+            id: if name.is_empty() { pod } else { format!("{pod}/{name}") },
+            image: "registry.example.com/team/main:1.0".to_owned(),
+            name,
+            namespace: "default".to_owned(),
+            pod: format!("pod-{number}"),
+        },
+        started_at: Some(now()),
+        details: CgroupDetails { usage, ..CgroupDetails::of_v2(now(), false, |_| None) },
+        network: Vec::new(),
+        filesystems: Vec::new(),
     }
 }

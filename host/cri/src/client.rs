@@ -9,6 +9,7 @@ use prost::Message;
 use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
     CgroupDriver, ContainerId, ContainerSpec, ExecOutput, ImageAuth, ImageInfo, LinuxResources,
@@ -24,7 +25,7 @@ use crate::connection::{Connection, request};
 use crate::convert;
 use crate::deadlines::Deadlines;
 use crate::endpoint::{Endpoint, EndpointError};
-use crate::lists::{Entries, LastList};
+use crate::lists::{Entries, LastList, RecentPods};
 use crate::operations::RuntimeOperations;
 
 mod checkpoints;
@@ -78,6 +79,7 @@ pub struct CriClient {
     deadlines: Deadlines,
     clock: Arc<dyn Clock>,
     listed: Arc<LastList>,
+    recent: Arc<RecentPods>,
     operations: Arc<RuntimeOperations>,
 }
 
@@ -96,7 +98,8 @@ impl CriClient {
         let runtime = Connection::lazy(endpoint, operations.clone());
         let images = image_endpoint
             .map_or_else(|| runtime.clone(), |endpoint| Connection::lazy(endpoint, operations.clone()));
-        Ok(Self { runtime, images, deadlines, clock, listed: Arc::default(), operations })
+        let (listed, recent) = (Arc::default(), Arc::default());
+        Ok(Self { runtime, images, deadlines, clock, listed, recent, operations })
     }
 
     /// Its calls are spans of this tracer.
@@ -227,13 +230,23 @@ impl RuntimeInfo for CriClient {
 #[async_trait]
 impl PodView for CriClient {
     async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
+        let begun = Instant::now();
         let all_sandboxes = cri::ListPodSandboxRequest { filter: None };
         let all_containers = cri::ListContainersRequest { filter: None };
         let (sandboxes, containers) = tokio::try_join!(
             self.list("ListPodSandbox", all_sandboxes),
             self.list("ListContainers", all_containers),
         )?;
-        self.listed.pods(&sandboxes, &containers)
+        let pods = self.listed.pods(&sandboxes, &containers)?;
+        self.recent.keep(begun, pods.clone());
+        Ok(pods)
+    }
+
+    async fn list_pods_within(&self, age: Duration) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
+        match self.recent.within(age) {
+            Some(pods) => Ok(pods),
+            None => self.list_pods().await,
+        }
     }
 
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError> {

@@ -5,10 +5,12 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use prost::encoding::{DecodeContext, decode_key, skip_field};
 use prost::{DecodeError, Message};
+use tokio::time::Instant;
 use witlet_core::runtime::RuntimePod;
 use witlet_ports::RuntimeError;
 
@@ -89,5 +91,25 @@ impl LastList {
         let pods = Arc::new(convert::group_by_pod(sandboxes, containers));
         *last = sums.map(|sums| Last { sums, pods: pods.clone() });
         Ok(pods)
+    }
+}
+
+/// The newest pods that a list found, with when it began.
+#[derive(Debug, Default)]
+pub(crate) struct RecentPods(Mutex<Option<(Instant, Arc<Vec<RuntimePod>>)>>);
+
+impl RecentPods {
+    /// Keeps what a list found, unless one that began later has been kept.
+    pub(crate) fn keep(&self, begun: Instant, pods: Arc<Vec<RuntimePod>>) {
+        let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.as_ref().is_none_or(|(known, _)| *known <= begun) {
+            *newest = Some((begun, pods));
+        }
+    }
+
+    /// What a list found that began within this time.
+    pub(crate) fn within(&self, age: Duration) -> Option<Arc<Vec<RuntimePod>>> {
+        let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.as_ref().filter(|(begun, _)| begun.elapsed() < age).map(|(_, pods)| pods.clone())
     }
 }

@@ -17,7 +17,7 @@ use witlet_core::pod::PodUid;
 use witlet_core::runtime::{CgroupDriver, ContainerId, SandboxId};
 use witlet_core::stats::cadvisor::{CgroupDetails, Topology};
 use witlet_core::stats::cgroup_usage::{Activity, CgroupUsage};
-use witlet_core::stats::known::{Reading, UNCHANGED_MAX, reading};
+use witlet_core::stats::known::{Reading, UNCHANGED_MAX, reading, unchanged_until};
 use witlet_core::stats::network::{InterfaceUsage, interfaces};
 use witlet_core::stats::summary::{FsMeasurement, Scope};
 use witlet_core::stats::system_containers::{NamedCgroups, SystemContainer, SystemUsage};
@@ -68,8 +68,8 @@ struct Kernel {
 
 /// A cgroup's figures.
 #[derive(Clone, Debug)]
-struct KnownCgroup {
-    /// When all of it was read.
+struct Known {
+    /// When all of it had been read.
     read_at: Timestamp,
     /// Its usage, at the last time that it was seen to be that.
     usage: CgroupUsage,
@@ -351,7 +351,7 @@ impl<'a> Look<'a> {
         } else {
             CgroupUsage::of_v1(at, |controller, file| files.read(controller, file))
         };
-        self.lock_known().insert(cgroup.to_owned(), KnownCgroup { read_at: at, usage, details: None });
+        self.keep(cgroup, usage, None);
         usage
     }
 
@@ -364,19 +364,36 @@ impl<'a> Look<'a> {
             Reading::All => return None,
             Reading::Activity => {}
         }
-        let activity = if self.is_v2 {
-            Activity::of_v2(|file| files.read("", file))
-        } else {
-            Activity::of_v1(|controller, file| files.read(controller, file))
+        let at = match self.unchanged_until(cgroup, usage.at, now) {
+            Some(at) => at,
+            None if self.activity(files) == usage.activity() => now,
+            None => return None,
         };
-        if activity != usage.activity() {
-            return None;
-        }
-        let usage = CgroupUsage { at: now, ..usage };
+        let usage = CgroupUsage { at, ..usage };
         if let Some(known) = self.lock_known().get_mut(cgroup) {
             known.usage = usage;
         }
         Some(usage)
+    }
+
+    fn activity(&self, files: &CgroupFiles<'_>) -> Activity {
+        match self.is_v2 {
+            true => Activity::of_v2(|file| files.read("", file)),
+            false => Activity::of_v1(|controller, file| files.read(controller, file)),
+        }
+    }
+
+    /// By what is known of the cgroup above, which was looked at before: a pod's before those of its containers. The root has other figures.
+    fn unchanged_until(&self, cgroup: &Path, seen_at: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        let above = cgroup.parent().filter(|above| !above.as_os_str().is_empty())?;
+        let (read_at, usage) = self.lock_known().get(above).map(|known| (known.read_at, known.usage))?;
+        unchanged_until(&usage, read_at, seen_at, now)
+    }
+
+    /// Keeps what was read just now.
+    fn keep(&self, cgroup: &Path, usage: CgroupUsage, details: Option<CgroupDetails>) {
+        let known = Known { read_at: self.clock.now(), usage, details };
+        self.lock_known().insert(cgroup.to_owned(), known);
     }
 
     fn lock_known(&self) -> std::sync::MutexGuard<'_, KnownCgroups> {

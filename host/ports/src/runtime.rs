@@ -160,6 +160,10 @@ pub trait PodView: Send + Sync {
     /// All pods that have a sandbox or a container, known by their labels. Sandboxes and containers without the
     /// Kubernetes labels aren't ours and aren't listed. The very list of the call before says that nothing changed since.
     async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError>;
+    /// The same, or what a call found that began within this time: for those to whom that is good enough.
+    async fn list_pods_within(&self, _age: Duration) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
+        self.list_pods().await
+    }
     /// One pod looked at closely; one that the runtime doesn't have is `ObservedPod::absent`. `observed_at` is
     /// from before the first call.
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError>;

@@ -35,7 +35,7 @@ pub(crate) mod tests;
 use background::Background;
 use storage_metrics::StorageMetrics;
 
-/// Requests within this time get the same measurements.
+/// Requests within this time get the same measurements, of pods that the runtime listed within it.
 const FRESH: Duration = Duration::from_secs(1);
 /// Folders of pods are added up this often at most (upstream: `volumeStatsAggPeriod`).
 const STORAGE_PERIOD: Duration = Duration::from_secs(60);
@@ -158,7 +158,7 @@ impl StatsProvider {
         scope: Scope,
         storage: &BTreeMap<PodUid, LocalStorage>,
     ) -> Result<Measurements, RuntimeError> {
-        let listed = self.ports.pods.list_pods().await?;
+        let listed = self.ports.pods.list_pods_within(FRESH).await?;
         let specs = self.specs();
         let running: Vec<RunningPod> =
             listed.iter().filter_map(|pod| running(pod, specs.get(&pod.uid))).collect();

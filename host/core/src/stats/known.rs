@@ -27,14 +27,29 @@ pub enum Reading {
 
 /// How much is to be read of a cgroup that had this usage, all of which was read at `read_at`. After a step of the clock it is all.
 pub fn reading(known: &CgroupUsage, read_at: Timestamp, now: Timestamp) -> Reading {
-    let within = |since: Timestamp, span: SignedDuration| {
-        let age = now.duration_since(since);
-        !age.is_negative() && age < span
-    };
-    if within(known.at, FRESH) {
+    if within(known.at, FRESH, now) {
         return Reading::Nothing;
     }
     // Averages of stalls fall while nothing happens.
     let settled = known.cpu_nanoseconds.is_some() && known.pressure.is_zero_on_average();
-    if settled && within(read_at, UNCHANGED_MAX) { Reading::Activity } else { Reading::All }
+    if settled && within(read_at, UNCHANGED_MAX, now) { Reading::Activity } else { Reading::All }
+}
+
+/// Until when a cgroup is known to be as it was when it was seen last, by the one above it, which had this usage, all of which was read at
+/// `above_read_at`: what a process below does counts there, too. None if that isn't known, and the cgroup itself has to be read.
+pub fn unchanged_until(
+    above: &CgroupUsage,
+    above_read_at: Timestamp,
+    seen_at: Timestamp,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let is_known = above.cpu_nanoseconds.is_some() && within(above.at, FRESH, now);
+    // What happened before the one above was read is in its figures, whenever the one below was seen.
+    let was_seen_within = above_read_at <= seen_at && seen_at <= above.at;
+    (is_known && was_seen_within).then_some(above.at)
+}
+
+fn within(since: Timestamp, span: SignedDuration, now: Timestamp) -> bool {
+    let age = now.duration_since(since);
+    !age.is_negative() && age < span
 }

@@ -114,3 +114,30 @@ proptest! {
         prop_assert_eq!(fields_sum(&bytes, &keys).ok(), fields_sum(&bytes, &keys).ok());
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_listed_a_moment_ago_is_good_enough_for_some() {
+    let second = Duration::from_secs(1);
+    let recent = RecentPods::default();
+    assert_eq!(recent.within(second), None, "nothing was listed");
+    let pods = |uid: &str| {
+        let pod = RuntimePod {
+            uid: uid.into(),
+            name: uid.to_owned(),
+            namespace: "ns".to_owned(),
+            sandboxes: Vec::new(),
+            containers: Vec::new(),
+        };
+        Arc::new(vec![pod])
+    };
+    let begun = Instant::now();
+    recent.keep(begun, pods("first"));
+    tokio::time::advance(second / 2).await;
+    assert_eq!(recent.within(second), Some(pods("first")));
+    recent.keep(Instant::now(), pods("second"));
+    recent.keep(begun, pods("a slower list"));
+    tokio::time::advance(second * 3 / 4).await;
+    assert_eq!(recent.within(second), Some(pods("second")), "the one that began last");
+    tokio::time::advance(second / 4).await;
+    assert_eq!(recent.within(second), None, "it is a second old");
+}

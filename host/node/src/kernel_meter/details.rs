@@ -15,7 +15,7 @@ use witlet_core::stats::system_containers::NamedCgroups;
 use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
 
 use super::files::CgroupFiles;
-use super::{Found, KnownCgroup, Look, PROCESSES, booted_at, read, relative};
+use super::{Found, Look, PROCESSES, booted_at, read, relative};
 use crate::file_systems::measure_nearest;
 use crate::mounts::{MountedFilesystem, filesystems, read_table};
 
@@ -204,8 +204,7 @@ impl Look<'_> {
             created_at: self.created_at(cgroup).max(booted_at),
             ..details
         };
-        let known = KnownCgroup { read_at: at, usage: details.usage, details: Some(details.clone()) };
-        self.lock_known().insert(cgroup.to_owned(), known);
+        self.keep(cgroup, details.usage, Some(details.clone()));
         Some(details)
     }
 

@@ -340,7 +340,26 @@ async fn a_cgroup_of_version_1_is_read_once_a_minute_too() {
 }
 
 #[tokio::test]
-async fn cgroups_that_no_one_asks_about_are_forgotten() {
+async fn nothing_is_read_of_containers_while_nothing_happens_in_their_pod() {
+    let machine = version_2("kubepods/podu-1", "c1");
+    let pod = |name: &str| format!("cgroup/kubepods/podu-1/{name}");
+    machine.write(&pod("cpu.stat"), "usage_usec 7\n");
+    let noon = machine.clock.now();
+    assert_eq!(figures_of_container(&machine).await, (Some(500), None, noon));
+    // The kernel counts this in the pod's cgroup, too.
+    machine.write(&pod("c1/memory.current"), "600");
+    machine.later(30);
+    assert_eq!(figures_of_container(&machine).await, (Some(500), None, machine.clock.now()));
+    machine.write(&pod("cpu.stat"), "usage_usec 8\n");
+    machine.later(1);
+    assert_eq!(figures_of_container(&machine).await, (Some(600), None, machine.clock.now()));
+    machine.write(&pod("c1/memory.current"), "700");
+    machine.later(60);
+    assert_eq!(figures_of_container(&machine).await, (Some(700), None, machine.clock.now()));
+}
+
+#[tokio::test]
+async fn cgroups_that_nobody_asks_about_are_forgotten() {
     let machine = version_2("kubepods/podu-1", "c1");
     machine.counts(Scope::All).await;
     let known = |machine: &Machine| {

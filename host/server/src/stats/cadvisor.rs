@@ -30,7 +30,7 @@ impl StatsProvider {
     }
 
     async fn look_at_cgroups(&self) -> Scrape {
-        let listed = match self.ports.pods.list_pods().await {
+        let listed = match self.ports.pods.list_pods_within(FRESH).await {
             Ok(listed) => Some(listed),
             Err(error) => {
                 tracing::error!(%error, "Failed to list the pods of the runtime");

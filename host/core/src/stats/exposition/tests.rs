@@ -190,3 +190,17 @@ fn whole_numbers_are_written_as_all_others() {
         assert_eq!(text, expected.as_bytes());
     }
 }
+
+#[test]
+fn whole_numbers_are_written_as_they_are_elsewhere() {
+    for number in [0, 7, 9, 10, 99, 100, 1_790_000_000_123, 1 << 53, u64::MAX - 1, u64::MAX] {
+        let mut text = Vec::new();
+        whole(&mut text, number);
+        assert_eq!(text, number.to_string().into_bytes());
+    }
+    let shown = written(|to| {
+        let at = Timestamp::from_millisecond(-1_500).ok();
+        to.family("before", "The epoch", Kind::Gauge).sample_of(&Labels::default(), &[], -0.0, at);
+    });
+    assert!(shown.is_some_and(|text| text.ends_with("\nbefore -0 -1500\n")));
+}

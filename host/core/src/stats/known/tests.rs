@@ -48,3 +48,26 @@ fn what_changes_by_itself_is_read_whole() {
     let over = stalled(Stall { total_nanoseconds: 9, ..Stall::default() });
     assert_eq!(reading(&over, time(0), time(5000)), Reading::Activity);
 }
+
+#[test]
+fn a_cgroup_is_as_it_was_while_nothing_happens_in_the_one_above() {
+    // The one above: when it was read, and when it was last seen to be as it was then. When the one below was seen, and now.
+    for (read, above, below, now, expected) in [
+        (0, 10_000, 5, 10_001, Some(10_000)),
+        (0, 10_000, 0, 10_999, Some(10_000)),
+        (0, 10_000, 10_000, 10_500, Some(10_000)),
+        // It wasn't looked at of late.
+        (0, 10_000, 5, 11_000, None),
+        // The one below was seen before all above was read: something may have happened in between.
+        (6, 10_000, 5, 10_001, None),
+        // And after: the one above isn't newer.
+        (0, 10_000, 10_001, 10_500, None),
+        // The clock was set back.
+        (0, 10_000, 5, 9_999, None),
+    ] {
+        let found = unchanged_until(&usage(above), time(read), time(below), time(now));
+        assert_eq!(found, expected.map(time), "{read} {above} {below} {now}");
+    }
+    let unknown = CgroupUsage { cpu_nanoseconds: None, ..usage(10_000) };
+    assert_eq!(unchanged_until(&unknown, time(0), time(5), time(10_001)), None);
+}
