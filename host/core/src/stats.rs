@@ -20,6 +20,7 @@ pub mod summary;
 pub mod system_containers;
 #[cfg(test)]
 mod tests;
+pub mod volume_metrics;
 
 pub use metrics::{ContainerMetrics, metrics};
 

@@ -298,14 +298,14 @@ impl StatsProvider {
     }
 
     fn pass(&self) -> impl Future<Output = Option<BTreeMap<PodUid, LocalStorage>>> + Send + 'static {
-        let (meter, metrics, pods) =
-            (self.ports.storage.clone(), self.storage_metrics.clone(), self.ports.view.pods_after(0).changed);
+        let (ports, metrics) = (self.ports.clone(), self.storage_metrics.clone());
         async move {
             let mut measured = BTreeMap::new();
-            for ShownPod { pod, .. } in pods {
+            let system = ports.kernel.filesystem(&ports.root).await;
+            for ShownPod { pod, .. } in ports.view.pods_after(0).changed {
                 let begun = Instant::now();
-                let used = meter.measure(&pod).await;
-                metrics.measured(&pod, &used, begun.elapsed());
+                let used = ports.storage.measure(&pod).await;
+                metrics.measured(&pod, &used, system.as_ref(), ports.clock.now(), begun.elapsed());
                 measured.insert(PodUid::of(&pod), used);
             }
             metrics.keep(|uid| measured.contains_key(uid));

@@ -11,7 +11,7 @@ pub(super) mod tests;
 
 pub use assemble::{
     ContainerMeasurement, FsMeasurement, Measurements, PodMeasurement, Scope, SystemMeasurement,
-    VolumeMeasurement,
+    VolumeMeasurement, volume_stats,
 };
 
 /// All of it.
@@ -220,7 +220,7 @@ pub struct VolumeStats {
 }
 
 /// The claim behind a volume.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PvcReference {
     pub name: String,
     pub namespace: String,

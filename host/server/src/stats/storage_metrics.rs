@@ -4,25 +4,34 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::stats::LocalStorage;
 use witlet_core::stats::exposition::{Exposition, Kind};
+use witlet_core::stats::summary::{FsMeasurement, VolumeStats, volume_stats};
+use witlet_core::stats::volume_metrics::volume_metrics;
 use witlet_ports::{DEFAULT_BUCKETS, Histograms, MetricsSource};
+
+#[cfg(test)]
+mod tests;
 
 /// How folders are measured here: each file is looked at, as `du` does.
 const SOURCE: &str = "du";
 
-/// Logs of a pod's containers, in bytes.
-struct Logs {
+/// What is shown of a pod's folders.
+struct Folders {
     pod: PodFullName,
-    bytes: BTreeMap<String, u64>,
+    /// Logs of its containers, in bytes.
+    logs: BTreeMap<String, u64>,
+    /// Its volumes that are of claims.
+    claims: Vec<VolumeStats>,
 }
 
 /// What the last pass over pods' folders found, and how long it took.
 pub(super) struct StorageMetrics {
     durations: Histograms<1>,
-    logs: Mutex<BTreeMap<PodUid, Logs>>,
+    folders: Mutex<BTreeMap<PodUid, Folders>>,
 }
 
 impl Default for StorageMetrics {
@@ -33,31 +42,46 @@ impl Default for StorageMetrics {
             ["metric_source"],
             DEFAULT_BUCKETS,
         );
-        Self { durations, logs: Mutex::default() }
+        Self { durations, folders: Mutex::default() }
     }
 }
 
 impl StorageMetrics {
-    /// A pod was measured.
-    pub(super) fn measured(&self, pod: &Pod, used: &LocalStorage, took: Duration) {
+    /// A pod was measured, whose folders are on this file system.
+    pub(super) fn measured(
+        &self,
+        pod: &Pod,
+        used: &LocalStorage,
+        system: Option<&FsMeasurement>,
+        at: Timestamp,
+        took: Duration,
+    ) {
         self.durations.observe_duration([SOURCE], took);
-        let bytes = used.logs.iter().filter_map(|(name, log)| Some((name.clone(), log.bytes?)));
-        let logs = Logs { pod: PodFullName::of(pod), bytes: bytes.collect() };
-        self.logs.lock().unwrap_or_else(PoisonError::into_inner).insert(PodUid::of(pod), logs);
+        let logs = used.logs.iter().filter_map(|(name, log)| Some((name.clone(), log.bytes?)));
+        let volumes = used.volumes.iter().map(|(name, used)| (name.as_str(), *used));
+        let mut claims = volume_stats(Some(pod), volumes, system, at);
+        claims.retain(|volume| volume.pvc_ref.is_some());
+        let folders = Folders { pod: PodFullName::of(pod), logs: logs.collect(), claims };
+        self.lock().insert(PodUid::of(pod), folders);
     }
 
     /// Forgets pods that weren't measured.
     pub(super) fn keep(&self, is_measured: impl Fn(&PodUid) -> bool) {
-        self.logs.lock().unwrap_or_else(PoisonError::into_inner).retain(|uid, _| is_measured(uid));
+        self.lock().retain(|uid, _| is_measured(uid));
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<PodUid, Folders>> {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl MetricsSource for StorageMetrics {
     fn write(&self, to: &mut Exposition) {
+        let folders = self.lock();
         let help = "[ALPHA] What the logs of containers take of the disk, as it was measured last";
         let mut family = to.family("kubelet_container_log_filesystem_used_bytes", help, Kind::Gauge);
-        for (uid, Logs { pod, bytes }) in &*self.logs.lock().unwrap_or_else(PoisonError::into_inner) {
-            for (container, bytes) in bytes {
+        for (uid, Folders { pod, logs, .. }) in &*folders {
+            for (container, bytes) in logs {
                 let labels = [
                     ("container", container.as_str()),
                     ("namespace", &*pod.namespace),
@@ -67,6 +91,8 @@ impl MetricsSource for StorageMetrics {
                 family.sample(&labels, *bytes as f64);
             }
         }
+        to.families(&volume_metrics(folders.values().flat_map(|folders| &folders.claims)));
+        drop(folders);
         self.durations.write(to);
     }
 }

@@ -11,6 +11,7 @@ use super::{
     PodReference, PodStats, ProcessStats, PsiData, PsiStats, PvcReference, RlimitStats, RuntimeFilesystems,
     Summary, SwapStats, VolumeStats,
 };
+use crate::pod::PodFullName;
 use crate::stats::cgroup_usage::{CgroupUsage, MemoryUsage, Stall, Stalls, SwapUsage};
 use crate::stats::network::InterfaceUsage;
 use crate::stats::{FsUsage, ephemeral_storage, volumes};
@@ -211,7 +212,12 @@ impl Measurements {
         Some(PodStats {
             io: io(&usage),
             network: pod.network.as_deref().and_then(|all| self.network(all, Some(DEFAULT_INTERFACE))),
-            volume: self.volume_stats(pod),
+            volume: volume_stats(
+                pod.pod.as_deref(),
+                pod.volumes.iter().map(|volume| (volume.name.as_str(), volume.usage)),
+                self.nodefs.as_ref(),
+                self.at,
+            ),
             ephemeral_storage: Some(self.used_of(self.nodefs.as_ref(), local_disk(pod))),
             process_stats: processes.map(|process_count| ProcessStats { process_count }),
             ..stats
@@ -241,33 +247,9 @@ impl Measurements {
         }
     }
 
-    fn volume_stats(&self, pod: &PodMeasurement) -> Vec<VolumeStats> {
-        let spec: BTreeMap<&str, &Volume> = match &pod.pod {
-            Some(pod) => volumes(pod).map(|volume| (volume.name.as_str(), volume)).collect(),
-            None => BTreeMap::new(),
-        };
-        let stats = |volume: &VolumeMeasurement| {
-            let used = volume.usage;
-            VolumeStats {
-                fs: self.used_of(self.nodefs.as_ref(), used),
-                name: volume.name.clone(),
-                pvc_ref: spec.get(volume.name.as_str()).and_then(|volume| claim(pod, volume)),
-            }
-        };
-        pod.volumes.iter().map(stats).collect()
-    }
-
     /// What is used of a file system; its own figures are left out where it isn't known.
     fn used_of(&self, system: Option<&FsMeasurement>, used: FsUsage) -> FsStats {
-        FsStats {
-            time: Time(self.at),
-            available_bytes: system.map(|system| system.available),
-            capacity_bytes: system.map(|system| system.capacity),
-            used_bytes: used.bytes,
-            inodes_free: system.map(|system| system.inodes_free),
-            inodes: system.map(|system| system.inodes),
-            inodes_used: used.inodes,
-        }
+        fs_stats(self.at, system, used)
     }
 
     fn network(&self, interfaces: &[InterfaceUsage], default: Option<&str>) -> Option<NetworkStats> {
@@ -280,14 +262,44 @@ impl Measurements {
     }
 }
 
+/// Volumes that were measured, by name, with the claims that the pod's spec says they are of. `system` is the file system that they are on.
+pub fn volume_stats<'v>(
+    pod: Option<&Pod>,
+    measured: impl IntoIterator<Item = (&'v str, FsUsage)>,
+    system: Option<&FsMeasurement>,
+    at: Timestamp,
+) -> Vec<VolumeStats> {
+    let spec: BTreeMap<&str, &Volume> =
+        pod.into_iter().flat_map(volumes).map(|volume| (volume.name.as_str(), volume)).collect();
+    let stats = |(name, used): (&str, FsUsage)| VolumeStats {
+        fs: fs_stats(at, system, used),
+        name: name.to_owned(),
+        pvc_ref: pod.zip(spec.get(name)).and_then(|(pod, volume)| claim(pod, volume)),
+    };
+    measured.into_iter().map(stats).collect()
+}
+
+fn fs_stats(at: Timestamp, system: Option<&FsMeasurement>, used: FsUsage) -> FsStats {
+    FsStats {
+        time: Time(at),
+        available_bytes: system.map(|system| system.available),
+        capacity_bytes: system.map(|system| system.capacity),
+        used_bytes: used.bytes,
+        inodes_free: system.map(|system| system.inodes_free),
+        inodes: system.map(|system| system.inodes),
+        inodes_used: used.inodes,
+    }
+}
+
 /// The claim that a volume is of; one that is made for the pod has the name of both.
-fn claim(pod: &PodMeasurement, volume: &Volume) -> Option<PvcReference> {
+fn claim(pod: &Pod, volume: &Volume) -> Option<PvcReference> {
+    let PodFullName { namespace, name } = PodFullName::of(pod);
     let name = match (&volume.persistent_volume_claim, &volume.ephemeral) {
         (Some(source), _) => source.claim_name.clone(),
-        (None, Some(_)) => format!("{}-{}", pod.name, volume.name),
+        (None, Some(_)) => format!("{name}-{}", volume.name),
         (None, None) => return None,
     };
-    Some(PvcReference { name, namespace: pod.namespace.clone() })
+    Some(PvcReference { name, namespace: namespace.to_string() })
 }
 
 fn system_stats(system: &SystemMeasurement, scope: Scope) -> ContainerStats {
