@@ -1,5 +1,6 @@
 //! The terminal: its size, its modes, and the keys that are pressed. What was changed is changed back, however the program ends.
 
+use std::ffi::OsStr;
 use std::io::{IsTerminal as _, Write as _};
 
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
@@ -22,9 +23,14 @@ pub(crate) struct Size {
     pub(crate) height: u16,
 }
 
-/// Whether people read standard output.
-pub(crate) fn is_output() -> bool {
-    std::io::stdout().is_terminal()
+/// Whether people read standard output on a terminal that can be drawn on.
+pub(crate) fn is_screen() -> bool {
+    std::io::stdout().is_terminal() && can_draw(std::env::var_os("TERM").as_deref())
+}
+
+/// Terminals without a name, and those of editors and logs that call themselves dumb, show escape sequences as they are.
+fn can_draw(term: Option<&OsStr>) -> bool {
+    term.is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
 /// Whether people write standard input.

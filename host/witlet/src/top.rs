@@ -41,7 +41,7 @@ async fn show(mut source: impl Source, args: &TopArgs) -> Result<(), GetError> {
     let is_table = matches!(args.output, OutputFormat::Table | OutputFormat::Wide);
     // Whether an agent answers is known before the terminal is changed.
     let look = source.look().await?;
-    if is_table && !args.once && terminal::is_output() {
+    if is_table && !args.once && terminal::is_screen() {
         return live::run(source, look, args.interval).await;
     }
     let text = match is_table {

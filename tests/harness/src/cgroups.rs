@@ -66,6 +66,41 @@ pub fn folders(path: &str) -> Vec<PathBuf> {
     trees().into_iter().map(|tree| tree.join(path.trim_start_matches('/'))).collect()
 }
 
+/// The first cgroup below this folder whose name has one of these in it.
+pub fn find_below(folder: &Path, names: &[String]) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).find_map(|path| {
+        let is_it =
+            path.file_name().is_some_and(|of| names.iter().any(|name| of.to_string_lossy().contains(name)));
+        if is_it { Some(path) } else { find_below(&path, names) }
+    })
+}
+
+/// Processor time that a cgroup has used, in nanoseconds; none of a folder whose tree doesn't count it.
+pub fn cpu_nanoseconds(folder: &Path) -> Option<u64> {
+    let v1 = || read(folder, "cpuacct.usage")?.trim().parse().ok();
+    let v2 = || field(&read(folder, "cpu.stat")?, "usage_usec ")?.checked_mul(1000);
+    v1().or_else(v2)
+}
+
+/// Memory that a cgroup uses without inactive pages of files, in bytes; none of a folder whose tree doesn't count it.
+pub fn working_set(folder: &Path) -> Option<u64> {
+    let stat = read(folder, "memory.stat")?;
+    let v1 = || Some((read(folder, "memory.usage_in_bytes")?, field(&stat, "total_inactive_file ")?));
+    let v2 = || Some((read(folder, "memory.current")?, field(&stat, "inactive_file ")?));
+    let (used, inactive) = v1().or_else(v2)?;
+    Some(used.trim().parse::<u64>().ok()?.saturating_sub(inactive))
+}
+
+fn read(folder: &Path, file: &str) -> Option<String> {
+    fs::read_to_string(folder.join(file)).ok()
+}
+
+fn field(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
+}
+
 /// Removes it with all below, as far as nothing runs in it.
 pub(crate) fn remove(endpoint: &str) {
     let root = path_of_root(endpoint);

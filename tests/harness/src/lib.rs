@@ -11,6 +11,7 @@
 //! | [`cluster`] | a daemon that is a node of a small API server |
 //! | [`cgroups`] | the cgroup that a daemon's pods are in, for each runtime one |
 //! | [`streams`] | clients of exec, attach and port-forward, and kubectl |
+//! | [`terminal`] | a terminal to run a program in |
 //! | [`usage`] | what a process takes of the machine |
 //!
 //! containerd: its own folders, socket, network namespace and images; gone without a trace when the test ends.
@@ -43,6 +44,7 @@ mod shell;
 pub mod streams;
 mod suite;
 mod sweep;
+pub mod terminal;
 pub mod tunables;
 pub mod usage;
 

@@ -123,13 +123,18 @@ impl PluginView for Agent {
 
 /// Has commands ask such an agent.
 fn with_agent(ask: impl FnOnce(&Path) + Send + 'static) {
+    with_plugins(Arc::new(Agent), ask);
+}
+
+/// Has commands ask one with these plugins.
+pub(crate) fn with_plugins(plugins: Arc<dyn PluginView>, ask: impl FnOnce(&Path) + Send + 'static) {
     let folder = scratch();
     let path = folder.path().join("witlet.sock");
     let tokio = tokio::runtime::Runtime::new().expect("a runtime");
     tokio.block_on(async {
         let socket = RootOnlySocket::bind(&path).await.expect("the folder is the test's own");
         let stop = CancellationToken::new();
-        let api = LocalApi::new(Arc::new(Agent), Arc::new(Agent));
+        let api = LocalApi::new(Arc::new(Agent), plugins);
         let asking = async {
             let asked = tokio::task::spawn_blocking(move || ask(&path)).await;
             stop.cancel();

@@ -9,6 +9,7 @@ mod look;
 mod plugins;
 mod registries;
 mod serve;
+mod top;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

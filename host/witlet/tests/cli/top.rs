@@ -1,0 +1,149 @@
+//! `witlet top` in a terminal: drawn again and again, resized, ended, and the terminal as it was before.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use witlet_harness::WAIT_TIMEOUT;
+use witlet_harness::terminal::Terminal;
+use witlet_server::PluginView;
+
+use crate::look::with_plugins;
+use crate::scratch;
+
+/// What begins and ends a screen of its own without a cursor, and what begins and ends what is drawn.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+const HOME: &str = "\x1b[H";
+const CLEAR_REST: &str = "\x1b[J";
+
+/// One plugin that is called after the number of requests: each look is another one.
+#[derive(Default)]
+struct Counted(AtomicU64);
+
+impl PluginView for Counted {
+    fn plugins(&self) -> Vec<Value> {
+        let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+        vec![json!({"name": format!("look-{number}"), "digest": "0", "roles": [{"role": "probe"}]})]
+    }
+}
+
+/// `witlet top plugins` in a terminal.
+struct Top {
+    terminal: Terminal,
+    folder: tempfile::TempDir,
+}
+
+impl Top {
+    /// Starts it. The terminal's modes before and after are kept, and the process's number.
+    fn start(socket: &Path, term: &str, interval: &str) -> Self {
+        let folder = scratch();
+        let line = format!(
+            "cd '{folder}'; stty -g > before; \
+             sh -c 'echo $$ > pid; exec env --default-signal=HUP {witlet} top plugins --interval {interval} --api-socket {socket}'; \
+             code=$?; stty -g > after; exit $code",
+            folder = folder.path().display(),
+            witlet = env!("CARGO_BIN_EXE_witlet"),
+            socket = socket.display(),
+        );
+        let terminal = Terminal::start(&line, folder.path(), |command| {
+            command.env("TERM", term);
+        });
+        Self { terminal: terminal.expect("a terminal"), folder }
+    }
+
+    /// What comes before these words.
+    async fn until(&mut self, words: &str) -> String {
+        let seen = timeout(WAIT_TIMEOUT, self.terminal.until("", words)).await;
+        seen.unwrap_or_else(|_| panic!("never seen: {words:?}")).expect("it goes on")
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).expect("the shell has written it")
+    }
+
+    /// It has ended with 0, and the terminal is as it was; returns what was seen last.
+    async fn ends(self) -> String {
+        let Self { terminal, folder } = self;
+        let (code, seen) = timeout(WAIT_TIMEOUT, terminal.end()).await.expect("it ends").expect("it ends");
+        assert_eq!(code, Some(0), "{seen:?}");
+        let modes =
+            |name: &str| fs::read_to_string(folder.path().join(name)).expect("the shell has written it");
+        assert_eq!(modes("after"), modes("before"));
+        seen
+    }
+}
+
+/// Has the terminal ask an agent with [`Counted`] plugins.
+fn with_agent(play: impl AsyncFnOnce(&Path) + Send + 'static) {
+    with_plugins(Arc::new(Counted::default()), |socket| {
+        tokio::runtime::Runtime::new().expect("a runtime").block_on(play(socket));
+    });
+}
+
+#[test]
+fn a_screen_is_drawn_again_and_ends_with_a_key() {
+    with_agent(async |socket| {
+        let mut top = Top::start(socket, "xterm", "500ms");
+        top.until(ENTER).await;
+        // A first look at rates takes two requests.
+        for words in ["1 plugins in their roles", "look-2", CLEAR_REST, HOME, "look-3", CLEAR_REST] {
+            top.until(words).await;
+        }
+        top.terminal.press("x").await.expect("it runs");
+        top.until("look-5").await;
+        top.terminal.press("q").await.expect("it runs");
+        let last = top.ends().await;
+        assert!(last.ends_with(LEAVE), "{last:?}");
+    });
+}
+
+#[test]
+fn a_screen_fits_its_terminal_also_when_that_changes() {
+    with_agent(async |socket| {
+        let mut top = Top::start(socket, "xterm", "1h");
+        for words in [ENTER, "look-2", CLEAR_REST] {
+            top.until(words).await;
+        }
+        top.terminal.resize(3, 21).expect("the file can be written");
+        top.until(HOME).await;
+        let screen = top.until(CLEAR_REST).await;
+        let lines: Vec<&str> = screen.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+        let lines: Vec<&str> = lines.iter().map(|line| line.trim_end_matches("\x1b[K")).collect();
+        assert_eq!(lines, ["1 plugins in their ro", "", "… 2 more"]);
+        // Ctrl-C is a key here.
+        top.terminal.press("\x03").await.expect("it runs");
+        let last = top.ends().await;
+        assert!(last.ends_with(LEAVE), "{last:?}");
+    });
+}
+
+#[test]
+fn a_signal_ends_a_screen_and_leaves_the_terminal_as_it_was() {
+    with_agent(async |socket| {
+        for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+            let mut top = Top::start(socket, "xterm", "500ms");
+            top.until(ENTER).await;
+            top.until(CLEAR_REST).await;
+            let process = top.text("pid").trim().parse().ok().and_then(Pid::from_raw).expect("a number");
+            kill_process(process, signal).expect("it runs");
+            let last = top.ends().await;
+            assert!(last.ends_with(LEAVE), "{signal:?}: {last:?}");
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_drawn_on_gets_one_look() {
+    with_agent(async |socket| {
+        for term in ["dumb", ""] {
+            let seen = Top::start(socket, term, "500ms").ends().await;
+            assert!(seen.starts_with("NAME") && seen.contains("look-"), "{term:?}: {seen:?}");
+            assert!(!seen.contains('\x1b'), "{term:?}: {seen:?}");
+        }
+    });
+}
