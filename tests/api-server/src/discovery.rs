@@ -37,7 +37,7 @@ pub(crate) fn document(path: &str) -> Option<Value> {
     }
 }
 
-fn api_group(group: &str, version: &str) -> Value {
+pub(crate) fn api_group(group: &str, version: &str) -> Value {
     let version = json!({ "groupVersion": format!("{group}/{version}"), "version": version });
     json!({ "name": group, "versions": [version], "preferredVersion": version })
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod aggregated;
 mod authority;
 mod canonical;
 mod client;

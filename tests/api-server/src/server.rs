@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use crate::aggregated::Aggregated;
 use crate::authority::Authority;
 use crate::dispatch::{self, ApiResponse};
 use crate::error::ApiError;
@@ -83,6 +84,7 @@ pub struct ApiServer {
     pub(crate) tokens: Mutex<Tokens>,
     pub(crate) rules: Mutex<Vec<Rule>>,
     pub(crate) tunnels: Mutex<JoinSet<()>>,
+    pub(crate) aggregated: Mutex<Aggregated>,
     authority: OnceLock<Authority>,
     clock: Clock,
     skew: Mutex<jiff::SignedDuration>,
@@ -113,6 +115,7 @@ impl ApiServer {
             tokens: Mutex::default(),
             rules: Mutex::default(),
             tunnels: Mutex::default(),
+            aggregated: Mutex::default(),
             authority: OnceLock::new(),
             clock,
             skew: Mutex::default(),
@@ -306,10 +309,12 @@ impl ApiServer {
         {
             return Ok(self.forward(n, target, &query, &mut request).await);
         }
-        let answer = who.and_then(|who| match path {
-            None => Err(ApiError::no_such_path()),
-            Some(Path::Other) => dispatch::other(&request),
-            Some(Path::Objects(target)) => {
+        let aggregated = self.aggregated(&request);
+        let answer = who.and_then(|who| match (aggregated, path) {
+            (Some(answer), _) => Ok(answer),
+            (None, None) => Err(ApiError::no_such_path()),
+            (None, Some(Path::Other)) => dispatch::other(&request),
+            (None, Some(Path::Objects(target))) => {
                 dispatch::objects(self, &who, &target, &entry.verb, &query, &request)
             }
         });

@@ -80,6 +80,29 @@ async fn a_pod_is_created_with_defaults_patched_and_deleted_with_its_grace() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_group_of_another_server_is_listed_and_answered_for() {
+    let server = server();
+    let client = server.client(&Identity::admin());
+    let ask = async |path: &str| {
+        let request = http::Request::get(path).body(Vec::new()).expect("a request");
+        client.request::<Value>(request).await
+    };
+    let document = json!({ "kind": "NodeMetricsList", "items": [] });
+    server.aggregate("metrics.k8s.io", "v1beta1", [("/nodes".to_owned(), document.clone())].into());
+    assert_eq!(ask("/apis/metrics.k8s.io/v1beta1/nodes").await.expect("given"), document);
+    let groups = ask("/apis").await.expect("listed");
+    let names: Vec<&str> = groups["groups"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|group| group["name"].as_str())
+        .collect();
+    assert!(names.contains(&"metrics.k8s.io") && names.contains(&"coordination.k8s.io"), "{names:?}");
+    assert_eq!(code(ask("/apis/metrics.k8s.io/v1beta1/pods").await), 404);
+    assert_eq!(ask("/api/v1/namespaces/default").await.expect("its own")["kind"], "Namespace");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_informer_sees_every_change_and_survives_forgotten_history() {
     let server = server();
     let configs: Api<ConfigMap> = Api::namespaced(server.client(&Identity::admin()), "default");

@@ -1,6 +1,5 @@
 //! What a pod uses, as the metrics server and people ask the node for it, and as the kernel counts it.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -128,30 +127,12 @@ async fn body(api: SocketAddr, path: &str) -> Result<String, Failed> {
 
 /// The pod's cgroup in the tree that counts processor time.
 fn cgroup(endpoint: &str, uid: &str) -> Option<PathBuf> {
-    let counts = |folder: &PathBuf| counter(folder).is_some();
+    let counts = |folder: &PathBuf| cgroups::cpu_nanoseconds(folder).is_some();
     let root = cgroups::folders(&cgroups::root_of(endpoint)).into_iter().find(counts)?;
-    below(&root, &[format!("pod{uid}"), format!("pod{}", uid.replace('-', "_"))])
-}
-
-fn below(folder: &Path, names: &[String]) -> Option<PathBuf> {
-    let entries = fs::read_dir(folder).ok()?.flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.map(|entry| entry.path()).find_map(|path| {
-        let is_it = names.iter().any(|name| path.to_string_lossy().contains(name));
-        if is_it { Some(path) } else { below(&path, names) }
-    })
-}
-
-fn counter(folder: &Path) -> Option<u64> {
-    let v1 = || fs::read_to_string(folder.join("cpuacct.usage")).ok()?.trim().parse().ok();
-    let v2 = || {
-        let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
-        let usage: u64 = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?.parse().ok()?;
-        usage.checked_mul(1000)
-    };
-    v1().or_else(v2)
+    cgroups::find_below(&root, &[format!("pod{uid}"), format!("pod{}", uid.replace('-', "_"))])
 }
 
 fn nanoseconds(cgroup: &Path) -> Result<u64, Failed> {
-    counter(cgroup).ok_or_else(|| format!("{} isn't there any more", cgroup.display()).into())
+    cgroups::cpu_nanoseconds(cgroup)
+        .ok_or_else(|| format!("{} isn't there any more", cgroup.display()).into())
 }

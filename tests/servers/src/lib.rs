@@ -1,5 +1,8 @@
-//! Servers on loopback that do as a test says, bad ones among them. For tests alone: they panic where a test would fail.
+//! Servers on loopback that do as a test says, bad ones among them, and what a metrics server makes of a node. For tests alone: they
+//! panic where a test would fail.
 #![forbid(unsafe_code)]
+
+pub mod metrics_server;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -5,6 +5,7 @@ mod diagnostics;
 mod local;
 mod log_table;
 mod metrics;
+mod metrics_server;
 mod recorded;
 mod refusals;
 mod spans;

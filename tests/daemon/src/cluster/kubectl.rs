@@ -15,6 +15,8 @@ use tokio::time::{sleep, timeout};
 use witlet_api_server::{Admission, Identity};
 use witlet_harness::BUSYBOX_IMAGE;
 
+mod top;
+
 use super::ContainerdTest;
 use witlet_harness::cluster::{ADDRESS, AGAIN, address};
 use witlet_harness::cluster::{Cluster, Ground, NODE, is_true, phase, refused};
@@ -33,6 +35,9 @@ pub(crate) const TESTS: &[(&str, ContainerdTest)] = &[
     }),
     ("kubectl_exec_cp_and_port_forward_reach_a_pod_of_the_daemon", |endpoint| {
         Box::pin(played(endpoint, |world| Box::pin(exec_copy_and_forward(world))))
+    }),
+    ("kubectl_top_shows_what_the_kernel_counts", |endpoint| {
+        Box::pin(played(endpoint, |world| Box::pin(top::shows_what_the_kernel_counts(world))))
     }),
 ];
 

@@ -98,6 +98,8 @@ pub(super) struct SetUp {
     pub(super) streaming_idle: Option<std::time::Duration>,
     pub(super) switches: EndpointSwitches,
     pub(super) tracer: Tracer,
+    /// What usage is measured with, in place of a machine of constants.
+    pub(super) stats: Option<StatsPorts>,
 }
 
 pub(super) struct World {
@@ -186,10 +188,10 @@ impl World {
             metrics: Metrics::of_agent(cluster.clone()),
             probes: Arc::new(Probed),
             process_started_at: Some(now()),
-            stats: {
+            stats: set_up.stats.unwrap_or_else(|| {
                 let machine = Machine::default();
                 StatsPorts { view: cluster.clone(), pods: cluster.clone(), ..machine.ports() }
-            },
+            }),
             configz: json!({"kubeletconfig": {"maxPods": 110}}),
             diagnostics: diagnostics(&cluster, folder.path()),
             tracer: set_up.tracer,
