@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep};
 use witlet_fake_cri::now;
 
 use witlet_harness::fake_node::{FakeNode, Look, pod, variant};
+use witlet_harness::usage;
 
 /// Pods that run through all of it.
 const PODS: usize = 10;
@@ -124,8 +125,10 @@ fn compilers(daemon: u32) -> Vec<u32> {
 /// The child ends as well, and the component is compiled again.
 #[allow(clippy::print_stderr, reason = "the figure is part of what this shows")]
 pub(crate) async fn while_it_compiles() -> Result<(), Failed> {
-    /// Functions that take a compiler longer than a test waits before it kills.
+    /// Functions that take a compiler much longer than it takes to be at work.
     const FUNCTIONS: u32 = 400;
+    /// Processor time of a child that has read the component and compiles it.
+    const AT_WORK_CPU_SECONDS: f64 = 0.1;
     let mut node = start().await?;
     fs::write(node.folder.path().join("slow.wasm"), witlet_test_guests::compile_bomb(FUNCTIONS))?;
     node.configure(&judge("./slow.wasm", 1))?;
@@ -133,7 +136,10 @@ pub(crate) async fn while_it_compiles() -> Result<(), Failed> {
     let deadline = Instant::now() + WAIT_TIMEOUT;
     let children = loop {
         let children = compilers(daemon);
-        if !children.is_empty() {
+        // It isn't killed while they only begin.
+        let is_at_work =
+            |process: &u32| usage::cpu_seconds(*process).is_ok_and(|used| used >= AT_WORK_CPU_SECONDS);
+        if !children.is_empty() && children.iter().all(is_at_work) {
             break children;
         }
         if Instant::now() >= deadline {
@@ -141,7 +147,6 @@ pub(crate) async fn while_it_compiles() -> Result<(), Failed> {
         }
         sleep(POLL_INTERVAL).await;
     };
-    sleep(Duration::from_millis(200)).await;
     node.daemon.kill()?;
     let killed = Instant::now();
     let lives = |process: &u32| {

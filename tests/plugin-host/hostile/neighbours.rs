@@ -61,9 +61,11 @@ impl Neighbours {
         neighbours
     }
 
-    /// Whether each of them has answered.
-    pub(crate) fn work(&self) -> bool {
-        [&self.0.verdicts, &self.0.probes, &self.0.sets].iter().all(|count| count.load(Ordering::Relaxed) > 2)
+    /// How often each of them has answered at least.
+    pub(crate) fn rounds(&self) -> usize {
+        let counts =
+            [&self.0.verdicts, &self.0.probes, &self.0.sets].map(|count| count.load(Ordering::Relaxed));
+        counts.into_iter().min().unwrap_or_default()
     }
 
     /// What they answered that is wrong.

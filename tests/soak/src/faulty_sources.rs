@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::Failed;
@@ -285,18 +284,19 @@ impl Stage {
 
     /// A source that may bring pods into every namespace brings one that a file has: the file's runs on.
     async fn everywhere(&mut self) -> Result<(), Failed> {
-        let own = self.allow.clone();
+        let allowed = self.allow.clone();
         self.allow = json!({"namespaces": ["*"]});
         let mut thief = named("filed", TAKEN.0, TAKEN.1);
         thief["spec"]["containers"][0]["image"] = json!("registry.example.com/thief:1");
         let texts = [thief, pod(OWN, "good-0"), pod(OWN, "good-1")];
         self.next(&bring(&texts, 1))?;
         let look = self.node.until("it has brought another's pod", |look| goods(look) == 2).await?;
-        sleep(Duration::from_secs(3)).await;
         self.no_one_noticed(&look, "another's pod")?;
-        let look = self.node.until("the daemon answers", |_| true).await?;
+        // Once a pod of the next set is there, all that this set did to others' pods is, too.
+        self.next(&bring(&[&texts[..], &[pod(OWN, "later")]].concat(), 1))?;
+        let look = self.node.until("its next set is there", |look| own(look) == 3).await?;
         self.no_one_noticed(&look, "another's pod")?;
-        self.allow = own;
+        self.allow = allowed;
         self.next(&good())?;
         let look = self.node.until("its own pods run", |look| goods(look) == 2).await?;
         self.no_one_noticed(&look, "another's pod gone")

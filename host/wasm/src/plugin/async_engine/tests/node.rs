@@ -23,7 +23,7 @@ use crate::worlds::detect::{Capabilities, detect};
 use crate::worlds::probe::facts::ProbeFacts;
 
 /// How long guests have that aren't expected to take any time: only a hang takes it.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
+pub(super) const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Code of both guests, compiled once for an engine that all tests share.
 struct Compiled {
