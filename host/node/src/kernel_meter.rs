@@ -68,7 +68,7 @@ struct Kernel {
 
 /// A cgroup's figures.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownCgroup {
     /// When all of it had been read.
     read_at: Timestamp,
     /// Its usage, at the last time that it was seen to be that.
@@ -392,7 +392,7 @@ impl<'a> Look<'a> {
 
     /// Keeps what was read just now.
     fn keep(&self, cgroup: &Path, usage: CgroupUsage, details: Option<CgroupDetails>) {
-        let known = Known { read_at: self.clock.now(), usage, details };
+        let known = KnownCgroup { read_at: self.clock.now(), usage, details };
         self.lock_known().insert(cgroup.to_owned(), known);
     }
 

@@ -28,7 +28,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Has a shell run this line in a terminal of 33 rows and 99 columns; `furnish` gives it its environment. A file in `folder` is how it
-    /// is told of another size.
+    /// receives another size.
     pub fn start(line: &str, folder: &Path, furnish: impl FnOnce(&mut Command)) -> Result<Self, String> {
         let resize = tempfile::NamedTempFile::new_in(folder).map_err(|error| error.to_string())?;
         let (rows, columns) = SIZE;
