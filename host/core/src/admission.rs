@@ -9,6 +9,7 @@ pub mod preemption;
 pub mod recheck;
 pub mod rejections;
 pub mod review;
+pub mod rollout;
 pub mod verdicts;
 
 use std::sync::Arc;

@@ -23,4 +23,4 @@ pub mod void_limits;
 pub mod worker;
 pub mod working;
 
-pub use identity::{PodFullName, PodUid, SourceName};
+pub use identity::{PodFullName, PodUid, SourceName, controller};

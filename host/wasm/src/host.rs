@@ -8,6 +8,7 @@ mod files;
 mod last_good;
 mod probes;
 mod retry;
+mod rollout;
 mod secrets;
 mod set;
 mod shadow;
@@ -45,6 +46,7 @@ use crate::plugin::async_engine::AsyncHost;
 use crate::plugin::config::{ConfigError, SkippedEntry};
 use crate::plugin::{
     Builtin, CallError, Caller, HealthChange, Loader, LoaderParts, Plugin, PluginState, PluginStatus,
+    RolloutStatus,
 };
 use crate::record::{Recorder, RecorderConfig};
 
@@ -71,7 +73,7 @@ pub struct PluginHostConfig {
     pub containers: Option<Arc<dyn CommandRunner>>,
     /// Gets a folder for each plugin with the grant `state`; without it such plugins don't load.
     pub state_folder: Option<PathBuf>,
-    /// Keeps the last set of plugins that was loaded as a whole. With it a start goes on with that set where the configuration
+    /// Keeps the last set of plugins that was loaded as a whole, and where rollouts stand. With it a start goes on with that set where the configuration
     /// can't be taken or a component doesn't load, and with the built-ins where no set is kept; without it a bad configuration
     /// fails the start.
     pub last_good_folder: Option<PathBuf>,
@@ -229,6 +231,8 @@ pub(crate) struct Shared {
     node: Option<Arc<dyn NodeWatch>>,
     /// Requests that are being decided: shadows wait for none.
     deciding: AtomicUsize,
+    /// Where handlers stand that take another's place.
+    rollouts: rollout::Rollouts,
     shadows: shadow_queue::ShadowQueue,
     events: Arc<dyn EventSink>,
     /// What handlers log that are tried out; none in a daemon.
@@ -278,6 +282,7 @@ impl PluginHost {
             in_cluster: config.in_cluster,
             node: config.node,
             deciding: AtomicUsize::new(0),
+            rollouts: rollout::Rollouts::new(),
             shadows,
             events,
             trial_log,
@@ -325,7 +330,12 @@ impl PluginHost {
     /// All plugins in the order in which they are asked.
     pub fn list(&self) -> Vec<PluginStatus> {
         let now = Instant::now();
-        self.shared.plugins().iter().map(|plugin| plugin.status(now)).collect()
+        let shared = &self.shared;
+        let status = |plugin: &Arc<Plugin>| {
+            let rollout = shared.rollouts.status(plugin, now);
+            PluginStatus { rollout, ..plugin.status(now) }
+        };
+        shared.plugins().iter().map(status).collect()
     }
 
     /// The numbers of all plugins, for a registry of metrics.
@@ -375,6 +385,15 @@ impl PluginHost {
             loaded.into_iter().chain(stale)
         });
         file.into_iter().chain(secrets).chain(plugins).collect()
+    }
+
+    /// Rollouts that were reverted, a sentence for each.
+    pub fn reverted_rollouts(&self) -> Vec<String> {
+        let reverted = |plugin: PluginStatus| {
+            let RolloutStatus { of, message, .. } = plugin.rollout?;
+            Some(format!("plugin {:?} was reverted to {of:?}: {}", plugin.name, message?))
+        };
+        self.list().into_iter().filter_map(reverted).collect()
     }
 
     /// Why secrets of the `--plugins` file can't be had, a sentence for each; empty if all can.

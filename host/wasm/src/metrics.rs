@@ -316,6 +316,7 @@ pub struct PluginMetrics {
     differed: AtomicU64,
     running: RwLock<Option<RunningCode>>,
     data: RwLock<Arc<[Data]>>,
+    rollout: RwLock<Option<RolloutNumbers>>,
     custom: Arc<CustomMetrics>,
 }
 
@@ -326,6 +327,16 @@ pub struct RunningCode {
     pub digest: String,
     /// The roles that it is used in.
     pub roles: Vec<Role>,
+}
+
+/// Where a plugin stands that takes another's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RolloutNumbers {
+    /// The plugin that it replaces.
+    pub(crate) of: Arc<str>,
+    /// The share of pods that it judges.
+    pub(crate) percent: u8,
+    pub(crate) is_reverted: bool,
 }
 
 impl PluginMetrics {
@@ -348,6 +359,11 @@ impl PluginMetrics {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// How often it was loaded.
+    pub fn loads(&self) -> u64 {
+        self.loaded.load(Ordering::Relaxed)
+    }
+
     /// Notes which code it runs; none while it has none.
     pub fn set_running(&self, running: Option<RunningCode>) {
         *self.running.write().unwrap_or_else(PoisonError::into_inner) = running;
@@ -366,6 +382,15 @@ impl PluginMetrics {
     /// Its own numbers.
     pub(crate) fn custom(&self) -> &Arc<CustomMetrics> {
         &self.custom
+    }
+
+    /// Notes where its rollout stands; none if it takes no one's place, or isn't loaded.
+    pub(crate) fn set_rollout(&self, numbers: Option<RolloutNumbers>) {
+        *self.rollout.write().unwrap_or_else(PoisonError::into_inner) = numbers;
+    }
+
+    fn rollout(&self) -> Option<RolloutNumbers> {
+        self.rollout.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn data(&self) -> Arc<[Data]> {

@@ -20,7 +20,7 @@ pub use load::LoadError;
 pub use matching::{Criteria, LabelOperator, LabelRequirement, LabelSelector, PodMatch};
 pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
 pub use spec::{BUILTIN_TIMEOUT, Builtin, BuiltinRole};
-pub use status::{ConformanceStatus, DataStatus, PluginState, PluginStatus, RoleStatus};
+pub use status::{ConformanceStatus, DataStatus, PluginState, PluginStatus, RoleStatus, RolloutStatus};
 
 pub(crate) use call::{Called, Caller, EPOCH_PERIOD, SyncPlugin};
 #[cfg(test)]
@@ -31,8 +31,8 @@ pub(crate) use health::Change as HealthChange;
 pub(crate) use load::{KnownComponents, Loaded, Loader, LoaderParts, Loading};
 pub(crate) use matching::MatchSubject;
 use shadow::Shadow;
-pub(crate) use shadow::{agrees, decision_summary, verdict_summary};
 pub(crate) use spec::{DataLack, EntryInputs, Origin, Spec, VALIDATE_TIMEOUT};
+pub(crate) use shadow::{agrees, agrees_with, decision_summary, verdict_summary};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -286,7 +286,7 @@ impl Plugin {
         asked.map(Operation::as_str).collect()
     }
 
-    /// What people see of it.
+    /// What people see of it, its rollout aside: where that stands the host knows.
     pub(crate) fn status(&self, now: Instant) -> PluginStatus {
         let loaded = self.code.ready();
         let roles: Vec<RoleStatus> = self.spec.roles().map(|role| self.role_status(role, now)).collect();
@@ -322,8 +322,14 @@ impl Plugin {
             warnings: loaded.map(|loaded| loaded.warnings().map(str::to_owned).collect()).unwrap_or_default(),
             last_error: lock(&self.vitals.last_error).clone(),
             roles,
-            shadow_report: self.spec.is_shadow().then(|| self.shadow().report()),
+            shadow_report: self.is_compared().then(|| self.shadow().report()),
+            rollout: None,
         }
+    }
+
+    /// Whether it is asked about pods that it doesn't judge.
+    fn is_compared(&self) -> bool {
+        self.spec.is_shadow() || self.spec.rollout().is_some()
     }
 
     fn role_status(&self, role: Role, now: Instant) -> RoleStatus {

@@ -130,7 +130,7 @@ struct ShownPlugins(Arc<PluginHost>);
 
 impl PluginProblems for PluginHost {
     fn problems(&self) -> Option<Vec<String>> {
-        self.is_configured().then(|| PluginHost::problems(self))
+        self.is_configured().then(|| [PluginHost::problems(self), self.reverted_rollouts()].concat())
     }
 }
 

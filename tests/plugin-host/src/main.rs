@@ -20,6 +20,7 @@ mod recording;
 mod registry;
 mod reloading;
 mod restarting;
+mod rolling_out;
 mod servers;
 mod shipped_admission;
 mod shipped_probes;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         recording::CLAIMS,
         reloading::CLAIMS,
         restarting::CLAIMS,
+        rolling_out::CLAIMS,
         sources::CLAIMS,
         upstream::CLAIMS,
         versions::CLAIMS,

@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use crate::container::backoff::BackoffPolicy;
 use crate::node::whole_seconds;
+use crate::pod::controller;
 use crate::pod::static_pod::is_static;
 
 #[cfg(test)]
@@ -45,7 +46,7 @@ pub fn counts_for<'a>(pod: &'a Pod, handler: Option<&str>) -> Option<&'a OwnerRe
     if handler.is_none() || is_static(pod) {
         return None;
     }
-    pod.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
+    controller(pod)
 }
 
 /// A rejection among those for its controller.

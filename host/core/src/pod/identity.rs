@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde::{Deserialize, Serialize};
 
 macro_rules! shared_string {
@@ -74,6 +75,11 @@ impl PodUid {
     pub fn of(pod: &Pod) -> Self {
         Self::from(pod.metadata.uid.as_deref().unwrap_or_default())
     }
+}
+
+/// The controller that made the pod, if one did.
+pub fn controller(pod: &Pod) -> Option<&OwnerReference> {
+    pod.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
 /// Namespace and name, which at most one running static pod may have. Displays as `namespace/name`.

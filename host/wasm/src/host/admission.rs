@@ -22,7 +22,7 @@ use witlet_ports::{Admission, AdmissionResult};
 use super::Shared;
 use super::decision_log::DecisionLine;
 use super::explanation::{Answers, MeasuredCall};
-use super::shadow_queue::DecidedRequest;
+use super::shadow_queue::{ComparedHandler, DecidedRequest};
 use crate::metrics::{Call, CallOutcome};
 use crate::plugin::{CallError, Called, MatchSubject, Plugin, SyncPlugin, end_span};
 use crate::role::Role;
@@ -57,11 +57,12 @@ impl HostAdmission {
             log.push(line);
         }
         let has_shadows = plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.is_asked(&subject));
-        if has_shadows {
+        let Asking { facts, verdicts, compared, .. } = asking;
+        if has_shadows || !compared.is_empty() {
             let decision = decision.clone();
-            shared.shadows.push(DecidedRequest { facts: asking.facts, subject, decision, plugins });
+            shared.shadows.push(DecidedRequest { facts, subject, decision, plugins, compared });
         }
-        AdmissionResult { decision, verdicts: asking.verdicts }
+        AdmissionResult { decision, verdicts }
     }
 }
 
@@ -93,14 +94,16 @@ pub(super) struct Asking {
     verdicts: Vec<HandlerVerdict>,
     /// What they noted for the decision log, under `<plugin>/<key>`.
     annotations: BTreeMap<String, String>,
+    /// Handlers that are to be compared with the ones that judged in their places.
+    compared: Vec<ComparedHandler>,
 }
 
 impl Asking {
     /// No one was asked yet. `read_again` says that the request's node is the newest.
     pub(super) fn new(request: AdmissionRequest, read_again: bool) -> Self {
         let facts = Arc::new(RequestFacts::new(request.clone()));
-        let annotations = BTreeMap::new();
-        Self { request, facts, read_again, answers: None, verdicts: Vec::new(), annotations }
+        let (verdicts, annotations, compared) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self { request, facts, read_again, answers: None, verdicts, annotations, compared }
     }
 
     fn note(
@@ -159,14 +162,21 @@ impl Shared {
         mut chain: Chain,
         asking: &mut Asking,
     ) -> (Decision, Option<&'a Plugin>) {
+        let places = self.places(plugins, subject);
         let handlers = plugins.iter().filter_map(|plugin| Some((plugin, plugin.spec.failure_policy()?)));
         for (plugin, policy) in handlers {
-            if plugin.spec.is_shadow() || !plugin.is_asked(subject) {
+            let is_passed_over = plugin.spec.is_shadow() || places.judged_by(plugin).is_some();
+            if is_passed_over || !plugin.is_asked(subject) {
                 continue;
             }
             let started = Instant::now();
             let (answer, remarks) = self.answer(plugin, policy, asking).await;
             asking.note(plugin, &answer, started.elapsed(), remarks);
+            let successor = places.compared_with(plugin).filter(|successor| successor.is_asked(subject));
+            if let (Some(successor), HandlerResponse::Verdict(verdict)) = (successor, &answer) {
+                let (plugin, verdict) = (successor.clone(), verdict.clone());
+                asking.compared.push(ComparedHandler { plugin, verdict });
+            }
             match chain.answer(&plugin.spec.name, answer) {
                 Next::Continue(next) => chain = next,
                 Next::Decided(decision) => return (named(decision, plugin), Some(&**plugin)),
@@ -295,6 +305,9 @@ impl Shared {
             }
             if let Some(change) = change {
                 self.report_change(name, change, result.as_ref().err());
+            }
+            if self.trial_log.is_none() {
+                self.note_rollout_call(plugin, outcome, fault.is_some(), change);
             }
             if let Some(fault) = &fault {
                 self.report_sanitized(plugin, pod, fault);

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use witlet_ports::whole_file::replace_file;
 
+use super::rollout::KeptRollouts;
 use crate::compile;
 use crate::plugin::config::FILE_BYTES_MAX;
 
@@ -22,6 +23,10 @@ mod tests;
 
 /// The file that names what is kept. It is written last, so that it never names a copy that isn't whole.
 const SET: &str = "set.json";
+/// The file that says where rollouts stand.
+const ROLLOUTS: &str = "rollouts.json";
+/// Bytes of [`ROLLOUTS`] at most: a few hundred for each plugin.
+const ROLLOUTS_BYTES_MAX: u64 = 256 << 10;
 /// The extension of copies of components; their names are their digests.
 const COPY: &str = "wasm";
 /// The form of [`SET`]. Another one isn't read.
@@ -90,6 +95,34 @@ impl LastGood {
         Ok(Some(set))
     }
 
+    /// Reads where rollouts stood; nothing if nothing was kept. Blocks as long as the disk does.
+    ///
+    /// # Errors
+    /// When it can't be read, or isn't what this release writes.
+    pub(super) fn load_rollouts(&self) -> io::Result<KeptRollouts> {
+        let file = match compile::open_file(&self.folder.join(ROLLOUTS)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(KeptRollouts::new()),
+            Err(error) => return Err(error),
+        };
+        let mut text = Vec::new();
+        file.take(ROLLOUTS_BYTES_MAX).read_to_end(&mut text)?;
+        Ok(serde_json::from_slice(&text)?)
+    }
+
+    /// Keeps where rollouts stand. Blocks as long as the disk does.
+    ///
+    /// # Errors
+    /// When it can't be written. What was kept before is then kept on.
+    pub(super) fn save_rollouts(&self, rollouts: &KeptRollouts) -> io::Result<()> {
+        self.make_folder()?;
+        write(&self.folder.join(ROLLOUTS), &serde_json::to_vec(rollouts)?)
+    }
+
+    fn make_folder(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
+    }
+
     /// Whether there is a copy of each of the set's components, and none is damaged. Blocks as long as the disk does.
     pub(super) fn is_whole(&self, set: &LastGoodSet) -> bool {
         set.components.values().all(|digest| self.has_copy(digest))
@@ -105,7 +138,7 @@ impl LastGood {
     /// # Errors
     /// When something can't be written, or when a file holds another component by now. The set before is then kept.
     pub(super) fn save(&self, set: &LastGoodSet, sources: &BTreeMap<String, PathBuf>) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        self.make_folder()?;
         for (digest, source) in sources {
             if !self.has_copy(digest) {
                 let component = compile::read_component_of(source, digest)?;
@@ -121,7 +154,7 @@ impl LastGood {
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
             let is_kept = |digest: &OsStr| set.components.values().any(|kept| OsStr::new(kept) == digest);
-            let is_used = path.file_name() == Some(OsStr::new(SET))
+            let is_used = [SET, ROLLOUTS].iter().any(|name| path.file_name() == Some(OsStr::new(name)))
                 || (path.extension() == Some(OsStr::new(COPY)) && path.file_stem().is_some_and(is_kept));
             if !is_used {
                 fs::remove_file(&path)?;

@@ -77,14 +77,15 @@ impl Shared {
             plugin.metrics().set_running(running);
             plugin.metrics().set_data(plugin.spec.data.clone());
         }
+        self.follow_rollouts(&next);
         self.generation.send_modify(|generation| *generation += 1);
     }
 
-    /// Lets callers that wait for a plugin ask again when a quarantine is over or its load takes too long, and drops instances
-    /// that no one needs.
+    /// Goes on with rollouts, lets callers that wait for a plugin ask again when a quarantine is over or its load takes too long, and
+    /// drops instances that no one needs.
     pub(super) fn maintain(&self) {
         let now = Instant::now();
-        let mut released = false;
+        let mut released = self.advance_rollouts(now);
         for plugin in self.plugins().iter() {
             released |= plugin.take_release(now);
             if plugin.take_overdue_load(now) {

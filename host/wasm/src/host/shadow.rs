@@ -6,17 +6,44 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use witlet_core::admission::rollout::RolloutObservation;
+use witlet_core::admission::{Decision, Verdict};
 use witlet_core::event::EventType;
 
 use super::Shared;
 use super::admission::Purpose;
-use super::shadow_queue::DecidedRequest;
-use crate::plugin::{Code, Difference, Plugin, agrees, decision_summary, verdict_summary};
+use super::shadow_queue::{ComparedHandler, DecidedRequest};
+use crate::plugin::{Code, Difference, Plugin, agrees, agrees_with, decision_summary, verdict_summary};
 
 /// How long a shadow waits for a moment in which nothing is being decided; then it is asked next to.
 const IDLE_WAIT_MAX: Duration = Duration::from_secs(1);
 /// How often it looks for such a moment.
 const IDLE_WAIT_STEP: Duration = Duration::from_millis(5);
+
+/// What a verdict is compared with.
+#[derive(Clone, Copy)]
+enum Other<'a> {
+    /// What the node decided without it.
+    Decision(&'a Decision),
+    /// What the handler said that has its place.
+    Verdict(&'a Verdict),
+}
+
+impl Other<'_> {
+    fn agrees(self, verdict: &Verdict) -> bool {
+        match self {
+            Self::Decision(decision) => agrees(verdict, decision),
+            Self::Verdict(other) => agrees_with(verdict, other),
+        }
+    }
+
+    fn summary(self) -> String {
+        match self {
+            Self::Decision(decision) => decision_summary(decision),
+            Self::Verdict(verdict) => verdict_summary(verdict),
+        }
+    }
+}
 
 /// Asks until the host is gone.
 pub(super) async fn run(shared: Weak<Shared>, mut requests: mpsc::Receiver<DecidedRequest>) {
@@ -24,7 +51,12 @@ pub(super) async fn run(shared: Weak<Shared>, mut requests: mpsc::Receiver<Decid
         for plugin in request.shadows() {
             let Some(shared) = shared.upgrade() else { return };
             shared.wait_until_idle().await;
-            shared.compare(plugin, &request).await;
+            shared.compare(plugin, &request, Other::Decision(&request.decision)).await;
+        }
+        for ComparedHandler { plugin, verdict } in &request.compared {
+            let Some(shared) = shared.upgrade() else { return };
+            shared.wait_until_idle().await;
+            shared.compare(plugin, &request, Other::Verdict(verdict)).await;
         }
     }
 }
@@ -37,8 +69,8 @@ impl Shared {
         }
     }
 
-    async fn compare(&self, plugin: &Plugin, request: &DecidedRequest) {
-        let DecidedRequest { facts, decision, .. } = request;
+    async fn compare(&self, plugin: &Plugin, request: &DecidedRequest, other: Other<'_>) {
+        let facts = &request.facts;
         // It says nothing about a shadow that the node was asked before it was there.
         if matches!(plugin.code, Code::Loading) {
             plugin.shadow().skipped();
@@ -48,12 +80,13 @@ impl Shared {
             plugin.shadow().failed();
             return;
         };
-        let agrees = agrees(&verdict, decision);
+        let agrees = other.agrees(&verdict);
         plugin.metrics().record_shadow(agrees);
         if agrees {
             plugin.shadow().agreed();
             return;
         }
+        self.note_rollout(plugin, RolloutObservation::Differed);
         let pod = facts.pod();
         let difference = Difference {
             pod: format!(
@@ -64,7 +97,7 @@ impl Shared {
             uid: pod.uid().to_owned(),
             time: facts.now.to_string(),
             verdict: verdict_summary(&verdict),
-            decision: decision_summary(decision),
+            decision: other.summary(),
         };
         let name = &*plugin.spec.name;
         tracing::info!(
@@ -75,7 +108,9 @@ impl Shared {
             decision = difference.decision,
             "Shadow verdict differs"
         );
-        let event = plugin.shadow().differed(difference, Instant::now());
+        let by = plugin.spec.rollout().map(|role| format!("{} says", role.of));
+        let by = by.as_deref().unwrap_or("the node decided");
+        let event = plugin.shadow().differed(difference, by, Instant::now());
         if let Some(message) = event {
             self.record_event(name, EventType::Normal, "ShadowVerdictDiffers", message);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use witlet_core::admission::Decision;
+use witlet_core::admission::{Decision, Verdict};
 
 use crate::plugin::{MatchSubject, Plugin};
 use crate::worlds::admission::facts::RequestFacts;
@@ -18,6 +18,15 @@ pub(super) struct DecidedRequest {
     pub(super) decision: Decision,
     /// The set that decided, with its shadows.
     pub(super) plugins: Arc<[Arc<Plugin>]>,
+    /// Handlers that take another's place, and didn't judge.
+    pub(super) compared: Vec<ComparedHandler>,
+}
+
+/// A handler that is asked after the one that judged in its place.
+pub(super) struct ComparedHandler {
+    pub(super) plugin: Arc<Plugin>,
+    /// What that one said.
+    pub(super) verdict: Verdict,
 }
 
 impl DecidedRequest {
@@ -39,7 +48,9 @@ impl ShadowQueue {
     /// Never waits: what there is no room for is skipped, and counted.
     pub(super) fn push(&self, request: DecidedRequest) {
         if let Err(error) = self.0.try_send(request) {
-            for plugin in error.into_inner().shadows() {
+            let request = error.into_inner();
+            let compared = request.compared.iter().map(|compared| &compared.plugin);
+            for plugin in request.shadows().chain(compared) {
                 plugin.shadow().skipped();
             }
         }

@@ -103,6 +103,7 @@ impl Supervisor {
         };
         // Looked at before it is read: a change in between is noticed later.
         supervisor.note_files().await;
+        supervisor.restore_rollouts(shared).await;
         let first = supervisor.sources.read_first().await;
         let taken = supervisor.first_set(shared, first).await?;
         // First alone, so that no other component's compilation is in their way.
@@ -145,6 +146,7 @@ impl Supervisor {
             self.settle(&shared);
             self.notify_tried();
             self.keep_good(&shared).await;
+            self.keep_rollouts(&shared).await;
         }
     }
 
@@ -248,6 +250,7 @@ impl Supervisor {
         // Dropping work ends it.
         self.works.retain(|name, _| names.contains(name));
         self.failures.retain(|name, _| names.contains(name));
+        shared.rollouts.retain(|name| names.iter().any(|known| **known == *name));
         let running = shared.plugins();
         for spec in self.desired.clone() {
             let old = running.iter().find(|plugin| plugin.spec.name == spec.name);

@@ -7,6 +7,7 @@ use witlet_core::admission::chain::{Chain, FailurePolicy};
 
 use super::admission::{Asking, Purpose};
 use super::explanation::{Answers, Explanation, HandlerReport, HandlerStep};
+use super::rollout::Places;
 use super::{PluginHost, PluginHostConfig, Shared, StartError};
 use crate::guest::LogTap;
 use crate::plugin::{MatchSubject, Plugin};
@@ -33,6 +34,7 @@ impl PluginHost {
         asking.answers = Some(Answers::new(shared.trial_log.clone().unwrap_or_default()));
         let (decision, decider) = shared.decide(&plugins, &subject, chain, &mut asking).await;
         let decided_by = decider.map(|plugin| plugin.spec.name.to_string());
+        let places = shared.places(&plugins, &subject);
         let mut handlers = Vec::new();
         for plugin in plugins.iter() {
             let Some(failure_policy) = plugin.spec.failure_policy() else { continue };
@@ -42,7 +44,7 @@ impl PluginHost {
                 shadow: plugin.spec.is_shadow(),
                 digest: plugin.code.ready().map(|loaded| loaded.digest.clone()),
                 failure_policy,
-                step: shared.step(plugin, failure_policy, &subject, &mut asking, all).await,
+                step: shared.step((plugin, &places), failure_policy, &subject, &mut asking, all).await,
             });
         }
         Explanation { decision, decided_by, handlers }
@@ -53,7 +55,7 @@ impl Shared {
     /// What became of a decided question at this handler.
     async fn step(
         &self,
-        plugin: &Plugin,
+        (plugin, places): (&Plugin, &Places),
         policy: FailurePolicy,
         subject: &MatchSubject,
         asking: &mut Asking,
@@ -62,6 +64,10 @@ impl Shared {
         let mismatch = plugin.spec.admission.as_ref().and_then(|role| role.matches.mismatch(subject));
         if let Some(mismatch) = mismatch {
             return HandlerStep::NotMatched { rule: mismatch.rule(), message: mismatch.sentence(subject) };
+        }
+        if let Some(by) = places.judged_by(plugin) {
+            let message = format!("{by} judges the pod in its place");
+            return HandlerStep::NotMatched { rule: "rollout".to_owned(), message };
         }
         let operation = subject.operation();
         if !plugin.answers(operation) {

@@ -44,6 +44,7 @@ impl MetricsSource for Metrics {
             "1 if the newest content of the plugin configuration is taken, 0 if it is refused or missing";
         to.gauge("witlet_plugin_configuration_valid", help, f64::from(u8::from(is_valid)));
         shadows(to, &all);
+        rollouts(to, &all);
         data(to, &all);
         custom(to, &all);
     }
@@ -197,6 +198,23 @@ fn data(to: &mut Exposition, all: &All) {
     for (plugin, data) in each() {
         let is_too_old = data.is_too_old(now);
         family.sample(&[("plugin", plugin), ("data", &data.name)], f64::from(u8::from(is_too_old)));
+    }
+}
+
+/// Only of plugins that take another's place.
+fn rollouts(to: &mut Exposition, all: &All) {
+    let of_all: Vec<_> = all.iter().filter_map(|(name, plugin)| Some((&**name, plugin.rollout()?))).collect();
+    let help = "The share of pods that the plugin judges in the place of another one, in percent";
+    let mut family = to.family("witlet_plugin_rollout_percent", help, Kind::Gauge);
+    for (plugin, numbers) in &of_all {
+        family.sample(&[("plugin", plugin), ("of", &numbers.of)], f64::from(numbers.percent));
+    }
+    let help =
+        "1 if the plugin exceeded its error budget, and the one that it replaces judges all pods again";
+    let mut family = to.family("witlet_plugin_rollout_reverted", help, Kind::Gauge);
+    for (plugin, numbers) in &of_all {
+        let is_reverted = f64::from(u8::from(numbers.is_reverted));
+        family.sample(&[("plugin", plugin), ("of", &numbers.of)], is_reverted);
     }
 }
 

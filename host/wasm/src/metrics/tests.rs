@@ -102,6 +102,7 @@ fn prometheus_can_read_it() {
     role.set_quarantined(true);
     let digest = "ab12".to_owned();
     plugin.set_running(Some(RunningCode { digest, roles: vec![Role::Admission, Role::Probe] }));
+    plugin.set_rollout(Some(RolloutNumbers { of: "old".into(), percent: 20, is_reverted: false }));
     metrics.set_configuration_refused(true);
     metrics.plugin("fails").record_load(LoadOutcome::Failed);
     let text = text(&metrics);
@@ -151,7 +152,13 @@ fn prometheus_can_read_it() {
         # HELP witlet_plugin_shadow_verdicts_total Verdicts of a shadow, by whether they were what the others decided
         # TYPE witlet_plugin_shadow_verdicts_total counter
         witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="true"} 1
-        witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="false"} 1"##]]
+        witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="false"} 1
+        # HELP witlet_plugin_rollout_percent The share of pods that the plugin judges in the place of another one, in percent
+        # TYPE witlet_plugin_rollout_percent gauge
+        witlet_plugin_rollout_percent{plugin="no-latest-tag",of="old"} 20
+        # HELP witlet_plugin_rollout_reverted 1 if the plugin exceeded its error budget, and the one that it replaces judges all pods again
+        # TYPE witlet_plugin_rollout_reverted gauge
+        witlet_plugin_rollout_reverted{plugin="no-latest-tag",of="old"} 0"##]]
     .assert_eq(&lines.join("\n"));
     // Buckets are summed up in the text.
     for (le, count) in [("0.000025", "0"), ("0.00005", "1"), ("30", "1"), ("+Inf", "2")] {

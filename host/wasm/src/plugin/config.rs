@@ -12,6 +12,7 @@ mod file;
 mod grants;
 mod matches;
 mod roles;
+mod rollout;
 mod values;
 mod variables;
 
@@ -24,6 +25,7 @@ pub use features::{FEATURES, Feature, REQUIRES_MAX, SkippedEntry};
 pub use grants::{FileGrant, Grants, STATE_PATH};
 pub use matches::{EXCLUSIONS_MAX, MATCH_ITEMS_MAX};
 pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};
+pub use rollout::{MIN_CALLS_MAX, RolloutRole, SOAK_MAX};
 pub use values::Globs;
 pub use variables::VARIABLES_MAX;
 pub(crate) use variables::{Values, fill, values as variable_values};
@@ -227,6 +229,7 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
     let mut names = BTreeSet::new();
     let mut probe_types = BTreeSet::new();
     let mut plugins = Vec::with_capacity(document.plugins.len());
+    let mut places = Vec::with_capacity(document.plugins.len());
     for (place, plugin) in document.plugins {
         let path = format!("plugins[{place}]");
         check_new("name", &path, &plugin.name, shipped.reserved, "name", &mut names)?;
@@ -236,8 +239,10 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
             check_new(name, &path, &probe.probe_type, shipped.probe_types, "probe type", &mut probe_types)?;
         }
         plugins.push(entry);
+        places.push(place);
     }
     data::check_all(&plugins)?;
+    rollout::check_all(&mut plugins, &places, text)?;
     let (decision_log, skipped) = (document.decision_log, skipped.entries);
     Ok(PluginConfiguration { secrets, require_conformance, decision_log, plugins, skipped })
 }
@@ -261,6 +266,14 @@ fn check_equal(name: &str, value: &str, expected: &str) -> Result<(), ConfigErro
 
 fn check_count(name: &str, count: usize, limit: usize) -> Result<(), ConfigError> {
     if count <= limit { Ok(()) } else { field(name, format!("{count} are more than {limit}")) }
+}
+
+fn check_between(name: &str, value: Duration, min: Duration, max: Duration) -> Result<(), ConfigError> {
+    if (min..=max).contains(&value) {
+        return Ok(());
+    }
+    let [value, min, max] = [value, min, max].map(values::format_duration);
+    field(name, format!("{value} isn't between {min} and {max}"))
 }
 
 /// Whether neither a built-in nor an earlier entry has it.

@@ -274,6 +274,16 @@ impl MatchSubject {
         self.handlers.as_ref().is_none_or(|handlers| handlers.contains(handler))
     }
 
+    /// The pod.
+    pub(crate) fn pod(&self) -> &Pod {
+        &self.pod
+    }
+
+    /// Whether the pod's labels are those that are selected.
+    pub(crate) fn is_selected_by(&self, selector: &LabelSelector) -> bool {
+        selector.selects(&self.pod)
+    }
+
     /// Why admission is asked.
     pub(crate) fn operation(&self) -> Operation {
         self.operation

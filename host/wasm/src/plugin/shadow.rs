@@ -1,11 +1,11 @@
 //! Shadows: how their verdicts compare with what the node decided.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use serde::Serialize;
 use tokio::time::Instant;
-use witlet_core::admission::{Decision, Verdict};
+use witlet_core::admission::{Decision, Shortage, Verdict};
 
 /// How many verdicts that differed are kept, the newest.
 pub const DIFFERENCES_MAX: usize = 32;
@@ -26,7 +26,7 @@ pub struct Difference {
     pub time: String,
     /// What the shadow said.
     pub verdict: String,
-    /// What the node decided without it.
+    /// What the node decided without it; of a rollout, what the handler says that it replaces.
     pub decision: String,
 }
 
@@ -72,8 +72,9 @@ impl Shadow {
         self.skipped += 1;
     }
 
-    /// Notes a difference. Returns what an event says about it, if it is time for one.
-    pub(crate) fn differed(&mut self, difference: Difference, now: Instant) -> Option<String> {
+    /// Notes a difference from what `by` did, such as `the node decided`. Returns what an event says about it, if it is time for
+    /// one.
+    pub(crate) fn differed(&mut self, difference: Difference, by: &str, now: Instant) -> Option<String> {
         self.differed += 1;
         self.unreported += 1;
         let due = self.summary.is_none_or(|summary| now.saturating_duration_since(summary) >= EVENT_PERIOD);
@@ -82,7 +83,7 @@ impl Shadow {
             let others = self.unreported - 1;
             let more =
                 if others == 0 { String::new() } else { format!(" ({others} more since the last event)") };
-            format!("of pod {pod} it says {verdict}, but the node decided {decision}{more}")
+            format!("of pod {pod} it says {verdict}, but {by} {decision}{more}")
         });
         if due {
             self.summary = Some(now);
@@ -122,6 +123,22 @@ pub(crate) fn agrees(verdict: &Verdict, decision: &Decision) -> bool {
         | (Verdict::Reject { .. }, Decision::Admit | Decision::Preempt { .. } | Decision::Defer { .. })
         | (Verdict::Defer { .. }, Decision::Admit | Decision::Reject { .. } | Decision::Preempt { .. })
         | (Verdict::Shortage(_), Decision::Admit | Decision::Defer { .. }) => false,
+    }
+}
+
+/// Whether two handlers mean the same for the pod: both admit it, or both refuse it in the same way for the same reason.
+pub(crate) fn agrees_with(verdict: &Verdict, other: &Verdict) -> bool {
+    match (verdict, other) {
+        (Verdict::Admit, Verdict::Admit) => true,
+        (Verdict::Reject { reason, .. }, Verdict::Reject { reason: other, .. })
+        | (Verdict::Defer { reason, .. }, Verdict::Defer { reason: other, .. }) => reason == other,
+        (Verdict::Shortage(shortages), Verdict::Shortage(others)) => {
+            let resources = |all: &[Shortage]| -> BTreeSet<String> {
+                all.iter().map(|shortage| shortage.resource.clone()).collect()
+            };
+            resources(shortages) == resources(others)
+        }
+        (Verdict::Admit | Verdict::Reject { .. } | Verdict::Defer { .. } | Verdict::Shortage(_), _) => false,
     }
 }
 

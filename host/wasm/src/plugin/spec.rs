@@ -11,7 +11,8 @@ use witlet_ports::ComponentReference;
 
 use super::config::{
     AdmissionMode, AdmissionRole, BUILTIN_SCHEME, ComponentSource, Grants, MEMORY_BYTES_DEFAULT, PluginEntry,
-    PodSourceRole, ProbeRole, RequiredConformance, WARM_IDLE_DEFAULT, WARM_USES_DEFAULT, Warm, fill,
+    PodSourceRole, ProbeRole, RequiredConformance, RolloutRole, WARM_IDLE_DEFAULT, WARM_USES_DEFAULT, Warm,
+    fill,
 };
 use super::conformance::Demand;
 use super::matching::{MatchSubject, PodMatch};
@@ -300,6 +301,11 @@ impl Spec {
     /// Whether its verdicts are compared and not counted.
     pub(crate) fn is_shadow(&self) -> bool {
         self.admission.as_ref().is_some_and(|role| role.mode == AdmissionMode::Shadow)
+    }
+
+    /// How it takes another handler's place, if it does.
+    pub(crate) fn rollout(&self) -> Option<&RolloutRole> {
+        self.admission.as_ref()?.rollout.as_ref()
     }
 
     /// What a failure as an admission handler means for a pod.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use tokio::time::Instant;
 use witlet_core::admission::chain::FailurePolicy;
+use witlet_core::admission::rollout::{RevertReason, RolloutPhase};
 
 use super::conformance::Vouched;
 use super::shadow::ShadowReport;
@@ -133,6 +134,36 @@ impl DataStatus {
     }
 }
 
+/// Where a plugin stands that takes another's place by degrees.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutStatus {
+    /// The plugin that it replaces.
+    pub of: String,
+    /// Where it stands.
+    pub phase: RolloutPhase,
+    /// The share of pods that it judges now; those that its entry selects by their labels are further ones.
+    pub percent: u8,
+    /// By how much the share grows.
+    pub step_percent: u8,
+    /// How long a step lasts at least; none if the share stays as it is.
+    pub soak_seconds: Option<f64>,
+    /// How long the step has lasted.
+    pub soaked_seconds: f64,
+    /// Calls of the step, those for comparison among them.
+    pub calls: u64,
+    /// How many the step needs.
+    pub min_calls: u64,
+    /// Those of them that failed.
+    pub errors: u64,
+    /// Verdicts of the step that weren't those of the plugin that it replaces.
+    pub differences: u64,
+    /// Why it was reverted, in a word; none if it wasn't.
+    pub reason: Option<RevertReason>,
+    /// Why it was reverted, in a sentence; none if it wasn't.
+    pub message: Option<String>,
+}
+
 /// A plugin as it is now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -176,8 +207,10 @@ pub struct PluginStatus {
     pub last_error: Option<String>,
     /// Its roles, one at least.
     pub roles: Vec<RoleStatus>,
-    /// How its verdicts compare with the node's decisions, if it is a shadow.
+    /// How its verdicts compare with the node's decisions, if it is a shadow; if it takes another's place, with the verdicts of that.
     pub shadow_report: Option<ShadowReport>,
+    /// Where it stands, if it takes another's place and is loaded.
+    pub rollout: Option<RolloutStatus>,
 }
 
 impl PluginStatus {

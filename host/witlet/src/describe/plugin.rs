@@ -73,6 +73,7 @@ fn text(described: &DescribedPlugin, now: Timestamp) -> String {
     conformance(&mut text, &plugin["conformance"]);
     roles(&mut text, plugin);
     shadow(&mut text, &plugin["shadowReport"]);
+    rollout(&mut text, &plugin["rollout"]);
     events(&mut text, recorded, now);
     text.render()
 }
@@ -125,4 +126,23 @@ fn shadow(text: &mut Text, report: &Value) {
     {
         text.field(1, key, string(&report[field]));
     }
+}
+
+fn rollout(text: &mut Text, rollout: &Value) {
+    if rollout.is_null() {
+        return;
+    }
+    text.heading(0, "Rollout");
+    for (key, field) in [
+        ("Of", "of"),
+        ("Phase", "phase"),
+        ("Percent", "percent"),
+        ("Calls", "calls"),
+        ("Errors", "errors"),
+        ("Differences", "differences"),
+    ] {
+        text.field(1, key, string(&rollout[field]));
+    }
+    text.some(1, "Reason", rollout["reason"].as_str());
+    text.some(1, "Message", rollout["message"].as_str());
 }

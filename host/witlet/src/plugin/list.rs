@@ -10,7 +10,7 @@ use crate::output::{print, structured};
 
 const HEADER: [&str; 10] =
     ["NAME", "ROLE", "VERSION", "STATE", "DIGEST", "CALLS", "ERRORS", "P50", "P99", "MEMORY"];
-const WIDE_HEADER: [&str; 6] = ["CPU", "BUSY", "WARM", "SHADOW", "OPERATIONS", "COMPONENT"];
+const WIDE_HEADER: [&str; 7] = ["CPU", "BUSY", "WARM", "SHADOW", "ROLLOUT", "OPERATIONS", "COMPONENT"];
 const MESSAGE_HEADER: &str = "MESSAGE";
 /// How much of a digest is shown in a table.
 const DIGEST_CHARS: usize = 12;
@@ -44,10 +44,11 @@ fn header(wide: bool) -> Vec<&'static str> {
 /// A row for each role of a plugin.
 fn rows(plugin: &Value, wide: bool) -> Vec<Vec<String>> {
     let roles = plugin["roles"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // Why it isn't ready comes first, then a change that waits, then data that are old, then what went wrong last.
+    // Why it isn't ready comes first, then a change that waits, then why it was reverted, then data that are old, then what went
+    // wrong last.
     let stale = plugin["data"].as_array().into_iter().flatten().map(|data| text(&data["problem"]));
     let [detail, pending, error] = ["detail", "pending", "lastError"].map(|key| text(&plugin[key]));
-    let messages = [detail, pending].into_iter().chain(stale).chain([error]);
+    let messages = [detail, pending, reverted(plugin)].into_iter().chain(stale).chain([error]);
     let message = messages.into_iter().find(|text| !text.is_empty());
     let mut message = message.unwrap_or_default();
     roles
@@ -95,6 +96,7 @@ fn wide_row(plugin: &Value, role: &Value) -> Vec<String> {
         text(&role["inFlight"]),
         text(&role["warmInstances"]),
         shadow,
+        rollout(plugin),
         operations_of(plugin, role),
         text(&plugin["component"]),
     ]
@@ -107,14 +109,56 @@ fn operations_of(plugin: &Value, role: &Value) -> String {
     if operations.is_empty() || role["role"] != "admission" { "-".to_owned() } else { operations.join(",") }
 }
 
-/// A quarantine is a role's own: the others are ready. A shadow is ready, and doesn't count.
+/// Why another plugin judges all pods again; nothing if none does.
+fn reverted(plugin: &Value) -> String {
+    let [message, of] = ["message", "of"].map(|key| text(&plugin["rollout"][key]));
+    if message.is_empty() { message } else { format!("reverted to {of}: {message}") }
+}
+
+/// How far it is with taking another's place.
+pub(crate) fn rollout(plugin: &Value) -> String {
+    let rollout = &plugin["rollout"];
+    if rollout.is_null() {
+        return "-".to_owned();
+    }
+    let [of, phase, percent, calls, min_calls, errors] =
+        ["of", "phase", "percent", "calls", "minCalls", "errors"].map(|key| text(&rollout[key]));
+    let step = match (phase.as_str(), rollout["soakSeconds"].as_f64(), rollout["soakedSeconds"].as_f64()) {
+        ("Progressing", Some(soak), Some(soaked)) => {
+            let [soaked, soak] = [soaked.min(soak), soak].map(rounded);
+            format!(", {soaked} of {soak}, {calls} of {min_calls} calls, {errors} errors")
+        }
+        ("Progressing", ..) => format!(", {calls} calls, {errors} errors"),
+        (other, ..) => format!(", {other}"),
+    };
+    format!("{percent}% of {of}{step}")
+}
+
+/// In whole seconds, minutes and hours.
+fn rounded(seconds: f64) -> String {
+    let seconds = seconds as u64;
+    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    let shown: String =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count}{unit}")).collect();
+    if shown.is_empty() { "0s".to_owned() } else { shown }
+}
+
+/// A quarantine is a role's own: the others are ready. A shadow is ready, and doesn't count; what is rolled out counts for a share
+/// of the pods, and what was reverted for none.
 pub(crate) fn state(plugin: &Value, role: &Value) -> String {
     let state = match text(&plugin["state"]).as_str() {
         "Quarantined" if role["quarantineSeconds"].is_null() => "Ready".to_owned(),
         state => state.to_owned(),
     };
-    let shadow = plugin["shadow"].as_bool() == Some(true) && role["role"].as_str() == Some("admission");
-    if shadow { format!("{state},Shadow") } else { state }
+    if role["role"].as_str() != Some("admission") {
+        return state;
+    }
+    match text(&plugin["rollout"]["phase"]).as_str() {
+        "Progressing" => format!("{state},{}%", plugin["rollout"]["percent"]),
+        "Reverted" => format!("{state},Reverted"),
+        _ if plugin["shadow"].as_bool() == Some(true) => format!("{state},Shadow"),
+        _ => state,
+    }
 }
 
 fn text(value: &Value) -> String {

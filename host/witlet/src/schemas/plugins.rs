@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 use witlet_core::admission::chain::FailurePolicy;
+use witlet_core::admission::rollout::{RevertReason, RolloutPhase};
 use witlet_wasm::plugin::{
-    ConformanceStatus, DataStatus, Difference, PluginState, PluginStatus, RoleStatus, ShadowReport,
+    ConformanceStatus, DataStatus, Difference, PluginState, PluginStatus, RoleStatus, RolloutStatus,
+    ShadowReport,
 };
 use witlet_wasm::role::Role;
 
@@ -73,6 +75,20 @@ pub(super) fn plugins() -> Vec<Value> {
         last_error: text("it trapped"),
         roles: vec![role.clone()],
         shadow_report: Some(ShadowReport { differences: vec![difference], ..ShadowReport::default() }),
+        rollout: Some(RolloutStatus {
+            of: "old".to_owned(),
+            phase: RolloutPhase::Reverted,
+            percent: 0,
+            step_percent: 100,
+            soak_seconds: Some(600.0),
+            soaked_seconds: 1.5,
+            calls: 20,
+            min_calls: 20,
+            errors: 2,
+            differences: 1,
+            reason: Some(RevertReason::ErrorBudgetExceeded),
+            message: text("2 of 20 calls failed, which is more than 1%"),
+        }),
     };
     let role =
         RoleStatus { version: None, quarantine_seconds: None, p50_seconds: None, p99_seconds: None, ..role };
@@ -94,6 +110,7 @@ pub(super) fn plugins() -> Vec<Value> {
         last_error: None,
         roles: vec![role],
         shadow_report: None,
+        rollout: None,
         ..complete.clone()
     };
     let json = |status: &PluginStatus| serde_json::to_value(status).expect("it has a JSON form");

@@ -29,9 +29,13 @@ fn all_in_one() -> Value {
             secrets.extend(file["secrets"].as_array().into_iter().flatten().map(|s| s["name"].to_string()));
             for plugin in file["plugins"].as_array().into_iter().flatten() {
                 if plugin["component"].as_str().is_some_and(|from| from.starts_with("builtin:")) {
-                    let name = plugin["name"].as_str().expect("a plugin has a name");
                     let mut plugin = plugin.clone();
-                    plugin["name"] = json!(format!("{chapter}-{index}-{name}"));
+                    for place in ["/name", "/admission/rollout/of"] {
+                        if let Some(name) = plugin.pointer_mut(place) {
+                            let own = name.as_str().expect("it is a name");
+                            *name = json!(format!("{chapter}-{index}-{own}"));
+                        }
+                    }
                     plugins.push(plugin);
                 }
             }

@@ -103,3 +103,24 @@ fn what_a_kill_left_unfinished_is_replaced_and_no_link_is_followed() {
     assert_eq!(fs::read_to_string(&outside).expect("readable"), "precious");
     assert_eq!(rig.files().len(), 2);
 }
+
+#[test]
+fn where_rollouts_stand_is_kept_next_to_the_sets() {
+    let rig = Rig::new();
+    let empty = rig.last_good.load_rollouts().expect("none is no error");
+    assert_eq!(empty, KeptRollouts::new());
+    let reverted = serde_json::json!({"new": {
+        "version": {"digest": "d1", "entry": "e1"},
+        "rollout": {"phase": "Reverted", "percent": 20, "revert": {"reason": "Quarantined", "message": "m"}},
+    }});
+    let kept: KeptRollouts = serde_json::from_value(reverted).expect("it is one");
+    rig.last_good.save_rollouts(&kept).expect("saved");
+    assert_eq!(rig.last_good.load_rollouts().expect("readable"), kept);
+    let (_, saved) = rig.keep("one", "first");
+    saved.expect("saved");
+    assert_eq!(rig.last_good.load_rollouts().expect("readable"), kept, "a new set leaves them");
+    for damaged in ["", "[]", "{\"new\": {}}", "{\"new\": 1"] {
+        fs::write(rig.last_good.folder.join(ROLLOUTS), damaged).expect("writable");
+        assert!(rig.last_good.load_rollouts().is_err(), "{damaged:?}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Where plugins come from: the built-ins, what ships, and what the configuration names.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use witlet_core::node::NodeFacts;
@@ -115,12 +116,24 @@ impl Sources {
                 Spec::configured(entry, folder, required, &self.shipped, inputs)
             })
             .collect();
-        configured.sort_by_key(|spec| spec.admission.as_ref().map_or(i64::MAX, |role| role.order.into()));
+        sort(&mut configured);
         specs.extend(configured);
         let secrets = configuration.secrets.into_iter();
         let secrets = secrets.map(|secret| SecretEntry { file: folder.join(secret.file), ..secret });
         (specs, secrets.collect())
     }
+}
+
+/// The handlers by their order, each that takes another's place right behind that one; then what is no handler.
+fn sort(specs: &mut [Spec]) {
+    let places: BTreeMap<Arc<str>, usize> =
+        specs.iter().enumerate().map(|(place, spec)| (spec.name.clone(), place)).collect();
+    specs.sort_by_cached_key(|spec| {
+        let order = spec.admission.as_ref().map_or(i64::MAX, |role| role.order.into());
+        let of = spec.rollout().map(|rollout| &rollout.of);
+        let place = places.get(of.unwrap_or(&spec.name)).copied();
+        (order, place, of.is_some())
+    });
 }
 
 /// The values of this node that the configuration names.

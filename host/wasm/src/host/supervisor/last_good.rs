@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::{FileError, LastGoodSet, ReadConfiguration, Shared, Supervisor, Work, lock, one_line};
 use crate::plugin::{Code, LoadError, Loading, Origin, Plugin, Spec};
 
@@ -110,6 +112,28 @@ impl Supervisor {
                 );
                 shared.plugin(spec, Code::Failed(failed))
             }
+        }
+    }
+
+    /// Goes on with the rollouts that were kept.
+    pub(super) async fn restore_rollouts(&self, shared: &Shared) {
+        let Some(last_good) = self.sources.last_good.clone() else { return };
+        match tokio::task::spawn_blocking(move || last_good.load_rollouts()).await {
+            Ok(Ok(kept)) => shared.rollouts.restore(kept, Instant::now()),
+            // They begin again, a reverted one too.
+            Ok(Err(error)) => tracing::warn!(%error, "Failed to read where rollouts of plugins stood"),
+            Err(error) => tracing::debug!(%error, "Task that reads rollouts of plugins failed"),
+        }
+    }
+
+    /// Keeps where rollouts stand if that has changed.
+    pub(super) async fn keep_rollouts(&self, shared: &Shared) {
+        let Some(last_good) = self.sources.last_good.clone() else { return };
+        let Some(rollouts) = shared.rollouts.take_changed() else { return };
+        match tokio::task::spawn_blocking(move || last_good.save_rollouts(&rollouts)).await {
+            Ok(Ok(())) => tracing::debug!("Kept where rollouts of plugins stand"),
+            Ok(Err(error)) => tracing::warn!(%error, "Failed to keep where rollouts of plugins stand"),
+            Err(error) => tracing::debug!(%error, "Task that keeps rollouts of plugins failed"),
         }
     }
 

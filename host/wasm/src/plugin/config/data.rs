@@ -13,9 +13,8 @@ use witlet_egress::DownloadUrl;
 use witlet_ports::{Target, is_sha256};
 
 use super::document::DataDocument;
-use super::roles::check_between;
 use super::values::{DurationText, format_duration};
-use super::{ConfigError, PluginEntry, References, check_count, check_name, field};
+use super::{ConfigError, PluginEntry, References, check_between, check_count, check_name, field};
 
 /// How many data an entry can have.
 pub const DATA_MAX: usize = 8;

@@ -126,9 +126,45 @@ pub(super) struct AdmissionDocument {
     pub(super) load_timeout: Option<DurationText>,
     /// How often it is asked about pods that run, which it then may end: 1m to 24h. Default: never.
     pub(super) recheck: Option<DurationText>,
+    /// Makes it take another entry's place by degrees, at whose place in the order it then stands. Default: it has its own place.
+    pub(super) rollout: Option<RolloutDocument>,
     /// Which pods it is asked about. Default: all but system pods.
     #[serde(default, rename = "match")]
     pub(super) matches: MatchDocument,
+}
+
+/// `admission.rollout:`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct RolloutDocument {
+    /// The entry whose place it takes: another enforced admission handler, which judges the pods that this one doesn't.
+    #[serde(default)]
+    pub(super) of: String,
+    /// The share of pods that it judges, by their owners: 0 to 100. Must be said unless there is a `labelSelector`; then 0.
+    pub(super) percent: Option<i64>,
+    /// Pods that it judges whatever the share is. Default: none.
+    pub(super) label_selector: Option<LabelSelectorDocument>,
+    /// How long a step lasts, 0s to 168h: then the share grows, and at 100 the rollout is complete. Default: it stays as it is.
+    pub(super) soak: Option<DurationText>,
+    /// By how much the share grows with each step: 1 to 100. Only with `soak`. Default: 100, to all pods at once.
+    pub(super) step_percent: Option<i64>,
+    /// What a step may cost before the entry that it replaces judges all pods again.
+    #[serde(default)]
+    pub(super) error_budget: ErrorBudgetDocument,
+}
+
+/// `admission.rollout.errorBudget:`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct ErrorBudgetDocument {
+    /// The share of a step's calls that may fail: 0 to 100. Default: 1.
+    pub(super) max_error_percent: Option<i64>,
+    /// How many of a step's calls may fail, whatever their share is. Default: any number.
+    pub(super) max_errors: Option<u64>,
+    /// How many calls a step needs, before which a share of failed ones says nothing: 1 to 1000000. Default: 20.
+    pub(super) min_calls: Option<u64>,
+    /// How many of a step's verdicts may differ from those of the entry that it replaces. Default: any number.
+    pub(super) max_differences: Option<u64>,
 }
 
 /// `admission.match:` A pod must meet all fields that are there, and of each list one item. Lists are never empty and have at

@@ -49,6 +49,7 @@ pub const FEATURES: &[Feature] = &[
     feature("match-images", "the operation image-resolved in admission.match.operations"),
     feature("recheck", "running pods that handlers are asked about again, admission.recheck"),
     feature("fetched-data", "data from URLs and registries, data.url and data.oci"),
+    feature("rollout", "handlers that take another's place by degrees, admission.rollout"),
 ];
 
 /// An entry that isn't used because it is optional and this host lacks what it requires.

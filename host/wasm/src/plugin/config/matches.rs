@@ -149,7 +149,10 @@ fn operations(names: &[String], path: &str, empty: &str) -> Result<Vec<Operation
     names.iter().enumerate().map(operation).collect()
 }
 
-fn label_selector(document: LabelSelectorDocument, path: &str) -> Result<LabelSelector, ConfigError> {
+pub(super) fn label_selector(
+    document: LabelSelectorDocument,
+    path: &str,
+) -> Result<LabelSelector, ConfigError> {
     let LabelSelectorDocument { match_labels, match_expressions } = document;
     if match_labels.is_empty() && match_expressions.is_empty() {
         return field(path, "no label, so that it would select every pod: leave it out or name one");

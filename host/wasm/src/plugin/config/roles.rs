@@ -13,8 +13,8 @@ use super::document::{AdmissionDocument, AllowDocument, LimitsDocument, PodSourc
 use super::values::format_duration;
 use super::{
     ConfigError, INTERVAL_DEFAULT, INTERVAL_MAX, INTERVAL_MIN, LOAD_TIMEOUT_DEFAULT, LOAD_TIMEOUT_MAX,
-    MEMORY_BYTES_DEFAULT, ORDER_DEFAULT, SOURCE_MEMORY_BYTES_DEFAULT, SOURCE_TIMEOUT_DEFAULT,
-    SOURCE_TIMEOUT_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, check_name, field, matches,
+    MEMORY_BYTES_DEFAULT, ORDER_DEFAULT, RolloutRole, SOURCE_MEMORY_BYTES_DEFAULT, SOURCE_TIMEOUT_DEFAULT,
+    SOURCE_TIMEOUT_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX, check_between, check_name, field, matches, rollout,
 };
 use crate::engine::POOL_MEMORY_BYTES_MAX;
 use crate::plugin::matching::PodMatch;
@@ -47,6 +47,8 @@ pub struct AdmissionRole {
     pub load_timeout: Duration,
     /// How often it is asked about pods that run, if it is.
     pub recheck: Option<Duration>,
+    /// How it takes another entry's place, if it does.
+    pub rollout: Option<RolloutRole>,
     /// Which pods the plugin is asked about.
     pub matches: PodMatch,
     /// For one call.
@@ -64,6 +66,7 @@ impl AdmissionRole {
             mode: AdmissionMode::Enforce,
             load_timeout: LOAD_TIMEOUT_DEFAULT,
             recheck: None,
+            rollout: None,
             matches: PodMatch::default(),
             timeout: TIMEOUT_DEFAULT,
             memory_bytes: MEMORY_BYTES_DEFAULT,
@@ -117,12 +120,19 @@ pub(super) fn admission(
             recheck::INTERVAL_MAX,
         )?;
     }
+    let rollout =
+        document.rollout.map(|document| rollout::parse(document, &format!("{path}.admission.rollout")));
+    let rollout = rollout.transpose()?;
+    if rollout.is_some() {
+        rollout::check_alone(mode, document.order, &format!("{path}.admission"))?;
+    }
     Ok(AdmissionRole {
         order: document.order.unwrap_or(ORDER_DEFAULT),
         failure_policy: document.failure_policy.unwrap_or_default(),
         mode,
         load_timeout,
         recheck,
+        rollout,
         matches: matches::parse(document.matches, &format!("{path}.admission.match"))?,
         timeout: timeout(limits, TIMEOUT_DEFAULT, TIMEOUT_MAX, "an admission handler", path)?,
         memory_bytes: memory(limits, MEMORY_BYTES_DEFAULT, path)?,
@@ -177,26 +187,6 @@ fn allowance(document: AllowDocument, path: &str) -> Result<Allowance, ConfigErr
         return field(&format!("{path}.maxPods"), format!("{pods_max} isn't between 1 and {PODS_MAX}"));
     }
     Ok(Allowance { namespaces, name_prefix: document.name_prefix, pod_security, pods_max })
-}
-
-pub(super) fn check_between(
-    name: &str,
-    value: Duration,
-    min: Duration,
-    max: Duration,
-) -> Result<(), ConfigError> {
-    if (min..=max).contains(&value) {
-        return Ok(());
-    }
-    field(
-        name,
-        format!(
-            "{} isn't between {} and {}",
-            format_duration(value),
-            format_duration(min),
-            format_duration(max)
-        ),
-    )
 }
 
 fn timeout(

@@ -4,6 +4,7 @@ mod book;
 mod data;
 mod features;
 mod matches;
+mod rollout;
 mod values;
 
 use expect_test::{Expect, expect};
@@ -82,6 +83,7 @@ plugins:
         mode: AdmissionMode::Shadow,
         load_timeout: Duration::from_secs(30),
         recheck: Some(Duration::from_secs(600)),
+        rollout: None,
         matches: PodMatch { criteria, ..PodMatch::default() },
         timeout: Duration::from_millis(500),
         memory_bytes: 32 << 20,
@@ -127,6 +129,7 @@ fn an_entry_that_says_nothing_gets_the_defaults() {
             mode: AdmissionMode::Enforce,
             load_timeout: Duration::from_secs(10),
             recheck: None,
+            rollout: None,
             matches: PodMatch::default(),
             timeout: Duration::from_millis(100),
             memory_bytes: 16 << 20,

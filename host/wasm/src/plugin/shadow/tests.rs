@@ -1,7 +1,5 @@
 //! What counts as a difference, and what is kept and reported of them.
 
-use witlet_core::admission::Shortage;
-
 use super::*;
 
 fn reject(reason: &str) -> Decision {
@@ -52,6 +50,33 @@ fn verdicts_agree_when_the_pod_ends_the_same_for_the_same_reason() {
     }
 }
 
+#[test]
+fn two_handlers_agree_when_they_mean_the_same_for_the_pod() {
+    let several = |resources: [&str; 2]| {
+        let all = resources.map(|resource| match short_of(resource) {
+            Verdict::Shortage(shortages) => shortages,
+            Verdict::Admit | Verdict::Reject { .. } | Verdict::Defer { .. } => Vec::new(),
+        });
+        Verdict::Shortage(all.concat())
+    };
+    let kinds = [Verdict::Admit, says("A"), defers("A"), short_of("cpu")];
+    for (at, one) in kinds.iter().enumerate() {
+        for (other_at, other) in kinds.iter().enumerate() {
+            assert_eq!(agrees_with(one, other), at == other_at, "{one:?} and {other:?}");
+        }
+    }
+    let cases = [
+        (says("A"), says("B"), false),
+        (defers("A"), defers("B"), false),
+        (short_of("cpu"), short_of("memory"), false),
+        (short_of("cpu"), several(["cpu", "memory"]), false),
+        (several(["memory", "cpu"]), several(["cpu", "memory"]), true),
+    ];
+    for (one, other, expected) in cases {
+        assert_eq!(agrees_with(&one, &other), expected, "{one:?} and {other:?}");
+    }
+}
+
 fn difference(number: u64) -> Difference {
     Difference {
         pod: format!("default/{number}"),
@@ -67,7 +92,7 @@ fn the_newest_differences_are_kept() {
     let mut shadow = Shadow::default();
     let now = Instant::now();
     for number in 0..40 {
-        shadow.differed(difference(number), now);
+        shadow.differed(difference(number), "the node decided", now);
     }
     let report = shadow.report();
     assert_eq!((report.differed, report.differences.len()), (40, DIFFERENCES_MAX));
@@ -80,7 +105,9 @@ fn events_about_differences_are_rare_and_say_how_many_there_were() {
     let mut shadow = Shadow::default();
     let start = Instant::now();
     let events: Vec<String> = (0..100)
-        .filter_map(|second| shadow.differed(difference(second), start + Duration::from_secs(second)))
+        .filter_map(|second| {
+            shadow.differed(difference(second), "the node decided", start + Duration::from_secs(second))
+        })
         .collect();
     assert_eq!(
         events,

@@ -18,6 +18,11 @@ fn all_that_is_known_is_laid_out() {
         "probeType": null, "shadow": true, "state": "Ready", "detail": null, "pending": null,
         "warnings": ["the mode is old", "it wants the grant network"], "lastError": "it trapped",
         "roles": [role], "shadowReport": {"agreed": 40, "differed": 2, "failed": 0, "skipped": 1, "differences": []},
+        "rollout": {
+            "of": "old", "phase": "Reverted", "percent": 0, "stepPercent": 100, "soakSeconds": 600.0, "soakedSeconds": 1.0,
+            "calls": 20, "minCalls": 20, "errors": 2, "differences": 1, "reason": "ErrorBudgetExceeded",
+            "message": "2 of 20 calls failed, which is more than 1%",
+        },
     });
     let described = DescribedPlugin { plugin, events: Vec::new() };
     expect![[r#"
@@ -35,13 +40,22 @@ fn all_that_is_known_is_laid_out() {
         System Pods:     false
         Shadow:          true
         Roles:
-          ROLE        CONTRACT   STATE          CALLS   ERRORS   TIMEOUTS   P50     P99     CPU      MEMORY   WARM/BUSY
-          admission   0.1.0      Ready,Shadow   12      1        1          250µs   100ms   10.0ms   1.1Mi    3/0
+          ROLE        CONTRACT   STATE            CALLS   ERRORS   TIMEOUTS   P50     P99     CPU      MEMORY   WARM/BUSY
+          admission   0.1.0      Ready,Reverted   12      1        1          250µs   100ms   10.0ms   1.1Mi    3/0
         Shadow:
           Agreed:    40
           Differed:  2
           Failed:    0
           Skipped:   1
+        Rollout:
+          Of:           old
+          Phase:        Reverted
+          Percent:      0
+          Calls:        20
+          Errors:       2
+          Differences:  1
+          Reason:       ErrorBudgetExceeded
+          Message:      2 of 20 calls failed, which is more than 1%
         Events:      <none>
     "#]].assert_eq(&text(&described, Timestamp::UNIX_EPOCH));
 }

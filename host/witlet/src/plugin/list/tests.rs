@@ -70,8 +70,8 @@ fn a_shadow_tells_how_it_compares() {
             json!({"agreed": 40, "differed": 2, "failed": 0, "skipped": 0, "differences": []});
     });
     expect![[r#"
-        NAME   ROLE        VERSION   STATE          DIGEST         CALLS   ERRORS   P50      P99     MEMORY   CPU     BUSY   WARM   SHADOW                  OPERATIONS    COMPONENT         MESSAGE
-        p      admission   0.1.0     Ready,Shadow   0123456789ab   1234    2        12.3µs   100ms   1.1Mi    500ms   1      3      40 agreed, 2 differed   add,recheck   /plugins/p.wasm
+        NAME   ROLE        VERSION   STATE          DIGEST         CALLS   ERRORS   P50      P99     MEMORY   CPU     BUSY   WARM   SHADOW                  ROLLOUT   OPERATIONS    COMPONENT         MESSAGE
+        p      admission   0.1.0     Ready,Shadow   0123456789ab   1234    2        12.3µs   100ms   1.1Mi    500ms   1      3      40 agreed, 2 differed   -         add,recheck   /plugins/p.wasm
     "#]]
     .assert_eq(&shown(&[shadow], true));
 }
@@ -84,6 +84,41 @@ fn only_a_loaded_handler_has_operations() {
     assert_eq!(of(json!(["add", "resize"]), "admission"), "add,resize");
     assert_eq!(of(json!([]), "admission"), "-", "it isn't loaded");
     assert_eq!(of(json!(["add"]), "probe"), "-");
+}
+
+#[test]
+fn a_rollout_tells_where_it_stands() {
+    let stands = |more: Value| {
+        let plugin = plugin(|plugin| {
+            plugin["rollout"] = json!({
+                "of": "old", "phase": "Progressing", "percent": 20, "stepPercent": 100, "soakSeconds": 5400.0,
+                "soakedSeconds": 252.9, "calls": 7, "minCalls": 20, "errors": 1, "differences": 0, "reason": null,
+                "message": null,
+            });
+            for (key, value) in more.as_object().into_iter().flatten() {
+                plugin["rollout"][key] = value.clone();
+            }
+        });
+        let message = rows(&plugin, false)[0].last().cloned().unwrap_or_default();
+        (state(&plugin, &plugin["roles"][0]), rollout(&plugin), message)
+    };
+    let shown = |state: &str, rollout: &str, message: &str| {
+        (state.to_owned(), rollout.to_owned(), message.to_owned())
+    };
+    let soaking = "20% of old, 4m12s of 1h30m, 7 of 20 calls, 1 errors";
+    assert_eq!(stands(json!({})), shown("Ready,20%", soaking, ""));
+    let waiting = "20% of old, 1h30m of 1h30m, 7 of 20 calls, 1 errors";
+    assert_eq!(stands(json!({"soakedSeconds": 9000.0})), shown("Ready,20%", waiting, ""));
+    let by_hand = "20% of old, 7 calls, 1 errors";
+    assert_eq!(stands(json!({"soakSeconds": null})), shown("Ready,20%", by_hand, ""));
+    let complete = json!({"phase": "Complete", "percent": 100});
+    assert_eq!(stands(complete), shown("Ready", "100% of old, Complete", ""));
+    let reverted =
+        json!({"phase": "Reverted", "percent": 0, "reason": "Quarantined", "message": "9 of 9 calls failed"});
+    let message = "reverted to old: 9 of 9 calls failed";
+    assert_eq!(stands(reverted), shown("Ready,Reverted", "0% of old, Reverted", message));
+    assert_eq!([0.4, 59.0, 60.0, 3600.0, 90_061.0].map(rounded), ["0s", "59s", "1m", "1h", "25h1m1s"]);
+    assert_eq!(rollout(&plugin(|_| {})), "-");
 }
 
 #[test]

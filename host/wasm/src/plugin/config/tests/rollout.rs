@@ -1,0 +1,184 @@
+//! Entries that take another's place by degrees.
+
+use witlet_core::admission::rollout::{ErrorBudget, RolloutPolicy};
+
+use super::*;
+
+const OLD: &str = "- {name: old, component: a.wasm, admission: {order: 7}}\n";
+
+fn new(rollout: &str) -> String {
+    format!("- {{name: new, component: b.wasm, admission: {{rollout: {{{rollout}}}}}}}\n")
+}
+
+fn taken(entries: &str) -> Vec<PluginEntry> {
+    parse(&file(entries), SHIPPED).unwrap_or_else(|error| panic!("{entries}: {error}")).plugins
+}
+
+fn role(entry: &PluginEntry) -> RolloutRole {
+    let rollout = entry.admission.as_ref().and_then(|admission| admission.rollout.clone());
+    rollout.expect("it takes another's place")
+}
+
+/// That of the second entry.
+fn policy(rollout: &str) -> RolloutPolicy {
+    role(&taken(&format!("{OLD}{}", new(rollout)))[1]).policy
+}
+
+#[test]
+fn a_rollout_that_says_little_gets_the_defaults() {
+    let entries = taken(&format!("{OLD}{}", new("of: old, percent: 20")));
+    let rollout = role(&entries[1]);
+    assert_eq!((&*rollout.of, &rollout.labels), ("old", &None));
+    let budget = ErrorBudget { max_errors: None, max_error_percent: 1, min_calls: 20, max_differences: None };
+    assert_eq!(rollout.policy, RolloutPolicy { percent: 20, step_percent: 100, soak: None, budget });
+    let orders = entries.iter().map(|entry| entry.admission.as_ref().map(|admission| admission.order));
+    assert_eq!(orders.collect::<Vec<_>>(), [Some(7), Some(7)], "it has the place of what it replaces");
+}
+
+#[test]
+fn a_rollout_that_says_all_has_it() {
+    let all = policy(
+        "of: old, percent: 0, labelSelector: {matchLabels: {track: canary}}, soak: 30m, stepPercent: 25, \
+         errorBudget: {maxErrorPercent: 0, maxErrors: 3, minCalls: 500, maxDifferences: 0}",
+    );
+    let budget =
+        ErrorBudget { max_errors: Some(3), max_error_percent: 0, min_calls: 500, max_differences: Some(0) };
+    let soak = Some(Duration::from_secs(1800));
+    assert_eq!(all, RolloutPolicy { percent: 0, step_percent: 25, soak, budget });
+    assert_eq!(policy("of: old, labelSelector: {matchLabels: {track: canary}}").percent, 0);
+    assert_eq!(policy("of: old, percent: 100, soak: 0s").soak, Some(Duration::ZERO));
+}
+
+#[test]
+fn rollouts_that_cannot_be_are_refused_with_the_way_out() {
+    let selector = "labelSelector: {matchLabels: {track: canary}}";
+    let cases = [
+        ("percent: 20".to_owned(), ".of: no name: write that of the entry whose place this one takes"),
+        (
+            "of: gone, percent: 20".to_owned(),
+            ".of: no other entry is called \"gone\": name the one whose place this one takes",
+        ),
+        (
+            "of: host-ports, percent: 20".to_owned(),
+            ".of: no other entry is called \"host-ports\": name the one whose place this one takes",
+        ),
+        ("of: new, percent: 20".to_owned(), ".of: \"new\" is this entry: name the one whose place it takes"),
+        (
+            "of: ping, percent: 20".to_owned(),
+            ".of: \"ping\" is no admission handler, so that it has no place to take",
+        ),
+        (
+            "of: dark, percent: 20".to_owned(),
+            ".of: \"dark\" is a shadow, so that no one would judge the other pods",
+        ),
+        (
+            "of: old".to_owned(),
+            ".percent: no share: say of how many pods in a hundred, 1 to 100, or select pods by `labelSelector`",
+        ),
+        (
+            "of: old, percent: 0".to_owned(),
+            ".percent: 0 without `labelSelector`, so that it would judge no pod: write 1 to 100, or `mode: shadow` in place of `rollout`",
+        ),
+        ("of: old, percent: -1".to_owned(), ".percent: -1 isn't between 0 and 100"),
+        ("of: old, percent: 101".to_owned(), ".percent: 101 isn't between 0 and 100"),
+        (format!("of: old, percent: 300, {selector}"), ".percent: 300 isn't between 0 and 100"),
+        (
+            "of: old, labelSelector: {}".to_owned(),
+            ".labelSelector: no label, so that it would select every pod: leave it out or name one",
+        ),
+        (
+            "of: old, percent: 1, stepPercent: 5".to_owned(),
+            ".stepPercent: without `soak` the share stays as it is: add it, or leave this out",
+        ),
+        (
+            "of: old, percent: 1, soak: 1m, stepPercent: 0".to_owned(),
+            ".stepPercent: 0 isn't between 1 and 100",
+        ),
+        ("of: old, percent: 1, soak: 169h".to_owned(), ".soak: 169h isn't between 0ms and 168h"),
+        (
+            "of: old, percent: 1, errorBudget: {maxErrorPercent: 101}".to_owned(),
+            ".errorBudget.maxErrorPercent: 101 isn't between 0 and 100",
+        ),
+        (
+            "of: old, percent: 1, errorBudget: {minCalls: 0}".to_owned(),
+            ".errorBudget.minCalls: 0 isn't between 1 and 1000000",
+        ),
+    ];
+    let others = format!(
+        "{OLD}- {{name: ping, component: p.wasm, probe: {{}}}}\n- {{name: dark, component: a.wasm, admission: {{mode: shadow}}}}\n"
+    );
+    for (rollout, expected) in cases {
+        let entries = format!("{others}{}", new(&rollout));
+        assert_eq!(error(&file(&entries)), format!("plugins[3].admission.rollout{expected}"), "{rollout}");
+    }
+}
+
+#[test]
+fn entries_that_contradict_their_rollout_are_refused() {
+    let entry = |name: &str, of: &str, more: &str| {
+        format!(
+            "- {{name: {name}, component: b.wasm, admission: {{rollout: {{of: {of}, percent: 1}}{more}}}}}\n"
+        )
+    };
+    let cases = [
+        (
+            format!("{OLD}{}", entry("new", "old", ", mode: shadow")),
+            "plugins[1].admission.rollout: a shadow judges no pod, and a rollout does: leave one of them out",
+        ),
+        (
+            format!("{OLD}{}", entry("new", "old", ", order: 7")),
+            "plugins[1].admission.order: it has the place of the entry that it replaces: leave it out",
+        ),
+        (
+            format!("{OLD}{}{}", entry("one", "old", ""), entry("two", "old", "")),
+            "plugins[2].admission.rollout.of: \"old\" is already replaced by \"one\": roll out one after the other",
+        ),
+        (
+            format!("{OLD}{}{}", entry("one", "old", ""), entry("two", "one", "")),
+            "plugins[2].admission.rollout.of: \"one\" is rolled out itself: roll out one after the other",
+        ),
+        (
+            entry("one", "two", "") + &entry("two", "one", ""),
+            "plugins[0].admission.rollout.of: \"two\" is rolled out itself: roll out one after the other",
+        ),
+    ];
+    for (entries, expected) in cases {
+        assert_eq!(error(&file(&entries)), expected, "{entries}");
+    }
+}
+
+#[test]
+fn an_entry_that_is_skipped_has_no_successor() {
+    let skipped =
+        "- {name: old, component: a.wasm, requires: [time-travel], optional: true, admission: {}}\n";
+    assert_eq!(
+        error(&file(&format!("{skipped}{}", new("of: old, percent: 1")))),
+        "plugins[1].admission.rollout.of: no other entry is called \"old\": name the one whose place this one takes"
+    );
+}
+
+#[test]
+fn the_digest_of_an_entry_is_of_what_it_says_and_not_of_how() {
+    let skipped = "- {name: later, requires: [time-travel], optional: true, new: 1}\n";
+    let digest = |text: &str| role(taken(text).last().expect("the entry")).entry_digest.to_string();
+    let first = digest(&format!("{OLD}{}", new("of: old, percent: 20")));
+    assert_eq!(first.len(), 64);
+    let same = [
+        format!("{skipped}{OLD}{}", new("of: old, percent: 20")),
+        format!("{OLD}# why\n{}", new("percent: 20, of: 'old'")),
+        "- {name: old, component: other.wasm, admission: {}}\n- name: new\n  component: b.wasm\n  admission:\n    rollout:\n      of: old\n      percent: 20\n".to_owned(),
+    ];
+    for text in same {
+        assert_eq!(digest(&text), first, "{text}");
+    }
+    let others = [
+        new("of: old, percent: 21"),
+        new("of: old, percent: 20, soak: 1m"),
+        "- {name: new, component: c.wasm, admission: {rollout: {of: old, percent: 20}}}\n".to_owned(),
+        "- {name: new, component: b.wasm, config: 1, admission: {rollout: {of: old, percent: 20}}}\n"
+            .to_owned(),
+    ];
+    for text in others {
+        assert_ne!(digest(&format!("{OLD}{text}")), first, "{text}");
+    }
+}
