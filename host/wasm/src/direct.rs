@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 use wasmtime::Engine;
 use witlet_core::admission::{AdmissionRequest, Verdict};
+use witlet_core::node::NodeFacts;
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_core::sources::allow::Allowance;
 use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
@@ -28,7 +29,7 @@ use crate::host::{Machinery, StartError, Surroundings};
 use crate::metrics::Metrics;
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::config::{
-    Grants, INTERVAL_DEFAULT, MEMORY_BYTES_DEFAULT, PodSourceRole, ProbeRole, TIMEOUT_DEFAULT, Warm,
+    Grants, INTERVAL_DEFAULT, MEMORY_BYTES_DEFAULT, PodSourceRole, ProbeRole, TIMEOUT_DEFAULT, Warm, fill,
 };
 use crate::plugin::{CallError, Called, Caller, LoadError, Loaded, Spec, SyncPlugin};
 use crate::role::Role;
@@ -133,6 +134,14 @@ impl<T> From<AsyncCalled<T>> for CallReport<T> {
         let AsyncCalled { result, memory_bytes_peak, cpu, runnable, waited: _ } = called;
         Self { result, memory_bytes_peak, cpu: Some(cpu), runnable: Some(runnable) }
     }
+}
+
+/// `config:` of an entry with the values of this node where it names them.
+///
+/// # Errors
+/// What the node doesn't have, in a sentence.
+pub fn filled_config(config: &Value, node: &NodeFacts) -> Result<Value, String> {
+    fill(config, Some(node))
 }
 
 /// The engines of all roles, for plugins that are asked directly.

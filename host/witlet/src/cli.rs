@@ -7,6 +7,7 @@ pub(crate) mod given;
 mod look;
 mod manifest;
 mod plugin;
+mod recorded;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -18,7 +19,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use common::{
-    API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, LogArgs, LogFormat, OutputFormat,
+    API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, LogArgs, LogFormat, OutputFormat, RegistryArgs,
 };
 pub(crate) use eval::{AuditArgs, EvalArgs, HandlerArgs, ImageArgs, OperationArg};
 pub(crate) use look::{
@@ -29,8 +30,9 @@ pub(crate) use manifest::ManifestArgs;
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
     BenchArgs, EntryArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PluginRunArgs, PullArgs, PushArgs,
-    RegistryArgs, ReplayArgs, ReportFormat, ServeArgs, TestArgs, UpgradeArgs,
+    ReportFormat, ServeArgs, TestArgs, UpgradeArgs,
 };
+pub(crate) use recorded::{DiffArgs, ReplayArgs};
 pub(crate) use trace::TracingArgs;
 pub(crate) use webhook_target::WebhookTarget;
 use witlet_core::runtime::CgroupDriver;
@@ -41,7 +43,7 @@ const EXIT_CODES: &str = "Exit codes:
   1  failed; the reason is on standard error
   2  invalid command line
   3  no agent answers on the socket
-  4  `check` or `plugin test` found errors, `plugin run` or `plugin replay` got a different result,
+  4  `check` or `plugin test` found errors, `plugin run`, `plugin replay` or `plugin diff` got a different result,
      `plugin eval` got invalid input, or `plugin upgrade` left files to the author
   5  `plugin eval` or `plugin audit` has a pod that is not admitted
 `witlet exec` ends with the exit code of the command.";

@@ -161,6 +161,7 @@ async fn dispatch(command: Command) -> ExitCode {
             Err(cause) => fail(&cause, 1),
         },
         Command::Plugin(Plugin::Replay(args)) => found(plugin::replay::run(&args).await),
+        Command::Plugin(Plugin::Diff(args)) => found(plugin::diff::run(&args).await),
         Command::Check(args) => match check::run(&args).await {
             Ok(0) => ExitCode::SUCCESS,
             Ok(_) => ExitCode::from(exit::FINDINGS),

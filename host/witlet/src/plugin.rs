@@ -1,9 +1,10 @@
-//! `witlet plugin`: what plugins do on this node, what is in a component, recorded calls once more, handlers tried on manifests and
+//! `witlet plugin`: what plugins do on this node, what is in a component, recorded calls once more, versions compared by them, handlers tried on manifests and
 //! on the pods of a daemon, and handlers as a webhook.
 
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod component;
+pub(crate) mod diff;
 mod entry;
 pub(crate) mod eval;
 pub(crate) mod features;

@@ -10,12 +10,13 @@ use std::path::Path;
 use clap::Parser as _;
 use serde_json::{Value, json};
 use witlet_conformance::run::{CaseAnswer, CaseCall, CaseRun, ReceivedBytes};
-use witlet_core::admission::Shortage;
+use witlet_core::admission::{Operation, Shortage};
 use witlet_server::LocalClient;
 use witlet_wasm::direct::CapturedLine;
 use witlet_wasm::role::Role;
 
 use crate::cli::{Cli, Command, Plugin};
+use crate::plugin::diff::{Answer, Comparison, Difference, DifferenceKind, SideFigures, SkippedRecording};
 use crate::top::document;
 use crate::{describe, plugin};
 use check::Schemas;
@@ -184,6 +185,42 @@ fn evaluations_are_as_their_schema_says() {
     for report in plugin::eval::report::tests::reports() {
         holds("plugin-eval.json", &report);
     }
+}
+
+#[test]
+fn comparisons_are_as_their_schema_says() {
+    let figures = SideFigures {
+        source: "plugins.yaml#old".to_owned(),
+        digest: "c0dd".to_owned(),
+        errors: 1,
+        p50_seconds: 0.1,
+        p99_seconds: 0.2,
+        cpu_seconds: 0.3,
+        memory_bytes_peak: 1 << 20,
+    };
+    let answer = |reason: Option<&str>| {
+        let reason = reason.map(str::to_owned);
+        Answer { verdict: "reject", message: reason.clone(), reason, words: String::new() }
+    };
+    let difference = |kind, operation: Operation| Difference {
+        recording: "1.json".to_owned(),
+        plugin: "old".to_owned(),
+        pod: "default/web".to_owned(),
+        operation: operation.as_str(),
+        kind,
+        a: answer(Some("Wrong")),
+        b: answer(None),
+    };
+    let kinds = [DifferenceKind::Verdict, DifferenceKind::Message];
+    let of_kind = |kind| Operation::ALL.map(|operation| difference(kind, operation));
+    let comparison = Comparison {
+        a: figures.clone(),
+        b: figures,
+        requests: 12,
+        differences: kinds.into_iter().flat_map(of_kind).collect(),
+        skipped: vec![SkippedRecording { recording: "2.json".to_owned(), problem: "it is empty".to_owned() }],
+    };
+    holds("plugin-diff.json", &json_of(&comparison));
 }
 
 #[test]

@@ -302,9 +302,9 @@ impl Shared {
                 self.record_event(name, EventType::Normal, "PluginRolloutCompleted", message);
             }
             RolloutChange::Reverted(revert) => {
-                let (reason, message) = (revert.reason.as_str(), &revert.message);
-                tracing::warn!(plugin = name, of, reason, message, "Reverted the rollout of the plugin");
-                let message = format!("{of} judges all pods again ({reason}): {message}");
+                let (reason, error) = (revert.reason.as_str(), &revert.message);
+                tracing::warn!(plugin = name, of, reason, error, "Reverted the rollout of the plugin");
+                let message = format!("{of} judges all pods again ({reason}): {error}");
                 self.record_event(name, EventType::Warning, "PluginRolloutReverted", message);
             }
         }

@@ -406,7 +406,8 @@ impl RecordedResponse {
         }
     }
 
-    pub(super) fn of_verdict(result: &Result<Verdict, CallError>) -> Self {
+    /// The answer of an admission handler.
+    pub fn of_verdict(result: &Result<Verdict, CallError>) -> Self {
         match result {
             Ok(Verdict::Admit) => Self::Admit,
             Ok(Verdict::Reject { reason, message }) => {

@@ -28,6 +28,17 @@ impl ComponentCacheArgs {
     }
 }
 
+/// How registries are asked for `oci://…`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RegistryArgs {
+    /// Registry credentials in docker's config.json format (default: those of `docker login`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_credentials: Option<PathBuf>,
+    /// Allow HTTP without TLS for registries on other machines
+    #[arg(long)]
+    pub(crate) plain_http: bool,
+}
+
 /// Looks of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {

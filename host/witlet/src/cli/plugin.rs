@@ -8,9 +8,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use witlet_conformance::Layer;
 use witlet_templates::{Language, Name, Role};
 
-use super::common::{API_SOCKET, ComponentCacheArgs, LogArgs, OutputFormat};
+use super::common::{API_SOCKET, ComponentCacheArgs, LogArgs, OutputFormat, RegistryArgs};
 use super::eval::{AUDIT_HELP, AuditArgs, EVAL_HELP, EvalArgs};
 use super::manifest::{MANIFEST_HELP, ManifestArgs};
+use super::recorded::{DIFF_HELP, DiffArgs, REPLAY_HELP, ReplayArgs};
 use super::webhook_target::WebhookTarget;
 
 /// What the columns of `witlet plugin list` mean.
@@ -18,6 +19,8 @@ pub(super) const LIST_HELP: &str = "Columns:
   ERRORS   calls without a usable answer
   P50 P99  time within which half, and 99 of 100, of the calls ended: estimated from a histogram
   MEMORY   the most that one instance had
+  SHADOW   verdicts of a shadow that agreed with the node's decisions, and that differed
+  ROLLOUT  the share of pods that it judges in another plugin's place, and how far the step is
 
 Examples:
   witlet plugin list
@@ -35,17 +38,6 @@ pub(crate) struct PluginListArgs {
     /// Socket of the daemon
     #[arg(long, value_name = "PATH", default_value = API_SOCKET)]
     pub(crate) api_socket: PathBuf,
-}
-
-/// How registries are asked for `oci://…`.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct RegistryArgs {
-    /// Registry credentials in docker's config.json format (default: those of `docker login`)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) registry_credentials: Option<PathBuf>,
-    /// Allow HTTP without TLS for registries on other machines
-    #[arg(long)]
-    pub(crate) plain_http: bool,
 }
 
 /// `witlet plugin new`
@@ -298,32 +290,6 @@ pub(crate) struct PullArgs {
     pub(crate) output: OutputFormat,
 }
 
-/// `witlet plugin replay`
-#[derive(Debug, Args)]
-pub(crate) struct ReplayArgs {
-    /// File of a recorded call
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Component to call instead of the recorded one: a file, `builtin:NAME` or `oci://…`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) component: Option<String>,
-    /// PluginConfiguration with the recorded plugin's component
-    #[arg(long, value_name = "FILE", conflicts_with = "component")]
-    pub(crate) plugins: Option<PathBuf>,
-    /// Data that the recorded plugin had; repeatable
-    #[arg(long, value_name = "NAME=FILE")]
-    pub(crate) data: Vec<String>,
-    /// How registries are asked
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
-    /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: OutputFormat,
-    /// Compiled code of components
-    #[command(flatten)]
-    pub(crate) cache: ComponentCacheArgs,
-}
-
 /// `witlet plugin serve`
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -472,17 +438,11 @@ Examples:
     #[command(after_help = AUDIT_HELP)]
     Audit(Box<AuditArgs>),
     /// Repeat a recorded call, and compare the results
-    #[command(
-        after_help = "Entries of the PluginConfiguration with `record: {max: N}` keep their last N calls below witlet/recorded in the \
-daemon's --root-dir. Admission is replayed in full; a probe with the results of its commands, unless it had network access or secrets, which aren't recorded; a pod source not at all.
-
-Exit codes: 0 for the same result, 4 for a different one, 1 if the call cannot be repeated.
-
-Examples:
-  witlet plugin replay call.json
-  witlet plugin replay call.json --component new.wasm -o json"
-    )]
+    #[command(after_help = REPLAY_HELP)]
     Replay(ReplayArgs),
+    /// Ask two versions of an admission handler what was recorded, and print where their verdicts differ
+    #[command(after_help = DIFF_HELP)]
+    Diff(DiffArgs),
     /// Serve the admission handlers of a PluginConfiguration as a validating admission webhook
     #[command(
         after_help = "The handlers are asked about new pods and resizes, as on a node of a cluster, with a node without name, labels and \

@@ -9,7 +9,7 @@ use thiserror::Error;
 use witlet_node::SystemClock;
 use witlet_ports::OCI_SCHEME;
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::plugin::config::{self, ComponentSource, ConfigError};
+use witlet_wasm::plugin::config::{self, ComponentSource, ConfigError, PluginEntry};
 use witlet_wasm::record::replay::{GivenData, Identity, ReplayError, Replayed, digest_of, replay};
 use witlet_wasm::record::{RecordError, RecordedCall, RecordedRequest, RecordedResponse, read};
 
@@ -111,7 +111,7 @@ pub(crate) async fn run(args: &ReplayArgs) -> Result<bool, Error> {
 }
 
 /// The files that `--data` names.
-fn data(flags: &[String]) -> Result<GivenData, Error> {
+pub(super) fn data(flags: &[String]) -> Result<GivenData, Error> {
     let one = |text: &String| {
         let (name, path) = text.split_once('=').ok_or_else(|| Error::DataFlag { text: text.clone() })?;
         let bytes = std::fs::read(path).map_err(|cause| Error::Data { path: path.into(), cause })?;
@@ -130,41 +130,54 @@ async fn recorded(call: &RecordedCall, args: &ReplayArgs) -> Result<Arc<[u8]>, E
         Some(file) => configured(call, file)?,
         None => Named { component: call.component.clone(), credentials: None },
     };
-    let Named { component, credentials } = named;
-    if !Path::new(&component).is_absolute() && !component.starts_with(OCI_SCHEME) {
-        return Err(elsewhere(&component));
+    let component = &named.component;
+    if !Path::new(component).is_absolute() && !component.starts_with(OCI_SCHEME) {
+        return Err(elsewhere(component));
     }
-    let registry = match credentials {
-        // What the command says wins.
-        Some(_) if args.registry.registry_credentials.is_some() => args.registry.clone(),
-        None => args.registry.clone(),
-        credentials @ Some(_) => RegistryArgs { registry_credentials: credentials, ..args.registry.clone() },
-    };
-    Ok(component::read(&component, &registry).await?.wasm)
+    Ok(named.read(&args.registry).await?)
 }
 
 /// Where a component is, as a configuration says.
-struct Named {
+pub(super) struct Named {
     component: String,
     credentials: Option<PathBuf>,
 }
 
+impl Named {
+    /// Its bytes.
+    pub(super) async fn read(&self, registry: &RegistryArgs) -> Result<Arc<[u8]>, ComponentError> {
+        // What the command says wins.
+        let registry_credentials = registry.registry_credentials.clone().or_else(|| self.credentials.clone());
+        let registry = RegistryArgs { registry_credentials, ..registry.clone() };
+        Ok(component::read(&self.component, &registry).await?.wasm)
+    }
+}
+
 /// What the configuration's entry says of the recorded plugin.
 fn configured(call: &RecordedCall, file: &Path) -> Result<Named, Error> {
+    Ok(named(entry(&call.plugin, file)?.component, file))
+}
+
+/// The entry with this name of a plugin file.
+pub(super) fn entry(name: &str, file: &Path) -> Result<PluginEntry, Error> {
     let text = bounded::read_text(file, config::FILE_BYTES_MAX as u64)
         .map_err(|cause| Error::Plugins { path: file.to_owned(), cause })?;
     let shipped: Vec<&str> = witlet_plugins::SHIPPED.iter().map(|shipped| shipped.name).collect();
     let configured =
         config::parse(&text, config::Shipped { reserved: &[], probe_types: &[], components: &shipped })
             .map_err(|cause| Error::Configuration { path: file.to_owned(), cause })?;
-    let entry = configured.plugins.into_iter().find(|entry| entry.name == call.plugin);
-    let entry = entry.ok_or_else(|| Error::NoEntry { path: file.to_owned(), name: call.plugin.clone() })?;
+    let entry = configured.plugins.into_iter().find(|entry| entry.name == name);
+    entry.ok_or_else(|| Error::NoEntry { path: file.to_owned(), name: name.to_owned() })
+}
+
+/// Where a component is that an entry of this file names.
+pub(super) fn named(component: ComponentSource, file: &Path) -> Named {
     let next_to = |path: PathBuf| {
         let path = file.parent().unwrap_or(Path::new(".")).join(path);
         // Where the working folder is gone, the path as it was given is the best there is.
         std::path::absolute(&path).unwrap_or(path)
     };
-    Ok(match entry.component {
+    match component {
         ComponentSource::File(path) => {
             Named { component: next_to(path).to_string_lossy().into_owned(), credentials: None }
         }
@@ -172,7 +185,7 @@ fn configured(call: &RecordedCall, file: &Path) -> Result<Named, Error> {
         ComponentSource::Registry { reference, credentials } => {
             Named { component: reference.to_string(), credentials: credentials.map(next_to) }
         }
-    })
+    }
 }
 
 fn shipped() -> impl Iterator<Item = &'static [u8]> {
@@ -269,7 +282,7 @@ fn request_text(question: &RecordedRequest) -> String {
     }
 }
 
-fn response_text(answer: &RecordedResponse) -> String {
+pub(super) fn response_text(answer: &RecordedResponse) -> String {
     match answer {
         RecordedResponse::Admit => "admit".to_owned(),
         RecordedResponse::Reject { reason, message } => format!("reject {reason}: {message}"),

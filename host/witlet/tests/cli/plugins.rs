@@ -169,6 +169,104 @@ fn a_replay_that_is_not_possible_exits_1_and_says_why() {
     assert!(missing.code == 1 && missing.err.contains("/nonexistent/call.json"), "{}", missing.err);
 }
 
+/// Two entries of one handler, the second of which rejects every pod.
+const VERSIONS: &str = "apiVersion: witlet.dev/v1alpha1
+kind: PluginConfiguration
+plugins:
+  - {name: old, component: 'builtin:cel', admission: {}, config: {validations: [{expression: 'true'}]}}
+  - {name: new, component: 'builtin:cel', admission: {rollout: {of: old, percent: 20}}, config: {validations: [{expression: 'false', message: no}]}}
+  - {name: ping, component: 'builtin:redis', probe: {}}
+";
+
+#[test]
+fn a_diff_exits_0_for_the_same_answers_and_4_for_others() {
+    let folder = scratch();
+    let path = |name: &str| folder.path().join(name).to_str().expect("a temporary path is UTF-8").to_owned();
+    let plugins = write(folder.path(), "plugins.yaml", VERSIONS);
+    let entry = |name: &str| format!("{}#{name}", plugins.display());
+    std::fs::create_dir(folder.path().join("recorded")).expect("a temporary folder");
+    for name in ["recorded/1.json", "recorded/2.json"] {
+        write(folder.path(), name, &recorded(&json!({"kind": "admit"})).to_string());
+    }
+    let mut source = recorded(&json!({"kind": "empty", "cursor": null}));
+    source["question"] = json!({"role": "podSource", "cursor": null});
+    write(folder.path(), "recorded/3.json", &source.to_string());
+    let same = witlet(&["plugin", "diff", &entry("old"), &entry("old"), &path("recorded/1.json")]);
+    assert_eq!(same.code, 0, "{}{}", same.out, same.err);
+    assert!(same.out.starts_with("1 request: 1 same, 0 with another verdict"), "{}", same.out);
+    let other = witlet(&["plugin", "diff", &entry("old"), &entry("new"), &path("recorded"), "-o", "json"]);
+    assert_eq!(other.code, 4, "{}{}", other.out, other.err);
+    let report: Value = serde_json::from_str(&other.out).expect("JSON");
+    assert_eq!(
+        (&report["requests"], &report["a"]["errors"], &report["b"]["errors"]),
+        (&json!(2), &json!(0), &json!(0))
+    );
+    let difference = &report["differences"][1];
+    assert!(
+        difference["recording"].as_str().is_some_and(|file| file.ends_with("recorded/2.json")),
+        "{report:#}"
+    );
+    assert_eq!((&difference["pod"], &difference["kind"]), (&json!("default/web"), &json!("verdict")));
+    assert_eq!(
+        (&difference["a"]["verdict"], &difference["b"]["verdict"]),
+        (&json!("admit"), &json!("reject"))
+    );
+    assert!(
+        report["skipped"][0]["problem"].as_str().is_some_and(|words| words.contains("podSource")),
+        "{report:#}"
+    );
+    let os = "builtin:node-os";
+    let components = witlet(&["plugin", "diff", os, os, &path("recorded")]);
+    assert_eq!(
+        components.code, 0,
+        "a component has the recorded configuration: {}{}",
+        components.out, components.err
+    );
+    assert!(components.out.contains("; 1 skipped"), "{}", components.out);
+}
+
+#[test]
+fn a_diff_that_is_not_possible_exits_1_and_says_why() {
+    let folder = scratch();
+    let plugins = write(folder.path(), "plugins.yaml", VERSIONS);
+    let entry = |name: &str| format!("{}#{name}", plugins.display());
+    let call = write(folder.path(), "call.json", &recorded(&json!({"kind": "admit"})).to_string());
+    let call = call.to_str().expect("a temporary path is UTF-8");
+    let nothing = write(folder.path(), "nothing.json", "{}");
+    let nothing = nothing.to_str().expect("a temporary path is UTF-8");
+    let mut with_data = recorded(&json!({"kind": "admit"}));
+    with_data["data"] = json!({"allowed": "0".repeat(64)});
+    let with_data = write(folder.path(), "data.json", &with_data.to_string());
+    let with_data = with_data.to_str().expect("a temporary path is UTF-8");
+    std::fs::create_dir(folder.path().join("empty")).expect("a temporary folder");
+    let empty = folder.path().join("empty");
+    let empty = empty.to_str().expect("a temporary path is UTF-8");
+    let (old, gone, probe) = (entry("old"), entry("gone"), entry("ping"));
+    let (old, gone, probe) = (&*old, &*gone, &*probe);
+    let cases = [
+        ([old, gone, call], "has no plugin \"gone\": name one of its entries behind #"),
+        ([old, probe, call], "plugin \"ping\" of "),
+        ([old, "builtin:nothing", call], "nothing"),
+        ([old, "/nonexistent/new.wasm", call], "/nonexistent/new.wasm"),
+        ([old, old, "/nonexistent/call.json"], "none of 1 recorded calls can be compared; the first: "),
+        ([old, old, nothing], "none of 1 recorded calls can be compared; the first: "),
+        ([old, "builtin:node-os", with_data], "name a file with them by --data allowed=FILE"),
+        ([old, old, empty], "has no recorded calls (*.json)"),
+        ([old, "builtin:exec", call], "builtin:exec"),
+    ];
+    for (arguments, words) in cases {
+        let answer = witlet(&[&["plugin", "diff"], &arguments[..]].concat());
+        assert_eq!(answer.code, 1, "{arguments:?}: {}{}", answer.out, answer.err);
+        assert!(answer.err.contains(words), "{arguments:?}: {}", answer.err);
+    }
+    let help = witlet(&["plugin", "diff", "--help"]);
+    assert!(
+        help.code == 0 && help.out.contains("Exit codes") && help.out.contains("PLUGINS#ENTRY"),
+        "{}",
+        help.out
+    );
+}
+
 #[test]
 fn secrets_that_cannot_be_had_are_findings_of_the_check() {
     let folder = scratch();

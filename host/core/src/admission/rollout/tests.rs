@@ -239,10 +239,9 @@ fn pods_of_one_owner_are_in_one_bucket() {
         let set = format!("web-{hash}");
         pod("shop", &format!("{set}-{suffix}"), Some(("ReplicaSet", &set)), Some(hash))
     };
-    let of = |pod: &Pod| owner(pod);
     let deployment = ("Deployment", "web".to_owned());
-    assert_eq!(of(&replica("abcde", "6f7d")), deployment);
-    assert_eq!(of(&replica("fghij", "9c1b")), deployment, "a Deployment's next revision is its own");
+    assert_eq!(owner(&replica("abcde", "6f7d")), deployment);
+    assert_eq!(owner(&replica("fghij", "9c1b")), deployment, "a Deployment's next revision is its own");
     let cases = [
         (pod("shop", "web-x-1", Some(("ReplicaSet", "web-x")), Some("y")), ("ReplicaSet", "web-x")),
         (pod("shop", "web-x-1", Some(("ReplicaSet", "web-x")), None), ("ReplicaSet", "web-x")),
@@ -250,7 +249,7 @@ fn pods_of_one_owner_are_in_one_bucket() {
         (pod("shop", "alone", None, Some("x")), ("Pod", "alone")),
     ];
     for (pod, (kind, name)) in cases {
-        assert_eq!(of(&pod), (kind, name.to_owned()));
+        assert_eq!(owner(&pod), (kind, name.to_owned()));
     }
     let first = bucket("images", &replica("abcde", "6f7d"));
     assert_eq!(first, bucket("images", &replica("fghij", "9c1b")));

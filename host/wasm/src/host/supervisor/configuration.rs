@@ -1,5 +1,6 @@
 //! Where plugins come from: the built-ins, what ships, and what the configuration names.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

@@ -56,6 +56,6 @@ fn all_that_is_known_is_laid_out() {
           Differences:  1
           Reason:       ErrorBudgetExceeded
           Message:      2 of 20 calls failed, which is more than 1%
-        Events:      <none>
+        Events:         <none>
     "#]].assert_eq(&text(&described, Timestamp::UNIX_EPOCH));
 }
