@@ -25,8 +25,8 @@ nothing that was recorded counts as an answer.
 Exit codes: 0 if they answer everything in the same way, 4 if they don't, 1 if nothing can be compared.
 
 Examples:
-  witlet plugin diff images-1.4.wasm images-1.5.wasm /var/lib/witlet/witlet/recorded/images
-  witlet plugin diff plugins.yaml#images plugins.yaml#images-next /var/lib/witlet/witlet/recorded/images -o json";
+  witlet plugin diff old.wasm new.wasm /var/lib/witlet/witlet/recorded/images
+  witlet plugin diff plugins.yaml#images plugins.yaml#images-next recorded/images -o json";
 
 /// `witlet plugin replay`
 #[derive(Debug, Args)]
