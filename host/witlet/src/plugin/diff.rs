@@ -18,7 +18,7 @@ use crate::cli::{DiffArgs, OutputFormat};
 use crate::output::{OutputError, print, structured};
 use recordings::RecordingsError;
 #[cfg(test)]
-pub(crate) use report::{Answer, DifferenceKind, SideFigures};
+pub(crate) use report::{HandlerAnswer, DifferenceKind, SideFigures};
 pub(crate) use report::{Comparison, Difference, SkippedRecording};
 use side::{Side, SideError};
 

@@ -123,9 +123,9 @@ pub(crate) struct Difference {
     /// What differs.
     pub(crate) kind: DifferenceKind,
     /// The first version's answer.
-    pub(crate) a: Answer,
+    pub(crate) a: HandlerAnswer,
     /// The second's.
-    pub(crate) b: Answer,
+    pub(crate) b: HandlerAnswer,
 }
 
 impl Difference {
@@ -139,7 +139,7 @@ impl Difference {
             return None;
         }
         let Subject { pod, operation } = subject;
-        let (a, b) = (Answer::of(a), Answer::of(b));
+        let (a, b) = (HandlerAnswer::of(a), HandlerAnswer::of(b));
         let is_same_verdict = (a.verdict, &a.reason) == (b.verdict, &b.reason);
         let kind = if is_same_verdict { DifferenceKind::Message } else { DifferenceKind::Verdict };
         Some(Self { recording, plugin: plugin.to_owned(), pod, operation, kind, a, b })
@@ -149,7 +149,7 @@ impl Difference {
 /// What one version said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Answer {
+pub(crate) struct HandlerAnswer {
     /// `admit`, `reject`, `defer`, `shortage`, or `failed`.
     pub(crate) verdict: &'static str,
     /// The reason, or how the call failed.
@@ -161,7 +161,7 @@ pub(crate) struct Answer {
     pub(crate) words: String,
 }
 
-impl Answer {
+impl HandlerAnswer {
     pub(super) fn of(response: &RecordedResponse) -> Self {
         let (verdict, reason, message) = match response {
             RecordedResponse::Reject { reason, message } => ("reject", Some(reason.clone()), Some(message.clone())),

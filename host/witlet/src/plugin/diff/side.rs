@@ -52,7 +52,7 @@ pub(crate) enum SideError {
         /// The entry.
         name: String,
     },
-    /// What it would be told isn't here.
+    /// What it would receive isn't here.
     #[error("plugin {name:?} of {} is granted secrets, which only a daemon has: it can't be compared", path.display())]
     Secrets {
         /// The file.
