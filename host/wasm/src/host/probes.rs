@@ -13,7 +13,7 @@ use witlet_ports::{ProbeError, ProbeTypes};
 use super::Shared;
 use crate::metrics::{Call, CallOutcome};
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
-use crate::plugin::{CallError, Plugin, end_span};
+use crate::plugin::{CallError, Loaded, Plugin, end_span};
 use crate::role::Role;
 use crate::worlds::probe::facts::ProbeFacts;
 
@@ -53,15 +53,15 @@ impl ProbeTypes for HostProbes {
 impl Shared {
     async fn probe(&self, plugin: &Plugin, request: &ProbeRequest) -> Result<ProbeOutcome, ProbeError> {
         let started = Instant::now();
-        let guests = match plugin.gate(Role::Probe, started) {
-            Ok(loaded) => loaded.async_plugin.clone(),
+        let loaded = match plugin.gate(Role::Probe, started) {
+            Ok(loaded) => loaded,
             Err(error) => {
                 self.note_probe(plugin, request, Duration::ZERO, Duration::ZERO, 0, &Err(error.clone()));
                 return Err(probe_error(plugin, &error));
             }
         };
-        let Some(guests) = guests else { return Err(probe_error(plugin, &CallError::Host)) };
-        self.check_parameters(plugin, &guests, request).await?;
+        let Some(guests) = &loaded.async_plugin else { return Err(probe_error(plugin, &CallError::Host)) };
+        self.check_parameters(plugin, &loaded, guests, request).await?;
         let pod = request.pod.metadata.uid.as_deref();
         let mut span = self.tracer.span(|| plugin.span_of(Role::Probe, "probe", pod));
         let _busy = plugin.metrics().role(Role::Probe).begin();
@@ -78,15 +78,21 @@ impl Shared {
         result.map_err(|error| probe_error(plugin, &error))
     }
 
-    /// Asked once for each set of parameters. What the type refuses fails every probe that has them, in its words.
+    /// Once for each set of parameters: held against the manifest, which names all fields that don't fit, then put to the type. What one of
+    /// them refuses fails every probe that has these parameters.
     async fn check_parameters(
         &self,
         plugin: &Plugin,
+        loaded: &Loaded,
         guests: &Arc<AsyncPlugin>,
         request: &ProbeRequest,
     ) -> Result<(), ProbeError> {
         if let Some(answer) = guests.checked(&request.parameters) {
             return answer.map_err(|words| ProbeError::Parameters { words });
+        }
+        if let Some(words) = loaded.misfit(&request.parameters) {
+            guests.keep_checked(&request.parameters, Err(words.clone()));
+            return Err(ProbeError::Parameters { words });
         }
         let asked = Instant::now();
         let AsyncCalled { result, memory_bytes_peak, cpu, .. } =

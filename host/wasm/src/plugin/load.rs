@@ -31,6 +31,7 @@ use crate::worlds::admission::setup::Setup;
 use crate::worlds::admission::{self, HandlerPre};
 use crate::worlds::detect::{Capabilities, Detected};
 pub use error::LoadError;
+use manifest::Described;
 use roles::{choose, missing, without};
 
 /// A plugin's code, linked, type-checked, and content with its configuration.
@@ -48,8 +49,8 @@ pub(crate) struct Loaded {
     unused: Vec<Role>,
     /// What it said when it was loaded, as an admission handler.
     pub(crate) setup: Setup,
-    /// What its manifest says that its entry lacks.
-    pub(crate) manifest_warnings: Vec<String>,
+    /// What its manifest means for its entry.
+    described: Described,
     /// Who vouches for it, if that is demanded.
     pub(crate) vouched: Option<Vouched>,
 }
@@ -71,6 +72,16 @@ impl Loaded {
             Role::Admission => self.admission.as_ref().map_or(0, |guests| guests.warm()),
             Role::Probe | Role::PodSource => self.async_plugin.as_ref().map_or(0, |guests| guests.warm(role)),
         }
+    }
+
+    /// What is worth knowing for who runs it, each a sentence.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.described.warnings().iter().chain(&self.setup.warnings).map(String::as_str)
+    }
+
+    /// What of a probe's parameters doesn't fit its manifest, in one line.
+    pub(crate) fn misfit(&self, parameters: &str) -> Option<String> {
+        self.described.misfit(parameters)
     }
 
     /// Drops instances that have waited too long.
@@ -106,7 +117,7 @@ impl Loaded {
             versions: Vec::new(),
             unused: Vec::new(),
             setup: Setup::default(),
-            manifest_warnings: Vec::new(),
+            described: Described::default(),
             vouched: None,
         }
     }
@@ -223,9 +234,9 @@ impl Loader {
         if known.covers(digest, vouched.as_ref().map(|vouched| &*vouched.report.key_id)) {
             return Ok(None);
         }
-        let manifest_warnings = manifest::check(spec, wasm.clone()).await?;
+        let described = manifest::check(spec, wasm.clone()).await?;
         let loaded = self.load_bytes(spec, wasm).await?;
-        Ok(Some(Loaded { vouched, manifest_warnings, ..loaded }))
+        Ok(Some(Loaded { vouched, described, ..loaded }))
     }
 
     /// Who vouches for these bytes, before anything is made of them; none where no one need.
@@ -273,7 +284,7 @@ impl Loader {
             versions: seen.detected.roles(),
             unused: seen.unused,
             setup,
-            manifest_warnings: Vec::new(),
+            described: Described::default(),
             vouched: None,
         })
     }

@@ -108,8 +108,13 @@ impl AsyncPlugin {
             // What else happened says nothing about the parameters.
             Err(_) => return called,
         };
-        self.checked.lock().unwrap_or_else(PoisonError::into_inner).keep(parameters.clone(), answer);
+        self.keep_checked(parameters, answer);
         called
+    }
+
+    /// Keeps what is known about these parameters, be it from the plugin or without asking it.
+    pub(crate) fn keep_checked(&self, parameters: &Arc<str>, answer: Result<(), String>) {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner).keep(parameters.clone(), answer);
     }
 
     /// Probes. One that waits for something when its time is over has failed, and so has one that passes too late.

@@ -4,19 +4,38 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{LoadError, Loaded};
-use crate::manifest::{Manifest, ManifestError};
+use super::error::LoadError;
+use crate::manifest::{Manifest, ManifestError, Mismatch, Schema};
 use crate::plugin::Spec;
 
-impl Loaded {
-    /// What is worth knowing for who runs it, each a sentence.
-    pub(crate) fn warnings(&self) -> impl Iterator<Item = &str> {
-        self.manifest_warnings.iter().chain(&self.setup.warnings).map(String::as_str)
+/// What a manifest means for the entry that its component is loaded for.
+#[derive(Debug, Default)]
+pub(crate) struct Described {
+    /// What the entry lacks, each in a sentence.
+    warnings: Vec<String>,
+    /// What a probe's parameters must be, if it says so.
+    parameters: Option<Schema>,
+}
+
+impl Described {
+    /// For who runs it, each in a sentence.
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What of a probe's parameters doesn't fit, in one line; none where all does or nothing is said of them.
+    pub(super) fn misfit(&self, parameters: &str) -> Option<String> {
+        let schema = self.parameters.as_ref()?;
+        // What is no JSON is for the plugin to refuse.
+        let parameters: Value = serde_json::from_str(parameters).ok()?;
+        let found = schema.mismatches(&parameters, "parameters");
+        let lines: Vec<String> = found.iter().map(Mismatch::to_string).collect();
+        (!lines.is_empty()).then(|| lines.join("; "))
     }
 }
 
-/// Compares the entry with the manifest of its component, off the caller's thread: warnings, or what of its configuration can't be.
-pub(super) async fn check(spec: &Spec, wasm: Arc<[u8]>) -> Result<Vec<String>, LoadError> {
+/// Compares the entry with the manifest of its component, off the caller's thread: what it means, or what of the configuration can't be.
+pub(super) async fn check(spec: &Spec, wasm: Arc<[u8]>) -> Result<Described, LoadError> {
     let (config, given) = (spec.config.clone(), spec.grants.names());
     let task = tokio::task::spawn_blocking(move || judge(Manifest::of(&wasm), &config, &given));
     task.await.unwrap_or(Err(LoadError::Interrupted))
@@ -27,11 +46,14 @@ fn judge(
     manifest: Result<Option<Manifest>, ManifestError>,
     config: &str,
     given: &[String],
-) -> Result<Vec<String>, LoadError> {
+) -> Result<Described, LoadError> {
     let manifest = match manifest {
-        Ok(None) => return Ok(Vec::new()),
+        Ok(None) => return Ok(Described::default()),
         Ok(Some(manifest)) => manifest,
-        Err(error) => return Ok(vec![format!("its manifest is not used: {error}")]),
+        Err(error) => {
+            let warnings = vec![format!("its manifest is not used: {error}")];
+            return Ok(Described { warnings, parameters: None });
+        }
     };
     if let Some(schema) = manifest.config() {
         // A value's own text always reads as the value.
@@ -41,7 +63,7 @@ fn judge(
             return Err(LoadError::Schema { found });
         }
     }
-    Ok(manifest.ungranted(given))
+    Ok(Described { warnings: manifest.ungranted(given), parameters: manifest.parameters().cloned() })
 }
 
 #[cfg(test)]
@@ -76,10 +98,36 @@ mod tests {
         ];
         for (manifest, config, given, expected) in cases {
             match (judge(manifest, config, &given), expected) {
-                (Ok(warnings), Ok(expected)) => assert_eq!(warnings, expected, "{config} {given:?}"),
+                (Ok(described), Ok(expected)) => {
+                    assert_eq!(described.warnings, expected, "{config} {given:?}");
+                }
                 (Err(error), Err(expected)) => assert!(error.sentence().ends_with(expected), "{error}"),
                 (judged, _) => panic!("{config} {given:?}: {judged:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn parameters_are_refused_by_their_fields() {
+        let schema = r#"{"type": "object", "required": ["port"], "additionalProperties": false,
+            "properties": {"port": {"type": "integer"}, "expect": {"type": "string"}}}"#;
+        let schema = Schema::compile(serde_json::from_str(schema).expect("JSON"), "parameters");
+        let described = Described { warnings: Vec::new(), parameters: Some(schema.expect("a schema")) };
+        let cases = [
+            (r#"{"port": 80}"#, None),
+            ("null", Some("parameters: is missing or null, expected object")),
+            (
+                r#"{"expect": 1, "prot": 80}"#,
+                Some(
+                    "parameters: the field port is missing; parameters.expect: expected string, found 1; \
+                     parameters.prot: unknown field, expected expect, port",
+                ),
+            ),
+            ("{", None),
+        ];
+        for (parameters, expected) in cases {
+            assert_eq!(described.misfit(parameters).as_deref(), expected, "{parameters}");
+            assert_eq!(Described::default().misfit(parameters), None, "nothing is said of parameters");
         }
     }
 }
