@@ -1,4 +1,4 @@
-//! Compiles the shipped plugins to components.
+//! Compiles the shipped plugins to components, each with its manifest.
 
 use std::process::ExitCode;
 
@@ -29,5 +29,5 @@ const PACKAGES: &[&str] = &[
 ];
 
 fn main() -> ExitCode {
-    witlet_build::Guests::new(PACKAGES).embed()
+    witlet_build::Guests::new(PACKAGES).manifests().embed()
 }

@@ -432,10 +432,11 @@ async fn grpc_is_judged_by_what_the_health_service_says() {
 async fn parameters_that_make_no_sense_fail_in_words() {
     let node = node().await;
     let cases = [
-        ("exec", json!({"comand": ["true"]}), "unknown field `comand`"),
+        // In the words of the manifest, then in those of the type.
+        ("exec", json!({"comand": ["true"]}), "parameters.comand: unknown field, expected command"),
+        ("tcpSocket", json!({}), "parameters: the field port is missing"),
         ("httpGet", json!({"port": 0}), "invalid port number: 0"),
         ("httpGet", json!({"port": 1, "scheme": "ftp"}), "unsupported scheme"),
-        ("tcpSocket", json!({}), "missing field `port`"),
         ("grpc", json!({"port": 65_536}), "expected u16"),
     ];
     for (probe_type, parameters, words) in cases {

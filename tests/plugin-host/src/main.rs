@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         builtin_probes::CLAIMS,
         shipped_admission::CLAIMS,
         shipped_probes::CLAIMS,
+        kit::manifests::CLAIMS,
         loading::CLAIMS,
         answers::CLAIMS,
         draft::CLAIMS,

@@ -200,7 +200,13 @@ fn what_cannot_be_measured_says_why_and_the_way_out() {
 fn what_is_in_a_component_is_reported_with_its_contracts_and_limits() {
     let answer = witlet(&["plugin", "inspect", "builtin:image-policy"]);
     assert_eq!(answer.code, 0, "{}", answer.err);
-    for words in ["admission: starts within 16Mi", "witlet:admission/handler 0.1.0"] {
+    let words = [
+        "admission: starts within 16Mi",
+        "witlet:admission/handler 0.1.0",
+        "image-policy 0.1.0",
+        "allow (array, required): Registries, or globs",
+    ];
+    for words in words {
         assert!(answer.out.contains(words), "{words:?} isn't in: {}", answer.out);
     }
     let reported: Value =

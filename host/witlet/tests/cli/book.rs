@@ -12,7 +12,7 @@ use crate::{scratch, witlet, write};
 /// Where the book has the operator's files.
 const BOOKS_FOLDER: &str = "/etc/witlet/";
 
-/// The plugins of the book whose components ship, each under a name of its own that says where it is from, and all secrets.
+/// The plugins of the book and of the example in CEL whose components ship, each under a name of its own that says where it is from, and all secrets.
 /// One file, for a check compiles all that is built in.
 fn all_in_one() -> Value {
     let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");
@@ -20,27 +20,31 @@ fn all_in_one() -> Value {
         [book.join("authors"), book].map(|folder| std::fs::read_dir(folder).expect("the book is there"));
     let entries = folders.into_iter().flatten().map(|entry| entry.expect("an entry").path());
     let (mut plugins, mut secrets) = (Vec::new(), BTreeSet::new());
+    let mut add = |place: &str, prefix: &str, text: &str| {
+        let file: Value = serde_saphyr::from_str(text).expect("the book's files are YAML");
+        assert!(file["plugins"].is_array(), "{place}: it has no plugins");
+        secrets.extend(file["secrets"].as_array().into_iter().flatten().map(|s| s["name"].to_string()));
+        for plugin in file["plugins"].as_array().into_iter().flatten() {
+            if plugin["component"].as_str().is_some_and(|from| from.starts_with("builtin:")) {
+                let mut plugin = plugin.clone();
+                for place in ["/name", "/admission/rollout/of"] {
+                    if let Some(name) = plugin.pointer_mut(place) {
+                        let own = name.as_str().expect("it is a name");
+                        *name = json!(format!("{prefix}-{own}"));
+                    }
+                }
+                plugins.push(plugin);
+            }
+        }
+    };
     for path in entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
         let chapter = path.file_stem().expect("a chapter has a name").to_string_lossy().into_owned();
         let blocks = witlet_tidy::blocks(&path).into_iter().filter(|block| block.kind == "yaml,plugins");
         for (index, block) in blocks.enumerate() {
-            let file: Value = serde_saphyr::from_str(&block.text).expect("the book's files are YAML");
-            assert!(file["plugins"].is_array(), "{}: it has no plugins", block.place);
-            secrets.extend(file["secrets"].as_array().into_iter().flatten().map(|s| s["name"].to_string()));
-            for plugin in file["plugins"].as_array().into_iter().flatten() {
-                if plugin["component"].as_str().is_some_and(|from| from.starts_with("builtin:")) {
-                    let mut plugin = plugin.clone();
-                    for place in ["/name", "/admission/rollout/of"] {
-                        if let Some(name) = plugin.pointer_mut(place) {
-                            let own = name.as_str().expect("it is a name");
-                            *name = json!(format!("{chapter}-{index}-{own}"));
-                        }
-                    }
-                    plugins.push(plugin);
-                }
-            }
+            add(&block.place, &format!("{chapter}-{index}"), &block.text);
         }
     }
+    add("restricted.yaml", "example", include_str!("../../../../examples/plugins/cel/restricted.yaml"));
     let secrets = secrets.iter().map(|name| json!({"name": name.trim_matches('"'), "file": "secret"}));
     json!({
         "apiVersion": "witlet.dev/v1alpha1", "kind": "PluginConfiguration",

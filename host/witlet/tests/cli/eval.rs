@@ -170,7 +170,7 @@ fn one_component_or_expression_is_asked_alone() {
     let path = file(folder.path(), "config.json", &config.replace("registry.example.com", "*"));
     prints(&eval(&[&[&web[..]], &policy[..], &[&path]].concat()), 0, &[]);
     let refused = eval(&[&[&web[..]], &policy[..], &["{}"]].concat());
-    prints(&refused, 4, &["refuses its configuration"]);
+    prints(&refused, 4, &["config: the field allow is missing"]);
     assert_eq!(reported(&refused)["pods"], json!([]), "nothing is learnt of it");
     prints(&eval(&[&web, "--component", "/nonexistent.wasm"]), 4, &["/nonexistent.wasm"]);
     let in_it = folder.path().display().to_string();

@@ -64,6 +64,15 @@ pub enum BuildError {
         /// The package.
         package: String,
     },
+    /// What a component's manifest says can't be put into it.
+    #[error("{} is no JSON", path.display())]
+    Manifest {
+        /// Its file.
+        path: PathBuf,
+        /// Where it isn't.
+        #[source]
+        cause: serde_json::Error,
+    },
     /// A file of the build could not be read.
     #[error("read {}", path.display())]
     Read {

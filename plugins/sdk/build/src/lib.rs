@@ -28,6 +28,7 @@
 mod artifacts;
 mod depinfo;
 mod error;
+mod manifest;
 mod module;
 mod nested;
 
@@ -56,13 +57,15 @@ pub const MODULE_FILE: &str = "components.rs";
 pub struct Guests {
     packages: Vec<String>,
     examples: bool,
+    manifests: bool,
 }
 
 impl Guests {
     /// Packages of this workspace. Every `cdylib` and every binary of theirs becomes a component, named after its
     /// target (`[lib] name`, or the name of the binary).
     pub fn new(packages: &[&str]) -> Self {
-        Self { packages: packages.iter().map(|name| (*name).to_owned()).collect(), examples: false }
+        let packages = packages.iter().map(|name| (*name).to_owned()).collect();
+        Self { packages, examples: false, manifests: false }
     }
 
     /// Compiles the packages' examples instead: a package has one library, but as many examples of
@@ -70,6 +73,13 @@ impl Guests {
     #[must_use]
     pub fn examples(mut self) -> Self {
         self.examples = true;
+        self
+    }
+
+    /// Puts the `plugin.json` next to each package's Cargo.toml into its component, which fails where there is none.
+    #[must_use]
+    pub fn manifests(mut self) -> Self {
+        self.manifests = true;
         self
     }
 
@@ -97,7 +107,12 @@ impl Guests {
         let artifacts = if compiles_guest()? { Vec::new() } else { self.compile(&out_dir)? };
         for artifact in &artifacts {
             let copy = out_dir.join(format!("{}.wasm", artifact.name));
-            fs::copy(&artifact.file, &copy).map_err(|cause| BuildError::Write { path: copy, cause })?;
+            if self.manifests {
+                let component = described(artifact)?;
+                fs::write(&copy, component).map_err(|cause| BuildError::Write { path: copy, cause })?;
+            } else {
+                fs::copy(&artifact.file, &copy).map_err(|cause| BuildError::Write { path: copy, cause })?;
+            }
         }
         let names: Vec<&str> = artifacts.iter().map(|artifact| artifact.name.as_str()).collect();
         let module = out_dir.join(MODULE_FILE);
@@ -134,6 +149,20 @@ fn variable(name: &'static str) -> Result<OsString, BuildError> {
 fn guest_folder(out_dir: &Path) -> PathBuf {
     let root = out_dir.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
     root.unwrap_or(out_dir).join("guests")
+}
+
+/// The component with the manifest of its package, whose changes run the build script again.
+#[allow(clippy::print_stdout, reason = "a build script talks to cargo on stdout")]
+fn described(artifact: &Artifact) -> Result<Vec<u8>, BuildError> {
+    let path = artifact.manifest.with_file_name(manifest::MANIFEST_FILE);
+    println!("cargo::rerun-if-changed={}", path.display());
+    let read_error = |path: &Path| {
+        let path = path.to_owned();
+        |cause| BuildError::Read { path, cause }
+    };
+    let json = fs::read_to_string(&path).map_err(read_error(&path))?;
+    let component = fs::read(&artifact.file).map_err(read_error(&artifact.file))?;
+    manifest::with_manifest(component, &json, &path)
 }
 
 /// Runs the build script again when a source of the component changes. Cargo lists sources of path dependencies and

@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 use witlet_conformance::cases::{self, CaseFile};
 use witlet_conformance::{CheckResult, Finding, Kit, Layer, Plan, Silent, Subject};
 use witlet_plugins::{ADMISSION, Builtin, PROBES, SHIPPED};
+use witlet_wasm::manifest::Manifest;
 use witlet_wasm::role::Role;
 
 /// How many inputs each property is tried with: many runs a day see many seeds' worth elsewhere.
@@ -66,7 +67,7 @@ fn examples_folder() -> PathBuf {
 }
 
 /// Where the sources of a shipped component are, with its cases.
-fn folder(builtin: &Builtin) -> PathBuf {
+pub(super) fn folder(builtin: &Builtin) -> PathBuf {
     // Probe types are called as a pod's spec calls them, and folders as crates are.
     let mut name = String::new();
     for letter in builtin.name.chars() {
@@ -83,15 +84,25 @@ fn passes(builtin: &Builtin, cases: &Path) -> Result<(), Failed> {
     let role = file.role();
     let plan = Plan { cases: vec![file], property_cases: PROPERTY_CASES, ..Plan::default() };
     let (runtime, kit) = &*KIT;
-    let subject = Subject { name: builtin.name.to_owned(), wasm: builtin.component.into() };
+    let subject = Subject { name: builtin.name.to_owned(), wasm: described(builtin, folder)?.into() };
     let report = runtime.block_on(kit.examine(&subject, &plan, &Silent))?;
     assert!(report.passed(), "{}", report.human("witlet plugin test"));
-    // Its own cases were among what passed.
+    // Its cases were held against its manifest, and were among what passed.
+    assert!(report.checks.iter().any(|check| check.id == "load/manifest-config" && check.role == Some(role)));
     assert!(report.checks.iter().any(|check| check.id == "vectors/case" && check.role == Some(role)));
     for layer in [Layer::Load, Layer::Vectors, Layer::Hostile, Layer::Determinism, Layer::Budget] {
         assert!(report.count(layer).passed > 0, "{layer} showed nothing");
     }
     Ok(())
+}
+
+/// The component with the manifest next to its source, where nothing has put it in: `make` does that for the examples.
+fn described(builtin: &Builtin, folder: &Path) -> Result<Vec<u8>, Failed> {
+    if Manifest::of(builtin.component)?.is_some() {
+        return Ok(builtin.component.to_vec());
+    }
+    let manifest = Manifest::parse(&std::fs::read_to_string(folder.join("plugin.yaml"))?)?;
+    Ok(manifest.embed(builtin.component)?)
 }
 
 fn named(name: &str) -> Subject {
