@@ -7,6 +7,7 @@ mod answers;
 mod builtin_probes;
 mod draft;
 mod draft_phases;
+mod editing;
 mod explaining;
 mod feeding;
 mod fetching;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         builtin_probes::CLAIMS,
         shipped_admission::CLAIMS,
         shipped_probes::CLAIMS,
+        editing::CLAIMS,
         kit::manifests::CLAIMS,
         loading::CLAIMS,
         answers::CLAIMS,
