@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::container::backoff::ExponentialBackoff;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::conditions::{self, Pressures};
+use witlet_core::node::plugin_set::SetReport;
 use witlet_core::node::registration::{self, Registration};
 use witlet_core::node::status::{self, NodeNews, NodeSnapshot, STATUS_IMAGES_MAX};
 use witlet_core::node::update::{self, ReportSchedule, STATUS_REPORT_FREQUENCY, STATUS_UPDATE_FREQUENCY};
@@ -143,6 +144,7 @@ impl NodeManager {
             was_ready: false,
             reported_ready: false,
             reported_pressures: Pressures::default(),
+            reported_set: SetReport::default(),
             unschedulable: false,
             next_status: Instant::now(),
             images: None,
@@ -168,6 +170,7 @@ struct Teller {
     /// What was said last of Ready, whether or not it arrived.
     reported_ready: bool,
     reported_pressures: Pressures,
+    reported_set: SetReport,
     unschedulable: bool,
     next_status: Instant,
     /// The images, and when they were listed.
@@ -212,9 +215,13 @@ impl Teller {
         let is_ready = conditions::is_ready(&self.view.node());
         self.was_ready |= is_ready;
         let pressures = conditions::pressures_of(&self.view.node());
-        let has_news = is_ready != self.reported_ready || pressures != self.reported_pressures;
+        let set = SetReport::of(&self.view.node());
+        let has_news = is_ready != self.reported_ready
+            || pressures != self.reported_pressures
+            || set != self.reported_set;
         if Instant::now() >= self.next_status || has_news {
             (self.reported_ready, self.reported_pressures) = (is_ready, pressures);
+            self.reported_set = set;
             self.next_status = Instant::now() + self.options.update_every;
             self.update().await;
             if self.cache.current().is_none() {
@@ -335,6 +342,7 @@ impl Teller {
             ready,
             source: conditions::of_type(&look.shown, conditions::SOURCE_UNREADABLE),
             plugins: conditions::of_type(&look.shown, conditions::PLUGINS_READY),
+            set: SetReport::of(&look.shown),
             agent: look.shown.status.as_ref(),
             pressures: look.pressures,
             images: self.images.as_ref().map(|(_, images)| images.as_slice()),

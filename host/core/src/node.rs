@@ -6,6 +6,7 @@ pub mod facts;
 pub mod lease;
 pub mod oom;
 mod overlay;
+pub mod plugin_set;
 pub mod published;
 pub mod readings;
 pub mod registration;

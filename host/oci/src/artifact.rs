@@ -10,7 +10,7 @@ use crate::digest::digest_of;
 use crate::manifest::{CONFIG_TYPE, LAYER_TYPE, MANIFEST_TYPE};
 
 /// When the artifact was made.
-const CREATED: &str = "org.opencontainers.image.created";
+pub(crate) const CREATED: &str = "org.opencontainers.image.created";
 
 /// A component on its way into a registry.
 #[derive(Clone, Debug)]

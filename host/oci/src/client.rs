@@ -1,5 +1,8 @@
 //! Pushing a component and pulling one, as the commands do: by tag or digest, and without a folder to keep it in.
 
+mod sets;
+mod signing;
+
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -51,7 +54,7 @@ pub struct Client {
 pub struct Pushed {
     /// Digest of the component's manifest.
     pub digest: String,
-    /// Digest of the component.
+    /// Digest of the component; of a set's plugin file.
     pub component: String,
     /// Digest of the report's manifest, if one was pushed.
     pub report: Option<String>,

@@ -10,6 +10,7 @@ use crate::address::{AddressError, REDIRECTS_MAX};
 use crate::limits::{PULL_TIME_MAX, PUSH_TIME_MAX};
 use crate::manifest::{LayerError, ManifestError};
 use crate::referrers::ReferrersError;
+use crate::set::SetError;
 
 /// Why a component couldn't be pulled or pushed. Each says the way out.
 #[derive(Debug, Error)]
@@ -161,6 +162,18 @@ pub enum TransferError {
     /// The manifest is of no artifact with one file.
     #[error(transparent)]
     Layer(#[from] LayerError),
+    /// The manifest is of no set.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// A file of a set can't be written.
+    #[error("write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
     /// A push isn't taken.
     #[error("{registry} rejected {what} (HTTP {status}){words}")]
     Declined {
@@ -215,6 +228,10 @@ pub enum TransferItem {
     Referrers,
     /// A signed conformance report.
     Report,
+    /// A signature.
+    Signature,
+    /// A file of a set.
+    SetFile,
 }
 
 impl std::fmt::Display for TransferItem {
@@ -225,8 +242,10 @@ impl std::fmt::Display for TransferItem {
             Self::Layer => "the layer",
             Self::Token => "a token",
             Self::Config => "the configuration",
-            Self::Referrers => "the list of conformance reports",
+            Self::Referrers => "the list of conformance reports and signatures",
             Self::Report => "the conformance report",
+            Self::Signature => "the signature",
+            Self::SetFile => "a file of the set",
         })
     }
 }

@@ -20,7 +20,7 @@ pub const REPORT_BYTES_MAX: usize = 256 << 10;
 pub const REPORTS_MAX: usize = 16;
 
 /// Media type of a configuration that says nothing.
-const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
+pub(crate) const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
 /// The configuration that says nothing.
 pub(crate) const EMPTY: &[u8] = b"{}";
 

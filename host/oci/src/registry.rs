@@ -1,16 +1,18 @@
-//! What is had from a registry: manifests, layers, and the reports on a component.
+//! What is had from a registry: manifests, layers, the reports on a component, and its signatures.
 
 use http::Method;
 use http_body_util::BodyExt;
 use sha2::{Digest, Sha256};
 use witlet_ports::Target;
+use witlet_ports::ArtifactSignature;
 
 use crate::digest::text_of;
 use crate::error::{TransferError, TransferItem};
-use crate::manifest::{INDEX_TYPE, MANIFEST_BYTES_MAX, MANIFEST_TYPE};
+use crate::manifest::{INDEX_TYPE, Layer, MANIFEST_BYTES_MAX, MANIFEST_TYPE};
 use crate::referrers::{self, REPORT_BYTES_MAX};
 use crate::retry::Attempt;
 use crate::session::{AttemptError, RegistryRequest, Session, read_all};
+use crate::signatures::{self, SIGNATURE_BYTES_MAX, SignedLayer};
 
 /// After how many bytes of a component progress is reported.
 const PROGRESS_BYTES: u64 = 1 << 18;
@@ -60,7 +62,9 @@ impl Session<'_> {
             | TransferItem::Token
             | TransferItem::Config
             | TransferItem::Referrers
-            | TransferItem::Report => ("blobs", "*/*"),
+            | TransferItem::Report
+            | TransferItem::Signature
+            | TransferItem::SetFile => ("blobs", "*/*"),
         };
         let uri = self.place.uri(&format!("{kind}/{}", request.digest))?;
         let (response, host) =
@@ -128,7 +132,9 @@ impl Session<'_> {
             | TransferItem::Layer
             | TransferItem::Token
             | TransferItem::Config
-            | TransferItem::Report => MANIFEST_TYPE,
+            | TransferItem::Report
+            | TransferItem::Signature
+            | TransferItem::SetFile => MANIFEST_TYPE,
         };
         self.listed(what, &format!("manifests/{tag}"), accept, &[404]).await
     }
@@ -167,25 +173,28 @@ impl Session<'_> {
         }
     }
 
+    /// The list of what refers to the manifest with this digest, of one type at least; none if the registry has none.
+    async fn referrers(
+        &mut self,
+        digest: &str,
+        escaped_type: &str,
+    ) -> Result<Option<Vec<u8>>, TransferError> {
+        let place = format!("referrers/{digest}?artifactType={escaped_type}");
+        match self.listed(TransferItem::Referrers, &place, INDEX_TYPE, &NO_REFERRERS).await? {
+            Some(index) => Ok(Some(index)),
+            None => self.tagged(TransferItem::Referrers, &referrers::fallback_tag(digest)).await,
+        }
+    }
+
     /// The reports that refer to the manifest with this digest, those that can be had: what isn't one is passed over.
     pub(crate) async fn reports(&mut self, digest: &str) -> Result<Vec<Vec<u8>>, TransferError> {
-        let place = format!("referrers/{digest}?artifactType={}", referrers::REPORT_TYPE_ESCAPED);
-        let index = match self.listed(TransferItem::Referrers, &place, INDEX_TYPE, &NO_REFERRERS).await? {
-            Some(index) => Some(index),
-            None => self.tagged(TransferItem::Referrers, &referrers::fallback_tag(digest)).await?,
-        };
+        let index = self.referrers(digest, referrers::REPORT_TYPE_ESCAPED).await?;
         let Some(index) = index else { return Ok(Vec::new()) };
         let mut reports = Vec::new();
         for found in referrers::reports(&index)? {
             match self.report(&found.digest).await {
                 Ok(report) => reports.push(report),
-                Err(
-                    error @ (TransferError::NotFound { .. }
-                    | TransferError::Referrers(_)
-                    | TransferError::TooLarge { .. }
-                    | TransferError::Size { .. }
-                    | TransferError::Digest { .. }),
-                ) => {
+                Err(error) if is_of_the_thing(&error) => {
                     tracing::warn!(registry = self.place.registry, digest = found.digest, %error, "Ignored unreadable conformance report");
                 }
                 Err(error) => return Err(error),
@@ -195,13 +204,7 @@ impl Session<'_> {
     }
 
     async fn report(&mut self, manifest: &str) -> Result<Vec<u8>, TransferError> {
-        let request = ContentRequest {
-            what: TransferItem::Manifest,
-            digest: manifest,
-            size: None,
-            bytes_max: MANIFEST_LIMIT,
-        };
-        let manifest = self.get(&request, &|_bytes| {}).await?;
+        let manifest = self.manifest(manifest).await?;
         let layer = referrers::report_layer(&manifest)?;
         let bytes_max = REPORT_BYTES_MAX as u64;
         let request = ContentRequest {
@@ -212,4 +215,68 @@ impl Session<'_> {
         };
         self.get(&request, &|_bytes| {}).await
     }
+
+    /// The signatures of the manifest with this digest, those that can be had: what isn't one is passed over.
+    pub(crate) async fn signatures(&mut self, digest: &str) -> Result<Vec<ArtifactSignature>, TransferError> {
+        let mut found = Vec::new();
+        let tagged = self.tagged(TransferItem::Signature, &signatures::tag(digest)).await?;
+        for signed in tagged.map_or(Ok(Vec::new()), |manifest| signatures::layers(&manifest))? {
+            let SignedLayer { layer, signature, certificate } = signed;
+            match self.signature_blob(&layer).await {
+                Ok(payload) => found.push(ArtifactSignature::Simple { payload, signature, certificate }),
+                Err(error) if is_of_the_thing(&error) => self.pass_over(&layer.digest, &error),
+                Err(error) => return Err(error),
+            }
+        }
+        let index = self.referrers(digest, signatures::BUNDLE_TYPE_ESCAPED).await?;
+        for listed in index.map_or(Ok(Vec::new()), |index| signatures::bundles(&index))? {
+            match self.bundle(&listed.digest).await {
+                Ok(bundle) => found.extend(bundle.map(ArtifactSignature::Bundle)),
+                Err(error) if is_of_the_thing(&error) => self.pass_over(&listed.digest, &error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    fn pass_over(&self, digest: &str, error: &TransferError) {
+        tracing::warn!(registry = self.place.registry, digest, %error, "Ignored unreadable signature");
+    }
+
+    async fn bundle(&mut self, manifest: &str) -> Result<Option<Vec<u8>>, TransferError> {
+        let manifest = self.manifest(manifest).await?;
+        match signatures::bundle_layer(&manifest)? {
+            Some(layer) => self.signature_blob(&layer).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn signature_blob(&mut self, layer: &Layer) -> Result<Vec<u8>, TransferError> {
+        let request = ContentRequest {
+            what: TransferItem::Signature,
+            digest: &layer.digest,
+            size: Some(layer.size),
+            bytes_max: SIGNATURE_BYTES_MAX as u64,
+        };
+        self.get(&request, &|_bytes| {}).await
+    }
+
+    /// The manifest with this digest.
+    pub(crate) async fn manifest(&mut self, digest: &str) -> Result<Vec<u8>, TransferError> {
+        let request =
+            ContentRequest { what: TransferItem::Manifest, digest, size: None, bytes_max: MANIFEST_LIMIT };
+        self.get(&request, &|_bytes| {}).await
+    }
+}
+
+/// Whether an error is of one thing in the registry, and the others may be had.
+fn is_of_the_thing(error: &TransferError) -> bool {
+    matches!(
+        error,
+        TransferError::NotFound { .. }
+            | TransferError::Referrers(_)
+            | TransferError::TooLarge { .. }
+            | TransferError::Size { .. }
+            | TransferError::Digest { .. }
+    )
 }

@@ -1,5 +1,7 @@
 //! The port that plugins' components come through.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 mod artifact;
 
 use std::path::{Path, PathBuf};
@@ -9,7 +11,7 @@ use async_trait::async_trait;
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use witlet_egress::{Egress, SendLimits};
-use witlet_ports::{ComponentFetcher, ComponentReference, FetchError, Reports};
+use witlet_ports::{ArtifactSignatures, ComponentFetcher, ComponentReference, FetchError, Reports};
 
 use crate::challenge::Action;
 use crate::credentials::credentials as stored_credentials;
@@ -19,6 +21,7 @@ use crate::manifest::{COMPONENT_BYTES_MAX, Layer, component_layer};
 use crate::registry::{ContentRequest, MANIFEST_LIMIT};
 use crate::retry;
 use crate::session::{Repository, Session};
+use crate::set::{SetLayer, set_layers};
 use crate::store::{Store, StoreError};
 
 /// Components that are pulled at once, each held in memory.
@@ -98,9 +101,7 @@ impl Registries {
         }
         let mut session = self.session(reference.registry(), reference.repository(), credentials).await?;
         let digest = reference.digest();
-        let request =
-            ContentRequest { what: TransferItem::Manifest, digest, size: None, bytes_max: MANIFEST_LIMIT };
-        let manifest = session.get(&request, &|_bytes| {}).await?;
+        let manifest = session.manifest(digest).await?;
         let Layer { digest: layer, size } = component_layer(&manifest)?;
         let request = ContentRequest {
             what: TransferItem::Component,
@@ -176,6 +177,88 @@ impl Registries {
         Ok(kept.await.unwrap_or_default())
     }
 
+    /// Brings the files of a set of plugins into a folder, which must be there and empty. What is in it after a failure is of no use.
+    ///
+    /// # Errors
+    ///
+    /// When the registry can't be asked, has something else, or takes too long; when a file can't be written.
+    pub async fn fetch_set(
+        &self,
+        reference: &ComponentReference,
+        credentials: Option<&Path>,
+        into: &Path,
+    ) -> Result<(), FetchError> {
+        let fetched = tokio::time::timeout(PULL_TIME_MAX, self.pull_set(reference, credentials, into)).await;
+        let fetched = fetched.unwrap_or(Err(TransferError::Deadline));
+        fetched.map_err(|cause| FetchError { reference: reference.clone(), cause: Box::new(cause) })
+    }
+
+    async fn pull_set(
+        &self,
+        reference: &ComponentReference,
+        credentials: Option<&Path>,
+        into: &Path,
+    ) -> Result<(), TransferError> {
+        // It is never closed.
+        let _permit = self.pulls.acquire().await;
+        let mut session = self.session(reference, credentials).await?;
+        let manifest = session.manifest(reference.digest()).await?;
+        for SetLayer { name, layer } in set_layers(&manifest)? {
+            let request = ContentRequest {
+                what: TransferItem::SetFile,
+                digest: &layer.digest,
+                size: Some(layer.size),
+                bytes_max: COMPONENT_BYTES_MAX,
+            };
+            let bytes = session.get(&request, &|_bytes| {}).await?;
+            let path = into.join(&name);
+            let write = {
+                let path = path.clone();
+                move || {
+                    let folder = path.parent().unwrap_or(&path);
+                    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+                    std::fs::write(&path, &bytes)
+                }
+            };
+            let written = tokio::task::spawn_blocking(write).await;
+            let written = written.unwrap_or_else(|_cancelled| Err(std::io::ErrorKind::Interrupted.into()));
+            written.map_err(|cause| TransferError::Write { path, cause })?;
+        }
+        Ok(())
+    }
+
+    async fn newest_signatures(
+        &self,
+        reference: &ComponentReference,
+        credentials: Option<&Path>,
+    ) -> Result<ArtifactSignatures, TransferError> {
+        // It is never closed.
+        let _permit = self.pulls.acquire().await;
+        let mut session = self.session(reference, credentials).await?;
+        let manifest = session.manifest(reference.digest()).await?;
+        let signatures = session.signatures(reference.digest()).await?;
+        let (store, digest) = (self.store.clone(), reference.digest().to_owned());
+        let kept = tokio::task::spawn_blocking(move || {
+            let kept =
+                store.write(&digest, &manifest).and_then(|()| store.write_signatures(&digest, &signatures));
+            if let Err(error) = kept {
+                let error = witlet_core::error::one_line(&error);
+                tracing::warn!(digest, error, "Failed to store signatures");
+            }
+            ArtifactSignatures { manifest, signatures }
+        });
+        Ok(kept.await.unwrap_or_default())
+    }
+
+    async fn kept_signatures(&self, reference: &ComponentReference) -> ArtifactSignatures {
+        let (store, digest) = (self.store.clone(), reference.digest().to_owned());
+        let read = move || ArtifactSignatures {
+            manifest: store.read(&digest, MANIFEST_LIMIT).unwrap_or_default(),
+            signatures: store.read_signatures(&digest),
+        };
+        tokio::task::spawn_blocking(read).await.unwrap_or_default()
+    }
+
     async fn kept_reports(&self, reference: &ComponentReference) -> Vec<Vec<u8>> {
         let (store, digest) = (self.store.clone(), reference.digest().to_owned());
         tokio::task::spawn_blocking(move || store.read_reports(&digest)).await.unwrap_or_default()
@@ -213,6 +296,22 @@ impl ComponentFetcher for Registries {
         };
         let reports = newest.await.unwrap_or(Err(TransferError::Deadline));
         reports.map_err(|cause| FetchError { reference: reference.clone(), cause: Box::new(cause) })
+    }
+
+    async fn signatures(
+        &self,
+        reference: &ComponentReference,
+        credentials: Option<&Path>,
+        which: Reports,
+    ) -> Result<ArtifactSignatures, FetchError> {
+        let newest = match which {
+            Reports::Kept => return Ok(self.kept_signatures(reference).await),
+            Reports::Newest => {
+                tokio::time::timeout(PULL_TIME_MAX, self.newest_signatures(reference, credentials))
+            }
+        };
+        let found = newest.await.unwrap_or(Err(TransferError::Deadline));
+        found.map_err(|cause| FetchError { reference: reference.clone(), cause: Box::new(cause) })
     }
 }
 

@@ -11,10 +11,12 @@ use std::time::SystemTime;
 
 use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW};
 use thiserror::Error;
+use witlet_ports::ArtifactSignature;
 use witlet_ports::whole_file::replace_file;
 
 use crate::digest::digest_of;
 use crate::referrers::{REPORT_BYTES_MAX, REPORTS_MAX};
+use crate::signatures::{self, SIGNATURE_BYTES_MAX, SIGNATURES_MAX};
 
 /// How much room all components together may take; those that no one asked for longest go first.
 pub const STORE_BYTES_MAX: u64 = 1 << 30;
@@ -25,6 +27,10 @@ pub const STORE_FILES_MAX: usize = 512;
 const REPORTS_BYTES_MAX: u64 = 2 * (REPORTS_MAX * REPORT_BYTES_MAX) as u64;
 /// End of the name of the reports on a component.
 const REPORTS: &str = "-reports";
+/// How large all signatures of an artifact may be together, as they are kept.
+const SIGNATURES_KEPT_BYTES_MAX: u64 = 4 * (SIGNATURES_MAX * SIGNATURE_BYTES_MAX) as u64;
+/// End of the name of the signatures of an artifact.
+const SIGNATURES: &str = "-signatures";
 /// End of the name of a file that isn't whole yet.
 const UNFINISHED: &str = ".part";
 /// The times of a file that was just used.
@@ -130,7 +136,7 @@ impl Store {
 
     /// The reports that were put next to what has this digest. Their signatures are what vouches for them.
     pub fn read_reports(&self, digest: &str) -> Vec<Vec<u8>> {
-        let Some(path) = self.reports_path(digest) else { return Vec::new() };
+        let Some(path) = self.path_of(digest, REPORTS) else { return Vec::new() };
         let Ok(bytes) = self.read_file(&path, REPORTS_BYTES_MAX) else { return Vec::new() };
         let reports: Vec<String> = serde_json::from_slice(&bytes).unwrap_or_default();
         reports.into_iter().map(String::into_bytes).collect()
@@ -138,10 +144,23 @@ impl Store {
 
     /// Puts reports in place of those that were next to what has this digest. One that isn't text isn't kept: it is no report.
     pub fn write_reports(&self, digest: &str, reports: &[Vec<u8>]) -> Result<(), StoreError> {
-        let Some(path) = self.reports_path(digest) else { return Ok(()) };
+        let Some(path) = self.path_of(digest, REPORTS) else { return Ok(()) };
         let texts: Vec<&str> = reports.iter().filter_map(|report| std::str::from_utf8(report).ok()).collect();
         let bytes = serde_json::to_vec(&texts).expect("a list of texts has a JSON form");
         self.write_file(&path, &bytes)
+    }
+
+    /// The signatures that were put next to what has this digest. They vouch for themselves.
+    pub fn read_signatures(&self, digest: &str) -> Vec<ArtifactSignature> {
+        let Some(path) = self.path_of(digest, SIGNATURES) else { return Vec::new() };
+        self.read_file(&path, SIGNATURES_KEPT_BYTES_MAX)
+            .map_or_else(|_error| Vec::new(), |bytes| signatures::from_kept(&bytes))
+    }
+
+    /// Puts signatures in place of those that were next to what has this digest.
+    pub fn write_signatures(&self, digest: &str, signatures: &[ArtifactSignature]) -> Result<(), StoreError> {
+        let Some(path) = self.path_of(digest, SIGNATURES) else { return Ok(()) };
+        self.write_file(&path, &signatures::to_kept(signatures))
     }
 
     fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
@@ -156,9 +175,9 @@ impl Store {
         Some(self.folder.join(digits))
     }
 
-    fn reports_path(&self, digest: &str) -> Option<PathBuf> {
+    fn path_of(&self, digest: &str, end: &str) -> Option<PathBuf> {
         let mut name = self.path(digest)?.into_os_string();
-        name.push(REPORTS);
+        name.push(end);
         Some(name.into())
     }
 

@@ -107,13 +107,38 @@ pub struct FetchError {
     pub cause: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// Which reports on a component are asked for.
+/// Which reports on a component, or which signatures of it, are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reports {
     /// Those that were brought before, without asking the registry.
     Kept,
     /// Those that the registry has now, which are kept in place of earlier ones.
     Newest,
+}
+
+/// One signature of an artifact in a registry, as cosign puts it there. Nothing of it was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArtifactSignature {
+    /// Of the tag `sha256-….sig`: what was signed, and the signature.
+    Simple {
+        /// What was signed, byte for byte.
+        payload: Vec<u8>,
+        /// The signature, in Base64.
+        signature: String,
+        /// Whether a certificate stands next to it: then it was made without a lasting key.
+        certificate: bool,
+    },
+    /// A Sigstore bundle, as JSON.
+    Bundle(Vec<u8>),
+}
+
+/// What vouches for an artifact in a registry: unverified.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArtifactSignatures {
+    /// The artifact's manifest, whose digest is the reference's; empty if it isn't there.
+    pub manifest: Vec<u8>,
+    /// Its signatures: a bounded number of bounded size.
+    pub signatures: Vec<ArtifactSignature>,
 }
 
 /// Brings components from registries, and keeps what it brought.
@@ -136,6 +161,16 @@ pub trait ComponentFetcher: Send + Sync {
         credentials: Option<&Path>,
         which: Reports,
     ) -> Result<Vec<Vec<u8>>, FetchError>;
+
+    /// The artifact's signatures, none if there are none. Credentials and time as for [`fetch`](Self::fetch).
+    async fn signatures(
+        &self,
+        _reference: &ComponentReference,
+        _credentials: Option<&Path>,
+        _which: Reports,
+    ) -> Result<ArtifactSignatures, FetchError> {
+        Ok(ArtifactSignatures::default())
+    }
 }
 
 /// What is known of an artifact in a registry.

@@ -43,8 +43,8 @@ pub use cgroups::{CgroupDrivers, CgroupError, Cgroups};
 pub use checkpoints::Checkpoints;
 pub use clock::{Clock, Jitter, RandomBits};
 pub use components::{
-    Artifact, ArtifactError, ArtifactFetcher, ComponentFetcher, ComponentReference, ComponentReferenceError,
-    FetchError, Reports,
+    Artifact, ArtifactError, ArtifactFetcher, ArtifactSignature, ArtifactSignatures, ComponentFetcher,
+    ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,
 };
 pub use credentials::{CredentialsError, ImageCredentials, PullRecords};
 pub use description::{LastOutcome, LastProbe, PodDescription, ProbeReport};

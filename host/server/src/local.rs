@@ -36,6 +36,11 @@ use watch::Watches;
 pub trait PluginView: Send + Sync {
     /// One object for each plugin, in the order in which they are asked.
     fn plugins(&self) -> Vec<Value>;
+
+    /// The set that they are of, an object with `running` and `message`; null where sets aren't looked at.
+    fn set(&self) -> Value {
+        Value::Null
+    }
 }
 
 /// The state behind the routes.
@@ -210,7 +215,7 @@ async fn usage_of_pods(State(api): State<Shared>) -> Response {
 }
 
 async fn plugins(State(api): State<Shared>) -> Json<Value> {
-    Json(json!({"items": api.plugins.plugins()}))
+    Json(json!({"items": api.plugins.plugins(), "set": api.plugins.set()}))
 }
 
 async fn stats(State(api): State<Shared>) -> Json<Value> {

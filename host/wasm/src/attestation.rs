@@ -30,6 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod cosign;
 mod envelope;
 mod key;
 mod pem;

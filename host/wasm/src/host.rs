@@ -148,7 +148,8 @@ pub struct PluginHost {
     shared: Arc<Shared>,
     tried: watch::Receiver<bool>,
     look: Arc<Notify>,
-    is_configured: bool,
+    /// The plugin file, which may be another than at the start.
+    file: watch::Sender<Option<PathBuf>>,
     _tasks: JoinSet<()>,
 }
 
@@ -288,7 +289,7 @@ impl PluginHost {
             trial_log,
             tracer: config.tracer,
         });
-        let is_configured = config.plugins_file.is_some();
+        let (file, files) = watch::channel(config.plugins_file.clone());
         let sources = supervisor::Sources {
             plugins_file: config.plugins_file,
             builtins: config.builtins,
@@ -299,9 +300,9 @@ impl PluginHost {
         };
         let (supervisor, tried) = supervisor::Supervisor::start(&shared, sources).await?;
         let (mut tasks, look) = (JoinSet::new(), Arc::new(Notify::new()));
-        tasks.spawn(supervisor.run(Arc::downgrade(&shared), look.clone()));
+        tasks.spawn(supervisor.run(Arc::downgrade(&shared), look.clone(), files));
         tasks.spawn(shadow::run(Arc::downgrade(&shared), requests));
-        Ok(Arc::new(Self { shared, tried, look, is_configured, _tasks: tasks }))
+        Ok(Arc::new(Self { shared, tried, look, file, _tasks: tasks }))
     }
 
     /// Returns when each configured plugin was loaded, or couldn't be, once.
@@ -353,9 +354,19 @@ impl PluginHost {
         lock(&self.shared.skipped).clone()
     }
 
-    /// Whether there is a `--plugins` file.
+    /// Whether there is a plugin file.
     pub fn is_configured(&self) -> bool {
-        self.is_configured
+        self.file.borrow().is_some()
+    }
+
+    /// Has this file serve in place of the one before, or no file. Returns before that. Its plugins swap as those of a changed file
+    /// do: what runs goes on until the new is loaded.
+    pub fn use_file(&self, path: Option<PathBuf>) {
+        self.file.send_if_modified(|file| {
+            let is_other = *file != path;
+            *file = path;
+            is_other
+        });
     }
 
     /// Why not everything that the `--plugins` file names is loaded as it has it, a sentence for each; empty if it is.

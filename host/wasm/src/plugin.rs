@@ -5,10 +5,12 @@ mod call;
 pub mod config;
 mod conformance;
 mod health;
+mod key_file;
 mod load;
 mod matching;
 mod pool;
 mod shadow;
+mod signatures;
 mod spec;
 mod status;
 
@@ -16,11 +18,13 @@ pub use async_engine::StateExcess;
 pub use call::{CallError, WaitedIn};
 pub use conformance::ConformanceError;
 pub use health::{FAILURES_TO_QUARANTINE, QUARANTINE_MAX, QUARANTINE_MIN, TIMEOUTS_TO_QUARANTINE};
+pub use key_file::KeyFileError;
 pub use load::LoadError;
 pub use matching::{Criteria, LabelOperator, LabelRequirement, LabelSelector, PodMatch};
 pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
+pub use signatures::{SignatureError, Signed, counting_keys, verify_signature};
 pub use spec::{BUILTIN_TIMEOUT, Builtin, BuiltinRole};
-pub use status::{ConformanceStatus, DataStatus, PluginState, PluginStatus, RoleStatus, RolloutStatus};
+pub use status::{ConformanceStatus, DataStatus, PluginState, PluginStatus, RoleStatus, RolloutStatus, SignatureStatus};
 
 pub(crate) use call::{Called, Caller, EPOCH_PERIOD, SyncPlugin};
 #[cfg(test)]
@@ -31,7 +35,7 @@ pub(crate) use health::Change as HealthChange;
 pub(crate) use load::{KnownComponents, Loaded, Loader, LoaderParts, Loading};
 pub(crate) use matching::MatchSubject;
 use shadow::Shadow;
-pub(crate) use spec::{DataLack, EntryInputs, Origin, Spec, VALIDATE_TIMEOUT};
+pub(crate) use spec::{DataLack, EntryInputs, Origin, Required, Spec, VALIDATE_TIMEOUT};
 pub(crate) use shadow::{agrees, agrees_with, decision_summary, verdict_summary};
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -310,6 +314,7 @@ impl Plugin {
             size_bytes: loaded.map(|loaded| loaded.size_bytes),
             conformance: loaded.and_then(|loaded| loaded.vouched.as_ref()).map(ConformanceStatus::of),
             data: self.spec.data.iter().map(|data| DataStatus::of(data, now)).collect(),
+            signature: loaded.and_then(|loaded| loaded.signed.as_ref()).map(SignatureStatus::of),
             order: self.spec.admission.as_ref().map(|role| role.order),
             failure_policy: self.spec.failure_policy(),
             system_pods: self.spec.admission.as_ref().map(|role| role.matches.system_pods),

@@ -11,6 +11,7 @@ mod recorded;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod transfer;
 mod webhook_target;
 
 use std::net::IpAddr;
@@ -29,11 +30,12 @@ pub(crate) use look::{
 pub(crate) use manifest::ManifestArgs;
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
-    BenchArgs, EntryArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PluginRunArgs, PullArgs, PushArgs,
-    ReportFormat, ServeArgs, TestArgs, UpgradeArgs,
+    BenchArgs, EntryArgs, NewArgs, Plugin, PluginListArgs, PluginRunArgs, ReportFormat, ServeArgs, TestArgs,
+    UpgradeArgs,
 };
 pub(crate) use recorded::{DiffArgs, ReplayArgs};
 pub(crate) use trace::TracingArgs;
+pub(crate) use transfer::{LoginArgs, PullArgs, PushArgs, PushSetArgs, SignArgs};
 pub(crate) use webhook_target::WebhookTarget;
 use witlet_core::runtime::CgroupDriver;
 
@@ -145,6 +147,9 @@ pub(crate) struct RunArgs {
     /// PluginConfiguration file; reloaded when it changes
     #[arg(long, value_name = "FILE")]
     pub(crate) plugins: Option<PathBuf>,
+    /// PluginSetPolicy file: which sets of plugins the node's annotation witlet.dev/plugin-set may choose (default: none)
+    #[arg(long, value_name = "FILE", requires = "kubeconfig")]
+    pub(crate) plugin_sets: Option<PathBuf>,
     /// CRI socket, or `embedded` for the built-in runtime of WASI components
     #[arg(long, value_name = "ENDPOINT", default_value = "unix:///run/containerd/containerd.sock")]
     pub(crate) container_runtime_endpoint: String,

@@ -144,6 +144,8 @@ async fn dispatch(command: Command) -> ExitCode {
         Command::Plugin(Plugin::Manifest(args)) => done(plugin::manifest::run(&args)),
         Command::Plugin(Plugin::Push(args)) => done(plugin::push::run(&args).await),
         Command::Plugin(Plugin::Pull(args)) => done(plugin::pull::run(&args).await),
+        Command::Plugin(Plugin::PushSet(args)) => done(plugin::push_set::run(&args).await),
+        Command::Plugin(Plugin::Sign(args)) => done(plugin::sign::run(&args).await),
         Command::Plugin(Plugin::Run(args)) => found(plugin::run::run(&args).await),
         Command::Plugin(Plugin::Test(args)) => found(plugin::test::run(&args).await),
         Command::Plugin(Plugin::Serve(args)) => match start_log(&args.log) {

@@ -7,6 +7,8 @@ mod endpoints;
 mod lock;
 mod own_files;
 mod parts;
+mod plugin_host;
+mod plugin_sets;
 pub(crate) mod plugins;
 mod process;
 mod reported_state;
@@ -14,11 +16,11 @@ mod reporting;
 mod runtime_facts;
 pub(crate) mod signals;
 mod spans;
+mod trial;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use witlet_agent::{
@@ -36,17 +38,15 @@ use witlet_node::{
     NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, ProcessMetrics,
     PullSecrets, SubordinateIdsError, SystemMeter, SystemdCgroups, process_started_at, subordinate_ids,
 };
-use witlet_oci::RegistryError;
 use witlet_otlp::Exporter;
 use witlet_ports::{
     AgentView, CgroupDrivers, Cgroups, ClusterObjects, MetricsSource, NoObjects, NoStatuses, NodeAccess,
     NodeSystem, NodeWatch, PodSource, StatusSink,
 };
 use witlet_server::{
-    BindError, Diagnostics, KubeletServer, LocalApi, Metrics, PluginView, RootOnlySocket, StatsPorts,
-    UsagePorts,
+    BindError, Diagnostics, KubeletServer, LocalApi, Metrics, RootOnlySocket, StatsPorts, UsagePorts,
 };
-use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
+use witlet_wasm::host::{PluginHost, SourcesConfig};
 
 use crate::kubelet::GateMetrics;
 use crate::logging::RunningFilter;
@@ -57,8 +57,10 @@ use crate::run::endpoints::{Answers, Endpoints, EndpointsError, diagnostics};
 use crate::run::lock::{LockError, RootLock};
 use crate::run::own_files::{OwnFiles, OwnFilesError};
 use crate::run::parts::{PartError, Parts};
+use crate::run::plugin_host::{NodePlugins, PluginsError};
+use crate::run::plugin_sets::SetManager;
 use crate::run::reported_state::ReportedState;
-use crate::run::reporting::{PluginProblems, Reporting};
+use crate::run::reporting::{PluginProblems, Reporting, ShownPlugins};
 use crate::settings::{Folders, Manifests, Settings};
 
 /// Why the agent doesn't start.
@@ -105,12 +107,9 @@ pub(crate) enum RunError {
     /// The embedded runtime doesn't start.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
-    /// The folder of components from registries can't be used.
+    /// There are no plugins.
     #[error(transparent)]
-    Registries(#[from] RegistryError),
-    /// The plugin host doesn't start.
-    #[error(transparent)]
-    Plugins(#[from] StartError),
+    Plugins(#[from] PluginsError),
     /// The local API has no socket.
     #[error("serve the local API at the socket that --api-socket names")]
     Socket(#[from] BindError),
@@ -125,19 +124,9 @@ pub(crate) enum RunError {
     Api(#[source] std::io::Error),
 }
 
-/// What the local API shows of the plugins.
-struct ShownPlugins(Arc<PluginHost>);
-
 impl PluginProblems for PluginHost {
     fn problems(&self) -> Option<Vec<String>> {
         self.is_configured().then(|| [PluginHost::problems(self), self.reverted_rollouts()].concat())
-    }
-}
-
-impl PluginView for ShownPlugins {
-    fn plugins(&self) -> Vec<Value> {
-        // A status has no value without a JSON form.
-        self.0.list().iter().map(|status| serde_json::to_value(status).unwrap_or_default()).collect()
     }
 }
 
@@ -169,15 +158,9 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
     };
     let node =
         cluster.as_ref().map_or_else(|| base.machine.clone() as Arc<dyn NodeWatch>, |c| c.node.clone());
-    let around = plugins::Node {
-        info: node.clone(),
-        containers: base.runtime.containers.clone(),
-        clock: base.clock.clone(),
-        events: events.clone(),
-        egress: base.egress.share(),
-        tracer: base.spans.tracer.clone(),
-    };
-    let plugins = PluginHost::start(plugins::host_config(&settings, around)?).await?;
+    let object = cluster.as_ref().map(|cluster| cluster.object.clone());
+    let NodePlugins { host: plugins, sets } =
+        plugin_host::start(&settings, &base, object, (&node, &events)).await?;
     let cgroups = cgroup_settings(&settings)?;
     // Last of what can fail: an embedded runtime that was started goes on without the agent.
     let embedded = embedded(&settings).await?;
@@ -185,17 +168,20 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
     let agent_settings = AgentSettings { user_namespace_ids, cgroups, ..agent_settings(&settings) };
     let (agent, handle) = Agent::new(ports, agent_settings);
     let (probes, agent_metrics) = (handle.probe_metrics(), handle.metrics());
-    let view: Arc<dyn AgentView> = Arc::new(Reporting::new(
+    let shown_set = sets.as_ref().map(SetManager::shown);
+    let reporting = Reporting::new(
         Arc::new(handle),
         base.health.clone(),
         base.state.clone(),
         plugins.clone(),
         base.clock.clone(),
-    ));
+    );
+    let view: Arc<dyn AgentView> = Arc::new(reporting.with_set(shown_set.clone()));
     let gates = Arc::new(GateMetrics(settings.feature_gates.clone()));
     let metrics: [Arc<dyn MetricsSource>; 5] =
         [Arc::new(plugins.metrics()), Arc::new(ProcessMetrics), base.cri.metrics(), agent_metrics, gates];
-    let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins)));
+    let sets = sets.map(|sets| (sets, plugins.clone()));
+    let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins::new(plugins, shown_set)));
     let of_cluster = cluster.iter().flat_map(|cluster| cluster.metrics.clone());
     let more = of_cluster.chain(base.spans.metrics());
     let api = metrics.into_iter().chain(more).fold(api, LocalApi::with_metrics);
@@ -204,7 +190,7 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
     let server = endpoints.server(answers(&settings, &base, cluster.as_ref(), view.clone(), shown));
     tracing::info!(node = %base.name, "Started witlet");
     let (state, exporter) = (base.state.clone(), base.spans.exporter.take());
-    let sides = Sides { view, api, socket, endpoints, server, cluster, state, events, exporter };
+    let sides = Sides { view, api, socket, endpoints, server, cluster, sets, state, events, exporter };
     work(agent, sides, &base.machine).await?;
     if let Some(embedded) = embedded.filter(|_| settings.stop_pods_on_exit) {
         embedded.stop().await?;
@@ -428,6 +414,7 @@ struct Sides {
     endpoints: Endpoints,
     server: Arc<KubeletServer>,
     cluster: Option<Cluster>,
+    sets: Option<(SetManager, Arc<PluginHost>)>,
     state: Arc<ReportedState>,
     events: Arc<EventLog>,
     exporter: Option<Exporter>,
@@ -435,7 +422,7 @@ struct Sides {
 
 /// Runs all parts until the process is asked to stop and the agent has ended.
 async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunError> {
-    let Sides { view, api, socket, endpoints, server, cluster, state, events, exporter } = sides;
+    let Sides { view, api, socket, endpoints, server, cluster, sets, state, events, exporter } = sides;
     let api = api.with_containers(server.clone());
     let stop = CancellationToken::new();
     // The endpoints answer until the agent has ended: a pod that takes its grace is worth looking at. The API server receives
@@ -445,6 +432,9 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
     background.spawn_whole("the node's endpoints", endpoints.serve(server, ended.clone()));
     if let Some(cluster) = cluster {
         background.spawn_whole("the edge to the API server", cluster.run(view, ended.clone()));
+    }
+    if let Some((sets, host)) = sets {
+        background.spawn("the choice of a set of plugins", sets.run(host, ended.clone()));
     }
     // The last spans are those of the other parts' ends.
     let (others_ended, mut export) = (CancellationToken::new(), Parts::default());

@@ -1,6 +1,7 @@
 //! What the agent is to do, whichever command line said it: `witlet run` and the kubelet's lead here.
 
 pub(crate) mod from_args;
+pub(crate) mod plugin_sets;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -42,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) eviction: EvictionConfig,
     /// PluginConfiguration.
     pub(crate) plugins: Option<PathBuf>,
+    /// PluginSetPolicy: which sets of plugins an annotation of the node may choose.
+    pub(crate) plugin_sets: Option<PathBuf>,
     /// Socket of the local API.
     pub(crate) api_socket: PathBuf,
     /// Whether admitted pods are judged again after a restart.

@@ -4,7 +4,7 @@
 mod others;
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +53,10 @@ pub(crate) fn trials(arguments: &Arguments) -> Vec<Trial> {
         Trial::test("a_component_of_a_registry_is_loaded_on_the_word_of_its_report", || {
             run(others::vouched())
         }),
+        Trial::test("a_component_of_a_registry_is_loaded_with_a_signature_of_a_key_that_counts", || {
+            run(others::signed())
+        }),
+        Trial::test("a_set_of_plugins_is_brought_whole_and_serves_in_place_of_a_file", || run(others::set())),
         Trial::test("a_plugin_of_a_private_registry_is_loaded_with_its_credentials", || run(plugin())),
     ];
     tests.into_iter().map(|test| test.with_ignored_flag(!installed)).collect()
@@ -291,15 +295,21 @@ impl EventSink for Now {
 
 /// The only plugin of a host whose configuration has this in its entry, once it was tried.
 async fn loaded(registry: &Registry, entry: &str) -> PluginStatus {
-    let path = |name: &str| registry.folder.path().join(name);
+    let path = registry.folder.path().join("plugins.yaml");
     let text = format!(
         "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n- {{name: p, admission: {{}}, {entry}}}\n"
     );
-    std::fs::write(path("plugins.yaml"), text).expect("written");
+    std::fs::write(&path, text).expect("written");
+    let host = host(registry, Some(path)).await;
+    host.list().pop().expect("one plugin")
+}
+
+/// A host with this plugin file, whose plugins were all tried.
+async fn host(registry: &Registry, plugins_file: Option<PathBuf>) -> Arc<PluginHost> {
     let host = PluginHost::start(PluginHostConfig {
         tracer: witlet_ports::Tracer::off(),
         compiler: crate::node::compiler(crate::node::cache()),
-        plugins_file: Some(path("plugins.yaml")),
+        plugins_file,
         builtins: Vec::new(),
         shipped: Vec::new(),
         fetcher: Some(Arc::new(registry.registries("components"))),
@@ -317,7 +327,7 @@ async fn loaded(registry: &Registry, entry: &str) -> PluginStatus {
     .await
     .expect("the host starts");
     tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, host.ready()).await.expect("tried in time");
-    host.list().pop().expect("one plugin")
+    host
 }
 
 async fn plugin() {

@@ -92,6 +92,29 @@ async fn a_change_of_ready_or_of_a_pressure_is_sent_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_set_of_plugins_that_runs_is_written_into_annotations_at_once_and_taken_out_again() {
+    let mut rig = Rig::new();
+    rig.start();
+    sleep(25 * SECOND).await;
+    rig.server
+        .patch::<Node>("", "node1", "", json!({"metadata": {"annotations": {"others": "1"}}}))
+        .expect("patched");
+    let text = |text: &str| Some(text.to_owned());
+    let reports = [
+        SetReport { running: text("oci://a@sha256:1"), message: text("oci://a@sha256:2: it doesn't load") },
+        SetReport { running: text("oci://a@sha256:2"), message: None },
+        SetReport::default(),
+    ];
+    for report in reports {
+        rig.view.set_plugin_set(&report);
+        sleep(Duration::from_millis(1_100)).await;
+        let node = rig.node().expect("the node is there");
+        assert_eq!(SetReport::of(&node), report);
+        assert_eq!(node.metadata.annotations.and_then(|all| all.get("others").cloned()), text("1"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_node_that_was_there_keeps_what_is_others_and_stays_ready_over_a_restart() {
     let mut rig = Rig::new();
     rig.server.create(&existing("boot-0")).expect("created");

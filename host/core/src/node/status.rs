@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::conditions::{self, Pressures};
+use super::plugin_set::SetReport;
 use super::readings::NodeImage;
 use crate::pod::quantity;
 
@@ -31,6 +32,8 @@ pub struct NodeSnapshot<'a> {
     pub source: Option<&'a NodeCondition>,
     /// The condition of the plugins, as the agent shows it; none where none are configured.
     pub plugins: Option<&'a NodeCondition>,
+    /// What is written into annotations of the set of plugins.
+    pub set: SetReport,
     /// What the runtime's handlers can do, as the agent shows it.
     pub agent: Option<&'a NodeStatus>,
     /// Whether anything is short.
@@ -109,6 +112,7 @@ pub fn with_status(existing: &Node, seen: &NodeSnapshot) -> (Node, Vec<NodeNews>
     }
     conditions::set_source(all, seen.source, seen.now);
     conditions::set_plugins(all, seen.plugins, seen.now);
+    seen.set.write(&mut node);
     (node, news)
 }
 

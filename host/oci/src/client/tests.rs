@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use witlet_ports::{ArtifactSignature, ComponentFetcher as _, Reports};
 
 use super::*;
 use crate::address::AddressError;
@@ -261,4 +262,38 @@ async fn broken_reports_are_passed_over_and_a_broken_list_is_reported() {
         let pulled = Client::new(Egress::system(), Login::Anonymous, false).pull(&target, &|_, _| {}).await;
         assert_eq!(pulled.map(|pulled| pulled.reports.len()).map_err(|_| ()), expected);
     }
+}
+
+#[tokio::test]
+async fn a_signature_is_put_under_cosigns_tag_next_to_those_that_are_there() {
+    let server = Server::start(registry(|_| None)).await;
+    let pushed = push(&server, &artifact(None), Login::Anonymous).await.expect("pushed");
+    let target: Target = format!("{}/a/b:1", server.address).parse().expect("a place");
+    let client = Client { wait: at_once, ..Client::new(Egress::system(), Login::Anonymous, false) };
+    let digest = client.resolve(&target).await.expect("there");
+    assert_eq!(digest, pushed.digest);
+    for signature in ["c2ln", "b3RoZXI="] {
+        let tag = client.put_signature(&target, &digest, b"{}", signature).await.expect("put");
+        assert_eq!(tag, format!("{}.sig", digest.replace(':', "-")));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = crate::RegistriesConfig {
+        folder: folder.path().join("components"),
+        egress: Egress::system(),
+        credentials: None,
+        progress: Arc::new(|_progress| {}),
+    };
+    let node = crate::Registries::open(config).expect("opened");
+    let reference = target.pinned(&digest).parse().expect("a reference");
+    let newest = node.signatures(&reference, None, Reports::Newest).await.expect("had");
+    let simple = |signature: &str| ArtifactSignature::Simple {
+        payload: b"{}".to_vec(),
+        signature: signature.to_owned(),
+        certificate: false,
+    };
+    assert_eq!(newest.signatures, [simple("c2ln"), simple("b3RoZXI=")]);
+    assert_eq!(digest_of(&newest.manifest), digest);
+    let asked = server.asked().len();
+    assert_eq!(node.signatures(&reference, None, Reports::Kept).await.expect("kept"), newest);
+    assert_eq!(server.asked().len(), asked, "the registry isn't asked for what was kept");
 }

@@ -103,6 +103,7 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Envelope, EnvelopeFault> {
     Ok(Envelope { payload_type, payload: decode(&payload).ok_or(EnvelopeFault::Base64)?, signatures })
 }
 
-fn decode(text: &str) -> Option<Vec<u8>> {
+/// Base64 of either alphabet, with or without its padding.
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     ANY_STANDARD.decode(text).or_else(|_other| ANY_URL_SAFE.decode(text)).ok()
 }

@@ -9,13 +9,14 @@ use super::pem::{self, PemFault};
 pub const KEY_BYTES_MAX: usize = 64 << 10;
 
 /// Label of a private key (RFC 5958, PKCS#8).
-const PRIVATE: &str = "PRIVATE KEY";
+pub(super) const PRIVATE: &str = "PRIVATE KEY";
 /// Label of a private key with a password.
-const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";
+pub(super) const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";
 /// Label of a public key (RFC 5280, SubjectPublicKeyInfo).
-const PUBLIC: &str = "PUBLIC KEY";
+pub(super) const PUBLIC: &str = "PUBLIC KEY";
 /// What stands before the 32 bytes of an Ed25519 key in a SubjectPublicKeyInfo (RFC 8410).
-const SPKI_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+pub(super) const SPKI_PREFIX: [u8; 12] =
+    [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 /// Bytes of an Ed25519 public key.
 const PUBLIC_BYTES: usize = 32;
 
@@ -50,9 +51,22 @@ pub enum KeyError {
     /// Another kind of thing.
     #[error("it isn't an Ed25519 key: make one with `openssl genpkey -algorithm ed25519`")]
     Kind,
+    /// Another kind of thing, where cosign's kinds count.
+    #[error(
+        "it isn't a key for signatures of artifacts: these are ECDSA (P-256, P-384), Ed25519 and RSA (2048 bits or more), as `cosign generate-key-pair` or `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` make them"
+    )]
+    ArtifactKind,
+    /// A private key in cosign's own form.
+    #[error(
+        "it is a private key of cosign's with a password, which only cosign reads: sign with `cosign sign --key`, or with a key of `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`"
+    )]
+    OfCosign,
+    /// The system has no randomness, which a signature takes.
+    #[error("it can't sign: the system has no random numbers")]
+    Random,
 }
 
-fn block(text: &[u8]) -> Result<pem::Block, KeyError> {
+pub(super) fn block(text: &[u8]) -> Result<pem::Block, KeyError> {
     if text.len() > KEY_BYTES_MAX {
         return Err(KeyError::TooLarge);
     }

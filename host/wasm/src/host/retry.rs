@@ -53,6 +53,7 @@ fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
         | LoadError::Fetch(_)
         // An operator may sign or push one, and what is kept out isn't compiled.
         | LoadError::Conformance(_)
+        | LoadError::Signature(_)
         | LoadError::StateFolder { .. }
         | LoadError::Folder { .. }
         | LoadError::Engine(_)

@@ -123,20 +123,30 @@ impl Supervisor {
     }
 
     /// Looks after the plugins until the host is gone.
-    pub(super) async fn run(mut self, host: Weak<Shared>, look: Arc<Notify>) {
+    pub(super) async fn run(
+        mut self,
+        host: Weak<Shared>,
+        look: Arc<Notify>,
+        mut file: watch::Receiver<Option<PathBuf>>,
+    ) {
         let mut ticks = tokio::time::interval(MAINTENANCE_PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let (mut tick, mut fetched) = (false, None);
+            let (mut tick, mut other_file, mut fetched) = (false, false, None);
             tokio::select! {
                 _ = ticks.tick() => tick = true,
                 () = look.notified() => tick = true,
+                Ok(()) = file.changed() => other_file = true,
                 Some(joined) = self.loads.join_next() => self.finish(joined),
                 Some(joined) = self.fetches.join_next() => fetched = joined.ok(),
             }
             let Some(shared) = host.upgrade() else { return };
             if let Some(fetched) = fetched {
                 self.take_fetched(&shared, fetched).await;
+            }
+            if other_file {
+                let path = file.borrow_and_update().clone();
+                self.use_file(&shared, path).await;
             }
             if tick {
                 self.look(&shared).await;
@@ -194,6 +204,15 @@ impl Supervisor {
                 self.begin(shared, spec);
             }
         }
+    }
+
+    /// Reads this file in place of the one before.
+    async fn use_file(&mut self, shared: &Arc<Shared>, path: Option<PathBuf>) {
+        self.sources.plugins_file = path;
+        self.reported_gone = false;
+        // Looked at before it is read: a change in between is noticed later.
+        self.note_files().await;
+        self.reload_file(shared).await;
     }
 
     async fn reload_file(&mut self, shared: &Arc<Shared>) {
@@ -304,10 +323,8 @@ impl Supervisor {
     fn known(&self, shared: &Shared, spec: &Spec) -> KnownComponents {
         let running = shared.plugins();
         let old = running.iter().find(|plugin| plugin.spec.runs_as(spec));
-        let runs = old.and_then(|plugin| plugin.code.ready()).map(|loaded| {
-            let key = loaded.vouched.as_ref().map(|vouched| vouched.report.key_id.clone());
-            (loaded.digest.clone(), key)
-        });
+        let runs = old.and_then(|plugin| plugin.code.ready());
+        let runs = runs.map(|loaded| (loaded.digest.clone(), loaded.key_ids()));
         let failure = self.failures.get(&spec.name).filter(|failure| failure.is_final_for(spec));
         KnownComponents { runs, failed: failure.and_then(|failure| failure.digest.clone()) }
     }
@@ -471,8 +488,7 @@ impl Supervisor {
     /// Every file that matters.
     fn paths(&self) -> Vec<PathBuf> {
         let components = self.desired.iter().filter_map(|spec| spec.path().map(Path::to_path_buf));
-        let demands = self.desired.iter().filter_map(|spec| spec.conformance.as_deref());
-        let trust: BTreeSet<&Path> = demands.flat_map(|demand| demand.paths()).collect();
+        let trust: BTreeSet<&Path> = self.desired.iter().flat_map(Spec::trust_paths).collect();
         let trust = trust.into_iter().map(Path::to_path_buf);
         let secrets = self.secrets.iter().map(|secret| secret.file.clone());
         let data = self.sources.data.paths().map(Path::to_path_buf);

@@ -13,12 +13,13 @@ mod grants;
 mod matches;
 mod roles;
 mod rollout;
+mod set;
 mod values;
 mod variables;
 
 pub(crate) use component::BUILTIN_SCHEME;
 pub use component::{ComponentSource, not_shipped};
-pub use conformance::{CONFORMANCE_KEYS_MAX, RequiredConformance};
+pub use conformance::{CONFORMANCE_KEYS_MAX, RequiredConformance, RequiredSignature};
 pub use data::{DATA_ALL_MAX, DATA_MAX, DataEntry, DataSource, RemoteData};
 pub(crate) use features::has_feature;
 pub use features::{FEATURES, Feature, REQUIRES_MAX, SkippedEntry};
@@ -26,6 +27,7 @@ pub use grants::{FileGrant, Grants, STATE_PATH};
 pub use matches::{EXCLUSIONS_MAX, MATCH_ITEMS_MAX};
 pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};
 pub use rollout::{MIN_CALLS_MAX, RolloutRole, SOAK_MAX};
+pub use set::{SetFileKind, SetFileName, files_of_set};
 pub use values::Globs;
 pub use variables::VARIABLES_MAX;
 pub(crate) use variables::{Values, fill, values as variable_values};
@@ -176,6 +178,8 @@ pub struct PluginConfiguration {
     pub secrets: Vec<SecretEntry>,
     /// What a component's conformance report must say before it is loaded; none asks for no report.
     pub require_conformance: Option<RequiredConformance>,
+    /// Who must have signed a component from a registry before it is loaded; none asks for no signature.
+    pub require_signature: Option<RequiredSignature>,
     /// Whether decisions about pods are logged.
     pub decision_log: bool,
     /// The plugins in the file's order.
@@ -220,6 +224,7 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
     check_count("secrets", document.secrets.len(), SECRETS_MAX)?;
     let secrets = secrets(document.secrets)?;
     let require_conformance = document.require_conformance.map(conformance::parse).transpose()?;
+    let require_signature = document.require_signature.map(conformance::signature).transpose()?;
     let known = References {
         shipped,
         secrets: &secrets,
@@ -244,7 +249,14 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
     data::check_all(&plugins)?;
     rollout::check_all(&mut plugins, &places, text)?;
     let (decision_log, skipped) = (document.decision_log, skipped.entries);
-    Ok(PluginConfiguration { secrets, require_conformance, decision_log, plugins, skipped })
+    Ok(PluginConfiguration {
+        secrets,
+        require_conformance,
+        require_signature,
+        decision_log,
+        plugins,
+        skipped,
+    })
 }
 
 /// What an entry may refer to.

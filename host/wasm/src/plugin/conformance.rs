@@ -3,59 +3,30 @@
 //! What counts is the digest of the very bytes that are loaded, so that it doesn't matter what becomes of a file between
 //! the two.
 
-use std::fs::Metadata;
-use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::attestation::{
-    Accepted, ENVELOPE_BYTES_MAX, KEY_BYTES_MAX, KeyError, KitVersion, PublicKey, Requirements, VerifyError,
-    verify,
+    Accepted, ENVELOPE_BYTES_MAX, KitVersion, PublicKey, Requirements, VerifyError, verify,
 };
 use thiserror::Error;
-use witlet_core::error::one_line;
 use witlet_ports::{ComponentFetcher, FetchError, Reports};
 
 use super::Origin;
 use super::config::RequiredConformance;
-use crate::compile::open_file;
+use super::key_file::{self, KeyFileError, read_bounded};
 use crate::role::Role;
 
 /// What a component's report is called next to it: its own name with this behind.
 const REPORT_SUFFIX: &str = ".conformance.json";
-/// What a key's file may not allow its group and others.
-const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// Why a component is kept out. Each says the way out.
 #[derive(Debug, Error)]
 pub enum ConformanceError {
-    /// A key's file can't be read.
-    #[error("read the key {}", path.display())]
-    KeyRead {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        cause: io::Error,
-    },
-    /// Others than root and this user could have put their own key there.
-    #[error("the key {} isn't safe: {problem}", path.display())]
-    KeyUnsafe {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and the way out.
-        problem: String,
-    },
-    /// The file has no such key.
-    #[error("the key {} can't be used", path.display())]
-    Key {
-        /// The file.
-        path: PathBuf,
-        /// What it has instead.
-        #[source]
-        cause: KeyError,
-    },
+    /// A key's file doesn't count.
+    #[error(transparent)]
+    Key(#[from] KeyFileError),
     /// There is none.
     #[error(
         "there is no conformance report {place}: make one with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`{then}"
@@ -160,7 +131,10 @@ impl Demand {
     /// Ids of the keys that count now; none while the program ends.
     pub(crate) async fn counting(self: &Arc<Self>) -> Option<Vec<String>> {
         let demand = self.clone();
-        let read = move || demand.keys().filter_map(|path| Some(read_key(path).ok()?.id())).collect();
+        let read = move || {
+            let (keys, _broken) = key_file::read_all(&demand.keys, PublicKey::from_pem);
+            keys.iter().map(|(_, key)| key.id()).collect()
+        };
         tokio::task::spawn_blocking(read).await.ok()
     }
 
@@ -234,20 +208,8 @@ impl Judge {
 
     /// The first report that counts. Reads the keys; blocks as long as the disk does.
     fn choose(&self, place: String, reports: &[Vec<u8>]) -> Result<Vouched, ConformanceError> {
-        let (mut paths, mut keys, mut broken) = (Vec::new(), Vec::new(), None);
-        for path in &self.demand.keys {
-            match read_key(path) {
-                Ok(key) => {
-                    paths.push(path.clone());
-                    keys.push(key);
-                }
-                // It doesn't count. Whether that matters depends on who signed.
-                Err(error) => {
-                    tracing::warn!(error = one_line(&error), "Ignored a key of conformance reports");
-                    broken.get_or_insert(error);
-                }
-            }
-        }
+        let (read, broken) = key_file::read_all(&self.demand.keys, PublicKey::from_pem);
+        let (paths, keys): (Vec<PathBuf>, Vec<PublicKey>) = read.into_iter().unzip();
         let roles: Vec<&str> = self.roles.iter().map(|role| role.as_str()).collect();
         let Demand { kit_version, failed_too, .. } = *self.demand;
         let expected = Requirements { digest: &self.digest, roles: &roles, kit_version, failed_too };
@@ -263,50 +225,11 @@ impl Judge {
         }
         Err(match (nearest, broken) {
             // It may be that key's.
-            (Some(VerifyError::UnknownKey { .. }), Some(broken)) => broken,
+            (Some(VerifyError::UnknownKey { .. }), Some(broken)) => broken.into(),
             (Some(cause), _) => ConformanceError::Report { place, cause },
             (None, _) => no_report(place, PUSH_IT),
         })
     }
-}
-
-/// A public key. Anyone may read it, and only root and this user may write it.
-fn read_key(path: &Path) -> Result<PublicKey, ConformanceError> {
-    let path = || path.to_owned();
-    let (text, metadata) = read_bounded(&path(), KEY_BYTES_MAX)
-        .map_err(|cause| ConformanceError::KeyRead { path: path(), cause })?;
-    let facts = KeyFile { owner: metadata.uid(), mode: metadata.mode() & 0o7777 };
-    if let Some(problem) = facts.problem(rustix::process::geteuid().as_raw()) {
-        return Err(ConformanceError::KeyUnsafe { path: path(), problem });
-    }
-    PublicKey::from_pem(&text).map_err(|cause| ConformanceError::Key { path: path(), cause })
-}
-
-/// What is judged of a key's file.
-#[derive(Clone, Copy, Debug)]
-struct KeyFile {
-    owner: u32,
-    mode: u32,
-}
-
-impl KeyFile {
-    fn problem(self, user: u32) -> Option<String> {
-        let Self { owner, mode } = self;
-        if owner != 0 && owner != user {
-            return Some(format!("it belongs to user {owner}, who could change it"));
-        }
-        (mode & WRITABLE_BY_OTHERS != 0)
-            .then(|| format!("its mode is {mode:04o}, so that others can change it; make it 0644 or less"))
-    }
-}
-
-/// A regular file's content, which may have one byte more than `bytes_max` and is too large then. Waits for no pipe.
-fn read_bounded(path: &Path, bytes_max: usize) -> io::Result<(Vec<u8>, Metadata)> {
-    let file = open_file(path)?;
-    let metadata = file.metadata()?;
-    let mut bytes = Vec::new();
-    file.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
-    Ok((bytes, metadata))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use super::async_engine::{AsyncHost, AsyncPlugin, AsyncPluginSpec};
 use super::call::{Caller, SyncPlugin};
 use super::config::{AdmissionRole, Grants, SOURCE_TIMEOUT_DEFAULT};
 use super::conformance::Vouched;
+use super::signatures::Signed;
 use super::{Origin, Spec, VALIDATE_TIMEOUT};
 use crate::compile::{self, CompileError, Compiler};
 use crate::engine::EngineKind;
@@ -53,9 +54,22 @@ pub(crate) struct Loaded {
     described: Described,
     /// Who vouches for it, if that is demanded.
     pub(crate) vouched: Option<Vouched>,
+    /// Who signed it in its registry, if that is demanded.
+    pub(crate) signed: Option<Signed>,
+}
+
+/// Ids of the keys that stand for a component.
+fn key_ids(vouched: Option<&Vouched>, signed: Option<&Signed>) -> Vec<String> {
+    let reports = vouched.map(|vouched| vouched.report.key_id.clone());
+    reports.into_iter().chain(signed.map(|signed| signed.key_id.clone())).collect()
 }
 
 impl Loaded {
+    /// Ids of the keys that stand for it; empty where none is demanded.
+    pub(crate) fn key_ids(&self) -> Vec<String> {
+        key_ids(self.vouched.as_ref(), self.signed.as_ref())
+    }
+
     /// The version of the contract that serves it in this role.
     pub(crate) fn version(&self, role: Role) -> Option<&'static str> {
         self.versions.iter().find(|(served, _)| *served == role).map(|(_, version)| *version)
@@ -119,6 +133,7 @@ impl Loaded {
             setup: Setup::default(),
             described: Described::default(),
             vouched: None,
+            signed: None,
         }
     }
 }
@@ -128,7 +143,7 @@ impl Loaded {
 pub(crate) struct Loading {
     /// Of the component, if it could be read.
     pub(crate) digest: Option<String>,
-    /// Ids of the keys that count, where a report is demanded, the load failed and they could be looked at.
+    /// Ids of the keys that count, where a report or a signature is demanded, the load failed and they could be looked at.
     pub(crate) keys: Option<Vec<String>>,
     /// None if the component is known already.
     pub(crate) result: Result<Option<Loaded>, LoadError>,
@@ -144,17 +159,17 @@ impl Loading {
 /// Components that needn't be compiled again for a specification.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownComponents {
-    /// Digest of what runs, and the id of the key that vouches for it.
-    pub(crate) runs: Option<(String, Option<String>)>,
+    /// Digest of what runs, and the ids of the keys that stand for it.
+    pub(crate) runs: Option<(String, Vec<String>)>,
     /// Digest of what failed by itself.
     pub(crate) failed: Option<String>,
 }
 
 impl KnownComponents {
-    /// Whether a component is one of them. What runs isn't when another key vouches for it now: it is to say so.
-    pub(crate) fn covers(&self, digest: &str, key_id: Option<&str>) -> bool {
+    /// Whether a component is one of them. What runs isn't when other keys stand for it now: it is to say so.
+    pub(crate) fn covers(&self, digest: &str, key_ids: &[String]) -> bool {
         let runs = self.runs.as_ref();
-        runs.is_some_and(|(runs, by)| runs == digest && by.as_deref() == key_id)
+        runs.is_some_and(|(runs, by)| runs == digest && by == key_ids)
             || self.failed.as_deref() == Some(digest)
     }
 }
@@ -216,10 +231,7 @@ impl Loader {
                 }
             },
         };
-        let keys = match &spec.conformance {
-            Some(demand) if result.is_err() => demand.counting().await,
-            Some(_) | None => None,
-        };
+        let keys = if result.is_err() { spec.counting_keys().await } else { None };
         Loading { digest, keys, result }
     }
 
@@ -230,13 +242,22 @@ impl Loader {
         digest: &str,
         known: &KnownComponents,
     ) -> Result<Option<Loaded>, LoadError> {
+        let signed = self.signed(spec).await?;
         let vouched = self.vouched(spec, digest).await?;
-        if known.covers(digest, vouched.as_ref().map(|vouched| &*vouched.report.key_id)) {
+        if known.covers(digest, &key_ids(vouched.as_ref(), signed.as_ref())) {
             return Ok(None);
         }
         let described = manifest::check(spec, wasm.clone()).await?;
         let loaded = self.load_bytes(spec, wasm).await?;
-        Ok(Some(Loaded { vouched, described, ..loaded }))
+        Ok(Some(Loaded { vouched, signed, described, ..loaded }))
+    }
+
+    /// Who signed what a registry has under this reference; none where no one need.
+    async fn signed(&self, spec: &Spec) -> Result<Option<Signed>, LoadError> {
+        let Some(demand) = &spec.signature else { return Ok(None) };
+        let Origin::Registry { reference, credentials } = &spec.origin else { return Ok(None) };
+        let looked = demand.look(reference, credentials.as_deref(), self.parts.fetcher.as_ref()).await;
+        looked.map(Some).map_err(|cause| LoadError::Signature(Box::new(cause)))
     }
 
     /// Who vouches for these bytes, before anything is made of them; none where no one need.
@@ -286,6 +307,7 @@ impl Loader {
             setup,
             described: Described::default(),
             vouched: None,
+            signed: None,
         })
     }
 

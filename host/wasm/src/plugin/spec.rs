@@ -11,11 +11,12 @@ use witlet_ports::ComponentReference;
 
 use super::config::{
     AdmissionMode, AdmissionRole, BUILTIN_SCHEME, ComponentSource, Grants, MEMORY_BYTES_DEFAULT, PluginEntry,
-    PodSourceRole, ProbeRole, RequiredConformance, RolloutRole, WARM_IDLE_DEFAULT, WARM_USES_DEFAULT, Warm,
+    PodSourceRole, ProbeRole, RequiredConformance, RequiredSignature, RolloutRole, WARM_IDLE_DEFAULT, WARM_USES_DEFAULT, Warm,
     fill,
 };
 use super::conformance::Demand;
 use super::matching::{MatchSubject, PodMatch};
+use super::signatures::SignatureDemand;
 use crate::guest::data::Data;
 use crate::role::Role;
 
@@ -107,6 +108,13 @@ pub(crate) enum DataLack {
     Missing(String),
 }
 
+/// What a configuration demands of components.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Required<'a> {
+    pub(crate) conformance: Option<&'a RequiredConformance>,
+    pub(crate) signature: Option<&'a RequiredSignature>,
+}
+
 /// What the host needs to know about a plugin apart from its code. It has one role at least.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spec {
@@ -116,6 +124,8 @@ pub(crate) struct Spec {
     pub(crate) origin: Origin,
     /// What must be shown before it is loaded.
     pub(crate) conformance: Option<Arc<Demand>>,
+    /// Who must have signed it before it is loaded.
+    pub(crate) signature: Option<Arc<SignatureDemand>>,
     pub(crate) admission: Option<AdmissionRole>,
     pub(crate) probe: Option<ProbeRole>,
     pub(crate) pod_source: Option<PodSourceRole>,
@@ -153,6 +163,7 @@ impl Spec {
             builtin: true,
             origin: Origin::Embedded(builtin.component),
             conformance: None,
+            signature: None,
             admission,
             probe,
             pod_source: None,
@@ -166,12 +177,12 @@ impl Spec {
         }
     }
 
-    /// An entry of the configuration whose file lies in `folder`, with the reports that the file demands and what the node
+    /// An entry of the configuration whose file lies in `folder`, with what the file demands of components and what the node
     /// has for it. None if it names a shipped component that `shipped` doesn't have.
     pub(crate) fn configured(
         entry: PluginEntry,
         folder: &Path,
-        required: Option<&RequiredConformance>,
+        required: Required<'_>,
         shipped: &[(&'static str, &'static [u8])],
         inputs: EntryInputs<'_>,
     ) -> Option<Self> {
@@ -186,7 +197,8 @@ impl Spec {
             }
         };
         let conformance =
-            required.and_then(|required| Demand::new(required, &origin, entry.conformance.clone(), folder));
+            required.conformance.and_then(|it| Demand::new(it, &origin, entry.conformance.clone(), folder));
+        let signature = required.signature.and_then(|it| SignatureDemand::new(it, &origin, folder));
         let (config, unfilled) = match fill(&entry.config, inputs.node) {
             Ok(config) => (config, None),
             Err(problem) => {
@@ -205,6 +217,7 @@ impl Spec {
             builtin: false,
             origin,
             conformance,
+            signature,
             admission: entry.admission,
             probe: entry.probe,
             pod_source: entry.pod_source,
@@ -232,6 +245,7 @@ impl Spec {
             builtin: false,
             origin: Origin::Embedded(&[]),
             conformance: None,
+            signature: None,
             admission: Some(AdmissionRole { timeout, memory_bytes, ..standard }),
             probe: None,
             pod_source: None,
@@ -288,7 +302,7 @@ impl Spec {
         };
         self.name == other.name
             && self.origin == other.origin
-            && self.conformance == other.conformance
+            && self.has_demands_of(other)
             && self.warm == other.warm
             && self.grants == other.grants
             && self.config == other.config
@@ -296,6 +310,43 @@ impl Spec {
             && self.awaits_data == other.awaits_data
             && self.data == other.data
             && run(self) == run(other)
+    }
+
+    /// Whether someone must vouch for its component.
+    pub(crate) fn has_demands(&self) -> bool {
+        self.conformance.is_some() || self.signature.is_some()
+    }
+
+    /// Whether the same must be shown of the component of both.
+    pub(crate) fn has_demands_of(&self, other: &Self) -> bool {
+        self.conformance == other.conformance && self.signature == other.signature
+    }
+
+    /// Files whose changes call for another look at who vouches for it.
+    pub(crate) fn trust_paths(&self) -> impl Iterator<Item = &Path> {
+        let reports = self.conformance.iter().flat_map(|demand| demand.paths());
+        reports.chain(self.signature.iter().flat_map(|demand| demand.keys()))
+    }
+
+    /// Files of keys, whose end or change takes back what was taken for good.
+    pub(crate) fn trust_keys(&self) -> impl Iterator<Item = &Path> {
+        let reports = self.conformance.iter().flat_map(|demand| demand.keys());
+        reports.chain(self.signature.iter().flat_map(|demand| demand.keys()))
+    }
+
+    /// Ids of the keys that count now, where someone must vouch for it; none otherwise, and while the program ends.
+    pub(crate) async fn counting_keys(&self) -> Option<Vec<String>> {
+        if !self.has_demands() {
+            return None;
+        }
+        let mut ids = Vec::new();
+        if let Some(demand) = &self.conformance {
+            ids.extend(demand.counting().await?);
+        }
+        if let Some(demand) = &self.signature {
+            ids.extend(demand.counting().await?);
+        }
+        Some(ids)
     }
 
     /// Whether its verdicts are compared and not counted.

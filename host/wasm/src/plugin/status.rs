@@ -7,6 +7,7 @@ use witlet_core::admission::rollout::{RevertReason, RolloutPhase};
 
 use super::conformance::Vouched;
 use super::shadow::ShadowReport;
+use super::signatures::Signed;
 use crate::guest::data::Data;
 use crate::role::Role;
 
@@ -99,6 +100,22 @@ impl ConformanceStatus {
     }
 }
 
+/// Who signed a plugin's component in its registry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SignatureStatus {
+    /// Id of the key: SHA-256 of the public key (SubjectPublicKeyInfo), in hexadecimal.
+    pub signed_by: String,
+    /// The file with that key.
+    pub key: String,
+}
+
+impl SignatureStatus {
+    pub(crate) fn of(signed: &Signed) -> Self {
+        Self { signed_by: signed.key_id.clone(), key: signed.key.display().to_string() }
+    }
+}
+
 /// Data that a plugin has next to its configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -181,6 +198,8 @@ pub struct PluginStatus {
     pub size_bytes: Option<usize>,
     /// Who vouches for the component that runs, if the configuration demands that someone does.
     pub conformance: Option<ConformanceStatus>,
+    /// Who signed the component that runs, if the configuration demands that someone does.
+    pub signature: Option<SignatureStatus>,
     /// Data that it has next to its configuration.
     pub data: Vec<DataStatus>,
     /// Its place among the configured handlers; built-ins come first. None if it is no admission handler.

@@ -12,6 +12,9 @@ use super::common::{API_SOCKET, ComponentCacheArgs, LogArgs, OutputFormat, Regis
 use super::eval::{AUDIT_HELP, AuditArgs, EVAL_HELP, EvalArgs};
 use super::manifest::{MANIFEST_HELP, ManifestArgs};
 use super::recorded::{DIFF_HELP, DiffArgs, REPLAY_HELP, ReplayArgs};
+use super::transfer::{
+    PULL_HELP, PUSH_HELP, PUSH_SET_HELP, PullArgs, PushArgs, PushSetArgs, SIGN_HELP, SignArgs,
+};
 use super::webhook_target::WebhookTarget;
 
 /// What the columns of `witlet plugin list` mean.
@@ -230,66 +233,6 @@ fn roles() -> impl TypedValueParser<Value = Role> {
         .try_map(|name| Role::parse(&name).ok_or("unknown role"))
 }
 
-/// Who asks a registry.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct LoginArgs {
-    /// How registries are asked
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
-    /// User name, instead of a file with credentials
-    #[arg(long, value_name = "NAME", requires = "password_stdin", conflicts_with = "registry_credentials")]
-    pub(crate) username: Option<String>,
-    /// Read the password of --username from standard input
-    #[arg(long, requires = "username")]
-    pub(crate) password_stdin: bool,
-}
-
-/// `witlet plugin push`
-#[derive(Debug, Args)]
-pub(crate) struct PushArgs {
-    /// Component to push
-    #[arg(value_name = "FILE")]
-    pub(crate) file: String,
-    /// Target REGISTRY/REPOSITORY[:TAG]; without a tag it is found by its digest only
-    #[arg(value_name = "REGISTRY/REPOSITORY[:TAG]")]
-    pub(crate) to: String,
-    /// Signed conformance report to push with the component
-    #[arg(long, value_name = "FILE")]
-    pub(crate) attestation: Option<PathBuf>,
-    /// Annotation of the manifest, such as org.opencontainers.image.version=1.4; repeatable
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) annotation: Vec<String>,
-    /// Creation time of the manifest in seconds since 1970, for reproducible digests (default: now)
-    #[arg(long, value_name = "SECONDS", env = "SOURCE_DATE_EPOCH")]
-    pub(crate) source_date_epoch: Option<i64>,
-    /// Who asks
-    #[command(flatten)]
-    pub(crate) login: LoginArgs,
-    /// Output format; a table is the reference alone
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: OutputFormat,
-}
-
-/// `witlet plugin pull`
-#[derive(Debug, Args)]
-pub(crate) struct PullArgs {
-    /// Component in a registry (default tag: `latest`)
-    #[arg(value_name = "oci://REGISTRY/REPOSITORY[:TAG][@DIGEST]")]
-    pub(crate) from: String,
-    /// File to write (default: last part of the repository with .wasm); a report is written next to it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) to: Option<PathBuf>,
-    /// Overwrite files with other content
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Who asks
-    #[command(flatten)]
-    pub(crate) login: LoginArgs,
-    /// Output format; a table is the reference alone
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: OutputFormat,
-}
-
 /// `witlet plugin serve`
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -401,20 +344,17 @@ Examples:
     )]
     Bench(BenchArgs),
     /// Push a component to a registry, and print the reference that a plugin file takes
-    #[command(
-        after_help = "The manifest is the one that wkg and other tools for WebAssembly artifacts read. What the registry has isn't sent again.
-
-Examples:
-  witlet plugin push no-latest-tag.wasm registry.example.com/plugins/no-latest-tag:1.0
-  witlet plugin push a.wasm registry.example.com/plugins/a:1 --attestation a.wasm.conformance.json
-  witlet plugin push a.wasm localhost:5000/a --username ci --password-stdin < password"
-    )]
+    #[command(after_help = PUSH_HELP)]
     Push(PushArgs),
     /// Pull a component from a registry into a file, with its conformance report, and print its reference with the digest
-    #[command(after_help = "Examples:
-  witlet plugin pull oci://registry.example.com/plugins/no-latest-tag:1.0
-  witlet plugin pull oci://registry.example.com/plugins/a@sha256:… --to a.wasm -o json")]
+    #[command(after_help = PULL_HELP)]
     Pull(PullArgs),
+    /// Push a plugin file with its components to a registry, as a set for a fleet, and print its reference with the digest
+    #[command(after_help = PUSH_SET_HELP)]
+    PushSet(PushSetArgs),
+    /// Sign what is in a registry with a key, in cosign's form, and print its reference with the digest
+    #[command(after_help = SIGN_HELP)]
+    Sign(SignArgs),
     /// Check that a component keeps its contract: cases, properties, hostile inputs, determinism, budget, grants
     #[command(
         after_help = "What the plugin must answer stands in case files: cases.yaml next to the component, or --cases. Without any, \

@@ -71,6 +71,7 @@ fn text(described: &DescribedPlugin, now: Timestamp) -> String {
         text.field(0, "Shadow", string(&plugin["shadow"]));
     }
     conformance(&mut text, &plugin["conformance"]);
+    signature(&mut text, &plugin["signature"]);
     roles(&mut text, plugin);
     shadow(&mut text, &plugin["shadowReport"]);
     rollout(&mut text, &plugin["rollout"]);
@@ -92,6 +93,15 @@ fn conformance(text: &mut Text, vouched: &Value) {
     ] {
         text.field(1, key, string(&vouched[field]));
     }
+}
+
+fn signature(text: &mut Text, signed: &Value) {
+    if signed.is_null() {
+        return;
+    }
+    text.heading(0, "Signature");
+    text.field(1, "Signed By", string(&signed["signedBy"]));
+    text.field(1, "Key", string(&signed["key"]));
 }
 
 fn roles(text: &mut Text, plugin: &Value) {

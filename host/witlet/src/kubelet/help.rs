@@ -15,7 +15,7 @@ Flags:
 
 const END: &str = "
 Values that are not set have the defaults of KubeletConfiguration, also without --config. Durations have units: 300ms, 10s, 1m30s.
-Flags marked * have no effect in this release; the log names those that are set. --api-socket, --plugins,
+Flags marked * have no effect in this release; the log names those that are set. --api-socket, --plugin-sets, --plugins,
 --readmit-on-restart, --registry-credentials, --runtime-classes and --stop-pods-on-exit are witlet's own.
 ";
 
@@ -64,6 +64,9 @@ fn meaning(own: Own) -> &'static str {
         }
         Own::NodeIp => "IP address of the node, or one of each family (default the machine's address)",
         Own::NodeLabels => "labels to register the node with",
+        Own::PluginSets => {
+            "PluginSetPolicy file: which sets of plugins the annotation witlet.dev/plugin-set of the node may choose"
+        }
         Own::Plugins => "PluginConfiguration file; reloaded when it changes",
         Own::ReadmitOnRestart => "admit pods again that were admitted before a restart",
         Own::RegistryCredentials => "registry credentials in docker's config.json format",

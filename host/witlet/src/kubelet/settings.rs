@@ -166,6 +166,7 @@ pub(crate) fn settings(
         reserved_cpus: effective.reserved_system_cpus.clone(),
         eviction: node::eviction(&effective)?,
         plugins: flags.text(Own::Plugins).map(PathBuf::from),
+        plugin_sets: flags.text(Own::PluginSets).map(PathBuf::from),
         api_socket: PathBuf::from(flags.text(Own::ApiSocket).unwrap_or(API_SOCKET)),
         readmit_on_restart: flags.is_on(Own::ReadmitOnRestart),
         stop_pods_on_exit: flags.is_on(Own::StopPodsOnExit),

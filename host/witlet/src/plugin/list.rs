@@ -25,7 +25,7 @@ pub(crate) async fn run(args: &PluginListArgs) -> Result<(), GetError> {
         }
     }
     let wide = args.output == OutputFormat::Wide;
-    let text = match (args.output, answer["items"].as_array()) {
+    let mut text = match (args.output, answer["items"].as_array()) {
         (OutputFormat::Json | OutputFormat::Yaml, _) => structured(&answer, args.output)?,
         (OutputFormat::Table | OutputFormat::Wide, Some(items)) if !items.is_empty() => table::render(
             &header(wide),
@@ -33,7 +33,20 @@ pub(crate) async fn run(args: &PluginListArgs) -> Result<(), GetError> {
         ),
         (OutputFormat::Table | OutputFormat::Wide, _) => "No plugins found.\n".to_owned(),
     };
+    if matches!(args.output, OutputFormat::Table | OutputFormat::Wide) {
+        text.push_str(&set(&answer["set"]));
+    }
     Ok(print(&text)?)
+}
+
+/// The set that the plugins are of, below their table; nothing where sets aren't looked at.
+fn set(set: &Value) -> String {
+    if set.is_null() {
+        return String::new();
+    }
+    let running = set["running"].as_str().unwrap_or("none, the local plugin file");
+    let message = set["message"].as_str().map(|message| format!("Message: {message}\n"));
+    format!("\nSet: {running}\n{}", message.unwrap_or_default())
 }
 
 fn header(wide: bool) -> Vec<&'static str> {

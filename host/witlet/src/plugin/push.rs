@@ -158,7 +158,7 @@ fn for_programs(reference: &str, pushed: &Pushed, size: u64) -> serde_json::Valu
 }
 
 /// What the command says, above what the component says of itself in its manifest and in other sections, above the name of its file.
-fn annotations(
+pub(super) fn annotations(
     title: &str,
     own: BTreeMap<String, String>,
     given: &[String],
@@ -175,7 +175,7 @@ fn annotations(
 }
 
 /// When the component was made: the same time makes the same digest (<https://reproducible-builds.org/specs/source-date-epoch/>).
-fn created(epoch: Option<i64>) -> Result<Timestamp, Error> {
+pub(super) fn created(epoch: Option<i64>) -> Result<Timestamp, Error> {
     match epoch {
         Some(seconds) => Timestamp::from_second(seconds).map_err(|_range| Error::Epoch { seconds }),
         // Whole seconds, as others write it.

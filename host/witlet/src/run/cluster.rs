@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Node;
 use thiserror::Error;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use witlet_cluster::{
     Access, ApiEvents, ApiPods, ClusterNode, ConnectError, ConnectOptions, Connection, EventLimit, Lease,
@@ -58,6 +60,8 @@ pub(crate) struct Cluster {
     pub(crate) objects: Arc<Objects>,
     /// The node with what others wrote on its object.
     pub(crate) node: Arc<ClusterNode>,
+    /// The node's object as the API server has it; none while it isn't known.
+    pub(crate) object: watch::Receiver<Option<Arc<Node>>>,
     /// Who may use the node's endpoints.
     pub(crate) access: Arc<Access>,
     /// What is counted of requests to the API server.
@@ -139,7 +143,8 @@ impl Reached {
         let metrics = [connection.metrics(), statuses.clone(), manager.metrics()];
         Ok(Cluster {
             objects: Objects::new(client.clone(), clock.clone(), jitter.clone()),
-            node: ClusterNode::new(machine, client, name, object),
+            node: ClusterNode::new(machine, client, name, object.clone()),
+            object,
             access: Arc::new(Access::new(reviews, name)),
             pods: Some(Box::new(pods)),
             statuses,

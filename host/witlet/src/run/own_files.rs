@@ -30,6 +30,8 @@ const PLUGIN_STATE: &str = "plugin-state";
 const LAST_GOOD_PLUGINS: &str = "last-good-plugins";
 /// The last good data of plugins' entries.
 const PLUGIN_DATA: &str = "plugin-data";
+/// Sets of plugins that the node's annotation chose.
+const PLUGIN_SETS: &str = "plugin-sets";
 /// The decision log.
 const DECISIONS: &str = "decisions";
 
@@ -101,6 +103,11 @@ impl OwnFiles {
     /// The last good data of plugins' entries.
     pub(crate) fn plugin_data(&self) -> PathBuf {
         self.folder.join(PLUGIN_DATA)
+    }
+
+    /// Sets of plugins that the node's annotation chose.
+    pub(crate) fn plugin_sets(&self) -> PathBuf {
+        self.folder.join(PLUGIN_SETS)
     }
 
     /// The decision log.

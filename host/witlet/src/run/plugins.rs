@@ -11,7 +11,7 @@ use witlet_ports::{CommandRunner, EventSink, NodeWatch, Tracer};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{DataConfig, PluginHostConfig};
 use witlet_wasm::plugin::Builtin;
-use witlet_wasm::plugin::config::Grants;
+use witlet_wasm::plugin::config::{Grants, Shipped};
 use witlet_wasm::record::RecorderConfig;
 
 use crate::run::own_files::OwnFiles;
@@ -23,26 +23,31 @@ pub(crate) struct Node {
     pub(crate) containers: Arc<dyn CommandRunner>,
     pub(crate) clock: Arc<SystemClock>,
     pub(crate) events: Arc<dyn EventSink>,
-    pub(crate) egress: Egress,
+    pub(crate) registries: Arc<Registries>,
     pub(crate) tracer: Tracer,
+    /// The plugin file that serves first.
+    pub(crate) plugins_file: Option<PathBuf>,
+}
+
+/// The compiler of a node's components.
+pub(crate) fn compiler(settings: &Settings) -> CompilerConfig {
+    let own = || OwnFiles::below(&settings.folders.root).code();
+    CompilerConfig::new(settings.folders.component_cache.clone().unwrap_or_else(own))
 }
 
 /// The host's configuration for a running node.
-pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostConfig, RegistryError> {
+pub(crate) fn host_config(settings: &Settings, node: Node) -> PluginHostConfig {
     let own = OwnFiles::below(&settings.folders.root);
-    let cache = settings.folders.component_cache.clone().unwrap_or_else(|| own.code());
-    let Node { info, containers, clock, events, egress, tracer } = node;
-    let credentials = settings.pods.registry_credentials.as_deref();
-    let registries = registries(own.components(), credentials, egress)?;
+    let Node { info, containers, clock, events, registries, tracer, plugins_file } = node;
     let data = DataConfig {
         folder: Some(own.plugin_data()),
         artifacts: Some(registries.clone()),
         jitter: Some(Arc::new(ThreadJitter)),
         offline: false,
     };
-    Ok(PluginHostConfig {
-        compiler: CompilerConfig::new(cache),
-        plugins_file: settings.plugins.clone(),
+    PluginHostConfig {
+        compiler: compiler(settings),
+        plugins_file,
         builtins: builtins(&settings.pods.allowed_unsafe_sysctls),
         shipped: shipped(),
         fetcher: Some(registries),
@@ -57,7 +62,13 @@ pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostC
         clock,
         events,
         tracer,
-    })
+    }
+}
+
+/// A node's registries, with its own credentials.
+pub(crate) fn registries_of(settings: &Settings, egress: Egress) -> Result<Arc<Registries>, RegistryError> {
+    let folder = OwnFiles::below(&settings.folders.root).components();
+    registries(folder, settings.pods.registry_credentials.as_deref(), egress)
 }
 
 /// Brings components and artifacts from registries, and keeps the components in `folder`.
@@ -95,6 +106,14 @@ pub(crate) fn builtins(unsafe_sysctls: &[String]) -> Vec<Builtin> {
         .iter()
         .map(|shipped| Builtin::probe(shipped.name, shipped.name, shipped.component, grants(shipped.name)));
     handlers.chain(types).collect()
+}
+
+/// What of the program a plugin file may name or mustn't: hands it to `parse`.
+pub(crate) fn with_names<T>(builtins: &[Builtin], parse: impl FnOnce(Shipped<'_>) -> T) -> T {
+    let reserved: Vec<&str> = builtins.iter().map(|builtin| builtin.name).collect();
+    let probe_types: Vec<&str> = witlet_plugins::PROBES.iter().map(|shipped| shipped.name).collect();
+    let components: Vec<&str> = witlet_plugins::SHIPPED.iter().map(|shipped| shipped.name).collect();
+    parse(Shipped { reserved: &reserved, probe_types: &probe_types, components: &components })
 }
 
 /// What a probe type is granted: what any probe type can be granted.

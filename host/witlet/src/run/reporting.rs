@@ -4,14 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use witlet_core::eviction::ThresholdState;
 use witlet_core::node::conditions;
+use witlet_core::node::plugin_set::SetReport;
 use witlet_core::pod::PodUid;
 use witlet_ports::{
     AgentStats, AgentView, Clock, EventPage, PodDescription, PodPage, RecordedEvent, SourceHealth,
 };
+use witlet_server::PluginView;
+use witlet_wasm::host::PluginHost;
 
+use crate::run::plugin_sets::ShownSet;
 use crate::run::reported_state::ReportedState;
 
 #[cfg(test)]
@@ -23,12 +28,39 @@ pub(crate) trait PluginProblems: Send + Sync {
     fn problems(&self) -> Option<Vec<String>>;
 }
 
+/// What the local API shows of the plugins, and of the set that they are of.
+pub(crate) struct ShownPlugins {
+    host: Arc<PluginHost>,
+    set: Option<Arc<ShownSet>>,
+}
+
+impl ShownPlugins {
+    /// Of this host; with a set where the operator allows some.
+    pub(crate) fn new(host: Arc<PluginHost>, set: Option<Arc<ShownSet>>) -> Self {
+        Self { host, set }
+    }
+}
+
+impl PluginView for ShownPlugins {
+    fn plugins(&self) -> Vec<Value> {
+        // A status has no value without a JSON form.
+        self.host.list().iter().map(|status| serde_json::to_value(status).unwrap_or_default()).collect()
+    }
+
+    fn set(&self) -> Value {
+        let Some(set) = &self.set else { return Value::Null };
+        let SetReport { running, message } = set.report();
+        json!({"running": running, "message": message})
+    }
+}
+
 /// Adds [`conditions::SOURCE_UNREADABLE`] and [`conditions::PLUGINS_READY`] to the node, makes one unready whose state can't be saved, and adds how long each source couldn't be read to the numbers.
 pub(crate) struct Reporting {
     agent: Arc<dyn AgentView>,
     health: Arc<SourceHealth>,
     state: Arc<ReportedState>,
     plugins: Arc<dyn PluginProblems>,
+    set: Option<Arc<ShownSet>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -41,7 +73,12 @@ impl Reporting {
         plugins: Arc<dyn PluginProblems>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { agent, health, state, plugins, clock }
+        Self { agent, health, state, plugins, set: None, clock }
+    }
+
+    /// With the set of plugins that the node's annotation chose.
+    pub(crate) fn with_set(self, set: Option<Arc<ShownSet>>) -> Self {
+        Self { set, ..self }
     }
 }
 
@@ -83,10 +120,14 @@ impl AgentView for Reporting {
         let unread = conditions::source_unreadable(&self.health.all_unread());
         let not_ready = self.state.not_ready().map(conditions::not_ready);
         let plugins = self.plugins.problems().map(|problems| conditions::plugins_ready(&problems));
-        if unread.is_none() && not_ready.is_none() && plugins.is_none() {
+        let set = self.set.as_ref().map(|set| set.report());
+        if unread.is_none() && not_ready.is_none() && plugins.is_none() && set.is_none() {
             return node;
         }
         let mut shown = Node::clone(&node);
+        if let Some(set) = set {
+            set.write(&mut shown);
+        }
         let all = shown.status.get_or_insert_default().conditions.get_or_insert_default();
         for condition in not_ready.into_iter().chain(unread).chain(plugins) {
             conditions::set_shown(all, &condition, self.clock.now());

@@ -5,7 +5,7 @@ use witlet_core::admission::chain::FailurePolicy;
 use witlet_core::admission::rollout::{RevertReason, RolloutPhase};
 use witlet_wasm::plugin::{
     ConformanceStatus, DataStatus, Difference, PluginState, PluginStatus, RoleStatus, RolloutStatus,
-    ShadowReport,
+    ShadowReport, SignatureStatus,
 };
 use witlet_wasm::role::Role;
 
@@ -53,6 +53,10 @@ pub(super) fn plugins() -> Vec<Value> {
             passed: true,
             config_digest: "cd".to_owned(),
         }),
+        signature: Some(SignatureStatus {
+            signed_by: "ab".to_owned(),
+            key: "/etc/witlet/cosign.pub".to_owned(),
+        }),
         data: vec![DataStatus {
             name: "allowed".to_owned(),
             source: "/etc/witlet/allowed.json".to_owned(),
@@ -97,6 +101,7 @@ pub(super) fn plugins() -> Vec<Value> {
         digest: None,
         size_bytes: None,
         conformance: None,
+        signature: None,
         data: Vec::new(),
         order: None,
         failure_policy: None,

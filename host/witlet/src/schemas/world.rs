@@ -165,6 +165,10 @@ impl PluginView for Agent {
     fn plugins(&self) -> Vec<Value> {
         plugins()
     }
+
+    fn set(&self) -> Value {
+        json!({"running": "oci://registry.example.com/fleet@sha256:00", "message": null})
+    }
 }
 
 /// One container, whose CPU isn't known.

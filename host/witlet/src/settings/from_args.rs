@@ -144,6 +144,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
         eviction,
         pods: pods(args.pods)?,
         plugins: args.plugins,
+        plugin_sets: args.plugin_sets,
         api_socket: args.api_socket,
         readmit_on_restart: args.readmit_on_restart,
         stop_pods_on_exit: args.stop_pods_on_exit,

@@ -61,3 +61,46 @@ fn a_password_is_never_on_the_command_line() {
     assert!(answer.err.contains("--password-stdin"), "{}", answer.err);
     assert_eq!(push(&["--username", "ann", "--password", "pw"]).code, 2);
 }
+
+#[test]
+fn what_signs_is_a_key_without_a_password() {
+    let folder = scratch();
+    let sign = |key: &str| witlet(&["plugin", "sign", "127.0.0.1:1/a:1", "--key", key]);
+    fails(&sign("/nonexistent.pem"), &["read the key /nonexistent.pem"]);
+    let pem = |label: &str| format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
+    for (label, words) in [
+        ("ENCRYPTED SIGSTORE PRIVATE KEY", "cosign sign --key"),
+        ("PUBLIC KEY", "it is a public key"),
+        ("PRIVATE KEY", "openssl genpkey -algorithm EC"),
+    ] {
+        let key = write(folder.path(), "key.pem", &pem(label));
+        fails(&sign(key.to_str().expect("UTF-8")), &["key.pem can't be used", words]);
+    }
+    assert_eq!(witlet(&["plugin", "sign", "127.0.0.1:1/a:1"]).code, 2);
+}
+
+#[test]
+fn a_set_has_files_next_to_its_plugin_file_and_goes_to_a_tag() {
+    let folder = scratch();
+    let head = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n";
+    let push = |entry: &str, to: &str| {
+        let file = write(folder.path(), "plugins.yaml", &format!("{head}{entry}"));
+        witlet(&["plugin", "push-set", file.to_str().expect("UTF-8"), to])
+    };
+    let builtin = "  - {name: a, component: builtin:redis, probe: {}}\n";
+    fails(
+        &push("  - {name: a, component: /a.wasm, probe: {}}\n", "127.0.0.1:1/a"),
+        &["/a.wasm isn't in the set"],
+    );
+    fails(&push("  - {name: a, component: gone.wasm, probe: {}}\n", "127.0.0.1:1/a"), &["gone.wasm"]);
+    fails(&push("  - {name: a, colour: red}\n", "127.0.0.1:1/a"), &["plugins.yaml", "colour"]);
+    fails(&push(builtin, &format!("127.0.0.1:1/a@sha256:{}", "0".repeat(64))), &["use a tag"]);
+    fails(&push(builtin, "127.0.0.1:1/a"), &["push oci://127.0.0.1:1/a", "failed to reach 127.0.0.1:1"]);
+}
+
+#[test]
+fn sets_are_chosen_by_an_api_server_alone() {
+    let answer = witlet(&["run", "--plugin-sets", "/etc/witlet/sets.yaml"]);
+    assert_eq!(answer.code, 2, "{}", answer.err);
+    assert!(answer.err.contains("--kubeconfig"), "{}", answer.err);
+}

@@ -2,15 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use oci_client::client::{ClientConfig, ClientProtocol};
 use oci_client::secrets::RegistryAuth;
 use oci_wasm::{WasmClient, WasmConfig};
 use serde_json::json;
 use witlet_egress::Egress;
-use witlet_oci::{Artifact, Client, Login, Target, TransferError};
+use witlet_oci::{
+    Artifact, Client, Login, PLUGIN_FILE, PLUGIN_FILE_TYPE, SET_COMPONENT_TYPE, SetArtifact, SetFile, Target,
+    TransferError,
+};
 use witlet_ports::{ComponentFetcher, ComponentReference, Reports};
+use witlet_wasm::attestation::cosign::{ArtifactSigningKey, sign_artifact};
 use witlet_wasm::attestation::{Conformance, LAYERS, SigningKey, Statement, Tested};
+use witlet_wasm::host::PluginHost;
 use witlet_wasm::inspect::inspect;
 use witlet_wasm::plugin::PluginState;
 
@@ -199,4 +205,94 @@ pub(super) async fn vouched() {
     let with = loaded(&registry, &entry).await;
     assert_eq!(with.state, PluginState::Ready, "{with:?}");
     assert!(with.conformance.is_some_and(|by| by.passed && by.key.ends_with("ci.pub.pem")));
+}
+
+pub(super) async fn signed() {
+    let registry = Registry::start(false).await;
+    let public = SigningKey::from_pem(KEY.as_bytes()).expect("a key").public().to_pem();
+    std::fs::write(registry.folder.path().join("cosign.pub"), public).expect("written");
+    let pushed = push(&registry, &artifact()).await;
+    let place = target(&registry, ":1.0");
+    let reference = place.pinned(&pushed.digest);
+    let entry = format!("component: \"{reference}\"}}\nrequireSignature: {{keys: [cosign.pub]");
+    let without = loaded(&registry, &entry).await;
+    assert_eq!(without.state, PluginState::Failed);
+    let detail = without.detail.unwrap_or_default();
+    let words = format!("requireSignature keeps it out: {reference} isn't signed with ");
+    assert!(detail.starts_with(&words) && detail.ends_with("it has no signature"), "{detail}");
+    let key = ArtifactSigningKey::from_pem(KEY.as_bytes()).expect("a key");
+    let made = sign_artifact(&place.name(), &pushed.digest, &key).expect("signed");
+    let client = ours(Login::Anonymous);
+    let put = client.put_signature(&place, &pushed.digest, &made.payload, &made.signature).await;
+    assert_eq!(put.expect("put"), format!("{}.sig", pushed.digest.replace(':', "-")));
+    let with = loaded(&registry, &entry).await;
+    assert_eq!(with.state, PluginState::Ready, "{with:?}");
+    let by = with.signature.expect("someone signed it");
+    assert!(by.signed_by == key.public().id() && by.key.ends_with("cosign.pub"), "{by:?}");
+}
+
+/// Waits until the host's plugins are these, by name.
+async fn serves(host: &PluginHost, names: &[&str]) {
+    let served = async {
+        loop {
+            let ready = host.list().into_iter().filter(|plugin| plugin.state == PluginState::Ready);
+            if ready.map(|plugin| plugin.name).collect::<Vec<_>>() == names {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, served).await.expect("they serve in time");
+}
+
+pub(super) async fn set() {
+    let registry = Registry::start(false).await;
+    let entry =
+        |name: &str| format!("plugins:\n- {{name: {name}, admission: {{}}, component: ./team/tags.wasm}}\n");
+    let head = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\n";
+    let file = |name: &str, media_type, bytes: &[u8]| SetFile {
+        name: name.to_owned(),
+        media_type,
+        bytes: bytes.to_vec().into(),
+    };
+    let text = format!("{head}{}", entry("of-the-set"));
+    let set = SetArtifact {
+        files: vec![
+            file(PLUGIN_FILE, PLUGIN_FILE_TYPE, text.as_bytes()),
+            file("team/tags.wasm", SET_COMPONENT_TYPE, WASM),
+        ],
+        created: "2026-01-02T03:04:05Z".parse().expect("a time"),
+        annotations: BTreeMap::new(),
+    };
+    let place = target(&registry, "/fleet:1");
+    let pushed = ours(Login::Anonymous).push_set(&place, &set).await.expect("pushed");
+    let reference: ComponentReference = place.pinned(&pushed.digest).parse().expect("a reference");
+    let registries = registry.registries("components");
+    let folder = registry.folder.path().join("set");
+    std::fs::create_dir(&folder).expect("made");
+    registries.fetch_set(&reference, None, &folder).await.expect("brought");
+    assert_eq!(std::fs::read(folder.join(PLUGIN_FILE)).expect("there"), text.as_bytes());
+    assert_eq!(std::fs::read(folder.join("team/tags.wasm")).expect("there"), WASM);
+    // A component is no set, and a set no component.
+    let component = push(&registry, &artifact()).await;
+    let component: ComponentReference =
+        target(&registry, ":1.0").pinned(&component.digest).parse().expect("a reference");
+    let error = registries.fetch_set(&component, None, &folder).await.expect_err("no set");
+    assert!(error.cause.to_string().contains("witlet plugin push-set"), "{error:?}");
+    assert!(registries.fetch(&reference, None).await.is_err());
+
+    let local = registry.folder.path().join("local");
+    std::fs::create_dir_all(local.join("team")).expect("made");
+    std::fs::write(local.join("team/tags.wasm"), WASM).expect("written");
+    std::fs::write(local.join("plugins.yaml"), format!("{head}{}", entry("local"))).expect("written");
+    let host = super::host(&registry, Some(local.join("plugins.yaml"))).await;
+    serves(&host, &["local"]).await;
+    host.use_file(Some(folder.join(PLUGIN_FILE)));
+    serves(&host, &["of-the-set"]).await;
+    assert_eq!(host.problems(), Vec::<String>::new());
+    host.use_file(Some(local.join("plugins.yaml")));
+    serves(&host, &["local"]).await;
+    host.use_file(None);
+    serves(&host, &[]).await;
+    assert!(!host.is_configured());
 }

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Identity, Options};
 use witlet_core::event::{Event, EventType};
 use witlet_core::node::NodeFacts;
+use witlet_core::node::plugin_set::SetReport;
 use witlet_ports::{
     AgentStats, AgentView, Clock, EventSink, NodeImage, NodeReader, NodeReadings, NodeWatch, RecordedEvent,
 };
@@ -38,6 +39,11 @@ impl View {
             status: if is_short { "True" } else { "False" }.to_owned(),
             ..NodeCondition::default()
         });
+    }
+
+    pub(super) fn set_plugin_set(&self, report: &SetReport) {
+        let mut shown = self.0.lock().expect("the lock is not poisoned");
+        report.write(Arc::make_mut(&mut shown));
     }
 
     fn show(&self, condition: NodeCondition) {

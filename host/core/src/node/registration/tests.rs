@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::super::conditions::Pressures;
+use super::super::plugin_set::SetReport;
 use super::super::update;
 use super::*;
 
@@ -26,6 +27,7 @@ fn seen(machine: &Node) -> NodeSnapshot<'_> {
         ready: None,
         source: None,
         plugins: None,
+        set: SetReport::default(),
         agent: None,
         pressures: Pressures::default(),
         images: None,

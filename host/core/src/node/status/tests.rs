@@ -18,6 +18,7 @@ fn seen(machine: &Node) -> NodeSnapshot<'_> {
         ready: None,
         source: None,
         plugins: None,
+        set: SetReport::default(),
         agent: None,
         pressures: Pressures::default(),
         images: None,

@@ -14,7 +14,7 @@ use crate::guest::known_node::KnownNode;
 use crate::plugin::config::{
     self, ConfigError, DataSource, PluginConfiguration, SecretEntry, Shipped, Values,
 };
-use crate::plugin::{Builtin, BuiltinRole, EntryInputs, Spec};
+use crate::plugin::{Builtin, BuiltinRole, EntryInputs, Required, Spec};
 
 /// How long the first configuration stays as it is before it is taken for bad.
 pub(super) const WRITE_WAIT: Duration = Duration::from_millis(250);
@@ -108,7 +108,10 @@ impl Sources {
     ) -> (Vec<Spec>, Vec<SecretEntry>) {
         let folder = self.folder();
         let mut specs = self.builtin_specs();
-        let required = configuration.require_conformance.as_ref();
+        let required = Required {
+            conformance: configuration.require_conformance.as_ref(),
+            signature: configuration.require_signature.as_ref(),
+        };
         let entries = configuration.plugins.into_iter();
         // The parser knows the names of what is shipped, so that none is left out.
         let mut configured: Vec<Spec> = entries

@@ -78,10 +78,10 @@ impl Supervisor {
     }
 
     /// Begins to load the last good version of a plugin whose newest failed before any ran. False if there is none, or none
-    /// for the same demand of conformance.
+    /// under the same demands.
     pub(super) fn begin_spare(&mut self, shared: &Arc<Shared>, spec: &Spec, failed: &Arc<LoadError>) -> bool {
         let spare = self.spares.remove(&spec.name);
-        let spare = spare.filter(|spare| spare.conformance == spec.conformance && !spare.runs_as(spec));
+        let spare = spare.filter(|spare| spare.has_demands_of(spec) && !spare.runs_as(spec));
         let Some(spare) = spare else { return false };
         self.begin_as(shared, spare, Some(failed.clone()));
         true

@@ -192,16 +192,17 @@ fn what_runs_does_not_outlive_the_key_that_vouches_for_it_whatever_keeps_its_suc
 #[test]
 fn a_component_is_known_by_what_runs_under_the_same_key_and_by_what_failed() {
     let known = KnownComponents {
-        runs: Some(("runs".to_owned(), Some("a".to_owned()))),
+        runs: Some(("runs".to_owned(), vec!["a".to_owned()])),
         failed: Some("bad".to_owned()),
     };
     let cases = [("runs", Some("a"), true), ("runs", Some("b"), false), ("runs", None, false)];
     for (digest, key, expected) in
         cases.into_iter().chain([("bad", Some("b"), true), ("new", Some("a"), false)])
     {
-        assert_eq!(known.covers(digest, key), expected, "{digest} by {key:?}");
+        let keys: Vec<String> = key.into_iter().map(str::to_owned).collect();
+        assert_eq!(known.covers(digest, &keys), expected, "{digest} by {key:?}");
     }
-    assert!(!KnownComponents::default().covers("runs", None));
+    assert!(!KnownComponents::default().covers("runs", &[]));
 }
 
 #[test]

@@ -1,38 +1,34 @@
-//! Who is looked at again because reports, or the keys that they are signed with, have changed.
+//! Who is looked at again because reports, or keys of reports and signatures, have changed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::files::{self, Change};
-use super::Supervisor;
+use super::{Spec, Supervisor};
 
 impl Supervisor {
     /// Plugins whose reports, or keys of reports, are others than when they were looked at. A report that is gone takes
     /// nothing back that was shown by it; a key that is gone does.
     pub(super) fn trust_changed(&mut self, now: &files::Fingerprints) -> Vec<Arc<str>> {
-        let demands: Vec<_> = self
-            .desired
-            .iter()
-            .filter_map(|spec| Some((spec.name.clone(), spec.conformance.clone()?)))
-            .collect();
+        let demanding: Vec<&Spec> = self.desired.iter().filter(|spec| spec.has_demands()).collect();
         // Several plugins may look at the same file, and each change is reported once.
-        let paths: BTreeSet<&Path> = demands.iter().flat_map(|(_, demand)| demand.paths()).collect();
+        let paths: BTreeSet<&Path> = demanding.iter().flat_map(|spec| spec.trust_paths()).collect();
         let changes = paths.into_iter().map(|path| (path, self.files.compare(path, now)));
         let changes: HashMap<&Path, Change> = changes.collect();
         let change = |path: &Path| changes.get(path).copied().unwrap_or(Change::None);
-        let lost: BTreeSet<PathBuf> = demands
+        let lost: BTreeSet<PathBuf> = demanding
             .iter()
-            .flat_map(|(_, demand)| demand.keys())
+            .flat_map(|spec| spec.trust_keys())
             .filter(|path| change(path) == Change::Gone)
             .map(Path::to_path_buf)
             .collect();
-        let changed = demands.iter().filter(|(_, demand)| {
-            demand.paths().any(|path| change(path) == Change::Written)
+        let changed = demanding.iter().filter(|spec| {
+            spec.trust_paths().any(|path| change(path) == Change::Written)
                 // A file stays gone, and is reported once.
-                || demand.keys().any(|path| lost.contains(path) && !self.lost_keys.contains(path))
+                || spec.trust_keys().any(|path| lost.contains(path) && !self.lost_keys.contains(path))
         });
-        let changed = changed.map(|(name, _)| name.clone()).collect();
+        let changed = changed.map(|spec| spec.name.clone()).collect();
         self.lost_keys = lost;
         changed
     }

@@ -105,14 +105,14 @@ pub(super) fn next_step(
     match old.map(|old| (&old.code, old.spec.runs_as(spec))) {
         Some((Code::Ready(_), true)) if work.is_none() && failure.is_none() => Step::Nothing,
         // What was being loaded may have been another look at who vouches for it.
-        Some((Code::Ready(_), true)) if spec.conformance.is_some() => Step::Load,
+        Some((Code::Ready(_), true)) if spec.has_demands() => Step::Load,
         Some((Code::Ready(_), true)) => Step::Return,
         Some((Code::Loading | Code::Failed(_), _) | (Code::Ready(_), false)) | None => Step::Load,
     }
 }
 
-/// Whether what runs goes on although its newest entry or component doesn't load. Where a report is demanded, only what was
-/// found good by the same demand does; not if these very bytes aren't found good any more, nor if the key that vouches for
+/// Whether what runs goes on although its newest entry or component doesn't load. Where a report or a signature is demanded, only what was
+/// found good by the same demands does; not if these very bytes aren't found good any more, nor if a key that stands for
 /// them doesn't count any more (`keys` are those that do, if that is known).
 pub(super) fn failure_spares(
     old: &Plugin,
@@ -121,11 +121,13 @@ pub(super) fn failure_spares(
     keys: Option<&[String]>,
     error: &LoadError,
 ) -> bool {
-    let Some(demand) = &spec.conformance else { return true };
+    if !spec.has_demands() {
+        return true;
+    }
     let runs = old.code.ready();
-    let taken_back =
-        matches!(error, LoadError::Conformance(_)) && runs.map(|loaded| &*loaded.digest) == digest;
-    let key = runs.and_then(|loaded| loaded.vouched.as_ref()).map(|vouched| &vouched.report.key_id);
-    let key_lost = keys.is_some_and(|keys| key.is_none_or(|key| !keys.contains(key)));
-    old.spec.conformance.as_ref() == Some(demand) && !taken_back && !key_lost
+    let taken_back = matches!(error, LoadError::Conformance(_) | LoadError::Signature(_))
+        && runs.map(|loaded| &*loaded.digest) == digest;
+    let by = runs.map(|loaded| loaded.key_ids()).unwrap_or_default();
+    let key_lost = keys.is_some_and(|keys| by.is_empty() || by.iter().any(|key| !keys.contains(key)));
+    old.spec.has_demands_of(spec) && !taken_back && !key_lost
 }

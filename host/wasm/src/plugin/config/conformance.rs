@@ -1,13 +1,13 @@
-//! Which reports of the conformance kit the file demands.
+//! Which reports of the conformance kit, and which signatures, the file demands.
 
 use std::path::{Path, PathBuf};
 
 use crate::attestation::KitVersion;
 
-use super::document::RequireConformanceDocument;
+use super::document::{RequireConformanceDocument, RequireSignatureDocument};
 use super::{ComponentSource, ConfigError, References, check_count, field};
 
-/// How many keys may sign reports.
+/// How many keys may sign reports, and how many components.
 pub const CONFORMANCE_KEYS_MAX: usize = 16;
 /// The field.
 const FIELD: &str = "requireConformance";
@@ -23,16 +23,16 @@ pub struct RequiredConformance {
     pub failed_too: bool,
 }
 
+/// Who must have signed a component in a registry before it is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequiredSignature {
+    /// Files with the public keys whose signatures count, one at least; relative ones are looked up next to the configuration.
+    pub keys: Vec<PathBuf>,
+}
+
 pub(super) fn parse(document: RequireConformanceDocument) -> Result<RequiredConformance, ConfigError> {
     let RequireConformanceDocument { keys, kit_version, failed } = document;
-    let path = format!("{FIELD}.keys");
-    if keys.is_empty() {
-        return field(&path, "no key: name the public keys that reports are signed with");
-    }
-    check_count(&path, keys.len(), CONFORMANCE_KEYS_MAX)?;
-    if let Some(index) = keys.iter().position(|key| key.as_os_str().is_empty()) {
-        return field(&format!("{path}[{index}]"), "no path");
-    }
+    check_keys(FIELD, &keys, "reports are")?;
     let kit_version = match kit_version.map(|text| (text.parse(), text)) {
         None => None,
         Some((Ok(version), _)) => Some(version),
@@ -48,6 +48,25 @@ pub(super) fn parse(document: RequireConformanceDocument) -> Result<RequiredConf
         }
     };
     Ok(RequiredConformance { keys, kit_version, failed_too })
+}
+
+/// Reads which signatures the file demands.
+pub(super) fn signature(document: RequireSignatureDocument) -> Result<RequiredSignature, ConfigError> {
+    let RequireSignatureDocument { keys } = document;
+    check_keys("requireSignature", &keys, "components are")?;
+    Ok(RequiredSignature { keys })
+}
+
+fn check_keys(name: &str, keys: &[PathBuf], what: &str) -> Result<(), ConfigError> {
+    let path = format!("{name}.keys");
+    if keys.is_empty() {
+        return field(&path, format!("no key: name the public keys that {what} signed with"));
+    }
+    check_count(&path, keys.len(), CONFORMANCE_KEYS_MAX)?;
+    match keys.iter().position(|key| key.as_os_str().is_empty()) {
+        Some(index) => field(&format!("{path}[{index}]"), "no path"),
+        None => Ok(()),
+    }
 }
 
 /// Whether an entry may say where its report is.

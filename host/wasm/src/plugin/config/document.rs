@@ -27,6 +27,9 @@ pub(super) struct FileDocument {
     /// Keeps components out that have no signed report of the conformance kit; what ships needs none. Default: none is asked
     /// for.
     pub(super) require_conformance: Option<RequireConformanceDocument>,
+    /// Keeps components from registries out whose manifest isn't signed as `cosign sign --key` does it. Components at paths
+    /// are not pulled, and need no signature. Default: none is asked for.
+    pub(super) require_signature: Option<RequireSignatureDocument>,
     /// Whether each decision about a pod is written to the decision log. Default: false.
     pub(super) decision_log: bool,
     /// The plugins with their places in the list; at most 64. Names are unique, and none is a built-in's.
@@ -46,6 +49,16 @@ pub(super) struct RequireConformanceDocument {
     /// What a report means that the kit found something: `refuse` (as if there were none) or `warn` (it is loaded, and the log
     /// says so). Default: `refuse`.
     pub(super) failed: Option<String>,
+}
+
+/// `requireSignature:`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct RequireSignatureDocument {
+    /// Files with public keys (PEM) whose signatures count, 1 to 16: ECDSA of P-256 or P-384, Ed25519, or RSA; relative to the
+    /// configuration. Each must belong to root or to the agent's user, and no one else may write it.
+    #[serde(default)]
+    pub(super) keys: Vec<PathBuf>,
 }
 
 /// One of `secrets`.

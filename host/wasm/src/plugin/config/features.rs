@@ -33,6 +33,10 @@ pub const FEATURES: &[Feature] = &[
     feature("pod-source-0.1", "pod sources built against witlet:pod-source@0.1"),
     feature("oci", "components from registries, component: oci://…"),
     feature("require-conformance", "demands of signed conformance reports, requireConformance"),
+    feature(
+        "require-signature",
+        "demands of cosign's signatures of components from registries, requireSignature",
+    ),
     feature("shadow", "handlers whose verdicts are compared and don't count, admission.mode: shadow"),
     feature("record", "recorded calls for witlet plugin replay, record"),
     feature("load-timeout", "a bound for how long pods wait for a load, admission.loadTimeout"),

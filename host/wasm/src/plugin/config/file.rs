@@ -18,6 +18,7 @@ const FIELDS: &[&str] = &[
     "secrets",
     "pullCredentials",
     "requireConformance",
+    "requireSignature",
     "decisionLog",
     "plugins",
 ];
@@ -59,6 +60,7 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
                 "secrets" => file.secrets = map.next_value()?,
                 "pullCredentials" => file.pull_credentials = map.next_value()?,
                 "requireConformance" => file.require_conformance = map.next_value()?,
+                "requireSignature" => file.require_signature = map.next_value()?,
                 "decisionLog" => file.decision_log = map.next_value()?,
                 "plugins" => file.plugins = map.next_value_seed(EntriesSeed(self.0))?,
                 unknown => return Err(A::Error::unknown_field(unknown, FIELDS)),

@@ -130,22 +130,6 @@ async fn a_key_that_others_could_change_or_that_is_none_does_not_count() {
     assert_eq!(vouched.key, place.0.path().join("ci.pub.pem"));
 }
 
-#[test]
-fn keys_of_root_and_of_this_user_are_safe() {
-    let cases = [
-        (0, 0o644, true),
-        (7, 0o444, true),
-        (7, 0o600, true),
-        (8, 0o600, false),
-        (7, 0o664, false),
-        (0, 0o646, false),
-        (0, 0o4644, true),
-    ];
-    for (owner, mode, safe) in cases {
-        assert_eq!(KeyFile { owner, mode }.problem(7).is_none(), safe, "{owner} {mode:o}");
-    }
-}
-
 /// A registry that has these reports now, and had those before.
 struct FakeRegistry {
     kept: Vec<Vec<u8>>,

@@ -10,6 +10,7 @@ use witlet_ports::FetchError;
 use super::super::async_engine::AsyncStartError;
 use super::super::call::CallError;
 use super::super::conformance::ConformanceError;
+use super::super::signatures::SignatureError;
 use crate::compile::CompileError;
 use crate::limits::NeedsError;
 use crate::manifest::Mismatch;
@@ -65,6 +66,9 @@ pub enum LoadError {
     /// The configuration demands a report on it that isn't there, or isn't good enough.
     #[error("requireConformance keeps it out")]
     Conformance(#[source] Box<ConformanceError>),
+    /// The configuration demands a signature of it that isn't there, or isn't good enough.
+    #[error("requireSignature keeps it out")]
+    Signature(#[source] Box<SignatureError>),
     /// The component doesn't compile, or its code doesn't load.
     #[error("the component can't be compiled")]
     Compile(#[source] CompileError),

@@ -92,3 +92,17 @@ async fn a_source_that_cannot_be_read_is_shown_with_the_node_and_in_numbers_unti
     assert_eq!(*view.node(), Node::default());
     assert!(view.stats().unread_sources.is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_set_of_plugins_is_shown_where_the_operator_allows_sets() {
+    let state = Arc::new(ReportedState::new(Arc::new(MemoryStateStore::default())));
+    let clock = Arc::new(ManualClock::new());
+    let plugins = Arc::new(Plugins::default());
+    let view = Reporting::new(Arc::new(Agent), Arc::default(), state, plugins, clock);
+    let set = Arc::new(ShownSet::default());
+    let view = view.with_set(Some(set.clone()));
+    assert_eq!(SetReport::of(&view.node()), SetReport::default());
+    let report = SetReport { running: Some("a".to_owned()), message: Some("b".to_owned()) };
+    set.set(report.clone());
+    assert_eq!(SetReport::of(&view.node()), report);
+}

@@ -77,7 +77,9 @@ fn a_kubeconfig_makes_it_a_node_of_a_cluster_with_endpoints() {
         "--register-with-taints=a=b:NoSchedule,c:NoExecute",
         "--provider-id=cloud://7",
         "--kube-api-qps=0",
+        "--plugin-sets=/etc/witlet/sets.yaml",
     ]);
+    assert_eq!(settings.plugin_sets, Some("/etc/witlet/sets.yaml".into()));
     let cluster = settings.cluster.expect("there is a cluster");
     assert_eq!(cluster.bootstrap_kubeconfig, Some("/b.conf".into()));
     assert_eq!(cluster.cert_dir, PathBuf::from("/srv/witlet/pki"));

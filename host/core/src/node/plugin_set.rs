@@ -1,0 +1,362 @@
+//! Which set of plugins a node runs: what an annotation of its object chooses, whether the operator allows it, when it is taken, and
+//! what is written back.
+//!
+//! A set is a plugin file with its components in a registry, named by digest. Whoever may annotate the node chooses one; the agent's own
+//! policy says from which repositories. A change is taken after a delay that is another on each node, and a set serves only once all of
+//! it was loaded: until then the one before does, or the local plugin file.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Node;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::container::backoff::BackoffPolicy;
+use crate::image::reference::{ImageReference, ReferenceError};
+use crate::text::shortened;
+
+#[cfg(test)]
+mod tests;
+
+/// The annotation that chooses a set: `HOST[:PORT]/REPOSITORY[:TAG]@sha256:DIGEST`.
+pub const CHOICE: &str = "witlet.dev/plugin-set";
+/// The annotation that says which set runs.
+pub const RUNNING: &str = "witlet.dev/plugin-set-running";
+/// The annotation that says why it isn't the one that was chosen.
+pub const MESSAGE: &str = "witlet.dev/plugin-set-message";
+/// The longest delay before a change is taken, unless the policy says otherwise.
+pub const JITTER_DEFAULT: Duration = Duration::from_secs(300);
+/// The longest that a policy can make it.
+pub const JITTER_MAX: Duration = Duration::from_secs(24 * 3600);
+/// When a set that could not be had is asked for again: its registry may be back, or someone may sign it.
+pub const RETRY: BackoffPolicy =
+    BackoffPolicy { initial: Duration::from_secs(10), max: Duration::from_secs(300) };
+/// When a set that could not be loaded is tried again: each try compiles what wasn't compiled.
+pub const RETRY_LOAD: BackoffPolicy =
+    BackoffPolicy { initial: Duration::from_secs(60), max: Duration::from_secs(3600) };
+
+/// What stands before references of components, and may stand before that of a set.
+const SCHEME: &str = "oci://";
+/// Longest annotation that is looked at.
+const CHOICE_BYTES_MAX: usize = 1024;
+/// Longest message that is written back.
+const MESSAGE_BYTES_MAX: usize = 1024;
+
+/// What the node's object chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The object isn't known: what runs goes on.
+    Unknown,
+    /// No set: the local plugin file.
+    Local,
+    /// The set with this reference, as it was written.
+    Set(String),
+}
+
+/// What this object chooses; none is an object that isn't known.
+pub fn choice(node: Option<&Node>) -> Choice {
+    let Some(node) = node else { return Choice::Unknown };
+    let chosen = node.metadata.annotations.as_ref().and_then(|all| all.get(CHOICE));
+    match chosen.map(|text| text.trim()) {
+        None | Some("") => Choice::Local,
+        Some(text) => Choice::Set(text.to_owned()),
+    }
+}
+
+/// Which sets may be chosen, and how long their change is spread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetPolicy {
+    /// `HOST[:PORT]/PATH`: that repository, and with `/*` at the end all below it.
+    pub repositories: Vec<String>,
+    /// The longest delay before a change is taken.
+    pub jitter: Duration,
+}
+
+/// Why a choice isn't taken. Each says the way out.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChoiceError {
+    /// No reference is so long.
+    #[error("the annotation {CHOICE} has more than {CHOICE_BYTES_MAX} bytes")]
+    TooLong,
+    /// No reference.
+    #[error("the annotation {CHOICE} is {text:?}, expected HOST[:PORT]/REPOSITORY[:TAG]@sha256:DIGEST")]
+    Reference {
+        /// As it was written.
+        text: String,
+        /// What is wrong with it.
+        #[source]
+        cause: ReferenceError,
+    },
+    /// A set is chosen by digest, or not at all.
+    #[error("the annotation {CHOICE} is {text:?}, which has no digest: add @sha256:DIGEST")]
+    NoDigest {
+        /// As it was written.
+        text: String,
+    },
+    /// A repository that the operator didn't allow.
+    #[error("sets of {found} aren't allowed on this node: its policy (--plugin-sets) allows {}", allowed.join(", "))]
+    Repository {
+        /// The repository.
+        found: String,
+        /// Those of the policy.
+        allowed: Vec<String>,
+    },
+}
+
+/// A set that may be taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetReference {
+    text: String,
+    digest: String,
+}
+
+impl SetReference {
+    /// With the scheme `oci://`, and with a digest of SHA-256.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// `sha256:` and 64 hexadecimal digits.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+/// The set that a text names, if the policy allows it.
+///
+/// # Errors
+///
+/// When it names none, or one of another repository.
+pub fn allowed(text: &str, policy: &SetPolicy) -> Result<SetReference, ChoiceError> {
+    if text.len() > CHOICE_BYTES_MAX {
+        return Err(ChoiceError::TooLong);
+    }
+    let bare = text.strip_prefix(SCHEME).unwrap_or(text);
+    let own = || text.to_owned();
+    let parsed =
+        ImageReference::parse(bare).map_err(|cause| ChoiceError::Reference { text: own(), cause })?;
+    let found = format!("{}/{}", parsed.registry, parsed.path);
+    // What names no registry gets the default one of images, and is then not what was written.
+    if !bare.starts_with(&found) {
+        return Err(ChoiceError::Reference { text: own(), cause: ReferenceError::Format });
+    }
+    let digest = parsed.digest.filter(|digest| digest.starts_with("sha256:"));
+    let digest = digest.ok_or_else(|| ChoiceError::NoDigest { text: own() })?;
+    let is_of = |pattern: &String| match pattern.strip_suffix("/*") {
+        Some(folder) => found.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+        None => *pattern == found,
+    };
+    if !policy.repositories.iter().any(is_of) {
+        return Err(ChoiceError::Repository { found, allowed: policy.repositories.clone() });
+    }
+    Ok(SetReference { text: format!("{SCHEME}{bare}"), digest })
+}
+
+/// How long this node waits before it takes the set with this digest: less than `jitter`, always the same, and another on each node, so
+/// that a fleet doesn't change all at once.
+pub fn delay(node_name: &str, digest: &str, jitter: Duration) -> Duration {
+    let hash = Sha256::new().chain_update(node_name).chain_update([0_u8]).chain_update(digest).finalize();
+    let head = hash.iter().take(8).fold(0_u64, |head, byte| (head << 8) | u64::from(*byte));
+    let nanos = (jitter.min(JITTER_MAX).as_nanos() * u128::from(head)) >> 64;
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetStep {
+    /// Nothing until the choice changes.
+    Nothing,
+    /// Nothing until then, or until the choice changes.
+    Wait(Duration),
+    /// This set is to be brought, verified and loaded.
+    Take(SetReference),
+    /// The local plugin file is to serve again.
+    Leave,
+}
+
+/// What there is to say, as an event of the node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetNews {
+    /// Whether something is wrong.
+    pub is_warning: bool,
+    /// The event's reason.
+    pub reason: &'static str,
+    /// The event's message.
+    pub message: String,
+}
+
+/// What is written back into the node's annotations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetReport {
+    /// For [`RUNNING`]: the set that runs.
+    pub running: Option<String>,
+    /// For [`MESSAGE`]: why it isn't the one that was chosen.
+    pub message: Option<String>,
+}
+
+impl SetReport {
+    /// As the agent's own node carries it.
+    pub fn of(node: &Node) -> Self {
+        let value = |key: &str| node.metadata.annotations.as_ref()?.get(key).cloned();
+        Self { running: value(RUNNING), message: value(MESSAGE) }
+    }
+
+    /// Makes a node's annotations say this, and nothing of it where there is nothing to say.
+    pub fn write(&self, node: &mut Node) {
+        for (key, value) in [(RUNNING, &self.running), (MESSAGE, &self.message)] {
+            match (value, &mut node.metadata.annotations) {
+                (Some(value), all) => {
+                    all.get_or_insert_default().insert(key.to_owned(), value.clone());
+                }
+                (None, Some(all)) => {
+                    all.remove(key);
+                }
+                (None, None) => {}
+            }
+        }
+    }
+}
+
+/// Why a set wasn't taken, and so when it is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It couldn't be had, or no one who counts has signed it.
+    NotHad,
+    /// It couldn't be loaded as a whole.
+    NotLoaded,
+}
+
+/// A set that isn't taken yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Candidate {
+    reference: SetReference,
+    due: Duration,
+    refusals: u32,
+    problem: Option<String>,
+}
+
+/// What a node knows of its sets. Times are durations since any one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginSets {
+    node_name: String,
+    policy: SetPolicy,
+    running: Option<SetReference>,
+    candidate: Option<Candidate>,
+    /// A choice that isn't allowed, and why.
+    refused: Option<(String, String)>,
+    leaves: bool,
+}
+
+impl PluginSets {
+    /// Of a node on which this set ran last: it runs on if the policy still allows it.
+    pub fn new(node_name: &str, policy: SetPolicy, ran: Option<&str>) -> Self {
+        let running = ran.and_then(|text| allowed(text, &policy).ok());
+        let node_name = node_name.to_owned();
+        Self { node_name, policy, running, candidate: None, refused: None, leaves: false }
+    }
+
+    /// The node's object chooses this now. What there is to say about that is said once.
+    pub fn choose(&mut self, choice: &Choice, now: Duration) -> Option<SetNews> {
+        let text = match choice {
+            Choice::Unknown => return None,
+            Choice::Local => {
+                (self.candidate, self.refused) = (None, None);
+                self.leaves |= self.running.is_some();
+                return None;
+            }
+            Choice::Set(text) => text,
+        };
+        self.leaves = false;
+        let reference = match allowed(text, &self.policy) {
+            Ok(reference) => reference,
+            Err(error) => {
+                self.candidate = None;
+                let problem = crate::error::one_line(&error);
+                let refused = Some((text.clone(), problem.clone()));
+                let is_known = self.refused == refused;
+                self.refused = refused;
+                return (!is_known).then(|| refusal(&problem));
+            }
+        };
+        self.refused = None;
+        if self.running.as_ref().is_some_and(|runs| runs.digest == reference.digest) {
+            self.candidate = None;
+        } else if self.candidate.as_ref().is_none_or(|candidate| candidate.reference != reference) {
+            let due = now + delay(&self.node_name, &reference.digest, self.policy.jitter);
+            self.candidate = Some(Candidate { reference, due, refusals: 0, problem: None });
+        }
+        None
+    }
+
+    /// What is to be done at this time.
+    pub fn next(&self, now: Duration) -> SetStep {
+        if self.leaves {
+            return SetStep::Leave;
+        }
+        match &self.candidate {
+            None => SetStep::Nothing,
+            Some(candidate) if candidate.due <= now => SetStep::Take(candidate.reference.clone()),
+            Some(candidate) => SetStep::Wait(candidate.due),
+        }
+    }
+
+    /// The set of the last step serves.
+    pub fn taken(&mut self) -> Option<SetNews> {
+        let Candidate { reference, .. } = self.candidate.take()?;
+        let message = match self.running.replace(reference.clone()) {
+            Some(before) => format!("runs {} in place of {}", reference.text, before.text),
+            None => format!("runs {} in place of the local plugin file", reference.text),
+        };
+        Some(SetNews { is_warning: false, reason: "PluginSetTaken", message })
+    }
+
+    /// The set of the last step doesn't serve. It is tried again; what is said is said once for each reason.
+    pub fn refused(&mut self, refusal_of: Refusal, problem: &str, now: Duration) -> Option<SetNews> {
+        let candidate = self.candidate.as_mut()?;
+        let policy = match refusal_of {
+            Refusal::NotHad => RETRY,
+            Refusal::NotLoaded => RETRY_LOAD,
+        };
+        candidate.refusals = candidate.refusals.saturating_add(1);
+        candidate.due = now + policy.after(candidate.refusals);
+        let problem = format!("{}: {problem}", candidate.reference.text);
+        let is_known = candidate.problem.as_ref() == Some(&problem);
+        candidate.problem = Some(problem.clone());
+        (!is_known).then(|| refusal(&problem))
+    }
+
+    /// The local plugin file serves again.
+    pub fn left(&mut self) -> Option<SetNews> {
+        self.leaves = false;
+        let before = self.running.take()?;
+        let message = format!("runs the local plugin file in place of {}", before.text);
+        Some(SetNews { is_warning: false, reason: "PluginSetLeft", message })
+    }
+
+    /// The set that runs.
+    pub fn running(&self) -> Option<&SetReference> {
+        self.running.as_ref()
+    }
+
+    /// What is written back.
+    pub fn report(&self) -> SetReport {
+        let waits = |candidate: &Candidate| {
+            let jitter = self.policy.jitter.as_secs();
+            format!("{} is taken at most {jitter}s after it was chosen", candidate.reference.text)
+        };
+        let problem = self
+            .candidate
+            .as_ref()
+            .map(|candidate| candidate.problem.clone().unwrap_or_else(|| waits(candidate)));
+        let message = problem.or_else(|| self.refused.as_ref().map(|(_, problem)| problem.clone()));
+        SetReport {
+            running: self.running.as_ref().map(|reference| reference.text.clone()),
+            message: message.map(|message| shortened(message, MESSAGE_BYTES_MAX)),
+        }
+    }
+}
+
+fn refusal(problem: &str) -> SetNews {
+    let message = shortened(problem.to_owned(), MESSAGE_BYTES_MAX);
+    SetNews { is_warning: true, reason: "PluginSetRefused", message }
+}

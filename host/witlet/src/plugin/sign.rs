@@ -1,0 +1,89 @@
+//! `witlet plugin sign`: a signature goes next to what is in a registry, in cosign's form.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use thiserror::Error;
+use witlet_egress::Egress;
+use witlet_oci::{Client, TransferError};
+use witlet_wasm::attestation::cosign::{ArtifactSigningKey, sign_artifact};
+use witlet_wasm::attestation::{KEY_BYTES_MAX, KeyError};
+
+use super::component::{self, ComponentError};
+use super::push;
+use crate::bounded;
+use crate::cli::{OutputFormat, SignArgs};
+use crate::output::{OutputError, print, structured};
+
+/// Why nothing was signed.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// It names nothing in a registry.
+    #[error(transparent)]
+    Component(#[from] ComponentError),
+    /// There are no credentials.
+    #[error(transparent)]
+    Login(#[from] push::Error),
+    /// The key can't be read.
+    #[error("read the key {}", path.display())]
+    ReadKey {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The key doesn't sign.
+    #[error("the key {} can't be used", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        #[source]
+        cause: KeyError,
+    },
+    /// The registry doesn't have it, or doesn't take the signature.
+    #[error("sign {target}")]
+    Sign {
+        /// What.
+        target: String,
+        /// Why not, with the way out.
+        #[source]
+        cause: Box<TransferError>,
+    },
+    /// The answer can't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// Signs, and prints the reference with its digest.
+pub(crate) async fn run(args: &SignArgs) -> Result<(), Error> {
+    let target = component::target(&args.target)?;
+    let path = || args.key.clone();
+    let text = bounded::read(&args.key, KEY_BYTES_MAX as u64)
+        .map_err(|cause| Error::ReadKey { path: path(), cause })?;
+    let unusable = |cause| Error::Key { path: path(), cause };
+    let key = ArtifactSigningKey::from_pem(&text).map_err(unusable)?;
+    let client = Client::new(Egress::system(), push::login(&args.login)?, args.login.registry.plain_http);
+    let failed = |cause| {
+        let (target, cause) = (target.to_string(), Box::new(cause));
+        Error::Sign { target, cause }
+    };
+    let digest = client.resolve(&target).await.map_err(failed)?;
+    let made = sign_artifact(&target.name(), &digest, &key).map_err(unusable)?;
+    let tag = client.put_signature(&target, &digest, &made.payload, &made.signature).await.map_err(failed)?;
+    let reference = target.pinned(&digest);
+    let text = match args.output {
+        OutputFormat::Table | OutputFormat::Wide => format!("{reference}\n"),
+        OutputFormat::Json | OutputFormat::Yaml => {
+            let value = json!({
+                "reference": reference,
+                "digest": digest,
+                "signedBy": key.public().id(),
+                "signature": format!("{}:{tag}", target.name()),
+            });
+            structured(&value, args.output)?
+        }
+    };
+    Ok(print(&text)?)
+}
