@@ -3,8 +3,8 @@
 use http::Method;
 use http_body_util::BodyExt;
 use sha2::{Digest, Sha256};
-use witlet_ports::Target;
 use witlet_ports::ArtifactSignature;
+use witlet_ports::Target;
 
 use crate::digest::text_of;
 use crate::error::{TransferError, TransferItem};

@@ -24,7 +24,9 @@ pub use matching::{Criteria, LabelOperator, LabelRequirement, LabelSelector, Pod
 pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
 pub use signatures::{SignatureError, Signed, counting_keys, verify_signature};
 pub use spec::{BUILTIN_TIMEOUT, Builtin, BuiltinRole};
-pub use status::{ConformanceStatus, DataStatus, PluginState, PluginStatus, RoleStatus, RolloutStatus, SignatureStatus};
+pub use status::{
+    ConformanceStatus, DataStatus, PluginState, PluginStatus, RoleStatus, RolloutStatus, SignatureStatus,
+};
 
 pub(crate) use call::{Called, Caller, EPOCH_PERIOD, SyncPlugin};
 #[cfg(test)]
@@ -35,8 +37,8 @@ pub(crate) use health::Change as HealthChange;
 pub(crate) use load::{KnownComponents, Loaded, Loader, LoaderParts, Loading};
 pub(crate) use matching::MatchSubject;
 use shadow::Shadow;
-pub(crate) use spec::{DataLack, EntryInputs, Origin, Required, Spec, VALIDATE_TIMEOUT};
 pub(crate) use shadow::{agrees, agrees_with, decision_summary, verdict_summary};
+pub(crate) use spec::{DataLack, EntryInputs, Origin, Required, Spec, VALIDATE_TIMEOUT};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -16,7 +16,9 @@ use witlet_wasm::direct::CapturedLine;
 use witlet_wasm::role::Role;
 
 use crate::cli::{Cli, Command, Plugin};
-use crate::plugin::diff::{Answer, Comparison, Difference, DifferenceKind, SideFigures, SkippedRecording};
+use crate::plugin::diff::{
+    Comparison, Difference, DifferenceKind, HandlerAnswer, SideFigures, SkippedRecording,
+};
 use crate::top::document;
 use crate::{describe, plugin};
 use check::Schemas;
@@ -200,7 +202,7 @@ fn comparisons_are_as_their_schema_says() {
     };
     let answer = |reason: Option<&str>| {
         let reason = reason.map(str::to_owned);
-        Answer { verdict: "reject", message: reason.clone(), reason, words: String::new() }
+        HandlerAnswer { verdict: "reject", message: reason.clone(), reason, words: String::new() }
     };
     let difference = |kind, operation: Operation| Difference {
         recording: "1.json".to_owned(),

@@ -8,7 +8,7 @@ use witlet_ports::{Artifact, ArtifactError, ArtifactFetcher, Target};
 use witlet_wasm::plugin::PluginState;
 
 use crate::claims;
-use crate::feeding::{ready, setting, reported, reported_with};
+use crate::feeding::{ready, reported, reported_with, setting};
 use crate::node::{Node, Setting, configuration, pod_in};
 use crate::servers::{Server, answer};
 

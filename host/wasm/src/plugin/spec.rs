@@ -11,8 +11,8 @@ use witlet_ports::ComponentReference;
 
 use super::config::{
     AdmissionMode, AdmissionRole, BUILTIN_SCHEME, ComponentSource, Grants, MEMORY_BYTES_DEFAULT, PluginEntry,
-    PodSourceRole, ProbeRole, RequiredConformance, RequiredSignature, RolloutRole, WARM_IDLE_DEFAULT, WARM_USES_DEFAULT, Warm,
-    fill,
+    PodSourceRole, ProbeRole, RequiredConformance, RequiredSignature, RolloutRole, WARM_IDLE_DEFAULT,
+    WARM_USES_DEFAULT, Warm, fill,
 };
 use super::conformance::Demand;
 use super::matching::{MatchSubject, PodMatch};

@@ -17,9 +17,9 @@ use witlet_wasm::record::{RecordedRequest, RecordedResponse, read};
 use crate::cli::{DiffArgs, OutputFormat};
 use crate::output::{OutputError, print, structured};
 use recordings::RecordingsError;
-#[cfg(test)]
-pub(crate) use report::{HandlerAnswer, DifferenceKind, SideFigures};
 pub(crate) use report::{Comparison, Difference, SkippedRecording};
+#[cfg(test)]
+pub(crate) use report::{DifferenceKind, HandlerAnswer, SideFigures};
 use side::{Side, SideError};
 
 /// Why nothing can be compared.

@@ -27,12 +27,14 @@ static KIT: LazyLock<(Runtime, Kit)> = LazyLock::new(|| {
 });
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let of = |builtin: &'static Builtin, cases: PathBuf| {
-        Trial::test(format!("{} passes the kit", builtin.name), move || passes(builtin, &cases))
+    let of = |builtin: &'static Builtin, project: PathBuf, cases: PathBuf| {
+        Trial::test(format!("{} passes the kit", builtin.name), move || passes(builtin, &project, &cases))
     };
     let shipped = ADMISSION.iter().chain(PROBES).chain(SHIPPED);
-    let shipped = shipped.map(|builtin| of(builtin, folder(builtin).join("cases.yaml")));
-    let examples = EXAMPLES.iter().map(|(example, cases)| of(example, examples_folder().join(cases)));
+    let shipped = shipped.map(|builtin| of(builtin, folder(builtin), folder(builtin).join("cases.yaml")));
+    let examples = EXAMPLES.iter().map(|(example, cases)| {
+        of(example, examples_folder().join("rust").join(example.name), examples_folder().join(cases))
+    });
     let mut trials: Vec<Trial> = shipped.chain(examples).collect();
     trials.push(Trial::test("without_cases_and_configuration_it_says_the_way_out", without_configuration));
     trials.push(Trial::test("without_cases_all_that_can_be_done_is_done", without_cases));
@@ -79,12 +81,12 @@ pub(super) fn folder(builtin: &Builtin) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins").join(name)
 }
 
-fn passes(builtin: &Builtin, cases: &Path) -> Result<(), Failed> {
+fn passes(builtin: &Builtin, project: &Path, cases: &Path) -> Result<(), Failed> {
     let file = CaseFile::read(cases)?;
     let role = file.role();
     let plan = Plan { cases: vec![file], property_cases: PROPERTY_CASES, ..Plan::default() };
     let (runtime, kit) = &*KIT;
-    let subject = Subject { name: builtin.name.to_owned(), wasm: described(builtin, folder)?.into() };
+    let subject = Subject { name: builtin.name.to_owned(), wasm: described(builtin, project)?.into() };
     let report = runtime.block_on(kit.examine(&subject, &plan, &Silent))?;
     assert!(report.passed(), "{}", report.human("witlet plugin test"));
     // Its cases were held against its manifest, and were among what passed.

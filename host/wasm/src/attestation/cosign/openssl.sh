@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes openssl.json anew: signatures in cosign's forms that openssl alone made, with keys that it made.
+# Makes openssl.json again: signatures in cosign's forms that openssl alone made, with keys that it made.
 set -euo pipefail
 folder="$(cd "$(dirname "$0")" && pwd)"
 cd "$(mktemp -d)"

@@ -69,6 +69,16 @@ pub(crate) enum SideError {
         #[source]
         cause: std::io::Error,
     },
+    /// Data of the entry are elsewhere.
+    #[error("{}: the data {data} of plugin {name} are fetched: give its entry a `file` with them, in a copy of the plugin file", path.display())]
+    Fetched {
+        /// The plugin file.
+        path: PathBuf,
+        /// The entry.
+        name: String,
+        /// The data.
+        data: String,
+    },
     /// The entry's configuration names what the recorded node doesn't have.
     #[error("{side}: its configuration can't be filled in: {problem}")]
     Config {
@@ -257,7 +267,10 @@ fn check(entry: &PluginEntry, file: &Path) -> Result<(), SideError> {
 fn entry_data(entry: &PluginEntry, file: &Path) -> Result<GivenData, SideError> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let one = |data: &witlet_wasm::plugin::config::DataEntry| {
-        let DataSource::File(path) = &data.source;
+        let DataSource::File(path) = &data.source else {
+            let (path, name) = (file.to_owned(), entry.name.clone());
+            return Err(SideError::Fetched { path, name, data: data.name.clone() });
+        };
         let path = folder.join(path);
         let bytes = bounded::read(&path, DATA_BYTES_MAX).map_err(|cause| SideError::Data { path, cause })?;
         Ok((data.name.clone(), bytes))

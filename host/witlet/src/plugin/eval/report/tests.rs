@@ -124,7 +124,8 @@ pub(crate) fn reports() -> Vec<serde_json::Value> {
         decided_by: Some("h".to_owned()),
         handlers: steps.map(step).into(),
     };
-    let place = || QuestionPlace::of_document(Path::new("web.yaml"), Document { number: 1, line: 1 }, "items[0]");
+    let place =
+        || QuestionPlace::of_document(Path::new("web.yaml"), Document { number: 1, line: 1 }, "items[0]");
     let of = |operation: Operation, decision: Decision, explanation: Option<Explanation>| {
         let image = (operation == Operation::ImageResolved).then(|| {
             let container = "app".to_owned();
