@@ -159,7 +159,7 @@ impl Client {
         progress: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<Pulled, TransferError> {
         let mut session = self.session(from, Action::Pull).await?;
-        let manifest = session.manifest(from).await?;
+        let manifest = session.named(from).await?;
         let digest = digest_of(&manifest);
         let Layer { digest: layer, size } = component_layer(&manifest)?;
         let request = ContentRequest {

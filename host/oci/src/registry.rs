@@ -3,8 +3,7 @@
 use http::Method;
 use http_body_util::BodyExt;
 use sha2::{Digest, Sha256};
-use witlet_ports::ArtifactSignature;
-use witlet_ports::Target;
+use witlet_ports::{ArtifactSignature, Target};
 
 use crate::digest::text_of;
 use crate::error::{TransferError, TransferItem};
@@ -109,11 +108,10 @@ impl Session<'_> {
     }
 
     /// The manifest by its digest, else by its tag.
-    pub(crate) async fn manifest(&mut self, target: &Target) -> Result<Vec<u8>, TransferError> {
+    pub(crate) async fn named(&mut self, target: &Target) -> Result<Vec<u8>, TransferError> {
         let what = TransferItem::Manifest;
         if let Some(digest) = target.digest() {
-            let request = ContentRequest { what, digest, size: None, bytes_max: MANIFEST_LIMIT };
-            return self.get(&request, &|_bytes| {}).await;
+            return self.manifest(digest).await;
         }
         let tagged = self.tagged(what, target.tag().unwrap_or(DEFAULT_TAG)).await?;
         tagged.ok_or_else(|| TransferError::NotFound { registry: self.registry(), what })

@@ -201,7 +201,7 @@ impl Registries {
     ) -> Result<(), TransferError> {
         // It is never closed.
         let _permit = self.pulls.acquire().await;
-        let mut session = self.session(reference, credentials).await?;
+        let mut session = self.session(reference.registry(), reference.repository(), credentials).await?;
         let manifest = session.manifest(reference.digest()).await?;
         for SetLayer { name, layer } in set_layers(&manifest)? {
             let request = ContentRequest {
@@ -234,7 +234,7 @@ impl Registries {
     ) -> Result<ArtifactSignatures, TransferError> {
         // It is never closed.
         let _permit = self.pulls.acquire().await;
-        let mut session = self.session(reference, credentials).await?;
+        let mut session = self.session(reference.registry(), reference.repository(), credentials).await?;
         let manifest = session.manifest(reference.digest()).await?;
         let signatures = session.signatures(reference.digest()).await?;
         let (store, digest) = (self.store.clone(), reference.digest().to_owned());

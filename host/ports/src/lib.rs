@@ -44,7 +44,7 @@ pub use checkpoints::Checkpoints;
 pub use clock::{Clock, Jitter, RandomBits};
 pub use components::{
     Artifact, ArtifactError, ArtifactFetcher, ArtifactSignature, ArtifactSignatures, ComponentFetcher,
-    ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,
+    ComponentReference, ComponentReferenceError, FetchError, Reports,
 };
 pub use credentials::{CredentialsError, ImageCredentials, PullRecords};
 pub use description::{LastOutcome, LastProbe, PodDescription, ProbeReport};

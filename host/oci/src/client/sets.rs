@@ -1,6 +1,7 @@
 //! Pushing a set of plugins, as the command does.
 
 use bytes::Bytes;
+use witlet_ports::Target;
 
 use super::{Client, Pushed};
 use crate::challenge::Action;
@@ -8,7 +9,6 @@ use crate::digest::digest_of;
 use crate::error::{TransferError, TransferItem};
 use crate::limits::PUSH_TIME_MAX;
 use crate::manifest::MANIFEST_TYPE;
-use crate::reference::Target;
 use crate::referrers::EMPTY;
 use crate::set::{SetArtifact, set_layers};
 

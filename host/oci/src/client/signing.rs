@@ -1,26 +1,15 @@
 //! Putting a signature next to an artifact, as the command does.
 
 use bytes::Bytes;
+use witlet_ports::Target;
 
-use super::{Client, DEFAULT_TAG};
+use super::Client;
 use crate::challenge::Action;
 use crate::digest::digest_of;
 use crate::error::{TransferError, TransferItem};
 use crate::limits::{PULL_TIME_MAX, PUSH_TIME_MAX};
 use crate::manifest::MANIFEST_TYPE;
-use crate::reference::Target;
-use crate::session::Session;
 use crate::signatures::{self, SignatureDocuments};
-
-/// The manifest that a target names, whatever it is of.
-async fn named(session: &mut Session<'_>, target: &Target) -> Result<Vec<u8>, TransferError> {
-    if let Some(digest) = target.digest() {
-        return session.manifest(digest).await;
-    }
-    let tagged = session.tagged(TransferItem::Manifest, target.tag().unwrap_or(DEFAULT_TAG)).await?;
-    let absent = || TransferError::NotFound { registry: session.registry(), what: TransferItem::Manifest };
-    tagged.ok_or_else(absent)
-}
 
 impl Client {
     /// The digest of the manifest that a tag has now, or that the target names.
@@ -31,7 +20,7 @@ impl Client {
     pub async fn resolve(&self, target: &Target) -> Result<String, TransferError> {
         let resolved = async {
             let mut session = self.session(target, Action::Pull).await?;
-            named(&mut session, target).await.map(|manifest| digest_of(&manifest))
+            session.named(target).await.map(|manifest| digest_of(&manifest))
         };
         tokio::time::timeout(PULL_TIME_MAX, resolved).await.unwrap_or(Err(TransferError::Deadline))
     }

@@ -21,7 +21,7 @@ impl Registries {
         bytes_max: u64,
     ) -> Result<Artifact, TransferError> {
         let mut session = self.session(target.registry(), target.repository(), credentials).await?;
-        let manifest = session.manifest(target).await?;
+        let manifest = session.named(target).await?;
         let digest = digest_of(&manifest);
         if known == Some(&*digest) {
             return Ok(Artifact { digest, bytes: None });

@@ -179,7 +179,7 @@ impl SetManager {
         let trial = Trial {
             compiler: plugins::compiler(settings),
             unsafe_sysctls: settings.pods.allowed_unsafe_sysctls.clone(),
-            fetcher: registries.clone(),
+            registries: registries.clone(),
             node: node.clone(),
             clock: base.clock.clone(),
             in_cluster: settings.cluster.is_some(),

@@ -7,9 +7,10 @@ use std::time::Duration;
 use witlet_agent::EventLog;
 use witlet_core::error::one_line;
 use witlet_node::SystemClock;
-use witlet_ports::{ComponentFetcher, NodeWatch, Tracer};
+use witlet_oci::Registries;
+use witlet_ports::{NodeWatch, Tracer};
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::host::{PluginHost, PluginHostConfig};
+use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::Builtin;
 use witlet_wasm::plugin::config::{SetFileKind, Shipped, files_of_set, parse};
 
@@ -27,7 +28,7 @@ const PROBLEMS_MAX: usize = 4;
 pub(crate) struct Trial {
     pub(crate) compiler: CompilerConfig,
     pub(crate) unsafe_sysctls: Vec<String>,
-    pub(crate) fetcher: Arc<dyn ComponentFetcher>,
+    pub(crate) registries: Arc<Registries>,
     pub(crate) node: Arc<dyn NodeWatch>,
     pub(crate) clock: Arc<SystemClock>,
     pub(crate) in_cluster: bool,
@@ -45,11 +46,11 @@ impl Trial {
             plugins_file: Some(file.to_owned()),
             builtins: plugins::builtins(&self.unsafe_sysctls),
             shipped: plugins::shipped(),
-            fetcher: Some(self.fetcher.clone()),
+            fetcher: Some(self.registries.clone()),
             containers: None,
             state_folder: Some(scratch.path().join("state")),
             last_good_folder: None,
-            data_folder: None,
+            data: DataConfig { artifacts: Some(self.registries.clone()), ..DataConfig::default() },
             decision_log_folder: None,
             in_cluster: self.in_cluster,
             node: Some(self.node.clone()),

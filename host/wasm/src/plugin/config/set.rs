@@ -68,7 +68,7 @@ pub fn files_of_set(configuration: &PluginConfiguration) -> Result<Vec<SetFileNa
             files.insert(SetFileName { name, kind: SetFileKind::Report });
         }
         for data in &entry.data {
-            let DataSource::File(file) = &data.source;
+            let DataSource::File(file) = &data.source else { continue };
             if let Some(name) = part(&format!("{path}: data {:?}", data.name), file)? {
                 files.insert(SetFileName { name, kind: SetFileKind::Data });
             }
