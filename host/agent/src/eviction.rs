@@ -188,6 +188,8 @@ impl Evictor {
 
     /// One round; gives the pods that were evicted, now or before, and have yet to end.
     async fn round(&mut self) -> Result<Vec<Waited>, LoopEnded> {
+        // Asked first: an evicted pod that is admitted between both questions, after a restart, is among those that end.
+        let pods = self.candidates().await?;
         let ending = self.ending().await?;
         self.given_up.retain(|uid| ending.iter().any(|pod| pod.uid == *uid));
         // A restarted agent goes on waiting for what the one before evicted.
@@ -196,7 +198,6 @@ impl Evictor {
         if !ending.is_empty() {
             return Ok(ending);
         }
-        let pods = self.candidates().await?;
         let limited = pods.iter().filter(|pod| pod.is_evictable() && has_limits(&pod.pod));
         self.storage.refresh(limited.map(|pod| pod.pod.clone()).collect());
         // Before the look, so that nothing is missed between both.

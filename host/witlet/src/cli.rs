@@ -45,7 +45,7 @@ const EXIT_CODES: &str = "Exit codes:
   1  failed; the reason is on standard error
   2  invalid command line
   3  no agent answers on the socket
-  4  `check` or `plugin test` found errors, `plugin run`, `plugin replay` or `plugin diff` got a different result,
+  4  `check` or `plugin test` found errors, `plugin run`, `replay` or `diff` got a different result,
      `plugin eval` got invalid input, or `plugin upgrade` left files to the author
   5  `plugin eval` or `plugin audit` has a pod that is not admitted
 `witlet exec` ends with the exit code of the command.";

@@ -359,7 +359,7 @@ async fn nothing_is_read_of_containers_while_nothing_happens_in_their_pod() {
 }
 
 #[tokio::test]
-async fn cgroups_that_nobody_asks_about_are_forgotten() {
+async fn cgroups_that_no_one_asks_about_are_forgotten() {
     let machine = version_2("kubepods/podu-1", "c1");
     machine.counts(Scope::All).await;
     let known = |machine: &Machine| {

@@ -41,7 +41,7 @@ fn only_signed_layers_are_looked_at_and_not_too_many() {
 }
 
 #[test]
-fn bundles_are_told_from_reports_and_attestations_of_other_kinds() {
+fn bundles_are_kept_apart_from_reports_and_attestations_of_other_kinds() {
     let listed = |artifact_type: &str| json!({"mediaType": MANIFEST_TYPE, "digest": DIGEST, "size": 9, "artifactType": artifact_type});
     let index = json!({"manifests": [listed("application/spdx+json"), listed(BUNDLE_TYPE)]});
     assert_eq!(bundles(index.to_string().as_bytes()).expect("a list").len(), 1);

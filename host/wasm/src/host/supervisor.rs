@@ -24,7 +24,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use witlet_core::error::one_line;
 
 use super::data::FetchedData;
-use super::files::{self, Change, Files};
+use super::files::{Change, Files};
 use super::last_good::LastGoodSet;
 use super::secrets::{self, Failure as SecretFailure};
 use super::{FileError, MAINTENANCE_PERIOD, Shared, lock};
@@ -483,29 +483,5 @@ impl Supervisor {
             read.failures.values().map(|failure| failure.message.clone()).collect();
         self.secret_failures = read.failures;
         shared.secrets.replace(read.values);
-    }
-
-    /// Every file that matters.
-    fn paths(&self) -> Vec<PathBuf> {
-        let components = self.desired.iter().filter_map(|spec| spec.path().map(Path::to_path_buf));
-        let trust: BTreeSet<&Path> = self.desired.iter().flat_map(Spec::trust_paths).collect();
-        let trust = trust.into_iter().map(Path::to_path_buf);
-        let secrets = self.secrets.iter().map(|secret| secret.file.clone());
-        let data = self.sources.data.paths().map(Path::to_path_buf);
-        let configured = components.chain(trust).chain(secrets).chain(data);
-        self.sources.plugins_file.iter().cloned().chain(configured).collect()
-    }
-
-    async fn look_at_files(&self) -> Option<files::Fingerprints> {
-        let paths = self.paths();
-        tokio::task::spawn_blocking(move || files::look(paths)).await.ok()
-    }
-
-    async fn note_files(&mut self) {
-        let paths = self.paths();
-        if let Some(now) = self.look_at_files().await {
-            self.files.note(now);
-            self.files.retain(|path| paths.iter().any(|known| known == path));
-        }
     }
 }

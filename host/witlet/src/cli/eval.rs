@@ -27,7 +27,7 @@ Examples:
   witlet plugin eval pod.yaml --component builtin:image-policy --config '{\"allow\": [\"*\"]}' -o json
   witlet plugin eval pod.yaml --node <(kubectl get node worker -o yaml) --others pods.yaml
   witlet plugin eval new.yaml --operation resize --old old.yaml
-  witlet plugin eval pod.yaml --plugins plugins.yaml --operation image-resolved --container app --image-digest sha256:4be1…
+  witlet plugin eval pod.yaml --plugins plugins.yaml --operation image-resolved
   witlet plugin eval --recording call.json --plugins plugins.yaml";
 
 /// Behind the help of `witlet plugin audit`.

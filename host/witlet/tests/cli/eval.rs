@@ -399,11 +399,12 @@ fn an_audit_names_the_running_pods_that_would_not_be_admitted() {
 #[test]
 fn every_operation_can_be_asked_of_a_handler_that_subscribes_to_it() {
     let folder = scratch();
-    let component = folder.path().join("draft.wasm");
-    std::fs::write(&component, witlet_test_guests::ADMISSION_DRAFT).expect("a temporary folder");
-    let component = component.display().to_string();
     let config =
         r#"{"do": "operation", "subscribe": ["add", "update", "ephemeral", "image-resolved", "recheck"]}"#;
+    let entry = format!(
+        "- {{name: draft, component: draft.wasm, grants: {{secrets: [none]}}, config: {config}, admission: {{recheck: 10m}}}}\n"
+    );
+    let configured = plugins(folder.path(), &entry);
     let old = file(folder.path(), "old.yaml", &pod(APP));
     let edited = APP.replace("app:1", "app:2");
     let edited = format!("{edited}\n  ephemeralContainers: [{{name: dbg, image: 'dbg:1'}}]");
@@ -416,7 +417,7 @@ fn every_operation_can_be_asked_of_a_handler_that_subscribes_to_it() {
         ("recheck", &[], "the pod ends as Failed, within its grace"),
     ];
     for (operation, more, words) in cases {
-        let asked = ["--component", &component, "--config", config, "--operation", operation];
+        let asked = ["--plugins", &configured, "--operation", operation];
         let asked = [&[&*new], &asked[..], more].concat();
         prints(&eval(&asked), 5, &["default/web: rejected by draft", words]);
         let report = reported(&eval(&[&asked[..], &["-o", "json"]].concat()));

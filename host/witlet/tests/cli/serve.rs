@@ -1,6 +1,8 @@
 //! `witlet plugin serve`: the webhook as a process, with real components, asked over TLS as an API server does it.
 
+use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -21,7 +23,7 @@ const ENTRIES: &str = "\
 - {name: short, component: hostile.wasm, limits: {timeout: 5s}, config: shortage, admission: {match: {namespaces: [short]}}}
 - {name: traps-reject, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Reject, match: {namespaces: [traps-reject]}}}
 - {name: traps-admit, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Admit, match: {namespaces: [traps-admit]}}}
-- {name: edits, component: draft.wasm, limits: {timeout: 5s}, config: {do: operation, subscribe: [update, ephemeral]}, admission: {match: {namespaces: [edits]}}}
+- {name: edits, component: draft.wasm, grants: {secrets: [none]}, limits: {timeout: 5s}, config: {do: operation, subscribe: [update, ephemeral]}, admission: {match: {namespaces: [edits]}}}
 - {name: traps-defer, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Defer, match: {namespaces: [traps-defer]}}}
 ";
 
@@ -31,7 +33,12 @@ pub(crate) fn plugins(folder: &Path, entries: &str) -> String {
         .expect("a temporary folder");
     std::fs::write(folder.join("draft.wasm"), witlet_test_guests::ADMISSION_DRAFT)
         .expect("a temporary folder");
-    let text = format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n{entries}");
+    // The draft's guest imports all that there is, secrets too.
+    let secret = write(folder, "none", "none");
+    std::fs::set_permissions(&secret, Permissions::from_mode(0o600)).expect("it is the test's file");
+    let secrets = if entries.contains("secrets:") { "secrets: [{name: none, file: none}]\n" } else { "" };
+    let text =
+        format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\n{secrets}plugins:\n{entries}");
     write(folder, "plugins.yaml", &text).display().to_string()
 }
 

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::super::data::FetchedData;
 use super::super::files::{self, Change, Fingerprints};
 use super::{ReadConfiguration, Shared, Supervisor};
+use crate::plugin::Spec;
 use crate::plugin::config::{DataSource, PluginConfiguration};
 
 impl Supervisor {
@@ -100,5 +101,29 @@ impl Supervisor {
         }
         let node = self.sources.node.newest();
         self.values.iter().any(|(variable, value)| variable.on(node.as_deref()) != *value)
+    }
+
+    /// Every file that matters.
+    fn paths(&self) -> Vec<PathBuf> {
+        let components = self.desired.iter().filter_map(|spec| spec.path().map(Path::to_path_buf));
+        let trust: BTreeSet<&Path> = self.desired.iter().flat_map(Spec::trust_paths).collect();
+        let trust = trust.into_iter().map(Path::to_path_buf);
+        let secrets = self.secrets.iter().map(|secret| secret.file.clone());
+        let data = self.sources.data.paths().map(Path::to_path_buf);
+        let configured = components.chain(trust).chain(secrets).chain(data);
+        self.sources.plugins_file.iter().cloned().chain(configured).collect()
+    }
+
+    pub(super) async fn look_at_files(&self) -> Option<Fingerprints> {
+        let paths = self.paths();
+        tokio::task::spawn_blocking(move || files::look(paths)).await.ok()
+    }
+
+    pub(super) async fn note_files(&mut self) {
+        let paths = self.paths();
+        if let Some(now) = self.look_at_files().await {
+            self.files.note(now);
+            self.files.retain(|path| paths.iter().any(|known| known == path));
+        }
     }
 }

@@ -188,7 +188,7 @@ fn people_see_what_changed_and_what_is_left_to_do() {
     for words in [
         "team-label, an admission handler in Go, from witlet 0.0.1 to ",
         "\nreplaced  plugin.mk\n",
-        "\nbeside    requirements.txt: it was changed here; the release's is requirements.txt.new\n",
+        "\nconflict  requirements.txt: it was changed here; the release's is requirements.txt.new\n",
         " files were this release's already\n",
         "remove them, then `make test`",
     ] {

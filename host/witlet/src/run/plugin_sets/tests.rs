@@ -15,7 +15,6 @@ fn kept(digest: &str) -> KeptSet {
 fn bring(folder: &SetFolder, digest: &str) {
     let part = folder.begin(digest).expect("a folder");
     fs::write(part.join(PLUGIN_FILE), "{}").expect("written");
-    assert!(!folder.plugin_file(digest).exists(), "it isn't whole yet");
     folder.finish(digest).expect("whole");
 }
 
@@ -43,7 +42,8 @@ fn a_set_whose_plugin_file_is_gone_or_that_was_cut_short_does_not_serve() {
     let scratch = tempfile::tempdir().expect("a folder");
     let folder = SetFolder::new(scratch.path().join("sets"));
     let part = folder.begin(A).expect("a folder");
-    fs::write(part.join("half"), "").expect("written");
+    fs::write(part.join(PLUGIN_FILE), "").expect("written");
+    assert!(!folder.plugin_file(A).exists(), "it isn't whole yet");
     let again = folder.begin(A).expect("a folder");
     assert!(again.read_dir().expect("a folder").next().is_none(), "what a kill left is gone");
     bring(&folder, A);

@@ -227,7 +227,7 @@ fn metrics_and_events_of_the_book_are_the_programs() {
 fn the_parsers_fields_are_found_by_asking_it() {
     let top = known_at(&[]).expect("the file is a map");
     let expected =
-        "apiVersion kind requires secrets pullCredentials requireConformance decisionLog plugins".split(' ');
+        "apiVersion kind requires secrets pullCredentials requireConformance requireSignature decisionLog plugins".split(' ');
     assert!(top.iter().map(String::as_str).eq(expected), "{top:?}");
     assert_eq!(known_at(&["kind".to_owned()]), None, "a text has no fields");
     let config: Vec<String> = ["plugins[]", "config"].map(str::to_owned).into();

@@ -12,7 +12,7 @@ use witlet_core::status::{EditKind, Phase};
 use crate::cli::{EvalArgs, ImageArgs};
 
 /// Flags that don't go with an operation, or one that it lacks; none if they go together.
-pub(in crate::plugin::eval) fn usage_problem(args: &EvalArgs) -> Option<&'static str> {
+pub(crate) fn usage_problem(args: &EvalArgs) -> Option<&'static str> {
     let operation = Operation::from(args.operation);
     match (operation, args.old.is_some()) {
         (Operation::Update, false) => {
