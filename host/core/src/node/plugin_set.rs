@@ -1,7 +1,7 @@
 //! Which set of plugins a node runs: what an annotation of its object chooses, whether the operator allows it, when it is taken, and
 //! what is written back.
 //!
-//! A set is a plugin file with its components in a registry, named by digest. Whoever may annotate the node chooses one; the agent's own
+//! A set is a plugin file with its components in a registry, named by digest. A user who may annotate the node chooses one; the agent's own
 //! policy says from which repositories. A change is taken after a delay that is another on each node, and a set serves only once all of
 //! it was loaded: until then the one before does, or the local plugin file.
 
