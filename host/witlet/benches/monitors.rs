@@ -64,6 +64,8 @@ pub(crate) async fn measure(endpoint: String, pods: usize) -> Result<Value, Fail
             "monitors": with_monitors, "idle_cpu_pct": rounded(cpu * 100.0), "anon_mib": rounded(memory),
         }));
     }
-    cluster.end().await?;
+    if let Err(error) = cluster.end().await {
+        eprintln!("bench: the agent didn't end cleanly: {}", error.message().unwrap_or_default());
+    }
     Ok(json!({"pods": pods, "runs": runs}))
 }

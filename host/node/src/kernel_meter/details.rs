@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use jiff::Timestamp;
+use rustix::fs::{Dir, Mode, OFlags, open, readlinkat_raw};
 use witlet_core::cgroup::{CgroupLayout, Tier};
 use witlet_core::runtime::ContainerId;
 use witlet_core::stats::cadvisor::{CgroupDetails, FilesystemUsage, Processes, Topology, partitions};
@@ -27,6 +28,8 @@ mod tests;
 const FILES_MAX: u32 = 50_000;
 /// Cgroups of the runtime and the system that are shown at most.
 const NAMED_MAX: usize = 256;
+/// What the link of an open socket begins with.
+const SOCKET: &[u8; 7] = b"socket:";
 /// What systemd's cgroups of mounts end with.
 const MOUNT: &str = ".mount";
 /// File systems that are shown at most.
@@ -241,13 +244,9 @@ impl Look<'_> {
             return;
         }
         let mut listed = 0;
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        for file in entries.take(usize::try_from(left).unwrap_or(usize::MAX)) {
+        for is_socket in open_files_of(folder).take(usize::try_from(left).unwrap_or(usize::MAX)) {
             listed += 1;
-            let to = fs::read_link(file.path());
-            if to.is_ok_and(|to| to.as_os_str().as_encoded_bytes().starts_with(b"socket")) {
-                processes.sockets += 1;
-            }
+            processes.sockets += u64::from(is_socket);
         }
         budget.files.set(left.saturating_sub(listed));
         processes.file_descriptors += u64::from(listed);
@@ -269,6 +268,20 @@ impl Look<'_> {
             processors.take(PROCESSORS_MAX).filter_map(|entry| place(entry.path())).collect();
         (!places.is_empty()).then(|| Topology::of(&places))
     }
+}
+
+/// Whether it is a socket, of each open file of a process. Each is looked up from its folder, for a walk from the root costs as much again.
+fn open_files_of(folder: &Path) -> impl Iterator<Item = bool> {
+    let folder = open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
+    let entries = folder.as_ref().and_then(|folder| Dir::read_from(folder).ok());
+    let files =
+        entries.into_iter().flatten().flatten().filter(|file| !file.file_name().to_bytes().starts_with(b"."));
+    files.map(move |file| {
+        let mut target = [0; SOCKET.len()];
+        let read =
+            folder.as_ref().and_then(|folder| readlinkat_raw(folder, file.file_name(), &mut target).ok());
+        read == Some(SOCKET.len()) && target == *SOCKET
+    })
 }
 
 /// The soft limit of the line `Max open files`; -1 for none.
