@@ -2,6 +2,7 @@
 //! after that, for systemd knows a part of them only.
 
 mod bus;
+mod private;
 #[cfg(test)]
 mod tests;
 

@@ -109,9 +109,11 @@ fn capacity(machine: &Machine, options: &NodeOptions) -> BTreeMap<String, Quanti
     let own = [
         ("cpu".to_owned(), machine.cpus.to_string()),
         ("memory".to_owned(), format!("{}Ki", machine.memory_kib)),
-        ("ephemeral-storage".to_owned(), format!("{}Ki", machine.storage.bytes / 1024)),
         ("pods".to_owned(), pods.to_string()),
     ];
+    let storage = options
+        .offers_local_storage
+        .then(|| ("ephemeral-storage".to_owned(), format!("{}Ki", machine.storage.bytes / 1024)));
     let huge = machine.huge_pages.iter().map(|(kib, bytes)| {
         let size = match kib {
             kib if kib % (1 << 20) == 0 => format!("{}Gi", kib >> 20),
@@ -121,7 +123,11 @@ fn capacity(machine: &Machine, options: &NodeOptions) -> BTreeMap<String, Quanti
         let amount = if *bytes == 0 { "0".to_owned() } else { format!("{}Ki", bytes / 1024) };
         (format!("hugepages-{size}"), amount)
     });
-    own.into_iter().chain(huge).map(|(resource, amount)| (resource, Quantity(amount))).collect()
+    own.into_iter()
+        .chain(storage)
+        .chain(huge)
+        .map(|(resource, amount)| (resource, Quantity(amount)))
+        .collect()
 }
 
 /// What the status takes off, in the API's words.

@@ -27,6 +27,8 @@ pub struct NodeOptions {
     pub reserved: Reservations,
     /// How many pods it takes per CPU, at most `max_pods` in all; 0 is no such limit (`podsPerCore`).
     pub pods_per_core: u32,
+    /// Whether ephemeral storage is a part of the capacity (`localStorageCapacityIsolation`).
+    pub offers_local_storage: bool,
 }
 
 impl Default for NodeOptions {
@@ -39,6 +41,7 @@ impl Default for NodeOptions {
             node_ips: Vec::new(),
             reserved: Reservations::default(),
             pods_per_core: 0,
+            offers_local_storage: true,
         }
     }
 }

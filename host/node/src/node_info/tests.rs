@@ -90,6 +90,11 @@ fn what_is_reserved_isnt_for_pods() {
         shown(status.allocatable),
         "cpu 1500m, ephemeral-storage 6250Ki, hugepages-1Gi 0, hugepages-2Mi 4096Ki, memory 3995904Ki, pods 20"
     );
+    let without = NodeOptions { offers_local_storage: false, ..options };
+    let offered = described(machine(), &without).expect("a node").node.status.expect("a status");
+    for amounts in [offered.capacity, offered.allocatable] {
+        assert!(!shown(amounts).contains("ephemeral-storage"));
+    }
     let info = status.node_info.expect("info");
     assert_eq!(info.kubelet_version, concat!("v1.36.0+witlet.", env!("CARGO_PKG_VERSION")));
     assert_eq!(info.system_uuid, "s");

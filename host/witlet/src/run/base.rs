@@ -135,5 +135,6 @@ fn node_options(settings: &Settings) -> NodeOptions {
         node_ips: settings.node.ips.clone(),
         reserved: settings.node.reserved.clone(),
         pods_per_core: settings.node.pods_per_core,
+        offers_local_storage: settings.eviction.local_storage_isolation,
     }
 }

@@ -1,5 +1,6 @@
 //! Calls of systemd's manager over D-Bus, each bounded in time, on one connection that is made again when it breaks.
 
+use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -19,7 +20,9 @@ use zbus::{
     OwnedVariant, Variant, connection,
 };
 
-const NAME: &str = "org.freedesktop.systemd1";
+use super::private::PrivateSocket;
+
+pub(super) const NAME: &str = "org.freedesktop.systemd1";
 const PATH: &str = "/org/freedesktop/systemd1";
 const MANAGER: &str = "org.freedesktop.systemd1.Manager";
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
@@ -48,6 +51,15 @@ pub(super) enum Address {
     SystemBus,
     /// On a socket of its own.
     Private(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SystemBus => f.write_str("the message bus"),
+            Self::Private(path) => write!(f, "{}", path.display()),
+        }
+    }
 }
 
 /// Asks systemd for what is to be done to units.
@@ -222,7 +234,7 @@ impl Systemd {
                     Ok(session) => return Ok(session),
                     Err(error) => {
                         is_full |= kind(&error) == Some(io::ErrorKind::WouldBlock);
-                        problems.push(error.to_string());
+                        problems.push(format!("{address}: {error}"));
                     }
                 }
             }
@@ -237,13 +249,16 @@ impl Systemd {
 
 impl Session {
     async fn open(address: &Address) -> zbus::Result<Self> {
-        let builder = match address {
-            Address::SystemBus => connection::Builder::system(),
-            Address::Private(path) => {
-                connection::Builder::address(format!("unix:path={}", path.display()).as_str()).p2p()
-            }
+        let build = async {
+            let builder = match address {
+                Address::SystemBus => connection::Builder::system(),
+                Address::Private(path) => {
+                    connection::Builder::socket(PrivateSocket::connect(path).await?).p2p()
+                }
+            };
+            builder.method_timeout(CALL_TIMEOUT).build().await
         };
-        let made = timeout(CALL_TIMEOUT, builder.method_timeout(CALL_TIMEOUT).build()).await;
+        let made = timeout(CALL_TIMEOUT, build).await;
         let connection = made.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()))?;
         let rule = MatchRule::builder()
             .msg_type(MessageType::Signal)

@@ -2,6 +2,7 @@
 //! real one does with it is in `tests/systemd`.
 
 mod manager;
+mod named;
 
 use std::fs;
 use std::time::Duration;

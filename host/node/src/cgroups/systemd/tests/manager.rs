@@ -8,6 +8,8 @@ use tokio::task::JoinSet;
 use zbus::object_server::SignalEmitter;
 use zbus::{Connection, Guid, OwnedObjectPath, OwnedVariant, connection, fdo, interface};
 
+use super::named::NamedSocket;
+
 /// What it does with the next calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Behaviour {
@@ -56,7 +58,8 @@ impl FakeSystemd {
         work.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let manager = Manager { inner: shared.clone() };
-                let served = connection::Builder::unix_stream(stream.into_std().unwrap())
+                let served = connection::Builder::socket(NamedSocket(stream))
+                    .user_id(rustix::process::geteuid().as_raw())
                     .server(Guid::generate())
                     .p2p()
                     .serve_at("/org/freedesktop/systemd1", manager);
