@@ -75,7 +75,7 @@ bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the rele
 bench-scrapes: setup ## Read the metrics and the summary of SCRAPES_PODS (450) pods on containerd, then by 200 scrapers at once (SCRAPES_MONITORS=1: idle without and with monitors of resources instead); the last line is JSON
 	$(CARGO) bench --locked -q -p witlet --bench scrapes
 
-languages: ## Install the toolchains of plugins in C, Python, JavaScript and Go, outside the clone, as the templates pin them
+languages: ## Install the toolchains of plugins in C, C++, Python, JavaScript and Go, outside the clone, as the templates pin them
 	@tests/languages/setup.sh
 
 lint: setup ## Formatting, clippy without warnings, and the dependency rules (installs cargo-deny)

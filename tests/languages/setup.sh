@@ -47,16 +47,18 @@ book() {
 }
 
 wanted=("$@")
-if [ $# = 0 ]; then wanted=(rust c python javascript go book); fi
+if [ $# = 0 ]; then wanted=(rust c cpp python javascript go book); fi
 for name in "${wanted[@]}"; do
   case "$name" in
     rust) make --no-print-directory setup >&2 && say "rust: already there" ;;
     c) language c "TOOLS=$tools/c" ;;
+    # The tools are those of C, in the same versions.
+    cpp) language cpp "TOOLS=$tools/c" ;;
     python) language python "VENV=$tools/python/venv" ;;
     javascript) language javascript "NODE_MODULES=$tools/javascript/node_modules" ;;
     go) language go "TOOLS=$tools/go" ;;
     book) book ;;
-    *) say "there is no language $name: rust, c, python, javascript, go, or book" && exit 2 ;;
+    *) say "there is no language $name: rust, c, cpp, python, javascript, go, or book" && exit 2 ;;
   esac
 done
 rm -rf "$tools/build"

@@ -36,7 +36,9 @@ fn main() {
     list(&mut text, "SDK", "The Rust SDK for a project outside this workspace.", &sdk(&repository));
     let go = folder::read(&repository.join("plugins/sdk/go"));
     list(&mut text, "SDK_GO", "The Go SDK, by the paths below its folder.", &go);
-    for (constant, language) in [("SDK_PYTHON", "python"), ("SDK_JAVASCRIPT", "javascript")] {
+    for (constant, language) in
+        [("SDK_PYTHON", "python"), ("SDK_JAVASCRIPT", "javascript"), ("SDK_CPP", "cpp")]
+    {
         let module = own_module(&repository.join("plugins/sdk").join(language));
         list(&mut text, constant, "A language's module, by the paths below its folder.", &module);
     }

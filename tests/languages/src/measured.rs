@@ -42,6 +42,7 @@ pub const fn title(language: Language) -> &'static str {
         Language::Python => "Python",
         Language::JavaScript => "JavaScript",
         Language::Go => "Go",
+        Language::Cpp => "C++",
     }
 }
 

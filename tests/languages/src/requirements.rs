@@ -27,7 +27,7 @@ pub(crate) struct Found {
 pub(crate) const fn programs(language: Language) -> &'static [&'static str] {
     match language {
         Language::Rust => &["make", "timeout", "cargo"],
-        Language::C | Language::Python | Language::Go => &["make", "timeout", "python3"],
+        Language::C | Language::Cpp | Language::Python | Language::Go => &["make", "timeout", "python3"],
         Language::JavaScript => &["make", "timeout", "node"],
     }
 }
@@ -42,16 +42,17 @@ pub(crate) fn absence(language: Language, found: &Found) -> Option<String> {
         (Language::Rust, _) => {
             Some("rustc has no standard library for wasm32-wasip2: `make setup` installs it".to_owned())
         }
-        (Language::C | Language::Python | Language::JavaScript | Language::Go, Some(installed))
-            if *installed == found.pinned =>
-        {
-            None
+        (
+            Language::C | Language::Cpp | Language::Python | Language::JavaScript | Language::Go,
+            Some(installed),
+        ) if *installed == found.pinned => None,
+        (Language::C | Language::Cpp | Language::Python | Language::JavaScript | Language::Go, Some(_)) => {
+            Some(
+                "the installed tools aren't those that the template pins: `make languages` renews them"
+                    .to_owned(),
+            )
         }
-        (Language::C | Language::Python | Language::JavaScript | Language::Go, Some(_)) => Some(
-            "the installed tools aren't those that the template pins: `make languages` renews them"
-                .to_owned(),
-        ),
-        (Language::C | Language::Python | Language::JavaScript | Language::Go, None) => {
+        (Language::C | Language::Cpp | Language::Python | Language::JavaScript | Language::Go, None) => {
             Some("its tools aren't installed: `make languages` does that".to_owned())
         }
     }

@@ -79,6 +79,8 @@ impl Toolchain {
         let below = |path: &str| self.tools.join(self.language.as_str()).join(path).display().to_string();
         let (name, value) = match self.language {
             Language::Rust => ("CARGO_TARGET_DIR", self.output.join("cargo").display().to_string()),
+            // C++ has the tools of C, in the same versions.
+            Language::Cpp => ("TOOLS", self.tools.join(Language::C.as_str()).display().to_string()),
             Language::C | Language::Go => {
                 ("TOOLS", self.tools.join(self.language.as_str()).display().to_string())
             }

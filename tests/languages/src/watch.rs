@@ -102,6 +102,7 @@ fn source(language: Language) -> &'static str {
         Language::Python => "app.py",
         Language::JavaScript => "src/policy.ts",
         Language::Go => "main.go",
+        Language::Cpp => "src/policy.cpp",
     }
 }
 

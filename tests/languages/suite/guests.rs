@@ -16,6 +16,7 @@ const FOLDERS: &[&str] = &[
     "examples/plugins/python",
     "examples/plugins/javascript",
     "examples/plugins/go",
+    "examples/plugins/cpp",
     "plugins",
 ];
 /// What a program begins with.

@@ -6,12 +6,13 @@ mod contracts;
 mod guests;
 mod measured;
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use witlet_harness::{HarnessError, program};
+use witlet_harness::program;
 use witlet_languages::{
     Absent, Project, ProjectError, REQUIRE_VARIABLE, Toolchain, examples, is_required, repository, tutorial,
 };
@@ -20,13 +21,21 @@ use witlet_templates::{Language, Role};
 /// How many projects are made at the same time: a build, or the compiling of an interpreter, keeps all processors busy.
 const BUILDS_MAX: usize = 1;
 
-/// Set to `all`, it has the suite try every language, with examples and tutorials, as `make test-node` does.
-const ALL_VARIABLE: &str = "WITLET_LANGUAGES";
+/// Set to `all`, it has the suite try every language, with examples and tutorials, as `make test-node` does. Set to names of languages, with
+/// commas between them, it has the suite do that with these alone.
+const LANGUAGES_VARIABLE: &str = "WITLET_LANGUAGES";
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     let threads = arguments.test_threads.unwrap_or(BUILDS_MAX);
     arguments.test_threads = Some(threads.min(BUILDS_MAX));
+    let languages = match asked().as_deref().map_or(Ok(vec![Language::Rust]), chosen) {
+        Ok(languages) => languages,
+        Err(unknown) => {
+            report(&unknown);
+            return ExitCode::FAILURE;
+        }
+    };
     let built = match program::witlet() {
         Ok(built) => built,
         Err(_) if arguments.list => PathBuf::new(),
@@ -45,7 +54,7 @@ fn main() -> ExitCode {
         Trial::test("every_guest_program_is_used_by_a_test", guests::all_are_used),
         Trial::test("the_measured_page_has_every_language_and_role", measured::page_is_complete),
     ];
-    for language in chosen() {
+    for language in languages {
         match Toolchain::find(language) {
             Ok(toolchain) => trials.extend(of_language(language, Some(toolchain))),
             Err(absent) if is_required() => trials.push(required(absent)),
@@ -59,7 +68,7 @@ fn main() -> ExitCode {
 }
 
 #[allow(clippy::print_stderr, reason = "the report of a test program")]
-fn report(error: &HarnessError) {
+fn report(error: &dyn Display) {
     eprintln!("FAILED: {error}");
 }
 
@@ -68,14 +77,20 @@ fn skipped(absent: &Absent) {
     eprintln!("SKIPPED: {absent}");
 }
 
-/// Rust alone, whose tools are there, unless all are asked for.
-fn chosen() -> Vec<Language> {
-    if is_asked_for_all() { Language::ALL.to_vec() } else { vec![Language::Rust] }
+/// What [`LANGUAGES_VARIABLE`] says. Without it Rust alone is tried, whose tools are there.
+fn asked() -> Option<String> {
+    std::env::var(LANGUAGES_VARIABLE).ok().filter(|asked| !asked.is_empty())
 }
 
-/// Whether this is the outer ring's run: see [`ALL_VARIABLE`].
-fn is_asked_for_all() -> bool {
-    std::env::var_os(ALL_VARIABLE).is_some_and(|value| value == "all")
+/// All languages, or those of the names.
+fn chosen(asked: &str) -> Result<Vec<Language>, String> {
+    if asked == "all" {
+        return Ok(Language::ALL.to_vec());
+    }
+    let named = asked.split(',').map(|name| {
+        Language::parse(name).ok_or_else(|| format!("{LANGUAGES_VARIABLE}: there is no language {name:?}"))
+    });
+    named.collect()
 }
 
 /// A test that fails, for nothing was to be absent here.
@@ -105,7 +120,7 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
         ));
     }
     // Those and the tutorials take minutes for each language.
-    let all = is_asked_for_all();
+    let all = asked().is_some();
     for name in examples(language).filter(|_| all) {
         trials.push(trial(format!("the_{language}_example_{name}_answers_the_shared_cases"), example, name));
     }

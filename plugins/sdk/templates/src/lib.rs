@@ -40,11 +40,13 @@ pub enum Language {
     JavaScript,
     /// Go, with the project's own SDK.
     Go,
+    /// C++, with bindings by `wit-bindgen` and the project's own SDK.
+    Cpp,
 }
 
 impl Language {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Rust, Self::C, Self::Python, Self::JavaScript, Self::Go];
+    pub const ALL: [Self; 6] = [Self::Rust, Self::C, Self::Python, Self::JavaScript, Self::Go, Self::Cpp];
 
     /// Its name on the command line and of its folders.
     pub const fn as_str(self) -> &'static str {
@@ -54,6 +56,7 @@ impl Language {
             Self::Python => "python",
             Self::JavaScript => "javascript",
             Self::Go => "go",
+            Self::Cpp => "cpp",
         }
     }
 
@@ -65,6 +68,7 @@ impl Language {
             Self::Python => "Python",
             Self::JavaScript => "TypeScript",
             Self::Go => "Go",
+            Self::Cpp => "C++",
         }
     }
 
@@ -72,6 +76,7 @@ impl Language {
     pub const fn alias(self) -> Option<&'static str> {
         match self {
             Self::JavaScript => Some("typescript"),
+            Self::Cpp => Some("c++"),
             Self::Rust | Self::C | Self::Python | Self::Go => None,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::embedded::{SDK, SDK_GO, SDK_JAVASCRIPT, SDK_PYTHON, TEMPLATES, WIT};
+use crate::embedded::{SDK, SDK_CPP, SDK_GO, SDK_JAVASCRIPT, SDK_PYTHON, TEMPLATES, WIT};
 use crate::{Language, Name, Role};
 
 /// The version that templates name with `{{version}}`.
@@ -161,6 +161,7 @@ fn sdk(language: Language) -> (&'static str, &'static [(&'static str, &'static [
     match language {
         Language::Rust => ("sdk", SDK),
         Language::Go => ("sdk", SDK_GO),
+        Language::Cpp => ("sdk", SDK_CPP),
         Language::Python => ("sdk", SDK_PYTHON),
         // The engine finds only modules next to the plugin's and below.
         Language::JavaScript => ("src/sdk", SDK_JAVASCRIPT),

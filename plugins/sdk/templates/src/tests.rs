@@ -124,6 +124,7 @@ fn languages_and_roles_are_found_by_their_names() {
         assert_eq!(Language::parse(language.as_str()), Some(language));
     }
     assert_eq!(Language::parse("typescript"), Some(Language::JavaScript));
+    assert_eq!(Language::parse("c++"), Some(Language::Cpp));
     for role in Role::ALL {
         assert_eq!(Role::parse(role.as_str()), Some(role));
     }
@@ -296,6 +297,44 @@ fn a_go_project_needs_no_module_but_the_sdk_in_it() {
         assert!(text(&files, "main.go").contains(&format!("{package}.Export(")), "{role}");
         assert!(files.iter().any(|file| file.path.starts_with(&format!("sdk/{package}/"))), "{role}");
     }
+}
+
+#[test]
+fn a_cpp_project_has_the_headers_that_it_includes() {
+    for role in Role::ALL {
+        let files = project(Language::Cpp, role);
+        let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert!(paths.contains("src/plugin.cpp") && paths.contains("tests/plugin_test.cpp"), "{role}");
+        for source in files.iter().filter(|file| file.path.ends_with("pp")) {
+            let folder = source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            for line in text(&files, &source.path).lines() {
+                let Some(named) = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"'))
+                else {
+                    continue;
+                };
+                // wit-bindgen makes it.
+                let is_there = named == "plugin.h"
+                    || [folder, "sdk", "src"]
+                        .iter()
+                        .any(|folder| paths.contains(format!("{folder}/{named}").as_str()))
+                    || named
+                        .strip_prefix("../")
+                        .is_some_and(|up| paths.contains(format!("sdk/{up}").as_str()));
+                assert!(is_there, "{role}: {} includes {named}", source.path);
+            }
+        }
+    }
+}
+
+#[test]
+fn c_and_cpp_pin_the_same_tools_for_they_share_them() {
+    let pinned = |language, path| -> Vec<String> {
+        let files = project(language, Role::Admission);
+        let lines = text(&files, path).lines().filter(|line| line.contains("_VERSION := "));
+        lines.map(str::to_owned).collect()
+    };
+    let of_c = pinned(Language::C, "lib/plugin.mk");
+    assert_eq!((of_c.len(), &pinned(Language::Cpp, "plugin.mk")), (4, &of_c));
 }
 
 #[test]

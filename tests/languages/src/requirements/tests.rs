@@ -18,6 +18,7 @@ fn an_absent_toolchain_is_reported_with_the_way_out() {
         (Language::Python, found(false, Some("older pins")), Some("renews")),
         (Language::Go, found(false, Some("pins")), None),
         (Language::Go, found(true, None), Some("make languages")),
+        (Language::Cpp, found(true, Some("older pins")), Some("renews")),
         (
             Language::JavaScript,
             Found { missing: vec!["node"], ..found(true, Some("pins")) },

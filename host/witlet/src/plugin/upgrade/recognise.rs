@@ -11,12 +11,13 @@ pub(super) struct Recognised {
 }
 
 /// A file that a project has in one language alone.
-const MARKS: [(&str, Language); 5] = [
+const MARKS: [(&str, Language); 6] = [
     ("sdk/Cargo.toml", Language::Rust),
     ("lib/plugin.mk", Language::C),
     ("pyproject.toml", Language::Python),
     ("package.json", Language::JavaScript),
     ("sdk/go.mod", Language::Go),
+    ("sdk/witlet.hpp", Language::Cpp),
 ];
 
 /// Looks at a project by the texts of its files.

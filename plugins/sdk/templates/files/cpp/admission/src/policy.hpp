@@ -1,0 +1,23 @@
+// Which pods may run: the plugin's handler.
+#pragma once
+
+#include "admission.hpp"
+
+// How long the name of a label may be in Kubernetes, in bytes: a prefix of 253, a slash, a name of 63.
+inline constexpr size_t label_max = 317;
+
+// The configuration: {"label": "team"}.
+class Policy {
+  public:
+    // Reads a configuration, or says what is wrong with it.
+    static witlet::Result<Policy> from_config(std::string_view config);
+
+    // The verdict on a pod, with a line in the log.
+    witlet::Result<witlet::admission::Verdict> admit(const witlet::admission::Request &request) const;
+
+  private:
+    explicit Policy(std::string label) : label_(std::move(label)) {}
+
+    // The label that a pod must have.
+    std::string label_;
+};
