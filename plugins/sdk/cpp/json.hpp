@@ -310,7 +310,7 @@ class Json {
 };
 
 // A text as a JSON string, in its quotes.
-inline std::string quoted(std::string_view text)
+inline std::string json_quoted(std::string_view text)
 {
     static constexpr std::string_view digits = "0123456789abcdef";
     std::string json = "\"";

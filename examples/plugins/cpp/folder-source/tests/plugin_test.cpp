@@ -119,7 +119,7 @@ int main()
         return 1;
     home = made;
     wrong_configurations_are_refused_with_words();
-    testing::host.config = concat("{\"folder\": ", quoted(made), "}");
+    testing::host.config = concat("{\"folder\": ", json_quoted(made), "}");
     the_snapshot_is_what_the_folder_has();
     a_file_that_is_no_pod_is_an_error_that_names_it();
     what_cannot_be_read_is_an_error_and_never_empty();

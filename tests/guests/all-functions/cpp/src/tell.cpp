@@ -10,7 +10,7 @@ void Tell::comma()
 void Tell::member(std::string_view key, std::string_view word)
 {
     comma();
-    json_ += witlet::concat(witlet::quoted(key), ":", word);
+    json_ += witlet::concat(witlet::json_quoted(key), ":", word);
 }
 
 void Tell::begin(std::string_view key, char bracket)
@@ -27,7 +27,7 @@ void Tell::end(char bracket)
 
 void Tell::text(std::string_view key, std::string_view text)
 {
-    word(key, witlet::quoted(text));
+    word(key, witlet::json_quoted(text));
 }
 
 void Tell::word(std::string_view key, std::string_view word)

@@ -35,7 +35,7 @@ class Tell {
         for (witlet::Json item : pointers.items()) {
             std::string path = item.string().value_or("");
             std::optional<std::string> value = pointer(path);
-            member(path, value ? witlet::quoted(*value) : "null");
+            member(path, value ? witlet::json_quoted(*value) : "null");
         }
         end('}');
     }
