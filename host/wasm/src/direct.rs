@@ -279,7 +279,7 @@ pub struct DirectWaiting {
 impl DirectWaiting {
     /// Asks once more whether it is content with its configuration.
     pub async fn validate(&self) -> Result<(), CallError> {
-        self.guests.validate(self.role).await
+        self.guests.validate(self.role).await.map(|_warnings| ())
     }
 
     /// Asks a probe type whether a probe with these parameters makes sense; a refusal is [`CallError::Refused`].

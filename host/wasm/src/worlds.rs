@@ -6,8 +6,11 @@ pub(crate) mod admission;
 pub(crate) mod detect;
 pub(crate) mod document;
 pub(crate) mod host;
+mod maps;
 pub(crate) mod pod_source;
 pub(crate) mod probe;
+pub(crate) mod remarks;
+mod said;
 mod unfit;
 
 use semver::{Comparator, Op, Version};
@@ -15,6 +18,7 @@ use thiserror::Error;
 pub(crate) use unfit::{Unfit, unfit};
 
 use crate::guest::{misleads, printable};
+use remarks::Warnings;
 
 /// Whether a contract of the version `served` serves who was built against `expected`: the same or an older one of its track,
 /// which is a major version, or below 1.0.0 a minor one (semver.org, section 4). In a track functions are only added. A draft
@@ -47,6 +51,19 @@ pub(crate) enum Reply<T> {
     Refusal(String),
     /// An answer that the contract doesn't allow, and why.
     Malformed(String),
+}
+
+/// A `result` as a guest gave it, where its error is a text.
+pub(crate) fn reply<T>(answer: Result<T, String>) -> Reply<T> {
+    match answer {
+        Ok(answer) => Reply::Answer(answer),
+        Err(words) => Reply::Refusal(words),
+    }
+}
+
+/// The same of a contract in which plugins can't warn.
+pub(crate) fn silent(answer: Result<(), String>) -> Reply<Warnings> {
+    reply(answer.map(|()| Warnings::default()))
 }
 
 /// A reason that is none.

@@ -58,6 +58,9 @@ pub const NEXT_VERSION: &[u8] = components::NEXT_VERSION;
 /// An admission handler of the draft of contract 0.2 that does what its configuration says. `tests/guests/admission-draft` has it.
 pub const ADMISSION_DRAFT: &[u8] = components::ADMISSION_DRAFT;
 
+/// A probe type of the draft of contract 0.2 that does what its parameters say. `tests/guests/probe-draft` has it.
+pub const PROBE_DRAFT: &[u8] = components::PROBE_DRAFT;
+
 /// The example handler that refuses images without a fixed tag.
 pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
 
@@ -72,6 +75,9 @@ pub const POLICIES_DRAFT: &[u8] = components::POLICIES_DRAFT;
 
 /// The example probe type that asks PostgreSQL servers whether they accept connections.
 pub const POSTGRES_READY: &[u8] = components::POSTGRES_READY;
+
+/// The example probe type of the draft of contract 0.2, which asks Redis servers.
+pub const REDIS_DRAFT: &[u8] = components::REDIS_DRAFT;
 
 /// The example probe type that sends datagrams.
 pub const UDP: &[u8] = components::UDP;

@@ -63,7 +63,7 @@ fn setting() -> Setting {
 }
 
 /// A folder with the secret `granted`, and the section of the configuration that says so.
-fn secrets() -> (TempDir, String) {
+pub(crate) fn secrets() -> (TempDir, String) {
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("granted");
     std::fs::write(&file, "open sesame").expect("the folder is writable");

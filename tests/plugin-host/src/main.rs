@@ -7,6 +7,7 @@ mod answers;
 mod builtin_probes;
 mod draft;
 mod draft_phases;
+mod draft_probes;
 mod editing;
 mod explaining;
 mod feeding;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         draft::CLAIMS,
         policies::CLAIMS,
         draft_phases::CLAIMS,
+        draft_probes::CLAIMS,
         explaining::CLAIMS,
         feeding::CLAIMS,
         fetching::CLAIMS,

@@ -60,7 +60,11 @@ fn request(probe_type: &str, parameters: &str) -> ProbeRequest {
     }
 }
 
-async fn probe(node: &Node, probe_type: &str, parameters: &str) -> Result<ProbeOutcome, ProbeError> {
+pub(crate) async fn probe(
+    node: &Node,
+    probe_type: &str,
+    parameters: &str,
+) -> Result<ProbeOutcome, ProbeError> {
     node.host.probes().probe(&request(probe_type, parameters)).await
 }
 

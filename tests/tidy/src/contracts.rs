@@ -21,6 +21,7 @@ const CHAPTERS: &[(&str, &str)] = &[
     ("wit/pod-source", "docs/src/authors/pod-source.md"),
     ("wit/host-0.2.0-draft.1", "docs/src/authors/draft-host.md"),
     ("wit/admission-0.2.0-draft.1", "docs/src/authors/draft-admission.md"),
+    ("wit/probe-0.2.0-draft.1", "docs/src/authors/draft-probe.md"),
 ];
 
 fn frozen() -> BTreeMap<String, String> {

@@ -23,7 +23,9 @@ use crate::metrics::custom::CustomMetrics;
 use crate::plugin::config::Grants;
 use crate::wasi::async_host::{self, ConnectionBudget, Connections, Hooks};
 use crate::worlds::host::{HostView, NodeOfCall};
+use crate::worlds::probe::answer::ProbeSink;
 use crate::worlds::probe::facts::ProbeFacts;
+use crate::worlds::remarks::Warnings;
 
 /// How many things a guest may hold on the host's side: sockets, streams, requests, folders, timers, … Interpreters
 /// begin with a dozen, a request by HTTP takes ten.
@@ -62,6 +64,10 @@ pub(crate) struct AsyncState {
     setting: Arc<GuestSetting>,
     /// The probe, while one runs.
     probe: Option<Arc<ProbeFacts>>,
+    /// What the probe found, as far as that is said by calls.
+    pub(crate) found: ProbeSink,
+    /// What the call warned of so far.
+    warnings: Warnings,
     /// Counts calls, so that handles of earlier ones are distinguished.
     serial: u32,
     /// When the call's time is over.
@@ -84,6 +90,8 @@ impl AsyncState {
             limits,
             log: setting.log.of_instance(),
             probe: None,
+            found: ProbeSink::default(),
+            warnings: Warnings::default(),
             serial: 0,
             deadline: Instant::now(),
             reach: Reach::nothing(),
@@ -101,6 +109,8 @@ impl AsyncState {
     pub(crate) fn begin(&mut self, usage: Arc<Usage>, deadline: Instant) {
         self.serial = self.serial.wrapping_add(1);
         self.deadline = deadline;
+        self.found = ProbeSink::default();
+        self.warnings = Warnings::default();
         self.wasi = None;
         self.limits.begin(usage);
         self.log.begin();
@@ -151,6 +161,16 @@ impl AsyncState {
 
     pub(crate) fn probe(&self) -> Option<&Arc<ProbeFacts>> {
         self.probe.as_ref()
+    }
+
+    /// Keeps a warning of the call.
+    pub(crate) fn warn(&mut self, message: &str) {
+        self.warnings.add(message);
+    }
+
+    /// What the call warned of.
+    pub(crate) fn take_warnings(&mut self) -> Warnings {
+        std::mem::take(&mut self.warnings)
     }
 
     /// When the current call's time is over.

@@ -15,6 +15,7 @@ use crate::metrics::{Call, CallOutcome};
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::{CallError, Loaded, Plugin, end_span};
 use crate::role::Role;
+use crate::worlds::probe::answer::ProbeRemarks;
 use crate::worlds::probe::facts::ProbeFacts;
 
 /// Probe types of the host's plugins, as they are at each call.
@@ -72,6 +73,7 @@ impl Shared {
         let took = asked.elapsed();
         end_span(&mut span, waited, probe_outcome(&result), result.as_ref().err());
         self.note_probe(plugin, request, took, cpu, memory_bytes_peak, &result);
+        note_remarks(plugin, request, &facts.take_remarks());
         if let Some(recorder) = &plugin.recorder {
             recorder.probe(request, facts.take_execs(), &result, took);
         }
@@ -147,6 +149,24 @@ impl Shared {
             self.report_change(name, change, error);
         }
     }
+}
+
+/// Logs what a probe type said next to an outcome.
+fn note_remarks(plugin: &Plugin, request: &ProbeRequest, remarks: &ProbeRemarks) {
+    if *remarks == ProbeRemarks::default() {
+        return;
+    }
+    let ProbeRemarks { latency, annotations, left_out } = remarks;
+    tracing::debug!(
+        plugin = &*plugin.spec.name,
+        pod = %PodFullName::of(&request.pod),
+        pod_uid = request.pod.metadata.uid,
+        container_name = request.container,
+        ?latency,
+        ?annotations,
+        left_out,
+        "Plugin annotated its probe"
+    );
 }
 
 fn probe_outcome(result: &Result<ProbeOutcome, CallError>) -> CallOutcome {

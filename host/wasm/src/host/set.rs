@@ -140,8 +140,8 @@ impl Shared {
             tracing::warn!(plugin = name, warning, "Plugin warned of its configuration");
             self.record_event(name, EventType::Warning, "PluginWarning", warning.to_owned());
         }
-        if loaded.setup.left_out > 0 {
-            let left_out = loaded.setup.left_out;
+        let left_out = loaded.warnings_left_out();
+        if left_out > 0 {
             tracing::warn!(plugin = name, left_out, "Left out warnings of the plugin");
         }
         if let Some(old) = old.and_then(|old| old.code.ready()) {

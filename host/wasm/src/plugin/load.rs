@@ -1,12 +1,11 @@
 //! From a component's bytes to a plugin that can be asked.
 
 mod error;
+mod folders;
 mod manifest;
 mod roles;
 mod trust;
 
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -18,7 +17,7 @@ use witlet_ports::ComponentFetcher;
 
 use super::async_engine::{AsyncHost, AsyncPlugin, AsyncPluginSpec};
 use super::call::{Caller, SyncPlugin};
-use super::config::{AdmissionRole, Grants, SOURCE_TIMEOUT_DEFAULT};
+use super::config::{AdmissionRole, SOURCE_TIMEOUT_DEFAULT};
 use super::conformance::Vouched;
 use super::signatures::Signed;
 use super::{Origin, Spec, VALIDATE_TIMEOUT};
@@ -32,7 +31,9 @@ use crate::wasi;
 use crate::worlds::admission::setup::Setup;
 use crate::worlds::admission::{self, HandlerPre};
 use crate::worlds::detect::{Capabilities, Detected};
+use crate::worlds::remarks::Warnings;
 pub use error::LoadError;
+use folders::state_folder;
 use manifest::Described;
 use roles::{choose, missing, without};
 
@@ -51,6 +52,8 @@ pub(crate) struct Loaded {
     unused: Vec<Role>,
     /// What it said when it was loaded, as an admission handler.
     pub(crate) setup: Setup,
+    /// What it warned of in the other roles.
+    warned: Warnings,
     /// What its manifest means for its entry.
     described: Described,
     /// Who vouches for it, if that is demanded.
@@ -91,7 +94,13 @@ impl Loaded {
 
     /// What is worth knowing for who runs it, each a sentence.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &str> {
-        self.described.warnings().iter().chain(&self.setup.warnings).map(String::as_str)
+        let said = self.setup.warnings.kept.iter().chain(&self.warned.kept);
+        self.described.warnings().iter().chain(said).map(String::as_str)
+    }
+
+    /// How many warnings there was no room for.
+    pub(crate) fn warnings_left_out(&self) -> usize {
+        self.setup.warnings.left_out + self.warned.left_out
     }
 
     /// What of a probe's parameters doesn't fit its manifest, in one line.
@@ -132,6 +141,7 @@ impl Loaded {
             versions: Vec::new(),
             unused: Vec::new(),
             setup: Setup::default(),
+            warned: Warnings::default(),
             described: Described::default(),
             vouched: None,
             signed: None,
@@ -273,9 +283,12 @@ impl Loader {
             }
             None => (None, Setup::default()),
         };
-        let async_plugin = match spec.async_memory_bytes() {
-            Some(memory_bytes) => Some(self.load_async(spec, given, memory_bytes, &seen).await?),
-            None => None,
+        let (async_plugin, warned) = match spec.async_memory_bytes() {
+            Some(memory_bytes) => {
+                let (guests, warned) = self.load_async(spec, given, memory_bytes, &seen).await?;
+                (Some(guests), warned)
+            }
+            None => (None, Warnings::default()),
         };
         Ok(Loaded {
             admission,
@@ -285,6 +298,7 @@ impl Loader {
             versions: seen.detected.roles(),
             unused: seen.unused,
             setup,
+            warned,
             described: Described::default(),
             vouched: None,
             signed: None,
@@ -319,7 +333,7 @@ impl Loader {
         given: &GuestServices,
         memory_bytes: usize,
         seen: &InspectedComponent,
-    ) -> Result<Arc<AsyncPlugin>, LoadError> {
+    ) -> Result<(Arc<AsyncPlugin>, Warnings), LoadError> {
         let pool_spec = AsyncPluginSpec {
             name: spec.name.clone(),
             config: spec.config.clone(),
@@ -340,10 +354,13 @@ impl Loader {
             .async_host
             .link(pool_spec, given, &component, &seen.detected)
             .map_err(LoadError::of_async)?;
+        let mut warned = Warnings::default();
         for role in spec.roles().filter(|role| guests.has(*role)) {
-            guests.validate(role).await.map_err(LoadError::of_validate)?;
+            let Warnings { kept, left_out } = guests.validate(role).await.map_err(LoadError::of_validate)?;
+            warned.kept.extend(kept);
+            warned.left_out += left_out;
         }
-        Ok(guests)
+        Ok((guests, warned))
     }
 
     async fn compile(
@@ -407,36 +424,6 @@ impl Loader {
         }
         linker.instantiate_pre(component).and_then(adapter.link).map_err(mismatch)
     }
-}
-
-/// Makes the plugin's own folder, if it is granted one. Refuses grants of what isn't a folder: WASI has no others.
-async fn state_folder(spec: &Spec, given: &GuestServices) -> Result<Option<PathBuf>, LoadError> {
-    check_folders(&spec.grants).await?;
-    if !spec.grants.state {
-        return Ok(None);
-    }
-    let folder = given.state_folder.as_ref().ok_or(LoadError::NoStateFolder)?.join(&*spec.name);
-    let made = {
-        let folder = folder.clone();
-        tokio::task::spawn_blocking(move || {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-        })
-    };
-    match made.await.unwrap_or(Err(std::io::ErrorKind::Interrupted.into())) {
-        Ok(()) => Ok(Some(folder)),
-        Err(cause) => Err(LoadError::StateFolder { path: folder, cause }),
-    }
-}
-
-async fn check_folders(grants: &Grants) -> Result<(), LoadError> {
-    let folders: Vec<PathBuf> = grants.files.iter().map(|grant| grant.path.clone()).collect();
-    let check = move || {
-        folders.into_iter().try_for_each(|path| match std::fs::read_dir(&path) {
-            Ok(_) => Ok(()),
-            Err(cause) => Err(LoadError::Folder { path, cause }),
-        })
-    };
-    tokio::task::spawn_blocking(check).await.unwrap_or(Err(LoadError::Interrupted))
 }
 
 /// The component's digest, computed off the caller's thread; none while the program ends.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use semver::Version;
 use wasmtime::component::{InstancePre, Linker};
 
 use super::serves;
@@ -39,6 +40,18 @@ pub(crate) const fn versions<const N: usize, S, P: ?Sized>(adapters: &[Adapter<S
         index += 1;
     }
     versions
+}
+
+/// Returns the newer one of two that serve a component, for it may bring an older and a newer version of a role.
+pub(crate) fn newer<S, P: ?Sized>(
+    found: Option<&'static Adapter<S, P>>,
+    other: &'static Adapter<S, P>,
+) -> &'static Adapter<S, P> {
+    let version = |adapter: &Adapter<S, P>| Version::parse(adapter.version).ok();
+    match found {
+        Some(found) if version(found) > version(other) => found,
+        Some(_) | None => other,
+    }
 }
 
 /// Returns the adapter that serves components built against `version`: of the same or a newer version of its track.

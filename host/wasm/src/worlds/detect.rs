@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::adapter::newer;
 use super::{admission, pod_source, probe, serves};
 use crate::guest::printable;
 use crate::role::Role;
@@ -28,7 +29,7 @@ const SECRET: [&str; 2] = ["witlet:host/secret@0.1.0", "witlet:host/secret@0.2.0
 /// Data of the plugin's entry.
 const DATA: &str = "witlet:host/data@0.2.0-draft.1";
 /// See [`SECRET`].
-const EXEC: &str = "witlet:probe/exec@0.1.0";
+const EXEC: [&str; 2] = ["witlet:probe/exec@0.1.0", "witlet:probe/exec@0.2.0-draft.1"];
 /// The packages of WASI 0.2 that link as they are; other WASI interfaces link as refusals.
 const WASI_BASIC: [&str; 6] =
     ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
@@ -183,7 +184,7 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
             detected.wants.secret = true;
             not_granted(import, "secrets", granted.secret)
         }
-        _ if is_served(EXEC, import) => {
+        _ if EXEC.iter().any(|exec| is_served(exec, import)) => {
             detected.wants.exec = true;
             denied(false, &mut detected.denied);
             not_granted(import, "exec", granted.exec)
@@ -240,7 +241,7 @@ pub(crate) fn versions_here(interface: &str) -> Vec<&'static str> {
         (pod_source::FEEDBACK, pod_source::VERSIONS),
     ];
     let imported =
-        SECRET.into_iter().chain([EXEC, DATA]).chain(GIVEN).filter_map(|given| given.split_once('@'));
+        SECRET.into_iter().chain(EXEC).chain([DATA]).chain(GIVEN).filter_map(|given| given.split_once('@'));
     let of_roles = TYPES.iter().map(|(_, types, versions)| (*types, *versions)).chain(exported);
     let of_roles = of_roles.flat_map(|(name, versions)| versions.iter().map(move |version| (name, *version)));
     imported.chain(of_roles).filter(|(name, _)| *name == interface).map(|(_, version)| version).collect()
@@ -265,11 +266,11 @@ fn roles(exports: &[&str], detected: &mut Detected, obstacles: &mut Vec<Obstacle
         let other = |served| Obstacle::Version { export: shown(export), served };
         match interface {
             admission::HANDLER => match admission::serving(version) {
-                Some(adapter) => detected.admission = Some(adapter),
+                Some(adapter) => detected.admission = Some(newer(detected.admission, adapter)),
                 None => others.push(other(admission::VERSIONS)),
             },
             probe::PROBER => match probe::serving(version) {
-                Some(adapter) => detected.probe = Some(adapter),
+                Some(adapter) => detected.probe = Some(newer(detected.probe, adapter)),
                 None => others.push(other(probe::VERSIONS)),
             },
             pod_source::SOURCE => match pod_source::Version::serving(version) {

@@ -6,6 +6,7 @@ use wasmtime::Store;
 use wasmtime::component::InstancePre;
 use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
 
+use super::remarks::Warnings;
 use super::{Reply, serves};
 use crate::guest::async_guest::AsyncState;
 
@@ -65,7 +66,7 @@ impl SourcePre {
 
 impl Source {
     /// Whether it is content with the configuration that the store holds.
-    pub(crate) async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<()>> {
+    pub(crate) async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<Warnings>> {
         match self {
             Self::V0_1_0(instance) => instance.validate(store).await,
         }

@@ -1,16 +1,21 @@
 //! The role of a probe type, whatever version of the contract it was built against.
 
+pub(crate) mod answer;
+mod exec;
 pub(crate) mod facts;
+mod handles;
 #[cfg(test)]
 #[path = "../../../../tests/guests/next-version/adapters/probe/adapter.rs"]
 mod next_version;
 mod v0_1_0;
+mod v0_2_0;
 
 use async_trait::async_trait;
 use wasmtime::Store;
 use wasmtime::component::Linker;
 use witlet_core::probe::ProbeOutcome;
 
+use super::remarks::Warnings;
 use super::{Reply, adapter};
 use crate::guest::async_guest::AsyncState;
 
@@ -24,12 +29,10 @@ pub(crate) const VERSIONS: &[&str] = &adapter::versions::<{ ADAPTERS.len() }, _,
 /// One for each track.
 const ADAPTERS: &[Adapter] = &[
     v0_1_0::ADAPTER,
+    v0_2_0::ADAPTER,
     #[cfg(test)]
     next_version::ADAPTER,
 ];
-
-/// How much of an outcome's text and of a command's output is kept (upstream: `maxReadLength`, `maxRespBodyLength`).
-pub(crate) const TEXT_BYTES_MAX: usize = 10 << 10;
 
 /// Serves probe types of one track.
 pub(crate) type Adapter = adapter::Adapter<AsyncState, dyn ProberPre>;
@@ -43,17 +46,17 @@ pub(crate) trait ProberPre: Send + Sync {
 /// A probe type that is instantiated.
 #[async_trait]
 pub(crate) trait Prober: Send + Sync {
-    /// Asks whether it accepts the configuration that the store holds.
-    async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<()>>;
+    /// Asks whether it accepts the configuration that the store holds, and what it warns of.
+    async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<Warnings>>;
 
-    /// Asks whether it accepts these parameters of a probe.
+    /// Asks whether it accepts these parameters of a probe, and what it warns of.
     async fn check_parameters(
         &self,
         store: &mut Store<AsyncState>,
         parameters: &str,
-    ) -> wasmtime::Result<Reply<()>>;
+    ) -> wasmtime::Result<Reply<Warnings>>;
 
-    /// Probes what the store holds.
+    /// Probes what the store holds. What it says next to the outcome is noted there.
     async fn probe(
         &self,
         store: &mut Store<AsyncState>,

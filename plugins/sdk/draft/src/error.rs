@@ -6,6 +6,8 @@ use serde::de::DeserializeOwned;
 
 /// The code of an error of the configuration.
 const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
+/// The code of an error of a probe's parameters.
+const INVALID_PARAMETERS: &str = "InvalidParameters";
 /// The code of a value at a pointer that isn't of the type that the handler expects.
 const UNEXPECTED_TYPE: &str = "UnexpectedType";
 
@@ -89,6 +91,12 @@ pub(crate) fn decode<T: DeserializeOwned>(text: Option<String>, path: &str) -> R
     let Some(text) = text else { return Ok(None) };
     serde_json::from_str(&text)
         .map_err(|cause| Error::new(UNEXPECTED_TYPE, format!("decode {path}: {cause}")))
+}
+
+/// The parameters of a probe.
+pub(crate) fn parameters<P: DeserializeOwned + 'static>(text: &str) -> Result<P, Error> {
+    let decoded = witlet_plugin_sdk::__parse_parameters(text);
+    decoded.map_err(|error| Error::new(INVALID_PARAMETERS, witlet_plugin_sdk::__describe(&error)))
 }
 
 #[cfg(target_family = "wasm")]

@@ -1,6 +1,6 @@
 //! Manifests in the host's place, so that handlers can be tested as ordinary Rust. Not there on wasm.
 //!
-//! A handler is asked about [`RequestFacts`], which say what the host would: images taken apart, what counts of security contexts,
+//! A probe type probes [`TargetFacts`], on real sockets. A handler is asked about [`RequestFacts`], which say what the host would: images taken apart, what counts of security contexts,
 //! amounts as numbers, what a pod counts for. What the host would give of itself is set for the thread that runs the test: secrets by
 //! [`set_secret`], the node by [`set_node`], features by [`set_features`]; what was logged is taken by [`take_log`].
 //!
@@ -10,7 +10,7 @@
 mod amounts;
 mod container;
 mod image;
-mod json;
+pub(crate) mod json;
 mod node;
 mod pod;
 mod quantity;
@@ -23,9 +23,10 @@ pub use node::NodeFacts;
 pub use pod::PodFacts;
 pub use request::RequestFacts;
 pub use setup::{SetupFacts, validate};
-pub use witlet_plugin_sdk::facts::{Line, set_secret, take_log};
+pub use witlet_plugin_sdk::facts::{Answering, Line, ScriptedAnswer, serve_http, set_secret, take_log};
 
 use crate::Error;
+pub use crate::probe::facts::{TargetFacts, check_parameters, validate_probe_type};
 use node::NodeView;
 
 /// What stands behind the SDK's types.

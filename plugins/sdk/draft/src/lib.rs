@@ -1,6 +1,7 @@
-//! Write admission handlers for the draft of contract 0.2 in Rust: `witlet:admission@0.2.0-draft.1`.
+//! Write admission handlers and probe types for the draft of contract 0.2 in Rust: `witlet:admission@0.2.0-draft.1`,
+//! `witlet:probe@0.2.0-draft.1`.
 //!
-//! A draft may change with any release, and so may this crate, which goes where the draft goes. Handlers of contract 0.1 are
+//! A draft may change with any release, and so may this crate, which goes where the draft goes. Plugins of contract 0.1 are
 //! written with `witlet-plugin-sdk`; a component of one never imports anything of the other.
 //!
 //! A handler is a type with [`AdmissionHandler`] that serde makes of the plugin's `config:`, exported by
@@ -42,6 +43,8 @@
 //! | what may be asked | [`Request`], [`Pod`], [`Container`], [`Image`], [`Volume`], [`Node`] |
 //! | what is answered | [`Verdict`], and [`Error`] where there is no answer |
 //! | the host itself | [`features`], [`node`], [`secret`], [`mod@log`] and the macros [`error!`], [`warn!`], [`info!`], [`debug!`] |
+//! | a probe type | [`probe`] |
+//! | connections of a probe type | [`net`], [`http`], [`time`] |
 //! | unit tests | [`facts`] |
 //!
 //! Amounts of resources are numbers: milli-CPU for `cpu`, base units (bytes, pieces) for everything else. Whatever is a list is an
@@ -64,6 +67,7 @@ pub mod facts;
 pub mod features;
 pub mod log;
 pub mod node;
+pub mod probe;
 pub mod secret;
 mod words;
 
@@ -76,7 +80,8 @@ pub use admission::request::Request;
 pub use admission::verdict::{Decision, Shortage, Verdict};
 pub use bindings::witlet::admission::types::Datetime;
 pub use error::Error;
-pub use words::{ContainerKind, Operation, QosClass};
+pub use witlet_plugin_sdk::{http, net, time};
+pub use words::{ContainerKind, Operation, ProbeKind, QosClass};
 
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]

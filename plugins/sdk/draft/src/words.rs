@@ -80,6 +80,18 @@ words! {
 }
 
 words! {
+    /// Which of a container's probes.
+    ProbeKind {
+        /// Whether it has started. Gates the other two.
+        Startup = "startup",
+        /// Whether it can serve.
+        Readiness = "readiness",
+        /// Whether it should live on.
+        Liveness = "liveness",
+    }
+}
+
+words! {
     /// Quality of service class.
     QosClass {
         /// Every container has limits for CPU and memory, and asks for exactly these.

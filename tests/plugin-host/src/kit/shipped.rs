@@ -48,7 +48,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// Examples in Rust with their cases, below the examples' folder. `tests/languages` tries those that every language has.
-const EXAMPLES: [(Builtin, &str); 4] = [
+const EXAMPLES: [(Builtin, &str); 5] = [
     (
         Builtin { name: "policies-draft", component: witlet_test_guests::POLICIES_DRAFT },
         "cases/policies-draft.yaml",
@@ -56,6 +56,10 @@ const EXAMPLES: [(Builtin, &str); 4] = [
     (
         Builtin { name: "postgres-ready", component: witlet_test_guests::POSTGRES_READY },
         "rust/postgres-ready/cases.yaml",
+    ),
+    (
+        Builtin { name: "redis-draft", component: witlet_test_guests::REDIS_DRAFT },
+        "rust/redis-draft/cases.yaml",
     ),
     (
         Builtin { name: "time-window", component: witlet_test_guests::TIME_WINDOW },

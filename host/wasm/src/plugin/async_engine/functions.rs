@@ -11,6 +11,7 @@ use crate::guest::async_guest::AsyncState;
 use crate::role::Role;
 use crate::worlds::Reply;
 use crate::worlds::probe::facts::ProbeFacts;
+use crate::worlds::remarks::Warnings;
 
 /// A call of a guest in one of its roles.
 pub(super) trait Function: Send + Sync + 'static {
@@ -51,7 +52,7 @@ fn other_role<T>() -> wasmtime::Result<Reply<T>> {
 pub(super) struct Validate(pub(super) Role);
 
 impl Function for Validate {
-    type Output = ();
+    type Output = Warnings;
 
     fn role(&self) -> Role {
         self.0
@@ -63,7 +64,7 @@ impl Function for Validate {
 
     fn begin(&self, _state: &mut AsyncState) {}
 
-    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<()>> {
+    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<Warnings>> {
         match &instance.handle {
             Handle::Prober(prober) => prober.validate(&mut instance.store).await,
             Handle::Source(source) => source.validate(&mut instance.store).await,
@@ -79,7 +80,7 @@ pub(super) struct CheckParameters {
 }
 
 impl Function for CheckParameters {
-    type Output = ();
+    type Output = Warnings;
 
     fn role(&self) -> Role {
         Role::Probe
@@ -91,7 +92,7 @@ impl Function for CheckParameters {
 
     fn begin(&self, _state: &mut AsyncState) {}
 
-    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<()>> {
+    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<Warnings>> {
         match &instance.handle {
             Handle::Prober(prober) => prober.check_parameters(&mut instance.store, &self.parameters).await,
             Handle::Source(_) => other_role(),

@@ -26,6 +26,7 @@ use crate::plugin::pool::{InstancePool, Pooled};
 use crate::role::Role;
 use crate::wasi::async_host::ConnectionBudget;
 use crate::worlds::probe::facts::ProbeFacts;
+use crate::worlds::remarks::Warnings;
 
 /// A linked plugin with its limits and its kept instances.
 pub(crate) struct AsyncPlugin {
@@ -60,6 +61,13 @@ pub(crate) struct AsyncCalled<T> {
     pub(crate) waited: Duration,
 }
 
+impl<T> AsyncCalled<T> {
+    fn map<U>(self, made: impl FnOnce(T) -> U) -> AsyncCalled<U> {
+        let Self { result, memory_bytes_peak, cpu, runnable, waited } = self;
+        AsyncCalled { result: result.map(made), memory_bytes_peak, cpu, runnable, waited }
+    }
+}
+
 /// How a call ended.
 enum Ended<T> {
     /// With an answer or an error.
@@ -83,8 +91,8 @@ impl AsyncPlugin {
         self.linked.source.as_ref().is_some_and(|source| source.has_feedback())
     }
 
-    /// Asks it in this role whether it is content with its configuration.
-    pub(crate) async fn validate(self: &Arc<Self>, role: Role) -> Result<(), CallError> {
+    /// Asks it in this role whether it is content with its configuration, and what it warns of.
+    pub(crate) async fn validate(self: &Arc<Self>, role: Role) -> Result<Warnings, CallError> {
         self.call(Validate(role), self.validate_timeout).await.finish(self.validate_timeout).result
     }
 
@@ -102,6 +110,7 @@ impl AsyncPlugin {
     ) -> AsyncCalled<()> {
         let function = CheckParameters { parameters: parameters.clone(), probe_time };
         let called = self.call(function, self.validate_timeout).await.finish(self.validate_timeout);
+        let called = called.map(|warnings| self.report_parameters(&warnings));
         let answer = match &called.result {
             Ok(()) => Ok(()),
             Err(CallError::Refused { words }) => Err(words.clone()),
@@ -110,6 +119,16 @@ impl AsyncPlugin {
         };
         self.keep_checked(parameters, answer);
         called
+    }
+
+    fn report_parameters(&self, warnings: &Warnings) {
+        let plugin = &*self.setting.name;
+        for warning in &warnings.kept {
+            tracing::warn!(plugin, warning, "Plugin warned of a probe's parameters");
+        }
+        if warnings.left_out > 0 {
+            tracing::warn!(plugin, left_out = warnings.left_out, "Left out warnings of the plugin");
+        }
     }
 
     /// Keeps what is known about these parameters, be it from the plugin or without asking it.

@@ -1,5 +1,6 @@
 //! Guests on the asynchronous engine: what they are given, what they take, and how they end.
 
+mod draft;
 mod node;
 mod probes;
 mod sources;

@@ -5,18 +5,8 @@ use std::time::Duration;
 
 use witlet_core::admission::Shortage;
 
-use crate::guest::log::printable;
+use crate::worlds::remarks::{Annotations, Warnings};
 
-/// How many warnings of an answer or of `validate` are kept.
-pub(super) const WARNINGS_MAX: usize = 16;
-/// How many bytes of a warning are kept.
-pub(super) const WARNING_BYTES_MAX: usize = 4 << 10;
-/// How many annotations of an answer are kept.
-pub(crate) const ANNOTATIONS_MAX: usize = 16;
-/// How many bytes of an annotation's key are kept.
-pub(crate) const ANNOTATION_KEY_BYTES_MAX: usize = 128;
-/// How many bytes of an annotation's value are kept.
-pub(crate) const ANNOTATION_VALUE_BYTES_MAX: usize = 1 << 10;
 /// How many shortages a handler may name.
 pub(crate) const SHORTAGES_MAX: usize = 64;
 /// How many shortages are kept: one more than a handler may name, so that it is seen that they are too many.
@@ -61,7 +51,8 @@ pub(crate) struct AnswerSink {
     said: Option<Statement>,
     /// What was said first, and what that doesn't go together with.
     contradiction: Option<(&'static str, &'static str)>,
-    remarks: Remarks,
+    warnings: Warnings,
+    annotations: Annotations,
 }
 
 impl AnswerSink {
@@ -81,18 +72,12 @@ impl AnswerSink {
     }
 
     pub(crate) fn warn(&mut self, message: &str) {
-        self.remarks.left_out += usize::from(!keep_warning(&mut self.remarks.warnings, message));
+        self.warnings.add(message);
     }
 
     /// The last value of a key counts.
     pub(crate) fn annotate(&mut self, key: &str, value: &str) {
-        let key = printable(key, ANNOTATION_KEY_BYTES_MAX);
-        let annotations = &mut self.remarks.annotations;
-        if annotations.len() < ANNOTATIONS_MAX || annotations.contains_key(&key) {
-            annotations.insert(key, printable(value, ANNOTATION_VALUE_BYTES_MAX));
-        } else {
-            self.remarks.left_out += 1;
-        }
+        self.annotations.add(key, value);
     }
 
     /// The one thing that was said of the pod, or why there isn't one; and what stands next to it.
@@ -104,17 +89,11 @@ impl AnswerSink {
                 Err("it answered nothing: an answer is one of admit, reject, defer, shortage".to_owned())
             }
         };
-        (said, self.remarks)
+        let left_out = self.warnings.left_out + self.annotations.left_out;
+        let (warnings, annotations) = (self.warnings.kept, self.annotations.kept);
+        let remarks = Remarks { warnings, annotations, left_out, retry_after: None };
+        (said, remarks)
     }
-}
-
-/// Keeps a warning, cut to its bound. Whether there was room.
-pub(super) fn keep_warning(kept: &mut Vec<String>, message: &str) -> bool {
-    let has_room = kept.len() < WARNINGS_MAX;
-    if has_room {
-        kept.push(printable(message, WARNING_BYTES_MAX));
-    }
-    has_room
 }
 
 #[cfg(test)]

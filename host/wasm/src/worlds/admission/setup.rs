@@ -2,8 +2,8 @@
 
 use witlet_core::admission::Operation;
 
-use super::answer::keep_warning;
 use crate::guest::log::printable;
+use crate::worlds::remarks::Warnings;
 
 /// How many names of operations that don't exist are reported.
 const UNKNOWN_MAX: usize = 8;
@@ -16,9 +16,7 @@ pub(crate) struct Setup {
     operations: Vec<Operation>,
     unknown: Vec<String>,
     /// For the operator.
-    pub(crate) warnings: Vec<String>,
-    /// How many warnings there was no room for.
-    pub(crate) left_out: usize,
+    pub(crate) warnings: Warnings,
 }
 
 impl Setup {
@@ -41,7 +39,7 @@ impl Setup {
     }
 
     pub(crate) fn warn(&mut self, message: &str) {
-        self.left_out += usize::from(!keep_warning(&mut self.warnings, message));
+        self.warnings.add(message);
     }
 
     /// Whether the handler is asked when this happens.

@@ -1,13 +1,8 @@
 //! Values that adapters of all tracks hand out in the same form.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
-/// The entries of a map of the API's.
-pub(super) fn pairs(map: Option<&BTreeMap<String, String>>) -> Vec<(String, String)> {
-    map.map(|map| map.iter().map(|(key, value)| (key.clone(), value.clone())).collect()).unwrap_or_default()
-}
+pub(super) use crate::worlds::maps::pairs;
 
 /// Seconds and nanoseconds since 1970. Seconds are rounded down, so that nanoseconds are never negative.
 pub(super) fn since_epoch(now: Timestamp) -> (i64, u32) {

@@ -7,7 +7,8 @@ use wasmtime::component::InstancePre;
 use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
 
 use crate::guest::async_guest::AsyncState;
-use crate::worlds::{Reply, unfit};
+use crate::worlds::remarks::Warnings;
+use crate::worlds::{Reply, reply, silent, unfit};
 
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
@@ -74,10 +75,10 @@ impl Pre {
 }
 
 impl Instance {
-    pub(crate) async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<()>> {
+    pub(crate) async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<Warnings>> {
         let config = store.data().config();
         let answer = self.source.witlet_pod_source_source().call_validate(store, &config).await?;
-        Ok(convert::reply(answer))
+        Ok(silent(answer))
     }
 
     pub(crate) async fn poll(
@@ -100,6 +101,6 @@ impl Instance {
         let Some(feedback) = &self.feedback else { return Ok(Reply::Answer(())) };
         let changed: Vec<_> = changed.into_iter().map(convert::status).collect();
         let answer = feedback.witlet_pod_source_feedback().call_statuses(store, &changed).await?;
-        Ok(convert::reply(answer))
+        Ok(reply(answer))
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use witlet_core::probe::ProbeRequest;
 
+use super::answer::ProbeRemarks;
 use crate::record::ExecRecord;
 use crate::worlds::document::Document;
 
@@ -19,6 +20,8 @@ pub(crate) struct ProbeFacts {
     document: Document,
     /// The commands that it ran, if the plugin's calls are recorded.
     execs: Option<Mutex<Vec<ExecRecord>>>,
+    /// What was said next to the outcome.
+    remarks: Mutex<ProbeRemarks>,
 }
 
 /// How many commands of one probe are recorded.
@@ -29,7 +32,7 @@ impl ProbeFacts {
     pub(crate) fn new(request: ProbeRequest, recorded: bool) -> Self {
         let deadline = Instant::now() + request.timeout;
         let execs = recorded.then(Mutex::default);
-        Self { request, deadline, document: Document::default(), execs }
+        Self { request, deadline, document: Document::default(), execs, remarks: Mutex::default() }
     }
 
     /// Notes a command, if someone wants to know.
@@ -48,6 +51,16 @@ impl ProbeFacts {
         execs.map(|mut execs| std::mem::take(&mut *execs)).unwrap_or_default()
     }
 
+    /// Notes what was said next to the outcome.
+    pub(crate) fn note_remarks(&self, remarks: ProbeRemarks) {
+        *self.remarks.lock().unwrap_or_else(PoisonError::into_inner) = remarks;
+    }
+
+    /// What was noted of that.
+    pub(crate) fn take_remarks(&self) -> ProbeRemarks {
+        std::mem::take(&mut self.remarks.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// When its time is over.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
@@ -56,6 +69,11 @@ impl ProbeFacts {
     /// What is left of its time.
     pub(crate) fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// What it has of time altogether, as the guest sees it.
+    pub(crate) fn timeout_milliseconds(&self) -> u64 {
+        remaining_milliseconds(self.request.timeout, self.request.timeout)
     }
 
     /// What is left of its time, as the guest sees it.
@@ -73,15 +91,37 @@ impl ProbeFacts {
 
     /// Ports that the container's spec names, in its order.
     pub(crate) fn named_ports(&self) -> impl Iterator<Item = (&str, &ContainerPort)> {
-        let ports = self.container().and_then(|container| container.ports.as_deref()).unwrap_or_default();
-        ports.iter().filter_map(|port| port.name.as_deref().map(|name| (name, port)))
+        self.ports().iter().filter_map(|port| port.name.as_deref().map(|name| (name, port)))
     }
 
-    /// In the spec. Ephemeral containers have no probes.
-    fn container(&self) -> Option<&Container> {
+    /// Ports that the container's spec has, in its order.
+    pub(crate) fn ports(&self) -> &[ContainerPort] {
+        self.container().and_then(|container| container.ports.as_deref()).unwrap_or_default()
+    }
+
+    /// In the spec.
+    pub(crate) fn container(&self) -> Option<&Container> {
+        self.container_and_place().map(|(container, ..)| container)
+    }
+
+    /// The value at a JSON pointer from the container on; none for what is no pointer.
+    pub(crate) fn container_pointer(&self, path: &str) -> Option<String> {
+        let (_, list, index) = self.container_and_place()?;
+        let is_pointer = path.is_empty() || path.starts_with('/');
+        is_pointer.then(|| self.pointer(&format!("/spec/{list}/{index}{path}"))).flatten()
+    }
+
+    /// The container, the spec's list that has it, and where in that. Ephemeral containers have no probes.
+    fn container_and_place(&self) -> Option<(&Container, &'static str, usize)> {
         let spec = self.request.pod.spec.as_ref()?;
         let init = spec.init_containers.as_deref().unwrap_or_default();
-        spec.containers.iter().chain(init).find(|container| container.name == self.request.container)
+        [("containers", spec.containers.as_slice()), ("initContainers", init)].into_iter().find_map(
+            |(list, containers)| {
+                let is_it = |container: &Container| container.name == self.request.container;
+                let index = containers.iter().position(is_it)?;
+                Some((&containers[index], list, index))
+            },
+        )
     }
 
     /// The host that the probe's own parameters name.

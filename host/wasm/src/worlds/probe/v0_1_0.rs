@@ -2,19 +2,17 @@
 
 mod convert;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
-use tokio::time::Instant;
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, InstancePre, Resource};
 use witlet_core::probe::ProbeOutcome;
-use witlet_ports::RuntimeError;
 
-use super::facts::ProbeFacts;
+use super::exec::Exec;
+use super::handles::TargetHandle;
 use super::{Adapter, Prober, ProberPre};
 use crate::guest::async_guest::AsyncState;
-use crate::worlds::{Reply, unfit};
+use crate::worlds::remarks::Warnings;
+use crate::worlds::{Reply, reply, silent, unfit};
 use bindings::witlet::probe::{exec, types as wit};
 
 mod bindings {
@@ -31,7 +29,7 @@ mod bindings {
         exports: { default: async },
         with: {
             "witlet:host": crate::worlds::host::v0_1_0::bindings::witlet::host,
-            "witlet:probe/types.target": super::TargetHandle,
+            "witlet:probe/types.target": crate::worlds::probe::handles::TargetHandle,
         },
     });
 }
@@ -63,17 +61,17 @@ impl ProberPre for Pre {
 
 #[async_trait]
 impl Prober for bindings::Probing {
-    async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<()>> {
+    async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<Warnings>> {
         let config = store.data().config();
-        Ok(convert::reply(self.witlet_probe_prober().call_validate(store, &config).await?))
+        Ok(silent(self.witlet_probe_prober().call_validate(store, &config).await?))
     }
 
     async fn check_parameters(
         &self,
         store: &mut Store<AsyncState>,
         parameters: &str,
-    ) -> wasmtime::Result<Reply<()>> {
-        Ok(convert::reply(self.witlet_probe_prober().call_check_parameters(store, parameters).await?))
+    ) -> wasmtime::Result<Reply<Warnings>> {
+        Ok(silent(self.witlet_probe_prober().call_check_parameters(store, parameters).await?))
     }
 
     async fn probe(
@@ -83,22 +81,7 @@ impl Prober for bindings::Probing {
     ) -> wasmtime::Result<Reply<ProbeOutcome>> {
         let target = Resource::new_borrow(store.data().serial());
         let answer = self.witlet_probe_prober().call_probe(store, target, parameters).await?;
-        Ok(convert::reply(answer.map(convert::outcome)))
-    }
-}
-
-/// What the store's probe is about. Its handles carry the number of the probe, so that a handle which a warm guest kept
-/// from an earlier one is noticed.
-#[derive(Debug)]
-#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
-pub struct TargetHandle;
-
-impl AsyncState {
-    pub(super) fn target(&self, target: &Resource<TargetHandle>) -> wasmtime::Result<&Arc<ProbeFacts>> {
-        match self.probe() {
-            Some(probe) if target.rep() == self.serial() => Ok(probe),
-            Some(_) | None => wasmtime::bail!("the handle belongs to an earlier probe, which is over"),
-        }
+        Ok(reply(answer.map(convert::outcome)))
     }
 }
 
@@ -165,24 +148,7 @@ impl exec::Host for AsyncState {
         target: Resource<TargetHandle>,
         command: Vec<String>,
     ) -> wasmtime::Result<Result<exec::ExecResult, exec::ExecError>> {
-        let probe = self.target(&target)?.clone();
-        let Some(containers) = self.containers() else {
-            return Ok(Err(exec::ExecError::Failed("there is no container runtime".to_owned())));
-        };
-        let remaining = probe.remaining();
-        if remaining.is_zero() {
-            return Ok(Err(exec::ExecError::TimedOut));
-        }
-        // The runtime keeps the time; that it does is not relied on.
-        let running = containers.exec_sync(&probe.request.container_id, &command, Some(remaining));
-        let ran = tokio::time::timeout_at(Instant::min(probe.deadline(), self.deadline()), running).await;
-        let answer = match ran {
-            Err(_elapsed) => Err(exec::ExecError::TimedOut),
-            Ok(Err(RuntimeError::DeadlineExceeded { .. })) => Err(exec::ExecError::TimedOut),
-            Ok(Err(error)) => Err(exec::ExecError::Failed(error.to_string())),
-            Ok(Ok(output)) => Ok(convert::exec_result(output)),
-        };
-        probe.note_exec(|| convert::exec_record(command, &answer));
-        Ok(answer)
+        let exec = Exec::new(self.target(&target)?.clone(), self);
+        Ok(convert::exec_result(exec.run(command).await))
     }
 }

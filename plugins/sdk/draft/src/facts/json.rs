@@ -3,22 +3,22 @@
 use serde_json::Value;
 
 /// A text; empty if there is none.
-pub(super) fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
 /// A list's items; none if it is no list.
-pub(super) fn items(value: &Value) -> &[Value] {
+pub(crate) fn items(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The texts of a list.
-pub(super) fn texts(value: &Value) -> Vec<String> {
+pub(crate) fn texts(value: &Value) -> Vec<String> {
     items(value).iter().map(text).collect()
 }
 
 /// The texts of an object, sorted by key.
-pub(super) fn pairs(value: &Value) -> Vec<(String, String)> {
+pub(crate) fn pairs(value: &Value) -> Vec<(String, String)> {
     let entries = value.as_object().into_iter().flatten();
     let mut pairs: Vec<(String, String)> =
         entries.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect();
@@ -27,11 +27,11 @@ pub(super) fn pairs(value: &Value) -> Vec<(String, String)> {
 }
 
 /// A text that isn't empty.
-pub(super) fn word(value: &Value) -> Option<String> {
+pub(crate) fn word(value: &Value) -> Option<String> {
     value.as_str().filter(|word| !word.is_empty()).map(str::to_owned)
 }
 
 /// The JSON text at a pointer.
-pub(super) fn pointer(value: &Value, path: &str) -> Option<String> {
+pub(crate) fn pointer(value: &Value, path: &str) -> Option<String> {
     value.pointer(path).map(Value::to_string)
 }

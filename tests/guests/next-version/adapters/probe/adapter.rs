@@ -8,7 +8,8 @@ use witlet_core::probe::ProbeOutcome;
 
 use super::{Adapter, Prober, ProberPre};
 use crate::guest::async_guest::AsyncState;
-use crate::worlds::Reply;
+use crate::worlds::remarks::Warnings;
+use crate::worlds::{Reply, silent};
 use bindings::witlet::probe::types as wit;
 
 mod bindings {
@@ -20,7 +21,7 @@ mod bindings {
         exports: { default: async },
         with: {
             "witlet:host": crate::worlds::host::v0_1_0::bindings::witlet::host,
-            "witlet:probe/types.target": super::super::v0_1_0::TargetHandle,
+            "witlet:probe/types.target": crate::worlds::probe::handles::TargetHandle,
         },
     });
 }
@@ -38,28 +39,21 @@ impl ProberPre for bindings::ProbeTypePre<AsyncState> {
     }
 }
 
-type Target = Resource<super::v0_1_0::TargetHandle>;
-
-fn reply(answer: Result<(), String>) -> Reply<()> {
-    match answer {
-        Ok(()) => Reply::Answer(()),
-        Err(words) => Reply::Refusal(words),
-    }
-}
+type Target = Resource<super::handles::TargetHandle>;
 
 #[async_trait]
 impl Prober for bindings::ProbeType {
-    async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<()>> {
+    async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<Warnings>> {
         let config = store.data().config();
-        Ok(reply(self.witlet_probe_prober().call_validate(store, &config).await?))
+        Ok(silent(self.witlet_probe_prober().call_validate(store, &config).await?))
     }
 
     async fn check_parameters(
         &self,
         store: &mut Store<AsyncState>,
         parameters: &str,
-    ) -> wasmtime::Result<Reply<()>> {
-        Ok(reply(self.witlet_probe_prober().call_check_parameters(store, parameters).await?))
+    ) -> wasmtime::Result<Reply<Warnings>> {
+        Ok(silent(self.witlet_probe_prober().call_check_parameters(store, parameters).await?))
     }
 
     async fn probe(

@@ -17,7 +17,9 @@ use witlet_ports::{CommandRunner, RuntimeError};
 
 use crate::guest::{GuestServices, Secrets};
 use crate::plugin::CallError;
-use crate::plugin::async_engine::{AsyncCalled, AsyncHost, AsyncPlugin, AsyncPluginSpec, Machine};
+use crate::plugin::async_engine::{
+    AsyncCalled, AsyncHost, AsyncPlugin, AsyncPluginSpec, AsyncStartError, Machine,
+};
 use crate::plugin::config::{Grants, Warm};
 use crate::worlds::detect::{Capabilities, detect};
 use crate::worlds::probe::facts::ProbeFacts;
@@ -84,11 +86,20 @@ impl Setting {
 
     /// A component of a test's own.
     pub(super) fn made(self, wasm: &[u8]) -> Arc<AsyncPlugin> {
+        self.linked(wasm).expect("it links")
+    }
+
+    /// The same, or why it can't be linked.
+    pub(super) fn linked(self, wasm: &[u8]) -> Result<Arc<AsyncPlugin>, AsyncStartError> {
         let component = Component::new(&COMPILED.machine.engine, wasm).expect("a component");
-        self.link(&component)
+        self.try_link(&component)
     }
 
     fn link(self, component: &Component) -> Arc<AsyncPlugin> {
+        self.try_link(component).expect("it links")
+    }
+
+    fn try_link(self, component: &Component) -> Result<Arc<AsyncPlugin>, AsyncStartError> {
         let secrets = Arc::new(Secrets::default());
         secrets.replace(self.secrets);
         let given = GuestServices { secrets, containers: self.containers, ..GuestServices::default() };
@@ -110,7 +121,7 @@ impl Setting {
             state_folder: self.state,
             data: Arc::default(),
         };
-        host.link(spec, &given, component, &detected).expect("it links")
+        host.link(spec, &given, component, &detected)
     }
 }
 

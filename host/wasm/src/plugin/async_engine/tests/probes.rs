@@ -12,6 +12,7 @@ use crate::plugin::CallError;
 use crate::plugin::async_engine::AsyncPlugin;
 use crate::plugin::config::Warm;
 use crate::role::Role;
+use crate::worlds::remarks::Warnings;
 
 fn success(text: &str) -> ProbeOutcome {
     ProbeOutcome::Success(text.to_owned())
@@ -38,7 +39,7 @@ async fn text(guests: &Arc<AsyncPlugin>, parameters: &str) -> String {
 #[tokio::test]
 async fn outcomes_come_back_as_the_guest_gave_them() {
     let guests = Setting::default().prober();
-    assert_eq!(guests.validate(Role::Probe).await.map_err(|error| error.sentence()), Ok(()));
+    assert_eq!(guests.validate(Role::Probe).await.map_err(|error| error.sentence()), Ok(Warnings::default()));
     let cases = [
         (r#"{"do": "succeed", "text": "fine"}"#, "success: fine"),
         (r#"{"do": "warn", "text": "hm"}"#, "warning: hm"),

@@ -6,7 +6,70 @@ use witlet_core::probe::ProbeOutcome;
 
 use super::node::{Setting, ask};
 use crate::plugin::CallError;
+use crate::plugin::async_engine::AsyncStartError;
 use crate::role::Role;
+
+/// The draft's contracts.
+const DRAFT_HOST: &str = include_str!("../../../../../../wit/host-0.2.0-draft.1/host.wit");
+/// See [`DRAFT_HOST`].
+const DRAFT_PROBE: &str = include_str!("../../../../../../wit/probe-0.2.0-draft.1/probe.wit");
+/// A method of the draft's, which a probe type of yesterday wouldn't know.
+const NEWEST: &str = "        annotate: func(key: string, value: string);\n";
+
+/// A probe type that was built against the draft in these words and says yes. `more` are imports of it.
+fn draft_prober(words: &str, more: &str) -> Vec<u8> {
+    let mut wit = Resolve::default();
+    wit.push_source("host.wit", DRAFT_HOST).expect("the contract is valid");
+    let package = wit.push_source("probe.wit", words).expect("the contract is valid");
+    let world = wit.select_world(&[package], Some("probe-type")).expect("the contract has it");
+    let core = format!(
+        r#"(module
+            (import "witlet:probe/types@0.2.0-draft.1" "[resource-drop]setup" (func $setup (param i32)))
+            (import "witlet:probe/types@0.2.0-draft.1" "[resource-drop]check" (func $check (param i32)))
+            (import "witlet:probe/types@0.2.0-draft.1" "[resource-drop]target" (func $target (param i32)))
+            (import "witlet:probe/types@0.2.0-draft.1" "[resource-drop]answer" (func $answer (param i32)))
+            (import "witlet:probe/types@0.2.0-draft.1" "[method]answer.success"
+                (func $success (param i32 i32 i32)))
+            {more}
+            (memory (export "memory") 1)
+            (data (i32.const 2048) "yes")
+            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
+            (func (export "witlet:probe/prober@0.2.0-draft.1#validate") (param i32 i32 i32) (result i32)
+                (call $setup (local.get 0)) (i32.const 1024))
+            (func (export "witlet:probe/prober@0.2.0-draft.1#check-parameters") (param i32 i32 i32) (result i32)
+                (call $check (local.get 0)) (i32.const 1024))
+            (func (export "witlet:probe/prober@0.2.0-draft.1#probe") (param i32 i32 i32 i32) (result i32)
+                (call $success (local.get 3) (i32.const 2048) (i32.const 3))
+                (call $target (local.get 0)) (call $answer (local.get 3)) (i32.const 1024)))"#
+    );
+    let mut module = wat::parse_str(core).expect("the text is a constant of this file");
+    embed_component_metadata(&mut module, &wit, world, StringEncoding::UTF8).expect("the world is valid");
+    let mut encoder = ComponentEncoder::default().module(&module).expect("the module fits the world");
+    encoder.encode().expect("the module fits the world")
+}
+
+#[tokio::test]
+async fn a_kind_of_answer_more_is_a_method_more_and_older_probe_types_link() {
+    assert_eq!(DRAFT_PROBE.matches(NEWEST).count(), 1, "the contract has the method");
+    let yesterday = Setting::default().made(&draft_prober(&DRAFT_PROBE.replace(NEWEST, ""), ""));
+    assert!(yesterday.validate(Role::Probe).await.is_ok());
+    assert_eq!(ask(&yesterday, "null").await.ok(), Some(ProbeOutcome::Success("yes".to_owned())));
+}
+
+#[test]
+fn a_method_of_tomorrow_is_refused_by_name() {
+    let tomorrow = format!("{NEWEST}        degraded: func(message: string);\n");
+    let import = r#"(import "witlet:probe/types@0.2.0-draft.1" "[method]answer.degraded"
+        (func (param i32 i32 i32)))"#;
+    let component = draft_prober(&DRAFT_PROBE.replace(NEWEST, &tomorrow), import);
+    match Setting::default().linked(&component) {
+        Err(AsyncStartError::Mismatch { message }) => {
+            assert!(message.contains("witlet:probe/types@0.2.0-draft.1"), "{message}");
+            assert!(message.contains("answer.degraded"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
 
 /// A probe type of version 0.2.0 that finds nothing out, and says in which container.
 fn later_prober() -> Vec<u8> {

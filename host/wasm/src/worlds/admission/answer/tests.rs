@@ -1,6 +1,7 @@
 //! What counts as an answer, and what is kept of it.
 
 use super::*;
+use crate::worlds::remarks::{ANNOTATION_KEY_BYTES_MAX, ANNOTATION_VALUE_BYTES_MAX, WARNING_BYTES_MAX};
 
 fn reject(reason: &str) -> Statement {
     Statement::Reject { reason: reason.to_owned(), message: "no".to_owned() }

@@ -1,7 +1,7 @@
 //! What a handler may subscribe to.
 
-use super::super::answer::WARNING_BYTES_MAX;
 use super::*;
+use crate::worlds::remarks::WARNING_BYTES_MAX;
 
 fn subscribed(names: &[&str]) -> Setup {
     let mut setup = Setup::default();
@@ -53,6 +53,7 @@ fn what_is_said_is_bounded() {
         setup.subscribe(&format!("unknown-{number}-{}", "x".repeat(1000)));
         setup.warn(&"w".repeat(2 * WARNING_BYTES_MAX));
     }
-    assert_eq!((setup.unknown.len(), setup.warnings.len(), setup.left_out), (8, 16, 84));
+    let Warnings { kept, left_out } = &setup.warnings;
+    assert_eq!((setup.unknown.len(), kept.len(), *left_out), (8, 16, 84));
     assert!(setup.fault().is_some_and(|fault| fault.len() < 1000));
 }

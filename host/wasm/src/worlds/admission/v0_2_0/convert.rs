@@ -1,7 +1,5 @@
 //! Between the host's vocabulary and `witlet:admission@0.2.0`'s.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use witlet_core::admission::Verdict;
 
@@ -11,6 +9,7 @@ use super::super::values::since_epoch;
 use super::super::{Answered, Reply};
 use super::bindings::witlet::admission::types as wit;
 use crate::worlds::host::error::GuestError;
+pub(super) use crate::worlds::maps::value;
 
 /// What a handler said, as the host takes it. A refusal stays one, whatever is wrong with its texts.
 pub(super) fn answer(said: AnswerSink) -> Answered {
@@ -34,10 +33,6 @@ pub(super) fn error(error: &GuestError) -> Answered {
 pub(super) fn datetime(now: Timestamp) -> wit::Datetime {
     let (seconds, nanoseconds) = since_epoch(now);
     wit::Datetime { seconds, nanoseconds }
-}
-
-pub(super) fn value(map: Option<&BTreeMap<String, String>>, key: &str) -> Option<String> {
-    map.and_then(|map| map.get(key)).cloned()
 }
 
 /// The names of these together, sorted, each once.

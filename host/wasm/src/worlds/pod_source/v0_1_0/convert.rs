@@ -8,7 +8,7 @@ use witlet_core::sources::plugin::{PodStatusChange, PollResponse, Snapshot, Sour
 use super::super::{CURSOR_BYTES_MAX, MANIFESTS_MAX, MESSAGE_BYTES_MAX, REASON_BYTES_MAX};
 use super::bindings::exports::witlet::pod_source::source;
 use super::bindings::witlet::pod_source::types as wit;
-use crate::worlds::{Reply, WordFault, sentence, word};
+use crate::worlds::{WordFault, sentence, word};
 
 /// An answer that the contract doesn't allow.
 #[derive(Debug, PartialEq, Eq, Error)]
@@ -22,14 +22,6 @@ pub(super) enum PollFault {
     LongCursor(usize),
     #[error(transparent)]
     Word(#[from] WordFault),
-}
-
-/// A `result` as the guest gave it.
-pub(super) fn reply<T>(answer: Result<T, String>) -> Reply<T> {
-    match answer {
-        Ok(answer) => Reply::Answer(answer),
-        Err(words) => Reply::Refusal(words),
-    }
 }
 
 /// What the source has or why it can't tell; or what is wrong with its answer.

@@ -4,18 +4,10 @@ use k8s_openapi::api::core::v1::{ContainerPort, Pod};
 use witlet_core::probe::{ProbeKind, ProbeOutcome};
 use witlet_core::runtime::ExecOutput;
 
-use super::super::TEXT_BYTES_MAX;
+use super::super::answer::TEXT_BYTES_MAX;
+use super::super::exec::{ExecFault, joined};
 use super::bindings::witlet::probe::{exec, types as wit};
-use crate::record::ExecRecord;
-use crate::worlds::{Reply, output};
-
-/// A `result` as the guest gave it.
-pub(super) fn reply<T>(answer: Result<T, String>) -> Reply<T> {
-    match answer {
-        Ok(answer) => Reply::Answer(answer),
-        Err(words) => Reply::Refusal(words),
-    }
-}
+use crate::worlds::output;
 
 /// With its text cut.
 pub(super) fn outcome(outcome: wit::Outcome) -> ProbeOutcome {
@@ -52,28 +44,13 @@ pub(super) fn named_port((name, port): (&str, &ContainerPort)) -> wit::NamedPort
     }
 }
 
-/// First what the command wrote on its standard output, then on its standard error.
-pub(super) fn exec_result(output: ExecOutput) -> exec::ExecResult {
-    let ExecOutput { stdout, stderr, exit_code } = output;
-    let mut output = stdout;
-    output.extend(stderr);
-    output.truncate(TEXT_BYTES_MAX);
-    exec::ExecResult { exit_code, output }
-}
-
-/// A command as it is recorded.
-pub(super) fn exec_record(
-    command: Vec<String>,
-    answer: &Result<exec::ExecResult, exec::ExecError>,
-) -> ExecRecord {
-    let (output, exit_code, error) = match answer {
-        Ok(exec::ExecResult { exit_code, output }) => {
-            (Some(String::from_utf8_lossy(output).into_owned()), Some(*exit_code), None)
-        }
-        Err(exec::ExecError::TimedOut) => (None, None, Some("timed out".to_owned())),
-        Err(exec::ExecError::Failed(words)) => (None, None, Some(words.clone())),
-    };
-    ExecRecord { command, output, exit_code, error }
+/// Both outputs as one.
+pub(super) fn exec_result(ended: Result<ExecOutput, ExecFault>) -> Result<exec::ExecResult, exec::ExecError> {
+    match ended {
+        Ok(output) => Ok(exec::ExecResult { exit_code: output.exit_code, output: joined(&output) }),
+        Err(ExecFault::TimedOut) => Err(exec::ExecError::TimedOut),
+        Err(ExecFault::Failed(words)) => Err(exec::ExecError::Failed(words)),
+    }
 }
 
 #[cfg(test)]

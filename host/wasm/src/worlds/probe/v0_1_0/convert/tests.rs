@@ -16,11 +16,13 @@ fn texts_of_outcomes_are_cut_between_letters() {
 }
 
 #[test]
-fn output_of_commands_is_cut_and_standard_output_comes_first() {
+fn commands_come_back_with_both_outputs_as_one() {
     let output = ExecOutput { stdout: b"out ".to_vec(), stderr: b"err".to_vec(), exit_code: 7 };
-    let result = exec_result(output);
-    assert_eq!((result.exit_code, result.output.as_slice()), (7, &b"out err"[..]));
-    let output = ExecOutput { stdout: vec![b'x'; 8 << 10], stderr: vec![b'y'; 8 << 10], exit_code: 0 };
-    let result = exec_result(output);
-    assert_eq!((result.output.len(), result.output[8 << 10]), (TEXT_BYTES_MAX, b'y'));
+    match exec_result(Ok(output)) {
+        Ok(result) => assert_eq!((result.exit_code, result.output.as_slice()), (7, &b"out err"[..])),
+        Err(error) => panic!("{error:?}"),
+    }
+    assert!(matches!(exec_result(Err(ExecFault::TimedOut)), Err(exec::ExecError::TimedOut)));
+    let failed = exec_result(Err(ExecFault::Failed("no".to_owned())));
+    assert!(matches!(failed, Err(exec::ExecError::Failed(words)) if words == "no"));
 }

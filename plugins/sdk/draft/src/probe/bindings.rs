@@ -1,0 +1,27 @@
+//! Bindings generated from the draft's WIT of probes, and of `exec`, which only those components import that run commands. Probe
+//! types use the types that the SDK has around them; the module is public only for the export macro.
+
+#![allow(missing_docs, reason = "generated: what the WIT doesn't say can't be said here")]
+#![allow(unsafe_code, reason = "generated: the canonical ABI is made of raw pointers")]
+#![allow(unused_qualifications, clippy::all, clippy::mem_forget, reason = "generated")]
+
+wit_bindgen::generate!({
+    inline: "package witlet:sdk-draft-probe;
+        world probing {
+            include witlet:probe/probe-type@0.2.0-draft.1;
+            import witlet:probe/exec@0.2.0-draft.1;
+        }",
+    path: ["../../../wit/host-0.2.0-draft.1", "../../../wit/probe-0.2.0-draft.1"],
+    world: "witlet:sdk-draft-probe/probing",
+    with: {
+        "witlet:host/errors@0.2.0-draft.1": crate::bindings::witlet::host::errors,
+        "witlet:host/log@0.2.0-draft.1": crate::bindings::witlet::host::log,
+        "witlet:host/config@0.2.0-draft.1": crate::bindings::witlet::host::config,
+        "witlet:host/node@0.2.0-draft.1": crate::bindings::witlet::host::node,
+        "witlet:host/features@0.2.0-draft.1": crate::bindings::witlet::host::features,
+    },
+    generate_all,
+    pub_export_macro: true,
+    export_macro_name: "export_probe_type_draft",
+    default_bindings_module: "witlet_plugin_sdk_draft::probe::bindings",
+});
