@@ -141,7 +141,8 @@ async fn the_host_is_there_on_this_engine_too() {
         secrets: ["password".to_owned()].into(),
         ..crate::plugin::config::Grants::default()
     };
-    let guests = draft(Setting { config: "\"mine\"", secrets, grants, ..Setting::default() });
+    let log = Some(crate::guest::LogTap::default());
+    let guests = draft(Setting { config: "\"mine\"", secrets, grants, log, ..Setting::default() });
     assert_eq!(
         looked(&guests, request(&doing("host", ""))).await,
         json!({

@@ -15,7 +15,7 @@ use witlet_core::runtime::{ContainerId, ExecOutput};
 use witlet_egress::Egress;
 use witlet_ports::{CommandRunner, RuntimeError};
 
-use crate::guest::{GuestServices, Secrets};
+use crate::guest::{GuestServices, LogTap, Secrets};
 use crate::plugin::CallError;
 use crate::plugin::async_engine::{
     AsyncCalled, AsyncHost, AsyncPlugin, AsyncPluginSpec, AsyncStartError, Machine,
@@ -54,6 +54,7 @@ pub(super) struct Setting {
     pub(super) secrets: BTreeMap<String, Arc<[u8]>>,
     pub(super) source_timeout: Duration,
     pub(super) state: Option<std::path::PathBuf>,
+    pub(super) log: Option<LogTap>,
 }
 
 impl Default for Setting {
@@ -66,6 +67,7 @@ impl Default for Setting {
             secrets: BTreeMap::new(),
             source_timeout: WAIT_TIMEOUT,
             state: None,
+            log: None,
         }
     }
 }
@@ -102,7 +104,8 @@ impl Setting {
     fn try_link(self, component: &Component) -> Result<Arc<AsyncPlugin>, AsyncStartError> {
         let secrets = Arc::new(Secrets::default());
         secrets.replace(self.secrets);
-        let given = GuestServices { secrets, containers: self.containers, ..GuestServices::default() };
+        let given =
+            GuestServices { secrets, containers: self.containers, log: self.log, ..GuestServices::default() };
         let host =
             AsyncHost { egress: Egress::system(), machine: Mutex::new(Some(COMPILED.machine.clone())) };
         let ty = component.component_type();

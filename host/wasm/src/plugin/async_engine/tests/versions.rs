@@ -56,8 +56,8 @@ async fn a_kind_of_answer_more_is_a_method_more_and_older_probe_types_link() {
     assert_eq!(ask(&yesterday, "null").await.ok(), Some(ProbeOutcome::Success("yes".to_owned())));
 }
 
-#[test]
-fn a_method_of_tomorrow_is_refused_by_name() {
+#[tokio::test]
+async fn a_method_of_tomorrow_is_refused_by_name() {
     let tomorrow = format!("{NEWEST}        degraded: func(message: string);\n");
     let import = r#"(import "witlet:probe/types@0.2.0-draft.1" "[method]answer.degraded"
         (func (param i32 i32 i32)))"#;
