@@ -24,11 +24,13 @@ fn main() -> ExitCode {
         "witlet-next-version-guest",
         "witlet-admission-draft-guest",
         "witlet-probe-draft-guest",
+        "witlet-source-draft-guest",
         "witlet-witness-guest",
         "witlet-faults-guest",
         "witlet-tattler-guest",
     ];
     let examples = [
+        "folder-draft",
         "no-latest-tag",
         "not-before",
         "policies-draft",

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_ports::{PodSourceSet, PodStatusUpdate, SourceNotifyError};
@@ -29,21 +30,39 @@ type Versions = HashMap<PodUid, (PodFullName, u64)>;
 struct Knowledge {
     /// As last reported.
     reported: Versions,
-    /// As it was when it was last tried to tell it: after a failure only a further change is a reason to try again.
+    /// As it was when it was last tried to tell it.
     tried: Versions,
     busy: bool,
+    /// In a row.
+    failures: u32,
+    retry: Retry,
+}
+
+/// What follows a failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Retry {
+    /// A further change is a reason to try again.
+    #[default]
+    WithNextChange,
+    /// It is tried again then, and not before.
+    At(Instant),
 }
 
 impl Knowledge {
-    /// What to tell, if anything changed since the last try.
-    fn news(&mut self, shown: &[PodSummary]) -> Option<(Vec<PodStatusUpdate>, Versions)> {
-        let now: Versions =
+    /// What to tell, if anything changed since the last try, or that is to be repeated now.
+    fn news(&mut self, shown: &[PodSummary], now: Instant) -> Option<(Vec<PodStatusUpdate>, Versions)> {
+        let repeats = match self.retry {
+            Retry::WithNextChange => false,
+            Retry::At(at) if now < at => return None,
+            Retry::At(_) => true,
+        };
+        let newest: Versions =
             shown.iter().map(|pod| (pod.uid.clone(), (pod.full_name.clone(), pod.version))).collect();
-        if self.busy || now == self.tried {
+        if self.busy || (newest == self.tried && !repeats) {
             return None;
         }
-        self.tried.clone_from(&now);
-        let gone = self.reported.iter().filter(|(uid, _)| !now.contains_key(*uid));
+        self.tried.clone_from(&newest);
+        let gone = self.reported.iter().filter(|(uid, _)| !newest.contains_key(*uid));
         let gone = gone.map(|(uid, (full_name, _))| PodStatusUpdate {
             full_name: full_name.clone(),
             uid: uid.clone(),
@@ -60,17 +79,27 @@ impl Knowledge {
         });
         let updates: Vec<PodStatusUpdate> = gone.chain(changed).collect();
         if updates.is_empty() {
+            self.retry = Retry::WithNextChange;
             return None;
         }
         self.busy = true;
-        Some((updates, now))
+        Some((updates, newest))
     }
 
-    fn ended(&mut self, versions: Versions, result: &Result<(), SourceNotifyError>) {
+    fn ended(&mut self, versions: Versions, result: &Result<(), SourceNotifyError>, now: Instant) {
         self.busy = false;
-        if result.is_ok() {
-            self.reported = versions;
-        }
+        let delay = match result {
+            Ok(()) => {
+                self.reported = versions;
+                self.failures = 0;
+                None
+            }
+            Err(error) => {
+                self.failures = self.failures.saturating_add(1);
+                error.retry.delay(self.failures)
+            }
+        };
+        self.retry = delay.map_or(Retry::WithNextChange, |delay| Retry::At(now + delay));
     }
 }
 
@@ -96,7 +125,7 @@ pub(crate) async fn run(set: Arc<dyn PodSourceSet>, statuses: Arc<PodStatusStore
                     tracing::warn!(source = source.as_str(), %error, "Failed to report pod statuses to a pod source");
                 }
                 if let Some(knowledge) = known.get_mut(&source) {
-                    knowledge.ended(versions, &result);
+                    knowledge.ended(versions, &result, Instant::now());
                 }
                 continue;
             }
@@ -108,7 +137,7 @@ pub(crate) async fn run(set: Arc<dyn PodSourceSet>, statuses: Arc<PodStatusStore
         }
         for (source, shown) in by_source(statuses.of_sources(&listeners), &listeners) {
             let knowledge = known.entry(source.clone()).or_default();
-            if let Some((updates, versions)) = knowledge.news(&shown) {
+            if let Some((updates, versions)) = knowledge.news(&shown, Instant::now()) {
                 let set = set.clone();
                 calls.spawn(async move {
                     let result = set.tell(&source, updates).await;

@@ -65,7 +65,7 @@ pub use runtime::{
 };
 pub use source_health::{SourceHealth, SourceOutage};
 pub use sources::{
-    PodSource, PodSourceSet, PodStatusUpdate, SOURCE_EVENTS_MAX, SourceEvent, SourceNotifyError,
+    NotifyRetry, PodSource, PodSourceSet, PodStatusUpdate, SOURCE_EVENTS_MAX, SourceEvent, SourceNotifyError,
 };
 pub use stats::{
     ContainerCounts, ContainerStats, DetailedCgroup, KernelCounts, KernelDetails, KernelMeter, PodCounts,

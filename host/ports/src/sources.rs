@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::PodStatus;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use witlet_core::container::backoff::BackoffPolicy;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::sources::SourceUpdate;
 
@@ -63,10 +65,57 @@ pub struct PodStatusUpdate {
     pub status: Option<Arc<PodStatus>>,
 }
 
-/// A source couldn't be notified; it is notified again with the next change.
+/// A source couldn't be notified.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct SourceNotifyError {
     /// One sentence.
     pub message: String,
+    /// When it is notified again.
+    pub retry: NotifyRetry,
+}
+
+/// How long a source that took nothing is left alone, where its contract promises another try.
+const NOTIFY_RETRY: BackoffPolicy =
+    BackoffPolicy { initial: Duration::from_secs(1), max: Duration::from_secs(300) };
+/// The longest time that a source may ask for.
+const NOTIFY_AFTER_MAX: Duration = Duration::from_secs(3600);
+
+/// When a source is notified again of what it didn't take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotifyRetry {
+    /// With the next change.
+    WithNextChange,
+    /// After a back-off.
+    BackOff,
+    /// After as long as it says, within bounds.
+    After(Duration),
+}
+
+impl NotifyRetry {
+    /// How long what failed so often in a row waits; none if that is for the next change.
+    pub fn delay(self, failures: u32) -> Option<Duration> {
+        match self {
+            Self::WithNextChange => None,
+            Self::BackOff => Some(NOTIFY_RETRY.after(failures)),
+            Self::After(delay) => Some(delay.clamp(NOTIFY_RETRY.initial, NOTIFY_AFTER_MAX)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! How long a source is left alone.
+
+    use super::*;
+
+    #[test]
+    fn a_source_is_left_alone_within_bounds() {
+        let seconds = |retry: NotifyRetry, failures| retry.delay(failures).map(|delay| delay.as_secs());
+        let after = |delay| NotifyRetry::After(Duration::from_secs(delay));
+        assert_eq!(seconds(NotifyRetry::WithNextChange, 7), None);
+        let backed_off = [1, 2, 4, 40].map(|failures| seconds(NotifyRetry::BackOff, failures));
+        assert_eq!(backed_off, [1, 2, 8, 300].map(Some));
+        assert_eq!([0, 30, 1_000_000].map(|delay| seconds(after(delay), 1)), [1, 30, 3600].map(Some));
+    }
 }

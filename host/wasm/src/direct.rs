@@ -16,7 +16,7 @@ use witlet_core::admission::{AdmissionRequest, Verdict};
 use witlet_core::node::NodeFacts;
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_core::sources::allow::Allowance;
-use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
+use witlet_core::sources::plugin::{PodNews, PodStatusChange, PollResponse, SourceFault};
 use witlet_core::sources::pod_security::SecurityLevel;
 use witlet_ports::{Clock, CommandRunner};
 
@@ -35,6 +35,7 @@ use crate::plugin::{CallError, Called, Caller, LoadError, Loaded, Spec, SyncPlug
 use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::admission::setup::Setup;
+use crate::worlds::pod_source::{Feedback, NotTaken};
 use crate::worlds::probe::facts::ProbeFacts;
 
 /// How a plugin runs.
@@ -299,11 +300,19 @@ impl DirectWaiting {
 
     /// Whether it is a pod source that wants to receive the statuses of its pods.
     pub fn has_feedback(&self) -> bool {
-        self.guests.has_feedback()
+        self.guests.feedback() != Feedback::None
     }
 
     /// Passes statuses of its pods to a pod source. One without the export takes them as passed.
     pub async fn statuses(&self, changed: Arc<[PodStatusChange]>) -> CallReport<()> {
-        self.guests.statuses(changed).await.into()
+        let news = changed.iter().cloned().map(PodNews::Status).collect();
+        let report: CallReport<Result<(), NotTaken>> = self.guests.notify(news).await.into();
+        let CallReport { result, memory_bytes_peak, cpu, runnable } = report;
+        let result = match result {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(NotTaken { words, .. })) => Err(CallError::Refused { words }),
+            Err(error) => Err(error),
+        };
+        CallReport { result, memory_bytes_peak, cpu, runnable }
     }
 }

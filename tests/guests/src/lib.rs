@@ -61,8 +61,14 @@ pub const ADMISSION_DRAFT: &[u8] = components::ADMISSION_DRAFT;
 /// A probe type of the draft of contract 0.2 that does what its parameters say. `tests/guests/probe-draft` has it.
 pub const PROBE_DRAFT: &[u8] = components::PROBE_DRAFT;
 
+/// A pod source of the draft of contract 0.2 that does what its configuration says. `tests/guests/source-draft` has it.
+pub const SOURCE_DRAFT: &[u8] = components::SOURCE_DRAFT;
+
 /// The example handler that refuses images without a fixed tag.
 pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
+
+/// The example pod source of the draft of contract 0.2, which reads a folder.
+pub const FOLDER_DRAFT: &[u8] = components::FOLDER_DRAFT;
 
 /// The example handler that puts pods off.
 pub const NOT_BEFORE: &[u8] = components::NOT_BEFORE;

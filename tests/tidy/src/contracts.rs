@@ -22,6 +22,7 @@ const CHAPTERS: &[(&str, &str)] = &[
     ("wit/host-0.2.0-draft.1", "docs/src/authors/draft-host.md"),
     ("wit/admission-0.2.0-draft.1", "docs/src/authors/draft-admission.md"),
     ("wit/probe-0.2.0-draft.1", "docs/src/authors/draft-probe.md"),
+    ("wit/pod-source-0.2.0-draft.1", "docs/src/authors/draft-pod-source.md"),
 ];
 
 fn frozen() -> BTreeMap<String, String> {

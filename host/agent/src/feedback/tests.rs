@@ -1,6 +1,7 @@
 //! Which statuses of its pods a source gets, and when.
 
 use k8s_openapi::api::core::v1::PodStatus;
+use witlet_ports::NotifyRetry;
 
 use super::*;
 
@@ -20,9 +21,19 @@ fn news(
     pods: &[PodSummary],
     result: Result<(), SourceNotifyError>,
 ) -> Vec<String> {
-    let Some((updates, versions)) = knowledge.news(pods) else { return Vec::new() };
-    assert!(knowledge.news(&[shown("busy", 9)]).is_none(), "one report at a time");
-    knowledge.ended(versions, &result);
+    news_at(knowledge, pods, result, Instant::now())
+}
+
+/// The same at another time.
+fn news_at(
+    knowledge: &mut Knowledge,
+    pods: &[PodSummary],
+    result: Result<(), SourceNotifyError>,
+    now: Instant,
+) -> Vec<String> {
+    let Some((updates, versions)) = knowledge.news(pods, now) else { return Vec::new() };
+    assert!(knowledge.news(&[shown("busy", 9)], now).is_none(), "one report at a time");
+    knowledge.ended(versions, &result, now);
     updates
         .into_iter()
         .map(|update| {
@@ -33,7 +44,32 @@ fn news(
 }
 
 fn failure() -> Result<(), SourceNotifyError> {
-    Err(SourceNotifyError { message: "no".to_owned() })
+    not_taken(NotifyRetry::WithNextChange)
+}
+
+fn not_taken(retry: NotifyRetry) -> Result<(), SourceNotifyError> {
+    Err(SourceNotifyError { message: "no".to_owned(), retry })
+}
+
+#[test]
+fn what_is_promised_at_least_once_is_tried_again_without_a_change() {
+    let mut source = Knowledge::default();
+    let began = Instant::now();
+    let at = |seconds| began + Duration::from_secs(seconds);
+    let (a, b) = ([shown("a", 1)], [shown("a", 1), shown("b", 1)]);
+    let back_off = || not_taken(NotifyRetry::BackOff);
+    assert_eq!(news_at(&mut source, &a, back_off(), at(0)), ["a: version 1"]);
+    assert_eq!(news_at(&mut source, &b, back_off(), at(0)), [""; 0], "not before a second is over");
+    assert_eq!(news_at(&mut source, &b, back_off(), at(1)), ["a: version 1", "b: version 1"]);
+    assert_eq!(news_at(&mut source, &b, back_off(), at(2)), [""; 0], "then two");
+    let later = not_taken(NotifyRetry::After(Duration::from_secs(30)));
+    assert_eq!(news_at(&mut source, &b, later, at(3)), ["a: version 1", "b: version 1"]);
+    assert_eq!(news_at(&mut source, &b, Ok(()), at(32)), [""; 0], "as long as it said");
+    assert_eq!(news_at(&mut source, &b, Ok(()), at(33)), ["a: version 1", "b: version 1"]);
+    assert_eq!(news_at(&mut source, &b, Ok(()), at(600)), [""; 0], "it was taken");
+    assert_eq!(news_at(&mut source, &[], back_off(), at(601)).len(), 2, "both are gone");
+    assert_eq!(news_at(&mut source, &[], Ok(()), at(602)).len(), 2, "and that is said again");
+    assert_eq!(news_at(&mut source, &[], Ok(()), at(700)), [""; 0]);
 }
 
 #[test]

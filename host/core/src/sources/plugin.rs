@@ -35,6 +35,46 @@ pub struct SourceFault {
     pub retry_after: Option<Duration>,
 }
 
+/// News of one pod of a source, for the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodNews {
+    /// Its status changed, or it is gone.
+    Status(PodStatusChange),
+    /// It isn't run.
+    LeftOut(LeftOutPod),
+}
+
+impl PodNews {
+    /// `metadata.namespace`; empty where it isn't known.
+    pub fn namespace(&self) -> &str {
+        match self {
+            Self::Status(change) => &change.namespace,
+            Self::LeftOut(pod) => &pod.namespace,
+        }
+    }
+
+    /// As the source named it; empty where it isn't known.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Status(change) => &change.name,
+            Self::LeftOut(pod) => &pod.name,
+        }
+    }
+}
+
+/// A pod that a source named and that isn't run, for the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOutPod {
+    /// `metadata.namespace`; empty of a manifest that could not be read so far.
+    pub namespace: String,
+    /// As the source named it; empty of a manifest that could not be read so far.
+    pub name: String,
+    /// A CamelCase word.
+    pub reason: String,
+    /// One sentence.
+    pub message: String,
+}
+
 /// The status of one pod of a source, for the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodStatusChange {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::allow::{self, Allowance, AllowedPods, LeftOut, Rule, SetError};
-use super::plugin::{PollResponse, Snapshot, SourceFault};
+use super::plugin::{LeftOutPod, PollResponse, Snapshot, SourceFault};
 use crate::pod::SourceName;
 
 #[cfg(test)]
@@ -116,6 +116,8 @@ pub struct Outcome {
     pub set: Option<Set>,
     /// To be reported.
     pub reports: Vec<Report>,
+    /// What isn't in the set and wasn't said so before, for the source.
+    pub left_out: Vec<LeftOutPod>,
     /// To be kept, if the source may keep something.
     pub keep: Option<Kept>,
     /// How long until the next poll.
@@ -276,12 +278,13 @@ impl Polling {
         if self.trouble.take().is_some() {
             self.report(Report::Recovered, now, &mut reports);
         }
-        if let Some(left_out) = left_out {
-            self.tell_left_out(left_out, now, &mut reports);
-        }
+        let left_out = match left_out {
+            Some(left_out) => self.tell_left_out(left_out, now, &mut reports),
+            None => Vec::new(),
+        };
         let keep = keep.map(|manifests| Kept { cursor, manifests });
         let wait = next_poll.unwrap_or(self.settings.interval).clamp(WAIT_MIN, WAIT_MAX);
-        Outcome { set, reports, keep, wait }
+        Outcome { set, reports, left_out, keep, wait }
     }
 
     /// The set to send, what isn't in it, and the manifests to keep; or a reason and a sentence.
@@ -358,14 +361,21 @@ impl Polling {
             self.trouble = Some(reason.clone());
             self.report(Report::Failed { reason, message }, now, &mut reports);
         }
-        Outcome { set: None, reports, keep: None, wait: wait.clamp(WAIT_MIN, WAIT_MAX) }
+        let wait = wait.clamp(WAIT_MIN, WAIT_MAX);
+        Outcome { set: None, reports, left_out: Vec::new(), keep: None, wait }
     }
 
-    /// Each is reported once, until it changes or was gone in between.
-    fn tell_left_out(&mut self, left_out: Vec<LeftOut>, now: Duration, reports: &mut Vec<Report>) {
+    /// Each is reported once, until it changes or was gone in between. Returns what the source is to know of it.
+    fn tell_left_out(
+        &mut self,
+        left_out: Vec<LeftOut>,
+        now: Duration,
+        reports: &mut Vec<Report>,
+    ) -> Vec<LeftOutPod> {
         let current: BTreeSet<LeftOut> = left_out.into_iter().collect();
         let reported = std::mem::replace(&mut self.reported, current.clone());
         let news: Vec<LeftOut> = current.difference(&reported).cloned().collect();
+        let pods = news.iter().map(|left_out| left_out.pod(&self.suffix())).collect();
         let beyond = news.len().saturating_sub(LEFT_OUT_TOLD_MAX);
         for left_out in news.into_iter().take(LEFT_OUT_TOLD_MAX) {
             self.report(Report::LeftOut(left_out), now, reports);
@@ -373,11 +383,43 @@ impl Polling {
         if beyond > 0 {
             self.report(Report::MoreLeftOut { count: beyond }, now, reports);
         }
+        pods
+    }
+
+    /// What the names of its pods end in, which the source doesn't say.
+    fn suffix(&self) -> String {
+        format!("-{}", self.node_name.to_lowercase())
     }
 
     fn report(&mut self, report: Report, now: Duration, reports: &mut Vec<Report>) {
         if self.budget.take(now) {
             reports.push(report);
+        }
+    }
+}
+
+impl LeftOut {
+    /// In the source's words: without what the names of its pods end in.
+    fn pod(&self, suffix: &str) -> LeftOutPod {
+        let (reason, message) = self.words();
+        let (namespace, name, message) = match self {
+            Self::Forbidden { pod, .. } => {
+                let name = pod.name.strip_suffix(suffix).unwrap_or(&pod.name);
+                (pod.namespace.to_string(), name.to_owned(), message)
+            }
+            Self::Invalid { place, .. } => (String::new(), String::new(), format!("{place}: {message}")),
+        };
+        LeftOutPod { namespace, name, reason: reason.to_owned(), message }
+    }
+
+    /// Reason and sentence for an event.
+    fn words(&self) -> (&'static str, String) {
+        match self {
+            Self::Forbidden { pod: _, rules } => {
+                let rules: Vec<_> = rules.iter().map(Rule::to_string).collect();
+                ("PodForbidden", format!("was not admitted: {}", rules.join("; ")))
+            }
+            Self::Invalid { place: _, message } => ("InvalidManifest", message.clone()),
         }
     }
 }
@@ -388,11 +430,7 @@ impl Report {
         match self {
             Self::Failed { reason, message } => ("PodSourceFailed", format!("{reason}: {message}")),
             Self::Recovered => ("PodSourceRecovered", "Resynced".to_owned()),
-            Self::LeftOut(LeftOut::Forbidden { pod: _, rules }) => {
-                let rules: Vec<_> = rules.iter().map(Rule::to_string).collect();
-                ("PodForbidden", format!("was not admitted: {}", rules.join("; ")))
-            }
-            Self::LeftOut(LeftOut::Invalid { place: _, message }) => ("InvalidManifest", message.clone()),
+            Self::LeftOut(left_out) => left_out.words(),
             Self::MoreLeftOut { count } => ("PodForbidden", format!("{count} more pods were not admitted")),
         }
     }

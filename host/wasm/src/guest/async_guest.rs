@@ -11,6 +11,7 @@ use wasmtime_wasi::p2::{TcpSocket, UdpSocket};
 use wasmtime_wasi::sockets::{WasiSocketsCtxView, WasiSocketsView as _};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+use witlet_core::sources::plugin::PodNews;
 use witlet_egress::{Egress, Reach};
 use witlet_ports::CommandRunner;
 
@@ -23,6 +24,7 @@ use crate::metrics::custom::CustomMetrics;
 use crate::plugin::config::Grants;
 use crate::wasi::async_host::{self, ConnectionBudget, Connections, Hooks};
 use crate::worlds::host::{HostView, NodeOfCall};
+use crate::worlds::pod_source::answer::SourceSink;
 use crate::worlds::probe::answer::ProbeSink;
 use crate::worlds::probe::facts::ProbeFacts;
 use crate::worlds::remarks::Warnings;
@@ -66,6 +68,11 @@ pub(crate) struct AsyncState {
     probe: Option<Arc<ProbeFacts>>,
     /// What the probe found, as far as that is said by calls.
     pub(crate) found: ProbeSink,
+    /// What the source has, as far as that is said by calls.
+    pub(crate) has: SourceSink,
+    /// The news of the call, and which of them comes next.
+    news: Arc<[PodNews]>,
+    next_news: usize,
     /// What the call warned of so far.
     warnings: Warnings,
     /// Counts calls, so that handles of earlier ones are distinguished.
@@ -91,6 +98,9 @@ impl AsyncState {
             log: setting.log.of_instance(),
             probe: None,
             found: ProbeSink::default(),
+            has: SourceSink::default(),
+            news: Arc::default(),
+            next_news: 0,
             warnings: Warnings::default(),
             serial: 0,
             deadline: Instant::now(),
@@ -110,6 +120,8 @@ impl AsyncState {
         self.serial = self.serial.wrapping_add(1);
         self.deadline = deadline;
         self.found = ProbeSink::default();
+        self.has = SourceSink::default();
+        self.set_news(Arc::default());
         self.warnings = Warnings::default();
         self.wasi = None;
         self.limits.begin(usage);
@@ -140,6 +152,7 @@ impl AsyncState {
     /// what the next call perhaps doesn't.
     pub(crate) fn end(&mut self) -> bool {
         self.probe = None;
+        self.set_news(Arc::default());
         self.log.end();
         self.set_reach(Reach::nothing());
         let made = self.connections.end();
@@ -161,6 +174,26 @@ impl AsyncState {
 
     pub(crate) fn probe(&self) -> Option<&Arc<ProbeFacts>> {
         self.probe.as_ref()
+    }
+
+    /// This call tells these news.
+    pub(crate) fn set_news(&mut self, news: Arc<[PodNews]>) {
+        self.news = news;
+        self.next_news = 0;
+    }
+
+    /// Which of the news comes next.
+    pub(crate) fn next_news(&mut self) -> Option<usize> {
+        let next = self.next_news;
+        (next < self.news.len()).then(|| {
+            self.next_news += 1;
+            next
+        })
+    }
+
+    /// One of the news, if the call with this number runs.
+    pub(crate) fn news_at(&self, serial: u32, index: usize) -> Option<&PodNews> {
+        self.news.get(index).filter(|_| serial == self.serial)
     }
 
     /// Keeps a warning of the call.

@@ -2,6 +2,7 @@
 //! [`witlet_core::sources::polling`].
 
 mod kept;
+mod left_out;
 mod plugins;
 mod poller;
 mod read_health;
@@ -16,7 +17,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
-use witlet_core::sources::plugin::PodStatusChange;
+use witlet_core::sources::plugin::{PodNews, PodStatusChange};
 use witlet_ports::{PodSourceSet, PodStatusUpdate, SourceEvent, SourceNotifyError};
 
 use poller::Poller;
@@ -143,8 +144,9 @@ impl<P: SourcePlugins> PodSourceSet for HostSources<P> {
         changed: Vec<PodStatusUpdate>,
     ) -> Result<(), SourceNotifyError> {
         let suffix = format!("-{}", self.config.node_name.to_lowercase());
-        let changed = changed.into_iter().map(|update| status_change(update, &suffix)).collect();
-        self.plugins.tell(source, changed).await
+        let news =
+            changed.into_iter().map(|update| PodNews::Status(status_change(update, &suffix))).collect();
+        self.plugins.tell(source, news).await
     }
 }
 

@@ -40,7 +40,7 @@ use crate::limits::{EpochTicker, Limits, MemoryPool, SHARED_MEMORY_BYTES_MAX, St
 use crate::wasi::{self, async_host::CONNECTIONS_ALL_MAX};
 use crate::worlds::detect::Detected;
 use crate::worlds::host;
-use crate::worlds::pod_source::SourcePre;
+use crate::worlds::pod_source::{self, SourcePre};
 use crate::worlds::probe::{self, ProberPre};
 use threads::Threads;
 
@@ -210,7 +210,7 @@ fn slots(needs: &StaticNeeds) -> u32 {
 /// A component's roles, linked and type-checked.
 struct Linked {
     prober: Option<Box<dyn ProberPre>>,
-    source: Option<SourcePre>,
+    source: Option<Box<dyn SourcePre>>,
 }
 
 impl Machine {
@@ -247,7 +247,7 @@ impl Machine {
         }
         let pre = linker.instantiate_pre(component)?;
         let source = match detected.pod_source {
-            Some(version) => Some(SourcePre::new(&pre, version, detected.feedback)?),
+            Some(adapter) => Some((adapter.link)(pre.clone())?),
             None => None,
         };
         let prober = match detected.probe {
@@ -263,5 +263,6 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<AsyncState>> {
     wasi::async_link::add_to_linker(&mut linker)?;
     host::add_to_linker(&mut linker, AsyncState::host)?;
     probe::add_to_linker(&mut linker)?;
+    pod_source::add_to_linker(&mut linker)?;
     Ok(linker)
 }

@@ -55,7 +55,7 @@ impl Capabilities {
 pub(crate) struct Detected {
     pub(crate) admission: Option<&'static admission::Adapter>,
     pub(crate) probe: Option<&'static probe::Adapter>,
-    pub(crate) pod_source: Option<pod_source::Version>,
+    pub(crate) pod_source: Option<&'static pod_source::Adapter>,
     /// Whether it is a pod source that wants to receive the statuses of its pods.
     pub(crate) feedback: bool,
     /// The capabilities that it imports.
@@ -75,7 +75,7 @@ impl Detected {
     pub(crate) fn roles(&self) -> Vec<(Role, &'static str)> {
         let admission = self.admission.map(|adapter| (Role::Admission, adapter.version));
         let probe = self.probe.map(|adapter| (Role::Probe, adapter.version));
-        let pod_source = self.pod_source.map(|version| (Role::PodSource, version.as_str()));
+        let pod_source = self.pod_source.map(|adapter| (Role::PodSource, adapter.version));
         admission.into_iter().chain(probe).chain(pod_source).collect()
     }
 
@@ -273,11 +273,11 @@ fn roles(exports: &[&str], detected: &mut Detected, obstacles: &mut Vec<Obstacle
                 Some(adapter) => detected.probe = Some(newer(detected.probe, adapter)),
                 None => others.push(other(probe::VERSIONS)),
             },
-            pod_source::SOURCE => match pod_source::Version::serving(version) {
-                Some(version) => detected.pod_source = Some(version),
+            pod_source::SOURCE => match pod_source::serving(version) {
+                Some(adapter) => detected.pod_source = Some(newer(detected.pod_source, adapter)),
                 None => others.push(other(pod_source::VERSIONS)),
             },
-            pod_source::FEEDBACK if pod_source::Version::serving(version).is_some() => {
+            pod_source::FEEDBACK if pod_source::serving(version).is_some() => {
                 feedback = Some(*export);
             }
             _ => {}

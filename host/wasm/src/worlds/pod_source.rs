@@ -1,13 +1,20 @@
 //! The role of a pod source, whatever version of the contract it was built against.
 
+pub(crate) mod answer;
+mod handles;
 mod v0_1_0;
+mod v0_2_0;
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
 use wasmtime::Store;
-use wasmtime::component::InstancePre;
-use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
+use wasmtime::component::{InstancePre, Linker};
+use witlet_core::sources::plugin::{PodNews, PollResponse, SourceFault};
 
 use super::remarks::Warnings;
-use super::{Reply, serves};
+use super::{Reply, adapter};
 use crate::guest::async_guest::AsyncState;
 
 /// The interface whose export makes a component a pod source, without its version.
@@ -17,100 +24,79 @@ pub(crate) const TYPES: &str = "witlet:pod-source/types";
 /// The interface whose export says that the source wants to receive the statuses of its pods.
 pub(crate) const FEEDBACK: &str = "witlet:pod-source/feedback";
 /// The versions of both that this host serves.
-pub(crate) const VERSIONS: &[&str] = &["0.1.0"];
+pub(crate) const VERSIONS: &[&str] = &adapter::versions::<{ ADAPTERS.len() }, _, _>(ADAPTERS);
+
+/// One for each track.
+const ADAPTERS: &[Adapter] = &[v0_1_0::ADAPTER, v0_2_0::ADAPTER];
 
 /// Longest reason that a source may give.
 pub(crate) const REASON_BYTES_MAX: usize = 128;
 /// Longest message that a source may give.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 4 << 10;
-/// Longest cursor.
-pub(crate) const CURSOR_BYTES_MAX: usize = 4 << 10;
-/// How many manifests a source may give at once. What exceeds its allowance is another matter; this bounds the host.
-pub(crate) const MANIFESTS_MAX: usize = 16 << 10;
 
-/// A pod source that is linked and type-checked, of any version.
-pub(crate) enum SourcePre {
-    V0_1_0(v0_1_0::Pre),
+/// Serves pod sources of one track.
+pub(crate) type Adapter = adapter::Adapter<AsyncState, dyn SourcePre>;
+
+/// A pod source that is linked and type-checked.
+#[async_trait]
+pub(crate) trait SourcePre: Send + Sync {
+    /// What it wants to receive of its pods.
+    fn feedback(&self) -> Feedback;
+
+    async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Box<dyn Source>>;
 }
 
-/// A pod source that is instantiated, of any version.
-pub(crate) enum Source {
-    V0_1_0(v0_1_0::Instance),
+/// What a source receives of its pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feedback {
+    /// Nothing.
+    None,
+    /// Statuses. What it didn't take comes with the next change.
+    WithNextChange,
+    /// Statuses, and what is left out of its sets. What it didn't take comes again.
+    AtLeastOnce,
 }
 
-impl SourcePre {
-    /// Of a linked component that [`super::detect`] found to be a pod source of this version.
-    pub(crate) fn new(
-        pre: &InstancePre<AsyncState>,
-        version: Version,
-        feedback: bool,
-    ) -> wasmtime::Result<Self> {
-        match version {
-            Version::V0_1_0 => Ok(Self::V0_1_0(v0_1_0::Pre::new(pre, feedback)?)),
-        }
-    }
+/// A pod source that is instantiated.
+#[async_trait]
+pub(crate) trait Source: Send + Sync {
+    /// Asks whether it accepts the configuration that the store holds, and what it warns of.
+    async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<Warnings>>;
 
-    /// Whether it wants to receive the statuses of its pods.
-    pub(crate) fn has_feedback(&self) -> bool {
-        match self {
-            Self::V0_1_0(pre) => pre.has_feedback(),
-        }
-    }
-
-    pub(crate) async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Source> {
-        match self {
-            Self::V0_1_0(pre) => Ok(Source::V0_1_0(pre.instantiate(store).await?)),
-        }
-    }
-}
-
-impl Source {
-    /// Whether it is content with the configuration that the store holds.
-    pub(crate) async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<Warnings>> {
-        match self {
-            Self::V0_1_0(instance) => instance.validate(store).await,
-        }
-    }
-
-    /// What it has now, or why it can't tell.
-    pub(crate) async fn poll(
+    /// Asks what it has now, or why it can't tell.
+    async fn poll(
         &self,
         store: &mut Store<AsyncState>,
         cursor: Option<&str>,
-    ) -> wasmtime::Result<Reply<Result<PollResponse, SourceFault>>> {
-        match self {
-            Self::V0_1_0(instance) => instance.poll(store, cursor).await,
-        }
-    }
+    ) -> wasmtime::Result<Reply<Result<PollResponse, SourceFault>>>;
 
-    /// Passes statuses of pods to it. One without the export takes them as passed.
-    pub(crate) async fn statuses(
+    /// Passes news of its pods to it. One without the export takes them as passed.
+    async fn notify(
         &self,
         store: &mut Store<AsyncState>,
-        changed: Vec<PodStatusChange>,
-    ) -> wasmtime::Result<Reply<()>> {
-        match self {
-            Self::V0_1_0(instance) => instance.statuses(store, changed).await,
-        }
-    }
+        news: Arc<[PodNews]>,
+    ) -> wasmtime::Result<Reply<Result<(), NotTaken>>>;
 }
 
-/// A version of the contract that this host serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
-    V0_1_0,
+/// Why a source didn't take news of its pods, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NotTaken {
+    pub(crate) words: String,
+    /// When another try makes sense; none leaves it to the host.
+    pub(crate) retry_after: Option<Duration>,
 }
 
-impl Version {
-    /// The version that serves components built against `version`: the same or an older one of its track.
-    pub(crate) fn serving(version: &str) -> Option<Self> {
-        [Self::V0_1_0].into_iter().find(|served| serves(served.as_str(), version))
-    }
+/// Adds everything that pod sources of any version may import.
+pub(crate) fn add_to_linker(linker: &mut Linker<AsyncState>) -> wasmtime::Result<()> {
+    ADAPTERS.iter().try_for_each(|adapter| (adapter.add_to_linker)(linker))
+}
 
-    /// As in the names of interfaces.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::V0_1_0 => "0.1.0",
-        }
-    }
+/// Returns the adapter that serves pod sources built against `version`.
+pub(crate) fn serving(version: &str) -> Option<&'static Adapter> {
+    adapter::serving(ADAPTERS, version)
+}
+
+/// Whether a component exports the feedback of this version.
+fn has_feedback(component: &InstancePre<AsyncState>, version: &str) -> bool {
+    component.component().get_export_index(None, &format!("{FEEDBACK}@{version}")).is_some()
 }

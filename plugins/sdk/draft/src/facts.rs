@@ -27,6 +27,7 @@ pub use witlet_plugin_sdk::facts::{Answering, Line, ScriptedAnswer, serve_http, 
 
 use crate::Error;
 pub use crate::probe::facts::{TargetFacts, check_parameters, validate_probe_type};
+pub use crate::source::facts::validate_source;
 use node::NodeView;
 
 /// What stands behind the SDK's types.

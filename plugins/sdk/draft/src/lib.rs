@@ -1,5 +1,5 @@
-//! Write admission handlers and probe types for the draft of contract 0.2 in Rust: `witlet:admission@0.2.0-draft.1`,
-//! `witlet:probe@0.2.0-draft.1`.
+//! Write plugins for the draft of contract 0.2 in Rust: `witlet:admission@0.2.0-draft.1`, `witlet:probe@0.2.0-draft.1`,
+//! `witlet:pod-source@0.2.0-draft.1`.
 //!
 //! A draft may change with any release, and so may this crate, which goes where the draft goes. Plugins of contract 0.1 are
 //! written with `witlet-plugin-sdk`; a component of one never imports anything of the other.
@@ -44,7 +44,8 @@
 //! | what is answered | [`Verdict`], and [`Error`] where there is no answer |
 //! | the host itself | [`features`], [`node`], [`secret`], [`mod@log`] and the macros [`error!`], [`warn!`], [`info!`], [`debug!`] |
 //! | a probe type | [`probe`] |
-//! | connections of a probe type | [`net`], [`http`], [`time`] |
+//! | a pod source | [`source`] |
+//! | connections of a probe type or a source | [`net`], [`http`], [`time`] |
 //! | unit tests | [`facts`] |
 //!
 //! Amounts of resources are numbers: milli-CPU for `cpu`, base units (bytes, pieces) for everything else. Whatever is a list is an
@@ -69,6 +70,7 @@ pub mod log;
 pub mod node;
 pub mod probe;
 pub mod secret;
+pub mod source;
 mod words;
 
 pub use admission::container::{Container, ContainerPort, Mount};

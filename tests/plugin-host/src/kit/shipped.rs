@@ -48,7 +48,11 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// Examples in Rust with their cases, below the examples' folder. `tests/languages` tries those that every language has.
-const EXAMPLES: [(Builtin, &str); 5] = [
+const EXAMPLES: [(Builtin, &str); 6] = [
+    (
+        Builtin { name: "folder-draft", component: witlet_test_guests::FOLDER_DRAFT },
+        "cases/folder-source.yaml",
+    ),
     (
         Builtin { name: "policies-draft", component: witlet_test_guests::POLICIES_DRAFT },
         "cases/policies-draft.yaml",

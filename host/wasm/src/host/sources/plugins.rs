@@ -8,9 +8,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use witlet_core::pod::SourceName;
-use witlet_core::sources::plugin::{PodStatusChange, PollResponse, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PodNews, PollResponse, Snapshot, SourceFault};
 use witlet_core::sources::polling::{Polled, Settings};
-use witlet_ports::{PodSourceSet, SourceNotifyError};
+use witlet_ports::{NotifyRetry, PodSourceSet, SourceNotifyError};
 
 use super::super::{PluginHost, Shared};
 use super::HostSources;
@@ -19,6 +19,7 @@ use crate::metrics::{Call, CallOutcome};
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::{CallError, Plugin, end_span};
 use crate::role::Role;
+use crate::worlds::pod_source::{Feedback, NotTaken};
 
 impl PluginHost {
     /// The port through which the agent receives pods of plugins. Once for each agent.
@@ -47,19 +48,21 @@ impl SourcePlugins for Shared {
         self.poll_plugin(plugin, cursor).instrument(span).await
     }
 
-    async fn tell(&self, name: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), SourceNotifyError> {
+    async fn tell(&self, name: &SourceName, news: Vec<PodNews>) -> Result<(), SourceNotifyError> {
         let plugins = self.plugins();
-        let not_reported = |message: String| SourceNotifyError { message };
         let plugin = plugins
             .iter()
             .find(|plugin| *plugin.spec.name == *name.as_str())
-            .ok_or_else(|| not_reported("it is gone".to_owned()))?;
-        let guests = self.source_guests(plugin).map_err(|error| not_reported(error.sentence()))?;
+            .ok_or_else(|| not_reported(Feedback::None, None, "it is gone".to_owned()))?;
+        let feedback = feedback(plugin);
+        let guests = self.source_guests(plugin);
+        let guests = guests.map_err(|error| not_reported(feedback, None, error.sentence()))?;
         let _busy = plugin.metrics().role(Role::PodSource).begin();
         let mut span = self.tracer.span(|| plugin.span_of(Role::PodSource, "statuses", None));
         let asked = Instant::now();
         let AsyncCalled { result, memory_bytes_peak, cpu, waited, .. } =
-            span.scope(guests.statuses(changed.into())).await;
+            span.scope(guests.notify(news.into())).await;
+        let (result, retry_after) = taken(result);
         let outcome = match &result {
             Ok(()) => CallOutcome::Notified,
             Err(error) => CallOutcome::from(error.kind()),
@@ -67,7 +70,32 @@ impl SourcePlugins for Shared {
         end_span(&mut span, waited, outcome, result.as_ref().err());
         let call = Call { outcome, took: asked.elapsed(), memory_bytes_peak: memory_bytes_peak as u64, cpu };
         self.note_source(plugin, call, result.as_ref().err());
-        result.map_err(|error| not_reported(error.sentence()))
+        result.map_err(|error| not_reported(feedback, retry_after, error.sentence()))
+    }
+}
+
+/// Why a source didn't receive its news. What its contract promises says when it gets them again.
+fn not_reported(feedback: Feedback, retry_after: Option<Duration>, message: String) -> SourceNotifyError {
+    let retry = match (feedback, retry_after) {
+        (Feedback::None | Feedback::WithNextChange, _) => NotifyRetry::WithNextChange,
+        (Feedback::AtLeastOnce, Some(delay)) => NotifyRetry::After(delay),
+        (Feedback::AtLeastOnce, None) => NotifyRetry::BackOff,
+    };
+    SourceNotifyError { message, retry }
+}
+
+/// What a plugin wants to receive of its pods; nothing while it isn't loaded.
+fn feedback(plugin: &Plugin) -> Feedback {
+    let guests = plugin.code.ready().and_then(|loaded| loaded.async_plugin.as_ref());
+    guests.map_or(Feedback::None, |guests| guests.feedback())
+}
+
+/// Whether a source took its news, and when it wants to receive them again if not.
+fn taken(result: Result<Result<(), NotTaken>, CallError>) -> (Result<(), CallError>, Option<Duration>) {
+    match result {
+        Ok(Ok(())) => (Ok(()), None),
+        Ok(Err(NotTaken { words, retry_after })) => (Err(CallError::Refused { words }), retry_after),
+        Err(error) => (Err(error), None),
     }
 }
 
@@ -80,7 +108,8 @@ fn source_spec(plugin: &Arc<Plugin>) -> Option<SourceSpec> {
         settings: Settings { allowance: role.allow.as_ref().clone(), interval: role.interval },
         config: plugin.spec.config.clone(),
         keeps_state: plugin.spec.grants.state,
-        listens: guests.is_some_and(|guests| guests.has_feedback()),
+        listens: feedback(plugin) != Feedback::None,
+        wants_left_out: feedback(plugin) == Feedback::AtLeastOnce,
         // While the specification says so, other code lies elsewhere.
         version: guests.map_or(0, |guests| Arc::as_ptr(guests).addr()),
     })

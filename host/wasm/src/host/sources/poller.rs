@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep_until};
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::sources::SourceUpdate;
 use witlet_core::sources::allow::LeftOut;
@@ -11,6 +11,7 @@ use witlet_core::sources::polling::{Kept, Outcome, Polled, Polling, Record, Repo
 use witlet_ports::SourceEvent;
 
 use super::kept;
+use super::left_out::UntoldPods;
 use super::read_health::ReadHealth;
 use super::spec::{SourcePlugins, SourceSpec, SourcesConfig};
 
@@ -48,6 +49,7 @@ impl<P: SourcePlugins> Poller<P> {
         let Ok(mut polling) = self.begin(&spec).await else { return };
         let began = Instant::now();
         let mut reading = ReadHealth::new(&self.config, &spec, began);
+        let mut untold = UntoldPods::default();
         loop {
             let polled = tokio::select! {
                 polled = self.plugins.poll(&spec.name, polling.cursor()) => Some(polled),
@@ -58,7 +60,10 @@ impl<P: SourcePlugins> Poller<P> {
                     reading.polled(&polled);
                     let outcome;
                     (polling, outcome) = self.observe(polling, polled, began).await;
-                    let Outcome { set, reports, keep, wait } = outcome;
+                    let Outcome { set, reports, left_out, keep, wait } = outcome;
+                    if spec.wants_left_out {
+                        untold.add(left_out, Instant::now());
+                    }
                     reports.into_iter().for_each(|report| self.report(&spec, report));
                     if self.send(&spec, set).await.is_err() {
                         return;
@@ -72,13 +77,10 @@ impl<P: SourcePlugins> Poller<P> {
             };
             // Other code that came during the poll is asked at once.
             let same_code = self.specs.borrow().version == spec.version;
-            if let Some(wait) = wait.filter(|_| same_code) {
-                tokio::select! {
-                    () = sleep(wait) => {}
-                    () = self.events.closed() => return,
-                    changed = self.specs.changed() => if changed.is_err() { return },
-                    never = reading.report_when_due() => match never {},
-                }
+            if let Some(wait) = wait.filter(|_| same_code)
+                && self.wait(&spec, Instant::now() + wait, &mut reading, &mut untold).await.is_err()
+            {
+                return;
             }
             let newest = self.specs.borrow_and_update().clone();
             if newest.settings != spec.settings || newest.config != spec.config {
@@ -160,6 +162,35 @@ impl<P: SourcePlugins> Poller<P> {
             false => SourceUpdate::Replaced { pods, incomplete: (!complete).then(|| LEFT_OUT.to_owned()) },
         };
         self.events.send(SourceEvent { source: spec.name.clone(), update }).await.map_err(|_| Deaf)
+    }
+
+    /// Waits until the source is to be asked again, and tells it meanwhile what it doesn't know.
+    async fn wait(
+        &mut self,
+        spec: &SourceSpec,
+        until: Instant,
+        reading: &mut ReadHealth,
+        untold: &mut UntoldPods,
+    ) -> Result<(), Deaf> {
+        loop {
+            tokio::select! {
+                () = sleep_until(until) => return Ok(()),
+                () = self.events.closed() => return Err(Deaf),
+                changed = self.specs.changed() => return changed.map_err(|_| Deaf),
+                () = untold.due() => self.tell(spec, untold).await,
+                never = reading.report_when_due() => match never {},
+            }
+        }
+    }
+
+    /// Tells the source which of its pods are left out; what it doesn't take comes again.
+    async fn tell(&self, spec: &SourceSpec, untold: &mut UntoldPods) {
+        let reported = self.plugins.tell(&spec.name, untold.news()).await;
+        if let Err(error) = &reported {
+            let plugin = spec.name.as_str();
+            tracing::warn!(plugin, %error, "Failed to report left-out pods to a pod source");
+        }
+        untold.reported(&reported, Instant::now());
     }
 
     fn report(&self, spec: &SourceSpec, report: Report) {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use witlet_core::pod::SourceName;
-use witlet_core::sources::plugin::PodStatusChange;
+use witlet_core::sources::plugin::PodNews;
 use witlet_core::sources::polling::{Polled, Settings};
 use witlet_ports::{Clock, EventSink, Jitter, SourceHealth, SourceNotifyError, StateStore};
 
@@ -21,6 +21,8 @@ pub(in crate::host) struct SourceSpec {
     pub(in crate::host) keeps_state: bool,
     /// Whether it wants to know the status of its pods.
     pub(in crate::host) listens: bool,
+    /// Whether it wants to know which of its pods are left out.
+    pub(in crate::host) wants_left_out: bool,
     /// Another number whenever other code runs.
     pub(in crate::host) version: usize,
 }
@@ -50,8 +52,8 @@ pub(in crate::host) trait SourcePlugins: Send + Sync + 'static {
     /// Asks one of them. Dropping the future ends the call.
     async fn poll(&self, name: &SourceName, cursor: Option<&str>) -> Polled;
 
-    /// Passes changed statuses of its pods to one of them.
-    async fn tell(&self, name: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), SourceNotifyError>;
+    /// Passes news of its pods to one of them.
+    async fn tell(&self, name: &SourceName, news: Vec<PodNews>) -> Result<(), SourceNotifyError>;
 }
 
 /// What the sources of plugins need next to the plugins.

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::sources::SourceUpdate;
 use witlet_core::sources::allow::Allowance;
-use witlet_core::sources::plugin::{PollResponse, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{LeftOutPod, PollResponse, Snapshot, SourceFault};
 use witlet_core::sources::polling::{Polled, Settings};
 use witlet_ports::{Clock, EventSink, FilesError, Jitter, SourceHealth, StateStore};
 
@@ -30,7 +30,9 @@ struct Fakes {
     scripts: Mutex<HashMap<SourceName, Script>>,
     /// When each poll began, with its cursor.
     polls: Mutex<Vec<(Duration, String)>>,
-    reported: Mutex<Vec<PodStatusChange>>,
+    reported: Mutex<Vec<PodNews>>,
+    /// How often it still refuses news.
+    refusals: Mutex<u32>,
     began: Mutex<Option<Instant>>,
 }
 
@@ -82,9 +84,16 @@ impl SourcePlugins for Fakes {
         answer
     }
 
-    async fn tell(&self, _: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), SourceNotifyError> {
-        lock(&self.reported).extend(changed);
-        Ok(())
+    async fn tell(&self, _: &SourceName, news: Vec<PodNews>) -> Result<(), SourceNotifyError> {
+        lock(&self.reported).extend(news);
+        match lock(&self.refusals).checked_sub(1) {
+            Some(refusals) => {
+                *lock(&self.refusals) = refusals;
+                let retry = witlet_ports::NotifyRetry::BackOff;
+                Err(SourceNotifyError { message: "no".to_owned(), retry })
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -143,6 +152,7 @@ fn spec(name: &str) -> SourceSpec {
         config: "null".into(),
         keeps_state: false,
         listens: false,
+        wants_left_out: false,
         version: 1,
     }
 }
@@ -395,13 +405,44 @@ async fn a_source_is_notified_of_its_pods_by_the_names_that_it_gave_them() {
     };
     let reported = node.set.tell(&"edge".into(), vec![update(Some(Arc::default())), update(None)]).await;
     assert_eq!(reported, Ok(()));
-    let change = |status: Option<&str>| PodStatusChange {
-        namespace: "default".to_owned(),
-        name: "a".to_owned(),
-        uid: "u".to_owned(),
-        status: status.map(str::to_owned),
+    let change = |status: Option<&str>| {
+        PodNews::Status(PodStatusChange {
+            namespace: "default".to_owned(),
+            name: "a".to_owned(),
+            uid: "u".to_owned(),
+            status: status.map(str::to_owned),
+        })
     };
     assert_eq!(*lock(&plugins.reported), [change(Some("{}")), change(None)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_receives_which_of_its_pods_are_left_out_until_it_takes_it() {
+    let plugins = Arc::new(Fakes::default());
+    let forbids = |name: &str| {
+        let allowance = Allowance { namespaces: vec!["prod".to_owned()], ..Allowance::default() };
+        let spec = spec(name);
+        let settings = Settings { allowance, ..spec.settings.clone() };
+        SourceSpec { settings, ..spec }
+    };
+    plugins.install(vec![SourceSpec { wants_left_out: true, ..forbids("edge") }, forbids("deaf")]);
+    let unread = || answer(Snapshot::Pods(vec![manifest("a"), "{}".to_owned()]), None);
+    plugins.script("edge", vec![unread()]);
+    plugins.script("deaf", vec![unread()]);
+    *lock(&plugins.refusals) = 2;
+    let mut node = start(plugins.clone(), Arc::default());
+    node.sets(60).await;
+    let reported = std::mem::take(&mut *lock(&plugins.reported));
+    let (first, rest) = reported.split_at(2);
+    assert_eq!(rest, [first, first].concat(), "twice refused, then taken, and not again at later polls");
+    let PodNews::LeftOut(LeftOutPod { namespace, name, reason, message }) = &first[0] else {
+        panic!("{first:?}")
+    };
+    assert_eq!((&**namespace, &**name, &**reason), ("default", "a", "PodForbidden"));
+    assert!(message.contains("namespace default is not in podSource.allow.namespaces"), "{message}");
+    let PodNews::LeftOut(LeftOutPod { name, reason, message, .. }) = &first[1] else { panic!("{first:?}") };
+    assert_eq!((&**name, &**reason), ("", "InvalidManifest"));
+    assert!(message.starts_with("manifest 2"), "{message}");
 }
 
 #[tokio::test(start_paused = true)]

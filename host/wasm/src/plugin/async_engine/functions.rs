@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use witlet_core::probe::ProbeOutcome;
-use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
+use witlet_core::sources::plugin::{PodNews, PollResponse, SourceFault};
 
 use super::instance::{AsyncInstance, Handle};
 use crate::guest::async_guest::AsyncState;
 use crate::role::Role;
 use crate::worlds::Reply;
+use crate::worlds::pod_source::NotTaken;
 use crate::worlds::probe::facts::ProbeFacts;
 use crate::worlds::remarks::Warnings;
 
@@ -144,11 +145,11 @@ impl Function for Poll {
     }
 }
 
-/// `statuses`: how a source's pods are.
-pub(super) struct Statuses(pub(super) Arc<[PodStatusChange]>);
+/// `statuses` or `notify`: news of a source's pods.
+pub(super) struct Notify(pub(super) Arc<[PodNews]>);
 
-impl Function for Statuses {
-    type Output = ();
+impl Function for Notify {
+    type Output = Result<(), NotTaken>;
 
     fn role(&self) -> Role {
         Role::PodSource
@@ -158,9 +159,9 @@ impl Function for Statuses {
         state.open_network();
     }
 
-    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<()>> {
+    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<Self::Output>> {
         match &instance.handle {
-            Handle::Source(source) => source.statuses(&mut instance.store, self.0.to_vec()).await,
+            Handle::Source(source) => source.notify(&mut instance.store, self.0.clone()).await,
             Handle::Prober(_) => other_role(),
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct AsyncInstance {
 /// The exports of its role.
 pub(super) enum Handle {
     Prober(Box<dyn Prober>),
-    Source(Source),
+    Source(Box<dyn Source>),
 }
 
 impl Instance for AsyncInstance {

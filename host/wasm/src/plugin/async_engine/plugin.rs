@@ -10,11 +10,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use wasmtime::{Store, UpdateDeadline};
 use witlet_core::probe::ProbeOutcome;
-use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
+use witlet_core::sources::plugin::{PodNews, PollResponse, SourceFault};
 use witlet_ports::trace;
 
 use super::checked::Checked;
-use super::functions::{CheckParameters, Function, Poll, Probe, Statuses, Validate, beyond_max};
+use super::functions::{CheckParameters, Function, Notify, Poll, Probe, Validate, beyond_max};
 use super::instance::{AsyncInstance, Handle};
 use super::metered::{Metered, TooBusy};
 use super::state::StateExcess;
@@ -25,6 +25,7 @@ use crate::plugin::call::{CallError, classify, ran_out, reply_result};
 use crate::plugin::pool::{InstancePool, Pooled};
 use crate::role::Role;
 use crate::wasi::async_host::ConnectionBudget;
+use crate::worlds::pod_source::{Feedback, NotTaken};
 use crate::worlds::probe::facts::ProbeFacts;
 use crate::worlds::remarks::Warnings;
 
@@ -86,9 +87,9 @@ impl AsyncPlugin {
         }
     }
 
-    /// Whether it is a pod source that wants to receive the statuses of its pods.
-    pub(crate) fn has_feedback(&self) -> bool {
-        self.linked.source.as_ref().is_some_and(|source| source.has_feedback())
+    /// What it wants to receive of its pods, if it is a pod source.
+    pub(crate) fn feedback(&self) -> Feedback {
+        self.linked.source.as_ref().map_or(Feedback::None, |source| source.feedback())
     }
 
     /// Asks it in this role whether it is content with its configuration, and what it warns of.
@@ -164,9 +165,9 @@ impl AsyncPlugin {
         self.call_source(Poll(cursor)).await
     }
 
-    /// Passes statuses of its pods to a pod source.
-    pub(crate) async fn statuses(self: &Arc<Self>, changed: Arc<[PodStatusChange]>) -> AsyncCalled<()> {
-        self.call_source(Statuses(changed)).await
+    /// Passes news of its pods to a pod source.
+    pub(crate) async fn notify(self: &Arc<Self>, news: Arc<[PodNews]>) -> AsyncCalled<Result<(), NotTaken>> {
+        self.call_source(Notify(news)).await
     }
 
     async fn call_source<F: Function>(self: &Arc<Self>, function: F) -> AsyncCalled<F::Output> {

@@ -1,6 +1,7 @@
 //! Guests on the asynchronous engine: what they are given, what they take, and how they end.
 
 mod draft;
+mod draft_sources;
 mod node;
 mod probes;
 mod sources;

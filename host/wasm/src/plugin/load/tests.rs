@@ -7,7 +7,7 @@ fn all() -> Detected {
     Detected {
         admission: admission::serving("0.1.0"),
         probe: probe::serving("0.1.0"),
-        pod_source: Some(pod_source::Version::V0_1_0),
+        pod_source: pod_source::serving("0.1.0"),
         ..Detected::default()
     }
 }

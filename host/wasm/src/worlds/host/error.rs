@@ -44,17 +44,22 @@ impl GuestError {
 
     /// In one sentence: `NoTable: the table can't be read (rows: 7)`.
     pub(crate) fn words(&self) -> String {
-        let mut words = match (self.code.as_str(), self.message.as_str()) {
-            ("", message) => message.to_owned(),
-            (code, "") => code.to_owned(),
-            (code, message) => format!("{code}: {message}"),
-        };
-        if !self.details.is_empty() {
-            let details: Vec<String> =
-                self.details.iter().map(|(key, value)| format!("{key}: {value}")).collect();
-            words.push_str(&format!(" ({})", details.join(", ")));
+        match (self.code.as_str(), self.message.as_str()) {
+            ("", message) => self.with_details(message),
+            (code, "") => self.with_details(code),
+            (code, message) => self.with_details(&format!("{code}: {message}")),
         }
-        words
+    }
+
+    /// The same without the code.
+    pub(crate) fn sentence(&self) -> String {
+        self.with_details(&self.message)
+    }
+
+    fn with_details(&self, words: &str) -> String {
+        let details: Vec<String> =
+            self.details.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+        if details.is_empty() { words.to_owned() } else { format!("{words} ({})", details.join(", ")) }
     }
 }
 

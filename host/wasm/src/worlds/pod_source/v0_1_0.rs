@@ -2,13 +2,17 @@
 
 mod convert;
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
-use witlet_core::sources::plugin::{PodStatusChange, PollResponse, SourceFault};
+use witlet_core::sources::plugin::{PodNews, PollResponse, SourceFault};
 
+use super::{Adapter, Feedback, NotTaken, Source, SourcePre, has_feedback};
 use crate::guest::async_guest::AsyncState;
 use crate::worlds::remarks::Warnings;
-use crate::worlds::{Reply, reply, silent, unfit};
+use crate::worlds::{Reply, silent, unfit};
 
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
@@ -38,50 +42,60 @@ mod feedback {
     });
 }
 
-pub(crate) struct Pre {
+/// The newest version of the track.
+const VERSION: &str = "0.1.0";
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    version: VERSION,
+    // Its types have no functions.
+    add_to_linker: |_linker| Ok(()),
+    link: |component| {
+        let source = bindings::PodSourceIndices::new(&component)?;
+        let feedback = match has_feedback(&component, VERSION) {
+            true => Some(feedback::StatusesIndices::new(&component)?),
+            false => None,
+        };
+        Ok(Box::new(Pre { component, source, feedback }))
+    },
+};
+
+struct Pre {
     component: InstancePre<AsyncState>,
     source: bindings::PodSourceIndices,
     feedback: Option<feedback::StatusesIndices>,
 }
 
-pub(crate) struct Instance {
+struct Instance {
     source: bindings::PodSource,
     feedback: Option<feedback::Statuses>,
 }
 
-impl Pre {
-    pub(crate) fn new(pre: &InstancePre<AsyncState>, feedback: bool) -> wasmtime::Result<Self> {
-        let source = bindings::PodSourceIndices::new(pre)?;
-        let feedback = match feedback {
-            true => Some(feedback::StatusesIndices::new(pre)?),
-            false => None,
-        };
-        Ok(Self { component: pre.clone(), source, feedback })
+#[async_trait]
+impl SourcePre for Pre {
+    fn feedback(&self) -> Feedback {
+        if self.feedback.is_some() { Feedback::WithNextChange } else { Feedback::None }
     }
 
-    pub(crate) fn has_feedback(&self) -> bool {
-        self.feedback.is_some()
-    }
-
-    pub(crate) async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Instance> {
+    async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Box<dyn Source>> {
         let instance = self.component.instantiate_async(&mut *store).await?;
         let source = self.source.load(&mut *store, &instance).map_err(unfit)?;
         let feedback = match &self.feedback {
             Some(indices) => Some(indices.load(store, &instance).map_err(unfit)?),
             None => None,
         };
-        Ok(Instance { source, feedback })
+        Ok(Box::new(Instance { source, feedback }))
     }
 }
 
-impl Instance {
-    pub(crate) async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<Warnings>> {
+#[async_trait]
+impl Source for Instance {
+    async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<Warnings>> {
         let config = store.data().config();
         let answer = self.source.witlet_pod_source_source().call_validate(store, &config).await?;
         Ok(silent(answer))
     }
 
-    pub(crate) async fn poll(
+    async fn poll(
         &self,
         store: &mut Store<AsyncState>,
         cursor: Option<&str>,
@@ -93,14 +107,17 @@ impl Instance {
         })
     }
 
-    pub(crate) async fn statuses(
+    /// The contract has statuses alone.
+    async fn notify(
         &self,
         store: &mut Store<AsyncState>,
-        changed: Vec<PodStatusChange>,
-    ) -> wasmtime::Result<Reply<()>> {
-        let Some(feedback) = &self.feedback else { return Ok(Reply::Answer(())) };
-        let changed: Vec<_> = changed.into_iter().map(convert::status).collect();
+        news: Arc<[PodNews]>,
+    ) -> wasmtime::Result<Reply<Result<(), NotTaken>>> {
+        let changed: Vec<_> = news.iter().filter_map(convert::status).collect();
+        let Some(feedback) = self.feedback.as_ref().filter(|_| !changed.is_empty()) else {
+            return Ok(Reply::Answer(Ok(())));
+        };
         let answer = feedback.witlet_pod_source_feedback().call_statuses(store, &changed).await?;
-        Ok(reply(answer))
+        Ok(Reply::Answer(answer.map_err(|words| NotTaken { words, retry_after: None })))
     }
 }

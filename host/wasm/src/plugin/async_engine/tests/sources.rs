@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use witlet_core::sources::plugin::{PodStatusChange, PollResponse, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PodNews, PodStatusChange, PollResponse, Snapshot, SourceFault};
 
 use super::node::Setting;
 use crate::plugin::async_engine::AsyncPlugin;
 use crate::plugin::config::{FileGrant, Grants};
 use crate::plugin::{CallError, StateExcess};
 use crate::role::Role;
+use crate::worlds::pod_source::{Feedback, NotTaken};
 
 fn source(config: &'static str) -> Arc<AsyncPlugin> {
     Setting { config, ..Setting::default() }.sourcer()
@@ -38,7 +39,9 @@ async fn a_source_says_what_it_has() {
     for (config, expected) in cases {
         let guests = source(config);
         assert!(guests.validate(Role::PodSource).await.is_ok());
-        assert!(guests.has(Role::PodSource) && !guests.has(Role::Probe) && guests.has_feedback());
+        assert!(
+            guests.has(Role::PodSource) && !guests.has(Role::Probe) && guests.feedback() != Feedback::None
+        );
         assert_eq!(poll(&guests).await, Ok(answer(expected)), "{config}");
     }
 }
@@ -206,18 +209,20 @@ async fn a_source_receives_the_statuses_of_its_pods() {
         ..Setting::default()
     }
     .sourcer();
-    let change = |name: &str, status: Option<&str>| PodStatusChange {
-        namespace: "edge".to_owned(),
-        name: name.to_owned(),
-        uid: format!("uid-of-{name}"),
-        status: status.map(str::to_owned),
+    let change = |name: &str, status: Option<&str>| {
+        PodNews::Status(PodStatusChange {
+            namespace: "edge".to_owned(),
+            name: name.to_owned(),
+            uid: format!("uid-of-{name}"),
+            status: status.map(str::to_owned),
+        })
     };
     let changed = [change("web", Some("{}")), change("gone", None)];
-    assert!(guests.statuses(changed.clone().into()).await.result.is_ok());
+    assert_eq!(guests.notify(changed.clone().into()).await.result.ok(), Some(Ok(())));
     let reported = "edge/web uid-of-web Some(\"{}\")\nedge/gone uid-of-gone None";
     assert_eq!(poll(&guests).await, Ok(answer(pods(&[reported]))));
-    match source(r#"{"do": "refuse-statuses"}"#).statuses(changed.into()).await.result {
-        Err(CallError::Refused { words }) => assert_eq!(words, "I don't want to know"),
+    match source(r#"{"do": "refuse-statuses"}"#).notify(changed.into()).await.result {
+        Ok(Err(NotTaken { words, retry_after: None })) => assert_eq!(words, "I don't want to know"),
         other => panic!("{other:?}"),
     }
 }

@@ -2,27 +2,13 @@
 
 use std::time::Duration;
 
-use thiserror::Error;
-use witlet_core::sources::plugin::{PodStatusChange, PollResponse, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PodNews, PodStatusChange, PollResponse, Snapshot, SourceFault};
 
-use super::super::{CURSOR_BYTES_MAX, MANIFESTS_MAX, MESSAGE_BYTES_MAX, REASON_BYTES_MAX};
+use super::super::answer::{MANIFESTS_MAX, PollFault, check_cursor};
+use super::super::{MESSAGE_BYTES_MAX, REASON_BYTES_MAX};
 use super::bindings::exports::witlet::pod_source::source;
 use super::bindings::witlet::pod_source::types as wit;
-use crate::worlds::{WordFault, sentence, word};
-
-/// An answer that the contract doesn't allow.
-#[derive(Debug, PartialEq, Eq, Error)]
-pub(super) enum PollFault {
-    /// Would end all pods if it were taken for `empty`.
-    #[error("the list of pods is empty: a source without pods says so by `empty`")]
-    NoPods,
-    #[error("{0} manifests are more than {MANIFESTS_MAX}")]
-    ManyPods(usize),
-    #[error("the cursor has {0} bytes, more than {CURSOR_BYTES_MAX}")]
-    LongCursor(usize),
-    #[error(transparent)]
-    Word(#[from] WordFault),
-}
+use crate::worlds::{sentence, word};
 
 /// What the source has or why it can't tell; or what is wrong with its answer.
 pub(super) fn poll(
@@ -30,11 +16,7 @@ pub(super) fn poll(
 ) -> Result<Result<PollResponse, SourceFault>, PollFault> {
     match answer {
         Ok(wit::PollResult { snapshot, cursor, next_poll_milliseconds }) => {
-            if let Some(cursor) = &cursor
-                && cursor.len() > CURSOR_BYTES_MAX
-            {
-                return Err(PollFault::LongCursor(cursor.len()));
-            }
+            check_cursor(cursor.as_deref())?;
             let next_poll = next_poll_milliseconds.map(Duration::from_millis);
             Ok(Ok(PollResponse { snapshot: self::snapshot(snapshot)?, cursor, next_poll }))
         }
@@ -56,9 +38,11 @@ fn snapshot(snapshot: wit::Snapshot) -> Result<Snapshot, PollFault> {
     }
 }
 
-pub(super) fn status(change: PodStatusChange) -> wit::PodStatus {
-    let PodStatusChange { namespace, name, uid, status } = change;
-    wit::PodStatus { namespace, name, uid, status }
+/// A status; none of what the contract has no word for.
+pub(super) fn status(news: &PodNews) -> Option<wit::PodStatus> {
+    let PodNews::Status(PodStatusChange { namespace, name, uid, status }) = news else { return None };
+    let (namespace, name) = (namespace.clone(), name.clone());
+    Some(wit::PodStatus { namespace, name, uid: uid.clone(), status: status.clone() })
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Which answers of a source are taken, and as what.
 
 use super::*;
+use crate::worlds::WordFault;
+use crate::worlds::pod_source::answer::CURSOR_BYTES_MAX;
 
 fn result(snapshot: wit::Snapshot) -> wit::PollResult {
     wit::PollResult { snapshot, cursor: None, next_poll_milliseconds: None }
