@@ -61,6 +61,7 @@ soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps,
 	FUZZ_RUNS=$(CEL_FUZZ_RUNS) $(CARGO) test --locked --workspace --test bounded -- --nocapture --exact cel
 	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked --workspace --test soak -- --nocapture
 	HOSTILE_CORPUS=all $(CARGO) test --locked --workspace --test hostile -- --nocapture
+	BROKEN_FILES=all $(CARGO) test --locked --workspace --test plugin-host -- forty_broken --nocapture
 	MALLOC_ARENA_MAX=1 SOAK_SWAPS=1000 $(CARGO) test --locked --workspace --test plugin-host -- swaps_under_a_hundred --nocapture
 
 flakes: setup ## Run the cases of `make test` ROUNDS=20 times, LANES=4 rounds at once, next to LOAD busy loops (one on each processor), and list what failed

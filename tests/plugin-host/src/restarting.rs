@@ -19,6 +19,8 @@ claims!(
     a_damaged_last_good_set_is_no_set,
     a_configuration_of_a_later_release_leaves_the_last_good_plugins_or_is_skipped_in_part,
     forty_broken_configurations_leave_what_runs,
+    forty_broken_configurations_at_the_start_leave_the_last_good_plugins,
+    what_a_demand_keeps_out_does_not_come_back_at_a_start,
 );
 
 /// Where the last good set of this node lies.
@@ -257,5 +259,51 @@ async fn forty_broken_configurations_leave_what_runs() {
             node.host.file_error().is_none()
         })
         .await;
+    }
+}
+
+/// A start waits for a file that may be half written, so that all forty take ten seconds: the soak tries all, the inner ring one
+/// in four.
+async fn forty_broken_configurations_at_the_start_leave_the_last_good_plugins() {
+    let step = if std::env::var("BROKEN_FILES").is_ok_and(|which| which == "all") { 1 } else { 4 };
+    let mut folder = kept(&hostile("one", "reject", "")).await;
+    for text in broken().into_iter().step_by(step) {
+        put(&folder, "plugins.yaml", &text);
+        let node = started(folder, &[]).await;
+        let error = node.host.file_error().unwrap_or_default();
+        assert!(error.ends_with("; the last good configuration serves"), "{text:?}: {error}");
+        assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "{text:?}");
+        folder = node.folder;
+    }
+}
+
+async fn what_a_demand_keeps_out_does_not_come_back_at_a_start() {
+    let entry = hostile("one", "reject", "");
+    let mut folder = kept(&entry).await;
+    for (name, key) in crate::vouching::keys() {
+        put(&folder, name, key);
+    }
+    let demanding = configuration(&format!("{entry}requireConformance: {{keys: [ci.pub.pem]}}\n"));
+    // It was good before the demand, and is in the last good set: neither the demand nor a broken file after it lets it in.
+    for (text, is_broken) in [(demanding.as_str(), false), ("{", true), (demanding.as_str(), false)] {
+        put(&folder, "plugins.yaml", text);
+        let node = started(folder, &[]).await;
+        assert_eq!(node.host.file_error().is_some(), is_broken);
+        let status = node.status("one");
+        assert_eq!(status.state, PluginState::Failed, "{text:?}: {status:#?}");
+        assert!(status.detail.is_some_and(|detail| detail.contains("requireConformance keeps it out")));
+        assert!(matches!(node.admit(pod("web")).await, Decision::Defer { .. }), "its policy decides");
+        let problems = node.host.problems();
+        let names_it = |problem: &String| problem.starts_with("plugin \"one\" is not loaded: ");
+        assert!(problems.iter().any(names_it), "{problems:?}");
+        folder = node.folder;
+    }
+    // Once nothing is demanded any more, the set serves as it was.
+    for text in [configuration(&entry), "{".to_owned()] {
+        put(&folder, "plugins.yaml", &text);
+        let node = started(folder, &[]).await;
+        assert_eq!(node.status("one").state, PluginState::Ready, "{text:?}");
+        assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "{text:?}");
+        folder = node.folder;
     }
 }

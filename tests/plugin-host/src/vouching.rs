@@ -66,7 +66,8 @@ fn demanding(entry: &str, demand: &str) -> String {
 
 const KEYS: &str = "keys: [ci.pub.pem, other.pub.pem]";
 
-fn keys() -> Vec<(&'static str, Vec<u8>)> {
+/// Files with the keys that reports may be signed with.
+pub(crate) fn keys() -> Vec<(&'static str, Vec<u8>)> {
     let public = |pem| key(pem).public().to_pem().into_bytes();
     vec![("ci.pub.pem", public(CI)), ("other.pub.pem", public(OTHER))]
 }

@@ -27,6 +27,8 @@ const SET: &str = "set.json";
 const ROLLOUTS: &str = "rollouts.json";
 /// Bytes of [`ROLLOUTS`] at most: a few hundred for each plugin.
 const ROLLOUTS_BYTES_MAX: u64 = 256 << 10;
+/// The file with the text of the last configuration that was taken, while that demands something of components.
+const DEMANDING: &str = "demanding.yaml";
 /// The extension of copies of components; their names are their digests.
 const COPY: &str = "wasm";
 /// The form of [`SET`]. Another one isn't read.
@@ -119,6 +121,42 @@ impl LastGood {
         write(&self.folder.join(ROLLOUTS), &serde_json::to_vec(rollouts)?)
     }
 
+    /// Reads the last configuration that was taken, if it demanded something of components. Blocks as long as the disk does.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub(super) fn load_demanding(&self) -> io::Result<Option<String>> {
+        let file = match compile::open_file(&self.folder.join(DEMANDING)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut text = String::new();
+        file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text)?;
+        Ok(Some(text))
+    }
+
+    /// Keeps the configuration that was taken if it demands something of components; none forgets the one before. Blocks as long
+    /// as the disk does.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub(super) fn save_demanding(&self, text: Option<&str>) -> io::Result<()> {
+        let path = self.folder.join(DEMANDING);
+        match text {
+            // Each start takes it again.
+            Some(text) if self.load_demanding().is_ok_and(|kept| kept.as_deref() == Some(text)) => Ok(()),
+            Some(text) => {
+                self.make_folder()?;
+                write(&path, text.as_bytes())
+            }
+            None => match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                Err(_) | Ok(()) => Ok(()),
+            },
+        }
+    }
+
     fn make_folder(&self) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)
     }
@@ -154,7 +192,7 @@ impl LastGood {
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
             let is_kept = |digest: &OsStr| set.components.values().any(|kept| OsStr::new(kept) == digest);
-            let is_used = [SET, ROLLOUTS].iter().any(|name| path.file_name() == Some(OsStr::new(name)))
+            let is_used = [SET, ROLLOUTS, DEMANDING].iter().any(|name| path.file_name() == Some(OsStr::new(name)))
                 || (path.extension() == Some(OsStr::new(COPY)) && path.file_stem().is_some_and(is_kept));
             if !is_used {
                 fs::remove_file(&path)?;

@@ -218,6 +218,7 @@ impl Supervisor {
     async fn reload_file(&mut self, shared: &Arc<Shared>) {
         match self.sources.read() {
             Ok(taken) => {
+                self.keep_demands(&taken).await;
                 self.want(shared, taken).await;
                 self.reported_gone = false;
                 shared.set_file_error(None);

@@ -124,3 +124,17 @@ fn where_rollouts_stand_is_kept_next_to_the_sets() {
         assert!(rig.last_good.load_rollouts().is_err(), "{damaged:?}");
     }
 }
+
+#[test]
+fn the_configuration_that_demands_something_outlives_sets_until_one_demands_nothing() {
+    let rig = Rig::new();
+    assert_eq!(rig.last_good.load_demanding().expect("readable"), None);
+    rig.last_good.save_demanding(None).expect("there is none to forget");
+    rig.last_good.save_demanding(Some("demands")).expect("writable");
+    rig.keep("one", "component").1.expect("writable");
+    assert_eq!(rig.last_good.load_demanding().expect("readable").as_deref(), Some("demands"));
+    rig.last_good.save_demanding(Some("demands more")).expect("writable");
+    assert_eq!(rig.last_good.load_demanding().expect("readable").as_deref(), Some("demands more"));
+    rig.last_good.save_demanding(None).expect("writable");
+    assert_eq!(rig.last_good.load_demanding().expect("readable"), None);
+}

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::{FileError, LastGoodSet, ReadConfiguration, Shared, Supervisor, Work, lock, one_line};
+use crate::plugin::config::{ConfigError, PluginConfiguration};
 use crate::plugin::{Code, LoadError, Loading, Origin, Plugin, Spec};
 
 impl Supervisor {
@@ -21,7 +22,10 @@ impl Supervisor {
     ) -> Result<ReadConfiguration, FileError> {
         let kept = self.read_last_good(shared).await;
         match first {
-            Ok(taken) => Ok(taken),
+            Ok(taken) => {
+                self.keep_demands(&taken).await;
+                Ok(taken)
+            }
             Err(error) if self.sources.last_good.is_none() => Err(error),
             Err(error) => {
                 let goes_on = match kept {
@@ -45,17 +49,17 @@ impl Supervisor {
             move || {
                 let set = last_good.load()?;
                 let is_whole = set.as_ref().is_some_and(|set| last_good.is_whole(set));
-                std::io::Result::Ok((set, is_whole))
+                std::io::Result::Ok((set, is_whole, last_good.load_demanding()?))
             }
         });
-        let (set, is_whole) = match read.await.ok()? {
-            Ok((set, is_whole)) => (set?, is_whole),
+        let (set, is_whole, demanding) = match read.await.ok()? {
+            Ok((set, is_whole, demanding)) => (set?, is_whole, demanding),
             Err(error) => {
                 tracing::warn!(%error, "Failed to read the last good plugins");
                 return None;
             }
         };
-        let configuration = match self.sources.parse(&set.configuration) {
+        let configuration = match self.last_good_configuration(&set, demanding.as_deref()) {
             Ok(configuration) => configuration,
             // Another release may take less.
             Err(error) => {
@@ -75,6 +79,33 @@ impl Supervisor {
         // A copy that is damaged is written again with the next set that is good, be it the same.
         self.kept = Some(set).filter(|_| is_whole);
         Some(ReadConfiguration { text, configuration })
+    }
+
+    /// The configuration of the last good set. What was demanded of components after it was kept is demanded of it, too.
+    fn last_good_configuration(
+        &self,
+        set: &LastGoodSet,
+        demanding: Option<&str>,
+    ) -> Result<PluginConfiguration, ConfigError> {
+        let configuration = self.sources.parse(&set.configuration)?;
+        let Some(demanding) = demanding else { return Ok(configuration) };
+        let PluginConfiguration { require_conformance, require_signature, .. } = self.sources.parse(demanding)?;
+        Ok(PluginConfiguration { require_conformance, require_signature, ..configuration })
+    }
+
+    /// Keeps what a configuration that was taken demands of components: what it keeps out doesn't come back because a later
+    /// one can't be taken.
+    pub(super) async fn keep_demands(&self, taken: &ReadConfiguration) {
+        let Some(last_good) = self.sources.last_good.clone() else { return };
+        let PluginConfiguration { require_conformance, require_signature, .. } = &taken.configuration;
+        let demands = require_conformance.is_some() || require_signature.is_some();
+        let text = demands.then(|| taken.text.clone());
+        match tokio::task::spawn_blocking(move || last_good.save_demanding(text.as_deref())).await {
+            Ok(Ok(())) => {}
+            // The last good set then has its own demands.
+            Ok(Err(error)) => tracing::warn!(%error, "Failed to keep what is demanded of components"),
+            Err(error) => tracing::debug!(%error, "Task that keeps what is demanded of components failed"),
+        }
     }
 
     /// Begins to load the last good version of a plugin whose newest failed before any ran. False if there is none, or none
