@@ -8,10 +8,12 @@ pub(crate) mod find;
 pub(crate) mod matching;
 pub(crate) mod model;
 pub(crate) mod parse;
+mod recorded;
 mod request;
 
 pub use find::{find, next_to};
 pub use model::{API_VERSION, CASES_MAX, CaseFile, CasesError, FILE_BYTES_MAX, KIND};
+pub use recorded::{NoCaseError, of_recording};
 pub use request::{NodeFieldError, node};
 
 #[cfg(test)]

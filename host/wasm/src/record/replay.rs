@@ -166,6 +166,14 @@ pub fn digest_of(wasm: &[u8]) -> String {
     hex::encode(Sha256::digest(wasm))
 }
 
+/// Whether these are the data that the plugin had then.
+///
+/// # Errors
+/// When some are missing, others, or too many.
+pub fn check_data(recorded: &RecordedCall, given: &GivenData) -> Result<(), ReplayError> {
+    data_as_recorded(&recorded.data, given.clone()).map(drop)
+}
+
 /// The data with which the call was recorded.
 fn data_as_recorded(
     recorded: &BTreeMap<String, String>,

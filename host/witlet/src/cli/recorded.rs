@@ -11,11 +11,12 @@ pub(crate) const REPLAY_HELP: &str =
     "Entries of the PluginConfiguration with `record: {max: N}` keep their last N calls below witlet/recorded in the \
 daemon's --root-dir. Admission is replayed in full; a probe with the results of its commands, unless it had network access or secrets, which aren't recorded; a pod source not at all.
 
-Exit codes: 0 for the same result, 4 for a different one, 1 if the call cannot be repeated.
+Exit codes: 0 for the same result or a printed case, 4 for a different result, 1 if the call cannot be repeated or be a case.
 
 Examples:
   witlet plugin replay call.json
-  witlet plugin replay call.json --component new.wasm -o json";
+  witlet plugin replay call.json --component new.wasm -o json
+  witlet plugin replay call.json --to-case >cases/from-a-node.yaml";
 
 /// What `witlet plugin diff --help` says at its end.
 pub(crate) const DIFF_HELP: &str = "A and B are components (a file, `builtin:NAME` or `oci://…`), or entries of plugin files: PLUGINS#ENTRY. A component has the \
@@ -43,6 +44,9 @@ pub(crate) struct ReplayArgs {
     /// Data that the recorded plugin had; repeatable
     #[arg(long, value_name = "NAME=FILE")]
     pub(crate) data: Vec<String>,
+    /// Print the call as a case file for `witlet plugin test` instead of repeating it (-o json: as JSON)
+    #[arg(long, conflicts_with_all = ["component", "plugins"])]
+    pub(crate) to_case: bool,
     /// How registries are asked
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use thiserror::Error;
+use witlet_conformance::cases::{NoCaseError, of_recording};
 use witlet_node::SystemClock;
 use witlet_ports::OCI_SCHEME;
 use witlet_wasm::compile::CompilerConfig;
@@ -86,14 +87,23 @@ pub(crate) enum Error {
     /// The question can't be asked again.
     #[error(transparent)]
     Replay(#[from] ReplayError),
+    /// The call is no case.
+    #[error(transparent)]
+    NoCase(#[from] NoCaseError),
     /// The answer can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
 }
 
-/// Prints both answers. Whether they are the same.
+/// Prints both answers. Whether they are the same. With `--to-case` the call is printed as a case, and nothing is asked.
 pub(crate) async fn run(args: &ReplayArgs) -> Result<bool, Error> {
     let call = read(&args.file)?;
+    if args.to_case {
+        let case = of_recording(&call, &data(&args.data)?)?;
+        let format = if args.output == OutputFormat::Json { args.output } else { OutputFormat::Yaml };
+        print(&structured(&case, format)?)?;
+        return Ok(true);
+    }
     let (wasm, identity) = match &args.component {
         Some(component) => (component::read(component, &args.registry).await?.wasm, Identity::Any),
         None => (recorded(&call, args).await?, Identity::Recorded),

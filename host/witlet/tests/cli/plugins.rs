@@ -108,6 +108,30 @@ fn a_replay_exits_0_for_the_same_answer_and_4_for_another() {
 }
 
 #[test]
+fn a_recorded_call_is_printed_as_a_case() {
+    let folder = scratch();
+    let print = |answer: &Value, format: &str| {
+        let path = write(folder.path(), "call.json", &recorded(answer).to_string());
+        let path = path.to_str().expect("a temporary path is UTF-8").to_owned();
+        witlet(&["plugin", "replay", &path, "--to-case", "-o", format])
+    };
+    // What was answered is expected, whatever the component would say now: nothing is asked.
+    let refused = json!({"kind": "reject", "reason": "X", "message": "y"});
+    let printed = print(&refused, "json");
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let case: Value = serde_json::from_str(&printed.out).expect("JSON");
+    assert_eq!(case["kind"], "PluginCases");
+    assert_eq!(case["cases"][0]["expect"], json!({"verdict": "reject", "reason": "X", "message": "y"}));
+    let yaml = print(&refused, "table");
+    let read: Value = serde_saphyr::from_str(&yaml.out).expect("YAML");
+    assert_eq!(read, case);
+    let failed = print(&json!({"kind": "failed", "outcome": "timeout", "message": "late"}), "yaml");
+    assert!(failed.code == 1 && failed.err.contains("a case needs an answer to expect"), "{}", failed.err);
+    let both = witlet(&["plugin", "replay", "call.json", "--to-case", "--component", "new.wasm"]);
+    assert_eq!(both.code, 2, "{}", both.err);
+}
+
+#[test]
 fn a_replay_that_is_not_possible_exits_1_and_says_why() {
     let folder = scratch();
     let cases = [

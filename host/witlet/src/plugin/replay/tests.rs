@@ -58,6 +58,7 @@ fn args(plugins: Option<&Path>) -> ReplayArgs {
         component: None,
         plugins: plugins.map(Path::to_owned),
         data: Vec::new(),
+        to_case: false,
         registry: RegistryArgs { registry_credentials: None, plain_http: false },
         output: OutputFormat::Table,
     }
