@@ -11,6 +11,10 @@ use crate::output::{OutputError, structured};
 #[cfg(test)]
 mod tests;
 
+/// When the API server asks at all (CEL): labels, annotations, finalizers and owners change all the time, and no handler is asked about
+/// them. Everything that handlers are asked about stands in the spec. If it can't be evaluated, the failure policy decides.
+const SPEC_CHANGES: &str = "request.operation != 'UPDATE' || object.spec != oldObject.spec";
+
 /// The configuration as YAML; `authority` is the PEM of who signed the webhook's certificate.
 pub(crate) fn text(target: &WebhookTarget, authority: &[u8]) -> Result<String, OutputError> {
     structured(&configuration(target, authority), OutputFormat::Yaml)
@@ -48,6 +52,7 @@ fn configuration(target: &WebhookTarget, authority: &[u8]) -> Value {
             "namespaceSelector": {"matchExpressions": [
                 {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]},
             ]},
+            "matchConditions": [{"name": "spec-changes", "expression": SPEC_CHANGES}],
             "sideEffects": "None",
             "timeoutSeconds": 10,
             "admissionReviewVersions": ["v1"],
