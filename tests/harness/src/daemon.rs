@@ -85,6 +85,11 @@ impl Daemon {
         Ok(daemon)
     }
 
+    /// Starts another program in its place from the next [`Daemon::launch`] on.
+    pub fn upgrade(&mut self, program: PathBuf) {
+        self.options.program = program;
+    }
+
     /// Starts it again, after [`Daemon::kill`] or [`Daemon::stop`], with the same options.
     pub fn launch(&mut self) -> Result<(), HarnessError> {
         let options = &self.options;

@@ -1,5 +1,8 @@
 //! Many agents share one plugin file. A file that isn't one is pushed, a component is copied by half, a feature of tomorrow is
 //! asked for, and agents reboot in the middle: no agent ends, no system pod waits, and what served goes on serving.
+//!
+//! `WITLET_OLDER_PROGRAM` names the `witlet` of an earlier release: then every second agent runs it, and half of these are upgraded in the
+//! middle, by a reboot while a bad file is there. The others go on with it to the end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +23,12 @@ const AGENTS_SHORT: usize = 4;
 const AGENTS: usize = 200;
 /// One of so many reboots.
 const REBOOT_STEP: usize = 4;
+/// One of so many begins with the older program, where there is one: those that reboot, and as many that don't.
+const OLDER_STEP: usize = 2;
+/// The bad file during which those that reboot are upgraded: before it, and after it, both programs start with such files.
+const UPGRADED_AT: usize = 2;
+/// Names the program of an earlier release.
+const OLDER_VARIABLE: &str = "WITLET_OLDER_PROGRAM";
 /// Agents that start at the same time.
 const STARTS_AT_ONCE: usize = 8;
 
@@ -78,12 +87,12 @@ impl Agent {
         folder: PathBuf,
         number: usize,
         plugins: &Path,
+        program: PathBuf,
         servers: &mut JoinSet<()>,
     ) -> Result<Self, Failed> {
         fs::create_dir_all(&folder)?;
         let (cri, stop) = serve(&folder, servers);
         let endpoint = format!("unix://{}", folder.join("cri.sock").display());
-        let program = program::witlet().map_err(|error| failed(&error))?;
         let mut options = DaemonOptions::below(&folder, program, endpoint);
         options.plugins = Some(plugins.to_owned());
         options.node_name = format!("node{number}");
@@ -161,8 +170,37 @@ struct Push {
     words: &'static str,
 }
 
+/// The programs of the fleet.
+struct Programs {
+    newest: PathBuf,
+    /// Of an earlier release, if one is named.
+    older: Option<PathBuf>,
+}
+
+impl Programs {
+    fn of_environment() -> Result<Self, Failed> {
+        let newest = program::witlet().map_err(|error| failed(&error))?;
+        let older = std::env::var_os(OLDER_VARIABLE).map(PathBuf::from);
+        match &older {
+            Some(older) if !older.is_file() => {
+                return Err(Failed::from(format!("{OLDER_VARIABLE}: {} isn't there", older.display())));
+            }
+            Some(older) => eprintln!("every second agent begins with {}", older.display()),
+            None => eprintln!("without {OLDER_VARIABLE}, so without an older program: no upgrade is half-way"),
+        }
+        Ok(Self { newest, older })
+    }
+
+    /// What this agent begins with.
+    fn first(&self, number: usize) -> &Path {
+        let older = self.older.as_deref().filter(|_| number.is_multiple_of(OLDER_STEP));
+        older.unwrap_or(&self.newest)
+    }
+}
+
 /// The fleet and the folder that it shares.
 struct Fleet {
+    programs: Programs,
     agents: Vec<Agent>,
     shared: tempfile::TempDir,
     servers: JoinSet<()>,
@@ -182,13 +220,15 @@ impl Fleet {
         // Short: socket paths have at most 107 bytes.
         let shared = tempfile::Builder::new().prefix("wtf").tempdir_in("/tmp")?;
         fs::write(shared.path().join("judge-0.wasm"), variant(witlet_test_guests::WITNESS, 0))?;
-        let mut fleet = Self { agents: Vec::new(), shared, servers: JoinSet::new() };
+        let programs = Programs::of_environment()?;
+        let mut fleet = Self { programs, agents: Vec::new(), shared, servers: JoinSet::new() };
         fleet.push(&rules("./judge-0.wasm", false))?;
         let begun = Instant::now();
         for number in 0..count {
             let folder = fleet.shared.path().join(format!("n{number}"));
             let plugins = fleet.shared.path().join("plugins.yaml");
-            fleet.agents.push(Agent::start(folder, number, &plugins, &mut fleet.servers)?);
+            let program = fleet.programs.first(number).to_owned();
+            fleet.agents.push(Agent::start(folder, number, &plugins, program, &mut fleet.servers)?);
             // The machine has few processors: more at once only wait for one another.
             if let Some(earlier) = fleet.agents.len().checked_sub(STARTS_AT_ONCE) {
                 fleet.agents[earlier].until("its first pods run", |look| look.runs("plain")).await?;
@@ -255,6 +295,9 @@ impl Fleet {
         let begun = Instant::now();
         self.push(text)?;
         for agent in self.agents.iter_mut().step_by(REBOOT_STEP) {
+            if number == UPGRADED_AT {
+                agent.daemon.upgrade(self.programs.newest.clone());
+            }
             agent.reboot(&mut self.servers)?;
         }
         self.everywhere(&format!("{what} is reported"), |look| look.says(words)).await?;
