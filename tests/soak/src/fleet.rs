@@ -186,7 +186,9 @@ impl Programs {
                 return Err(Failed::from(format!("{OLDER_VARIABLE}: {} isn't there", older.display())));
             }
             Some(older) => eprintln!("every second agent begins with {}", older.display()),
-            None => eprintln!("without {OLDER_VARIABLE}, so without an older program: no upgrade is half-way"),
+            None => {
+                eprintln!("without {OLDER_VARIABLE}, so without an older program: no upgrade is half-way")
+            }
         }
         Ok(Self { newest, older })
     }

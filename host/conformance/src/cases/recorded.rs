@@ -16,7 +16,9 @@ use crate::plugin_request::PluginRequest;
 #[derive(Debug, Error)]
 pub enum NoCaseError {
     /// What a call of this role was answered from isn't in the recording.
-    #[error("a call of the role {role} can't be a case: only calls of admission handlers are recorded in full")]
+    #[error(
+        "a call of the role {role} can't be a case: only calls of admission handlers are recorded in full"
+    )]
     Role {
         /// Whom it was put to.
         role: Role,
@@ -84,7 +86,8 @@ pub fn of_recording(call: &RecordedCall, data: &GivenData) -> Result<Value, NoCa
         }),
     );
     if !data.is_empty() {
-        let coded = data.iter().map(|(name, bytes)| (name.clone(), json!({"base64": STANDARD.encode(bytes)})));
+        let coded =
+            data.iter().map(|(name, bytes)| (name.clone(), json!({"base64": STANDARD.encode(bytes)})));
         say("data", Value::Object(coded.collect()));
     }
     say("cases", json!([{"name": name, "request": request(&asked), "expect": expected}]));

@@ -192,8 +192,9 @@ impl LastGood {
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
             let is_kept = |digest: &OsStr| set.components.values().any(|kept| OsStr::new(kept) == digest);
-            let is_used = [SET, ROLLOUTS, DEMANDING].iter().any(|name| path.file_name() == Some(OsStr::new(name)))
-                || (path.extension() == Some(OsStr::new(COPY)) && path.file_stem().is_some_and(is_kept));
+            let is_used =
+                [SET, ROLLOUTS, DEMANDING].iter().any(|name| path.file_name() == Some(OsStr::new(name)))
+                    || (path.extension() == Some(OsStr::new(COPY)) && path.file_stem().is_some_and(is_kept));
             if !is_used {
                 fs::remove_file(&path)?;
             }

@@ -79,7 +79,8 @@ fn every_answer_becomes_what_is_expected() {
 #[test]
 fn every_operation_is_asked_about_again() {
     let old = ("oldPod", pod("web")["pod"].clone());
-    let image = json!({"container": "app", "id": "sha256:01", "digest": "sha256:02", "credentials": "secret"});
+    let image =
+        json!({"container": "app", "id": "sha256:01", "digest": "sha256:02", "credentials": "secret"});
     for (operation, more) in [
         ("add", vec![]),
         ("resize", vec![old.clone()]),
@@ -114,7 +115,10 @@ fn what_is_no_case_says_why() {
     for (call, words) in [
         (call(polled, admit.clone(), &[]), "a call of the role podSource can't be a case"),
         (call(question("add", &[]), failed, &[]), "the call failed (timeout)"),
-        (call(question("add", &[]), admit.clone(), &[("grants", json!(["secrets"]))]), "it was granted secrets"),
+        (
+            call(question("add", &[]), admit.clone(), &[("grants", json!(["secrets"]))]),
+            "it was granted secrets",
+        ),
         (call(question("add", &[("pod", unbound)]), admit, &[]), "its pod can't be as the recorded one"),
     ] {
         let error = of_recording(&call, &GivenData::new()).expect_err("no case").to_string();

@@ -89,7 +89,8 @@ impl Supervisor {
     ) -> Result<PluginConfiguration, ConfigError> {
         let configuration = self.sources.parse(&set.configuration)?;
         let Some(demanding) = demanding else { return Ok(configuration) };
-        let PluginConfiguration { require_conformance, require_signature, .. } = self.sources.parse(demanding)?;
+        let PluginConfiguration { require_conformance, require_signature, .. } =
+            self.sources.parse(demanding)?;
         Ok(PluginConfiguration { require_conformance, require_signature, ..configuration })
     }
 

@@ -21,9 +21,7 @@ fn an_update_is_asked_about_only_if_the_spec_changes() {
     assert_eq!(conditions.as_array().map(Vec::len), Some(1));
     let expression = conditions[0]["expression"].as_str().expect("an expression");
     let program = Program::parse(expression).expect("CEL");
-    let pod = |team: &str, image: &str| {
-        json!({"metadata": {"labels": {"team": team}}, "spec": {"containers": [{"name": "app", "image": image}]}})
-    };
+    let pod = |team: &str, image: &str| json!({"metadata": {"labels": {"team": team}}, "spec": {"containers": [{"name": "app", "image": image}]}});
     let ephemeral = json!({"spec": {"containers": [], "ephemeralContainers": [{"name": "debug"}]}});
     for (operation, object, old, expected) in [
         ("CREATE", pod("red", "app:1"), Value::Null, true),
@@ -34,7 +32,10 @@ fn an_update_is_asked_about_only_if_the_spec_changes() {
     ] {
         let review = Review(json!({"request": {"operation": operation}, "object": object, "oldObject": old}));
         let matches = program.evaluate(&review, &Budget::new(Limits::DEFAULT));
-        assert!(matches!(matches, Ok(CelValue::Bool(found)) if found == expected), "{operation}: {matches:?}");
+        assert!(
+            matches!(matches, Ok(CelValue::Bool(found)) if found == expected),
+            "{operation}: {matches:?}"
+        );
     }
 }
 
