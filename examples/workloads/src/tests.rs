@@ -20,5 +20,5 @@ fn a_request_line_has_a_method_a_path_and_a_version() {
 
 #[test]
 fn a_number_that_no_one_gave_is_the_default() {
-    assert_eq!(number(10_000, "WITLET_TEST_NOBODY_SETS_THIS", 7_u8), Ok(7));
+    assert_eq!(number(10_000, "WITLET_TEST_NEVER_SET", 7_u8), Ok(7));
 }

@@ -25,7 +25,7 @@ mod tests;
 /// How long a token's owner is known, as the kubelet's `authentication.webhook.cacheTTL` has it.
 const OWNER_KNOWN: Duration = Duration::from_secs(2 * 60);
 /// How long a token is known as no one's. The kubelet asks again each time that the server gives a reason.
-const NOBODY_KNOWN: Duration = Duration::from_secs(10);
+const NO_OWNER_KNOWN: Duration = Duration::from_secs(10);
 /// How long a permission holds: `authorization.webhook.cacheAuthorizedTTL`.
 const ALLOWED_KNOWN: Duration = Duration::from_secs(5 * 60);
 /// How long a refusal holds: `authorization.webhook.cacheUnauthorizedTTL`.
@@ -89,7 +89,7 @@ impl NodeAccess for Access {
             return Ok(None);
         }
         let key = Sha256::digest(token.as_bytes()).into();
-        let known = |owner: &Option<Identity>| if owner.is_some() { OWNER_KNOWN } else { NOBODY_KNOWN };
+        let known = |owner: &Option<Identity>| if owner.is_some() { OWNER_KNOWN } else { NO_OWNER_KNOWN };
         self.owners.ask(key, self.ask_owner(token), known).await
     }
 

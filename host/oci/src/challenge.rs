@@ -192,7 +192,7 @@ pub fn encode(parameters: &[(&str, String)]) -> String {
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// The token in the answer to a request for one. Says nothing of what is wrong with it, for it is secret.
+/// The token in the answer to a request for one. Says nothing of what is wrong with it, because it is secret.
 pub fn token(answer: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct TokenResponse {

@@ -5,7 +5,7 @@
 
 /**
  * An error in the contract's sense: its payload is the `err` of the function's result, by default the message. Every other
- * error that leaves a function ends the plugin's instance (a trap), for it is a fault of the plugin's own.
+ * error that leaves a function ends the plugin's instance (a trap), because it is a fault of the plugin's own.
  */
 export class Refusal<P = string> extends Error {
   /** The bindings look for this property. */

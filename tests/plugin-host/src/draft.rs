@@ -350,7 +350,7 @@ pub(crate) fn rich_request(namespace: &str) -> AdmissionRequest {
 /// What the guest with this name tells of that request.
 async fn reported(node: &Node, name: &str) -> Value {
     match node.unsigned(name, ask(node, rich_request(name)).await) {
-        Decision::Reject { reason, message, .. } if reason == "Told" => {
+        Decision::Reject { reason, message, .. } if reason == "Reported" => {
             serde_json::from_str(&message).unwrap_or_else(|error| panic!("{name}: {error}: {message}"))
         }
         other => panic!("{name}: {other:?}"),

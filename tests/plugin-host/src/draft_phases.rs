@@ -28,7 +28,7 @@ async fn a_handler_sees_the_image_that_a_container_starts_from() {
             ..rich_request(name)
         };
         match node.unsigned(name, ask(&node, request).await) {
-            Decision::Reject { reason, message, .. } if reason == "Told" => {
+            Decision::Reject { reason, message, .. } if reason == "Reported" => {
                 serde_json::from_str(&message).unwrap_or_else(|error| panic!("{error}: {message}"))
             }
             other => json!(format!("{other:?}")),

@@ -109,7 +109,7 @@ async fn a_loop_at_start_is_a_timeout() {
 }
 
 async fn a_compile_bomb_runs_into_the_compilers_limits() {
-    // Only the first is about the clock: a compiler has little of a busy machine, for it is nicer than all else.
+    // Only the first is about the clock: a compiler has little of a busy machine, because it is nicer than all else.
     let limits = CompileLimits { wall: WAIT_TIMEOUT, ..CompileLimits::default() };
     let cases = [
         (CompileLimits { wall: Duration::from_millis(300), ..limits }, "compiling took longer than 0.3s"),

@@ -1,5 +1,7 @@
 //! The words of Kubernetes and of the container trade: names and words that the project once had in their place stay away.
 
+use std::path::PathBuf;
+
 use crate::{check, files, read, relative, root};
 
 /// Words that stand for one of the field's, with that.
@@ -29,10 +31,37 @@ const WORDS: &[(&str, &str)] = &[
     ("whoever", "the caller, the client"),
 ];
 
+/// Phrases that stand for one of the field's, with that.
+const PHRASES: &[(&str, &str)] = &[
+    (", for it can't ", "because it can't"),
+    (", for it has ", "because it has"),
+    (", for it is ", "because it is"),
+    (", for it isn't ", "because it isn't"),
+    ("has no UID that is one", "metadata.uid must be a UUID"),
+    ("tells again what it has", "Resynced"),
+    ("more pods aren't run", "more pods were not admitted"),
+];
+
 /// Names of types that don't say what they are of. Variants of an enum have its name before theirs.
 const TYPES: &[&str] = &[
-    "Answer", "Asked", "Board", "Card", "Desk", "Guests", "Known", "Ledger", "Looker", "Place", "Question",
-    "Scene", "Seen", "Standing", "Starting", "Taken", "Turn",
+    "Answer",
+    "Asked",
+    "Board",
+    "Card",
+    "Desk",
+    "Guests",
+    "Known",
+    "Ledger",
+    "Looker",
+    "Place",
+    "Question",
+    "Scene",
+    "Seen",
+    "Standing",
+    "Starting",
+    "Taken",
+    "Turn",
+    "WaitingGuests",
 ];
 
 /// Files that don't follow: what was published, what others wrote, and what has to say the same as these.
@@ -49,9 +78,38 @@ const EXEMPT: &[&str] = &[
 /// The name of a build script's list of components, which is of guests.
 const LIST_OF_GUESTS: &str = "plugins/sdk/build/src/lib.rs";
 
-/// The words of a text, and of names within it, in small letters.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_ascii_lowercase()).filter(|word| !word.is_empty())
+/// The words of a text, and of names within it, in small letters: `isTold`, `IsTold`, `is_told` and `IS_TOLD` have the same two.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut before = ' ';
+    for letter in text.chars() {
+        let begins =
+            !before.is_ascii_alphabetic() || (before.is_ascii_lowercase() && letter.is_ascii_uppercase());
+        if letter.is_ascii_alphabetic() {
+            if begins {
+                words.push(String::new());
+            }
+            // Of "HTTPServer" the last capital begins the next word.
+            if !begins
+                && before.is_ascii_uppercase()
+                && letter.is_ascii_lowercase()
+                && let Some(last) = words.last_mut().filter(|last| last.len() > 1)
+                && let Some(capital) = last.pop()
+            {
+                words.push(capital.to_string());
+            }
+            words.last_mut().expect("a word has begun").push(letter.to_ascii_lowercase());
+        }
+        before = letter;
+    }
+    words
+}
+
+/// The files whose words are the project's: its own, and those of the templates for projects of plugin authors.
+fn own_files() -> Vec<PathBuf> {
+    let mut own = files(&root(), "");
+    own.extend(files(&root().join("plugins/sdk/templates/files"), ""));
+    own
 }
 
 /// The word behind `struct` and the like.
@@ -67,7 +125,7 @@ fn declared(line: &str) -> Option<&str> {
 #[test]
 fn words_are_those_of_the_field() {
     let mut findings = Vec::new();
-    for path in files(&root(), "") {
+    for path in own_files() {
         let name = relative(&path);
         // What is no text is no prose.
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
@@ -75,10 +133,15 @@ fn words_are_those_of_the_field() {
             continue;
         }
         for (number, line) in text.lines().enumerate() {
-            for word in words(line) {
-                if let Some((_, instead)) = WORDS.iter().find(|(ours, _)| *ours == word) {
-                    findings.push(format!("{name}:{}: {word:?} is {instead}", number + 1));
+            let number = number + 1;
+            let small = line.to_ascii_lowercase();
+            for (ours, instead) in WORDS.iter().filter(|(ours, _)| small.contains(ours)) {
+                if words(line).iter().any(|word| word == ours) {
+                    findings.push(format!("{name}:{number}: {ours:?} is {instead}"));
                 }
+            }
+            for (ours, instead) in PHRASES.iter().filter(|(ours, _)| line.contains(ours)) {
+                findings.push(format!("{name}:{number}: {ours:?} is {instead}"));
             }
         }
     }
@@ -103,8 +166,14 @@ fn names_of_types_say_of_what() {
 
 #[test]
 fn words_and_names_are_found() {
-    let found: Vec<&str> = words("fn is_told(x: Beside) // nobody's, whoever2").collect();
-    assert_eq!(found, ["fn", "is", "told", "x", "eside", "nobody", "s", "whoever"]);
+    for (text, expected) in [
+        ("fn is_told(x: Beside) // nobody's, whoever2", "fn is told x beside nobody s whoever"),
+        ("isTold IsTold IS_TOLD Told. TOLD", "is told is told is told told told"),
+        ("HTTPServer, aB, A1B", "http server a b a b"),
+        ("toldest, retold", "toldest retold"),
+    ] {
+        assert_eq!(words(text).join(" "), expected, "{text}");
+    }
     for (line, expected) in [
         ("pub(in crate::plugin) struct Place {", Some("Place")),
         ("    pub enum Question<'a> {", Some("Question")),

@@ -148,7 +148,7 @@ impl Grace {
     async fn wait_for_all(&self, ended: &Ended, ids: &[ContainerId]) {
         let mut seen = ended.subscribe();
         let all = seen.wait_for(|ended| ids.iter().all(|id| ended.contains(id)));
-        // Over time, its turn has come all the same; and the sender can't be gone, for it is borrowed.
+        // Over time, its turn has come all the same; and the sender can't be gone, because it is borrowed.
         drop(tokio::time::timeout(self.left(), all).await);
     }
 }

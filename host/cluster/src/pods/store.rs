@@ -14,7 +14,7 @@ use crate::watch::{Change, Malformed, ObjectKey};
 /// Malformed pods that are remembered so that they are reported once; beyond that they are reported again.
 const REPORTED_MAX: usize = 1000;
 /// How many names of pods that can't be read are reported.
-const UNREAD_TOLD_MAX: usize = 10;
+const UNREAD_REPORTED_MAX: usize = 10;
 /// Characters of a UID.
 const UID_CHARACTERS_MAX: usize = 128;
 /// Characters of a foreign text in a message.
@@ -78,7 +78,7 @@ impl PodStore {
     /// Which objects could never be read; none if there are no such.
     fn incomplete(&self) -> Option<String> {
         let never = self.unread.iter().filter(|name| !self.pods.contains_key(*name));
-        let mut never: Vec<String> = never.take(UNREAD_TOLD_MAX).map(ToString::to_string).collect();
+        let mut never: Vec<String> = never.take(UNREAD_REPORTED_MAX).map(ToString::to_string).collect();
         if self.has_nameless {
             never.push("an object without name".to_owned());
         }

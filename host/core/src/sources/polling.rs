@@ -30,7 +30,7 @@ pub const BACK_OFF_MAX: Duration = Duration::from_secs(300);
 /// Bytes of a cursor: the contract's bound.
 pub const CURSOR_BYTES_MAX: usize = 4096;
 /// Left-out pods and manifests that are reported of one set; the rest is counted.
-const LEFT_OUT_TOLD_MAX: usize = 16;
+const LEFT_OUT_REPORTED_MAX: usize = 16;
 /// Reports that a source may have at once, and how soon it may have one more: a source that flaps must not push all others
 /// else's events out of memory.
 const REPORTS_MAX: u32 = 64;
@@ -376,8 +376,8 @@ impl Polling {
         let reported = std::mem::replace(&mut self.reported, current.clone());
         let news: Vec<LeftOut> = current.difference(&reported).cloned().collect();
         let pods = news.iter().map(|left_out| left_out.pod(&self.suffix())).collect();
-        let beyond = news.len().saturating_sub(LEFT_OUT_TOLD_MAX);
-        for left_out in news.into_iter().take(LEFT_OUT_TOLD_MAX) {
+        let beyond = news.len().saturating_sub(LEFT_OUT_REPORTED_MAX);
+        for left_out in news.into_iter().take(LEFT_OUT_REPORTED_MAX) {
             self.report(Report::LeftOut(left_out), now, reports);
         }
         if beyond > 0 {

@@ -22,7 +22,7 @@ pub enum WaitingReason {
     ErrImagePull,
     /// Its image could not be pulled, for the runtime says that the registry can't be reached.
     RegistryUnavailable,
-    /// Its image could not be pulled, for it isn't signed as the runtime wants it.
+    /// Its image could not be pulled, because it isn't signed as the runtime wants it.
     SignatureValidationFailed,
     /// Its image could not be pulled, and the delay isn't over.
     ImagePullBackOff,

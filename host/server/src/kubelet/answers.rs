@@ -7,7 +7,7 @@ use hyper::Method;
 use serde::Serialize;
 use witlet_ports::RuntimeError;
 
-/// An answer that ends a request early; in a box, for it is large.
+/// An answer that ends a request early; in a box, because it is large.
 pub(super) type Refused = Box<Response>;
 
 /// Plain words.

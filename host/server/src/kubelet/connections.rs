@@ -37,7 +37,7 @@ const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 const HEAD_BYTES_MAX: usize = 1024 * 1024;
 
 /// Bytes of a request's head from unauthenticated clients, any number of which may connect at once. Twice the longest token.
-const STRANGERS_HEAD_BYTES_MAX: usize = 128 * 1024;
+const UNAUTHENTICATED_HEAD_BYTES_MAX: usize = 128 * 1024;
 
 /// How long a connection may be without a request, and how long a head may take (upstream: `IdleTimeout`).
 const IDLE_MAX: Duration = Duration::from_secs(90);
@@ -46,7 +46,7 @@ const IDLE_MAX: Duration = Duration::from_secs(90);
 const REQUESTS_AT_ONCE_MAX: u32 = 100;
 
 /// The same of a client whose certificate doesn't count.
-const STRANGERS_REQUESTS_AT_ONCE_MAX: u32 = 16;
+const UNAUTHENTICATED_REQUESTS_AT_ONCE_MAX: u32 = 16;
 
 /// How often a silent connection of HTTP/2 is asked whether the other side is still there, and how long that may take.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
@@ -229,7 +229,7 @@ impl Visitor {
     }
 
     fn head_bytes_max(&self) -> usize {
-        if self.is_known() { HEAD_BYTES_MAX } else { STRANGERS_HEAD_BYTES_MAX }
+        if self.is_known() { HEAD_BYTES_MAX } else { UNAUTHENTICATED_HEAD_BYTES_MAX }
     }
 
     /// Answers requests one after the other, until one of them is upgraded.
@@ -250,7 +250,8 @@ impl Visitor {
             }
         });
         let mut builder = http2::Builder::new(Tracked(tasks));
-        let at_once = if self.is_known() { REQUESTS_AT_ONCE_MAX } else { STRANGERS_REQUESTS_AT_ONCE_MAX };
+        let at_once =
+            if self.is_known() { REQUESTS_AT_ONCE_MAX } else { UNAUTHENTICATED_REQUESTS_AT_ONCE_MAX };
         builder.timer(TokioTimer::new()).max_header_list_size(self.head_bytes_max() as u32);
         builder.max_concurrent_streams(at_once);
         builder.keep_alive_interval(PING.0).keep_alive_timeout(PING.1);

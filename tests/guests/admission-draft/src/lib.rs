@@ -91,7 +91,7 @@ impl Guest for Draft {
                 metrics::observe("containers", &[], request.pod().containers().len() as f64);
                 answer.admit();
             }
-            what => answer.reject("Told", &tell::tell(what, request).to_string()),
+            what => answer.reject("Reported", &tell::tell(what, request).to_string()),
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ impl handler::Guest for Intruder {
     }
 
     fn admit(_: &Request) -> Result<Verdict, String> {
-        Ok(Verdict::Reject(Rejection { reason: "Told".to_owned(), message: attack() }))
+        Ok(Verdict::Reject(Rejection { reason: "Reported".to_owned(), message: attack() }))
     }
 }
 
@@ -73,7 +73,7 @@ impl source::Guest for Intruder {
         if message == "good" {
             return Ok(good(cursor.as_deref()));
         }
-        Err(SourceError { reason: "Told".to_owned(), message, retry_after_milliseconds: Some(500) })
+        Err(SourceError { reason: "Reported".to_owned(), message, retry_after_milliseconds: Some(500) })
     }
 }
 

@@ -14,7 +14,7 @@ use witlet_plugin_sdk::{
 };
 
 /// The annotation of pods that are to be rejected by the version that is asked.
-const TOLD: &str = "witness.example.com/tell";
+const REJECTS: &str = "witness.example.com/tell";
 
 /// Where a source finds what to do.
 const SCRIPT: &str = "/script/now.json";
@@ -73,7 +73,7 @@ impl AdmissionHandler for Witness {
     type Config = Config;
 
     fn admit(request: &Request<'_>, config: &Config) -> Result<Verdict, Error> {
-        let reported = config.rejects || request.pod().annotation(TOLD).is_some();
+        let reported = config.rejects || request.pod().annotation(REJECTS).is_some();
         Ok(if reported {
             Verdict::reject(format!("Version{}", config.version), "the witness tells its version")
         } else {

@@ -205,7 +205,7 @@ fn a_rejection_denies_and_what_only_the_node_can_say_warns() {
         assert_eq!(answer(operation, defer("Later")).warnings, [words]);
     }
     assert!(
-        answer(Operation::Add, reject("OutOfPatience", "of its own")).denial.is_some(),
+        answer(Operation::Add, reject("OutOfOffice", "of its own")).denial.is_some(),
         "a word like it is no shortage"
     );
 }

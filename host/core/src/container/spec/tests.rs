@@ -23,7 +23,7 @@ spec:
   - name: main
     image: registry.example.com/web:1.2
     command: [/web, $(ADDRESS)]
-    args: [--on, $(ADDRESS), $(NOBODY)]
+    args: [--on, $(ADDRESS), $(UNSET)]
     workingDir: /srv
     terminationMessagePath: /dev/termination-log
     terminationMessagePolicy: File

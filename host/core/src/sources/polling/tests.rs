@@ -153,7 +153,7 @@ fn what_is_left_out_is_reported_once_and_a_flood_of_it_in_one_line() {
         answer(Snapshot::Pods((0..count).map(forbidden).collect()))
     };
     let first = source.observe(bad(100), seconds(0), 0.0);
-    assert_eq!(first.reports.len(), LEFT_OUT_TOLD_MAX + 1);
+    assert_eq!(first.reports.len(), LEFT_OUT_REPORTED_MAX + 1);
     assert_eq!(first.reports.last(), Some(&Report::MoreLeftOut { count: 84 }));
     assert_eq!(first.left_out.len(), 100, "the source itself is notified of each");
     let LeftOutPod { namespace, name, reason, message } = &first.left_out[0];

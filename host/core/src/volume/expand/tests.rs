@@ -28,7 +28,7 @@ fn names_are_replaced_by_their_last_value() {
 fn names_that_are_not_there_or_empty_are_an_error() {
     let env = [("EMPTY".to_owned(), String::new()), ("A".to_owned(), "a".to_owned())];
     for (text, names) in [
-        ("$(NOBODY)", &["NOBODY"][..]),
+        ("$(UNSET)", &["UNSET"][..]),
         ("a/$()/b", &[""]),
         ("$($(A))", &["$(A"]),
         ("$(EMPTY)", &["EMPTY"]),

@@ -158,7 +158,7 @@ fn sub_paths_are_expanded_and_stay_below_the_volume() {
         ("subPathExpr: /$(POD)", absolute("/web-0")),
         ("subPathExpr: $(UP)/x", problem("../x", "must not contain '..'")),
         ("subPath: \"a\\0b\"", problem("a\0b", "must not contain a zero byte")),
-        ("subPathExpr: $(NOBODY)", Err("missing value for NOBODY".to_owned())),
+        ("subPathExpr: $(UNSET)", Err("missing value for UNSET".to_owned())),
     ] {
         let found = one(&format!("{{name: disk, mountPath: /v, {field}}}")).map(|mount| match mount.source {
             MountSource::SubPath(sub_path) => Some(sub_path.path),

@@ -14,7 +14,7 @@ const SIGNER: &str = "-----BEGIN PRIVATE KEY-----
 MC4CAQAwBQYDK2VwBCIEIIZEkyYXsYlcllWOfZF8F777/U9QikkTEVLr7IYygXbg
 -----END PRIVATE KEY-----
 ";
-const STRANGER: &str = "-----BEGIN PRIVATE KEY-----
+const OTHER_SIGNER: &str = "-----BEGIN PRIVATE KEY-----
 MC4CAQAwBQYDK2VwBCIEIKperKQVcmgf9wrNtPfpz1b0vkF5kzwFV4RX5Rbp+mBo
 -----END PRIVATE KEY-----
 ";
@@ -85,7 +85,7 @@ async fn what_keeps_a_component_out_is_reported_in_one_sentence() {
     place.refused(&keys, expect!["there is no conformance report at /etc/witlet/a.wasm.conformance.json: make one with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`, there or where `conformance` of its entry says"]).await;
     place.put("a.wasm.conformance.json", &report(&"0".repeat(64), SIGNER), 0o644);
     place.refused(&keys, expect![[r#"the conformance report at /etc/witlet/a.wasm.conformance.json doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`): it is about "a.wasm" (sha256:0000000000000000000000000000000000000000000000000000000000000000), not about this component (sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08)"#]]).await;
-    place.put("a.wasm.conformance.json", &report(DIGEST, STRANGER), 0o644);
+    place.put("a.wasm.conformance.json", &report(DIGEST, OTHER_SIGNER), 0o644);
     place.refused(&keys, expect!["the conformance report at /etc/witlet/a.wasm.conformance.json doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`): it is signed with key 2e33cb69c37a, and none of the keys that count is that"]).await;
     place.put("a.wasm.conformance.json", &vec![b'{'; 10 << 20], 0o644);
     place.refused(&keys, expect!["the conformance report at /etc/witlet/a.wasm.conformance.json doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`): it has more than 262144 bytes, which no report has"]).await;
@@ -173,7 +173,7 @@ async fn reports_in_a_registry_are_kept_for_the_time_without_it() {
         let looked = demand.look(DIGEST, vec![Role::Admission], &origin, Some(&fetcher)).await;
         looked.map(|_| ()).map_err(|error| one_line(&error))
     };
-    let (good, bad) = (report(DIGEST, SIGNER), report(DIGEST, STRANGER));
+    let (good, bad) = (report(DIGEST, SIGNER), report(DIGEST, OTHER_SIGNER));
     assert_eq!(look(std::slice::from_ref(&good), None).await, Ok(()), "without the registry");
     assert_eq!(look(&[], Some(vec![bad.clone(), b"noise".to_vec(), good.clone()])).await, Ok(()));
     assert_eq!(look(std::slice::from_ref(&bad), Some(vec![good])).await, Ok(()), "a new one replaces it");

@@ -28,13 +28,13 @@ fn signed_with(kind: &str) -> ArtifactSignature {
 }
 
 /// A registry that has these signatures now, and had those before.
-struct Beside {
+struct RegistryWithSignatures {
     kept: Vec<ArtifactSignature>,
     newest: Option<Vec<ArtifactSignature>>,
 }
 
 #[async_trait::async_trait]
-impl ComponentFetcher for Beside {
+impl ComponentFetcher for RegistryWithSignatures {
     async fn fetch(
         &self,
         reference: &ComponentReference,
@@ -95,7 +95,7 @@ impl Fixture {
         let origin = Origin::Registry { reference: reference.clone(), credentials: None };
         let required = RequiredSignature { keys: keys.iter().map(PathBuf::from).collect() };
         let demand = SignatureDemand::new(&required, &origin, self.0.path()).expect("it is pulled");
-        let fetcher: Arc<dyn ComponentFetcher> = Arc::new(Beside { kept, newest });
+        let fetcher: Arc<dyn ComponentFetcher> = Arc::new(RegistryWithSignatures { kept, newest });
         let looked = demand.look(&reference, None, Some(&fetcher)).await;
         looked.map_err(|error| error.sentence().replace(&*self.0.path().to_string_lossy(), "/etc/witlet"))
     }

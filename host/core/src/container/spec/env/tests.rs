@@ -71,7 +71,7 @@ fn references_expand_and_everything_else_stays() {
         ("x$(B)y$(B)z", "xbybz"),
         ("$(A)", "last"),
         ("[$(EMPTY)]", "[]"),
-        ("$(NOBODY)", "$(NOBODY)"),
+        ("$(UNSET)", "$(UNSET)"),
         ("$()", "$()"),
         ("$$(B)", "$(B)"),
         ("$$$(B)", "$b"),

@@ -53,9 +53,9 @@ static witlet_probe_types_outcome_t look(const struct parameters *parameters, wi
     if (!received)
         return witlet_failure(error);
 
-    witlet_text heard_text = {greeting, length};
-    plugin_string_t shown = witlet_copy_lossy(heard_text);
-    if (witlet_starts_with(heard_text, witlet_view(parameters->expect)))
+    witlet_text greeting_text = {greeting, length};
+    plugin_string_t shown = witlet_copy_lossy(greeting_text);
+    if (witlet_starts_with(greeting_text, witlet_view(parameters->expect)))
         return witlet_success(shown);
     plugin_string_t detail = witlet_format("expected \"%.*s\", got \"%.*s\"", WITLET_ARGS(witlet_view(parameters->expect)),
                                            WITLET_ARGS(witlet_view(shown)));

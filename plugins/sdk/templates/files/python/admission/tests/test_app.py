@@ -75,7 +75,7 @@ class Exports(unittest.TestCase):
             self.lines = [call.args[1] for call in write.call_args_list]
         return verdict
 
-    def test_a_new_pod_is_judged_and_told_in_the_log(self) -> None:
+    def test_a_new_pod_is_judged_and_logged(self) -> None:
         self.assertEqual(self.admit(Operation.ADD, {}), rejected("the pod has no label team"))
         self.assertEqual(self.lines, ["judged"])
 

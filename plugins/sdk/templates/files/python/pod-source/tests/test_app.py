@@ -23,7 +23,7 @@ def poll(config: object, cursor: str | None = None) -> PollResult:
 
 
 class Poll(unittest.TestCase):
-    def test_the_pods_of_the_configuration_are_told_once(self) -> None:
+    def test_the_pods_of_the_configuration_are_reported_once(self) -> None:
         config = {"pods": [pod("web"), pod("db")]}
         first = poll(config)
         match first.snapshot:
@@ -33,12 +33,12 @@ class Poll(unittest.TestCase):
                 self.fail(f"{other}")
         self.assertEqual(poll(config, first.cursor), PollResult(Snapshot_Unchanged(), first.cursor, None))
 
-    def test_no_pods_are_told_as_such(self) -> None:
+    def test_no_pods_are_reported_as_such(self) -> None:
         first = poll({"pods": []})
         self.assertEqual(first.snapshot, Snapshot_Empty())
         self.assertEqual(poll({"pods": []}, first.cursor).snapshot, Snapshot_Unchanged())
 
-    def test_other_pods_are_told_again(self) -> None:
+    def test_other_pods_are_reported_again(self) -> None:
         first = poll({"pods": [pod("web")]})
         self.assertIsInstance(poll({"pods": [pod("db")]}, first.cursor).snapshot, Snapshot_Pods)
         self.assertEqual(poll({"pods": []}, first.cursor).snapshot, Snapshot_Empty())
