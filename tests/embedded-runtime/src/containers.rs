@@ -264,7 +264,7 @@ async fn unimplemented(runtime: Runtime) {
     assert_eq!(exec.code(), Code::Unimplemented);
     assert_eq!(
         exec.message(),
-        "the embedded runtime has no Exec: commands have no streams here; ExecSync runs them"
+        "the embedded runtime has no Exec: commands have no streams here, and run only as probes and hooks"
     );
     let attach = pods.attach(AttachRequest::default()).await.expect_err("not here");
     assert_eq!(attach.code(), Code::Unimplemented);

@@ -304,7 +304,7 @@ impl RuntimeService for RuntimeServer {
     }
 
     async fn exec(&self, _: Request<ExecRequest>) -> Result<Response<ExecResponse>, Status> {
-        Err(not_here("Exec", "commands have no streams here; ExecSync runs them"))
+        Err(not_here("Exec", "commands have no streams here, and run only as probes and hooks"))
     }
 
     async fn attach(&self, _: Request<AttachRequest>) -> Result<Response<AttachResponse>, Status> {
