@@ -97,7 +97,9 @@ fn for_people(file: &str, inspection: &Inspection, manifest: Option<&Manifest>) 
     }
     line("size", format!("{size_bytes} bytes"));
     line("digest", format!("sha256:{digest}"));
-    let made = producers.iter().map(|producer| format!("{} {}", producer.name, producer.version));
+    let made = producers
+        .iter()
+        .map(|producer| format!("{} {}", producer.name, producer.version).trim_end().to_owned());
     line("made with", made.collect::<Vec<_>>().join(", "));
     let largest = |count: u32, size: u64, unit: &str| match count {
         0 => "none".to_owned(),
