@@ -39,8 +39,13 @@ pub(crate) use transfer::{LoginArgs, PullArgs, PushArgs, PushSetArgs, SignArgs};
 pub(crate) use webhook_target::WebhookTarget;
 use witlet_core::runtime::CgroupDriver;
 
-/// Exit codes, in the words of `--help`.
-const EXIT_CODES: &str = "Exit codes:
+/// What `witlet --help` says behind the commands.
+const HELP: &str = "Examples:
+  witlet run --pod-manifest-path ./pods --container-runtime-endpoint embedded
+  witlet get pods -o wide
+  witlet plugin eval pod.yaml --plugins plugins.yaml
+
+Exit codes:
   0  success
   1  failed; the reason is on standard error
   2  invalid command line
@@ -52,7 +57,7 @@ const EXIT_CODES: &str = "Exit codes:
 
 /// A Kubernetes node agent whose admission handlers, probe types and pod sources are WebAssembly components.
 #[derive(Debug, Parser)]
-#[command(name = "witlet", version, after_help = EXIT_CODES, max_term_width = 110)]
+#[command(name = "witlet", version, after_help = HELP, max_term_width = 110)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -81,13 +86,29 @@ pub(crate) enum Command {
   witlet runtime --socket /run/witlet/runtime.sock --image-root /srv/components")]
     Runtime(RuntimeArgs),
     /// Show pods, events, the node or plugins
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  witlet get pods --watch
+  witlet get events
+  witlet get plugins -o json"
+    )]
     Get(Get),
     /// Show what pods, the node or plugins use, until Ctrl-C
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  witlet top pods
+  witlet top node --once"
+    )]
     Top(Top),
     /// Show all that is known of a pod, the node or a plugin
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  witlet describe pod web
+  witlet describe plugin images"
+    )]
     Describe(Describe),
     /// Show the log of a container
     #[command(after_help = "A static pod is also found by the name that its manifest has.
@@ -110,7 +131,14 @@ Examples:
     )]
     Exec(ExecArgs),
     /// Work with plugins
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  witlet plugin new team-label --lang python --role admission
+  witlet plugin inspect team-label.wasm
+  witlet plugin eval pod.yaml --plugins plugins.yaml
+  witlet plugin list"
+    )]
     Plugin(Plugin),
     /// Check manifests and plugin files without a daemon
     #[command(after_help = "Examples:

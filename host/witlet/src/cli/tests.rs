@@ -30,6 +30,21 @@ fn lines_behind_the_flags_are_broken_by_the_terminal_and_examples_fit_into_one()
 }
 
 #[test]
+fn every_command_has_examples_of_itself() {
+    for (name, command) in all("", Cli::command()) {
+        // `kubelet` takes the kubelet's flags, and has that program's help.
+        if command.is_hide_set() || name == "witlet kubelet" {
+            continue;
+        }
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples = text.split_once("Example").map_or("", |(_, examples)| examples);
+        // Another name of the same list.
+        let shown = if name == "witlet get plugins" { "witlet plugin list" } else { &name };
+        assert!(examples.contains(shown), "{name}: `--help` shows no example: {text}");
+    }
+}
+
+#[test]
 fn flags_of_the_log_have_a_heading_of_their_own() {
     for (name, command) in all("", Cli::command()) {
         let headings: Vec<_> = command
