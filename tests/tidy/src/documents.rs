@@ -1,6 +1,7 @@
 //! What the documents promise.
 
 mod book;
+mod by_hand;
 mod monitoring;
 
 use std::path::Path;
@@ -64,6 +65,18 @@ fn the_code_map_names_every_crate() {
         }
     }
     check("ARCHITECTURE.md has a line for each crate's folder", &findings);
+}
+
+/// A new reader reads no more; the rest is the book's.
+const README_LINES_MAX: usize = 150;
+
+#[test]
+fn the_readme_is_short() {
+    let lines = read(&root().join("README.md")).lines().count();
+    assert!(
+        lines <= README_LINES_MAX,
+        "README.md has {lines} lines, more than {README_LINES_MAX}: the book has room"
+    );
 }
 
 #[test]
