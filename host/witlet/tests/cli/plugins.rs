@@ -116,12 +116,13 @@ fn a_recorded_call_is_printed_as_a_case() {
         witlet(&["plugin", "replay", &path, "--to-case", "-o", format])
     };
     // What was answered is expected, whatever the component would say now: nothing is asked.
-    let refused = json!({"kind": "reject", "reason": "X", "message": "y"});
+    let refused = json!({"kind": "reject", "reason": "X", "message": "not on this node"});
     let printed = print(&refused, "json");
     assert_eq!(printed.code, 0, "{}", printed.err);
     let case: Value = serde_json::from_str(&printed.out).expect("JSON");
     assert_eq!(case["kind"], "PluginCases");
-    assert_eq!(case["cases"][0]["expect"], json!({"verdict": "reject", "reason": "X", "message": "y"}));
+    let expected = json!({"verdict": "reject", "reason": "X", "message": "not on this node"});
+    assert_eq!(case["cases"][0]["expect"], expected);
     let yaml = print(&refused, "table");
     let read: Value = serde_saphyr::from_str(&yaml.out).expect("YAML");
     assert_eq!(read, case);
