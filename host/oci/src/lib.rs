@@ -22,6 +22,7 @@ mod registry;
 pub mod retry;
 mod session;
 mod set;
+mod set_folder;
 mod signatures;
 mod source;
 mod store;
@@ -39,7 +40,8 @@ pub use set::{
     PLUGIN_FILE, PLUGIN_FILE_TYPE, SET_BYTES_MAX, SET_COMPONENT_TYPE, SET_FILE_TYPE, SET_FILES_MAX, SET_TYPE,
     SetArtifact, SetError, SetFile, is_set_name,
 };
+pub use set_folder::{SetFolderError, set_plugin_file, verify_set};
 pub use signatures::{BUNDLE_TYPE, SIGNATURE_ANNOTATION, SIGNATURE_BYTES_MAX, SIGNATURES_MAX, SIMPLE_TYPE};
 pub use source::{PULLS_MAX, Progress, ProgressSink, Registries, RegistriesConfig, RegistryError};
-pub use store::{STORE_BYTES_MAX, STORE_FILES_MAX, Store, StoreError};
+pub use store::{STORE_BYTES_MAX, STORE_FILES_MAX, Store, StoreError, own_folder};
 pub use witlet_ports::{Target, TargetError};

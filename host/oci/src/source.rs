@@ -1,9 +1,8 @@
 //! The port that plugins' components come through.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 mod artifact;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,7 +20,8 @@ use crate::manifest::{COMPONENT_BYTES_MAX, Layer, component_layer};
 use crate::registry::{ContentRequest, MANIFEST_LIMIT};
 use crate::retry;
 use crate::session::{Repository, Session};
-use crate::set::{SetLayer, set_layers};
+use crate::set::set_layers;
+use crate::set_folder;
 use crate::store::{Store, StoreError};
 
 /// Components that are pulled at once, each held in memory.
@@ -177,7 +177,8 @@ impl Registries {
         Ok(kept.await.unwrap_or_default())
     }
 
-    /// Brings the files of a set of plugins into a folder, which must be there and empty. What is in it after a failure is of no use.
+    /// Brings a set of plugins into a folder, which must be there. What an earlier pull of the same set left in it isn't asked for again;
+    /// what is in it after a failure is good for the next pull alone.
     ///
     /// # Errors
     ///
@@ -203,28 +204,24 @@ impl Registries {
         let _permit = self.pulls.acquire().await;
         let mut session = self.session(reference.registry(), reference.repository(), credentials).await?;
         let manifest = session.manifest(reference.digest()).await?;
-        for SetLayer { name, layer } in set_layers(&manifest)? {
+        for layer in set_layers(&manifest)? {
+            let known = {
+                let (into, layer) = (into.to_owned(), layer.clone());
+                move || set_folder::has_file(&into, &layer)
+            };
+            if tokio::task::spawn_blocking(known).await.unwrap_or(false) {
+                continue;
+            }
             let request = ContentRequest {
                 what: TransferItem::SetFile,
-                digest: &layer.digest,
-                size: Some(layer.size),
+                digest: &layer.layer.digest,
+                size: Some(layer.layer.size),
                 bytes_max: COMPONENT_BYTES_MAX,
             };
             let bytes = session.get(&request, &|_bytes| {}).await?;
-            let path = into.join(&name);
-            let write = {
-                let path = path.clone();
-                move || {
-                    let folder = path.parent().unwrap_or(&path);
-                    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-                    std::fs::write(&path, &bytes)
-                }
-            };
-            let written = tokio::task::spawn_blocking(write).await;
-            let written = written.unwrap_or_else(|_cancelled| Err(std::io::ErrorKind::Interrupted.into()));
-            written.map_err(|cause| TransferError::Write { path, cause })?;
+            write(into, move |into| set_folder::write_file(into, &layer, &bytes)).await?;
         }
-        Ok(())
+        write(into, move |into| set_folder::write_manifest(into, &manifest)).await
     }
 
     async fn newest_signatures(
@@ -263,6 +260,17 @@ impl Registries {
         let (store, digest) = (self.store.clone(), reference.digest().to_owned());
         tokio::task::spawn_blocking(move || store.read_reports(&digest)).await.unwrap_or_default()
     }
+}
+
+/// Writes a part of a set into its folder.
+async fn write(
+    into: &Path,
+    write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
+) -> Result<(), TransferError> {
+    let path = into.to_owned();
+    let written = tokio::task::spawn_blocking(move || write(&path)).await;
+    let written = written.unwrap_or_else(|_cancelled| Err(io::ErrorKind::Interrupted.into()));
+    written.map_err(|cause| TransferError::Write { path: into.to_owned(), cause })
 }
 
 #[async_trait]

@@ -66,6 +66,21 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreE
     move |cause| StoreError::Io { action, path, cause }
 }
 
+/// Makes a folder of this program's own, which only its owner can enter, or takes the one that is there. Blocks for a moment.
+///
+/// # Errors
+///
+/// When it can't be made, or other users can write into it.
+pub fn own_folder(folder: &Path) -> Result<(), StoreError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("make", folder))?;
+    let metadata = std::fs::symlink_metadata(folder).map_err(failed("look at", folder))?;
+    let ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !metadata.is_dir() || !ours || metadata.mode() & 0o022 != 0 {
+        return Err(StoreError::Unsafe { path: folder.to_owned() });
+    }
+    Ok(())
+}
+
 /// The folder. Blocks: not for threads that others wait for.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -81,12 +96,7 @@ impl Store {
     }
 
     fn bounded(folder: &Path, bytes_max: u64, files_max: usize) -> Result<Self, StoreError> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("make", folder))?;
-        let metadata = std::fs::symlink_metadata(folder).map_err(failed("look at", folder))?;
-        let ours = metadata.uid() == rustix::process::geteuid().as_raw();
-        if !metadata.is_dir() || !ours || metadata.mode() & 0o022 != 0 {
-            return Err(StoreError::Unsafe { path: folder.to_owned() });
-        }
+        own_folder(folder)?;
         Ok(Self { folder: folder.to_owned(), bytes_max, files_max })
     }
 

@@ -1,6 +1,7 @@
 //! Pulls from a registry that is played here, one that misbehaves in every way.
 
 mod artifacts;
+mod sets;
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -11,7 +11,7 @@ use serde_json::json;
 use witlet_egress::Egress;
 use witlet_oci::{
     Artifact, Client, Login, PLUGIN_FILE, PLUGIN_FILE_TYPE, SET_COMPONENT_TYPE, SetArtifact, SetFile, Target,
-    TransferError,
+    TransferError, set_plugin_file, verify_set,
 };
 use witlet_ports::{ComponentFetcher, ComponentReference, Reports};
 use witlet_wasm::attestation::cosign::{ArtifactSigningKey, sign_artifact};
@@ -271,8 +271,10 @@ pub(super) async fn set() {
     let folder = registry.folder.path().join("set");
     std::fs::create_dir(&folder).expect("made");
     registries.fetch_set(&reference, None, &folder).await.expect("brought");
-    assert_eq!(std::fs::read(folder.join(PLUGIN_FILE)).expect("there"), text.as_bytes());
-    assert_eq!(std::fs::read(folder.join("team/tags.wasm")).expect("there"), WASM);
+    assert_eq!(std::fs::read(set_plugin_file(&folder)).expect("there"), text.as_bytes());
+    let component = set_plugin_file(&folder).with_file_name("team").join("tags.wasm");
+    assert_eq!(std::fs::read(component).expect("there"), WASM);
+    verify_set(&folder, &pushed.digest).expect("whole");
     // A component is no set, and a set no component.
     let component = push(&registry, &artifact()).await;
     let component: ComponentReference =
@@ -287,7 +289,7 @@ pub(super) async fn set() {
     std::fs::write(local.join("plugins.yaml"), format!("{head}{}", entry("local"))).expect("written");
     let host = super::host(&registry, Some(local.join("plugins.yaml"))).await;
     serves(&host, &["local"]).await;
-    host.use_file(Some(folder.join(PLUGIN_FILE)));
+    host.use_file(Some(set_plugin_file(&folder)));
     serves(&host, &["of-the-set"]).await;
     assert_eq!(host.problems(), Vec::<String>::new());
     host.use_file(Some(local.join("plugins.yaml")));

@@ -1,0 +1,128 @@
+//! A set of plugins in a folder: its files, and next to them the manifest by which they are checked again, so that a pull that was cut
+//! short goes on where it ended, and what a disk lost is noticed.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+use witlet_ports::whole_file::{Durability, replace_file_with};
+
+use crate::digest::{digest_of, text_of};
+use crate::manifest::{Layer, MANIFEST_BYTES_MAX};
+use crate::set::{PLUGIN_FILE, SetError, SetLayer, set_layers};
+
+/// The manifest, next to the folder of files.
+const MANIFEST: &str = "manifest.json";
+/// The folder of files.
+const FILES: &str = "files";
+/// End of the name of a file that isn't whole yet. It stands next to the folder of files, so that it has no file's name.
+const UNFINISHED: &str = "part";
+/// How much of a file is read at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// Why a folder isn't the set that it should be.
+#[derive(Debug, Error)]
+pub enum SetFolderError {
+    /// The manifest, or a file, can't be read.
+    #[error("read {}", path.display())]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+    /// It has other bytes than it had.
+    #[error("{} isn't what it was", path.display())]
+    Changed {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// The manifest is of something else.
+    #[error(transparent)]
+    Manifest(#[from] SetError),
+}
+
+/// The plugin file of the set in this folder.
+pub fn set_plugin_file(folder: &Path) -> PathBuf {
+    folder.join(FILES).join(PLUGIN_FILE)
+}
+
+/// Whether the folder has the set with this digest: the manifest, and each file of it, byte for byte. Reads all of it.
+///
+/// # Errors
+///
+/// When something is missing or another.
+pub fn verify_set(folder: &Path, digest: &str) -> Result<(), SetFolderError> {
+    let path = folder.join(MANIFEST);
+    let read = |path: &Path, cause| SetFolderError::Read { path: path.to_owned(), cause };
+    let manifest = open(&path).and_then(|file| {
+        let mut manifest = Vec::new();
+        file.take(MANIFEST_BYTES_MAX as u64 + 1).read_to_end(&mut manifest)?;
+        Ok(manifest)
+    });
+    let manifest = manifest.map_err(|cause| read(&path, cause))?;
+    if digest_of(&manifest) != digest {
+        return Err(SetFolderError::Changed { path });
+    }
+    for SetLayer { name, layer } in set_layers(&manifest)? {
+        let path = folder.join(FILES).join(name);
+        if !is_layer(&path, &layer).map_err(|cause| read(&path, cause))? {
+            return Err(SetFolderError::Changed { path });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file of a set is there already, as an earlier pull left it.
+pub(crate) fn has_file(folder: &Path, SetLayer { name, layer }: &SetLayer) -> bool {
+    is_layer(&folder.join(FILES).join(name), layer).unwrap_or(false)
+}
+
+/// Puts a file of a set into its folder.
+pub(crate) fn write_file(folder: &Path, SetLayer { name, layer }: &SetLayer, bytes: &[u8]) -> io::Result<()> {
+    let path = folder.join(FILES).join(name);
+    let parent = path.parent().unwrap_or(folder);
+    DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    let digits = layer.digest.rsplit(':').next().unwrap_or_default();
+    let unfinished = folder.join(digits).with_extension(UNFINISHED);
+    replace_file_with(&path, &unfinished, bytes, 0o600, Durability::Whole)
+}
+
+/// Puts the manifest next to the files. It is the last part of a set.
+pub(crate) fn write_manifest(folder: &Path, manifest: &[u8]) -> io::Result<()> {
+    let path = folder.join(MANIFEST);
+    replace_file_with(&path, &path.with_extension(UNFINISHED), manifest, 0o600, Durability::Whole)
+}
+
+fn is_layer(path: &Path, layer: &Layer) -> io::Result<bool> {
+    let mut file = open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.len() != layer.size {
+        return Ok(false);
+    }
+    let (mut hash, mut part) = (Sha256::new(), vec![0; READ_BYTES]);
+    loop {
+        match file.read(&mut part) {
+            Ok(0) => break,
+            Ok(read) => hash.update(&part[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(text_of(&hash.finalize()) == layer.digest)
+}
+
+/// A regular file, and no link to one.
+fn open(path: &Path) -> io::Result<std::fs::File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file"));
+    }
+    Ok(file)
+}
