@@ -5,18 +5,21 @@
 //! policy says from which repositories. A change is taken after a delay that is another on each node, and a set serves only once all of
 //! it was loaded: until then the one before does, or the local plugin file.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::container::backoff::BackoffPolicy;
 use crate::image::reference::{ImageReference, ReferenceError};
 use crate::text::shortened;
 
+mod state;
 #[cfg(test)]
 mod tests;
+
+pub use state::{RETRY, RETRY_LOAD, Refusal, SetState};
 
 /// The annotation that chooses a set: `HOST[:PORT]/REPOSITORY[:TAG]@sha256:DIGEST`.
 pub const CHOICE: &str = "witlet.dev/plugin-set";
@@ -28,12 +31,6 @@ pub const MESSAGE: &str = "witlet.dev/plugin-set-message";
 pub const JITTER_DEFAULT: Duration = Duration::from_secs(300);
 /// The longest that a policy can make it.
 pub const JITTER_MAX: Duration = Duration::from_secs(24 * 3600);
-/// When a set that could not be had is asked for again: its registry may be back, or someone may sign it.
-pub const RETRY: BackoffPolicy =
-    BackoffPolicy { initial: Duration::from_secs(10), max: Duration::from_secs(300) };
-/// When a set that could not be loaded is tried again: each try compiles what wasn't compiled.
-pub const RETRY_LOAD: BackoffPolicy =
-    BackoffPolicy { initial: Duration::from_secs(60), max: Duration::from_secs(3600) };
 
 /// What stands before references of components, and may stand before that of a set.
 const SCHEME: &str = "oci://";
@@ -41,6 +38,8 @@ const SCHEME: &str = "oci://";
 const CHOICE_BYTES_MAX: usize = 1024;
 /// Longest message that is written back.
 const MESSAGE_BYTES_MAX: usize = 1024;
+/// How many sets that were tried in vain are remembered.
+const WITHDRAWN_MAX: usize = 8;
 
 /// What the node's object chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,13 +216,22 @@ impl SetReport {
     }
 }
 
-/// Why a set wasn't taken, and so when it is tried again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// It couldn't be had, or no one who counts has signed it.
-    NotHad,
-    /// It couldn't be loaded as a whole.
-    NotLoaded,
+/// Why a set is to serve no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum LeaveReason {
+    /// It isn't chosen any more.
+    NotChosen,
+    /// The policy has changed, and doesn't allow it.
+    NotAllowed(String),
+}
+
+/// A set that is to serve no more, and still does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Departure {
+    reason: LeaveReason,
+    due: Duration,
+    refusals: u32,
+    problem: Option<String>,
 }
 
 /// A set that isn't taken yet.
@@ -231,7 +239,8 @@ pub enum Refusal {
 struct Candidate {
     reference: SetReference,
     due: Duration,
-    refusals: u32,
+    /// What the last refusal was of, and how many of the same kind there were one after the other.
+    refused: Option<(Refusal, u32)>,
     problem: Option<String>,
 }
 
@@ -244,7 +253,12 @@ pub struct PluginSets {
     candidate: Option<Candidate>,
     /// A choice that isn't allowed, and why.
     refused: Option<(String, String)>,
-    leaves: bool,
+    departure: Option<Departure>,
+    /// The digest of a set that served before a restart and is damaged: it is brought again without delay.
+    damaged: Option<String>,
+    /// Digests of sets that were tried before the choice changed, and when that was: a choice that goes to and fro isn't followed at once
+    /// each time.
+    withdrawn: VecDeque<(String, Duration)>,
 }
 
 impl PluginSets {
@@ -252,7 +266,44 @@ impl PluginSets {
     pub fn new(node_name: &str, policy: SetPolicy, ran: Option<&str>) -> Self {
         let running = ran.and_then(|text| allowed(text, &policy).ok());
         let node_name = node_name.to_owned();
-        Self { node_name, policy, running, candidate: None, refused: None, leaves: false }
+        let (candidate, refused, departure, damaged) = (None, None, None, None);
+        Self {
+            node_name,
+            policy,
+            running,
+            candidate,
+            refused,
+            departure,
+            damaged,
+            withdrawn: VecDeque::new(),
+        }
+    }
+
+    /// The set with this digest ran last, and its files are damaged: if it is still chosen it is taken without delay, for that is no
+    /// change.
+    #[must_use]
+    pub fn with_damaged(self, digest: Option<&str>) -> Self {
+        Self { damaged: digest.map(str::to_owned), ..self }
+    }
+
+    /// The operator's policy is this now. What ran by the one before, and isn't allowed any more, is left.
+    pub fn use_policy(&mut self, policy: SetPolicy, now: Duration) {
+        self.policy = policy;
+        // It may be allowed again before it was left.
+        if self.departure.as_ref().is_some_and(|departure| departure.reason != LeaveReason::NotChosen) {
+            self.departure = None;
+        }
+        let running = self.running.as_ref().map(|running| allowed(&running.text, &self.policy));
+        if let Some(Err(error)) = running {
+            self.distrust(&crate::error::one_line(&error), now);
+        }
+    }
+
+    /// The set that runs doesn't count any more, whatever is chosen: the local plugin file is to serve.
+    pub fn distrust(&mut self, problem: &str, now: Duration) {
+        if self.running.is_some() {
+            self.departure = Some(Departure::new(LeaveReason::NotAllowed(problem.to_owned()), now));
+        }
     }
 
     /// The node's object chooses this now. What there is to say about that is said once.
@@ -260,17 +311,22 @@ impl PluginSets {
         let text = match choice {
             Choice::Unknown => return None,
             Choice::Local => {
-                (self.candidate, self.refused) = (None, None);
-                self.leaves |= self.running.is_some();
+                self.withdraw(now);
+                self.refused = None;
+                if self.running.is_some() && self.departure.is_none() {
+                    self.departure = Some(Departure::new(LeaveReason::NotChosen, now));
+                }
                 return None;
             }
             Choice::Set(text) => text,
         };
-        self.leaves = false;
+        if self.departure.as_ref().is_some_and(|departure| departure.reason == LeaveReason::NotChosen) {
+            self.departure = None;
+        }
         let reference = match allowed(text, &self.policy) {
             Ok(reference) => reference,
             Err(error) => {
-                self.candidate = None;
+                self.withdraw(now);
                 let problem = crate::error::one_line(&error);
                 let refused = Some((text.clone(), problem.clone()));
                 let is_known = self.refused == refused;
@@ -280,29 +336,51 @@ impl PluginSets {
         };
         self.refused = None;
         if self.running.as_ref().is_some_and(|runs| runs.digest == reference.digest) {
-            self.candidate = None;
+            self.withdraw(now);
         } else if self.candidate.as_ref().is_none_or(|candidate| candidate.reference != reference) {
-            let due = now + delay(&self.node_name, &reference.digest, self.policy.jitter);
-            self.candidate = Some(Candidate { reference, due, refusals: 0, problem: None });
+            let is_damaged = self.damaged.as_ref() == Some(&reference.digest);
+            let delay = delay(&self.node_name, &reference.digest, self.policy.jitter);
+            self.withdraw(now);
+            let before = self.withdrawn.iter().find(|(digest, _)| *digest == reference.digest);
+            let earliest = before.map_or(Duration::ZERO, |(_, at)| *at + RETRY.initial);
+            let due = (if is_damaged { now } else { now + delay }).max(earliest);
+            self.candidate = Some(Candidate { reference, due, refused: None, problem: None });
         }
         None
     }
 
+    /// The candidate isn't chosen any more.
+    fn withdraw(&mut self, now: Duration) {
+        let Some(Candidate { reference, due, refused, .. }) = self.candidate.take() else { return };
+        if refused.is_some() || due <= now {
+            self.withdrawn.retain(|(digest, _)| *digest != reference.digest);
+            self.withdrawn.push_back((reference.digest, now));
+            if self.withdrawn.len() > WITHDRAWN_MAX {
+                self.withdrawn.pop_front();
+            }
+        }
+    }
+
     /// What is to be done at this time.
     pub fn next(&self, now: Duration) -> SetStep {
-        if self.leaves {
+        // What must not serve is left first.
+        if self.departure.as_ref().is_some_and(|departure| departure.due <= now) {
             return SetStep::Leave;
         }
         match &self.candidate {
-            None => SetStep::Nothing,
             Some(candidate) if candidate.due <= now => SetStep::Take(candidate.reference.clone()),
-            Some(candidate) => SetStep::Wait(candidate.due),
+            candidate => {
+                let leaves = self.departure.as_ref().map(|departure| departure.due);
+                let takes = candidate.as_ref().map(|candidate| candidate.due);
+                leaves.into_iter().chain(takes).min().map_or(SetStep::Nothing, SetStep::Wait)
+            }
         }
     }
 
     /// The set of the last step serves.
     pub fn taken(&mut self) -> Option<SetNews> {
         let Candidate { reference, .. } = self.candidate.take()?;
+        (self.departure, self.damaged) = (None, None);
         let message = match self.running.replace(reference.clone()) {
             Some(before) => format!("runs {} in place of {}", reference.text, before.text),
             None => format!("runs {} in place of the local plugin file", reference.text),
@@ -313,12 +391,11 @@ impl PluginSets {
     /// The set of the last step doesn't serve. It is tried again; what is said is said once for each reason.
     pub fn refused(&mut self, refusal_of: Refusal, problem: &str, now: Duration) -> Option<SetNews> {
         let candidate = self.candidate.as_mut()?;
-        let policy = match refusal_of {
-            Refusal::NotHad => RETRY,
-            Refusal::NotLoaded => RETRY_LOAD,
-        };
-        candidate.refusals = candidate.refusals.saturating_add(1);
-        candidate.due = now + policy.after(candidate.refusals);
+        // Tries over a network that fails don't make those of loading rarer.
+        let before = candidate.refused.filter(|(kind, _)| kind.policy() == refusal_of.policy());
+        let count = before.map_or(1, |(_, count)| count.saturating_add(1));
+        candidate.refused = Some((refusal_of, count));
+        candidate.due = now + refusal_of.policy().after(count);
         let problem = format!("{}: {problem}", candidate.reference.text);
         let is_known = candidate.problem.as_ref() == Some(&problem);
         candidate.problem = Some(problem.clone());
@@ -327,15 +404,50 @@ impl PluginSets {
 
     /// The local plugin file serves again.
     pub fn left(&mut self) -> Option<SetNews> {
-        self.leaves = false;
+        let departure = self.departure.take();
         let before = self.running.take()?;
         let message = format!("runs the local plugin file in place of {}", before.text);
-        Some(SetNews { is_warning: false, reason: "PluginSetLeft", message })
+        let (is_warning, message) = match departure.map(|departure| departure.reason) {
+            Some(LeaveReason::NotAllowed(why)) => (true, format!("{message}: {why}")),
+            Some(LeaveReason::NotChosen) | None => (false, message),
+        };
+        let message = shortened(message, MESSAGE_BYTES_MAX);
+        Some(SetNews { is_warning, reason: "PluginSetLeft", message })
+    }
+
+    /// The local plugin file can't be taken, so that the set goes on. It is tried again; what is said is said once for each reason.
+    pub fn not_left(&mut self, problem: &str, now: Duration) -> Option<SetNews> {
+        let (running, departure) = (self.running.as_ref()?, self.departure.as_mut()?);
+        departure.refusals = departure.refusals.saturating_add(1);
+        departure.due = now + RETRY.after(departure.refusals);
+        let why = match &departure.reason {
+            LeaveReason::NotChosen => String::new(),
+            LeaveReason::NotAllowed(why) => format!(" ({why})"),
+        };
+        let problem = format!("{} runs on{why}: {problem}", running.text);
+        let is_known = departure.problem.as_ref() == Some(&problem);
+        departure.problem = Some(problem.clone());
+        let message = shortened(problem, MESSAGE_BYTES_MAX);
+        (!is_known).then_some(SetNews { is_warning: true, reason: "PluginSetNotLeft", message })
     }
 
     /// The set that runs.
     pub fn running(&self) -> Option<&SetReference> {
         self.running.as_ref()
+    }
+
+    /// How the node stands to what was chosen.
+    pub fn state(&self) -> SetState {
+        match (&self.departure, &self.candidate, &self.refused, &self.running) {
+            (Some(Departure { problem: Some(_), .. }), ..) => SetState::NotLeft,
+            (_, Some(candidate), ..) => match candidate.refused {
+                None => SetState::Waiting,
+                Some((refusal, _)) => refusal.into(),
+            },
+            (_, None, Some(_), _) => SetState::NotAllowed,
+            (_, None, None, Some(_)) => SetState::Running,
+            (_, None, None, None) => SetState::Local,
+        }
     }
 
     /// What is written back.
@@ -344,15 +456,22 @@ impl PluginSets {
             let jitter = self.policy.jitter.as_secs();
             format!("{} is taken at most {jitter}s after it was chosen", candidate.reference.text)
         };
-        let problem = self
-            .candidate
-            .as_ref()
-            .map(|candidate| candidate.problem.clone().unwrap_or_else(|| waits(candidate)));
-        let message = problem.or_else(|| self.refused.as_ref().map(|(_, problem)| problem.clone()));
+        let stays = self.departure.as_ref().and_then(|departure| departure.problem.clone());
+        let candidate = self.candidate.as_ref();
+        let candidate =
+            candidate.map(|candidate| candidate.problem.clone().unwrap_or_else(|| waits(candidate)));
+        let refused = || self.refused.as_ref().map(|(_, problem)| problem.clone());
+        let message = stays.or(candidate).or_else(refused);
         SetReport {
             running: self.running.as_ref().map(|reference| reference.text.clone()),
             message: message.map(|message| shortened(message, MESSAGE_BYTES_MAX)),
         }
+    }
+}
+
+impl Departure {
+    fn new(reason: LeaveReason, now: Duration) -> Self {
+        Self { reason, due: now, refusals: 0, problem: None }
     }
 }
 

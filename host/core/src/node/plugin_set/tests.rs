@@ -188,3 +188,169 @@ fn a_report_is_written_into_annotations_and_taken_out_again() {
     SetReport::default().write(&mut bare);
     assert_eq!(bare, Node::default());
 }
+
+#[test]
+fn tries_to_load_a_set_do_not_count_those_over_a_network_that_failed() {
+    let mut sets = sets(0, Some(A));
+    sets.choose(&chooses(B), seconds(0));
+    let mut wait = |refusal| {
+        sets.refused(refusal, "x", seconds(0));
+        let SetStep::Wait(due) = sets.next(seconds(0)) else { panic!("it waits") };
+        due.as_secs()
+    };
+    let waits = [
+        Refusal::NotHad,
+        Refusal::NotHad,
+        Refusal::NotSigned,
+        Refusal::NotLoaded,
+        Refusal::NotLoaded,
+        Refusal::NotHad,
+    ]
+    .map(&mut wait);
+    assert_eq!(waits, [10, 20, 40, 60, 120, 10]);
+    let longest = (0..20).map(|_| wait(Refusal::NotLoaded)).max();
+    assert_eq!(longest, Some(3600));
+}
+
+#[test]
+fn a_set_that_the_policy_does_not_allow_any_more_is_left_whatever_is_chosen() {
+    let mut sets = sets(0, Some(A));
+    sets.choose(&chooses(A), seconds(0));
+    sets.use_policy(policy(&["registry.example.com/*"], 0), seconds(1));
+    assert_eq!(sets.next(seconds(1)), SetStep::Nothing, "it is still allowed");
+    sets.use_policy(policy(&["other.example.com/*"], 0), seconds(2));
+    let news = sets.choose(&chooses(A), seconds(2)).expect("said");
+    assert_eq!(news.reason, "PluginSetRefused");
+    assert_eq!(sets.next(seconds(2)), SetStep::Leave);
+    // Allowed again before that was done.
+    sets.use_policy(policy(&["registry.example.com/*"], 0), seconds(2));
+    sets.choose(&chooses(A), seconds(2));
+    assert_eq!((sets.next(seconds(2)), sets.state()), (SetStep::Nothing, SetState::Running));
+    sets.use_policy(policy(&["other.example.com/*"], 0), seconds(3));
+    let news = sets.left().expect("said");
+    assert!(news.is_warning && news.message.contains("aren't allowed on this node"), "{news:?}");
+    sets.choose(&chooses(A), seconds(4));
+    assert_eq!((sets.state(), sets.running()), (SetState::NotAllowed, None));
+}
+
+#[test]
+fn a_set_whose_key_does_not_count_any_more_is_left_and_must_be_signed_to_be_taken_again() {
+    let mut sets = sets(0, Some(A));
+    sets.choose(&chooses(A), seconds(0));
+    sets.distrust("no key has signed it", seconds(1));
+    // The same choice, as each change of the node brings it, takes nothing back.
+    sets.choose(&chooses(A), seconds(1));
+    assert_eq!(sets.next(seconds(1)), SetStep::Leave);
+    let news = sets.left().expect("said");
+    assert_eq!(news.message, format!("runs the local plugin file in place of {A}: no key has signed it"),);
+    sets.choose(&chooses(A), seconds(2));
+    assert!(matches!(sets.next(seconds(2)), SetStep::Take(_)));
+    sets.refused(Refusal::NotSigned, "no key has signed it", seconds(2));
+    assert_eq!((sets.state(), sets.report().running), (SetState::NotSigned, None));
+    // Without a set there is nothing to distrust.
+    sets.distrust("no key has signed it", seconds(3));
+    assert!(matches!(sets.next(seconds(3)), SetStep::Wait(_)));
+}
+
+#[test]
+fn a_set_runs_on_and_says_so_while_the_local_file_cannot_be_taken() {
+    let mut sets = sets(0, Some(A));
+    sets.choose(&Choice::Local, seconds(0));
+    assert_eq!(sets.next(seconds(0)), SetStep::Leave);
+    let news = sets.not_left("plugins.yaml is gone", seconds(0)).expect("said");
+    assert_eq!((news.is_warning, news.reason), (true, "PluginSetNotLeft"));
+    let message = format!("{A} runs on: plugins.yaml is gone");
+    assert_eq!(news.message, message);
+    assert_eq!(sets.report(), SetReport { running: Some(A.to_owned()), message: Some(message) });
+    assert_eq!((sets.state(), sets.next(seconds(1))), (SetState::NotLeft, SetStep::Wait(seconds(10))));
+    // Each change of the node chooses again; the wait goes on.
+    sets.choose(&Choice::Local, seconds(2));
+    assert_eq!(sets.next(seconds(2)), SetStep::Wait(seconds(10)));
+    assert_eq!(sets.not_left("plugins.yaml is gone", seconds(10)), None, "once");
+    assert_eq!(sets.next(seconds(10)), SetStep::Wait(seconds(30)));
+    // Another set may be taken meanwhile, and ends it.
+    sets.choose(&chooses(B), seconds(11));
+    assert!(matches!(sets.next(seconds(11)), SetStep::Take(_)));
+    sets.taken();
+    assert_eq!((sets.state(), sets.next(seconds(12))), (SetState::Running, SetStep::Nothing));
+    // So does the set itself, chosen again.
+    sets.choose(&Choice::Local, seconds(13));
+    sets.not_left("plugins.yaml is gone", seconds(13));
+    sets.choose(&chooses(B), seconds(14));
+    assert_eq!(sets.report(), SetReport { running: Some(B.to_owned()), message: None });
+}
+
+#[test]
+fn a_set_that_must_not_serve_gives_way_to_one_that_may_when_the_local_file_cannot_be_taken() {
+    let mut sets = sets(0, Some(A));
+    sets.distrust("no key has signed it", seconds(0));
+    sets.not_left("plugins.yaml is gone", seconds(0));
+    sets.choose(&chooses(B), seconds(1));
+    assert!(matches!(sets.next(seconds(1)), SetStep::Take(reference) if reference.as_str() == B));
+    assert!(sets.report().message.is_some_and(|message| message.contains("(no key has signed it)")));
+    sets.taken();
+    assert_eq!(sets.next(seconds(1)), SetStep::Nothing);
+}
+
+#[test]
+fn a_set_that_was_damaged_is_no_change_and_does_not_wait() {
+    let digest = A.rsplit_once('@').expect("a digest").1;
+    let mut sets = sets(100, None).with_damaged(Some(digest));
+    sets.choose(&chooses(A), seconds(0));
+    assert!(matches!(sets.next(seconds(0)), SetStep::Take(_)));
+    sets.choose(&chooses(B), seconds(0));
+    assert!(matches!(sets.next(seconds(0)), SetStep::Wait(_)), "another one is a change");
+}
+
+#[test]
+fn each_state_has_its_name() {
+    let names: std::collections::BTreeSet<&str> =
+        SetState::ALL.into_iter().flat_map(|state| [state.as_str(), state.label()]).collect();
+    assert_eq!(names.len(), 2 * SetState::ALL.len());
+    let mut sets = sets(100, None);
+    assert_eq!(sets.state(), SetState::Local);
+    sets.choose(&chooses(A), seconds(0));
+    assert_eq!(sets.state(), SetState::Waiting);
+    for (refusal, state) in [
+        (Refusal::NotHad, SetState::NotHad),
+        (Refusal::NotSigned, SetState::NotSigned),
+        (Refusal::NotLoaded, SetState::NotLoaded),
+    ] {
+        sets.refused(refusal, "x", seconds(0));
+        assert_eq!(sets.state(), state);
+    }
+    sets.choose(&chooses(ELSEWHERE), seconds(0));
+    assert_eq!(sets.state(), SetState::NotAllowed);
+}
+
+#[test]
+fn a_choice_that_goes_to_and_fro_tries_a_set_no_more_often_than_a_lasting_one() {
+    let mut sets = sets(0, Some(A));
+    sets.choose(&chooses(B), seconds(0));
+    assert!(matches!(sets.next(seconds(0)), SetStep::Take(_)));
+    // It was being brought.
+    sets.choose(&chooses(A), seconds(1));
+    sets.choose(&chooses(B), seconds(2));
+    assert_eq!(sets.next(seconds(2)), SetStep::Wait(seconds(11)));
+    // What wasn't tried again waits no longer.
+    sets.choose(&Choice::Local, seconds(3));
+    sets.choose(&chooses(B), seconds(4));
+    assert_eq!(sets.next(seconds(4)), SetStep::Wait(seconds(11)));
+    assert!(matches!(sets.next(seconds(11)), SetStep::Take(_)));
+    sets.refused(Refusal::NotLoaded, "x", seconds(11));
+    sets.choose(&chooses(ELSEWHERE), seconds(12));
+    sets.choose(&chooses(B), seconds(13));
+    assert_eq!(sets.next(seconds(13)), SetStep::Wait(seconds(22)), "and not a minute");
+    // As many as are remembered, and not more.
+    let named = |number: u32| chooses(&format!("{}{number:04}", &A[..A.len() - 4]));
+    for number in 100..100 + 20 {
+        sets.choose(&named(number), seconds(30));
+    }
+    sets.choose(&chooses(A), seconds(30));
+    let mut due = |number| {
+        sets.choose(&named(number), seconds(31));
+        sets.next(seconds(31))
+    };
+    assert_eq!(due(119), SetStep::Wait(seconds(40)));
+    assert!(matches!(due(100), SetStep::Take(_)));
+}
