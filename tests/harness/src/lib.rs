@@ -6,6 +6,7 @@
 //! | [`program`] | the programs of this build, and the code of components that all suites share |
 //! | [`Daemon`] | a `witlet` process: started, killed, asked, its log shown when something fails |
 //! | [`Containerd`], [`Registry`] | a private containerd and registry |
+//! | [`LocalRegistry`] | a registry in memory, without containerd |
 //! | [`node`] | a daemon on the embedded runtime or on containerd, as a world of `witlet_testkit`'s scenarios |
 //! | [`fake_node`] | a daemon on a runtime that answers at once, with plugins that report their calls |
 //! | [`cluster`] | a daemon that is a node of a small API server |
@@ -33,6 +34,7 @@ mod containerd;
 mod daemon;
 pub mod fake_node;
 mod image;
+mod local_registry;
 mod network;
 pub mod node;
 pub mod program;
@@ -52,6 +54,7 @@ pub use config::asks_for_systemd;
 pub use containerd::{Containerd, TestClock};
 pub use daemon::{Daemon, DaemonOptions};
 pub use image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE};
+pub use local_registry::LocalRegistry;
 pub use registry::{REGISTRY_PROGRAM, Registry};
 pub use requirements::{
     REQUIRE_VARIABLE, Skip, features_skip_reason, is_required, pins_skip_reason, skip_reason,

@@ -45,8 +45,9 @@ fn set(set: &Value) -> String {
         return String::new();
     }
     let running = set["running"].as_str().unwrap_or("none, the local plugin file");
-    let message = set["message"].as_str().map(|message| format!("Message: {message}\n"));
-    format!("\nSet: {running}\n{}", message.unwrap_or_default())
+    let lines = [("State", "state"), ("Last attempt", "lastAttempt"), ("Message", "message")];
+    let lines = lines.map(|(name, key)| set[key].as_str().map(|text| format!("{name}: {text}\n")));
+    format!("\nSet: {running}\n{}", lines.into_iter().flatten().collect::<String>())
 }
 
 fn header(wide: bool) -> Vec<&'static str> {

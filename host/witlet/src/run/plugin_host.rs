@@ -9,10 +9,9 @@ use witlet_ports::NodeWatch;
 use witlet_wasm::host::{PluginHost, StartError};
 
 use crate::run::base::Base;
-use crate::run::plugin_sets::{NodeObject, SetManager};
+use crate::run::plugin_sets::{NodeObject, SetManager, SetsError};
 use crate::run::plugins;
 use crate::settings::Settings;
-use crate::settings::plugin_sets::SetPolicyError;
 
 /// Why there are no plugins.
 #[derive(Debug, Error)]
@@ -20,9 +19,9 @@ pub(crate) enum PluginsError {
     /// The folder of components from registries can't be used.
     #[error(transparent)]
     Registries(#[from] RegistryError),
-    /// The policy of sets of plugins can't be taken.
+    /// Sets of plugins can't be followed.
     #[error(transparent)]
-    Sets(#[from] SetPolicyError),
+    Sets(#[from] SetsError),
     /// The plugin host doesn't start.
     #[error(transparent)]
     Start(#[from] StartError),

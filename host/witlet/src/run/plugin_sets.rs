@@ -1,180 +1,109 @@
 //! Carries out what an annotation of the node chooses: brings a set of plugins, verifies and loads all of it, and has it serve. Which
 //! set, and when, is decided in `witlet_core::node::plugin_set`.
 //!
-//! One folder holds a folder for each set, by its digest, and [`CURRENT`], which names the one that serves: a restart goes on with it
-//! before the API server or the registry was asked.
+//! What serves is kept on the disk: a restart goes on with it before the API server or the registry was asked.
 
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+mod folder;
+mod policy;
+mod shown;
+mod take;
+
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
-use serde::{Deserialize, Serialize};
+use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_agent::EventLog;
-use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
-use witlet_core::node::plugin_set::{
-    Choice, PluginSets, Refusal, SetNews, SetReference, SetReport, SetStep, choice,
-};
-use witlet_oci::{PLUGIN_FILE, Registries};
-use witlet_ports::whole_file::replace_file;
-use witlet_ports::{ComponentFetcher, ComponentReference, EventSink, NodeWatch};
+use witlet_core::node::plugin_set::{Choice, PluginSets, Refusal, SetNews, SetReference, SetStep, choice};
+use witlet_oci::{Registries, StoreError};
+use witlet_ports::{Clock, ComponentFetcher, EventSink, NodeWatch};
 use witlet_wasm::host::PluginHost;
-use witlet_wasm::plugin::{counting_keys, verify_signature};
 
 use crate::run::base::Base;
 use crate::run::own_files::OwnFiles;
 use crate::run::plugins;
 use crate::run::trial::Trial;
 use crate::settings::Settings;
-use crate::settings::plugin_sets::{self, PluginSetPolicy, SetPolicyError};
+use crate::settings::plugin_sets::SetPolicyError;
+
+use folder::{KeptSet, SetFolder};
+use policy::{KnownPolicy, PolicyChange};
+pub(crate) use shown::ShownSet;
+use take::{Outcome, Steps, blocking};
 
 #[cfg(test)]
 mod tests;
 
-/// The file that names the set that serves. It is written last, so that it never names one that isn't whole.
-const CURRENT: &str = "current.json";
-/// End of the name of a folder that isn't whole yet.
-const UNFINISHED: &str = "part";
-/// How much of [`CURRENT`] is read.
-const CURRENT_BYTES_MAX: u64 = 16 << 10;
-
-/// The set that serves, as it is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct KeptSet {
-    /// Its reference.
-    reference: String,
-    /// Id of the key that it is signed with.
-    signed_by: String,
+/// Why sets of plugins can't be followed.
+#[derive(Debug, Error)]
+pub(crate) enum SetsError {
+    /// The operator's policy can't be taken.
+    #[error(transparent)]
+    Policy(#[from] SetPolicyError),
+    /// The folder of sets can't be used.
+    #[error("open the folder of sets of plugins")]
+    Folder(#[from] StoreError),
 }
 
-/// The folder of sets.
-#[derive(Clone, Debug)]
-struct SetFolder(PathBuf);
-
-impl SetFolder {
-    /// Nothing is made yet.
-    fn new(folder: PathBuf) -> Self {
-        Self(folder)
-    }
-
-    /// The set that served last, if its plugin file is there.
-    fn kept(&self) -> Option<KeptSet> {
-        let text = crate::bounded::read(&self.0.join(CURRENT), CURRENT_BYTES_MAX).ok()?;
-        let kept: KeptSet = serde_json::from_slice(&text).ok()?;
-        let digest = kept.reference.rsplit_once('@')?.1;
-        self.plugin_file(digest).is_file().then_some(kept)
-    }
-
-    /// The plugin file of the set with this digest.
-    fn plugin_file(&self, digest: &str) -> PathBuf {
-        self.of(digest).join(PLUGIN_FILE)
-    }
-
-    fn of(&self, digest: &str) -> PathBuf {
-        self.0.join(digest.strip_prefix("sha256:").unwrap_or(digest))
-    }
-
-    /// A new empty folder for this set, until [`Self::finish`].
-    fn begin(&self, digest: &str) -> io::Result<PathBuf> {
-        let folder = self.of(digest).with_extension(UNFINISHED);
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        Ok(folder)
-    }
-
-    /// The folder is whole.
-    fn finish(&self, digest: &str) -> io::Result<()> {
-        let folder = self.of(digest);
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        fs::rename(folder.with_extension(UNFINISHED), &folder)
-    }
-
-    /// This set serves now, and others go, but for the one before.
-    fn keep(&self, kept: &KeptSet, before: Option<&str>) -> io::Result<()> {
-        let path = self.0.join(CURRENT);
-        replace_file(&path, &path.with_extension("unfinished"), &serde_json::to_vec(kept)?, 0o600)?;
-        let digest = kept.reference.rsplit_once('@').map_or("", |(_, digest)| digest);
-        let used: Vec<PathBuf> = [Some(digest), before].into_iter().flatten().map(|it| self.of(it)).collect();
-        for entry in fs::read_dir(&self.0)? {
-            let path = entry?.path();
-            if path.is_dir() && !used.contains(&path) {
-                fs::remove_dir_all(&path)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// No set serves any more.
-    fn forget(&self) -> io::Result<()> {
-        match fs::remove_file(self.0.join(CURRENT)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            Ok(()) | Err(_) => Ok(()),
-        }
-    }
+/// What has a plugin file serve.
+pub(crate) trait ServesFile: Send + Sync {
+    /// Has this file serve in place of the one before, or no file.
+    fn use_file(&self, file: Option<PathBuf>);
 }
 
-/// What is written back, for those who show the node.
-#[derive(Debug, Default)]
-pub(crate) struct ShownSet(Mutex<SetReport>);
-
-impl ShownSet {
-    /// What there is to write now.
-    pub(crate) fn report(&self) -> SetReport {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+impl ServesFile for PluginHost {
+    fn use_file(&self, file: Option<PathBuf>) {
+        Self::use_file(self, file);
     }
-
-    /// From now on there is this to write.
-    pub(crate) fn set(&self, report: SetReport) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = report;
-    }
-}
-
-/// What sets are carried out with.
-struct SetParts {
-    node_name: String,
-    policy: PluginSetPolicy,
-    /// The plugin file that serves without a set.
-    local: Option<PathBuf>,
-    folder: SetFolder,
-    registries: Arc<Registries>,
-    trial: Trial,
-    events: Arc<dyn EventSink>,
-    shown: Arc<ShownSet>,
 }
 
 /// The node's object as the API server has it; none while it isn't known.
 pub(crate) type NodeObject = watch::Receiver<Option<Arc<Node>>>;
+
+/// What sets are carried out with.
+struct SetParts {
+    node_name: String,
+    policy_file: PathBuf,
+    steps: Steps,
+    clock: Arc<dyn Clock>,
+    events: Arc<dyn EventSink>,
+    shown: Arc<ShownSet>,
+}
 
 /// Follows the node's choice.
 pub(crate) struct SetManager {
     parts: SetParts,
     node: NodeObject,
     sets: PluginSets,
+    policy: KnownPolicy,
+    /// Id of the key by which the set was taken that runs.
+    signed_by: Option<String>,
+    /// Digest of the set that ran before: the host may still read it.
+    before: Option<String>,
     start: Instant,
+}
+
+/// What ends a wait.
+enum Change {
+    Step(Outcome),
+    Policy(PolicyChange),
 }
 
 impl SetManager {
     /// Of a node of a cluster whose operator allows sets; none otherwise.
     ///
     /// # Errors
-    /// When the operator's policy can't be taken.
+    /// When the operator's policy can't be taken, or the folder of sets can't be used.
     pub(crate) async fn of_node(
         settings: &Settings,
         base: &Base,
         object: Option<NodeObject>,
         (registries, node, events): (&Arc<Registries>, &Arc<dyn NodeWatch>, &Arc<EventLog>),
-    ) -> Result<Option<Self>, SetPolicyError> {
+    ) -> Result<Option<Self>, SetsError> {
         let (Some(policy), Some(object)) = (&settings.plugin_sets, object) else { return Ok(None) };
         let trial = Trial {
             compiler: plugins::compiler(settings),
@@ -184,35 +113,51 @@ impl SetManager {
             clock: base.clock.clone(),
             in_cluster: settings.cluster.is_some(),
         };
-        let parts = SetParts {
-            node_name: base.name.clone(),
-            policy: plugin_sets::read(policy)?,
+        let steps = Steps {
             local: settings.plugins.clone(),
-            folder: SetFolder::new(OwnFiles::below(&settings.folders.root).plugin_sets()),
+            folder: SetFolder::open(OwnFiles::below(&settings.folders.root).plugin_sets())?,
             registries: registries.clone(),
             trial,
+        };
+        let parts = SetParts {
+            node_name: base.name.clone(),
+            policy_file: policy.clone(),
+            steps,
+            clock: base.clock.clone(),
             events: events.clone(),
             shown: Arc::default(),
         };
-        Ok(Some(Self::open(parts, object).await))
+        Ok(Some(Self::open(parts, object).await?))
     }
 
-    /// With the set that served last, if the policy still allows it and its key still counts.
-    async fn open(parts: SetParts, node: NodeObject) -> Self {
-        let counting = counting_keys(&parts.policy.keys).await;
-        let kept = parts.folder.kept();
-        let ran = kept.as_ref().filter(|kept| counting.contains(&kept.signed_by));
+    /// With the set that served last, if the policy still allows it, its key still counts and each byte of it is there.
+    async fn open(parts: SetParts, node: NodeObject) -> Result<Self, SetPolicyError> {
+        let policy = KnownPolicy::first(&parts.policy_file).await?;
+        let folder = parts.steps.folder.clone();
+        let read = blocking(move || {
+            let kept = folder.kept();
+            let is_whole = kept.as_ref().is_some_and(|kept| folder.is_whole(kept.digest()));
+            Ok((kept, is_whole))
+        });
+        let (kept, is_whole) = read.await.unwrap_or_default();
+        let ran = kept.as_ref().filter(|kept| policy.key_ids.contains(&kept.signed_by));
         if let (Some(KeptSet { reference, .. }), None) = (&kept, ran) {
             tracing::warn!(
                 set = reference,
                 "The key of the set of plugins does not count any more, not using the set"
             );
         }
-        let ran = ran.map(|kept| &*kept.reference);
-        let sets = PluginSets::new(&parts.node_name, parts.policy.sets.clone(), ran);
-        let manager = Self { parts, node, sets, start: Instant::now() };
+        let (damaged, ran) = (ran.filter(|_| !is_whole), ran.filter(|_| is_whole));
+        if let Some(KeptSet { reference, .. }) = damaged {
+            tracing::error!(set = reference, "The set of plugins that served is damaged, not using it");
+        }
+        let reference = ran.map(|kept| &*kept.reference);
+        let sets = PluginSets::new(&parts.node_name, policy.policy.sets.clone(), reference)
+            .with_damaged(damaged.map(KeptSet::digest));
+        let signed_by = ran.map(|kept| kept.signed_by.clone());
+        let manager = Self { parts, node, sets, policy, signed_by, before: None, start: Instant::now() };
         manager.show();
-        manager
+        Ok(manager)
     }
 
     /// What is written back, as it changes.
@@ -222,72 +167,140 @@ impl SetManager {
 
     /// The plugin file that serves.
     pub(crate) fn plugin_file(&self) -> Option<PathBuf> {
+        let Steps { local, folder, .. } = &self.parts.steps;
         match self.sets.running() {
-            Some(reference) => Some(self.parts.folder.plugin_file(reference.digest())),
-            None => self.parts.local.clone(),
+            Some(reference) => Some(folder.plugin_file(reference.digest())),
+            None => local.clone(),
         }
     }
 
     /// Follows until `stop` is cancelled.
-    pub(crate) async fn run(mut self, host: Arc<PluginHost>, stop: CancellationToken) {
+    pub(crate) async fn run(mut self, host: Arc<dyn ServesFile>, stop: CancellationToken) {
         let mut node = self.node.clone();
+        // It goes on through all changes, so that none of them puts off a look at the policy.
+        let mut looks = policy::looks();
         loop {
             let chosen = choice(node.borrow_and_update().as_deref());
             let news = self.sets.choose(&chosen, self.start.elapsed());
             self.tell(news);
-            let step = async {
-                match self.sets.next(self.start.elapsed()) {
-                    SetStep::Nothing => std::future::pending().await,
-                    SetStep::Wait(until) => {
-                        tokio::time::sleep_until(self.start + until).await;
-                        Outcome::Waited
-                    }
-                    SetStep::Leave => Outcome::Left,
-                    SetStep::Take(reference) => self.parts.take(&reference).await,
-                }
+            let policy = {
+                let running = self.sets.running().map(SetReference::as_str).zip(self.signed_by.as_deref());
+                let known = (&*self.parts.policy_file, &self.policy);
+                let fetcher: Arc<dyn ComponentFetcher> = self.parts.steps.registries.clone();
+                policy::changed(&mut looks, known, running, fetcher)
             };
-            let outcome = tokio::select! {
+            let change = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
                 // What isn't chosen any more is not brought to its end.
                 () = other_choice(&mut node, &chosen) => continue,
-                outcome = step => outcome,
+                change = policy => Change::Policy(change),
+                outcome = self.step() => Change::Step(outcome),
             };
-            self.follow(outcome, &host);
+            match change {
+                Change::Step(outcome) => self.follow(outcome, &*host).await,
+                Change::Policy(change) => self.follow_policy(change).await,
+            }
         }
     }
 
-    fn follow(&mut self, outcome: Outcome, host: &PluginHost) {
+    async fn step(&self) -> Outcome {
+        match self.sets.next(self.start.elapsed()) {
+            SetStep::Nothing => std::future::pending().await,
+            SetStep::Wait(until) => {
+                tokio::time::sleep_until(self.start + until).await;
+                Outcome::Waited
+            }
+            SetStep::Leave => self.parts.steps.leave(),
+            SetStep::Take(reference) => {
+                self.parts.steps.take(&reference, &self.policy.policy, self.used()).await
+            }
+        }
+    }
+
+    /// Digests of the sets whose files may be read.
+    fn used(&self) -> Vec<String> {
+        let running = self.sets.running().map(|running| running.digest().to_owned());
+        running.into_iter().chain(self.before.clone()).collect()
+    }
+
+    async fn follow(&mut self, outcome: Outcome, host: &dyn ServesFile) {
+        let now = self.start.elapsed();
         let news = match outcome {
             Outcome::Waited => None,
-            Outcome::Refused(refusal, problem) => self.sets.refused(refusal, &problem, self.start.elapsed()),
-            Outcome::Left => self.leave(host),
-            Outcome::Loaded(kept) => {
-                let before = self.sets.running().map(|before| before.digest().to_owned());
-                match self.parts.folder.keep(&kept, before.as_deref()) {
-                    Ok(()) => {
-                        let news = self.sets.taken();
-                        host.use_file(self.plugin_file());
-                        news
-                    }
-                    Err(error) => {
-                        let problem = format!("it can't be kept: {error}");
-                        self.sets.refused(Refusal::NotHad, &problem, self.start.elapsed())
-                    }
+            Outcome::Refused(refusal, problem) => self.refused(refusal, &problem),
+            Outcome::Left => self.leave(host).await,
+            Outcome::NotLeft(problem) => self.sets.not_left(&problem, now),
+            Outcome::Loaded(kept) => match self.keep(kept.clone()).await {
+                Ok(()) => {
+                    self.before = self.sets.running().map(|before| before.digest().to_owned());
+                    self.signed_by = Some(kept.signed_by);
+                    let news = self.sets.taken();
+                    self.parts.shown.attempted(None, self.parts.clock.now());
+                    host.use_file(self.plugin_file());
+                    news
                 }
-            }
+                Err(error) => self.refused(Refusal::NotHad, &format!("it can't be kept: {error}")),
+            },
         };
         self.tell(news);
     }
 
-    fn leave(&mut self, host: &PluginHost) -> Option<SetNews> {
-        if let Err(error) = self.parts.folder.forget() {
+    fn refused(&mut self, refusal: Refusal, problem: &str) -> Option<SetNews> {
+        self.parts.shown.attempted(Some(refusal), self.parts.clock.now());
+        self.sets.refused(refusal, problem, self.start.elapsed())
+    }
+
+    async fn keep(&self, kept: KeptSet) -> std::io::Result<()> {
+        let (folder, mut used) = (self.parts.steps.folder.clone(), self.used());
+        // The one before the one that still runs isn't read any more.
+        used.retain(|digest| self.before.as_ref() != Some(digest));
+        blocking(move || {
+            folder.keep(&kept)?;
+            used.push(kept.digest().to_owned());
+            folder.prune(&used);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn leave(&mut self, host: &dyn ServesFile) -> Option<SetNews> {
+        let folder = self.parts.steps.folder.clone();
+        if let Err(error) = blocking(move || folder.forget()).await {
             // The next start asks the node's object again.
             tracing::warn!(%error, "Failed to forget the set of plugins");
         }
+        self.before = self.sets.running().map(|before| before.digest().to_owned());
+        self.signed_by = None;
         let news = self.sets.left();
         host.use_file(self.plugin_file());
         news
+    }
+
+    /// The operator's policy, or its keys, are others.
+    async fn follow_policy(&mut self, change: PolicyChange) {
+        let now = self.start.elapsed();
+        let PolicyChange { policy, signer } = change;
+        if let Some(problem) = policy.problem.clone().filter(|_| policy.problem != self.policy.problem) {
+            let message = format!("{problem}; the policy before goes on");
+            tracing::error!(error = message, "Rejected policy of sets of plugins, keeping the last one");
+            self.record(EventType::Warning, "PluginSetPolicyInvalid", message);
+        } else if policy.problem.is_none() {
+            tracing::info!("Read policy of sets of plugins");
+        }
+        self.policy = policy;
+        self.sets.use_policy(self.policy.policy.sets.clone(), now);
+        match (signer, self.sets.running().map(|running| running.as_str().to_owned())) {
+            (Some(Ok(signed_by)), Some(reference)) => {
+                if let Err(error) = self.keep(KeptSet { reference, signed_by: signed_by.clone() }).await {
+                    // The next start takes the set as one whose key doesn't count.
+                    tracing::warn!(%error, "Failed to keep the key of the set of plugins");
+                }
+                self.signed_by = Some(signed_by);
+            }
+            (Some(Err(problem)), Some(_)) => self.sets.distrust(&problem, now),
+            (Some(_), None) | (None, _) => {}
+        }
     }
 
     fn tell(&self, news: Option<SetNews>) {
@@ -301,11 +314,15 @@ impl SetManager {
             tracing::info!(set, "Changed set of plugins");
             EventType::Normal
         };
+        self.record(kind, reason, message);
+    }
+
+    fn record(&self, kind: EventType, reason: &str, message: String) {
         self.parts.events.record(Event::new(EventObject::Node, kind, reason, message));
     }
 
     fn show(&self) {
-        self.parts.shown.set(self.sets.report());
+        self.parts.shown.set(&self.sets);
     }
 }
 
@@ -320,48 +337,5 @@ async fn other_choice(node: &mut NodeObject, chosen: &Choice) {
         if now != *chosen && now != Choice::Unknown {
             return;
         }
-    }
-}
-
-/// What came of a step.
-enum Outcome {
-    Waited,
-    Left,
-    /// All of it was loaded for a trial.
-    Loaded(KeptSet),
-    Refused(Refusal, String),
-}
-
-impl SetParts {
-    async fn take(&self, reference: &SetReference) -> Outcome {
-        let named: Result<ComponentReference, _> = reference.as_str().parse();
-        let named = match named {
-            Ok(named) => named,
-            Err(error) => return Outcome::Refused(Refusal::NotLoaded, one_line(&error)),
-        };
-        let kept = match self.bring(&named).await {
-            Ok(signed_by) => KeptSet { reference: reference.as_str().to_owned(), signed_by },
-            Err(problem) => return Outcome::Refused(Refusal::NotHad, problem),
-        };
-        let file = self.folder.plugin_file(reference.digest());
-        match self.trial.load(&file).await {
-            Ok(()) => Outcome::Loaded(kept),
-            Err(problem) => Outcome::Refused(Refusal::NotLoaded, problem),
-        }
-    }
-
-    /// Brings a set that one of the keys has signed into its folder; the key's id.
-    async fn bring(&self, reference: &ComponentReference) -> Result<String, String> {
-        let credentials = self.policy.pull_credentials.as_deref();
-        let fetcher: Arc<dyn ComponentFetcher> = self.registries.clone();
-        let signed = verify_signature(&self.policy.keys, reference, credentials, &fetcher).await;
-        let signed = signed.map_err(|error| error.sentence())?;
-        let digest = reference.digest();
-        let unwritable = |error: io::Error| format!("its folder can't be made: {error}");
-        let folder = self.folder.begin(digest).map_err(unwritable)?;
-        let fetched = self.registries.fetch_set(reference, credentials, &folder).await;
-        fetched.map_err(|error| one_line(&error))?;
-        self.folder.finish(digest).map_err(unwritable)?;
-        Ok(signed.key_id)
     }
 }

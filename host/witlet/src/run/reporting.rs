@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 use witlet_core::eviction::ThresholdState;
 use witlet_core::node::conditions;
-use witlet_core::node::plugin_set::SetReport;
 use witlet_core::pod::PodUid;
 use witlet_ports::{
     AgentStats, AgentView, Clock, EventPage, PodDescription, PodPage, RecordedEvent, SourceHealth,
@@ -48,9 +47,7 @@ impl PluginView for ShownPlugins {
     }
 
     fn set(&self) -> Value {
-        let Some(set) = &self.set else { return Value::Null };
-        let SetReport { running, message } = set.report();
-        json!({"running": running, "message": message})
+        self.set.as_ref().map_or(Value::Null, |set| set.to_json())
     }
 }
 

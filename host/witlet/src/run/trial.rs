@@ -12,7 +12,7 @@ use witlet_ports::{NodeWatch, Tracer};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::Builtin;
-use witlet_wasm::plugin::config::{SetFileKind, Shipped, files_of_set, parse};
+use witlet_wasm::plugin::config::{PluginConfiguration, SetFileKind, Shipped, files_of_set, parse};
 
 use crate::bounded;
 use crate::run::plugins;
@@ -35,6 +35,11 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
+    /// Why a plugin file can't serve at all, if it can't. What it names isn't looked at.
+    pub(crate) fn problem_of(&self, file: &Path) -> Option<String> {
+        read(file, &plugins::builtins(&self.unsafe_sysctls)).err()
+    }
+
     /// Loads the plugin file of a set, and everything that it names. What is wrong, in one sentence.
     pub(crate) async fn load(&self, file: &Path) -> Result<(), String> {
         check_files(file, &plugins::builtins(&self.unsafe_sysctls))?;
@@ -73,12 +78,17 @@ impl Trial {
     }
 }
 
+/// The plugin file's content.
+fn read(file: &Path, builtins: &[Builtin]) -> Result<PluginConfiguration, String> {
+    let text =
+        bounded::read_text(file, FILE_BYTES_MAX).map_err(|error| format!("it can't be read: {error}"))?;
+    plugins::with_names(builtins, |shipped: Shipped<'_>| parse(&text, shipped))
+        .map_err(|error| error.to_string())
+}
+
 /// Whether the plugin file is one that a set may have, and what it names is there.
 fn check_files(file: &Path, builtins: &[Builtin]) -> Result<(), String> {
-    let unreadable = |error| format!("its plugin file can't be read: {error}");
-    let text = bounded::read_text(file, FILE_BYTES_MAX).map_err(unreadable)?;
-    let configuration = plugins::with_names(builtins, |shipped: Shipped<'_>| parse(&text, shipped))
-        .map_err(|error| error.to_string())?;
+    let configuration = read(file, builtins).map_err(|problem| format!("its plugin file: {problem}"))?;
     let folder = file.parent().unwrap_or(Path::new("."));
     let files = files_of_set(&configuration).map_err(|error| error.to_string())?;
     let missing =

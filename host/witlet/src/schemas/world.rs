@@ -167,7 +167,13 @@ impl PluginView for Agent {
     }
 
     fn set(&self) -> Value {
-        json!({"running": "oci://registry.example.com/fleet@sha256:00", "message": null})
+        json!({
+            "running": "oci://registry.example.com/fleet@sha256:00",
+            "digest": "sha256:00",
+            "state": "NotHad",
+            "message": "why",
+            "lastAttempt": "2026-01-02T03:04:05Z",
+        })
     }
 }
 

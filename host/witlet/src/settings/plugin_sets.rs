@@ -1,4 +1,4 @@
-//! The file of `--plugin-sets`: which sets of plugins an annotation of the node may choose. Read strictly, once, at the start.
+//! The file of `--plugin-sets`: which sets of plugins an annotation of the node may choose. Read strictly.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -9,6 +9,7 @@ mod look;
 mod plugins;
 mod registries;
 mod serve;
+mod sets;
 mod top;
 
 use std::path::{Path, PathBuf};

@@ -143,3 +143,18 @@ fn times_and_sizes_are_short() {
     assert_eq!(times, ["0s", "9.9µs", "250µs", "1.0ms", "99.9ms", "250ms", "1.0s", "30.0s"]);
     assert_eq!([1, 65_536, 1 << 20, 17_000_000].map(bytes), ["1Ki", "64Ki", "1.0Mi", "16.2Mi"]);
 }
+
+#[test]
+fn the_set_stands_below_the_table_with_what_became_of_the_chosen_one() {
+    assert_eq!(set(&Value::Null), "", "sets aren't looked at");
+    let local =
+        json!({"running": null, "digest": null, "state": "Local", "message": null, "lastAttempt": null});
+    assert_eq!(set(&local), "\nSet: none, the local plugin file\nState: Local\n");
+    let refused = json!({
+        "running": "oci://a/b@sha256:1", "digest": "sha256:1", "state": "NotSigned", "message": "why",
+        "lastAttempt": "2026-01-02T03:04:05Z",
+    });
+    let expected =
+        "\nSet: oci://a/b@sha256:1\nState: NotSigned\nLast attempt: 2026-01-02T03:04:05Z\nMessage: why\n";
+    assert_eq!(set(&refused), expected);
+}

@@ -1,56 +1,232 @@
-//! The folder of sets: what a restart finds in it.
+//! The manager on a disk of its own: what a start goes on with, and what ends a set. A whole change, from the annotation on, is shown with
+//! the daemon (`tests/cli/sets.rs`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use async_trait::async_trait;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use tokio::task::JoinSet;
+use witlet_core::node::NodeFacts;
+use witlet_core::node::plugin_set::{CHOICE, SetState};
+use witlet_egress::Egress;
+use witlet_harness::{LocalRegistry, WAIT_TIMEOUT};
+use witlet_node::SystemClock;
+use witlet_oci::{
+    Client, Login, PLUGIN_FILE, PLUGIN_FILE_TYPE, RegistriesConfig, SetArtifact, SetFile, Target,
+};
+use witlet_ports::ComponentReference;
+use witlet_wasm::attestation::SigningKey;
+use witlet_wasm::attestation::cosign::ArtifactSigningKey;
+use witlet_wasm::compile::CompilerConfig;
 
 use super::*;
 
-const A: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-const B: &str = "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
-const C: &str = "sha256:cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc";
+const KEY: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIIZEkyYXsYlcllWOfZF8F777/U9QikkTEVLr7IYygXbg
+-----END PRIVATE KEY-----
+";
+const PLUGINS: &str = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins: []\n";
 
-fn kept(digest: &str) -> KeptSet {
-    let reference = format!("oci://registry.example.com/fleet@{digest}");
-    KeptSet { reference, signed_by: "key".to_owned() }
-}
+/// Facts that never change.
+struct Facts(watch::Sender<Arc<NodeFacts>>);
 
-/// A set whose folder is whole.
-fn bring(folder: &SetFolder, digest: &str) {
-    let part = folder.begin(digest).expect("a folder");
-    fs::write(part.join(PLUGIN_FILE), "{}").expect("written");
-    folder.finish(digest).expect("whole");
-}
-
-#[test]
-fn the_set_that_serves_is_found_again_and_others_go_but_for_the_one_before() {
-    let scratch = tempfile::tempdir().expect("a folder");
-    let folder = SetFolder::new(scratch.path().join("sets"));
-    assert_eq!(folder.kept(), None, "none was ever brought");
-    for (digest, before) in [(A, None), (B, Some(A)), (C, Some(B))] {
-        bring(&folder, digest);
-        folder.keep(&kept(digest), before).expect("kept");
-        assert_eq!(folder.kept(), Some(kept(digest)));
+#[async_trait]
+impl NodeWatch for Facts {
+    fn watch(&self) -> watch::Receiver<Arc<NodeFacts>> {
+        self.0.subscribe()
     }
-    let there = [A, B, C].map(|digest| folder.plugin_file(digest).exists());
-    assert_eq!(there, [false, true, true]);
-    // Brought again, as after a refusal.
-    bring(&folder, C);
-    folder.forget().expect("forgotten");
-    assert_eq!(folder.kept(), None);
-    folder.forget().expect("twice is once");
+
+    async fn read_again(&self) -> Arc<NodeFacts> {
+        self.0.borrow().clone()
+    }
 }
 
-#[test]
-fn a_set_whose_plugin_file_is_gone_or_that_was_cut_short_does_not_serve() {
-    let scratch = tempfile::tempdir().expect("a folder");
-    let folder = SetFolder::new(scratch.path().join("sets"));
-    let part = folder.begin(A).expect("a folder");
-    fs::write(part.join(PLUGIN_FILE), "").expect("written");
-    assert!(!folder.plugin_file(A).exists(), "it isn't whole yet");
-    let again = folder.begin(A).expect("a folder");
-    assert!(again.read_dir().expect("a folder").next().is_none(), "what a kill left is gone");
-    bring(&folder, A);
-    folder.keep(&kept(A), None).expect("kept");
-    fs::remove_file(folder.plugin_file(A)).expect("it was there");
-    assert_eq!(folder.kept(), None);
-    bring(&folder, B);
-    fs::write(scratch.path().join("sets").join(CURRENT), "{").expect("written");
-    assert_eq!(folder.kept(), None);
+/// Remembers which files were to serve.
+struct Host(watch::Sender<Vec<Option<PathBuf>>>);
+
+impl ServesFile for Host {
+    fn use_file(&self, file: Option<PathBuf>) {
+        self.0.send_modify(|files| files.push(file));
+    }
+}
+
+/// Remembers reasons of events.
+struct Reasons(watch::Sender<Vec<String>>);
+
+impl EventSink for Reasons {
+    fn record(&self, event: Event) {
+        self.0.send_modify(|reasons| reasons.push(event.reason));
+    }
+}
+
+/// A node on whose disk a set serves.
+struct World {
+    folder: tempfile::TempDir,
+    reference: String,
+    node: watch::Sender<Option<Arc<Node>>>,
+    registries: Arc<Registries>,
+    host: watch::Sender<Vec<Option<PathBuf>>>,
+    reasons: watch::Sender<Vec<String>>,
+    _registry: LocalRegistry,
+}
+
+fn annotated(set: Option<&str>) -> Option<Arc<Node>> {
+    let annotations = set.map(|set| BTreeMap::from([(CHOICE.to_owned(), set.to_owned())]));
+    let metadata = ObjectMeta { annotations, ..ObjectMeta::default() };
+    Some(Arc::new(Node { metadata, ..Node::default() }))
+}
+
+impl World {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let registry = LocalRegistry::start().await.expect("a registry");
+        let text = format!(
+            "apiVersion: witlet.dev/v1alpha1\nkind: PluginSetPolicy\nrepositories: ['{}/*']\nkeys: [a.pub]\njitter: 0s\n",
+            registry.address
+        );
+        fs::write(folder.path().join("policy.yaml"), text).expect("written");
+        let public = SigningKey::from_pem(KEY.as_bytes()).expect("a key").public().to_pem();
+        fs::write(folder.path().join("a.pub"), public).expect("written");
+        fs::write(folder.path().join("plugins.yaml"), PLUGINS).expect("written");
+        let plugins = SetFile {
+            name: PLUGIN_FILE.to_owned(),
+            media_type: PLUGIN_FILE_TYPE,
+            bytes: PLUGINS.as_bytes().into(),
+        };
+        let created = "2026-01-02T03:04:05Z".parse().expect("a time");
+        let set = SetArtifact { files: vec![plugins], created, annotations: BTreeMap::new() };
+        let target: Target = format!("{}/fleet:1", registry.address).parse().expect("a target");
+        let client = Client::new(Egress::system(), Login::Anonymous, false);
+        let pushed = client.push_set(&target, &set).await.expect("pushed");
+        let registries = Registries::open(RegistriesConfig {
+            folder: folder.path().join("components"),
+            egress: Egress::system(),
+            credentials: None,
+            progress: Arc::new(|_progress| {}),
+        });
+        let registries = Arc::new(registries.expect("opened"));
+        let reference = target.pinned(&pushed.digest);
+        let sets = SetFolder::open(folder.path().join("sets")).expect("its own");
+        let into = sets.begin(&pushed.digest).expect("a folder");
+        let named: ComponentReference = reference.parse().expect("a reference");
+        registries.fetch_set(&named, None, &into).await.expect("brought");
+        sets.finish(&pushed.digest).expect("whole");
+        let signed_by = ArtifactSigningKey::from_pem(KEY.as_bytes()).expect("a key").public().id();
+        sets.keep(&KeptSet { reference: reference.clone(), signed_by }).expect("kept");
+        let node = watch::Sender::new(annotated(Some(&reference)));
+        let (host, reasons) = (watch::Sender::new(Vec::new()), watch::Sender::new(Vec::new()));
+        Self { folder, reference, node, registries, host, reasons, _registry: registry }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    async fn manager(&self) -> SetManager {
+        let trial = Trial {
+            compiler: CompilerConfig::new(self.path("code")),
+            unsafe_sysctls: Vec::new(),
+            registries: self.registries.clone(),
+            node: Arc::new(Facts(watch::Sender::new(Arc::default()))),
+            clock: Arc::new(SystemClock),
+            in_cluster: true,
+        };
+        let steps = Steps {
+            local: Some(self.path("plugins.yaml")),
+            folder: SetFolder::open(self.path("sets")).expect("its own"),
+            registries: self.registries.clone(),
+            trial,
+        };
+        let parts = SetParts {
+            node_name: "node1".to_owned(),
+            policy_file: self.path("policy.yaml"),
+            steps,
+            clock: Arc::new(SystemClock),
+            events: Arc::new(Reasons(self.reasons.clone())),
+            shown: Arc::default(),
+        };
+        SetManager::open(parts, self.node.subscribe()).await.expect("a policy")
+    }
+
+    /// Runs it on paused time, on which a wait costs nothing, until the second is dropped.
+    fn run(&self, manager: SetManager) -> (Arc<ShownSet>, JoinSet<()>) {
+        tokio::time::pause();
+        let shown = manager.shown();
+        let host = Arc::new(Host(self.host.clone()));
+        (shown, JoinSet::from_iter([manager.run(host, CancellationToken::new())]))
+    }
+
+    async fn until_used(&self, file: &Path) {
+        let mut files = self.host.subscribe();
+        let used = files.wait_for(|files| files.last() == Some(&Some(file.to_owned())));
+        tokio::time::timeout(WAIT_TIMEOUT, used).await.expect("it serves").expect("the host is there");
+    }
+
+    async fn until_said(&self, reason: &str) {
+        let mut reasons = self.reasons.subscribe();
+        let said = reasons.wait_for(|reasons| reasons.iter().any(|said| said == reason));
+        tokio::time::timeout(WAIT_TIMEOUT, said).await.expect("it is said").expect("the events are there");
+    }
+}
+
+#[tokio::test]
+async fn a_start_goes_on_with_the_set_only_if_each_byte_is_there_and_its_key_counts() {
+    let world = World::new().await;
+    let manager = world.manager().await;
+    assert_eq!(manager.shown().report().running.as_ref(), Some(&world.reference));
+    let file = manager.plugin_file().expect("the set's");
+    assert!(file.starts_with(world.path("sets")), "{}", file.display());
+
+    let text = fs::read(&file).expect("there");
+    fs::write(&file, &text[..text.len() - 1]).expect("cut short, as by a loss of power");
+    let damaged = world.manager().await;
+    assert_eq!(damaged.plugin_file(), Some(world.path("plugins.yaml")));
+    fs::write(&file, text).expect("as it was");
+    assert_eq!(world.manager().await.plugin_file(), Some(file));
+
+    fs::remove_file(world.path("a.pub")).expect("removed");
+    assert_eq!(world.manager().await.plugin_file(), Some(world.path("plugins.yaml")));
+}
+
+#[tokio::test]
+async fn a_set_whose_key_is_taken_out_of_the_policy_is_left_while_the_agent_runs() {
+    let world = World::new().await;
+    let (shown, _running) = world.run(world.manager().await);
+    fs::remove_file(world.path("a.pub")).expect("removed");
+    world.until_used(&world.path("plugins.yaml")).await;
+    world.until_said("PluginSetLeft").await;
+    // It is still chosen, and asked for again in vain.
+    world.until_said("PluginSetRefused").await;
+    assert_eq!(shown.report().running, None);
+    assert!(shown.report().message.is_some_and(|message| message.starts_with(&world.reference)));
+    let sets = SetFolder::open(world.path("sets")).expect("its own");
+    assert_eq!(sets.kept(), None, "nor does the next start go on with it");
+}
+
+#[tokio::test]
+async fn a_policy_that_makes_no_sense_is_said_and_the_one_before_goes_on() {
+    let world = World::new().await;
+    let (shown, _running) = world.run(world.manager().await);
+    fs::write(world.path("policy.yaml"), "kind: Nonsense\n").expect("written");
+    world.until_said("PluginSetPolicyInvalid").await;
+    assert_eq!(shown.report().running.as_ref(), Some(&world.reference));
+    assert!(world.host.borrow().is_empty());
+}
+
+#[tokio::test]
+async fn a_set_goes_on_and_says_so_until_the_local_file_can_be_taken() {
+    let world = World::new().await;
+    let (shown, _running) = world.run(world.manager().await);
+    let local = world.path("plugins.yaml");
+    fs::write(&local, "plugins: [").expect("an edit that isn't done");
+    world.node.send_replace(annotated(None));
+    world.until_said("PluginSetNotLeft").await;
+    assert_eq!(shown.report().running.as_ref(), Some(&world.reference));
+    assert_eq!(shown.to_json()["state"], SetState::NotLeft.as_str());
+    assert!(world.host.borrow().is_empty());
+    fs::write(&local, PLUGINS).expect("done");
+    world.until_used(&local).await;
+    assert_eq!(shown.to_json()["state"], SetState::Local.as_str());
 }

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use jiff::{SignedDuration, Timestamp};
 use witlet_core::node::conditions::UnreadSource;
+use witlet_core::node::plugin_set::{Choice, PluginSets, SetPolicy, SetReport};
 use witlet_testkit::{ManualClock, MemoryStateStore};
 
 use super::*;
@@ -102,7 +103,12 @@ async fn a_set_of_plugins_is_shown_where_the_operator_allows_sets() {
     let set = Arc::new(ShownSet::default());
     let view = view.with_set(Some(set.clone()));
     assert_eq!(SetReport::of(&view.node()), SetReport::default());
-    let report = SetReport { running: Some("a".to_owned()), message: Some("b".to_owned()) };
-    set.set(report.clone());
-    assert_eq!(SetReport::of(&view.node()), report);
+    let reference = format!("oci://a.example.com/b@sha256:{}", "0".repeat(64));
+    let policy = SetPolicy { repositories: vec!["a.example.com/*".to_owned()], ..SetPolicy::default() };
+    let mut sets = PluginSets::new("node", policy, Some(&reference));
+    sets.choose(&Choice::Set("nonsense".to_owned()), Duration::ZERO);
+    set.set(&sets);
+    let report = SetReport::of(&view.node());
+    assert_eq!((report.running.as_ref(), &report), (Some(&reference), &sets.report()));
+    assert!(report.message.is_some());
 }

@@ -1,0 +1,109 @@
+//! The operator's policy and its keys, looked at again while the agent runs: what they don't allow any more is not for the next start.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Interval, MissedTickBehavior};
+use witlet_core::error::one_line;
+use witlet_ports::{ComponentFetcher, ComponentReference};
+use witlet_wasm::plugin::{counting_keys, verify_signature};
+
+use crate::settings::plugin_sets::{PluginSetPolicy, SetPolicyError, read};
+
+#[cfg(test)]
+mod tests;
+
+/// How often the policy's file and its keys are looked at.
+const POLICY_LOOK: Duration = Duration::from_secs(30);
+/// How long a registry may take to show another signature of a set whose key is gone.
+const SIGNATURE_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// What the operator allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct KnownPolicy {
+    /// As its file had it last.
+    pub(super) policy: PluginSetPolicy,
+    /// Ids of the keys that count.
+    pub(super) key_ids: Vec<String>,
+    /// Why the file as it is now isn't taken; the policy is the one before.
+    pub(super) problem: Option<String>,
+}
+
+/// A policy that is another than before.
+#[derive(Clone, Debug)]
+pub(super) struct PolicyChange {
+    pub(super) policy: KnownPolicy,
+    /// Who signed the set that runs, if the key by which it was taken doesn't count any more.
+    pub(super) signer: Option<Result<String, String>>,
+}
+
+impl KnownPolicy {
+    /// Reads it for the first time.
+    ///
+    /// # Errors
+    /// When it can't be taken.
+    pub(super) async fn first(file: &Path) -> Result<Self, SetPolicyError> {
+        let policy = read(file)?;
+        let key_ids = counting_keys(&policy.keys).await;
+        Ok(Self { policy, key_ids, problem: None })
+    }
+
+    /// As it is now. A file that can't be taken changes nothing but the problem; a key's file that is gone counts no more.
+    async fn again(&self, file: &Path) -> Self {
+        let path = file.to_owned();
+        let (policy, problem) = match tokio::task::spawn_blocking(move || read(&path)).await {
+            Ok(Ok(policy)) => (policy, None),
+            Ok(Err(error)) => (self.policy.clone(), Some(one_line(&error))),
+            // Only a runtime that ends cancels it.
+            Err(_cancelled) => return self.clone(),
+        };
+        let key_ids = counting_keys(&policy.keys).await;
+        Self { policy, key_ids, problem }
+    }
+}
+
+/// When the policy is looked at.
+pub(super) fn looks() -> Interval {
+    let mut looks = tokio::time::interval(POLICY_LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    looks
+}
+
+/// Returns when the policy is another than `known`. `running` is the set that runs and the id of its key.
+pub(super) async fn changed(
+    looks: &mut Interval,
+    (file, known): (&Path, &KnownPolicy),
+    running: Option<(&str, &str)>,
+    fetcher: Arc<dyn ComponentFetcher>,
+) -> PolicyChange {
+    loop {
+        looks.tick().await;
+        let policy = known.again(file).await;
+        if policy == *known {
+            continue;
+        }
+        let lost = running.filter(|(_, key)| !policy.key_ids.iter().any(|id| id == key));
+        let signer = match lost {
+            Some((reference, _)) => Some(signer(&policy.policy, reference, &fetcher).await),
+            None => None,
+        };
+        return PolicyChange { policy, signer };
+    }
+}
+
+/// Who else has signed a set: the key's id.
+async fn signer(
+    policy: &PluginSetPolicy,
+    reference: &str,
+    fetcher: &Arc<dyn ComponentFetcher>,
+) -> Result<String, String> {
+    let reference = reference.parse::<ComponentReference>().map_err(|error| one_line(&error))?;
+    let (keys, credentials): (&[PathBuf], _) = (&policy.keys, policy.pull_credentials.as_deref());
+    let signed = verify_signature(keys, &reference, credentials, fetcher);
+    let late = || format!("no signature was found within {}s", SIGNATURE_TIME_MAX.as_secs());
+    match tokio::time::timeout(SIGNATURE_TIME_MAX, signed).await {
+        Ok(signed) => signed.map(|signed| signed.key_id).map_err(|error| error.sentence()),
+        Err(_elapsed) => Err(late()),
+    }
+}

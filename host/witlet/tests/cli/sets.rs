@@ -1,0 +1,219 @@
+//! A set of plugins from the annotation of a Node to the rules by which its pods are judged, with the daemon, an API server and a registry.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+use k8s_openapi::api::core::v1::{Event, Node, Pod};
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use witlet_api_server::Admission;
+use witlet_core::node::plugin_set::{CHOICE, MESSAGE, RUNNING};
+use witlet_harness::LocalRegistry;
+use witlet_harness::cluster::{Cluster, Ground, NODE, phase, refused};
+use witlet_server::LocalClient;
+use witlet_wasm::attestation::SigningKey;
+
+use crate::daemon::START_TIMEOUT;
+use crate::witlet;
+
+const KEY: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIIZEkyYXsYlcllWOfZF8F777/U9QikkTEVLr7IYygXbg
+-----END PRIVATE KEY-----
+";
+
+/// A plugin file with one handler, which rejects pods whose names begin so.
+fn rules(begin: &str) -> String {
+    file(begin, &format!("!object.metadata.name.startsWith('{begin}-')"))
+}
+
+/// The same with this expression.
+fn file(name: &str, expression: &str) -> String {
+    format!(
+        "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n- name: {name}\n  component: builtin:cel\n  admission: {{}}\n  \
+         config:\n    validations:\n    - {{expression: \"{expression}\", message: no pods of {name}}}\n"
+    )
+}
+
+/// A node of a cluster that may take sets from a registry.
+struct Fleet {
+    cluster: Cluster,
+    registry: LocalRegistry,
+    key: PathBuf,
+}
+
+impl Fleet {
+    async fn start() -> Result<Self, Failed> {
+        let registry = LocalRegistry::start().await?;
+        let ground = Ground::new(Admission { node_rules: true, ..Admission::default() }).await?;
+        let (key, policy, local) =
+            (ground.path("sets.pem"), ground.path("sets.yaml"), ground.path("plugins.yaml"));
+        fs::write(&key, KEY)?;
+        let public = SigningKey::from_pem(KEY.as_bytes()).map_err(|error| error.to_string())?.public();
+        fs::write(ground.path("sets.pub"), public.to_pem())?;
+        let text = json!({
+            "apiVersion": "witlet.dev/v1alpha1", "kind": "PluginSetPolicy",
+            "repositories": [format!("{}/fleet/*", registry.address)], "keys": ["sets.pub"], "jitter": "0s",
+        });
+        fs::write(&policy, text.to_string())?;
+        fs::write(&local, rules("local"))?;
+        let more =
+            vec![format!("--plugins={}", local.display()), format!("--plugin-sets={}", policy.display())];
+        let cluster = Cluster::start_with_token(ground, Ipv4Addr::LOCALHOST, more).await?;
+        cluster.node_ready().await?;
+        Ok(Self { cluster, registry, key })
+    }
+
+    /// Pushes a plugin file as a set; its reference.
+    fn push(&self, name: &str, text: &str) -> Result<String, Failed> {
+        let file = self.cluster.ground.path(&format!("{name}.yaml"));
+        fs::write(&file, text)?;
+        let to = format!("{}/fleet/plugins:{name}", self.registry.address);
+        let pushed = witlet(&["plugin", "push-set", &file.display().to_string(), &to]);
+        if pushed.code != 0 {
+            return Err(pushed.err.into());
+        }
+        Ok(pushed.out.trim().to_owned())
+    }
+
+    fn push_signed(&self, name: &str, text: &str) -> Result<String, Failed> {
+        let reference = self.push(name, text)?;
+        let signed = witlet(&["plugin", "sign", &reference, "--key", &self.key.display().to_string()]);
+        if signed.code == 0 { Ok(reference) } else { Err(signed.err.into()) }
+    }
+
+    /// Has the Node choose a set, or none.
+    fn choose(&self, set: Option<&str>) -> Result<(), Failed> {
+        let patch = json!({"metadata": {"annotations": {CHOICE: set}}});
+        self.cluster.api().patch::<Node>("", NODE, "", patch).map(drop).map_err(refused)
+    }
+
+    fn annotation(&self, key: &str) -> Option<String> {
+        self.cluster.api().get::<Node>("", NODE)?.metadata.annotations?.remove(key)
+    }
+
+    /// Waits until the Node says this of its set.
+    async fn says(&self, running: Option<&str>, message: Option<&str>) -> Result<(), Failed> {
+        let what = format!("the node runs {running:?}, and says {message:?}");
+        let said = self.cluster.until(&what, |_| {
+            let found = self.annotation(MESSAGE);
+            let is_said = match (message, &found) {
+                (Some(words), Some(found)) => found.contains(words),
+                (None, None) => true,
+                (None, Some(_)) | (Some(_), None) => false,
+            };
+            (is_said && self.annotation(RUNNING).as_deref() == running).then_some(())
+        });
+        said.await.map_err(|error| format!("it says {:?}\n{error:?}", self.annotation(MESSAGE)).into())
+    }
+
+    /// What the local API has of plugins; null while it doesn't answer.
+    async fn shown(&self) -> Value {
+        LocalClient::new(&self.cluster.daemon.api_socket()).get("/plugins").await.unwrap_or_default()
+    }
+
+    /// Waits until this is the plugin that is configured, and is loaded, and the set is in this state.
+    async fn serves(&self, plugin: &str, state: &str) -> Result<(), Failed> {
+        let is_so = |shown: &Value| {
+            let items = shown["items"].as_array().into_iter().flatten();
+            let configured: Vec<_> = items
+                .filter(|item| item["builtin"] == false)
+                .map(|item| (item["name"].clone(), item["state"].clone()))
+                .collect();
+            configured == [(json!(plugin), json!("Ready"))] && shown["set"]["state"] == state
+        };
+        let deadline = tokio::time::Instant::now() + START_TIMEOUT;
+        loop {
+            let shown = self.shown().await;
+            if is_so(&shown) {
+                return Ok(());
+            }
+            if tokio::time::Instant::now() >= deadline {
+                return Err(self.cluster.complaint(&format!("never: {plugin} and {state}; {shown}")));
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    }
+
+    /// A new pod of each name is judged: those of `refuses` are rejected, others run.
+    async fn judges(&self, refuses: &str, round: &str) -> Result<(), Failed> {
+        for begin in ["local", "a"] {
+            let name = format!("{begin}-{round}");
+            self.cluster.create(&name)?;
+            let expected = if begin == refuses { "Failed" } else { "Running" };
+            let judged = self.cluster.until(&format!("{name} is {expected}"), |cluster| {
+                cluster.pod(&name).filter(|pod: &Pod| phase(pod) == expected).map(drop)
+            });
+            judged.await?;
+        }
+        Ok(())
+    }
+
+    async fn reported(&self, reason: &str, words: &str) -> Result<(), Failed> {
+        let reported = self.cluster.until(&format!("the event {reason}"), |cluster| {
+            let events = cluster.api().list::<Event>();
+            let is_it = |event: &Event| {
+                event.reason.as_deref() == Some(reason)
+                    && event.message.as_deref().unwrap_or_default().contains(words)
+            };
+            events.iter().any(is_it).then_some(())
+        });
+        reported.await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_set_is_taken_from_an_annotation_kept_against_bad_ones_and_over_a_restart_and_left()
+-> Result<(), Failed> {
+    let mut fleet = Fleet::start().await?;
+    fleet.serves("local", "Local").await?;
+    fleet.judges("local", "first").await?;
+
+    let good = fleet.push_signed("a", &rules("a"))?;
+    fleet.choose(Some(&good))?;
+    fleet.says(Some(&good), None).await?;
+    fleet.serves("a", "Running").await?;
+    fleet.reported("PluginSetTaken", "in place of the local plugin file").await?;
+    fleet.judges("a", "second").await?;
+
+    // Bad sets: the one before goes on, and the node says why.
+    let unsigned = fleet.push("unsigned", &rules("unsigned"))?;
+    fleet.choose(Some(&unsigned))?;
+    fleet.says(Some(&good), Some("isn't signed with")).await?;
+    fleet.serves("a", "NotSigned").await?;
+    fleet.reported("PluginSetRefused", &unsigned).await?;
+    let absent = format!("{}/fleet/plugins@sha256:{}", fleet.registry.address, "0".repeat(64));
+    fleet.choose(Some(&absent))?;
+    fleet.says(Some(&good), Some("does not have")).await?;
+    fleet.serves("a", "NotHad").await?;
+    let elsewhere = format!("{}/others/plugins@sha256:{}", fleet.registry.address, "0".repeat(64));
+    fleet.choose(Some(&elsewhere))?;
+    fleet.says(Some(&good), Some("aren't allowed on this node")).await?;
+    let broken = fleet.push_signed("broken", &file("broken", "object.metadata.nam == 'x'"))?;
+    fleet.choose(Some(&broken))?;
+    fleet.says(Some(&good), Some("has no field nam")).await?;
+    fleet.serves("a", "NotLoaded").await?;
+    fleet.reported("PluginSetRefused", &broken).await?;
+    fleet.judges("a", "third").await?;
+
+    // A restart goes on with the good one, and tries the bad one again without the registry: it is on the disk, and so is its signature.
+    fleet.registry.lose("/");
+    let reads = fleet.registry.reads("/");
+    fleet.cluster.daemon.kill_and_restart().map_err(|error| error.to_string())?;
+    fleet.serves("a", "NotLoaded").await?;
+    assert_eq!(fleet.registry.reads("/"), reads, "nothing is pulled again");
+    fleet.says(Some(&good), Some("has no field nam")).await?;
+    fleet.judges("a", "fourth").await?;
+    let socket = fleet.cluster.daemon.api_socket().display().to_string();
+    let list = witlet(&["plugin", "list", "--api-socket", &socket]);
+    for line in [&*format!("Set: {good}\n"), "State: NotLoaded\n", "Last attempt: ", "Message: "] {
+        assert!(list.out.contains(line), "{line:?} isn't in: {}{}", list.out, list.err);
+    }
+
+    fleet.choose(None)?;
+    fleet.serves("local", "Local").await?;
+    fleet.says(None, None).await?;
+    fleet.reported("PluginSetLeft", &good).await?;
+    fleet.judges("local", "fifth").await?;
+    fleet.cluster.end().await
+}
