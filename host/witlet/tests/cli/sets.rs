@@ -141,7 +141,8 @@ impl Fleet {
             let name = format!("{begin}-{round}");
             self.cluster.create(&name)?;
             let expected = if begin == refuses { "Failed" } else { "Running" };
-            let judged = self.cluster.until(&format!("{name} is {expected}"), |cluster| {
+            let what = format!("{name} is {expected}");
+            let judged = self.cluster.until(&what, |cluster| {
                 cluster.pod(&name).filter(|pod: &Pod| phase(pod) == expected).map(drop)
             });
             judged.await?;
@@ -150,7 +151,8 @@ impl Fleet {
     }
 
     async fn reported(&self, reason: &str, words: &str) -> Result<(), Failed> {
-        let reported = self.cluster.until(&format!("the event {reason}"), |cluster| {
+        let what = format!("the event {reason}");
+        let reported = self.cluster.until(&what, |cluster| {
             let events = cluster.api().list::<Event>();
             let is_it = |event: &Event| {
                 event.reason.as_deref() == Some(reason)
