@@ -14,7 +14,7 @@ use crate::scenario::{Scenario, StageError, good, scenarios};
 use crate::setup::Setup;
 
 /// The name of a secret that isn't there.
-const NOBODYS: &str = "withheld-by-the-kit";
+const OTHER_SECRET: &str = "withheld-by-the-kit";
 /// How many scenarios are tried without each of the grants.
 const CASES_MAX: usize = 6;
 /// A shorter secret can't be distinguished from other words.
@@ -65,7 +65,7 @@ const WITHHELD: [Withheld; 5] = [
         condition: "the grant of its secrets withheld (secret-error.not-granted)",
         contract: RESULT,
         // A component that imports them isn't loaded without any.
-        withhold: |setup| setup.grants["secrets"] = json!([NOBODYS]),
+        withhold: |setup| setup.grants["secrets"] = json!([OTHER_SECRET]),
         is_needed: wants_a_secret,
     },
     // Finds `trap-without-secret`.
