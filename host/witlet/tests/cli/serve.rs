@@ -268,9 +268,13 @@ fn the_configuration_of_the_api_server_is_printed_with_the_authority() {
     let printed =
         witlet(&["plugin", "serve", "--print-webhook", "policies/webhook", "--ca-file", &authority]);
     assert_eq!(printed.code, 0, "{}", printed.err);
-    for words in
-        ["kind: ValidatingWebhookConfiguration", "caBundle: UEVN", "namespace: policies", "/validate", "name: spec-changes"]
-    {
+    for words in [
+        "kind: ValidatingWebhookConfiguration",
+        "caBundle: UEVN",
+        "namespace: policies",
+        "/validate",
+        "name: spec-changes",
+    ] {
         assert!(printed.out.contains(words), "{words:?} isn't in: {}", printed.out);
     }
 }

@@ -20,9 +20,8 @@ use zbus::{
     OwnedVariant, Variant, connection,
 };
 
-use super::private::PrivateSocket;
+use super::private::{NAME, PrivateSocket};
 
-pub(super) const NAME: &str = "org.freedesktop.systemd1";
 const PATH: &str = "/org/freedesktop/systemd1";
 const MANAGER: &str = "org.freedesktop.systemd1.Manager";
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";

@@ -14,8 +14,8 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use zbus::connection::socket::{ReadHalf, Socket, Split, WriteHalf};
 
-use super::bus::NAME;
-
+/// systemd's well-known name.
+pub(super) const NAME: &str = "org.freedesktop.systemd1";
 /// A line of the handshake is no longer than this (D-Bus: the same).
 const LINE_MAX: usize = 16 << 10;
 /// The fields of a message's header are no longer than this. A message of systemd has less than a hundredth of it.

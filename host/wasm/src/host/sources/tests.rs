@@ -86,7 +86,8 @@ impl SourcePlugins for Fakes {
 
     async fn tell(&self, _: &SourceName, news: Vec<PodNews>) -> Result<(), SourceNotifyError> {
         lock(&self.reported).extend(news);
-        match lock(&self.refusals).checked_sub(1) {
+        let refusals = lock(&self.refusals).checked_sub(1);
+        match refusals {
             Some(refusals) => {
                 *lock(&self.refusals) = refusals;
                 let retry = witlet_ports::NotifyRetry::BackOff;

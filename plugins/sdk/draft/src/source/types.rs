@@ -29,7 +29,7 @@ pub trait PodSource: DeserializeOwned + 'static {
     /// again when the error says, or after the host's back-off.
     fn poll(&self, cursor: Option<&str>) -> Result<Poll, Error>;
 
-    /// Hears news of its pods, if the component exports it by [`export_feedback!`](crate::export_feedback): of each pod the newest,
+    /// Receives news of its pods, if the component exports it by [`export_feedback!`](crate::export_feedback): of each pod the newest,
     /// at least once. The default takes them.
     ///
     /// # Errors

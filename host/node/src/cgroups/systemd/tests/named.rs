@@ -10,7 +10,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use zbus::Message;
 use zbus::connection::socket::{ReadHalf, Socket, Split, WriteHalf};
 
-use super::super::bus::NAME;
+use super::super::private::NAME;
 
 pub(super) struct NamedSocket(pub(super) UnixStream);
 
