@@ -1,12 +1,11 @@
 //! A set of plugins in a folder: its files, and next to them the manifest by which they are checked again, so that a pull that was cut
 //! short goes on where it ended, and what a disk lost is noticed.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::DirBuilder;
 use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use witlet_ports::whole_file::{Durability, replace_file_with};
@@ -14,6 +13,7 @@ use witlet_ports::whole_file::{Durability, replace_file_with};
 use crate::digest::{digest_of, text_of};
 use crate::manifest::{Layer, MANIFEST_BYTES_MAX};
 use crate::set::{PLUGIN_FILE, SetError, SetLayer, set_layers};
+use crate::store::open_file;
 
 /// The manifest, next to the folder of files.
 const MANIFEST: &str = "manifest.json";
@@ -60,7 +60,7 @@ pub fn set_plugin_file(folder: &Path) -> PathBuf {
 pub fn verify_set(folder: &Path, digest: &str) -> Result<(), SetFolderError> {
     let path = folder.join(MANIFEST);
     let read = |path: &Path, cause| SetFolderError::Read { path: path.to_owned(), cause };
-    let manifest = open(&path).and_then(|file| {
+    let manifest = open_file(&path).and_then(|file| {
         let mut manifest = Vec::new();
         file.take(MANIFEST_BYTES_MAX as u64 + 1).read_to_end(&mut manifest)?;
         Ok(manifest)
@@ -100,7 +100,7 @@ pub(crate) fn write_manifest(folder: &Path, manifest: &[u8]) -> io::Result<()> {
 }
 
 fn is_layer(path: &Path, layer: &Layer) -> io::Result<bool> {
-    let mut file = open(path)?;
+    let mut file = open_file(path)?;
     let metadata = file.metadata()?;
     if metadata.len() != layer.size {
         return Ok(false);
@@ -115,14 +115,4 @@ fn is_layer(path: &Path, layer: &Layer) -> io::Result<bool> {
         }
     }
     Ok(text_of(&hash.finalize()) == layer.digest)
-}
-
-/// A regular file, and no link to one.
-fn open(path: &Path) -> io::Result<std::fs::File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file"));
-    }
-    Ok(file)
 }

@@ -3,7 +3,7 @@
 //! What is read is checked against its name again, so that a folder that was tampered with, or a disk that forgets, costs
 //! a pull and nothing else.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -59,6 +59,16 @@ pub enum StoreError {
         /// The folder.
         path: PathBuf,
     },
+}
+
+/// Opens a regular file, and no link to one.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file"));
+    }
+    Ok(file)
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
@@ -123,11 +133,7 @@ impl Store {
     }
 
     fn read_file(&self, path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file"));
-        }
+        let file = open_file(path)?;
         let mut bytes = Vec::new();
         (&file).take(bytes_max + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > bytes_max {

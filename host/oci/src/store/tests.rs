@@ -91,7 +91,7 @@ fn the_one_that_was_used_longest_ago_makes_room() {
     let store = Store::bounded(&folder.path().join("components"), 100, 3).expect("opened");
     let old = |bytes: &[u8], seconds: u64| {
         let path = store.path(&digest_of(bytes)).expect("a digest");
-        let file = std::fs::File::options().write(true).open(path).expect("there");
+        let file = File::options().write(true).open(path).expect("there");
         let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
         file.set_modified(time).expect("made old");
     };
