@@ -5,7 +5,7 @@ use hyper::Method;
 #[cfg(test)]
 mod tests;
 
-/// What reads take; a `HEAD` isn't one of them, as upstream has it.
+/// What upstream's routes for reads take; a `HEAD` isn't one of them.
 const READS: &[Method] = &[Method::GET];
 
 /// A pod in a path, and what of it.
@@ -172,24 +172,28 @@ impl<'a> Route<'a> {
         }
     }
 
-    /// What it answers to; empty if it is every method.
+    /// What it answers to; empty if it is every method: upstream has a handler for the path there, elsewhere a route for the method
+    /// (`pkg/kubelet/server/server.go`). Its own node suite asks for health by `HEAD`.
     pub(super) fn methods(&self) -> &'static [Method] {
         match self {
-            Self::Configz | Self::Flagz | Self::Statusz | Self::DebugFlags => &[],
             Self::Healthz(_)
-            | Self::Pods
-            | Self::RunningPods
             | Self::Metrics
             | Self::ProbeMetrics
+            | Self::Slis
             | Self::ResourceMetrics
             | Self::CadvisorMetrics
+            | Self::Configz
+            | Self::Flagz
+            | Self::Statusz
+            | Self::DebugFlags => &[],
+            Self::Pods
+            | Self::RunningPods
             | Self::ContainerLogs(_)
             | Self::Logs(_)
             | Self::Profiles(_) => READS,
             Self::StatsSummary | Self::Exec(_) | Self::Attach(_) | Self::PortForward(_) => {
                 &[Method::GET, Method::POST]
             }
-            Self::Slis => &[Method::GET, Method::DELETE],
             Self::Run(_) | Self::Checkpoint(_) => &[Method::POST],
         }
     }

@@ -197,11 +197,29 @@ async fn checks_of_health_are_counted_on_every_port_until_they_are_reset() {
     assert_eq!((reset.code.as_u16(), reset.body.as_str()), (200, "metrics reset\n"));
     let body = soon(World::plain(world.read_only, "/metrics/slis")).await.body;
     assert_eq!(count(&body, "ping"), None, "{body}");
-    for (method, path) in
-        [(Method::POST, "/metrics/slis"), (Method::DELETE, "/metrics/probes"), (Method::DELETE, "/metrics")]
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn health_and_metrics_answer_every_method_as_upstreams_handlers_do() {
+    let world = World::new(SetUp::default()).await;
+    let admin = Who::token("admin");
+    for path in
+        ["/healthz", "/metrics", "/metrics/probes", "/metrics/slis", "/metrics/resource", "/metrics/cadvisor"]
     {
-        let refused = soon(world.ask(method.clone(), path, &Who::token("admin"))).await;
-        assert_eq!(refused.code.as_u16(), 405, "{method} {path}");
+        for method in [Method::HEAD, Method::POST, Method::OPTIONS] {
+            let answer = soon(world.ask(method.clone(), path, &admin)).await;
+            assert_eq!(answer.code.as_u16(), 200, "{method} {path}");
+            assert_eq!(answer.body.is_empty(), method == Method::HEAD, "{method} {path}: {}", answer.body);
+        }
+    }
+    // The node suite of upstream waits for a kubelet by this.
+    let head = soon(World::plain_by(Method::HEAD, world.healthz, "/healthz")).await;
+    assert_eq!((head.code.as_u16(), head.body.as_str()), (200, ""));
+    // What upstream has a route for answers to the route's method alone.
+    for path in ["/pods", "/runningpods/", "/containerLogs/default/web/app"] {
+        let refused = soon(world.ask(Method::HEAD, path, &admin)).await;
+        assert_eq!(refused.code.as_u16(), 405, "{path}");
     }
     world.stop().await;
 }

@@ -255,8 +255,12 @@ impl World {
 
     /// One request in the clear.
     pub(super) async fn plain(address: SocketAddr, path: &str) -> Reply {
+        Self::plain_by(Method::GET, address, path).await
+    }
+
+    pub(super) async fn plain_by(method: Method, address: SocketAddr, path: &str) -> Reply {
         let stream = TcpStream::connect(address).await.unwrap();
-        answer(send(stream, request(Method::GET, path, &None)).await).await
+        answer(send(stream, request(method, path, &None)).await).await
     }
 
     pub(super) async fn stop(mut self) {
