@@ -7,12 +7,16 @@
 //     },
 //   });
 //
-// A draft may change with any release, and so may this module. At run time it imports nothing: what it needs of the host it is handed
+// A draft may change with any release, and so may this module. At run time it imports nothing of the host: what it needs it is handed
 // over by the one module that is never in a unit test, `export const handler = exported(pinned, { config: get, Error })`.
 
 import type * as Contract from 'witlet:admission/handler@0.2.0-draft.1';
 import type { Answer, Container, Image, Owner, Pod, Request, Setup, Volume } from 'witlet:admission/types@0.2.0-draft.1';
-import type { Error as ContractError } from 'witlet:host/errors@0.2.0-draft.1';
+
+import { type Host, type Read, type Shape, inWords, invalid, isObject, object, parsed, remembered } from './values-draft.ts';
+
+export { HandlerError, boolean, dict, integer, invalid, list, object, optional, text } from './values-draft.ts';
+export type { Host, Read, Reader, Shape } from './values-draft.ts';
 
 // ---- Verdicts ----
 
@@ -81,97 +85,6 @@ export function shortages(resources: Shortage[]): Verdict {
   return resources.length === 0 ? admit() : new Verdict({ tag: 'shortage', resources });
 }
 
-// ---- Errors ----
-
-/** There is no verdict, or the configuration is refused. Every other error that leaves a handler ends the instance (a trap). */
-export class HandlerError extends Error {
-  readonly code: string;
-  readonly retryAfterMilliseconds?: number;
-  readonly details: Record<string, string>;
-
-  /**
-   * @param code A CamelCase word for programs.
-   * @param message A sentence for people.
-   */
-  constructor(code: string, message: string, more: { retryAfterMilliseconds?: number; details?: Record<string, string> } = {}) {
-    super(message);
-    this.name = 'HandlerError';
-    this.code = code;
-    this.retryAfterMilliseconds = more.retryAfterMilliseconds;
-    this.details = more.details ?? {};
-  }
-}
-
-/** The error of a field of the configuration that makes no sense to the handler. */
-export const invalid = (field: string, problem: string): HandlerError => new HandlerError('InvalidConfiguration', `${field}: ${problem}`);
-
-// ---- Configuration ----
-
-/** Reads a value of JSON; the place is for the error. */
-export type Reader<T> = { read(value: unknown, place: string): T };
-
-function simple<T>(expected: string, fits: (value: unknown) => boolean): Reader<T> {
-  return {
-    read(value, place) {
-      if (!fits(value)) throw invalid(place, value === undefined ? 'is missing' : `must be ${expected}`);
-      return value as T;
-    },
-  };
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** A text. */
-export const text = simple<string>('a text', (value) => typeof value === 'string');
-/** A whole number that JavaScript can hold. */
-export const integer = simple<number>('a whole number', Number.isSafeInteger);
-/** True or false. */
-export const boolean = simple<boolean>('true or false', (value) => typeof value === 'boolean');
-
-/** A list. */
-export function list<T>(item: Reader<T>): Reader<T[]> {
-  const any = simple<unknown[]>('a list', Array.isArray);
-  return { read: (value, place) => any.read(value, place).map((each, index) => item.read(each, `${place}[${index}]`)) };
-}
-
-/** An object whose keys are the operator's. */
-export function dict<T>(item: Reader<T>): Reader<Map<string, T>> {
-  const any = simple<Record<string, unknown>>('an object', isObject);
-  return {
-    read(value, place) {
-      const entries = Object.entries(any.read(value, place));
-      return new Map(entries.map(([key, each]) => [key, item.read(each, `${place}.${key}`)]));
-    },
-  };
-}
-
-/** What may be left out. */
-export function optional<T>(item: Reader<T>, fallback: T): Reader<T> {
-  return { read: (value, place) => (value === undefined ? fallback : item.read(value, place)) };
-}
-
-/** The fields of an object: how each is read. */
-// With `unknown` in its place, the compiler would find no more of a list than that.
-export type Shape = Record<string, Reader<any>>;
-/** The object that was read. */
-export type Read<S extends Shape> = { [K in keyof S]: S[K] extends Reader<infer T> ? T : never };
-
-/** An object with these fields and no others. */
-export function object<S extends Shape>(shape: S): Reader<Read<S>> {
-  return {
-    read(value, place) {
-      if (!isObject(value)) throw invalid(place || 'the configuration', 'must be an object');
-      const at = (name: string) => (place ? `${place}.${name}` : name);
-      const unknown = Object.keys(value).find((name) => !Object.hasOwn(shape, name));
-      const expected = Object.keys(shape).join(' or ') || 'none';
-      if (unknown !== undefined) throw invalid(at(unknown), `unknown field, expected ${expected}`);
-      const own = (name: string) => (Object.hasOwn(value, name) ? value[name] : undefined);
-      const fields = Object.entries(shape).map(([name, reader]) => [name, reader.read(own(name), at(name))]);
-      return Object.fromEntries(fields) as Read<S>;
-    },
-  };
-}
-
 // ---- Handlers ----
 
 /** A handler that has its configuration. */
@@ -221,13 +134,7 @@ export function oneOf(handlers: Record<string, Handler>): Handler {
 
 /** Makes a handler of the text of its configuration. */
 export function loaded(handler: Handler, config: string): Loaded {
-  let value: unknown;
-  try {
-    value = JSON.parse(config);
-  } catch {
-    throw new HandlerError('InvalidConfiguration', 'this is no JSON');
-  }
-  return handler.load(value);
+  return handler.load(parsed(config));
 }
 
 /** Says to the host what a handler is to be asked about. */
@@ -235,9 +142,6 @@ export function setUp(handler: Loaded, setup: Setup): void {
   for (const operation of handler.subscribes) setup.subscribe(operation);
   handler.validate(setup);
 }
-
-/** What a component is handed over of the host: `get` of `witlet:host/config` and `Error` of `witlet:host/errors`. */
-export type Host = { config(): string; Error: new (code: string, message: string) => ContractError };
 
 /** What a component exports as `handler`. What the host lends is given back when the call ends. */
 export function exported(handler: Handler, host: Host): typeof Contract {
@@ -259,37 +163,6 @@ export function exported(handler: Handler, host: Host): typeof Contract {
       }
     },
   };
-}
-
-function inWords(host: Host, call: () => void): void {
-  try {
-    call();
-  } catch (error) {
-    if (!(error instanceof HandlerError)) throw error;
-    const payload = new host.Error(error.code, error.message);
-    if (error.retryAfterMilliseconds !== undefined) payload.setRetryAfterMilliseconds(BigInt(error.retryAfterMilliseconds));
-    for (const [key, value] of Object.entries(error.details)) payload.setDetail(key, value);
-    // The bindings look for a property of this name.
-    throw Object.assign(new Error(error.message), { payload });
-  }
-}
-
-/** A resource that remembers what its getters hand out, for the garbage collector may never come to it. */
-function remembered<T extends object>(thing: T, lent: Disposable[]): T {
-  const kept = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(kept);
-    if (typeof value !== 'object' || value === null || !(Symbol.dispose in value)) return value;
-    lent.push(value as Disposable);
-    return remembered(value, lent);
-  };
-  return new Proxy(thing, {
-    get(target, name) {
-      // Given back at the end, once.
-      if (name === Symbol.dispose) return () => {};
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? (...given: unknown[]) => kept(value.apply(target, given)) : value;
-    },
-  });
 }
 
 // ---- What policies ask of pods ----

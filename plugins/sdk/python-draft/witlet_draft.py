@@ -11,20 +11,17 @@ A draft may change with any release, and so may this module. It needs the standa
 """
 
 import json
-import types
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Protocol, Self, cast, dataclass_transform
 
-from componentize_py_types import Err
 from wit_world import exports
 from wit_world.imports import config as configuration
-from wit_world.imports import errors
 from wit_world.imports.types import Answer, Container, Image, Owner, Pod, Request, Setup, Volume
-
-T = TypeVar("T")
+from witlet_values_draft import HandlerError as HandlerError
+from witlet_values_draft import camel, decoded, in_words, object_of
+from witlet_values_draft import invalid as invalid
 
 # ---- Verdicts ----
 
@@ -120,36 +117,6 @@ def shortages(lacking: Iterable[Shortage]) -> Verdict:
     return Verdict(tuple(lacking) or Admit())
 
 
-# ---- Errors ----
-
-INVALID_CONFIGURATION: Final = "InvalidConfiguration"
-
-
-class HandlerError(Exception):
-    """There is no verdict, or the configuration is refused: a CamelCase word for programs, a sentence for people, and what else is known."""
-
-    def __init__(self, code: str, message: str, *, retry_after_milliseconds: int | None = None, details: dict[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.retry_after_milliseconds = retry_after_milliseconds
-        self.details = details or {}
-
-    def of_host(self) -> errors.Error:
-        """The contract's error."""
-        made = errors.Error(self.code, self.message)
-        if self.retry_after_milliseconds is not None:
-            made.set_retry_after_milliseconds(self.retry_after_milliseconds)
-        for key, value in self.details.items():
-            made.set_detail(key, value)
-        return made
-
-
-def invalid(name: str, problem: str) -> HandlerError:
-    """The error of a field of the configuration that makes no sense to the handler."""
-    return HandlerError(INVALID_CONFIGURATION, f"{name}: {problem}")
-
-
 # ---- Handlers ----
 
 
@@ -180,11 +147,11 @@ def exported(*handlers: type[AdmissionHandler]) -> type[exports.Handler]:
 
     class Handler(exports.Handler):
         def validate(self, setup: Setup, config: str) -> None:
-            with _in_words():
+            with in_words():
                 load(made(handlers, config), setup)
 
         def admit(self, request: Request, answer: Answer) -> None:
-            with _in_words():
+            with in_words():
                 configured(configuration.get()).admit(request).say(answer)
 
     return Handler
@@ -192,14 +159,10 @@ def exported(*handlers: type[AdmissionHandler]) -> type[exports.Handler]:
 
 def made(handlers: tuple[type[AdmissionHandler], ...], config: str) -> AdmissionHandler:
     """The handler that a configuration makes. Raises HandlerError."""
-    try:
-        value = json.loads(config)
-    except ValueError as error:
-        raise HandlerError(INVALID_CONFIGURATION, f"no JSON: {error}") from error
-    value = {} if value is None else value
+    value = object_of(config)
     handler = handlers[0]
     if len(handlers) > 1:
-        by_name = {_camel(handler.__name__): handler for handler in handlers}
+        by_name = {camel(handler.__name__): handler for handler in handlers}
         name = value.pop("policy", None) if isinstance(value, dict) else None
         if not isinstance(name, str) or name not in by_name:
             raise invalid("policy", f"{json.dumps(name)} is none of {', '.join(by_name)}")
@@ -212,69 +175,6 @@ def load(handler: AdmissionHandler, setup: Setup) -> None:
     for operation in handler.subscribes:
         setup.subscribe(operation)
     handler.validate(setup)
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    try:
-        yield
-    except HandlerError as error:
-        raise Err(error.of_host()) from error
-
-
-# ---- Configuration ----
-
-_SCALARS: Final[dict[object, str]] = {str: "a text", int: "a whole number", bool: "true or false", float: "a number"}
-
-
-def decoded(kind: Any, value: Any, path: str = "") -> Any:
-    """The value of a type that JSON says. Raises HandlerError, which names the field."""
-    if kind is Any:
-        return value
-    if is_dataclass(kind):
-        return _of_fields(kind, value, path)
-    if kind in _SCALARS:
-        # For Python, true is a number, and a whole number is no float.
-        fits = isinstance(value, bool) == (kind is bool) and isinstance(value, (int, float) if kind is float else kind)
-        return _fitting(fits, path, _SCALARS[kind], value)
-    parts = get_args(kind)
-    match get_origin(kind):
-        case builtin if builtin is list:
-            items = _fitting(isinstance(value, list), path, "a list", value)
-            return [decoded(parts[0], item, f"{path}[{index}]") for index, item in enumerate(items)]
-        case builtin if builtin is dict:
-            entries = _fitting(isinstance(value, dict), path, "an object", value)
-            return {key: decoded(parts[1], item, f"{path}.{key}") for key, item in entries.items()}
-        case union if union is types.UnionType and types.NoneType in parts:
-            return None if value is None else decoded(next(part for part in parts if part is not types.NoneType), value, path)
-    raise TypeError(f"{path or kind}: no configuration is of the type {kind}")
-
-
-def _of_fields(kind: Any, value: Any, path: str) -> Any:
-    _fitting(isinstance(value, dict), path or "the configuration", "an object", value)
-    types_of, taken = get_type_hints(kind), {}
-    known = {_camel(part.name): part for part in fields(kind)}
-    for name in value:
-        if name not in known:
-            raise invalid(f"{path}.{name}".lstrip("."), f"unknown field, expected {' or '.join(known) or 'none'}")
-    for name, part in known.items():
-        place = f"{path}.{name}".lstrip(".")
-        if name in value:
-            taken[part.name] = decoded(types_of[part.name], value[name], place)
-        elif part.default is MISSING and part.default_factory is MISSING:
-            raise invalid(place, "is missing")
-    return kind(**taken)
-
-
-def _fitting(fits: bool, path: str, expected: str, value: T) -> T:
-    if not fits:
-        raise invalid(path, f"must be {expected}")
-    return value
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first[:1].lower() + first[1:] + "".join(part.capitalize() for part in rest)
 
 
 # ---- What policies ask of pods ----

@@ -5,6 +5,12 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from wit_world import exports
+
+# The project that the SDK is tested in may be of another role, whose bindings have no handler.
+if not hasattr(exports, "Handler"):
+    raise unittest.SkipTest("these are the bindings of another role")
+
 from wit_world.imports.types import Container, Image, Pod, Volume
 
 from witlet_facts import NodeFacts, PodFacts, RequestFacts

@@ -1,0 +1,1 @@
+../../../../../plugins/sdk/templates/files/javascript/probe/src/address.ts
