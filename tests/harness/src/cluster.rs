@@ -9,14 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::{Daemon, DaemonOptions, TestClock, WAIT_TIMEOUT, report};
+use crate::{Daemon, DaemonOptions, TestClock, WAIT_TIMEOUT, poll_until, report};
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{Admission, ApiError, ApiServer, Identity, Issued, Options, Security};
 use witlet_fake_cri::FakeCri;
@@ -24,8 +23,6 @@ use witlet_ports::Clock as _;
 
 pub use road::{Road, Traffic};
 
-/// How often something is looked at that is waited for.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The node.
 pub const NODE: &str = "node1";
 /// The node's bearer token.
@@ -190,16 +187,18 @@ impl Cluster {
     ) -> Result<Self, Failed> {
         let daemon = Daemon::start(options).map_err(failed)?;
         let cluster = Self { daemon, ground, healthz, server };
-        let deadline = Instant::now() + WAIT_TIMEOUT;
-        // What both say, this agent and a kubelet.
-        while !["Started witlet", "Started kubelet"].iter().any(|said| cluster.daemon.log().contains(said)) {
+        let started = poll_until(WAIT_TIMEOUT, async || {
             let log = cluster.daemon.log();
-            if log.lines().any(|line| line.starts_with("error: ")) || Instant::now() >= deadline {
-                return Err(cluster.complaint("the daemon doesn't run"));
-            }
-            sleep(POLL_INTERVAL).await;
+            // What both say, this agent and a kubelet.
+            let runs = ["Started witlet", "Started kubelet"].iter().any(|said| log.contains(said));
+            let failed = log.lines().any(|line| line.starts_with("error: "));
+            (runs || failed).then_some(runs)
+        });
+        if started.await == Some(true) {
+            Ok(cluster)
+        } else {
+            Err(cluster.complaint("the daemon doesn't run"))
         }
-        Ok(cluster)
     }
 
     pub fn api(&self) -> &ApiServer {
@@ -212,16 +211,8 @@ impl Cluster {
 
     /// Waits for something, and tells what the daemon said if it doesn't come.
     pub async fn until<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Option<T>) -> Result<T, Failed> {
-        let deadline = Instant::now() + WAIT_TIMEOUT;
-        loop {
-            if let Some(found) = look(self) {
-                return Ok(found);
-            }
-            if Instant::now() >= deadline {
-                return Err(self.complaint(&format!("never: {what}")));
-            }
-            sleep(POLL_INTERVAL).await;
-        }
+        let found = poll_until(WAIT_TIMEOUT, async || look(self)).await;
+        found.ok_or_else(|| self.complaint(&format!("never: {what}")))
     }
 
     /// Waits until nothing is left that `look` misses; what it misses is reported.

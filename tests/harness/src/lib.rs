@@ -49,6 +49,7 @@ mod sweep;
 pub mod terminal;
 pub mod tunables;
 pub mod usage;
+mod wait;
 
 pub use config::asks_for_systemd;
 pub use containerd::{Containerd, TestClock};
@@ -61,6 +62,7 @@ pub use requirements::{
 };
 pub use shell::{HarnessError, PROGRAMS_VARIABLE};
 pub use suite::{report, run_or_ignore};
+pub use wait::poll_until;
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kube::client::Body;
 use serde_json::{Value, json};
-use witlet_harness::WAIT_TIMEOUT;
+use witlet_harness::{WAIT_TIMEOUT, poll_until};
 use witlet_node::SystemClock;
 use witlet_server::{ServerTls, TlsOptions};
 
@@ -116,11 +116,9 @@ impl Webhook {
         let config = kube::Config::from_custom_kubeconfig(config, &options);
         let client = kube::Client::try_from(config.await.expect("a configuration")).expect("a client");
         let webhook = Self { process, client, folder };
-        let start = tokio::time::Instant::now();
-        while webhook.get("/readyz").await != 200 {
-            assert!(start.elapsed() < START_TIMEOUT, "its plugins are never loaded");
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
+        let loaded =
+            poll_until(START_TIMEOUT, async || (webhook.get("/readyz").await == 200).then_some(())).await;
+        assert!(loaded.is_some(), "its plugins are never loaded");
         webhook
     }
 

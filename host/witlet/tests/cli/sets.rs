@@ -9,8 +9,8 @@ use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use witlet_api_server::Admission;
 use witlet_core::node::plugin_set::{CHOICE, MESSAGE, RUNNING};
-use witlet_harness::LocalRegistry;
 use witlet_harness::cluster::{Cluster, Ground, NODE, phase, refused};
+use witlet_harness::{LocalRegistry, poll_until};
 use witlet_server::LocalClient;
 use witlet_wasm::attestation::SigningKey;
 
@@ -92,7 +92,7 @@ impl Fleet {
         self.cluster.api().get::<Node>("", NODE)?.metadata.annotations?.remove(key)
     }
 
-    /// Waits until the Node says this of its set.
+    /// Waits until the Node's annotations say this of its set: the agent looks for news of them once a second.
     async fn says(&self, running: Option<&str>, message: Option<&str>) -> Result<(), Failed> {
         let what = format!("the node runs {running:?}, and says {message:?}");
         let said = self.cluster.until(&what, |_| {
@@ -112,27 +112,26 @@ impl Fleet {
         LocalClient::new(&self.cluster.daemon.api_socket()).get("/plugins").await.unwrap_or_default()
     }
 
-    /// Waits until this is the plugin that is configured, and is loaded, and the set is in this state.
-    async fn serves(&self, plugin: &str, state: &str) -> Result<(), Failed> {
+    /// Waits until this is the plugin that is configured, and is loaded, and the set is in this state, with these words in its message.
+    async fn serves(&self, plugin: &str, state: &str, words: &str) -> Result<(), Failed> {
         let is_so = |shown: &Value| {
             let items = shown["items"].as_array().into_iter().flatten();
             let configured: Vec<_> = items
                 .filter(|item| item["builtin"] == false)
                 .map(|item| (item["name"].clone(), item["state"].clone()))
                 .collect();
-            configured == [(json!(plugin), json!("Ready"))] && shown["set"]["state"] == state
+            let set = &shown["set"];
+            configured == [(json!(plugin), json!("Ready"))]
+                && set["state"] == state
+                && set["message"].as_str().unwrap_or_default().contains(words)
         };
-        let deadline = tokio::time::Instant::now() + START_TIMEOUT;
-        loop {
-            let shown = self.shown().await;
-            if is_so(&shown) {
-                return Ok(());
-            }
-            if tokio::time::Instant::now() >= deadline {
-                return Err(self.cluster.complaint(&format!("never: {plugin} and {state}; {shown}")));
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
+        let mut shown = Value::Null;
+        let so = poll_until(START_TIMEOUT, async || {
+            shown = self.shown().await;
+            is_so(&shown).then_some(())
+        });
+        let so = so.await;
+        so.ok_or_else(|| self.cluster.complaint(&format!("never: {plugin}, {state} and {words:?}; {shown}")))
     }
 
     /// A new pod of each name is judged: those of `refuses` are rejected, others run.
@@ -168,33 +167,31 @@ impl Fleet {
 async fn a_set_is_taken_from_an_annotation_kept_against_bad_ones_and_over_a_restart_and_left()
 -> Result<(), Failed> {
     let mut fleet = Fleet::start().await?;
-    fleet.serves("local", "Local").await?;
+    fleet.serves("local", "Local", "").await?;
     fleet.judges("local", "first").await?;
 
     let good = fleet.push_signed("a", &rules("a"))?;
     fleet.choose(Some(&good))?;
+    fleet.serves("a", "Running", "").await?;
     fleet.says(Some(&good), None).await?;
-    fleet.serves("a", "Running").await?;
     fleet.reported("PluginSetTaken", "in place of the local plugin file").await?;
     fleet.judges("a", "second").await?;
 
     // Bad sets: the one before goes on, and the node says why.
     let unsigned = fleet.push("unsigned", &rules("unsigned"))?;
     fleet.choose(Some(&unsigned))?;
+    fleet.serves("a", "NotSigned", "isn't signed with").await?;
     fleet.says(Some(&good), Some("isn't signed with")).await?;
-    fleet.serves("a", "NotSigned").await?;
     fleet.reported("PluginSetRefused", &unsigned).await?;
     let absent = format!("{}/fleet/plugins@sha256:{}", fleet.registry.address, "0".repeat(64));
     fleet.choose(Some(&absent))?;
-    fleet.says(Some(&good), Some("does not have")).await?;
-    fleet.serves("a", "NotHad").await?;
+    fleet.serves("a", "NotHad", "does not have").await?;
     let elsewhere = format!("{}/others/plugins@sha256:{}", fleet.registry.address, "0".repeat(64));
     fleet.choose(Some(&elsewhere))?;
-    fleet.says(Some(&good), Some("aren't allowed on this node")).await?;
+    fleet.serves("a", "NotAllowed", "aren't allowed on this node").await?;
     let broken = fleet.push_signed("broken", &file("broken", "object.metadata.nam == 'x'"))?;
     fleet.choose(Some(&broken))?;
-    fleet.says(Some(&good), Some("has no field nam")).await?;
-    fleet.serves("a", "NotLoaded").await?;
+    fleet.serves("a", "NotLoaded", "has no field nam").await?;
     fleet.reported("PluginSetRefused", &broken).await?;
     fleet.judges("a", "third").await?;
 
@@ -202,9 +199,8 @@ async fn a_set_is_taken_from_an_annotation_kept_against_bad_ones_and_over_a_rest
     fleet.registry.lose("/");
     let reads = fleet.registry.reads("/");
     fleet.cluster.daemon.kill_and_restart().map_err(|error| error.to_string())?;
-    fleet.serves("a", "NotLoaded").await?;
+    fleet.serves("a", "NotLoaded", "has no field nam").await?;
     assert_eq!(fleet.registry.reads("/"), reads, "nothing is pulled again");
-    fleet.says(Some(&good), Some("has no field nam")).await?;
     fleet.judges("a", "fourth").await?;
     let socket = fleet.cluster.daemon.api_socket().display().to_string();
     let list = witlet(&["plugin", "list", "--api-socket", &socket]);
@@ -213,7 +209,7 @@ async fn a_set_is_taken_from_an_annotation_kept_against_bad_ones_and_over_a_rest
     }
 
     fleet.choose(None)?;
-    fleet.serves("local", "Local").await?;
+    fleet.serves("local", "Local", "").await?;
     fleet.says(None, None).await?;
     fleet.reported("PluginSetLeft", &good).await?;
     fleet.judges("local", "fifth").await?;
