@@ -96,6 +96,15 @@ pub struct PluginHostConfig {
     pub tracer: Tracer,
 }
 
+/// A plugin file that may serve, and where its last good plugins are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PluginFile {
+    /// The file; none has the built-ins serve alone.
+    pub path: Option<PathBuf>,
+    /// See [`PluginHostConfig::last_good_folder`].
+    pub last_good_folder: Option<PathBuf>,
+}
+
 /// Why the host couldn't start. A single plugin that can't be loaded isn't a reason: its failure policy answers for
 /// it.
 #[derive(Debug, Error)]
@@ -149,7 +158,7 @@ pub struct PluginHost {
     tried: watch::Receiver<bool>,
     look: Arc<Notify>,
     /// The plugin file, which may be another than at the start.
-    file: watch::Sender<Option<PathBuf>>,
+    file: watch::Sender<PluginFile>,
     _tasks: JoinSet<()>,
 }
 
@@ -289,7 +298,10 @@ impl PluginHost {
             trial_log,
             tracer: config.tracer,
         });
-        let (file, files) = watch::channel(config.plugins_file.clone());
+        let (file, files) = watch::channel(PluginFile {
+            path: config.plugins_file.clone(),
+            last_good_folder: config.last_good_folder.clone(),
+        });
         let sources = supervisor::Sources {
             plugins_file: config.plugins_file,
             builtins: config.builtins,
@@ -356,15 +368,15 @@ impl PluginHost {
 
     /// Whether there is a plugin file.
     pub fn is_configured(&self) -> bool {
-        self.file.borrow().is_some()
+        self.file.borrow().path.is_some()
     }
 
     /// Has this file serve in place of the one before, or no file. Returns before that. Its plugins swap as those of a changed file
     /// do: what runs goes on until the new is loaded.
-    pub fn use_file(&self, path: Option<PathBuf>) {
+    pub fn use_file(&self, other: PluginFile) {
         self.file.send_if_modified(|file| {
-            let is_other = *file != path;
-            *file = path;
+            let is_other = *file != other;
+            *file = other;
             is_other
         });
     }

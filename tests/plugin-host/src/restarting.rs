@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use witlet_core::admission::Decision;
 use witlet_harness::WAIT_TIMEOUT;
+use witlet_wasm::host::PluginFile;
 use witlet_wasm::plugin::{Builtin, PluginState};
 
 use crate::claims;
@@ -21,6 +22,7 @@ claims!(
     forty_broken_configurations_leave_what_runs,
     forty_broken_configurations_at_the_start_leave_the_last_good_plugins,
     what_a_demand_keeps_out_does_not_come_back_at_a_start,
+    what_another_file_had_does_not_come_back_at_a_start,
 );
 
 /// Where the last good set of this node lies.
@@ -134,6 +136,24 @@ async fn a_component_that_does_not_load_at_the_start_is_replaced_by_its_last_goo
         assert!(node.status("one").component.ends_with("hostile.wasm"), "{what}");
         folder = node.folder;
     }
+}
+
+/// As a set of plugins that an annotation chose for a while.
+async fn what_another_file_had_does_not_come_back_at_a_start() {
+    let node = started(kept(&hostile("one", "reject", "")).await, &[]).await;
+    let [other, good] = ["other.yaml", "other-good"].map(|name| node.folder.path().join(name));
+    write(&other, configuration(&hostile("two", "admit", "")));
+    node.host.use_file(PluginFile { path: Some(other), last_good_folder: Some(good.clone()) });
+    node.until("what the other file names is kept", |_| good.join("set.json").exists()).await;
+    assert_eq!(node.admit(pod("web")).await, Decision::Admit);
+    put(&node.folder, "plugins.yaml", "plugins: 1\n");
+    let node = started(node.folder, &[]).await;
+    assert!(
+        matches!(node.admit(pod("web")).await, Decision::Reject { .. }),
+        "the local file's last good one decides"
+    );
+    let names: Vec<_> = node.host.list().into_iter().map(|plugin| plugin.name).collect();
+    assert_eq!(names, ["one"]);
 }
 
 async fn the_last_good_copy_of_an_entry_that_was_removed_is_not_loaded() {

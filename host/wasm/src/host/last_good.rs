@@ -60,7 +60,7 @@ impl LastGoodSet {
 }
 
 /// The folder that it is kept in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LastGood {
     folder: PathBuf,
 }

@@ -27,7 +27,7 @@ use super::data::FetchedData;
 use super::files::{Change, Files};
 use super::last_good::LastGoodSet;
 use super::secrets::{self, Failure as SecretFailure};
-use super::{FileError, MAINTENANCE_PERIOD, Shared, lock};
+use super::{FileError, MAINTENANCE_PERIOD, PluginFile, Shared, lock};
 use crate::plugin::config::{SecretEntry, Values};
 use crate::plugin::{Code, KnownComponents, LoadError, Loading, Plugin, Spec};
 use configuration::ReadConfiguration;
@@ -127,7 +127,7 @@ impl Supervisor {
         mut self,
         host: Weak<Shared>,
         look: Arc<Notify>,
-        mut file: watch::Receiver<Option<PathBuf>>,
+        mut file: watch::Receiver<PluginFile>,
     ) {
         let mut ticks = tokio::time::interval(MAINTENANCE_PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -145,8 +145,8 @@ impl Supervisor {
                 self.take_fetched(&shared, fetched).await;
             }
             if other_file {
-                let path = file.borrow_and_update().clone();
-                self.use_file(&shared, path).await;
+                let file = file.borrow_and_update().clone();
+                self.use_file(&shared, file).await;
             }
             if tick {
                 self.look(&shared).await;
@@ -207,8 +207,9 @@ impl Supervisor {
     }
 
     /// Reads this file in place of the one before.
-    async fn use_file(&mut self, shared: &Arc<Shared>, path: Option<PathBuf>) {
-        self.sources.plugins_file = path;
+    async fn use_file(&mut self, shared: &Arc<Shared>, file: PluginFile) {
+        self.sources.plugins_file = file.path;
+        self.use_last_good(shared, file.last_good_folder).await;
         self.reported_gone = false;
         // Looked at before it is read: a change in between is noticed later.
         self.note_files().await;

@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+use witlet_wasm::host::PluginFile;
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,9 @@ const RECORDED: &str = "recorded";
 const PLUGIN_STATE: &str = "plugin-state";
 /// The last set of plugins that was loaded as a whole.
 const LAST_GOOD_PLUGINS: &str = "last-good-plugins";
+/// The same of the plugin file of a set that the node's annotation chose: what doesn't count any more doesn't come back in place of a
+/// local file that can't be taken.
+const LAST_GOOD_SET: &str = "last-good-set";
 /// The last good data of plugins' entries.
 const PLUGIN_DATA: &str = "plugin-data";
 /// Sets of plugins that the node's annotation chose.
@@ -95,9 +99,14 @@ impl OwnFiles {
         self.folder.join(PLUGIN_STATE)
     }
 
-    /// The last set of plugins that was loaded as a whole.
-    pub(crate) fn last_good_plugins(&self) -> PathBuf {
-        self.folder.join(LAST_GOOD_PLUGINS)
+    /// The local plugin file, with the last good plugins that it had.
+    pub(crate) fn local_plugin_file(&self, path: Option<PathBuf>) -> PluginFile {
+        PluginFile { path, last_good_folder: Some(self.folder.join(LAST_GOOD_PLUGINS)) }
+    }
+
+    /// The last good plugins of a set.
+    pub(crate) fn last_good_set(&self) -> PathBuf {
+        self.folder.join(LAST_GOOD_SET)
     }
 
     /// The last good data of plugins' entries.

@@ -9,6 +9,7 @@ use witlet_ports::NodeWatch;
 use witlet_wasm::host::{PluginHost, StartError};
 
 use crate::run::base::Base;
+use crate::run::own_files::OwnFiles;
 use crate::run::plugin_sets::{NodeObject, SetManager, SetsError};
 use crate::run::plugins;
 use crate::settings::Settings;
@@ -45,6 +46,7 @@ pub(crate) async fn start(
 ) -> Result<NodePlugins, PluginsError> {
     let registries = plugins::registries_of(settings, base.egress.share())?;
     let sets = SetManager::of_node(settings, base, object, (&registries, node, events)).await?;
+    let local = || OwnFiles::below(&settings.folders.root).local_plugin_file(settings.plugins.clone());
     let around = plugins::Node {
         info: node.clone(),
         containers: base.runtime.containers.clone(),
@@ -52,7 +54,7 @@ pub(crate) async fn start(
         events: events.clone(),
         registries,
         tracer: base.spans.tracer.clone(),
-        plugins_file: sets.as_ref().map_or_else(|| settings.plugins.clone(), SetManager::plugin_file),
+        plugin_file: sets.as_ref().map_or_else(local, SetManager::plugin_file),
     };
     let host = PluginHost::start(plugins::host_config(settings, around)).await?;
     Ok(NodePlugins { host, sets })

@@ -21,7 +21,7 @@ use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::plugin_set::{Choice, PluginSets, Refusal, SetNews, SetReference, SetStep, choice};
 use witlet_oci::{Registries, StoreError};
 use witlet_ports::{Clock, ComponentFetcher, EventSink, NodeWatch};
-use witlet_wasm::host::PluginHost;
+use witlet_wasm::host::{PluginFile, PluginHost};
 
 use crate::run::base::Base;
 use crate::run::own_files::OwnFiles;
@@ -52,11 +52,11 @@ pub(crate) enum SetsError {
 /// What has a plugin file serve.
 pub(crate) trait ServesFile: Send + Sync {
     /// Has this file serve in place of the one before, or no file.
-    fn use_file(&self, file: Option<PathBuf>);
+    fn use_file(&self, file: PluginFile);
 }
 
 impl ServesFile for PluginHost {
-    fn use_file(&self, file: Option<PathBuf>) {
+    fn use_file(&self, file: PluginFile) {
         Self::use_file(self, file);
     }
 }
@@ -68,6 +68,7 @@ pub(crate) type NodeObject = watch::Receiver<Option<Arc<Node>>>;
 struct SetParts {
     node_name: String,
     policy_file: PathBuf,
+    own: OwnFiles,
     steps: Steps,
     clock: Arc<dyn Clock>,
     events: Arc<dyn EventSink>,
@@ -113,15 +114,17 @@ impl SetManager {
             clock: base.clock.clone(),
             in_cluster: settings.cluster.is_some(),
         };
+        let own = OwnFiles::below(&settings.folders.root);
         let steps = Steps {
             local: settings.plugins.clone(),
-            folder: SetFolder::open(OwnFiles::below(&settings.folders.root).plugin_sets())?,
+            folder: SetFolder::open(own.plugin_sets())?,
             registries: registries.clone(),
             trial,
         };
         let parts = SetParts {
             node_name: base.name.clone(),
             policy_file: policy.clone(),
+            own,
             steps,
             clock: base.clock.clone(),
             events: events.clone(),
@@ -166,11 +169,14 @@ impl SetManager {
     }
 
     /// The plugin file that serves.
-    pub(crate) fn plugin_file(&self) -> Option<PathBuf> {
+    pub(crate) fn plugin_file(&self) -> PluginFile {
         let Steps { local, folder, .. } = &self.parts.steps;
         match self.sets.running() {
-            Some(reference) => Some(folder.plugin_file(reference.digest())),
-            None => local.clone(),
+            Some(reference) => PluginFile {
+                path: Some(folder.plugin_file(reference.digest())),
+                last_good_folder: Some(self.parts.own.last_good_set()),
+            },
+            None => self.parts.own.local_plugin_file(local.clone()),
         }
     }
 

@@ -9,7 +9,7 @@ use witlet_node::{SystemClock, ThreadJitter};
 use witlet_oci::{Progress, Registries, RegistriesConfig, RegistryError};
 use witlet_ports::{CommandRunner, EventSink, NodeWatch, Tracer};
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::host::{DataConfig, PluginHostConfig};
+use witlet_wasm::host::{DataConfig, PluginFile, PluginHostConfig};
 use witlet_wasm::plugin::Builtin;
 use witlet_wasm::plugin::config::{Grants, Shipped};
 use witlet_wasm::record::RecorderConfig;
@@ -26,7 +26,7 @@ pub(crate) struct Node {
     pub(crate) registries: Arc<Registries>,
     pub(crate) tracer: Tracer,
     /// The plugin file that serves first.
-    pub(crate) plugins_file: Option<PathBuf>,
+    pub(crate) plugin_file: PluginFile,
 }
 
 /// The compiler of a node's components.
@@ -38,7 +38,7 @@ pub(crate) fn compiler(settings: &Settings) -> CompilerConfig {
 /// The host's configuration for a running node.
 pub(crate) fn host_config(settings: &Settings, node: Node) -> PluginHostConfig {
     let own = OwnFiles::below(&settings.folders.root);
-    let Node { info, containers, clock, events, registries, tracer, plugins_file } = node;
+    let Node { info, containers, clock, events, registries, tracer, plugin_file } = node;
     let data = DataConfig {
         folder: Some(own.plugin_data()),
         artifacts: Some(registries.clone()),
@@ -47,13 +47,13 @@ pub(crate) fn host_config(settings: &Settings, node: Node) -> PluginHostConfig {
     };
     PluginHostConfig {
         compiler: compiler(settings),
-        plugins_file,
+        plugins_file: plugin_file.path,
         builtins: builtins(&settings.pods.allowed_unsafe_sysctls),
         shipped: shipped(),
         fetcher: Some(registries),
         containers: Some(containers),
         state_folder: Some(own.plugin_state()),
-        last_good_folder: Some(own.last_good_plugins()),
+        last_good_folder: plugin_file.last_good_folder,
         data,
         decision_log_folder: Some(own.decisions()),
         in_cluster: settings.cluster.is_some(),

@@ -1,6 +1,7 @@
 //! What the crate `oci-wasm` (which `wkg` is made of) writes is read here, and what is written here is read by it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use witlet_oci::{
 use witlet_ports::{ComponentFetcher, ComponentReference, Reports};
 use witlet_wasm::attestation::cosign::{ArtifactSigningKey, sign_artifact};
 use witlet_wasm::attestation::{Conformance, LAYERS, SigningKey, Statement, Tested};
-use witlet_wasm::host::PluginHost;
+use witlet_wasm::host::{PluginFile, PluginHost};
 use witlet_wasm::inspect::inspect;
 use witlet_wasm::plugin::PluginState;
 
@@ -289,12 +290,13 @@ pub(super) async fn set() {
     std::fs::write(local.join("plugins.yaml"), format!("{head}{}", entry("local"))).expect("written");
     let host = super::host(&registry, Some(local.join("plugins.yaml"))).await;
     serves(&host, &["local"]).await;
-    host.use_file(Some(set_plugin_file(&folder)));
+    let file = |path: Option<PathBuf>| PluginFile { path, last_good_folder: None };
+    host.use_file(file(Some(set_plugin_file(&folder))));
     serves(&host, &["of-the-set"]).await;
     assert_eq!(host.problems(), Vec::<String>::new());
-    host.use_file(Some(local.join("plugins.yaml")));
+    host.use_file(file(Some(local.join("plugins.yaml"))));
     serves(&host, &["local"]).await;
-    host.use_file(None);
+    host.use_file(file(None));
     serves(&host, &[]).await;
     assert!(!host.is_configured());
 }

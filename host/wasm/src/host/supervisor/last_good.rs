@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use super::super::last_good::LastGood;
 use super::{FileError, LastGoodSet, ReadConfiguration, Shared, Supervisor, Work, lock, one_line};
 use crate::plugin::config::{ConfigError, PluginConfiguration};
 use crate::plugin::{Code, LoadError, Loading, Origin, Plugin, Spec};
@@ -144,6 +145,17 @@ impl Supervisor {
                 );
                 shared.plugin(spec, Code::Failed(failed))
             }
+        }
+    }
+
+    /// From now on the last good set is kept in this folder, with where its rollouts stand. What is in the folder before stays: it is
+    /// another file's.
+    pub(super) async fn use_last_good(&mut self, shared: &Shared, folder: Option<PathBuf>) {
+        let last_good = folder.map(LastGood::new);
+        if last_good != self.sources.last_good {
+            self.sources.last_good = last_good;
+            self.kept = None;
+            self.restore_rollouts(shared).await;
         }
     }
 

@@ -44,10 +44,10 @@ impl NodeWatch for Facts {
 }
 
 /// Remembers which files were to serve.
-struct Host(watch::Sender<Vec<Option<PathBuf>>>);
+struct Host(watch::Sender<Vec<PluginFile>>);
 
 impl ServesFile for Host {
-    fn use_file(&self, file: Option<PathBuf>) {
+    fn use_file(&self, file: PluginFile) {
         self.0.send_modify(|files| files.push(file));
     }
 }
@@ -67,7 +67,7 @@ struct World {
     reference: String,
     node: watch::Sender<Option<Arc<Node>>>,
     registries: Arc<Registries>,
-    host: watch::Sender<Vec<Option<PathBuf>>>,
+    host: watch::Sender<Vec<PluginFile>>,
     reasons: watch::Sender<Vec<String>>,
     _registry: LocalRegistry,
 }
@@ -142,6 +142,7 @@ impl World {
         let parts = SetParts {
             node_name: "node1".to_owned(),
             policy_file: self.path("policy.yaml"),
+            own: OwnFiles::below(self.folder.path()),
             steps,
             clock: Arc::new(SystemClock),
             events: Arc::new(Reasons(self.reasons.clone())),
@@ -158,9 +159,13 @@ impl World {
         (shown, JoinSet::from_iter([manager.run(host, CancellationToken::new())]))
     }
 
+    fn local(&self, file: &Path) -> PluginFile {
+        OwnFiles::below(self.folder.path()).local_plugin_file(Some(file.to_owned()))
+    }
+
     async fn until_used(&self, file: &Path) {
         let mut files = self.host.subscribe();
-        let used = files.wait_for(|files| files.last() == Some(&Some(file.to_owned())));
+        let used = files.wait_for(|files| files.last() == Some(&self.local(file)));
         tokio::time::timeout(WAIT_TIMEOUT, used).await.expect("it serves").expect("the host is there");
     }
 
@@ -176,18 +181,23 @@ async fn a_start_goes_on_with_the_set_only_if_each_byte_is_there_and_its_key_cou
     let world = World::new().await;
     let manager = world.manager().await;
     assert_eq!(manager.shown().report().running.as_ref(), Some(&world.reference));
-    let file = manager.plugin_file().expect("the set's");
+    let of_set = manager.plugin_file();
+    let (file, local) = (of_set.path.clone().expect("the set's"), world.local(&world.path("plugins.yaml")));
+    assert_ne!(
+        of_set.last_good_folder, local.last_good_folder,
+        "a set never comes back as the local file's last good plugins"
+    );
     assert!(file.starts_with(world.path("sets")), "{}", file.display());
 
     let text = fs::read(&file).expect("there");
     fs::write(&file, &text[..text.len() - 1]).expect("cut short, as by a loss of power");
     let damaged = world.manager().await;
-    assert_eq!(damaged.plugin_file(), Some(world.path("plugins.yaml")));
+    assert_eq!(damaged.plugin_file(), local);
     fs::write(&file, text).expect("as it was");
-    assert_eq!(world.manager().await.plugin_file(), Some(file));
+    assert_eq!(world.manager().await.plugin_file(), of_set);
 
     fs::remove_file(world.path("a.pub")).expect("removed");
-    assert_eq!(world.manager().await.plugin_file(), Some(world.path("plugins.yaml")));
+    assert_eq!(world.manager().await.plugin_file(), local);
 }
 
 #[tokio::test]
