@@ -54,7 +54,9 @@ fn text(described: &DescribedPlugin, now: Timestamp) -> String {
     text.field(0, "Component", string(&plugin["component"]));
     text.field(0, "Digest", or_none(&plugin["digest"]));
     text.some(0, "Size", plugin["sizeBytes"].as_u64().map(bytes));
-    text.field(0, "Built In", string(&plugin["builtin"]));
+    // What ships may be an entry's component, too: `builtin:cel`.
+    let enabled_by = if plugin["builtin"] == true { "default" } else { "plugin file" };
+    text.field(0, "Enabled By", enabled_by);
     text.field(0, "State", string(&plugin["state"]));
     text.some(0, "Detail", plugin["detail"].as_str());
     text.some(0, "Pending", plugin["pending"].as_str());

@@ -30,7 +30,7 @@ fn all_that_is_known_is_laid_out() {
         Component:       /etc/witlet/images.wasm
         Digest:          c0dd30ab637d
         Size:            512Ki
-        Built In:        false
+        Enabled By:      plugin file
         State:           Ready
         Warnings:        the mode is old
                          it wants the grant network
@@ -58,4 +58,16 @@ fn all_that_is_known_is_laid_out() {
           Message:      2 of 20 calls failed, which is more than 1%
         Events:         <none>
     "#]].assert_eq(&text(&described, Timestamp::UNIX_EPOCH));
+}
+
+#[test]
+fn what_ships_is_enabled_by_default_or_by_an_entry() {
+    for (builtin, component, expected) in
+        [(true, "builtin", "default"), (false, "builtin:cel", "plugin file")]
+    {
+        let plugin = json!({"name": "rules", "builtin": builtin, "component": component, "state": "Ready"});
+        let text = text(&DescribedPlugin { plugin, events: Vec::new() }, Timestamp::UNIX_EPOCH);
+        let line = format!("Enabled By:  {expected}\n");
+        assert!(text.contains(&line), "{line:?} isn't in: {text}");
+    }
 }
