@@ -34,10 +34,11 @@ pub use artifact::Artifact;
 pub use client::{Client, Login, Pulled, Pushed};
 pub use error::{TransferError, TransferItem};
 pub use limits::{LIMITS, PULL_TIME_MAX, PUSH_TIME_MAX};
+pub use manifest::SET_TYPE;
 pub use referrers::{REPORT_BYTES_MAX, REPORT_LAYER_TYPE, REPORT_TYPE, REPORTS_MAX, ReferrersError};
 pub use session::BytesSink;
 pub use set::{
-    PLUGIN_FILE, PLUGIN_FILE_TYPE, SET_BYTES_MAX, SET_COMPONENT_TYPE, SET_FILE_TYPE, SET_FILES_MAX, SET_TYPE,
+    PLUGIN_FILE, PLUGIN_FILE_TYPE, SET_BYTES_MAX, SET_COMPONENT_TYPE, SET_FILE_TYPE, SET_FILES_MAX,
     SetArtifact, SetError, SetFile, is_set_name,
 };
 pub use set_folder::{SetFolderError, set_plugin_file, verify_set};

@@ -10,6 +10,8 @@ pub const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 pub const INDEX_TYPE: &str = "application/vnd.oci.image.index.v1+json";
 /// The layer that is a component.
 pub const LAYER_TYPE: &str = "application/wasm";
+/// `artifactType` of a set of plugins, which is no component.
+pub const SET_TYPE: &str = "application/vnd.witlet.plugin-set.v1alpha1";
 /// What stands next to that layer.
 pub const CONFIG_TYPE: &str = "application/vnd.wasm.config.v0+json";
 /// How large a manifest may be; registries refuse larger ones than 4 MiB, and those of components have a thousand bytes.
@@ -62,6 +64,11 @@ pub enum ManifestError {
         /// What it says it is.
         media_type: String,
     },
+    /// A set of plugins.
+    #[error(
+        "it is a set of plugins, no component: the annotation witlet.dev/plugin-set of a Node chooses it"
+    )]
+    Set,
     /// The artifact isn't one of WebAssembly.
     #[error(
         "its configuration is {media_type:?}, expected {}: push the component with `wkg oci push`", CONFIG_TYPES[0]
@@ -100,6 +107,7 @@ pub enum ManifestError {
 struct Document {
     schema_version: u32,
     media_type: Option<String>,
+    artifact_type: Option<String>,
     config: Option<Descriptor>,
     #[serde(default)]
     layers: Vec<Descriptor>,
@@ -126,6 +134,9 @@ pub fn component_layer(manifest: &[u8]) -> Result<Layer, ManifestError> {
     }
     if kind != MANIFEST_TYPE || document.schema_version != 2 {
         return Err(ManifestError::Type { media_type: shortened(kind) });
+    }
+    if document.artifact_type.as_deref() == Some(SET_TYPE) {
+        return Err(ManifestError::Set);
     }
     let config = document.config.as_ref().map(|config| config.media_type.as_str()).unwrap_or_default();
     if !CONFIG_TYPES.contains(&config) {

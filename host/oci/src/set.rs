@@ -12,11 +12,9 @@ use thiserror::Error;
 
 use crate::artifact::CREATED;
 use crate::digest::digest_of;
-use crate::manifest::{COMPONENT_BYTES_MAX, LAYER_TYPE, Layer, MANIFEST_TYPE, is_sha256};
+use crate::manifest::{COMPONENT_BYTES_MAX, LAYER_TYPE, Layer, MANIFEST_TYPE, SET_TYPE, is_sha256};
 use crate::referrers::{EMPTY, EMPTY_TYPE};
 
-/// `artifactType` of a set.
-pub const SET_TYPE: &str = "application/vnd.witlet.plugin-set.v1alpha1";
 /// Media type of the layer that is the plugin file.
 pub const PLUGIN_FILE_TYPE: &str = "application/vnd.witlet.plugin-configuration.v1alpha1+yaml";
 /// Media type of a component.

@@ -57,6 +57,7 @@ fn anything_else_is_refused_by_what_it_is() {
         changed(&|value| value["mediaType"] = json!(docker)),
         ManifestError::Type { media_type: docker.to_owned() }
     );
+    assert_eq!(changed(&|value| value["artifactType"] = json!(SET_TYPE)), ManifestError::Set);
     let image = "application/vnd.oci.image.config.v1+json";
     assert_eq!(
         changed(&|value| value["config"]["mediaType"] = json!(image)),
