@@ -4,6 +4,7 @@
 mod bounded;
 mod check;
 mod cli;
+mod command_compiler;
 mod describe;
 mod exec;
 mod get;
