@@ -89,7 +89,10 @@ fn messages_are_made_or_fall_back() {
         ("'  '", "it is empty"),
         ("lists.range(3000).map(i, 'abc').join()", "it is too long"),
         ("params == null ? dyn(1) : dyn('a')", "it is int, not string"),
-        ("object.spec.hostname", "line 1, column 13: no such key: hostname"),
+        (
+            "object.spec.hostname",
+            "line 1, column 13: no such key: hostname; say what counts instead, as in .?hostname.orValue(…)",
+        ),
     ] {
         assert_eq!(of(expression), "Invalid: plain", "{expression}");
         let lines = take_log();
@@ -122,7 +125,7 @@ fn conditions_say_which_pods_the_rules_are_about() {
     assert_eq!(of(json!([broken, {"name": "b", "expression": "false"}])), "admit");
     assert_eq!(
         of(json!([broken, {"name": "b", "expression": "true"}])),
-        "error: matchConditions[0] (broken): line 1, column 13: no such key: hostname"
+        "error: matchConditions[0] (broken): line 1, column 13: no such key: hostname; say what counts instead, as in .?hostname.orValue(…)"
     );
 }
 
@@ -142,7 +145,7 @@ fn variables_are_evaluated_once_and_when_they_are_needed() {
     }));
     assert_eq!(
         said(&asked(&pod()), &rules),
-        "error: validations[2].expression: line 1, column 11: variables[0] (broken): line 1, column 13: no such key: hostname"
+        "error: validations[2].expression: line 1, column 11: variables[0] (broken): line 1, column 13: no such key: hostname; say what counts instead, as in .?hostname.orValue(…)"
     );
 }
 

@@ -68,7 +68,10 @@ fn a_rule_judges_status_headers_body_and_latency() {
     for (parameters, expected) in [
         (with("status == 200"), "status == 200 is false"),
         (with("body.queue.depth < 10"), "HTTP probe failed with statuscode: 503"),
-        (with("status > 0 && body.missing"), "expression: line 1, column 20: no such key: missing"),
+        (
+            with("status > 0 && body.missing"),
+            "expression: line 1, column 20: no such key: missing; say what counts instead, as in .?missing.orValue(…)",
+        ),
         (
             with("status > 0 ? body.queue.depth : 1"),
             "the result of status > 0 ? body.queue.depth : 1 must be bool, it is int",

@@ -15,6 +15,9 @@ const VOLUMES: &[&str] = &[
     "image",
 ];
 
+/// Sysctls of the tests' pods that aren't safe.
+const UNSAFE: &[&str] = &["kernel.msgmax", "net.core.somaxconn"];
+
 /// Where a container's handlers stand.
 const HANDLERS: &[&str] =
     &["/livenessProbe", "/readinessProbe", "/startupProbe", "/lifecycle/postStart", "/lifecycle/preStop"];
@@ -75,7 +78,10 @@ impl Parts<'_> {
                 "ProcMount",
                 contexts.iter().any(|it| !it["procMount"].is_null() && it["procMount"] != "Default"),
             ),
-            ("Sysctls", list(&of_pod["sysctls"]).iter().any(|it| it["name"] == "kernel.msgmax")),
+            (
+                "Sysctls",
+                list(&of_pod["sysctls"]).iter().any(|it| UNSAFE.iter().any(|name| it["name"] == *name)),
+            ),
         ]
     }
 
@@ -127,6 +133,7 @@ impl Parts<'_> {
             || annotations.iter().any(|(key, value)| {
                 let profile = value.as_str().unwrap_or_default();
                 key.starts_with("container.apparmor.security.beta.kubernetes.io/")
+                    && !profile.is_empty()
                     && profile != "runtime/default"
                     && !profile.starts_with("localhost/")
             })

@@ -1,4 +1,5 @@
-//! The profile `restricted` of the Pod Security Standards as rules, against the same written by hand, on pods that keep most of it.
+//! The profile `restricted` of the Pod Security Standards as rules, against the same written by hand, on pods that keep most of it, and against
+//! Kubernetes' own answers about a corpus that is written for it.
 
 use serde_json::{Value, json};
 
@@ -7,6 +8,8 @@ use super::{asked, config, said};
 use crate::Config;
 
 const RULES: &str = include_str!("../../../../examples/plugins/cel/restricted.yaml");
+/// What Kubernetes says of 200 pods.
+const CORPUS: &str = include_str!("../../../../examples/plugins/cel/restricted-pods.yaml");
 const PODS: u64 = 400;
 
 fn rules() -> Config {
@@ -86,14 +89,18 @@ const CHANGES: &[(&str, &str)] = &[
     ("/spec/containers/0/lifecycle", r#"{"postStart": {"exec": {"command": ["a"]}}}"#),
 ];
 
+fn keeping_pod() -> Value {
+    json!({
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"containers": [container("app")], "securityContext": {
+            "runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}}},
+    })
+}
+
 fn pods() -> impl Iterator<Item = Value> {
     (0..PODS).map(|seed| {
         let mut numbers = Numbers(seed);
-        let mut pod = json!({
-            "metadata": {"name": "web", "namespace": "shop"},
-            "spec": {"containers": [container("app")], "securityContext": {
-                "runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}}},
-        });
+        let mut pod = keeping_pod();
         for list in ["initContainers", "ephemeralContainers"] {
             if numbers.below(3) == 0 {
                 pod["spec"][list] = json!([container(list)]);
@@ -123,6 +130,33 @@ fn rules_judge_pods_as_the_profile_does() {
     // A comparison of nothing but good pods, or without one of the rules, would show nothing.
     assert_eq!(counts.len(), 16, "{counts:?}");
     assert!(counts.get("admit").is_some_and(|count| *count > 50), "{counts:?}");
+}
+
+#[test]
+fn rules_judge_the_corpus_as_kubernetes_does() {
+    let corpus: Vec<Value> = serde_saphyr::from_str(CORPUS).expect("YAML");
+    assert_eq!(corpus.len(), 200);
+    let rules = rules();
+    for case in &corpus {
+        let mut pod = keeping_pod();
+        for list in case["more"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            pod["spec"][list] = json!([container("other")]);
+        }
+        for change in case["set"].as_array().into_iter().flatten() {
+            let path = change[0].as_str().unwrap_or_default();
+            set(&mut pod, path, change[1].clone());
+            // A node's pods have no null.
+            let (parent, field) = path.rsplit_once('/').expect("a pointer");
+            if change[1].is_null()
+                && let Some(parent) = pod.pointer_mut(parent).and_then(Value::as_object_mut)
+            {
+                parent.remove(field);
+            }
+        }
+        let found = said(&asked(&pod), &rules);
+        assert_eq!(found == "admit", case["allowed"] == true, "{found}: {case}");
+        assert_eq!(broken(&pod).is_none(), case["allowed"] == true, "by hand: {case}");
+    }
 }
 
 #[test]

@@ -378,13 +378,17 @@ fn unfit_key(key: &Value) -> Failure {
     format!("a {} can't be a key of a map", key.type_name()).into()
 }
 
+fn no_such_key(key: &str, optional: &str) -> Failure {
+    format!("no such key: {key}; say what counts instead, as in {optional}.orValue(…)").into()
+}
+
 /// A field that was looked for.
 fn found(value: Option<Value>, field: &str, mode: Access) -> Result<Value, Failure> {
     match (mode, value) {
         (Access::Test, value) => Ok(Value::Bool(value.is_some())),
         (Access::Optional, value) => Ok(Value::Optional(value.map(Rc::new))),
         (Access::Get, Some(value)) => Ok(value),
-        (Access::Get, None) => Err(format!("no such key: {field}").into()),
+        (Access::Get, None) => Err(no_such_key(field, &format!(".?{field}"))),
     }
 }
 
@@ -426,6 +430,9 @@ fn index_of(operand: &Value, index: &Value, is_optional: bool, budget: &Budget) 
     match (is_optional, value) {
         (true, value) => Ok(Value::Optional(value.map(Rc::new))),
         (false, Some(value)) => Ok(value),
-        (false, None) => Err(format!("no such key: {}", ops::shown(index)).into()),
+        (false, None) => {
+            let key = ops::shown(index);
+            Err(no_such_key(&key, &format!("[?{key}]")))
+        }
     }
 }
