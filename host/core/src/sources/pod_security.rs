@@ -326,6 +326,10 @@ fn restricted(pod: &Pod, spec: &PodSpec, found: &mut Found) {
     let own_users = spec.host_users == Some(false);
     let pod_non_root = of_pod.and_then(|context| context.run_as_non_root);
     let pod_seccomp = of_pod.is_some_and(|context| context.seccomp_profile.is_some());
+    // What the pod says counts also where its containers say otherwise.
+    if !own_users && pod_non_root == Some(false) {
+        found.add("spec.securityContext.runAsNonRoot must be true".to_owned());
+    }
     if !own_users && of_pod.and_then(|context| context.run_as_user) == Some(0) {
         found.forbid("spec.securityContext.runAsUser", 0);
     }
@@ -336,8 +340,8 @@ fn restricted(pod: &Pod, spec: &PodSpec, found: &mut Found) {
             found.add(format!("{path}.allowPrivilegeEscalation must be false"));
         }
         capabilities(&path, context, found);
-        let non_root = context.and_then(|context| context.run_as_non_root).or(pod_non_root);
-        if !own_users && non_root != Some(true) {
+        let non_root = context.and_then(|context| context.run_as_non_root);
+        if !own_users && (non_root == Some(false) || non_root.or(pod_non_root).is_none()) {
             found.add(format!("{path}.runAsNonRoot must be true"));
         }
         if !own_users && context.and_then(|context| context.run_as_user) == Some(0) {
@@ -369,6 +373,7 @@ fn is_core_volume(volume: &Volume) -> bool {
         || volume.downward_api.is_some()
         || volume.empty_dir.is_some()
         || volume.ephemeral.is_some()
+        || volume.image.is_some()
         || volume.persistent_volume_claim.is_some()
         || volume.projected.is_some()
         || volume.secret.is_some()
