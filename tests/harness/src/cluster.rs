@@ -3,6 +3,7 @@
 mod kubelet;
 mod road;
 
+use std::future::ready;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -187,12 +188,12 @@ impl Cluster {
     ) -> Result<Self, Failed> {
         let daemon = Daemon::start(options).map_err(failed)?;
         let cluster = Self { daemon, ground, healthz, server };
-        let started = poll_until(WAIT_TIMEOUT, async || {
+        let started = poll_until(WAIT_TIMEOUT, || {
             let log = cluster.daemon.log();
             // What both say, this agent and a kubelet.
             let runs = ["Started witlet", "Started kubelet"].iter().any(|said| log.contains(said));
             let failed = log.lines().any(|line| line.starts_with("error: "));
-            (runs || failed).then_some(runs)
+            ready((runs || failed).then_some(runs))
         });
         if started.await == Some(true) {
             Ok(cluster)
@@ -211,7 +212,7 @@ impl Cluster {
 
     /// Waits for something, and tells what the daemon said if it doesn't come.
     pub async fn until<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Option<T>) -> Result<T, Failed> {
-        let found = poll_until(WAIT_TIMEOUT, async || look(self)).await;
+        let found = poll_until(WAIT_TIMEOUT, || ready(look(self))).await;
         found.ok_or_else(|| self.complaint(&format!("never: {what}")))
     }
 

@@ -8,7 +8,10 @@ use tokio::time::{Instant, sleep};
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Looks until there is something to see, which it returns; none after this time.
-pub async fn poll_until<T>(timeout: Duration, mut look: impl AsyncFnMut() -> Option<T>) -> Option<T> {
+pub async fn poll_until<T, F: Future<Output = Option<T>>>(
+    timeout: Duration,
+    mut look: impl FnMut() -> F,
+) -> Option<T> {
     let deadline = Instant::now() + timeout;
     loop {
         if let Some(found) = look().await {
@@ -23,18 +26,20 @@ pub async fn poll_until<T>(timeout: Duration, mut look: impl AsyncFnMut() -> Opt
 
 #[cfg(test)]
 mod tests {
+    use std::future::ready;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn what_comes_is_returned_and_what_does_not_ends_with_the_time() {
         let (mut looks, begun) = (0, Instant::now());
-        let third = poll_until(Duration::from_secs(1), async || {
+        let third = poll_until(Duration::from_secs(1), || {
             looks += 1;
-            (looks == 3).then_some(looks)
+            ready((looks == 3).then_some(looks))
         });
         assert_eq!((third.await, begun.elapsed()), (Some(3), 2 * POLL_INTERVAL));
         let begun = Instant::now();
-        assert_eq!(poll_until(Duration::from_secs(1), async || None::<()>).await, None);
+        assert_eq!(poll_until(Duration::from_secs(1), || ready(None::<()>)).await, None);
         assert_eq!(begun.elapsed(), Duration::from_secs(1));
     }
 }

@@ -116,8 +116,8 @@ impl Webhook {
         let config = kube::Config::from_custom_kubeconfig(config, &options);
         let client = kube::Client::try_from(config.await.expect("a configuration")).expect("a client");
         let webhook = Self { process, client, folder };
-        let loaded =
-            poll_until(START_TIMEOUT, async || (webhook.get("/readyz").await == 200).then_some(())).await;
+        let ready = async || (webhook.get("/readyz").await == 200).then_some(());
+        let loaded = poll_until(START_TIMEOUT, ready).await;
         assert!(loaded.is_some(), "its plugins are never loaded");
         webhook
     }

@@ -125,13 +125,12 @@ impl Fleet {
                 && set["state"] == state
                 && set["message"].as_str().unwrap_or_default().contains(words)
         };
-        let mut shown = Value::Null;
-        let so = poll_until(START_TIMEOUT, async || {
-            shown = self.shown().await;
-            is_so(&shown).then_some(())
-        });
-        let so = so.await;
-        so.ok_or_else(|| self.cluster.complaint(&format!("never: {plugin}, {state} and {words:?}; {shown}")))
+        let so = poll_until(START_TIMEOUT, async || is_so(&self.shown().await).then_some(())).await;
+        if so.is_some() {
+            return Ok(());
+        }
+        let shown = self.shown().await;
+        Err(self.cluster.complaint(&format!("never: {plugin}, {state} and {words:?}; {shown}")))
     }
 
     /// A new pod of each name is judged: those of `refuses` are rejected, others run.
