@@ -94,8 +94,8 @@ pub(crate) struct Evictor {
     reported: Option<Pressures>,
     /// Thresholds that were met in the last round.
     met: BTreeSet<String>,
-    /// Evicted pods that didn't end in time: they aren't waited for any more.
-    given_up: BTreeSet<PodUid>,
+    /// How often evicted pods that are still there were waited for in vain.
+    waits: BTreeMap<PodUid, u32>,
     /// The kernel couldn't be asked for reports the last time, which was logged.
     is_polling_only: bool,
 }
@@ -129,7 +129,7 @@ impl Evictor {
             storage,
             reported: None,
             met: BTreeSet::new(),
-            given_up: BTreeSet::new(),
+            waits: BTreeMap::new(),
             is_polling_only: false,
         };
         (evictor, receiver)
@@ -189,14 +189,17 @@ impl Evictor {
     /// One round; gives the pods that were evicted, now or before, and have yet to end.
     async fn round(&mut self) -> Result<Vec<Waited>, LoopEnded> {
         // Asked first: an evicted pod that is admitted between both questions, after a restart, is among those that end.
-        let pods = self.candidates().await?;
+        let mut pods = self.candidates().await?;
         let ending = self.ending().await?;
-        self.given_up.retain(|uid| ending.iter().any(|pod| pod.uid == *uid));
-        // A restarted agent goes on waiting for what the one before evicted.
-        let ending = ending.into_iter().filter(|pod| !self.given_up.contains(&pod.uid));
-        let ending: Vec<Waited> = ending.map(Waited::since_before).collect();
-        if !ending.is_empty() {
-            return Ok(ending);
+        self.waits.retain(|uid, _| ending.iter().any(|pod| pod.uid == *uid));
+        let (mut known, new): (Vec<EndingPod>, Vec<EndingPod>) =
+            ending.into_iter().partition(|pod| self.waits.contains_key(&pod.uid));
+        if !new.is_empty() {
+            // A restarted agent goes on waiting for what the one before evicted.
+            return Ok(new.into_iter().map(Waited::since_before).collect());
+        }
+        for pod in &mut pods {
+            pod.waits = self.waits.get(&pod.uid).copied().unwrap_or(0);
         }
         let limited = pods.iter().filter(|pod| pod.is_evictable() && has_limits(&pod.pod));
         self.storage.refresh(limited.map(|pod| pod.pod.clone()).collect());
@@ -214,7 +217,12 @@ impl Evictor {
             let found = match step {
                 Step::Rest => return Ok(Vec::new()),
                 Step::Evict(evictions) => return self.evict(evictions).await,
-                Step::MeasureLimited => self.usages(None).await.map(Found::Limited),
+                Step::Wait(uid) => {
+                    known.retain(|pod| pod.uid == uid);
+                    return Ok(known.into_iter().map(Waited::since_before).collect());
+                }
+                Step::MeasureLimited { containers: true } => self.usages(None).await.map(Found::Limited),
+                Step::MeasureLimited { containers: false } => Ok(Found::Limited(self.volumes(&pods))),
                 Step::MeasureAll(resource) => {
                     if matches!(resource, StarvedResource::EphemeralStorage | StarvedResource::Inodes) {
                         let all = pods.iter().map(|pod| pod.pod.clone()).collect();
@@ -261,6 +269,11 @@ impl Evictor {
     async fn observe(&self) -> (Observations, Option<Filesystems>) {
         let readings = self.ports.node_reader.read().await;
         (observations(&readings, self.clock.now()), readings.filesystems)
+    }
+
+    /// Of these pods their volumes alone.
+    fn volumes(&self, pods: &[Candidate]) -> PodUsages {
+        combine(pods.iter().map(|pod| pod.uid.clone()), [], &BTreeMap::new(), self.storage.known())
     }
 
     async fn usages(&self, resource: Option<StarvedResource>) -> Result<PodUsages, RuntimeError> {
@@ -329,7 +342,10 @@ impl Evictor {
             if begun.elapsed() >= most {
                 let pods: Vec<String> = evicted.iter().map(|pod| pod.full_name.to_string()).collect();
                 tracing::warn!(?pods, "Eviction manager: timed out waiting for pods to be cleaned up");
-                self.given_up.extend(evicted.into_iter().map(|pod| pod.uid));
+                for pod in evicted {
+                    let waits = self.waits.entry(pod.uid).or_default();
+                    *waits = waits.saturating_add(1);
+                }
                 break;
             }
         }

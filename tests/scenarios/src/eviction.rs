@@ -345,6 +345,20 @@ async fn limits_of_local_storage_hold_without_any_threshold() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn sizes_of_volumes_hold_without_the_runtimes_figures() {
+    let node = started(&[], &[], &[]);
+    let app = json!({"name": "app", "image": "sleeper:1"});
+    let volume = json!({"name": "cache", "emptyDir": {"sizeLimit": "10Mi"}});
+    let pod = api_pod("volume", json!({"containers": [app], "volumes": [volume]}));
+    node.source.put_as_is("pods", vec![pod.clone()]);
+    uses_disk(&node, &pod, 0, 0, 20 * MIB);
+    // Its containers aren't measured at all.
+    node.usage.set_down(true);
+    pass(45.0).await;
+    assert_eq!(evicted(&node, &["volume"]), [true]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_is_measured_of_pods_while_nothing_is_short_and_none_has_limits() {
     let node = started(&[("nodefs.available", "10%")], &[], &[]);
     node.source.put_as_is("pods", vec![clinging("a", "1Mi"), clinging("b", "1Mi")]);
@@ -417,28 +431,6 @@ async fn a_pod_that_cannot_be_measured_evicts_no_one() {
     node.usage.set_down(false);
     pass(11.0).await;
     assert_eq!(evicted(&node, &["a"]), [true]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_pod_that_does_not_end_in_its_time_is_notified_of_and_the_next_one_goes_after_half_a_minute() {
-    let node = started(&[("memory.available", "100Mi")], &[], &[]);
-    node.runtime.add_image("immortal:1", FakeImage::present(Behaviour::CannotBeStopped));
-    let stuck = api_pod("stuck", json!({"containers": [{"name": "app", "image": "immortal:1"}]}));
-    let next = clinging("next", "1Mi");
-    node.source.put_as_is("pods", vec![stuck.clone(), next.clone()]);
-    uses_memory(&node, &stuck, GIB);
-    uses_memory(&node, &next, 100 * MIB);
-    pass(12.0).await;
-    node.usage.set(|seen| seen.memory = left(1));
-    pass(20.0).await;
-    assert_eq!(evicted(&node, &["stuck", "next"]), [true, false]);
-    let reported = events(&node, "stuck");
-    let late = "ExceededGracePeriod ×1 Container runtime did not kill the pod within specified grace period.";
-    assert!(reported.contains(late), "{reported}");
-    pass(25.0).await;
-    assert_eq!(evicted(&node, &["stuck", "next"]), [true, true]);
-    pass(60.0).await;
-    assert_eq!(events(&node, "stuck").matches("Evicted ×1").count(), 1, "{}", events(&node, "stuck"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -51,6 +51,8 @@ impl EventLoop {
                 pod: sourced.allocated.clone(),
                 is_critical: is_critical(&sourced.pod) && is_own(&sourced.source),
                 is_evicted: record.checkpoint.ended().is_some_and(status::is_evicted),
+                // The eviction manager's task counts them.
+                waits: 0,
             })
         };
         counting.filter_map(candidate).collect()

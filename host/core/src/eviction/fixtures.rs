@@ -53,7 +53,8 @@ pub(super) fn pod(name: &str, priority: i32, requests: Value, limits: Value) -> 
 /// A pod by its manifest.
 pub(super) fn candidate(manifest: Value) -> Candidate {
     let pod: Pod = serde_json::from_value(manifest).expect("a pod");
-    Candidate { uid: PodUid::of(&pod), pod: Arc::new(pod), is_critical: false, is_evicted: false }
+    let uid = PodUid::of(&pod);
+    Candidate { uid, pod: Arc::new(pod), is_critical: false, is_evicted: false, waits: 0 }
 }
 
 /// The pod with an `emptyDir` named `local`.

@@ -41,6 +41,11 @@ pub fn has_limits(pod: &Pod) -> bool {
     size_limits(pod).next().is_some() || pod_limit(pod).is_some()
 }
 
+/// Whether writable layers and logs count against a limit of the pod, and not only volumes.
+pub(super) fn counts_containers(pod: &Pod) -> bool {
+    pod_limit(pod).is_some()
+}
+
 /// The first limit that the pod exceeds, with the message of its end: sizes of volumes, then the whole pod's limit, then containers'.
 pub(super) fn exceeded(
     pod: &Pod,
@@ -99,14 +104,17 @@ fn container_limit(container: &Container) -> Option<&Quantity> {
 
 /// The pod's limit in bytes and as Go prints it; none where no container has one.
 fn pod_limit(pod: &Pod) -> Option<(i64, String)> {
+    let mut texts = app_containers(pod).iter().chain(init_containers(pod)).filter_map(container_limit);
+    // Most pods have none, and are looked at all the time.
+    let first = texts.next()?;
     let bytes = *resources::limits(pod).get(EPHEMERAL_STORAGE)?;
-    let texts: Vec<&Quantity> =
-        app_containers(pod).iter().chain(init_containers(pod)).filter_map(container_limit).collect();
     // A sum is printed in the form of its first part.
-    let text = match texts.first() {
-        Some(only) if quantity::value(only).is_ok_and(|value| value == bytes) => quantity::canonical(&only.0),
-        Some(first) if first.0.ends_with('i') => quantity::binary(bytes),
-        Some(_) | None => quantity::decimal(bytes),
+    let text = if quantity::value(first).is_ok_and(|value| value == bytes) {
+        quantity::canonical(&first.0)
+    } else if first.0.ends_with('i') {
+        quantity::binary(bytes)
+    } else {
+        quantity::decimal(bytes)
     };
     Some((bytes, text))
 }

@@ -92,14 +92,21 @@ pub struct Eviction {
 /// What comes next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Measure the pods that have limits of local storage ([`Found::Limited`]).
-    MeasureLimited,
+    /// Measure the pods that have limits of local storage ([`Found::Limited`]); their containers only where that is said, for the runtime
+    /// has to measure all for that.
+    MeasureLimited {
+        /// Whether writable layers and logs count.
+        containers: bool,
+    },
     /// Have the node give back what it can, in this order, then look at it again ([`Found::Node`]).
     Reclaim(&'static [NodeReclaim]),
     /// Measure all pods, and of each at least what it takes of this ([`Found::All`]).
     MeasureAll(StarvedResource),
     /// End these pods, wait until they are gone, for [`POD_CLEANUP_TIMEOUT`] at most, and begin the next round at once.
     Evict(Vec<Eviction>),
+    /// The pod that is to go was evicted before: wait until it is gone, for [`POD_CLEANUP_TIMEOUT`] at most, and begin the next round at
+    /// once.
+    Wait(PodUid),
     /// Begin the next round after [`MONITORING_PERIOD`].
     Rest,
 }
@@ -235,10 +242,10 @@ impl EvictionManager {
         urgent.sort_by_key(|threshold| (threshold.signal, !threshold.is_hard()));
         self.last = observations;
         self.round = Round { thresholds: urgent };
-        let has_limits =
-            || pods.iter().any(|candidate| candidate.is_evictable() && limits::has_limits(&candidate.pod));
-        if self.config.local_storage_isolation && has_limits() {
-            return Step::MeasureLimited.into();
+        let evictable = || pods.iter().filter(|candidate| candidate.is_evictable());
+        if self.config.local_storage_isolation && evictable().any(|one| limits::has_limits(&one.pod)) {
+            let containers = evictable().any(|one| limits::counts_containers(&one.pod));
+            return Step::MeasureLimited { containers }.into();
         }
         self.reclaim(pods)
     }
@@ -255,9 +262,7 @@ impl EvictionManager {
                     .is_some_and(|again| observation::met(&self.config.thresholds, &again, true).is_empty());
                 if is_resolved { Step::Rest.into() } else { self.measure(pods).into() }
             }
-            Found::All(usages) => {
-                self.choose(pods, &usages).map_or(Step::Rest, |one| Step::Evict(vec![one])).into()
-            }
+            Found::All(usages) => self.choose(pods, &usages).unwrap_or(Step::Rest).into(),
         }
     }
 
@@ -309,11 +314,15 @@ impl EvictionManager {
         Outcome { attempting: Some(target.signal.resource()), step }
     }
 
-    /// The one pod that ends for the most urgent threshold.
-    fn choose(&self, pods: &[Candidate], usages: &PodUsages) -> Option<Eviction> {
+    /// The one pod that ends for the most urgent threshold, or whose end is waited for.
+    fn choose(&self, pods: &[Candidate], usages: &PodUsages) -> Option<Step> {
         let target = self.round.thresholds.first()?;
         let ranked = rank::rank(target.signal, self.filesystems.unwrap_or_default(), pods, usages);
-        let first = ranked.into_iter().find(|candidate| candidate.is_evictable())?;
+        let mut going = ranked.into_iter().filter(|one| one.is_evictable() || one.is_awaited());
+        let first = going.next()?;
+        if first.is_awaited() {
+            return Some(Step::Wait(first.uid.clone()));
+        }
         let (message, annotations) = message::message(
             target.signal.resource(),
             &first.pod,
@@ -323,7 +332,7 @@ impl EvictionManager {
         );
         let grace_seconds =
             if target.is_hard() { IMMEDIATE_GRACE_SECONDS } else { self.soft_grace(&first.pod) };
-        Some(Eviction {
+        Some(Step::Evict(vec![Eviction {
             uid: first.uid.clone(),
             pod: first.pod.clone(),
             grace_seconds,
@@ -332,7 +341,7 @@ impl EvictionManager {
             is_disrupted: true,
             signal: target.signal.as_str(),
             measured: self.measured(),
-        })
+        }]))
     }
 
     fn measured(&self) -> Vec<(&'static str, Timestamp)> {

@@ -14,6 +14,10 @@ use crate::stats::{self, FsUsage, PodUsage, PodUsages};
 #[cfg(test)]
 mod tests;
 
+/// How often the end of an evicted pod is waited for while it would be the next one to go. A kubelet turns to it again and again, so that
+/// a slow machine costs no second pod; one that never ends mustn't keep the node short.
+pub(super) const END_WAITS_MAX: u32 = 4;
+
 /// A pod that was admitted and whose containers may run.
 #[derive(Clone, Debug)]
 pub struct Candidate {
@@ -25,12 +29,19 @@ pub struct Candidate {
     pub is_critical: bool,
     /// It was evicted, and may still end.
     pub is_evicted: bool,
+    /// How often that was waited for in vain.
+    pub waits: u32,
 }
 
 impl Candidate {
     /// Whether it may be evicted now.
     pub fn is_evictable(&self) -> bool {
         !self.is_critical && !self.is_evicted
+    }
+
+    /// Whether its end, which has begun, is still waited for.
+    pub(super) fn is_awaited(&self) -> bool {
+        !self.is_critical && self.is_evicted && self.waits < END_WAITS_MAX
     }
 }
 

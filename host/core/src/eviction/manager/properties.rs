@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::eviction::fixtures::{hard, memory, pod, soft};
-use crate::eviction::rank::eviction_order;
+use crate::eviction::rank::{END_WAITS_MAX, eviction_order};
 use crate::eviction::signal::{SIGNALS, Signal};
 use crate::fixtures::{at, property};
 use crate::stats::{ContainerUsage, FsUsage, PodUsage};
@@ -21,8 +21,8 @@ struct Made {
 
 fn made() -> impl Strategy<Value = Made> {
     let usage = proptest::option::weighted(0.8, (0..100_u64, 0..100_u64, 0..100_u64, 0..100_u64));
-    (0..1000_u32, -2..3_i32, 0..60_u32, any::<bool>(), any::<bool>(), usage).prop_map(
-        |(number, priority, request, is_critical, is_evicted, usage)| {
+    (0..1000_u32, -2..3_i32, 0..60_u32, any::<bool>(), any::<bool>(), 0..END_WAITS_MAX * 2, usage).prop_map(
+        |(number, priority, request, is_critical, is_evicted, waits, usage)| {
             let requests = json!({"memory": request.to_string(), "ephemeral-storage": request.to_string()});
             let candidate = pod(&format!("pod-{number}"), priority, requests, json!({}));
             let usage = usage.map(|(memory, processes, rootfs, logs)| PodUsage {
@@ -36,7 +36,7 @@ fn made() -> impl Strategy<Value = Made> {
                 memory: Some(memory),
                 ..PodUsage::default()
             });
-            Made { candidate: Candidate { is_critical, is_evicted, ..candidate }, usage }
+            Made { candidate: Candidate { is_critical, is_evicted, waits, ..candidate }, usage }
         },
     )
 }
@@ -71,26 +71,28 @@ proptest! {
         let signal = manager.config.thresholds[0].signal;
         let mut outcome = manager.begin(seen(signal, 0, 0), Some(filesystems), &candidates, at(0));
         let mut steps = 0;
-        let evicted = loop {
+        let going = loop {
             steps += 1;
             prop_assert!(steps < 5, "a round has an end");
             let found = match outcome.step {
-                Step::MeasureLimited => Found::Limited(usages.clone()),
+                Step::MeasureLimited { .. } => Found::Limited(usages.clone()),
                 Step::Reclaim(_) => Found::Node(None),
                 Step::MeasureAll(_) => Found::All(usages.clone()),
-                Step::Evict(evictions) => break evictions,
+                Step::Evict(evictions) => break evictions.into_iter().map(|one| (one.uid, false)).collect(),
+                Step::Wait(uid) => break vec![(uid, true)],
                 Step::Rest => break Vec::new(),
             };
             outcome = manager.advance(found, &candidates);
         };
-        let evictable: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.is_evictable()).collect();
-        prop_assert_eq!(evicted.len(), usize::from(!evictable.is_empty()), "one pod at most, and one if there is any");
+        let has_evictable = candidates.iter().any(Candidate::is_evictable);
+        prop_assert_eq!(going.len(), usize::from(has_evictable), "one pod at most, and one if there is any");
         let of = |candidate: &Candidate| eviction_order(signal, filesystems, &candidate.pod, usages.get(&candidate.uid));
-        for eviction in &evicted {
-            let chosen = evictable.iter().find(|candidate| candidate.uid == eviction.uid);
-            prop_assert!(chosen.is_some(), "neither critical nor evicted before");
-            let best = evictable.iter().map(|candidate| of(candidate)).min();
-            prop_assert_eq!(chosen.map(|candidate| of(candidate)), best);
+        let can_go = |candidate: &&Candidate| candidate.is_evictable() || candidate.is_awaited();
+        for (uid, is_waited_for) in &going {
+            let chosen = candidates.iter().filter(can_go).find(|candidate| candidate.uid == *uid);
+            prop_assert!(chosen.is_some(), "neither critical nor waited for often enough");
+            prop_assert_eq!(chosen.map(|candidate| candidate.is_evicted), Some(*is_waited_for), "none is evicted twice");
+            prop_assert_eq!(chosen.map(of), candidates.iter().filter(can_go).map(of).min());
         }
     }
 
@@ -173,10 +175,17 @@ proptest! {
                 steps += 1;
                 prop_assert!(steps < 5, "a round has an end");
                 let found = match outcome.step {
-                    Step::MeasureLimited => Found::Limited(usages.clone()),
+                    Step::MeasureLimited { .. } => Found::Limited(usages.clone()),
                     Step::Reclaim(_) => Found::Node(Some(figures.clone())),
                     Step::MeasureAll(_) => Found::All(usages.clone()),
                     Step::Evict(evictions) => break evictions,
+                    Step::Wait(uid) => {
+                        let waited = candidates.iter_mut().find(|candidate| candidate.uid == uid);
+                        let waited = waited.expect("one of the candidates");
+                        prop_assert!(waited.is_awaited(), "not for ever");
+                        waited.waits += 1;
+                        break Vec::new();
+                    }
                     Step::Rest => break Vec::new(),
                 };
                 outcome = manager.advance(found, &candidates);

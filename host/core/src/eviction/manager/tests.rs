@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::eviction::fixtures::{
-    disk, hard, left, measured, memory, pod, processes, soft, with_local_volume,
+    candidate, disk, hard, left, measured, memory, pod, processes, soft, with_local_volume,
 };
+use crate::eviction::rank::END_WAITS_MAX;
 use crate::eviction::signal::Signal;
 use crate::fixtures::at;
 use crate::stats::PodUsage;
@@ -41,7 +42,7 @@ impl Node {
         loop {
             done.extend(outcome.attempting.map(|resource| format!("Attempting to reclaim {resource}")));
             let found = match outcome.step {
-                Step::MeasureLimited => Found::Limited(self.usages.clone()),
+                Step::MeasureLimited { .. } => Found::Limited(self.usages.clone()),
                 Step::Reclaim(reclaims) => {
                     done.push(format!("{reclaims:?}"));
                     Found::Node(Some(figures(again)))
@@ -51,6 +52,10 @@ impl Node {
                     let line =
                         |one: Eviction| format!("evict {} {}s: {}", one.uid, one.grace_seconds, one.message);
                     done.extend(evictions.into_iter().map(line));
+                    return done;
+                }
+                Step::Wait(uid) => {
+                    done.push(format!("wait for {uid}"));
                     return done;
                 }
                 Step::Rest => return done,
@@ -146,6 +151,7 @@ fn critical_pods_stay_and_so_do_those_that_are_evicted_already() {
     let mut node = Node::new(vec![hard(Signal::MemoryAvailable, "1Gi", None)], pods_of_memory());
     node.pods[4].is_critical = true;
     node.pods[2].is_evicted = true;
+    node.pods[2].waits = END_WAITS_MAX;
     let done = node.memory(0, "500Mi");
     assert!(done[1].starts_with("evict best-effort-high-priority-high-usage 1s"), "{done:?}");
     for pod in &mut node.pods {
@@ -154,6 +160,29 @@ fn critical_pods_stay_and_so_do_those_that_are_evicted_already() {
     assert_eq!(node.memory(10, "500Mi"), ["Attempting to reclaim memory"]);
     node.pods.clear();
     assert_eq!(node.memory(20, "500Mi"), ["Attempting to reclaim memory"]);
+}
+
+#[test]
+fn an_evicted_pod_that_would_go_next_is_waited_for_four_times_and_keeps_no_one_who_goes_before_it() {
+    let mut node = Node::new(vec![hard(Signal::MemoryAvailable, "1Gi", None)], pods_of_memory());
+    let (first, second) = (4, 2);
+    node.pods[first].is_evicted = true;
+    for waits in 0..END_WAITS_MAX {
+        node.pods[first].waits = waits;
+        let done = node.memory(i64::from(waits), "500Mi");
+        assert_eq!(done, ["Attempting to reclaim memory", "wait for best-effort-low-priority-low-usage"]);
+    }
+    node.pods[first].waits = END_WAITS_MAX;
+    let evicts = |done: &[String], name: &str| done[1].starts_with(&format!("evict {name} 1s"));
+    let done = node.memory(10, "500Mi");
+    assert!(evicts(&done, "burstable-above-requests"), "{done:?}");
+    // One that goes before it goes.
+    node.pods[first].is_evicted = false;
+    node.pods[second].is_evicted = true;
+    let done = node.memory(20, "500Mi");
+    assert!(evicts(&done, "best-effort-low-priority-low-usage"), "{done:?}");
+    // Nothing is waited for once enough is left.
+    assert_eq!(node.memory(30, "2Gi"), [""; 0]);
 }
 
 #[test]
@@ -283,6 +312,18 @@ fn limits_of_local_storage_come_before_thresholds_and_end_all_that_exceed_them()
     let still = [(Signal::NodeFsAvailable, "200Mi")];
     let done = node.round(10, &still, &still);
     assert!(done[2].starts_with("evict unlimited 1s: The node was low"), "{done:?}");
+
+    // The runtime isn't asked where only volumes have limits.
+    let begin = |pods: &[Candidate]| {
+        let mut manager = EvictionManager::new(EvictionConfig::default());
+        manager.begin(Observations::new(), Some(Filesystems::Single), pods, at(0)).step
+    };
+    let sized = candidate(json!({
+        "metadata": {"name": "sized", "uid": "sized"},
+        "spec": {"containers": [], "volumes": [{"name": "local", "emptyDir": {"sizeLimit": "1Gi"}}]},
+    }));
+    assert_eq!(begin(&[sized.clone(), node.pods[3].clone()]), Step::MeasureLimited { containers: false });
+    assert_eq!(begin(&[sized, node.pods[1].clone()]), Step::MeasureLimited { containers: true });
 
     let config = EvictionConfig { local_storage_isolation: false, ..EvictionConfig::default() };
     let mut off = EvictionManager::new(config);
