@@ -1,5 +1,6 @@
 //! The real daemon as a node of a cluster: an API server on a socket, a runtime that answers at once, and what others see.
 
+pub(crate) mod cgroup_start;
 pub(crate) mod evicted;
 pub(crate) mod images;
 mod joins;

@@ -21,7 +21,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use witlet_harness::streams::kubectl::Kubectl;
 use witlet_harness::{
-    Containerd, REQUIRE_VARIABLE, features_skip_reason, is_required, pins_skip_reason, report, skip_reason,
+    Containerd, REQUIRE_VARIABLE, asks_for_systemd, features_skip_reason, is_required, pins_skip_reason,
+    report, skip_reason,
 };
 use witlet_testkit::scenarios::{Outcome, SCENARIOS};
 
@@ -151,6 +152,52 @@ fn is_skipped(what: &str, why: Option<impl Display>) -> bool {
     why.is_some()
 }
 
+/// All tests that are played in containerd's network, ignored `without` it.
+fn in_containerds_network(stage: &Arc<Stage>, without: bool) -> Vec<Trial> {
+    let no_kubectl = is_skipped("kubectl with the daemon", Kubectl::version().err());
+    let no_kubelet = is_skipped("next to a kubelet", cluster::with_kubelet::why_not());
+    let no_swap = is_skipped("swap of pods", cluster::swap::why_not());
+    let of_runtime = (!asks_for_systemd()).then_some("the runtime makes cgroups");
+    let no_systemd = is_skipped("a start without a message bus", of_runtime);
+    let mut all = Vec::new();
+    for (tests, ignored) in [
+        (cluster::kubectl::TESTS, without || no_kubectl),
+        (cluster::evicted::TESTS, without),
+        (cluster::with_kubelet::TESTS, without || no_kubelet),
+        (cluster::oom::TESTS, without),
+        (cluster::swap::TESTS, without || no_swap),
+        (cluster::cgroup_start::TESTS, without),
+        (cluster::cgroup_start::ON_SYSTEMD, without || no_systemd),
+    ] {
+        all.extend(in_network(stage, tests, ignored));
+    }
+    all
+}
+
+/// Tests that bring all that they need; some of it can't be `without` containerd.
+fn in_worlds_of_their_own(stage: &Arc<Stage>, without: bool) -> Vec<Trial> {
+    let not_in_place = is_skipped("the daemon in the kubelet's place", cluster::why_not_in_place());
+    let no_promtool =
+        is_skipped("promtool on the metrics of a node and on rules", cluster::promtool::why_not());
+    let no_registry = is_skipped("a full disk of images", cluster::images::why_not());
+    let pins_none = is_skipped("pinned images", pins_skip_reason());
+    let mut all = Vec::new();
+    for (tests, ignored) in [
+        (cluster::TESTS, false),
+        (cluster::images::TESTS, without || no_registry),
+        (cluster::images::PINNED, without || no_registry || pins_none),
+        (cluster::IN_PLACE, not_in_place),
+        (cluster::WITH_PROMTOOL, no_promtool),
+    ] {
+        for (name, test) in tests {
+            let stage = stage.clone();
+            let run = move || stage.tokio.block_on(test());
+            all.push(Trial::test(format!("cluster::{name}"), run).with_ignored_flag(ignored));
+        }
+    }
+    all
+}
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // One after the other: two cores, and one containerd.
@@ -179,32 +226,8 @@ fn main() -> ExitCode {
         all.push(Trial::test(format!("fake::{name}"), move || stage.tokio.block_on(test())));
     }
     let without = skip.is_some();
-    let no_kubectl = is_skipped("kubectl with the daemon", Kubectl::version().err());
-    let no_kubelet = is_skipped("next to a kubelet", cluster::with_kubelet::why_not());
-    let no_swap = is_skipped("swap of pods", cluster::swap::why_not());
-    all.extend(in_network(&stage, cluster::kubectl::TESTS, without || no_kubectl));
-    all.extend(in_network(&stage, cluster::evicted::TESTS, without));
-    all.extend(in_network(&stage, cluster::with_kubelet::TESTS, without || no_kubelet));
-    all.extend(in_network(&stage, cluster::oom::TESTS, without));
-    all.extend(in_network(&stage, cluster::swap::TESTS, without || no_swap));
-    let not_in_place = is_skipped("the daemon in the kubelet's place", cluster::why_not_in_place());
-    let no_promtool =
-        is_skipped("promtool on the metrics of a node and on rules", cluster::promtool::why_not());
-    let no_registry = is_skipped("a full disk of images", cluster::images::why_not());
-    let pins_none = is_skipped("pinned images", pins_skip_reason());
-    for (tests, ignored) in [
-        (cluster::TESTS, false),
-        (cluster::images::TESTS, without || no_registry),
-        (cluster::images::PINNED, without || no_registry || pins_none),
-        (cluster::IN_PLACE, not_in_place),
-        (cluster::WITH_PROMTOOL, no_promtool),
-    ] {
-        for (name, test) in tests {
-            let stage = stage.clone();
-            let run = move || stage.tokio.block_on(test());
-            all.push(Trial::test(format!("cluster::{name}"), run).with_ignored_flag(ignored));
-        }
-    }
+    all.extend(in_containerds_network(&stage, without));
+    all.extend(in_worlds_of_their_own(&stage, without));
     let conclusion = libtest_mimic::run(&arguments, all);
     let stopped = stage.tokio.block_on(async {
         match stage.containerd.lock().await.take() {

@@ -5,34 +5,49 @@ use std::path::PathBuf;
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
-use super::{Cluster, Ground, NODE, TOKEN, failed, free_address};
-use crate::{DaemonOptions, asks_for_systemd, cgroups, tunables};
+use super::{Cluster, Ground, NODE, POLL_INTERVAL, TOKEN, failed, free_address};
+use crate::{Daemon, DaemonOptions, WAIT_TIMEOUT, asks_for_systemd, cgroups, tunables};
 
 impl Cluster {
     /// `witlet kubelet` with these fields of its configuration in addition to those that say where everything is. Images are left alone
     /// unless the fields say otherwise: the disk may be nearly full.
     pub async fn start_as_kubelet(ground: Ground, fields: &Value) -> Result<Self, Failed> {
-        let kubeconfig = ground.kubeconfig("kubelet.conf", &json!({"token": TOKEN}))?;
+        Self::start_as_kubelet_after("", ground, fields).await
+    }
+
+    /// The same after these shell commands in the daemon's mount namespace, each of which ends with a line.
+    pub async fn start_as_kubelet_after(
+        commands: &str,
+        ground: Ground,
+        fields: &Value,
+    ) -> Result<Self, Failed> {
         let listens = [free_address().await?, free_address().await?];
-        let config = write_config(&ground, listens, fields)?;
-        let program = crate::program::witlet().map_err(failed)?;
-        let mut options = DaemonOptions::below(ground.folder.path(), "unshare", &*ground.endpoint);
-        let mut line = vec![
-            program.display().to_string(),
-            "kubelet".to_owned(),
-            format!("--config={}", config.display()),
-            format!("--kubeconfig={}", kubeconfig.display()),
-            format!("--root-dir={}", options.root.display()),
-            format!("--api-socket={}", options.root.join("api.sock").display()),
-            format!("--container-runtime-endpoint={}", ground.endpoint),
-            format!("--hostname-override={NODE}"),
-        ];
-        line.extend(cgroups::flags(&ground.endpoint));
-        options.command_line = Some(tunables::with_copies(line));
+        let options = options(&ground, listens, fields, commands)?;
         let cluster = Self::launch(ground, options, listens).await?;
         cluster.node_ready().await?;
         Ok(cluster)
+    }
+
+    /// The same where the start is to fail: what the daemon said until it ended.
+    pub async fn refused_as_kubelet_after(
+        commands: &str,
+        ground: Ground,
+        fields: &Value,
+    ) -> Result<String, Failed> {
+        let listens = [free_address().await?, free_address().await?];
+        let mut daemon = Daemon::start(options(&ground, listens, fields, commands)?).map_err(failed)?;
+        let deadline = Instant::now() + WAIT_TIMEOUT;
+        while daemon.is_running().map_err(failed)? {
+            if Instant::now() >= deadline {
+                return Err(format!("it started with {fields}:\n{}", daemon.log()).into());
+            }
+            sleep(POLL_INTERVAL).await;
+        }
+        let log = daemon.log();
+        ground.end().await?;
+        Ok(log)
     }
 
     /// Kills the daemon, and starts it again with these fields in place of those before.
@@ -40,6 +55,34 @@ impl Cluster {
         write_config(&self.ground, [self.healthz, self.server], fields)?;
         self.daemon.kill_and_restart().map_err(failed)
     }
+}
+
+/// How it is started. A `cgroupRoot` of the fields goes before the test's own.
+fn options(
+    ground: &Ground,
+    listens: [SocketAddr; 2],
+    fields: &Value,
+    commands: &str,
+) -> Result<DaemonOptions, Failed> {
+    let kubeconfig = ground.kubeconfig("kubelet.conf", &json!({"token": TOKEN}))?;
+    let config = write_config(ground, listens, fields)?;
+    let program = crate::program::witlet().map_err(failed)?;
+    let mut options = DaemonOptions::below(ground.folder.path(), "unshare", &*ground.endpoint);
+    let mut line = vec![
+        program.display().to_string(),
+        "kubelet".to_owned(),
+        format!("--config={}", config.display()),
+        format!("--kubeconfig={}", kubeconfig.display()),
+        format!("--root-dir={}", options.root.display()),
+        format!("--api-socket={}", options.root.join("api.sock").display()),
+        format!("--container-runtime-endpoint={}", ground.endpoint),
+        format!("--hostname-override={NODE}"),
+    ];
+    if fields.get("cgroupRoot").is_none() {
+        line.extend(cgroups::flags(&ground.endpoint));
+    }
+    options.command_line = Some(tunables::with_copies_and(commands, line));
+    Ok(options)
 }
 
 fn write_config(
