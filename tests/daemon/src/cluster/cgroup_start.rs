@@ -54,7 +54,7 @@ fn settings() -> Vec<Case> {
         case(
             "the root isn't there",
             json!({"cgroupRoot": nowhere}),
-            "failed to start ContainerManager: invalid configuration: cgroup \"/witlet",
+            "failed to start ContainerManager: invalid configuration: ",
         ),
         case(
             "what is reserved for isn't there",
