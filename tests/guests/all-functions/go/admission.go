@@ -26,7 +26,7 @@ func (handler) Admit(request admission.Request, config *setting) (admission.Verd
 		{plugin.LevelTrace, "trace"}, {slog.LevelDebug, "debug"}, {slog.LevelInfo, "info"}, {slog.LevelWarn, "warn"},
 		{slog.LevelError, "error"},
 	} {
-		slog.Log(context.Background(), level.level, "told at "+level.name, "language", "go")
+		slog.Log(context.Background(), level.level, "logged at "+level.name, "language", "go")
 	}
 	switch word, wish := config.answer(); {
 	case word == "admit":
@@ -39,7 +39,7 @@ func (handler) Admit(request admission.Request, config *setting) (admission.Verd
 	case wish.Shortage != nil:
 		return admission.Shortages(wish.Shortage), nil
 	default:
-		return admission.Reject{Reason: "Told", Message: text(tellRequest(request, config))}, nil
+		return admission.Reject{Reason: "Reported", Message: text(tellRequest(request, config))}, nil
 	}
 }
 

@@ -55,13 +55,13 @@ class Handler(exports.Handler):
 
     def admit(self, request: Request) -> Verdict:
         for level in log.Level:
-            write(level, f"told at {level.name.lower()}")
+            write(level, f"logged at {level.name.lower()}")
         config = configured()
         asked = config or {}
         match asked.get("answer"):
             case None:
                 reported = facts.of_request(request, asked.get("pointers", []))
-                return Verdict_Reject(Rejection("Told", json.dumps(reported | {"config": config})))
+                return Verdict_Reject(Rejection("Reported", json.dumps(reported | {"config": config})))
             case "admit":
                 return Verdict_Admit()
             case {"defer": {"reason": reason, "message": message, "retryAfterMilliseconds": milliseconds}}:

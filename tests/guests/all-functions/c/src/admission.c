@@ -214,7 +214,7 @@ static void log_each_level(void)
 {
     for (witlet_host_log_level_t level = WITLET_HOST_LOG_LEVEL_TRACE; level <= WITLET_HOST_LOG_LEVEL_ERROR; level++) {
         char line[32];
-        snprintf(line, sizeof line, "told at %s", levels[level]);
+        snprintf(line, sizeof line, "logged at %s", levels[level]);
         witlet_log(level, witlet_view_c(line), (witlet_field[]){{"language", WITLET_TEXT("c")}}, 1);
     }
 }
@@ -268,7 +268,7 @@ bool exports_witlet_admission_handler_admit(exports_witlet_admission_handler_bor
     witlet_text named = witlet_json_member(settings, "answer");
     bool good = true;
     if (named.len == 0)
-        *ret = witlet_reject("Told", tell_request(request, settings));
+        *ret = witlet_reject("Reported", tell_request(request, settings));
     else
         good = answer(named, ret, err);
     plugin_string_free(&config);

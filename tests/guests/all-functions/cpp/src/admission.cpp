@@ -149,10 +149,10 @@ class Handler {
     Result<Verdict> admit(const Request &request) const
     {
         for (Level level : {Level::trace, Level::debug, Level::info, Level::warn, Level::error})
-            witlet::log(level, witlet::concat("told at ", name(levels, level)), {{"language", "cpp"}});
+            witlet::log(level, witlet::concat("logged at ", name(levels, level)), {{"language", "cpp"}});
         std::string config = witlet::config();
         Json named = Json::parse(std::string_view(config))["answer"];
-        return named ? answer(named) : reject("Told", tell_request(request, config));
+        return named ? answer(named) : reject("Reported", tell_request(request, config));
     }
 };
 

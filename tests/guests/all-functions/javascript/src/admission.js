@@ -19,7 +19,7 @@ import { Refusal } from './sdk/witlet.js';
  */
 export function admit(request, config) {
   for (const level of /** @type {const} */ (['trace', 'debug', 'info', 'warn', 'error'])) {
-    write(level, `told at ${level}`, [['language', 'javascript']]);
+    write(level, `logged at ${level}`, [['language', 'javascript']]);
   }
   const answer = config?.answer;
   if (answer === 'admit') return { tag: 'admit' };
@@ -29,7 +29,7 @@ export function admit(request, config) {
     return { tag: 'defer', val: { reason, message, retryAfterMilliseconds: BigInt(retryAfterMilliseconds ?? 0) } };
   }
   if (answer?.shortage) return { tag: 'shortage', val: answer.shortage.map(shortage) };
-  return { tag: 'reject', val: { reason: 'Told', message: tell(facts(request, config)) } };
+  return { tag: 'reject', val: { reason: 'Reported', message: tell(facts(request, config)) } };
 }
 
 /** @param {{ resource: string, requested: number, used: number, capacity: number }} given */

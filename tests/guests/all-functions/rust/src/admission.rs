@@ -18,7 +18,7 @@ pub(crate) fn admit(request: &Request<'_>, config: &Value) -> Result<Verdict, Er
         (Level::Warn, "warn"),
         (Level::Error, "error"),
     ] {
-        log::write(level, &format!("told at {name}"), &[("language", "rust")]);
+        log::write(level, &format!("logged at {name}"), &[("language", "rust")]);
     }
     let answer = &config["answer"];
     if answer == "admit" {
@@ -34,7 +34,7 @@ pub(crate) fn admit(request: &Request<'_>, config: &Value) -> Result<Verdict, Er
     } else if let Some(shortages) = answer["shortage"].as_array() {
         Ok(Verdict::Shortage(shortages.iter().map(shortage).collect()))
     } else {
-        Ok(Verdict::reject("Told", tell(request, config).to_string()))
+        Ok(Verdict::reject("Reported", tell(request, config).to_string()))
     }
 }
 
