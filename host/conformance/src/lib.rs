@@ -25,7 +25,7 @@
 //!     if compile::is_compile_command(&words) {
 //!         return Ok(compile::child_main(words.into_iter().skip(1)));
 //!     }
-//!     let kit = Kit::start(CompilerConfig::new("target/compiled-plugins"))?;
+//!     let kit = Kit::start(CompilerConfig::foreground("target/compiled-plugins"))?;
 //!     let subject = Subject { name: "my-plugin".to_owned(), wasm: std::fs::read("my-plugin.wasm")?.into() };
 //!     let plan = Plan { cases: vec![CaseFile::read("cases.yaml".as_ref())?], ..Plan::default() };
 //!     let report = kit.examine(&subject, &plan, &Silent).await?;

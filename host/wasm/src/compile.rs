@@ -1,12 +1,14 @@
 //! Compiles components in a child process with limits, and keeps the results.
 //!
 //! A compiler can't be interrupted, and its memory isn't bounded by the size of its input: so it runs in a child of
-//! the same program (`<program> compile-component …`), with limits of memory, CPU time, output and wall-clock time.
+//! the same program (`<program> compile-component …`), with limits of memory, CPU time and output. The clock ends only a
+//! child that gets no CPU time any more, or very late: on a busy machine a good component takes long.
 //! The daemon itself never compiles. Results are kept in a folder that only the daemon's user can enter, and are
 //! checked by owner, mode and digest before they are mapped as code.
 
 mod cache;
 mod child;
+mod stall;
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +47,12 @@ const KEY_LOCKS: usize = 16;
 pub const COMPONENT_BYTES_MAX: usize = 64 << 20;
 /// How much of what a child says on its standard error is kept.
 const CHILD_MESSAGE_BYTES_MAX: u64 = 8 << 10;
+/// CPU time of a child.
+const CPU: Duration = Duration::from_secs(30);
+/// The same of a debug build, whose compiler takes ten times as long.
+const CPU_OF_DEBUG_BUILDS: Duration = Duration::from_secs(120);
+/// How much nicer than a daemon its compiler is.
+const NICENESS: u8 = 10;
 /// Compiler threads of one child.
 const CHILD_THREADS: &str = "2";
 
@@ -53,6 +61,8 @@ const CHILD_THREADS: &str = "2";
 pub struct CompileLimits {
     /// From start to end.
     pub wall: Duration,
+    /// Without any CPU time.
+    pub stall: Duration,
     /// CPU time, all threads together; rounded up to seconds.
     pub cpu: Duration,
     /// Address space in bytes.
@@ -63,11 +73,12 @@ pub struct CompileLimits {
 
 impl Default for CompileLimits {
     /// Enough for the JavaScript and Python interpreters (two seconds of CPU in a release build), far too little to hurt a
-    /// node. What it may take from start to end leaves room for a machine that is busy with other things.
+    /// node. A child of a daemon that is nicer than all else gets its CPU time even next to ten busy programs on each processor.
     fn default() -> Self {
         Self {
-            wall: Duration::from_secs(180),
-            cpu: Duration::from_secs(30),
+            wall: Duration::from_secs(1800),
+            stall: Duration::from_secs(180),
+            cpu: if cfg!(debug_assertions) { CPU_OF_DEBUG_BUILDS } else { CPU },
             memory_bytes: 2 << 30,
             output_bytes: 256 << 20,
         }
@@ -83,16 +94,24 @@ pub struct CompilerConfig {
     pub cache_dir: PathBuf,
     /// Limits of a child.
     pub limits: CompileLimits,
+    /// How much nicer than this process a child is.
+    pub niceness: u8,
 }
 
 impl CompilerConfig {
-    /// With the running program as compiler and the default limits.
+    /// With the running program as compiler and the default limits. It gives way to all other programs: what a node runs comes first.
     pub fn new(cache_dir: impl Into<PathBuf>) -> Self {
         Self {
             program: PathBuf::from("/proc/self/exe"),
             cache_dir: cache_dir.into(),
             limits: CompileLimits::default(),
+            niceness: NICENESS,
         }
+    }
+
+    /// The same for a command that does nothing else meanwhile: its compiler gives way to none.
+    pub fn foreground(cache_dir: impl Into<PathBuf>) -> Self {
+        Self { niceness: 0, ..Self::new(cache_dir) }
     }
 }
 
@@ -129,6 +148,12 @@ pub enum CompileError {
         /// What it was given.
         limit: Duration,
     },
+    /// The compiler hasn't run at all for as long as it may: stopped, frozen, or waiting for a disk.
+    #[error("the compiler got no CPU time for {}s: the machine is too busy, or its disk does not answer", limit.as_secs_f64())]
+    Stalled {
+        /// What it was given.
+        limit: Duration,
+    },
     /// The compiler wanted more memory than it may have.
     #[error("compiling took more than {limit} bytes of memory")]
     OutOfMemory {
@@ -150,7 +175,7 @@ pub enum CompileError {
         message: String,
     },
     /// The child couldn't be started or talked to.
-    #[error("{action} the compiler {}", program.display())]
+    #[error("failed to {action} the compiler {}", program.display())]
     Child {
         /// What was tried.
         action: &'static str,
@@ -161,7 +186,7 @@ pub enum CompileError {
         cause: std::io::Error,
     },
     /// The cache can't be used.
-    #[error("use the cache of compiled code")]
+    #[error("failed to use the cache of compiled code")]
     Cache(#[source] CacheError),
     /// Code that was just compiled doesn't load: it is for another architecture or engine than this program's.
     #[error("the compiled code doesn't fit this program")]
@@ -180,6 +205,7 @@ pub enum CompileError {
 pub struct Compiler {
     program: PathBuf,
     limits: CompileLimits,
+    niceness: u8,
     cache: Arc<Cache>,
     slots: Semaphore,
     /// Keep two callers from compiling the same component: a key's lock is one of these.
@@ -192,6 +218,7 @@ impl Compiler {
         Ok(Self {
             program: config.program,
             limits: config.limits,
+            niceness: config.niceness,
             cache: Arc::new(Cache::open(config.cache_dir)?),
             slots: Semaphore::new(COMPILES_MAX),
             locks: Default::default(),
@@ -278,7 +305,7 @@ impl Compiler {
             .map_err(|(action, cause)| child_error(action, cause))?;
         let child_output = output.try_clone().map_err(|cause| child_error("make files for", cause))?;
         let mut child = Command::new(&self.program)
-            .args(child::arguments(kind, &self.limits))
+            .args(child::arguments(kind, &self.limits, self.niceness))
             .env_clear()
             .env("RAYON_NUM_THREADS", CHILD_THREADS)
             .stdin(Stdio::from(input))
@@ -287,7 +314,7 @@ impl Compiler {
             .kill_on_drop(true)
             .spawn()
             .map_err(|cause| child_error("start", cause))?;
-        let stderr = child.stderr.take();
+        let (stderr, process) = (child.stderr.take(), child.id());
         let work = async {
             let mut message = Vec::new();
             if let Some(stderr) = stderr {
@@ -298,13 +325,20 @@ impl Compiler {
             // It may quote names from the component.
             Ok((status, printable(String::from_utf8_lossy(&message).trim(), message.len())))
         };
-        let outcome = tokio::time::timeout(self.limits.wall, work).await;
+        // Dropping the child kills it.
+        let outcome: std::io::Result<_> = tokio::select! {
+            outcome = work => outcome,
+            () = stall::stalled(process, self.limits.stall) => {
+                return Err(CompileError::Stalled { limit: self.limits.stall });
+            }
+            () = tokio::time::sleep(self.limits.wall) => {
+                return Err(CompileError::Late { limit: self.limits.wall });
+            }
+        };
         match outcome {
-            // Dropping the child kills it.
-            Err(_elapsed) => Err(CompileError::Late { limit: self.limits.wall }),
-            Ok(Err(cause)) => Err(child_error("wait for", cause)),
-            Ok(Ok((status, _))) if status.success() => Ok(output),
-            Ok(Ok((status, message))) => Err(failure(status, message, &self.limits)),
+            Err(cause) => Err(child_error("wait for", cause)),
+            Ok((status, _)) if status.success() => Ok(output),
+            Ok((status, message)) => Err(failure(status, message, &self.limits)),
         }
     }
 }

@@ -14,6 +14,7 @@ use witlet_wasm::role::Role;
 
 use crate::claims;
 use crate::node::{Node, Setting, cache, hostile, pod, write};
+use crate::reloading::put_program;
 
 claims!(
     each_bad_component_is_refused_with_its_reason,
@@ -21,6 +22,7 @@ claims!(
     a_loop_in_validate_is_a_timeout,
     a_loop_at_start_is_a_timeout,
     a_compile_bomb_runs_into_the_compilers_limits,
+    a_compiler_that_gets_no_processor_is_not_waited_for_without_end,
     a_compiler_ends_when_its_daemon_is_gone,
     a_broken_configuration_keeps_the_host_from_starting,
     compiled_code_that_was_tampered_with_is_not_run,
@@ -51,7 +53,7 @@ async fn each_bad_component_is_refused_with_its_reason() {
         ("core-module.wasm", vec!["not a WebAssembly component", "core module", "wasm32-wasip2"]),
         ("truncated.wasm", vec!["invalid WebAssembly", "unexpected end"]),
         ("invalid-code.wasm", vec!["invalid WebAssembly", "type mismatch"]),
-        ("wrong-world.wasm", vec!["it is no plugin: it exports run", "witlet:admission/handler"]),
+        ("wrong-world.wasm", vec!["not a plugin: it exports run", "witlet:admission/handler"]),
         (
             "unknown-imports.wasm",
             vec![
@@ -135,12 +137,27 @@ async fn a_compile_bomb_runs_into_the_compilers_limits() {
     }
 }
 
+/// A compiler that sleeps takes no CPU time, like one that is stopped or waits for a disk.
+async fn a_compiler_that_gets_no_processor_is_not_waited_for_without_end() {
+    let folder = tempfile::TempDir::new().expect("a folder for the test");
+    let program = folder.path().join("compiler");
+    put_program(&program, "#!/bin/sh\nexec sleep 100000\n");
+    let real = crate::node::compiler(folder.path().join("compiled"));
+    let limits = CompileLimits { stall: Duration::from_millis(200), ..real.limits };
+    let compiler = CompilerConfig { program, limits, ..real };
+    let node = Node::start(&entry("invalid-code.wasm"), &[], compiler).await.expect("the host starts");
+    let status = node.status("bad");
+    assert_eq!(status.state, PluginState::Failed);
+    let detail = status.detail.unwrap_or_default();
+    assert!(detail.contains("the compiler got no CPU time for 0.2s"), "{detail}");
+}
+
 /// A daemon that was killed reads the compiler's standard error no more. What was to come on standard input is kept back, so that nothing
 /// else ends the compiler.
 async fn a_compiler_ends_when_its_daemon_is_gone() {
     let program = crate::node::compiler(cache()).program;
     let mut child = tokio::process::Command::new(program)
-        .args([COMPILE_COMMAND, "synchronous", "1073741824", "60", "1048576"])
+        .args([COMPILE_COMMAND, "synchronous", "1073741824", "60", "1048576", "10"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -233,7 +233,7 @@ async fn a_configuration_that_is_removed_is_reported_once_and_its_plugins_go_on(
 
 /// Makes a program. Another process writes it: had this one it open, a child that another test starts at that moment
 /// would hold it open as well, and it couldn't be run.
-fn put_program(path: &Path, text: &str) {
+pub(crate) fn put_program(path: &Path, text: &str) {
     let write = std::process::Command::new("/bin/sh")
         .args(["-c", "printf '%s' \"$2\" > \"$1\" && chmod 700 \"$1\"", "sh"])
         .arg(path)

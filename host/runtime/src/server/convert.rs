@@ -347,6 +347,7 @@ fn compile_code(error: &CompileError) -> Code {
         | CompileError::OutOfMemory { .. }
         | CompileError::OutputTooLarge { .. } => Code::InvalidArgument,
         CompileError::Late { .. }
+        | CompileError::Stalled { .. }
         | CompileError::Failed { .. }
         | CompileError::Child { .. }
         | CompileError::Cache(_)

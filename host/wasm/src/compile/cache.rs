@@ -48,7 +48,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 #[derive(Debug, Error)]
 pub enum CacheError {
     /// The system refused.
-    #[error("{action} {}", path.display())]
+    #[error("failed to {action} {}", path.display())]
     Io {
         /// What was tried.
         action: &'static str,

@@ -17,14 +17,11 @@ pub(super) const EXIT_INVALID: i32 = 65;
 const EXIT_USAGE: u8 = 64;
 /// Reading or writing failed, or the engine couldn't be made (`EX_IOERR`).
 const EXIT_IO: u8 = 74;
-/// How much nicer than its parent the child is.
-const NICENESS: i32 = 10;
-
 /// Stack of the thread that waits for the parent's end.
 const WATCH_STACK_BYTES: usize = 64 << 10;
 
 /// The command line that [`child_main`] understands, the command word included.
-pub(super) fn arguments(kind: EngineKind, limits: &CompileLimits) -> [OsString; 5] {
+pub(super) fn arguments(kind: EngineKind, limits: &CompileLimits, niceness: u8) -> [OsString; 6] {
     let cpu_seconds = limits.cpu.as_millis().div_ceil(1000);
     [
         COMPILE_COMMAND.into(),
@@ -32,6 +29,7 @@ pub(super) fn arguments(kind: EngineKind, limits: &CompileLimits) -> [OsString; 
         limits.memory_bytes.to_string().into(),
         cpu_seconds.to_string().into(),
         limits.output_bytes.to_string().into(),
+        niceness.to_string().into(),
     ]
 }
 
@@ -40,6 +38,8 @@ struct Task {
     memory_bytes: u64,
     cpu_seconds: u64,
     output_bytes: u64,
+    /// How much nicer than its parent the child is.
+    niceness: u8,
 }
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Option<Task> {
@@ -49,6 +49,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Option<Task> {
         memory_bytes: words.next()??.parse().ok()?,
         cpu_seconds: words.next()??.parse().ok()?,
         output_bytes: words.next()??.parse().ok()?,
+        niceness: words.next()??.parse().ok()?,
     };
     words.next().is_none().then_some(task)
 }
@@ -57,7 +58,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Option<Task> {
 /// does to the compiler, this process ends.
 pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let Some(task) = parse(arguments) else {
-        say("usage: compile-component KIND MEMORY_BYTES CPU_SECONDS OUTPUT_BYTES <component >code");
+        say("usage: compile-component KIND MEMORY_BYTES CPU_SECONDS OUTPUT_BYTES NICENESS <component >code");
         return ExitCode::from(EXIT_USAGE);
     };
     if let Err(error) = limit(&task) {
@@ -134,7 +135,7 @@ fn limit(task: &Task) -> rustix::io::Result<()> {
     )?;
     setrlimit(Resource::Fsize, both(task.output_bytes))?;
     setrlimit(Resource::Core, both(0))?;
-    rustix::process::nice(NICENESS)?;
+    rustix::process::nice(task.niceness.into())?;
     Ok(())
 }
 

@@ -32,7 +32,7 @@ fn what_is_no_component_is_reported_as_what_it_is() {
 
 #[test]
 fn the_way_a_child_ended_is_named() {
-    let limits = CompileLimits::default();
+    let limits = CompileLimits { cpu: Duration::from_secs(30), ..CompileLimits::default() };
     let cases = [
         (exited(child::EXIT_INVALID), "type mismatch", "invalid WebAssembly: type mismatch"),
         (status(libc::SIGXCPU), "", "compiling took longer than 30s"),

@@ -73,7 +73,7 @@ fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
             | CompileError::NotAComponent { .. }
             | CompileError::Invalid { .. }
             | CompileError::OutputTooLarge { .. } => None,
-            CompileError::Late { .. } => LATE,
+            CompileError::Late { .. } | CompileError::Stalled { .. } => LATE,
             CompileError::Timeout { .. } | CompileError::OutOfMemory { .. } => RARELY,
             CompileError::Failed { .. }
             | CompileError::Child { .. }
@@ -141,7 +141,10 @@ mod tests {
     #[test]
     fn what_a_busy_machine_did_not_compile_is_tried_sooner_than_a_bomb() {
         let late = LoadError::Compile(CompileError::Late { limit: Duration::from_secs(180) });
-        assert_eq!(tries(&late, 10_000), [60, 180, 420, 900, 1860, 3780, 7380]);
+        let stalled = LoadError::Compile(CompileError::Stalled { limit: Duration::from_secs(180) });
+        for error in [&late, &stalled] {
+            assert_eq!(tries(error, 10_000), [60, 180, 420, 900, 1860, 3780, 7380]);
+        }
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl fmt::Display for Obstacle {
             }
             Self::WrongWorld { exports } => write!(
                 f,
-                "it is no plugin: it exports {}; a plugin exports one of {}",
+                "not a plugin: it exports {}; a plugin exports one of {}",
                 exports.join(", "),
                 WANTED.join(", ")
             ),

@@ -8,7 +8,7 @@ use crate::bombs;
 pub(super) const ATTACKS: &[Attack] = &[
     Attack::made("core-module", crate::core_module, Refused(&["core module"])),
     Attack::made("empty-file", Vec::new, Refused(&["empty"])),
-    Attack::made("no-plugin", crate::wrong_world, Refused(&["it is no plugin: it exports run"])),
+    Attack::made("no-plugin", crate::wrong_world, Refused(&["not a plugin: it exports run"])),
     Attack::made("cut-off", crate::truncated, Refused(&["unexpected end"])),
     Attack::made("invalid-code", crate::invalid_code, Refused(&["type mismatch"])),
     Attack::made(
@@ -24,7 +24,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         bombs::ten_thousand_imports,
         Refused(&["acme:many/i0, which this host doesn't provide", "more"]),
     ),
-    Attack::made("ten-thousand-exports", bombs::ten_thousand_exports, Refused(&["it is no plugin", "e15"])),
+    Attack::made("ten-thousand-exports", bombs::ten_thousand_exports, Refused(&["not a plugin", "e15"])),
     Attack::made("nested-components", bombs::nested_components, Refused(&[])),
     Attack::made("nested-types", bombs::nested_types, Refused(&[])),
     Attack::made("doubled-types", bombs::doubled_types, Refused(&[])),

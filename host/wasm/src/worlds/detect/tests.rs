@@ -149,7 +149,7 @@ fn everything_in_the_way_is_reported_at_once() {
     assert_eq!(
         reported,
         [
-            "it is no plugin: it exports wasi:cli/run@0.2.0; a plugin exports one of \
+            "not a plugin: it exports wasi:cli/run@0.2.0; a plugin exports one of \
              witlet:admission/handler, witlet:probe/prober, witlet:pod-source/source",
             "it imports acme:rockets/launch@1.0.0, which this host doesn't provide",
             "it imports witlet:host/secret@0.1.0, which isn't granted (grants.secrets)",
