@@ -36,10 +36,8 @@ mod key;
 mod pem;
 mod statement;
 mod verify;
-mod version;
 
 pub use envelope::{ENVELOPE_BYTES_MAX, PAYLOAD_TYPE, SIGNATURES_MAX};
 pub use key::{KEY_BYTES_MAX, KeyError, PublicKey, SigningKey};
 pub use statement::{Checks, Conformance, LAYERS, PREDICATE_TYPE, STATEMENT_TYPE, Statement, Tested};
 pub use verify::{Accepted, Requirements, VerifyError, subjects, verify};
-pub use version::{KitVersion, KitVersionError};

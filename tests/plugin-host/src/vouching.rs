@@ -153,7 +153,7 @@ async fn a_key_that_is_taken_from_the_configuration_takes_its_plugins_along() {
     let entry = hostile("p", "reject", "");
     node.configure(&crate::node::configuration(&demanding(&entry, "keys: [other.pub.pem]")));
     until(&node, PluginState::Failed).await;
-    assert!(detail(&node).contains("none of the keys that count"), "{}", detail(&node));
+    assert!(detail(&node).contains("not one of the accepted keys"), "{}", detail(&node));
     node.configure(&crate::node::configuration(&demanding(&entry, KEYS)));
     until(&node, PluginState::Ready).await;
     node.configure(&crate::node::configuration(&demanding(&entry, "keys: [ci.pub.pem], kitVersion: 0.2.0")));
@@ -208,7 +208,7 @@ async fn another_key_s_word_for_the_same_component_is_shown() {
 async fn a_role_that_was_not_tried_is_not_let_in() {
     let probe = report(witlet_test_guests::HOSTILE, examined("probe", true), CI);
     let node = node(&demanding(&hostile("p", "reject", ""), KEYS), vec![(REPORT, probe)]).await;
-    assert!(detail(&node).contains("wasn't tried as admission, only as probe"), "{}", detail(&node));
+    assert!(detail(&node).contains("was not tested as admission, only as probe"), "{}", detail(&node));
 }
 
 async fn a_report_of_failures_is_let_in_only_where_that_is_enough() {

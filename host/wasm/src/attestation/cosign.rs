@@ -48,30 +48,28 @@ pub struct AcceptedSignature {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SignatureFault {
     /// Not in one of the forms.
-    #[error("it is malformed: {what}")]
+    #[error("malformed: {what}")]
     Malformed {
         /// What of it.
         what: &'static str,
     },
     /// No key made it that lasts.
-    #[error(
-        "it was made without a key (keyless, with a certificate), which isn't verified here: sign with `cosign sign --key`"
-    )]
+    #[error("a keyless signature (with a certificate) is not supported: sign with `cosign sign --key`")]
     Keyless,
     /// None of the keys that count.
-    #[error("it was not made with one of the keys that count{}", with_key(hint.as_deref()))]
+    #[error("not made with one of the accepted keys{}", with_key(hint.as_deref()))]
     OtherKey {
         /// What it says of its key.
         hint: Option<String>,
     },
     /// Signed with a key that counts, and no signature of an artifact.
-    #[error("what is signed is {found:?}, no signature of an artifact ({SIGN_KIND})")]
+    #[error("the signed statement must be {SIGN_KIND}, found {found:?}")]
     Kind {
         /// What it is.
         found: String,
     },
     /// About something else.
-    #[error("it is of {}, not of this manifest", found.join(", "))]
+    #[error("made for {}, not for this manifest", found.join(", "))]
     OtherArtifact {
         /// Digests that are signed.
         found: Vec<String>,

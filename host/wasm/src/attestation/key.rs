@@ -24,45 +24,41 @@ const PUBLIC_BYTES: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// More bytes than a key has.
-    #[error("it has more than {KEY_BYTES_MAX} bytes, which no key has")]
+    #[error("a key must have at most {KEY_BYTES_MAX} bytes")]
     TooLarge,
     /// Not text, or no PEM block.
-    #[error("it is no PEM file: make one with `openssl genpkey -algorithm ed25519`")]
+    #[error("not a PEM file: create a key with `openssl genpkey -algorithm ed25519`")]
     NotPem,
     /// Damaged.
-    #[error("its PEM block is malformed: write the key again")]
+    #[error("malformed PEM block: export the key again")]
     Malformed,
     /// More than one key.
-    #[error("it has several PEM blocks: keep one key in each file")]
+    #[error("expected one PEM block, found several: keep each key in a file of its own")]
     Several,
     /// The private key in place of the public one.
-    #[error(
-        "it is a private key, which doesn't belong here: name its public half, which `openssl pkey -in KEY.pem -pubout` writes"
-    )]
+    #[error("expected a public key, found a private one: export it with `openssl pkey -in KEY.pem -pubout`")]
     Private,
     /// The public key in place of the private one.
-    #[error("it is a public key: signing takes the private one that belongs to it")]
+    #[error("expected a private key, found a public one: signing needs the private key")]
     Public,
     /// With a password.
-    #[error(
-        "it has a password, which can't be asked for here: write it without one, readable by its owner alone"
-    )]
+    #[error("a key with a password is not supported: write it without one, with mode 0600")]
     Encrypted,
     /// Another kind of thing.
-    #[error("it isn't an Ed25519 key: make one with `openssl genpkey -algorithm ed25519`")]
+    #[error("expected an Ed25519 key: create one with `openssl genpkey -algorithm ed25519`")]
     Kind,
     /// Another kind of thing, where cosign's kinds count.
     #[error(
-        "it isn't a key for signatures of artifacts: these are ECDSA (P-256, P-384), Ed25519 and RSA (2048 bits or more), as `cosign generate-key-pair` or `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` make them"
+        "expected a key of ECDSA (P-256, P-384), Ed25519 or RSA (2048 bits or more): create one with `cosign generate-key-pair` or `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`"
     )]
     ArtifactKind,
     /// A private key in cosign's own form.
     #[error(
-        "it is a private key of cosign's with a password, which only cosign reads: sign with `cosign sign --key`, or with a key of `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`"
+        "a private key of cosign with a password is not supported: sign with `cosign sign --key`, or with a key of `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`"
     )]
     OfCosign,
     /// The system has no randomness, which a signature takes.
-    #[error("it can't sign: the system has no random numbers")]
+    #[error("failed to sign: the system has no random numbers")]
     Random,
 }
 

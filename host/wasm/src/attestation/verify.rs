@@ -1,6 +1,7 @@
 //! Whether a report is one that a host may rely on.
 
 use jiff::Timestamp;
+use semver::Version;
 use serde::de::IgnoredAny;
 use thiserror::Error;
 
@@ -10,7 +11,6 @@ use super::statement::{
     Conformance, LAYERS, PREDICATE_TYPE, STATEMENT_TYPE, SUBJECT_ALGORITHM, StatementDocument,
     SubjectDocument,
 };
-use super::version::KitVersion;
 
 /// How much of a foreign text is shown.
 const TEXT_CHARS_MAX: usize = 128;
@@ -18,14 +18,14 @@ const TEXT_CHARS_MAX: usize = 128;
 const ITEMS_SHOWN_MAX: usize = 4;
 
 /// What a report must say.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Requirements<'a> {
     /// SHA-256 of the component that is to be loaded, in hexadecimal.
     pub digest: &'a str,
     /// The roles that it is to be used in, as reports name them.
     pub roles: &'a [&'a str],
-    /// The oldest kit whose word counts; none takes any.
-    pub kit_version: Option<KitVersion>,
+    /// The oldest kit whose word counts, by the precedence of semver.org; none takes any.
+    pub kit_version: Option<Version>,
     /// Whether a report of what is wrong counts, too.
     pub failed_too: bool,
 }
@@ -51,10 +51,10 @@ pub struct Accepted {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VerifyError {
     /// More bytes than any report has.
-    #[error("it has more than {ENVELOPE_BYTES_MAX} bytes, which no report has")]
+    #[error("a report must have at most {ENVELOPE_BYTES_MAX} bytes")]
     TooLarge,
     /// No envelope.
-    #[error("it is no signed report: malformed at line {line}, column {column}")]
+    #[error("not a signed report: malformed at line {line}, column {column}")]
     Malformed {
         /// From 1.
         line: usize,
@@ -62,16 +62,16 @@ pub enum VerifyError {
         column: usize,
     },
     /// Not Base64.
-    #[error("it is damaged: its payload or a signature isn't Base64")]
+    #[error("damaged: payload and signatures must be Base64")]
     Base64,
     /// More signatures than are ever needed.
-    #[error("it has {count} signatures, more than the {SIGNATURES_MAX} that are looked at")]
+    #[error("a report must have at most {SIGNATURES_MAX} signatures, found {count}")]
     Signatures {
         /// How many.
         count: usize,
     },
     /// The envelope has something else in it.
-    #[error("its payload is {found:?}, no {PAYLOAD_TYPE}")]
+    #[error("payloadType must be {PAYLOAD_TYPE}, found {found:?}")]
     PayloadType {
         /// What it says it is.
         found: String,
@@ -80,14 +80,14 @@ pub enum VerifyError {
     #[error("it has no signature")]
     Unsigned,
     /// None of the keys that count.
-    #[error("it is signed with {}, and none of the keys that count is that", keys(found))]
+    #[error("signed with {}, which is not one of the accepted keys", keys(found))]
     UnknownKey {
         /// Ids of the keys, as the envelope has them.
         found: Vec<String>,
     },
     /// Names a key that counts, and isn't its.
     #[error(
-        "its signature with key {} is wrong: it was changed after it was signed, or wasn't signed with that key",
+        "invalid signature with key {}: the report was changed after it was signed, or was signed with another key",
         short(key)
     )]
     Signature {
@@ -95,7 +95,7 @@ pub enum VerifyError {
         key: String,
     },
     /// Signed, and not a statement.
-    #[error("what is signed is malformed at line {line}, column {column}")]
+    #[error("malformed statement at line {line}, column {column}")]
     Statement {
         /// From 1.
         line: usize,
@@ -103,19 +103,19 @@ pub enum VerifyError {
         column: usize,
     },
     /// A statement of another form.
-    #[error("what is signed is {found:?}, no {STATEMENT_TYPE}")]
+    #[error("_type must be {STATEMENT_TYPE}, found {found:?}")]
     StatementType {
         /// Its `_type`.
         found: String,
     },
     /// A statement of another kind.
-    #[error("what is signed is {found:?}, no report of the conformance kit ({PREDICATE_TYPE})")]
+    #[error("predicateType must be {PREDICATE_TYPE} (a conformance report), found {found:?}")]
     PredicateType {
         /// Its `predicateType`.
         found: String,
     },
     /// About something else.
-    #[error("it is about {}, not about this component (sha256:{required})", subjects_reported(found))]
+    #[error("about {}, not about this component (sha256:{required})", subjects_reported(found))]
     OtherComponent {
         /// SHA-256 of the component.
         required: String,
@@ -123,7 +123,7 @@ pub enum VerifyError {
         found: Vec<(String, String)>,
     },
     /// The kit found something.
-    #[error("the kit found something wrong with the component: {failed} of {checks} checks failed")]
+    #[error("{failed} of {checks} checks of the kit failed")]
     Failed {
         /// Checks that failed.
         failed: u64,
@@ -131,21 +131,21 @@ pub enum VerifyError {
         checks: u64,
     },
     /// An old kit.
-    #[error("it is by kit {found}, and kit {required} is the oldest that counts")]
+    #[error("made by kit {found}, must be made by kit {required} or later")]
     KitTooOld {
         /// As the report says.
         found: String,
         /// The oldest that counts.
-        required: KitVersion,
+        required: Version,
     },
     /// Only a part of the kit was asked for.
-    #[error("it is of a part of the kit only, without {}", listed(missing))]
+    #[error("incomplete: made without the layers {}", listed(missing))]
     Incomplete {
         /// Layers that aren't in it.
         missing: Vec<String>,
     },
     /// The kit didn't try it as what it is to be.
-    #[error("the component wasn't tried as {role}, only as {}", listed(tested))]
+    #[error("the component was not tested as {role}, only as {}", listed(tested))]
     RoleNotTested {
         /// The role that it is to be used in.
         role: String,
@@ -284,10 +284,12 @@ fn judge(conformance: &Conformance, required: &Requirements<'_>) -> Result<(), V
     if !missing.is_empty() {
         return Err(VerifyError::Incomplete { missing });
     }
-    if let Some(oldest) = required.kit_version
-        && !conformance.kit_version.parse::<KitVersion>().is_ok_and(|version| version >= oldest)
+    let version = Version::parse(&conformance.kit_version);
+    if let Some(oldest) = &required.kit_version
+        && !version.is_ok_and(|version| version.cmp_precedence(oldest).is_ge())
     {
-        return Err(VerifyError::KitTooOld { found: shown(&conformance.kit_version), required: oldest });
+        let required = oldest.clone();
+        return Err(VerifyError::KitTooOld { found: shown(&conformance.kit_version), required });
     }
     let failed: u64 = conformance.checks.values().map(|checks| u64::from(checks.failed)).sum();
     // One that contradicts itself hasn't passed.

@@ -277,7 +277,11 @@ fn check_equal(name: &str, value: &str, expected: &str) -> Result<(), ConfigErro
 }
 
 fn check_count(name: &str, count: usize, limit: usize) -> Result<(), ConfigError> {
-    if count <= limit { Ok(()) } else { field(name, format!("{count} are more than {limit}")) }
+    if count <= limit {
+        Ok(())
+    } else {
+        field(name, format!("must have at most {limit} items, found {count}"))
+    }
 }
 
 fn check_between(name: &str, value: Duration, min: Duration, max: Duration) -> Result<(), ConfigError> {
@@ -285,7 +289,7 @@ fn check_between(name: &str, value: Duration, min: Duration, max: Duration) -> R
         return Ok(());
     }
     let [value, min, max] = [value, min, max].map(values::format_duration);
-    field(name, format!("{value} isn't between {min} and {max}"))
+    field(name, format!("must be between {min} and {max}, found {value}"))
 }
 
 /// Whether neither a built-in nor an earlier entry has it.
@@ -320,7 +324,7 @@ fn secrets(documents: Vec<SecretDocument>) -> Result<Vec<SecretEntry>, ConfigErr
             );
         }
         if file.as_os_str().is_empty() {
-            return field(&format!("{path}.file"), "no path");
+            return field(&format!("{path}.file"), "must not be empty");
         }
         secrets.push(SecretEntry { name, file });
     }
@@ -355,7 +359,10 @@ fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<Pl
     let grants = grants::parse(plugin.grants, roles, known.secrets, path)?;
     let record = plugin.record.map(|record| record.max);
     if let Some(max) = record.filter(|max| !(1..=RECORDS_MAX).contains(max)) {
-        return field(&format!("{path}.record.max"), format!("{max} isn't between 1 and {RECORDS_MAX}"));
+        return field(
+            &format!("{path}.record.max"),
+            format!("must be between 1 and {RECORDS_MAX}, found {max}"),
+        );
     }
     variables::check(&plugin.config, &format!("{path}.config"))?;
     Ok(PluginEntry {
@@ -398,7 +405,7 @@ fn warm(warm: &WarmDocument, path: &str) -> Result<Warm, ConfigError> {
     if warm.max == 0 || warm.max > WARM_MAX {
         return field(
             &format!("{path}.instances.warm.max"),
-            format!("{} isn't between 1 and {WARM_MAX}", warm.max),
+            format!("must be between 1 and {WARM_MAX}, found {}", warm.max),
         );
     }
     let uses = warm.uses.unwrap_or(WARM_USES_DEFAULT);

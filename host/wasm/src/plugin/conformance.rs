@@ -7,9 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::attestation::{
-    Accepted, ENVELOPE_BYTES_MAX, KitVersion, PublicKey, Requirements, VerifyError, verify,
-};
+use crate::attestation::{Accepted, ENVELOPE_BYTES_MAX, PublicKey, Requirements, VerifyError, verify};
+use semver::Version;
 use thiserror::Error;
 use witlet_ports::{ComponentFetcher, FetchError, Reports};
 
@@ -38,7 +37,7 @@ pub enum ConformanceError {
         then: &'static str,
     },
     /// The report's file can't be read.
-    #[error("read the conformance report {}", path.display())]
+    #[error("failed to read the conformance report {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -77,7 +76,7 @@ enum ReportPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Demand {
     keys: Vec<PathBuf>,
-    kit_version: Option<KitVersion>,
+    kit_version: Option<Version>,
     failed_too: bool,
     place: ReportPlace,
 }
@@ -111,7 +110,7 @@ impl Demand {
         };
         let RequiredConformance { keys, kit_version, failed_too } = required;
         let keys = keys.iter().map(|key| folder.join(key)).collect();
-        Some(Arc::new(Self { keys, kit_version: *kit_version, failed_too: *failed_too, place }))
+        Some(Arc::new(Self { keys, kit_version: kit_version.clone(), failed_too: *failed_too, place }))
     }
 
     /// Files whose changes call for another look, the report's among them.
@@ -211,7 +210,8 @@ impl Judge {
         let (read, broken) = key_file::read_all(&self.demand.keys, PublicKey::from_pem);
         let (paths, keys): (Vec<PathBuf>, Vec<PublicKey>) = read.into_iter().unzip();
         let roles: Vec<&str> = self.roles.iter().map(|role| role.as_str()).collect();
-        let Demand { kit_version, failed_too, .. } = *self.demand;
+        let Demand { kit_version, failed_too, .. } = &*self.demand;
+        let (kit_version, failed_too) = (kit_version.clone(), *failed_too);
         let expected = Requirements { digest: &self.digest, roles: &roles, kit_version, failed_too };
         let mut nearest: Option<VerifyError> = None;
         for report in reports {

@@ -17,7 +17,7 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 #[derive(Debug, Error)]
 pub enum KeyFileError {
     /// It can't be read.
-    #[error("read the key {}", path.display())]
+    #[error("failed to read the key {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use semver::Version;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use witlet_templates::{File, Language, Name, Owner, Role, owner};
@@ -135,11 +136,10 @@ fn is_inside(path: &str) -> bool {
     !path.is_empty() && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// The three numbers of a version.
-fn release(version: &str) -> Option<[u64; 3]> {
-    let numbers = version.split(['-', '+']).next().unwrap_or_default();
-    let parts: Option<Vec<u64>> = numbers.split('.').map(|part| part.parse().ok()).collect();
-    parts?.try_into().ok()
+/// The release of a version: what is before it counts as it.
+fn release(version: &str) -> Option<(u64, u64, u64)> {
+    let version = Version::parse(version).ok()?;
+    Some((version.major, version.minor, version.patch))
 }
 
 #[cfg(test)]

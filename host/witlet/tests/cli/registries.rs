@@ -32,7 +32,7 @@ fn a_push_does_not_take_a_report_on_something_else() {
         |report: &str| witlet(&["plugin", "push", "builtin:redis", "127.0.0.1:1/a", "--attestation", report]);
     fails(&push("/nonexistent.json"), &["read the conformance report /nonexistent.json"]);
     let noise = write(folder.path(), "noise.json", "{}");
-    fails(&push(noise.to_str().expect("UTF-8")), &["noise.json", "it is no signed report"]);
+    fails(&push(noise.to_str().expect("UTF-8")), &["noise.json", "not a signed report"]);
     // `{"_type":"","subject":[{"digest":{"sha256":"00"}}],"predicateType":"","predicate":{}}`
     let payload = "eyJfdHlwZSI6IiIsInN1YmplY3QiOlt7ImRpZ2VzdCI6eyJzaGEyNTYiOiIwMCJ9fV0sInByZWRpY2F0ZVR5cGUiOiIiLCJwcmVkaWNhdGUiOnt9fQ";
     let other = format!(r#"{{"payloadType": "x", "payload": "{payload}", "signatures": []}}"#);

@@ -81,10 +81,10 @@ pub(super) fn verify(
 ) -> Result<usize, SignatureFault> {
     let malformed = |what| SignatureFault::Malformed { what };
     let bundle: Bundle =
-        serde_json::from_slice(bundle).map_err(|_json| malformed("it is no Sigstore bundle"))?;
+        serde_json::from_slice(bundle).map_err(|_json| malformed("not a Sigstore bundle"))?;
     let Bundle { media_type, verification_material, dsse_envelope, message_signature } = bundle;
     if !media_type.starts_with(MEDIA_TYPE) {
-        return Err(malformed("it is no Sigstore bundle"));
+        return Err(malformed("not a Sigstore bundle"));
     }
     match (dsse_envelope, message_signature) {
         (Some(envelope), _) => enveloped(artifact, &envelope, verification_material, keys),
@@ -117,7 +117,7 @@ fn enveloped(
         return Err(SignatureFault::Kind { found: shown(&envelope.payload_type) });
     }
     let Statement { predicate_type, subject } = serde_json::from_slice(&envelope.payload)
-        .map_err(|_json| malformed("what is signed is no statement"))?;
+        .map_err(|_json| malformed("the payload is not an in-toto statement"))?;
     // A key also signs what was found out about an artifact, and that may be that it is bad.
     if predicate_type != SIGN_KIND {
         return Err(SignatureFault::Kind { found: shown(&predicate_type) });

@@ -101,49 +101,49 @@ fn what_does_not_count_says_why() {
         (
             "another key's",
             vec![payload_of("other")],
-            expect!["it has 1 signature, and none counts: it was not made with one of the keys that count"],
+            expect!["it has 1 signature, and none counts: not made with one of the accepted keys"],
         ),
         (
             "another payload",
             vec![simple_of(&payload.replace("team-rules", "team-rulez"), &signature, false)],
-            expect!["it has 1 signature, and none counts: it was not made with one of the keys that count"],
+            expect!["it has 1 signature, and none counts: not made with one of the accepted keys"],
         ),
         (
             "keyless",
             vec![simple_of(&payload, "AA==", true), bundle_of(&certificate, &message())],
             expect![
-                "it has 2 signatures, and none counts: it was made without a key (keyless, with a certificate), which isn't verified here: sign with `cosign sign --key`"
+                "it has 2 signatures, and none counts: a keyless signature (with a certificate) is not supported: sign with `cosign sign --key`"
             ],
         ),
         (
             "a bundle with another key's hint",
             vec![bundle_of(&with_hint(), &enveloped("sbom", "statementSignature"))],
             expect![[
-                r#"it has 1 signature, and none counts: it was not made with one of the keys that count, but with key "jeQ9dw==""#
+                r#"it has 1 signature, and none counts: not made with one of the accepted keys, but with key "jeQ9dw==""#
             ]],
         ),
         (
             "an attestation that is no signature",
             vec![bundle_of(&with_hint(), &enveloped("sbom", "sbomSignature")), payload_of("other")],
             expect![[
-                r#"it has 2 signatures, and none counts: what is signed is "https://spdx.dev/Document", no signature of an artifact (https://sigstore.dev/cosign/sign/v1)"#
+                r#"it has 2 signatures, and none counts: the signed statement must be https://sigstore.dev/cosign/sign/v1, found "https://spdx.dev/Document""#
             ]],
         ),
         (
             "no Base64",
             vec![simple_of(&payload, "%", false)],
-            expect!["it has 1 signature, and none counts: it is malformed: the signature isn't Base64"],
+            expect!["it has 1 signature, and none counts: malformed: the signature isn't Base64"],
         ),
         (
             "no bundle",
             vec![ArtifactSignature::Bundle(b"{}".to_vec())],
-            expect!["it has 1 signature, and none counts: it is malformed: it is no Sigstore bundle"],
+            expect!["it has 1 signature, and none counts: malformed: not a Sigstore bundle"],
         ),
         (
             "an empty bundle",
             vec![bundle_of(&with_hint(), &json!({}))],
             expect![
-                "it has 1 signature, and none counts: it is malformed: the bundle has neither an envelope nor a signature"
+                "it has 1 signature, and none counts: malformed: the bundle has neither an envelope nor a signature"
             ],
         ),
     ];

@@ -125,12 +125,12 @@ fn the_envelope_is_what_others_read() {
 fn another_components_report_does_not_count() {
     let other = "0".repeat(64);
     let required = Requirements { digest: &other, ..required() };
-    expect![[r#"it is about "tags.wasm" (sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08), not about this component (sha256:0000000000000000000000000000000000000000000000000000000000000000)"#]]
+    expect![[r#"about "tags.wasm" (sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08), not about this component (sha256:0000000000000000000000000000000000000000000000000000000000000000)"#]]
         .assert_eq(&refused(&signed(good()), &required).to_string());
     check(
         &stated(|statement| statement["subject"] = json!([])),
         &expect![
-            "it is about nothing, not about this component (sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08)"
+            "about nothing, not about this component (sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08)"
         ],
     );
     let without = stated(|statement| statement["subject"][0]["digest"] = json!({"sha512": DIGEST}));
@@ -188,7 +188,9 @@ fn what_was_changed_after_it_was_signed_does_not_count() {
     assert!(matches!(refused(&other, &required()), VerifyError::Signature { .. }));
     check(
         &forged(|envelope| envelope["payloadType"] = json!("application/vnd.cyclonedx+json")),
-        &expect![[r#"its payload is "application/vnd.cyclonedx+json", no application/vnd.in-toto+json"#]],
+        &expect![[
+            r#"payloadType must be application/vnd.in-toto+json, found "application/vnd.cyclonedx+json""#
+        ]],
     );
 }
 
@@ -197,16 +199,16 @@ fn statements_of_another_kind_do_not_count() {
     check(
         &stated(|statement| statement["_type"] = json!("https://in-toto.io/Statement/v0.1")),
         &expect![[
-            r#"what is signed is "https://in-toto.io/Statement/v0.1", no https://in-toto.io/Statement/v1"#
+            r#"_type must be https://in-toto.io/Statement/v1, found "https://in-toto.io/Statement/v0.1""#
         ]],
     );
     check(
         &stated(|statement| statement["predicateType"] = json!("https://slsa.dev/provenance/v1")),
         &expect![[
-            r#"what is signed is "https://slsa.dev/provenance/v1", no report of the conformance kit (https://witlet.dev/conformance/v1alpha1)"#
+            r#"predicateType must be https://witlet.dev/conformance/v1alpha1 (a conformance report), found "https://slsa.dev/provenance/v1""#
         ]],
     );
-    check(&around(b"no statement"), &expect!["what is signed is malformed at line 1, column 2"]);
+    check(&around(b"no statement"), &expect!["malformed statement at line 1, column 2"]);
     let without = stated(|statement| {
         statement["predicate"].as_object_mut().expect("an object").remove("passed");
     });
@@ -223,10 +225,7 @@ fn a_report_of_failures_counts_only_where_that_is_enough() {
         ]),
         ..good()
     };
-    check(
-        &signed(failed.clone()),
-        &expect!["the kit found something wrong with the component: 2 of 8 checks failed"],
-    );
+    check(&signed(failed.clone()), &expect!["2 of 8 checks of the kit failed"]);
     let too = Requirements { failed_too: true, ..required() };
     let accepted = verify(&signed(failed.clone()), &[key(1).public()], &too).expect("accepted");
     assert!(!accepted.passed);
@@ -244,17 +243,30 @@ fn a_report_of_failures_counts_only_where_that_is_enough() {
 #[test]
 fn the_kit_must_be_new_enough_and_have_tried_each_role() {
     let newer = Requirements { kit_version: "0.2.0".parse().ok(), ..required() };
-    expect!["it is by kit 0.1.0, and kit 0.2.0 is the oldest that counts"]
+    expect!["made by kit 0.1.0, must be made by kit 0.2.0 or later"]
         .assert_eq(&refused(&signed(good()), &newer).to_string());
     let strange = signed(Conformance { kit_version: "tomorrow".to_owned(), ..good() });
     assert!(matches!(refused(&strange, &newer), VerifyError::KitTooOld { .. }));
-    let same = Requirements { kit_version: "0.1.0".parse().ok(), ..required() };
-    assert!(verify(&signed(good()), &[key(1).public()], &same).is_ok());
+    // Found, demanded, whether it is enough: what is before a release is less than it, and a build's name counts for nothing.
+    let table = [
+        ("0.1.0", "0.1.0", true),
+        ("0.1.0+elsewhere", "0.1.0", true),
+        ("0.1.10", "0.1.9", true),
+        ("0.2.0-rc.1", "0.1.9", true),
+        ("0.2.0-rc.1", "0.2.0", false),
+        ("0.1.9", "0.1.10", false),
+    ];
+    for (found, demanded, is_enough) in table {
+        let report = signed(Conformance { kit_version: found.to_owned(), ..good() });
+        let demand = Requirements { kit_version: demanded.parse().ok(), ..required() };
+        let verified = verify(&report, &[key(1).public()], &demand);
+        assert_eq!(verified.is_ok(), is_enough, "{found} for {demanded}: {verified:?}");
+    }
     let both = Requirements { roles: &["admission", "probe"], ..required() };
-    expect!["the component wasn't tried as probe, only as admission"]
+    expect!["the component was not tested as probe, only as admission"]
         .assert_eq(&refused(&signed(good()), &both).to_string());
     let none = signed(Conformance { roles: Vec::new(), ..good() });
-    expect!["the component wasn't tried as admission, only as nothing"]
+    expect!["the component was not tested as admission, only as nothing"]
         .assert_eq(&refused(&none, &required()).to_string());
 }
 
@@ -262,7 +274,7 @@ fn the_kit_must_be_new_enough_and_have_tried_each_role() {
 fn a_part_of_the_kit_is_not_enough() {
     let mut partial = good();
     partial.checks.retain(|layer, _| layer != "hostile" && layer != "budget");
-    check(&signed(partial), &expect!["it is of a part of the kit only, without hostile, budget"]);
+    check(&signed(partial), &expect!["incomplete: made without the layers hostile, budget"]);
     let mut later = good();
     later.checks.insert("side-channels".to_owned(), Checks::default());
     assert!(verify(&signed(later), &[key(1).public()], &required()).is_ok(), "a later kit's layer");
@@ -270,18 +282,15 @@ fn a_part_of_the_kit_is_not_enough() {
 
 #[test]
 fn sizes_and_numbers_are_bounded() {
-    check(
-        &vec![b' '; ENVELOPE_BYTES_MAX + 1],
-        &expect!["it has more than 262144 bytes, which no report has"],
-    );
-    check(b"\0asm", &expect!["it is no signed report: malformed at line 1, column 1"]);
+    check(&vec![b' '; ENVELOPE_BYTES_MAX + 1], &expect!["a report must have at most 262144 bytes"]);
+    check(b"\0asm", &expect!["not a signed report: malformed at line 1, column 1"]);
     check(
         &forged(|envelope| envelope["signatures"] = json!(vec![json!({"sig": ""}); SIGNATURES_MAX + 1])),
-        &expect!["it has 17 signatures, more than the 16 that are looked at"],
+        &expect!["a report must have at most 16 signatures, found 17"],
     );
     check(
         &forged(|envelope| envelope["payload"] = json!("?")),
-        &expect!["it is damaged: its payload or a signature isn't Base64"],
+        &expect!["damaged: payload and signatures must be Base64"],
     );
     let long = forged(|envelope| envelope["payloadType"] = json!("\u{1b}[2J".repeat(1000)));
     let message = refused(&long, &required()).to_string();

@@ -70,7 +70,7 @@ pub(super) fn parse(
         return Ok(ComponentSource::Shipped(shipped.to_owned()));
     }
     if text.is_empty() {
-        return field(&name, "no path");
+        return field(&name, "must not be empty");
     }
     if let Some((scheme, _)) = text.split_once("://") {
         let problem = format!("{scheme}:// isn't known: write a path, {BUILTIN_SCHEME}NAME or {OCI_SCHEME}…");

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::attestation::KitVersion;
+use semver::Version;
 
 use super::document::{RequireConformanceDocument, RequireSignatureDocument};
 use super::{ComponentSource, ConfigError, References, check_count, field};
@@ -18,7 +18,7 @@ pub struct RequiredConformance {
     /// Files with the public keys whose signatures count, one at least; relative ones are looked up next to the configuration.
     pub keys: Vec<PathBuf>,
     /// The oldest kit whose word counts; none takes any.
-    pub kit_version: Option<KitVersion>,
+    pub kit_version: Option<Version>,
     /// Whether a report that something failed counts, too, and is warned of.
     pub failed_too: bool,
 }
@@ -33,18 +33,19 @@ pub struct RequiredSignature {
 pub(super) fn parse(document: RequireConformanceDocument) -> Result<RequiredConformance, ConfigError> {
     let RequireConformanceDocument { keys, kit_version, failed } = document;
     check_keys(FIELD, &keys, "reports are")?;
-    let kit_version = match kit_version.map(|text| (text.parse(), text)) {
+    let kit_version = match kit_version.map(|text| (Version::parse(&text), text)) {
         None => None,
         Some((Ok(version), _)) => Some(version),
-        Some((Err(error), text)) => {
-            return field(&format!("{FIELD}.kitVersion"), format!("{text:?}: {error}"));
+        Some((Err(_), text)) => {
+            let problem = format!("must be a version such as 0.1.0, found {text:?}");
+            return field(&format!("{FIELD}.kitVersion"), problem);
         }
     };
     let failed_too = match failed.as_deref() {
         None | Some("refuse") => false,
         Some("warn") => true,
         Some(other) => {
-            return field(&format!("{FIELD}.failed"), format!("{other:?} isn't `refuse` or `warn`"));
+            return field(&format!("{FIELD}.failed"), format!("must be `refuse` or `warn`, found {other:?}"));
         }
     };
     Ok(RequiredConformance { keys, kit_version, failed_too })
@@ -64,7 +65,7 @@ fn check_keys(name: &str, keys: &[PathBuf], what: &str) -> Result<(), ConfigErro
     }
     check_count(&path, keys.len(), CONFORMANCE_KEYS_MAX)?;
     match keys.iter().position(|key| key.as_os_str().is_empty()) {
-        Some(index) => field(&format!("{path}[{index}]"), "no path"),
+        Some(index) => field(&format!("{path}[{index}]"), "must not be empty"),
         None => Ok(()),
     }
 }
@@ -83,7 +84,7 @@ pub(super) fn check_entry(
             field(&path, format!("without {FIELD} reports are not checked: leave it out"))
         }
         ComponentSource::File(_) | ComponentSource::Registry { .. } if report.as_os_str().is_empty() => {
-            field(&path, "no path")
+            field(&path, "must not be empty")
         }
         ComponentSource::File(_) | ComponentSource::Registry { .. } => Ok(()),
     }

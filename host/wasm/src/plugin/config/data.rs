@@ -202,7 +202,7 @@ fn source(document: DataDocument, known: &References<'_>, path: &str) -> Result<
             refuse(&of_url, "url")?;
             refuse(&of_artifact, "oci")?;
             if file.as_os_str().is_empty() {
-                return field(&format!("{path}.file"), "no path");
+                return field(&format!("{path}.file"), "must not be empty");
             }
             Ok(DataSource::File(file))
         }

@@ -91,7 +91,7 @@ pub(super) fn parse(
         None | Some("verify") => TlsPolicy::Verify,
         Some("insecure") => TlsPolicy::Insecure,
         Some(other) => {
-            return field(&at("tls"), format!("{other:?} is neither `verify` nor `insecure`"));
+            return field(&at("tls"), format!("must be `verify` or `insecure`, found {other:?}"));
         }
     };
     if document.tls.is_some() && network.is_empty() {
@@ -150,5 +150,5 @@ fn check_absolute(path: &Path, name: &str) -> Result<(), ConfigError> {
     if path.is_absolute() && !climbs {
         return Ok(());
     }
-    field(name, format!("{} isn't an absolute path without `..`", path.display()))
+    field(name, format!("must be an absolute path without `..`, found {:?}", path.display().to_string()))
 }

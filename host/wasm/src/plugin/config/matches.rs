@@ -143,7 +143,7 @@ fn operations(names: &[String], path: &str, empty: &str) -> Result<Vec<Operation
         return field(path, empty.replace("[\"*\"]", &format!("[{}]", Operation::names())));
     }
     let operation = |(index, name): (usize, &String)| {
-        let problem = || format!("{name:?} isn't one of {}", Operation::names());
+        let problem = || format!("must be one of {}, found {name:?}", Operation::names());
         Operation::parse(name).map_or_else(|| field(&format!("{path}[{index}]"), problem()), Ok)
     };
     names.iter().enumerate().map(operation).collect()
@@ -176,7 +176,7 @@ fn requirement(document: RequirementDocument, path: &str) -> Result<LabelRequire
         "Exists" => (LabelOperator::Exists, false),
         "DoesNotExist" => (LabelOperator::DoesNotExist, false),
         other => {
-            let problem = format!("{other:?} isn't one of In, NotIn, Exists, DoesNotExist");
+            let problem = format!("must be one of In, NotIn, Exists, DoesNotExist, found {other:?}");
             return field(&format!("{path}.operator"), problem);
         }
     };

@@ -106,7 +106,7 @@ pub(super) fn admission(
         Some("shadow") => AdmissionMode::Shadow,
         Some(other) => {
             let name = format!("{path}.admission.mode");
-            return field(&name, format!("{other:?} is neither `enforce` nor `shadow`"));
+            return field(&name, format!("must be `enforce` or `shadow`, found {other:?}"));
         }
     };
     let load_timeout = document.load_timeout.map_or(LOAD_TIMEOUT_DEFAULT, |text| text.0);
@@ -184,7 +184,10 @@ fn allowance(document: AllowDocument, path: &str) -> Result<Allowance, ConfigErr
     };
     let pods_max = document.max_pods.unwrap_or(PODS_DEFAULT);
     if !(1..=PODS_MAX).contains(&pods_max) {
-        return field(&format!("{path}.maxPods"), format!("{pods_max} isn't between 1 and {PODS_MAX}"));
+        return field(
+            &format!("{path}.maxPods"),
+            format!("must be between 1 and {PODS_MAX}, found {pods_max}"),
+        );
     }
     Ok(Allowance { namespaces, name_prefix: document.name_prefix, pod_security, pods_max })
 }
@@ -203,7 +206,7 @@ fn timeout(
     let (timeout, min, max) = (format_duration(timeout), format_duration(TIMEOUT_MIN), format_duration(max));
     field(
         &format!("{path}.limits.timeout"),
-        format!("{timeout} isn't between {min} and {max}, which {whose} may take"),
+        format!("must be between {min} and {max} for {whose}, found {timeout}"),
     )
 }
 

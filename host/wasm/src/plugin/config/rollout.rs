@@ -80,7 +80,7 @@ fn budget(document: &ErrorBudgetDocument, path: &str) -> Result<ErrorBudget, Con
     };
     let min_calls = document.min_calls.unwrap_or(MIN_CALLS_DEFAULT);
     if !(1..=MIN_CALLS_MAX).contains(&min_calls) {
-        let problem = format!("{min_calls} isn't between 1 and {MIN_CALLS_MAX}");
+        let problem = format!("must be between 1 and {MIN_CALLS_MAX}, found {min_calls}");
         return field(&format!("{path}.minCalls"), problem);
     }
     let ErrorBudgetDocument { max_errors, max_differences, .. } = *document;
@@ -91,7 +91,7 @@ fn budget(document: &ErrorBudgetDocument, path: &str) -> Result<ErrorBudget, Con
 fn percent_in(percent: i64, min: u8, path: &str) -> Result<u8, ConfigError> {
     match u8::try_from(percent) {
         Ok(share) if (min..=PERCENT_MAX).contains(&share) => Ok(share),
-        Ok(_) | Err(_) => field(path, format!("{percent} isn't between {min} and {PERCENT_MAX}")),
+        Ok(_) | Err(_) => field(path, format!("must be between {min} and {PERCENT_MAX}, found {percent}")),
     }
 }
 
@@ -156,7 +156,7 @@ fn replaced_order(of: &str, entry: &PluginEntry, plugins: &[PluginEntry]) -> Res
         return Err(format!("no other entry is called {of:?}: name the one whose place this one takes"));
     };
     let Some(admission) = &replaced.admission else {
-        return Err(format!("{of:?} is no admission handler, so that it has no place to take"));
+        return Err(format!("{of:?} is not an admission handler: name one, whose place this entry takes"));
     };
     if admission.rollout.is_some() {
         return Err(format!("{of:?} is rolled out itself: roll out one after the other"));

@@ -198,11 +198,11 @@ fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, podSource: {allow: {namespaces: [a], maxPods: 0}}}",
-            "plugins[0].podSource.allow.maxPods: 0 isn't between 1 and 1000",
+            "plugins[0].podSource.allow.maxPods: must be between 1 and 1000, found 0",
         ),
         (
             &format!("- {{name: a, component: a.wasm, podSource: {{interval: 500ms, {allow}}}}}"),
-            "plugins[0].podSource.interval: 500ms isn't between 1s and 24h",
+            "plugins[0].podSource.interval: must be between 1s and 24h, found 500ms",
         ),
         (
             &format!("- {{name: file, component: a.wasm, podSource: {{{allow}}}}}"),
@@ -210,13 +210,13 @@ fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             &format!("- {{name: a, component: a.wasm, podSource: {{{allow}}}, limits: {{timeout: 10m}}}}"),
-            "plugins[0].limits.timeout: 600s isn't between 1ms and 300s, which a pod source may take",
+            "plugins[0].limits.timeout: must be between 1ms and 300s for a pod source, found 600s",
         ),
         (
             &format!(
                 "- {{name: a, component: a.wasm, admission: {{}}, podSource: {{{allow}}}, limits: {{timeout: 1m}}}}"
             ),
-            "plugins[0].limits.timeout: 60s isn't between 1ms and 10s, which an admission handler may take",
+            "plugins[0].limits.timeout: must be between 1ms and 10s for an admission handler, found 60s",
         ),
         (
             "- {name: a, component: a.wasm, probe: {}, limits: {timeout: 1s}}",
@@ -243,7 +243,7 @@ fn wrong_values_of_handlers_are_reported_with_their_field_and_the_way_out() {
     let cases = [
         (
             "- {name: a, component: a.wasm, admission: {mode: audit}}",
-            "plugins[0].admission.mode: \"audit\" is neither `enforce` nor `shadow`",
+            "plugins[0].admission.mode: must be `enforce` or `shadow`, found \"audit\"",
         ),
         (
             "- {name: a, component: a.wasm, admission: {match: {namespaces: []}}}",
@@ -251,11 +251,11 @@ fn wrong_values_of_handlers_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, admission: {loadTimeout: 1h}}",
-            "plugins[0].admission.loadTimeout: 1h isn't between 0ms and 600s",
+            "plugins[0].admission.loadTimeout: must be between 0ms and 600s, found 1h",
         ),
         (
             "- {name: a, component: a.wasm, admission: {recheck: 5s}}",
-            "plugins[0].admission.recheck: 5s isn't between 60s and 24h",
+            "plugins[0].admission.recheck: must be between 60s and 24h, found 5s",
         ),
     ];
     all_reported(&cases);
@@ -289,7 +289,7 @@ fn wrong_values_of_entries_are_reported_with_their_field_and_the_way_out() {
             "- {name: a, component: a.wasm, pullCredentials: c.json, admission: {}}",
             "plugins[0].pullCredentials: only for components from registries (oci://): leave it out",
         ),
-        ("- {name: a, component: '', admission: {}}", "plugins[0].component: no path"),
+        ("- {name: a, component: '', admission: {}}", "plugins[0].component: must not be empty"),
         ("- {name: 'A b', component: a.wasm, admission: {}}", "plugins[0].name: \"A b\" must have"),
         (
             "- {name: host-ports, component: a.wasm, admission: {}}",
@@ -301,7 +301,7 @@ fn wrong_values_of_entries_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, limits: {timeout: 1h}}",
-            "plugins[0].limits.timeout: 1h isn't between 1ms and 10s",
+            "plugins[0].limits.timeout: must be between 1ms and 10s, found 1h",
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, limits: {memory: 1Gi}}",
@@ -309,7 +309,7 @@ fn wrong_values_of_entries_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, instances: {warm: {max: 0}}}",
-            "plugins[0].instances.warm.max: 0 isn't between 1 and 16",
+            "plugins[0].instances.warm.max: must be between 1 and 16, found 0",
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, instances: {warm: {max: 1, uses: 0}}}",
@@ -317,7 +317,7 @@ fn wrong_values_of_entries_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, record: {max: 0}}",
-            "plugins[0].record.max: 0 isn't between 1 and 1000",
+            "plugins[0].record.max: must be between 1 and 1000, found 0",
         ),
     ];
     all_reported(&cases);
@@ -332,7 +332,7 @@ fn a_grant_that_could_not_take_effect_is_refused() {
         ("probe: {}", "state: true", ".state: only a pod source may have it"),
         ("probe: {}", "files: [{path: /a}]", ".files: only a pod source may have it"),
         ("probe: {}", "tls: insecure", ".tls: without `network` it has no use"),
-        ("probe: {}", "network: [pod], tls: never", ".tls: \"never\" is neither `verify` nor `insecure`"),
+        ("probe: {}", "network: [pod], tls: never", ".tls: must be `verify` or `insecure`, found \"never\""),
         ("probe: {}", "network: [everywhere]", ".network[0]: \"everywhere\": "),
         ("probe: {}", "secrets: [unknown]", ".secrets[0]: \"unknown\" isn't among `secrets:` of the file"),
         (
@@ -344,17 +344,17 @@ fn a_grant_that_could_not_take_effect_is_refused() {
         (
             "podSource: {allow: {namespaces: [a]}}",
             "files: [{path: etc}]",
-            ".files[0].path: etc isn't an absolute path without `..`",
+            ".files[0].path: must be an absolute path without `..`, found \"etc\"",
         ),
         (
             "podSource: {allow: {namespaces: [a]}}",
             "files: [{path: /a/../b}]",
-            ".files[0].path: /a/../b isn't an absolute path without `..`",
+            ".files[0].path: must be an absolute path without `..`, found \"/a/../b\"",
         ),
         (
             "podSource: {allow: {namespaces: [a]}}",
             "files: [{path: /a, guestPath: b}]",
-            ".files[0].guestPath: b isn't an absolute path without `..`",
+            ".files[0].guestPath: must be an absolute path without `..`, found \"b\"",
         ),
         (
             "podSource: {allow: {namespaces: [a]}}",
@@ -386,7 +386,7 @@ fn wrong_secrets_are_reported_with_their_field() {
     let cases = [
         ("[{name: 'A', file: a}]", "secrets[0].name: \"A\" must have at most 63 lower-case letters"),
         ("[{name: a, file: a}, {name: a, file: b}]", "secrets[1].name: \"a\" is already the name of another"),
-        ("[{name: a, file: ''}]", "secrets[0].file: no path"),
+        ("[{name: a, file: ''}]", "secrets[0].file: must not be empty"),
     ];
     for (secrets, words) in cases {
         let reported = with(secrets);

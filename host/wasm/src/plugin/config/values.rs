@@ -30,9 +30,7 @@ impl<'de> Deserialize<'de> for DurationText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         parse_duration(&text).map(Self).ok_or_else(|| {
-            de::Error::custom(format!(
-                "{text:?} is no duration: write a number with its unit, such as 500ms or 2s"
-            ))
+            de::Error::custom(format!("expected a duration such as 500ms or 2s, found {text:?}"))
         })
     }
 }
@@ -47,7 +45,7 @@ impl<'de> Deserialize<'de> for BytesText {
         let amount = witlet_core::pod::quantity::parse(&text).map_err(de::Error::custom)?;
         usize::try_from(amount.value())
             .map(Self)
-            .map_err(|_negative| de::Error::custom(format!("{text:?} is no size: write bytes, such as 16Mi")))
+            .map_err(|_negative| de::Error::custom(format!("expected a size such as 16Mi, found {text:?}")))
     }
 }
 

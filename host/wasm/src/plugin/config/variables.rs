@@ -96,7 +96,7 @@ pub(super) fn check(config: &Value, path: &str) -> Result<(), ConfigError> {
 pub(crate) fn fill(config: &Value, node: Option<&NodeFacts>) -> Result<Value, String> {
     let mut value = |variable: Variable| {
         variable.on(node).ok_or_else(|| match (node, &variable) {
-            (None, _) => format!("{variable} isn't known, for there is no node here"),
+            (None, _) => format!("{variable} is unknown: there is no node"),
             (Some(_), Variable::NodeName) => "the node has no name".to_owned(),
             (Some(_), Variable::NodeLabel(key)) => format!("the node has no label {key:?}"),
         })

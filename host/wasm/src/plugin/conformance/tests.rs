@@ -84,17 +84,17 @@ async fn what_keeps_a_component_out_is_reported_in_one_sentence() {
     let keys = ["ci.pub.pem"];
     place.refused(&keys, expect!["there is no conformance report at /etc/witlet/a.wasm.conformance.json: make one with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`, there or where `conformance` of its entry says"]).await;
     place.put("a.wasm.conformance.json", &report(&"0".repeat(64), SIGNER), 0o644);
-    place.refused(&keys, expect![[r#"the conformance report at /etc/witlet/a.wasm.conformance.json doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`): it is about "a.wasm" (sha256:0000000000000000000000000000000000000000000000000000000000000000), not about this component (sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08)"#]]).await;
+    place.refused(&keys, expect![[r#"the conformance report at /etc/witlet/a.wasm.conformance.json doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`): about "a.wasm" (sha256:0000000000000000000000000000000000000000000000000000000000000000), not about this component (sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08)"#]]).await;
     place.put("a.wasm.conformance.json", &report(DIGEST, OTHER_SIGNER), 0o644);
-    place.refused(&keys, expect!["the conformance report at /etc/witlet/a.wasm.conformance.json doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`): it is signed with key 2e33cb69c37a, and none of the keys that count is that"]).await;
+    place.refused(&keys, expect!["the conformance report at /etc/witlet/a.wasm.conformance.json doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`): signed with key 2e33cb69c37a, which is not one of the accepted keys"]).await;
     place.put("a.wasm.conformance.json", &vec![b'{'; 10 << 20], 0o644);
-    place.refused(&keys, expect!["the conformance report at /etc/witlet/a.wasm.conformance.json doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`): it has more than 262144 bytes, which no report has"]).await;
+    place.refused(&keys, expect!["the conformance report at /etc/witlet/a.wasm.conformance.json doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`): a report must have at most 262144 bytes"]).await;
     std::fs::remove_file(place.0.path().join("a.wasm.conformance.json")).expect("it is there");
     std::fs::create_dir(place.0.path().join("a.wasm.conformance.json")).expect("made");
     place
         .refused(
             &keys,
-            expect!["read the conformance report /etc/witlet/a.wasm.conformance.json: not a file"],
+            expect!["failed to read the conformance report /etc/witlet/a.wasm.conformance.json: not a file"],
         )
         .await;
 }
@@ -111,18 +111,16 @@ async fn a_key_that_others_could_change_or_that_is_none_does_not_count() {
     place
         .refused(
             &["gone.pem"],
-            expect!["read the key /etc/witlet/gone.pem: No such file or directory (os error 2)"],
+            expect!["failed to read the key /etc/witlet/gone.pem: No such file or directory (os error 2)"],
         )
         .await;
     place.put("private.pem", SIGNER.as_bytes(), 0o600);
-    place.refused(&["private.pem"], expect!["the key /etc/witlet/private.pem can't be used: it is a private key, which doesn't belong here: name its public half, which `openssl pkey -in KEY.pem -pubout` writes"]).await;
+    place.refused(&["private.pem"], expect!["the key /etc/witlet/private.pem can't be used: expected a public key, found a private one: export it with `openssl pkey -in KEY.pem -pubout`"]).await;
     place.put("huge.pem", &vec![b'-'; 1 << 20], 0o644);
     place
         .refused(
             &["huge.pem"],
-            expect![
-                "the key /etc/witlet/huge.pem can't be used: it has more than 65536 bytes, which no key has"
-            ],
+            expect!["the key /etc/witlet/huge.pem can't be used: a key must have at most 65536 bytes"],
         )
         .await;
     // Another key that is good is enough.

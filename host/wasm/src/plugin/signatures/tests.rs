@@ -120,7 +120,7 @@ async fn what_is_kept_out_is_reported_with_its_reference_the_keys_and_the_way_ou
         async |keys: &[&str], found| folder.look(keys, Vec::new(), Some(found)).await.expect_err("refused");
     expect!["oci://registry.example.com/a@sha256:f3eb2ec51a162ec62c053b2b24f178cf56be156a0d5d0822d2d351b82695f12d isn't signed with /etc/witlet/cosign.pub (sign it with `cosign sign --key KEY` or `witlet plugin sign oci://registry.example.com/a@sha256:f3eb2ec51a162ec62c053b2b24f178cf56be156a0d5d0822d2d351b82695f12d --key KEY`): it has no signature"]
         .assert_eq(&refused(&["cosign.pub"], Vec::new()).await);
-    expect!["oci://registry.example.com/a@sha256:f3eb2ec51a162ec62c053b2b24f178cf56be156a0d5d0822d2d351b82695f12d isn't signed with /etc/witlet/cosign.pub (sign it with `cosign sign --key KEY` or `witlet plugin sign oci://registry.example.com/a@sha256:f3eb2ec51a162ec62c053b2b24f178cf56be156a0d5d0822d2d351b82695f12d --key KEY`): it has 1 signature, and none counts: it was not made with one of the keys that count"]
+    expect!["oci://registry.example.com/a@sha256:f3eb2ec51a162ec62c053b2b24f178cf56be156a0d5d0822d2d351b82695f12d isn't signed with /etc/witlet/cosign.pub (sign it with `cosign sign --key KEY` or `witlet plugin sign oci://registry.example.com/a@sha256:f3eb2ec51a162ec62c053b2b24f178cf56be156a0d5d0822d2d351b82695f12d --key KEY`): it has 1 signature, and none counts: not made with one of the accepted keys"]
         .assert_eq(&refused(&["cosign.pub"], vec![signed_with("other")]).await);
     // The key that would do isn't safe.
     expect!["the key /etc/witlet/open.pub isn't safe: its mode is 0666, so that others can change it; make it 0644 or less"]

@@ -53,7 +53,7 @@ fn what_is_no_such_file_is_refused_by_its_field() {
 fn a_later_release_is_known_by_its_numbers() {
     let of = |version: &str| Project { version: version.to_owned(), ..project() }.is_newer();
     assert!(!of(VERSION) && !of("0.0.1") && of("999.0.0") && of("999.0.0-rc.1"));
-    let cases = [("0.1.0", Some([0, 1, 0])), ("1.20.3+x", Some([1, 20, 3])), ("1.2", None), ("a.b.c", None)];
+    let cases = [("0.1.0", Some((0, 1, 0))), ("1.20.3+x", Some((1, 20, 3))), ("1.2", None), ("a.b.c", None)];
     for (version, numbers) in cases {
         assert_eq!(release(version), numbers, "{version}");
     }

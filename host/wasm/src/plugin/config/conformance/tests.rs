@@ -47,28 +47,28 @@ fn a_demand_that_no_one_could_meet_or_that_says_nothing_is_refused() {
     let cases = [
         ("{}", component, "requireConformance.keys: no key: name the public keys"),
         ("{keys: []}", component, "requireConformance.keys: no key"),
-        ("{keys: ['']}", component, "requireConformance.keys[0]: no path"),
+        ("{keys: ['']}", component, "requireConformance.keys[0]: must not be empty"),
         (
             "{keys: [a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q]}",
             component,
-            "requireConformance.keys: 17 are more than 16",
+            "requireConformance.keys: must have at most 16 items, found 17",
         ),
         (
             "{keys: [a], kitVersion: '1'}",
             component,
-            "requireConformance.kitVersion: \"1\": a version is three numbers",
+            "requireConformance.kitVersion: must be a version such as 0.1.0, found \"1\"",
         ),
         (
             "{keys: [a], failed: allow}",
             component,
-            "requireConformance.failed: \"allow\" isn't `refuse` or `warn`",
+            "requireConformance.failed: must be `refuse` or `warn`, found \"allow\"",
         ),
         (
             "{keys: [a]}",
             "component: 'builtin:compose', conformance: a.json",
             "plugins[0].conformance: what ships needs no report: leave it out",
         ),
-        ("{keys: [a]}", "component: a.wasm, conformance: ''", "plugins[0].conformance: no path"),
+        ("{keys: [a]}", "component: a.wasm, conformance: ''", "plugins[0].conformance: must not be empty"),
     ];
     for (required, entry, words) in cases {
         let reported = error(&demanding(required, entry));

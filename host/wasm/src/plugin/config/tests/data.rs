@@ -29,8 +29,8 @@ fn data_that_cannot_be_are_refused() {
             "{name: a, file: a}, {name: a, file: b}",
             "plugins[0].data[1].name: a is the name of other data of the entry too",
         ),
-        ("{name: a, file: ''}", "plugins[0].data[0].file: no path"),
-        (&many.join(", "), "plugins[0].data: 9 are more than 8"),
+        ("{name: a, file: ''}", "plugins[0].data[0].file: must not be empty"),
+        (&many.join(", "), "plugins[0].data: must have at most 8 items, found 9"),
     ];
     for (data, expected) in cases {
         assert_eq!(error(&with(data)), expected);
@@ -67,7 +67,7 @@ fn data_whose_source_or_times_cannot_be_are_refused() {
         ),
         (
             "{name: a, url: 'https://a/', refresh: 5s}",
-            "plugins[0].data[0].refresh: 5s isn't between 10s and 168h",
+            "plugins[0].data[0].refresh: must be between 10s and 168h, found 5s",
         ),
         (
             "{name: a, url: 'https://a/', maxAge: 20m}",
@@ -77,7 +77,10 @@ fn data_whose_source_or_times_cannot_be_are_refused() {
             "{name: a, oci: 'a.example.com/a@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', refresh: 1m}",
             "plugins[0].data[0].refresh: a digest says which they are, they never change: leave it out, or the digest",
         ),
-        ("{name: a, file: a, maxAge: 5s}", "plugins[0].data[0].maxAge: 5s isn't between 60s and 8760h"),
+        (
+            "{name: a, file: a, maxAge: 5s}",
+            "plugins[0].data[0].maxAge: must be between 60s and 8760h, found 5s",
+        ),
         (
             "{name: a, url: 'https://a/', sha256: abc}",
             "plugins[0].data[0].sha256: must be 64 lower-case hexadecimal digits, as sha256sum prints them",

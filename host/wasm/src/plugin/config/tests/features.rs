@@ -54,7 +54,7 @@ fn what_this_host_lacks_is_refused_unless_it_is_optional() {
             "- {name: 'A b', requires: [wings], optional: true}",
             "plugins[0].name: \"A b\" must have at most 63 lower-case letters",
         ),
-        (&many, "plugins[0].requires: 33 are more than 32"),
+        (&many, "plugins[0].requires: must have at most 32 items, found 33"),
     ];
     for (entries, words) in cases {
         let reported = error(&file(entries));

@@ -72,7 +72,7 @@ fn a_match_that_could_not_take_effect_is_refused_with_its_field_and_the_way_out(
         ("{sources: [api, '']}", ".sources[1]: no text: write a name, or \"*\" for all"),
         (
             "{operations: [add, delete]}",
-            ".operations[1]: \"delete\" isn't one of add, resize, update, ephemeral, image-resolved, recheck",
+            ".operations[1]: must be one of add, resize, update, ephemeral, image-resolved, recheck, found \"delete\"",
         ),
         (
             "{serviceAccounts: [builder]}",
@@ -93,7 +93,7 @@ fn a_match_that_could_not_take_effect_is_refused_with_its_field_and_the_way_out(
         ("{labelSelector: {matchLabels: {'a b': c}}}", ".labelSelector.matchLabels: Invalid value: \"a b\""),
         (
             "{labelSelector: {matchExpressions: [{key: a, operator: Like}]}}",
-            ".labelSelector.matchExpressions[0].operator: \"Like\" isn't one of In, NotIn, Exists, DoesNotExist",
+            ".labelSelector.matchExpressions[0].operator: must be one of In, NotIn, Exists, DoesNotExist, found \"Like\"",
         ),
         (
             "{labelSelector: {matchExpressions: [{key: a, operator: In}]}}",
@@ -115,8 +115,8 @@ fn a_match_that_could_not_take_effect_is_refused_with_its_field_and_the_way_out(
             "{exclude: [{namespaces: [a]}, {images: []}]}",
             ".exclude[1].images: the list is empty, so that it would exclude nothing: leave it out",
         ),
-        (&many, ".namespaces: 65 are more than 64"),
-        (&exclusions, ".exclude: 17 are more than 16"),
+        (&many, ".namespaces: must have at most 64 items, found 65"),
+        (&exclusions, ".exclude: must have at most 16 items, found 17"),
     ];
     for (text, words) in cases {
         let entry = format!("- {{name: a, component: a.wasm, admission: {{match: {text}}}}}");

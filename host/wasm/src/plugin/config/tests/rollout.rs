@@ -65,7 +65,7 @@ fn rollouts_that_cannot_be_are_refused_with_the_way_out() {
         ("of: new, percent: 20".to_owned(), ".of: \"new\" is this entry: name the one whose place it takes"),
         (
             "of: ping, percent: 20".to_owned(),
-            ".of: \"ping\" is no admission handler, so that it has no place to take",
+            ".of: \"ping\" is not an admission handler: name one, whose place this entry takes",
         ),
         (
             "of: dark, percent: 20".to_owned(),
@@ -79,9 +79,9 @@ fn rollouts_that_cannot_be_are_refused_with_the_way_out() {
             "of: old, percent: 0".to_owned(),
             ".percent: 0 without `labelSelector`, so that it would judge no pod: write 1 to 100, or `mode: shadow` in place of `rollout`",
         ),
-        ("of: old, percent: -1".to_owned(), ".percent: -1 isn't between 0 and 100"),
-        ("of: old, percent: 101".to_owned(), ".percent: 101 isn't between 0 and 100"),
-        (format!("of: old, percent: 300, {selector}"), ".percent: 300 isn't between 0 and 100"),
+        ("of: old, percent: -1".to_owned(), ".percent: must be between 0 and 100, found -1"),
+        ("of: old, percent: 101".to_owned(), ".percent: must be between 0 and 100, found 101"),
+        (format!("of: old, percent: 300, {selector}"), ".percent: must be between 0 and 100, found 300"),
         (
             "of: old, labelSelector: {}".to_owned(),
             ".labelSelector: no label, so that it would select every pod: leave it out or name one",
@@ -92,16 +92,16 @@ fn rollouts_that_cannot_be_are_refused_with_the_way_out() {
         ),
         (
             "of: old, percent: 1, soak: 1m, stepPercent: 0".to_owned(),
-            ".stepPercent: 0 isn't between 1 and 100",
+            ".stepPercent: must be between 1 and 100, found 0",
         ),
-        ("of: old, percent: 1, soak: 169h".to_owned(), ".soak: 169h isn't between 0ms and 168h"),
+        ("of: old, percent: 1, soak: 169h".to_owned(), ".soak: must be between 0ms and 168h, found 169h"),
         (
             "of: old, percent: 1, errorBudget: {maxErrorPercent: 101}".to_owned(),
-            ".errorBudget.maxErrorPercent: 101 isn't between 0 and 100",
+            ".errorBudget.maxErrorPercent: must be between 0 and 100, found 101",
         ),
         (
             "of: old, percent: 1, errorBudget: {minCalls: 0}".to_owned(),
-            ".errorBudget.minCalls: 0 isn't between 1 and 1000000",
+            ".errorBudget.minCalls: must be between 1 and 1000000, found 0",
         ),
     ];
     let others = format!(

@@ -50,12 +50,8 @@ fn texts_are_filled_in_wherever_they_stand_and_keys_are_not() {
 fn what_is_not_known_is_said_with_its_place() {
     let nameless = NodeFacts::default();
     let cases = [
-        (None, "${node.name}", "config.a[1]: ${node.name} isn't known, for there is no node here"),
-        (
-            None,
-            "${node.labels['x/y']}",
-            "config.a[1]: ${node.labels['x/y']} isn't known, for there is no node here",
-        ),
+        (None, "${node.name}", "config.a[1]: ${node.name} is unknown: there is no node"),
+        (None, "${node.labels['x/y']}", "config.a[1]: ${node.labels['x/y']} is unknown: there is no node"),
         (Some(&nameless), "${node.name}", "config.a[1]: the node has no name"),
         (Some(&nameless), "${node.labels['x/y']}", "config.a[1]: the node has no label \"x/y\""),
     ];
