@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         "witlet-admission-draft-guest",
         "witlet-probe-draft-guest",
         "witlet-source-draft-guest",
+        "witlet-shipped-draft-guest",
         "witlet-witness-guest",
         "witlet-faults-guest",
         "witlet-tattler-guest",

@@ -2,6 +2,7 @@
 
 pub mod allow;
 mod claims;
+pub mod compare;
 pub mod manifest;
 pub mod merge;
 pub mod plugin;

@@ -428,6 +428,15 @@ impl CommandRunner for CriClient {
             Err(error) => Err(error),
         }
     }
+
+    async fn process(&self, id: &ContainerId) -> Result<Option<u32>, RuntimeError> {
+        let limit = self.deadlines.request;
+        let look =
+            request(cri::ContainerStatusRequest { container_id: id.to_string(), verbose: true }, limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = self.runtime.answer("ContainerStatus", limit, client.container_status(look)).await;
+        Ok(present(answer)?.and_then(|status| convert::process(&status)))
+    }
 }
 
 #[async_trait]

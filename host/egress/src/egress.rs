@@ -19,8 +19,8 @@ mod tests;
 /// The node's way out. Clones are cheap.
 #[derive(Clone)]
 pub struct Egress {
-    system: SystemResolver,
-    resolver: Arc<dyn Resolve>,
+    pub(crate) system: SystemResolver,
+    pub(crate) resolver: Arc<dyn Resolve>,
     pub(crate) trust: Trust,
 }
 

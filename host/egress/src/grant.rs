@@ -18,6 +18,7 @@ pub(crate) mod tests;
 /// | Text | What it opens |
 /// |---|---|
 /// | `pod` | the probed pod's addresses, any port |
+/// | `pod-loopback` | the loopback interface of the probed pod's own network, any port, through `witlet:probe/connections` |
 /// | `probe-host` | the host that the probe's own parameters name, any port |
 /// | `10.0.0.0/8`, `192.0.2.7:6379`, `[2001:db8::]/32:1024-2048` | these addresses; without ports, any port |
 /// | `registry.example.com:443`, `*.example.com:443` | what these names resolve to; they need a port |
@@ -26,6 +27,8 @@ pub(crate) mod tests;
 pub enum NetworkGrant {
     /// The probed pod's addresses.
     Pod,
+    /// The loopback interface of the probed pod's own network.
+    PodLoopback,
     /// The host that a probe's parameters name.
     ProbeHost,
     /// Addresses. They mean what they say, loopback and link-local ones too.
@@ -85,7 +88,7 @@ impl NamePattern {
 pub enum GrantError {
     /// Nothing of what a grant may be.
     #[error(
-        "network grant {text:?}: {cause}; a grant is `pod`, `probe-host`, an address or net, or a name with a port"
+        "network grant {text:?}: {cause}; a grant is `pod`, `pod-loopback`, `probe-host`, an address or net, or a name with a port"
     )]
     Name {
         /// The text.
@@ -159,6 +162,7 @@ impl FromStr for NetworkGrant {
     fn from_str(text: &str) -> Result<Self, GrantError> {
         match text {
             "pod" => return Ok(Self::Pod),
+            "pod-loopback" => return Ok(Self::PodLoopback),
             "probe-host" => return Ok(Self::ProbeHost),
             _ => {}
         }
@@ -241,6 +245,7 @@ impl fmt::Display for NetworkGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pod => f.write_str("pod"),
+            Self::PodLoopback => f.write_str("pod-loopback"),
             Self::ProbeHost => f.write_str("probe-host"),
             Self::Address { net, ports } => {
                 match net.addr() {

@@ -110,6 +110,11 @@ impl Reach {
             })
     }
 
+    /// Whether the loopback interface of the probed pod may be reached.
+    pub fn permits_pod_loopback(&self) -> bool {
+        self.0.everything || self.0.grants.contains(&NetworkGrant::PodLoopback)
+    }
+
     /// Whether what this name resolves to may be reached at this port. Addresses are no names.
     pub fn permits_name(&self, name: &str, port: u16) -> bool {
         name.parse().is_ok_and(|name| self.opens(&name, Some(port)))
@@ -155,7 +160,7 @@ impl Reach {
                 matches!(&self.0.probe_host, Some(ProbeHost::Address(host)) if *host == ip) && probe_may(ip)
             }
             NetworkGrant::Address { net, ports } => net.contains(&ip) && covers(*ports, port),
-            NetworkGrant::Name { .. } => false,
+            NetworkGrant::Name { .. } | NetworkGrant::PodLoopback => false,
         };
         self.0.everything || self.0.grants.iter().any(granted)
     }
@@ -163,7 +168,7 @@ impl Reach {
     /// Whether this name opens an address that it resolves to.
     fn permits_by_name(&self, name: &HostName, ip: IpAddr, port: Option<u16>) -> bool {
         let granted = |grant: &NetworkGrant| match grant {
-            NetworkGrant::Pod | NetworkGrant::Address { .. } => false,
+            NetworkGrant::Pod | NetworkGrant::PodLoopback | NetworkGrant::Address { .. } => false,
             NetworkGrant::ProbeHost => self.is_probe_host(name) && probe_may(ip),
             NetworkGrant::Name { pattern, ports } => {
                 pattern.matches(name) && covers(*ports, port) && special(ip).is_none()
@@ -175,7 +180,7 @@ impl Reach {
     /// Whether a grant names this name, at a port or (none) at any.
     pub(crate) fn opens(&self, name: &HostName, port: Option<u16>) -> bool {
         let granted = |grant: &NetworkGrant| match grant {
-            NetworkGrant::Pod | NetworkGrant::Address { .. } => false,
+            NetworkGrant::Pod | NetworkGrant::PodLoopback | NetworkGrant::Address { .. } => false,
             NetworkGrant::ProbeHost => self.is_probe_host(name),
             NetworkGrant::Name { pattern, ports } => pattern.matches(name) && covers(*ports, port),
         };

@@ -10,16 +10,16 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
+use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use tokio_rustls::rustls::sign::CertifiedKey;
-use tokio_rustls::rustls::{ALL_VERSIONS, ServerConfig, SupportedProtocolVersion};
+use tokio_rustls::rustls::{ALL_VERSIONS, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use crate::name::HostName;
 use crate::resolve::{Resolve, ResolveError};
 
-use witlet_test_servers::answer_http;
-pub(crate) use witlet_test_servers::{ClosedPort, RequestLog, Server, answer, read_head};
+pub(crate) use witlet_test_servers::{ClosedPort, RequestLog, Server, answer, answer_http, read_head};
 
 /// Bound of a wait for something that has to happen: only a hang reaches it.
 pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -123,6 +123,22 @@ impl Identity {
             .with_cert_resolver(Arc::new(resolver));
         Self { config: Arc::new(config), asked }
     }
+
+    /// The same, letting in only clients whom this authority vouches for.
+    pub(crate) fn asking_for_clients_of(mut self, authority: &Authority) -> Self {
+        let mut roots = RootCertStore::empty();
+        let certificates = CertificateDer::pem_slice_iter(authority.pem.as_bytes());
+        roots.add_parsable_certificates(certificates.map(|certificate| certificate.expect("our own text")));
+        let provider = Arc::new(default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build();
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(ALL_VERSIONS)
+            .expect("the provider has cipher suites for both versions of TLS")
+            .with_client_cert_verifier(verifier.expect("there is an authority"))
+            .with_cert_resolver(self.config.cert_resolver.clone());
+        self.config = Arc::new(config);
+        self
+    }
 }
 
 #[derive(Debug)]
@@ -167,6 +183,15 @@ impl Authority {
         params.not_after = rcgen::date_time_ymd(last_year, 12, 31);
         let certificate = params.signed_by(&key, &self.issuer).expect("a key of our own");
         Identity::new(certificate.der().clone(), &key, versions)
+    }
+
+    /// A client of this name, by a certificate that ends in that year: certificate and key as PEM.
+    pub(crate) fn client(&self, name: &str, last_year: i32) -> (String, String) {
+        let key = KeyPair::generate().expect("there is randomness");
+        let mut params = CertificateParams::new([name.to_owned()]).expect("it is a name");
+        params.not_after = rcgen::date_time_ymd(last_year, 12, 31);
+        let certificate = params.signed_by(&key, &self.issuer).expect("a key of our own");
+        (certificate.pem(), key.serialize_pem())
     }
 }
 

@@ -1,5 +1,6 @@
 //! TLS to servers, whose certificates are verified or not.
 
+use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,14 +12,14 @@ use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::client::Resumption;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::client::{Resumption, WantsClientCert};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{
-    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore,
-    SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error,
+    RootCertStore, SignatureScheme, WantsVerifier,
 };
 
 use crate::grant::TlsPolicy;
@@ -30,6 +31,8 @@ mod tests;
 const HTTP_ANSWER: &[u8; 5] = b"HTTP/";
 /// How many certificate authorities an operator may add.
 const AUTHORITIES_MAX: usize = 1024;
+/// How many certificates a client may show.
+const CHAIN_MAX: usize = 16;
 
 /// No TLS with this server.
 #[derive(Debug, Error)]
@@ -59,6 +62,12 @@ pub enum TlsError {
     Alert {
         /// As the server says.
         alert: AlertDescription,
+    },
+    /// What the plugin was granted of authorities and certificates can't be used.
+    #[error("tls: {words}")]
+    Material {
+        /// Why.
+        words: String,
     },
     /// The handshake failed in another way.
     #[error("tls: {cause}")]
@@ -104,11 +113,56 @@ pub enum AuthorityError {
     },
 }
 
+/// A PEM text that no client can show itself by.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ClientCertificateError {
+    /// It isn't PEM.
+    #[error("invalid PEM: {words}")]
+    Pem {
+        /// What is wrong with it.
+        words: String,
+    },
+    /// There is no certificate in it, or very many.
+    #[error("must have 1 to {CHAIN_MAX} certificates, the client's first, found {count}")]
+    Count {
+        /// How many.
+        count: usize,
+    },
+    /// There is no private key in it.
+    #[error("must have the private key (PKCS#8, PKCS#1 or SEC1) next to the certificates: {words}")]
+    NoKey {
+        /// What was found in its place.
+        words: String,
+    },
+    /// The key isn't that of the certificate, or of a kind that isn't known.
+    #[error("the private key does not fit the certificate: {words}")]
+    Unfit {
+        /// Why.
+        words: String,
+    },
+}
+
+/// How a client shows who it is. The key is never shown.
+struct ClientIdentity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl fmt::Debug for ClientIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientIdentity").field("certificates", &self.chain.len()).finish_non_exhaustive()
+    }
+}
+
 /// Whom the node trusts. Clones are cheap and share what was read of the system.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trust {
     /// What the operator added.
     added: Arc<[CertificateDer<'static>]>,
+    /// What is shown to servers that ask for it.
+    client: Option<Arc<ClientIdentity>>,
+    /// Why there is no TLS at all.
+    fault: Option<Arc<str>>,
     verifying: Arc<OnceCell<Arc<ClientConfig>>>,
     insecure: Arc<OnceCell<Arc<ClientConfig>>>,
 }
@@ -131,7 +185,29 @@ impl Trust {
             })?;
         }
         let added = self.added.iter().cloned().chain(found).collect();
-        Ok(Self { added, verifying: Arc::default(), insecure: self.insecure.clone() })
+        Ok(Self { added, verifying: Arc::default(), ..self.clone() })
+    }
+
+    /// The same, showing servers that ask for it the certificate of a PEM text, which has its key, too.
+    pub(crate) fn with_client(&self, pem: &[u8]) -> Result<Self, ClientCertificateError> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).take(CHAIN_MAX + 1).collect();
+        let chain = chain.map_err(|error| ClientCertificateError::Pem { words: error.to_string() })?;
+        if chain.is_empty() || chain.len() > CHAIN_MAX {
+            return Err(ClientCertificateError::Count { count: chain.len() });
+        }
+        let key = PrivateKeyDer::from_pem_slice(pem)
+            .map_err(|error| ClientCertificateError::NoKey { words: error.to_string() })?;
+        let builder = builder().with_root_certificates(RootCertStore::empty());
+        builder
+            .with_client_auth_cert(chain.clone(), key.clone_key())
+            .map_err(|error| ClientCertificateError::Unfit { words: error.to_string() })?;
+        let client = Some(Arc::new(ClientIdentity { chain, key }));
+        Ok(Self { client, verifying: Arc::default(), insecure: Arc::default(), ..self.clone() })
+    }
+
+    /// No TLS at all, for this reason.
+    pub(crate) fn failing(words: String) -> Self {
+        Self { fault: Some(words.into()), ..Self::default() }
     }
 
     /// Makes TLS of a connection to this host. Takes as long as the server does. The server receives the host's name,
@@ -142,7 +218,27 @@ impl Trust {
         host: &str,
         stream: TcpStream,
     ) -> Result<TlsStream<Watched>, TlsError> {
-        let config = self.config(policy).await?;
+        self.shake_hands(self.config(policy).await?, host, stream).await
+    }
+
+    /// The same for what isn't HTTP.
+    pub(crate) async fn raw_handshake(
+        &self,
+        policy: TlsPolicy,
+        host: &str,
+        stream: TcpStream,
+    ) -> Result<TlsStream<Watched>, TlsError> {
+        let mut config = ClientConfig::clone(&*self.config(policy).await?);
+        config.alpn_protocols.clear();
+        self.shake_hands(Arc::new(config), host, stream).await
+    }
+
+    async fn shake_hands(
+        &self,
+        config: Arc<ClientConfig>,
+        host: &str,
+        stream: TcpStream,
+    ) -> Result<TlsStream<Watched>, TlsError> {
         let name = host.strip_suffix('.').unwrap_or(host).to_owned();
         let name = ServerName::try_from(name).map_err(|_| TlsError::Name { host: host.to_owned() })?;
         let watched = Watched { stream, first: [0; HTTP_ANSWER.len()], seen: 0 };
@@ -154,13 +250,21 @@ impl Trust {
     }
 
     async fn config(&self, policy: TlsPolicy) -> Result<Arc<ClientConfig>, TlsError> {
+        if let Some(words) = &self.fault {
+            return Err(TlsError::Material { words: words.to_string() });
+        }
+        let client = self.client.clone();
         match policy {
-            TlsPolicy::Insecure => Ok(self.insecure.get_or_init(async || insecure()).await.clone()),
+            TlsPolicy::Insecure => {
+                let make = async || insecure(client.as_deref());
+                self.insecure.get_or_try_init(make).await.cloned()
+            }
             TlsPolicy::Verify => {
                 let added = self.added.clone();
                 let make = async || {
                     // The system's authorities are files, and parsing them takes milliseconds.
-                    let made = tokio::task::spawn_blocking(move || verifying(&added)).await;
+                    let made =
+                        tokio::task::spawn_blocking(move || verifying(&added, client.as_deref())).await;
                     made.map_err(|error| TlsError::Handshake { cause: io::Error::other(error) })?
                 };
                 self.verifying.get_or_try_init(make).await.cloned()
@@ -170,7 +274,10 @@ impl Trust {
 }
 
 /// Certificates are verified by the node's certificate authorities, which are read once, and these.
-fn verifying(added: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, TlsError> {
+fn verifying(
+    added: &[CertificateDer<'static>],
+    client: Option<&ClientIdentity>,
+) -> Result<Arc<ClientConfig>, TlsError> {
     let mut roots = RootCertStore::empty();
     // One that can't be read is as good as not there: what it would have vouched for isn't valid.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -178,27 +285,35 @@ fn verifying(added: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, Tls
     if roots.is_empty() {
         return Err(TlsError::NoAuthorities);
     }
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .expect("the provider has cipher suites for both versions of TLS");
-    Ok(finish(builder.with_root_certificates(roots).with_no_client_auth()))
+    finish(builder().with_root_certificates(roots), client)
 }
 
 /// No certificate is verified.
-fn insecure() -> Arc<ClientConfig> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider.clone())
+fn insecure(client: Option<&ClientIdentity>) -> Result<Arc<ClientConfig>, TlsError> {
+    let verifier = Arc::new(Anybody { provider: Arc::new(ring::default_provider()) });
+    finish(builder().dangerous().with_custom_certificate_verifier(verifier), client)
+}
+
+fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
+    ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .expect("the provider has cipher suites for both versions of TLS");
-    let verifier = Arc::new(Anybody { provider });
-    finish(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+        .expect("the provider has cipher suites for both versions of TLS")
 }
 
 /// HTTP/1.1, and no session outlives its connection.
-fn finish(mut config: ClientConfig) -> Arc<ClientConfig> {
+fn finish(
+    builder: ConfigBuilder<ClientConfig, WantsClientCert>,
+    client: Option<&ClientIdentity>,
+) -> Result<Arc<ClientConfig>, TlsError> {
+    let mut config = match client {
+        None => builder.with_no_client_auth(),
+        Some(ClientIdentity { chain, key }) => builder
+            .with_client_auth_cert(chain.clone(), key.clone_key())
+            .map_err(|error| TlsError::Material { words: error.to_string() })?,
+    };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.resumption = Resumption::disabled();
-    Arc::new(config)
+    Ok(Arc::new(config))
 }
 
 /// Takes every certificate: upstream's probes and hooks ask whether the server is there, not who it is.

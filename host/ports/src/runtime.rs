@@ -202,6 +202,11 @@ pub trait CommandRunner: Send + Sync {
         command: &[String],
         timeout: Option<Duration>,
     ) -> Result<ExecOutput, RuntimeError>;
+
+    /// The process that a running container began as, by the node's numbers; none where the runtime doesn't say, or runs no processes.
+    async fn process(&self, _id: &ContainerId) -> Result<Option<u32>, RuntimeError> {
+        Ok(None)
+    }
 }
 
 /// Containers.

@@ -209,7 +209,7 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
     let spec = match role {
         Role::Admission => spec,
         Role::Probe => {
-            let probe = ProbeRole { probe_type: "direct".into(), memory_bytes };
+            let probe = ProbeRole { probe_type: "direct".into(), shadow_of: None, memory_bytes };
             Spec { admission: None, probe: Some(probe), ..spec }
         }
         Role::PodSource => {
@@ -220,8 +220,13 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
                 pod_security: SecurityLevel::default(),
                 pods_max: 0,
             };
-            let source =
-                PodSourceRole { interval: INTERVAL_DEFAULT, allow: Arc::new(allow), timeout, memory_bytes };
+            let source = PodSourceRole {
+                shadow_of: None,
+                interval: INTERVAL_DEFAULT,
+                allow: Arc::new(allow),
+                timeout,
+                memory_bytes,
+            };
             Spec { admission: None, pod_source: Some(source), ..spec }
         }
     };

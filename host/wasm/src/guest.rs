@@ -1,10 +1,12 @@
 //! What a store holds for its guest: limits, the question it is asked, its log, and a WASI that grants nothing.
 
 pub(crate) mod async_guest;
+pub(crate) mod connection;
 pub(crate) mod data;
 pub(crate) mod known_node;
 pub(crate) mod log;
 pub(crate) mod secrets;
+pub(crate) mod tls;
 
 pub use log::{CAPTURED_LINES_MAX, CapturedLine, LogTap};
 pub(crate) use log::{GuestLog, misleads, printable};

@@ -12,6 +12,7 @@ mod rollout;
 mod secrets;
 mod set;
 mod shadow;
+mod shadow_calls;
 mod shadow_queue;
 mod sources;
 mod supervisor;
@@ -244,6 +245,8 @@ pub(crate) struct Shared {
     /// Where handlers stand that take another's place.
     rollouts: rollout::Rollouts,
     shadows: shadow_queue::ShadowQueue,
+    shadow_calls: shadow_calls::ShadowCalls,
+    clock: Arc<dyn Clock>,
     events: Arc<dyn EventSink>,
     /// What handlers log that are tried out; none in a daemon.
     trial_log: Option<LogTap>,
@@ -275,6 +278,7 @@ impl PluginHost {
         let node = config.node.as_ref().map(|node| KnownNode::watched(&**node)).unwrap_or_default();
         let Machinery { engine: _, caller, loader, secrets } = Machinery::new(compiler, clock, surroundings)?;
         let (shadows, requests) = shadow_queue::queue();
+        let (shadow_calls, calls) = shadow_calls::queue();
         let shared = Arc::new(Shared {
             loader,
             caller,
@@ -294,6 +298,8 @@ impl PluginHost {
             deciding: AtomicUsize::new(0),
             rollouts: rollout::Rollouts::new(),
             shadows,
+            shadow_calls,
+            clock: wall_clock.clone(),
             events,
             trial_log,
             tracer: config.tracer,
@@ -314,6 +320,7 @@ impl PluginHost {
         let (mut tasks, look) = (JoinSet::new(), Arc::new(Notify::new()));
         tasks.spawn(supervisor.run(Arc::downgrade(&shared), look.clone(), files));
         tasks.spawn(shadow::run(Arc::downgrade(&shared), requests));
+        tasks.spawn(shadow_calls::run(Arc::downgrade(&shared), calls));
         Ok(Arc::new(Self { shared, tried, look, file, _tasks: tasks }))
     }
 

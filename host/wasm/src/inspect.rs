@@ -155,7 +155,8 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
         grants.iter().filter(|(_, expected)| *expected).map(|(name, _)| *name).collect()
     };
     // What the engine of its roles has; that of admission has less.
-    let denied = if detected.waits() { detected.denied_async } else { detected.denied };
+    let mut denied = if detected.waits() { detected.denied_async } else { detected.denied };
+    denied.extend(detected.unserved);
     Ok(Inspection {
         contracts: imports.iter().chain(&exports).filter_map(|name| contract(name)).collect(),
         fits: roles.iter().map(|served| fit(served.role, &needs)).collect(),

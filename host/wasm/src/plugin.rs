@@ -37,7 +37,7 @@ pub(crate) use health::Change as HealthChange;
 pub(crate) use load::{KnownComponents, Loaded, Loader, LoaderParts, Loading};
 pub(crate) use matching::MatchSubject;
 use shadow::Shadow;
-pub(crate) use shadow::{agrees, agrees_with, decision_summary, verdict_summary};
+pub(crate) use shadow::{agrees, agrees_with, cut, decision_summary, verdict_summary};
 pub(crate) use spec::{DataLack, EntryInputs, Origin, Required, Spec, VALIDATE_TIMEOUT};
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -322,7 +322,7 @@ impl Plugin {
             system_pods: self.spec.admission.as_ref().map(|role| role.matches.system_pods),
             operations: self.operations(),
             probe_type: self.spec.probe.as_ref().map(|role| role.probe_type.to_string()),
-            shadow: self.spec.is_shadow(),
+            shadow: self.spec.is_shadow_anywhere(),
             state,
             detail,
             pending: self.pending(),
@@ -334,9 +334,9 @@ impl Plugin {
         }
     }
 
-    /// Whether it is asked about pods that it doesn't judge.
+    /// Whether it is asked for answers that don't count.
     fn is_compared(&self) -> bool {
-        self.spec.is_shadow() || self.spec.rollout().is_some()
+        self.spec.is_shadow_anywhere() || self.spec.rollout().is_some()
     }
 
     fn role_status(&self, role: Role, now: Instant) -> RoleStatus {

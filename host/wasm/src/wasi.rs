@@ -14,7 +14,9 @@ pub(crate) mod sync_link;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use denied::{LinkedResources, define_denied};
+pub(crate) use denied::{
+    ANSWER_SIZE_MAX, ITEMS_MAX, LinkedResources, define_denied, drop_handles, fits, refusal,
+};
 
 use std::time::Duration;
 

@@ -12,24 +12,29 @@ pub(crate) mod probe;
 pub(crate) mod remarks;
 mod said;
 mod unfit;
+pub(crate) mod unserved;
 
-use semver::{Comparator, Op, Version};
+use semver::Version;
 use thiserror::Error;
 pub(crate) use unfit::{Unfit, unfit};
 
 use crate::guest::{misleads, printable};
 use remarks::Warnings;
 
-/// Whether a contract of the version `served` serves who was built against `expected`: the same or an older one of its track,
-/// which is a major version, or below 1.0.0 a minor one (semver.org, section 4). In a track functions are only added. A draft
-/// serves who was built against this very draft.
+/// Whether a contract of the version `served` serves who was built against `expected`: one of the same track, which is a major
+/// version, or below 1.0.0 a minor one (semver.org, section 4). In a track functions are only added; those that a newer component may
+/// call and this host doesn't have link as refusals (`unserved`). A draft serves who was built against this very draft.
 pub(crate) fn serves(served: &str, expected: &str) -> bool {
     let (Ok(served), Ok(expected)) = (Version::parse(served), Version::parse(expected)) else { return false };
     if !(served.pre.is_empty() && expected.pre.is_empty()) {
         return is_draft(&served) && served == expected;
     }
-    let Version { major, minor, patch, pre, .. } = expected;
-    Comparator { op: Op::Caret, major, minor: Some(minor), patch: Some(patch), pre }.matches(&served)
+    served.major == expected.major && (served.major > 0 || served.minor == expected.minor)
+}
+
+/// Whether a component that was built against `expected` may call what a host doesn't have that serves it by `served`.
+pub(crate) fn is_newer(expected: &str, served: &str) -> bool {
+    matches!((Version::parse(expected), Version::parse(served)), (Ok(expected), Ok(served)) if expected > served)
 }
 
 /// Whether a version is of a draft: `0.2.0-draft.1`.

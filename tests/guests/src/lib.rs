@@ -64,6 +64,9 @@ pub const PROBE_DRAFT: &[u8] = components::PROBE_DRAFT;
 /// A pod source of the draft of contract 0.2 that does what its configuration says. `tests/guests/source-draft` has it.
 pub const SOURCE_DRAFT: &[u8] = components::SOURCE_DRAFT;
 
+/// The shipped admission handlers on the draft of contract 0.2, of which the configuration names one. `tests/guests/shipped-draft` has it.
+pub const SHIPPED_DRAFT: &[u8] = components::SHIPPED_DRAFT;
+
 /// The example handler that refuses images without a fixed tag.
 pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
 

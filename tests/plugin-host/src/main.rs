@@ -5,6 +5,7 @@
 
 mod answers;
 mod builtin_probes;
+mod comparing;
 mod draft;
 mod draft_phases;
 mod draft_probes;
@@ -15,7 +16,9 @@ mod fetching;
 mod forging;
 mod kit;
 mod loading;
+mod networks;
 mod node;
+mod phases;
 mod policies;
 mod probing;
 mod recording;
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         loading::CLAIMS,
         answers::CLAIMS,
         draft::CLAIMS,
+        phases::CLAIMS,
         policies::CLAIMS,
         draft_phases::CLAIMS,
         draft_probes::CLAIMS,
@@ -61,6 +65,7 @@ fn main() -> ExitCode {
         feeding::CLAIMS,
         fetching::CLAIMS,
         surviving::CLAIMS,
+        comparing::CLAIMS,
         swapping::CLAIMS,
         forging::CLAIMS,
         probing::CLAIMS,

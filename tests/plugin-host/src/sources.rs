@@ -34,7 +34,7 @@ claims!(
     without_a_grant_neither_files_nor_servers_are_reached,
 );
 
-struct Certain;
+pub(crate) struct Certain;
 
 impl Jitter for Certain {
     fn unit(&self) -> f64 {
@@ -43,7 +43,7 @@ impl Jitter for Certain {
 }
 
 #[derive(Default)]
-struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
+pub(crate) struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
 
 #[async_trait]
 impl StateStore for Memory {

@@ -17,6 +17,9 @@ claims!(
     what_a_newer_version_forbids_is_a_bad_answer_there,
     a_component_of_an_older_version_of_the_track_links,
     components_of_versions_that_no_one_serves_are_refused_by_name,
+    a_component_of_tomorrow_runs_on_the_host_of_today,
+    what_this_host_does_not_have_ends_the_call_that_uses_it,
+    a_component_may_bring_a_version_for_the_host_of_tomorrow,
 );
 
 /// The contract that only tests have, and the words of it that came last.
@@ -56,6 +59,77 @@ fn built_against(version: &str, words: &str) -> Vec<u8> {
         .expect("the module fits the world")
 }
 
+/// What a host of tomorrow has.
+const TOMORROW: &str = "0.2.7";
+/// An interface of it that this host doesn't have.
+const MOON: &str = "package witlet:host@0.1.9;
+    interface moon {
+        /// Fails on hosts without one.
+        phase: func() -> result<u32, string>;
+    }
+";
+
+/// A handler that was built against tomorrow's contract: a function more, and an interface more. `asks` is what it does before it
+/// rejects.
+fn of_tomorrow(asks: &str, versions: &[&str]) -> Vec<u8> {
+    let mut wit = Resolve::default();
+    wit.push_source("host.wit", include_str!("../../../wit/host/host.wit")).expect("the contract is valid");
+    wit.push_source("moon.wit", MOON).expect("the text is a constant of this file");
+    let mut exports = String::new();
+    let mut functions = String::new();
+    for version in versions {
+        let added = "        pod: func() -> pod;\n        tomorrow: func() -> bool;\n";
+        let words = WIT.replace(&format!("@{NEWEST};"), &format!("@{version};")).replacen(
+            "        pod: func() -> pod;\n",
+            added,
+            1,
+        );
+        assert!(words.contains("tomorrow"), "the contract has the function that this follows");
+        wit.push_source("admission.wit", &words).expect("the contract is valid");
+        exports += &format!("export witlet:admission/handler@{version};");
+        functions += &format!(
+            r#"(func (export "witlet:admission/handler@{version}#validate") (param i32 i32) (result i32)
+                (i32.const 0))
+            (func (export "witlet:admission/handler@{version}#admit") (param i32) (result i32)
+                {asks}
+                (call $drop{} (local.get 0)) (i32.const 64))"#,
+            version.replace('.', "_")
+        );
+    }
+    let drops: String = versions
+        .iter()
+        .map(|version| {
+            format!(
+                r#"(import "witlet:admission/types@{version}" "[resource-drop]request" (func $drop{} (param i32)))"#,
+                version.replace('.', "_")
+            )
+        })
+        .collect();
+    let world =
+        format!("package tests:tomorrow; world tomorrow {{ import witlet:host/moon@0.1.9; {exports} }}");
+    let package = wit.push_source("world.wit", &world).expect("the world is valid");
+    let world = wit.select_world(&[package], Some("tomorrow")).expect("the package has it");
+    let core = format!(
+        r#"(module
+            {drops}
+            (import "witlet:admission/types@{TOMORROW}" "[method]request.tomorrow"
+                (func $tomorrow (param i32) (result i32)))
+            (import "witlet:host/moon@0.1.9" "phase" (func $phase (param i32)))
+            (memory (export "memory") 1)
+            (data (i32.const 68) "\01\00\00\00\80\00\00\00\05\00\00\00\90\00\00\00\07\00\00\00")
+            (data (i32.const 128) "Older")
+            (data (i32.const 144) "not now")
+            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 1024))
+            {functions})"#
+    );
+    let mut module = wat::parse_str(core).expect("the text is a constant of this file");
+    embed_component_metadata(&mut module, &wit, world, StringEncoding::UTF8).expect("the world is valid");
+    ComponentEncoder::default()
+        .module(&module)
+        .and_then(|mut encoder| encoder.encode())
+        .expect("the module fits the world")
+}
+
 /// The contract as the version before the newest had it, under this number.
 fn older(version: &str) -> String {
     assert!(WIT.contains(ADDED), "the contract says what is new in it");
@@ -74,7 +148,16 @@ async fn node(entries: &str) -> Node {
     let files = vec![
         ("next.wasm", witlet_test_guests::NEXT_VERSION.to_vec()),
         ("older.wasm", built_against("0.2.0", &older("0.2.0"))),
-        ("newer.wasm", built_against("0.2.7", &older("0.2.7"))),
+        // Asks for the moon, and goes on only without it.
+        (
+            "phase.wasm",
+            of_tomorrow(
+                "(call $phase (i32.const 512)) (if (i32.eqz (i32.load8_u (i32.const 512))) (then unreachable))",
+                &[TOMORROW],
+            ),
+        ),
+        ("call.wasm", of_tomorrow("(drop (call $tomorrow (local.get 0)))", &[TOMORROW])),
+        ("both.wasm", of_tomorrow("", &[TOMORROW, "0.9.0"])),
         ("unknown.wasm", built_against("0.9.0", &older("0.9.0"))),
     ];
     let setting = Setting { files, ..Setting::new(crate::node::compiler(cache())) };
@@ -144,19 +227,37 @@ async fn a_component_of_an_older_version_of_the_track_links() {
 }
 
 async fn components_of_versions_that_no_one_serves_are_refused_by_name() {
-    let entries = entry("newer", "newer.wasm", "null") + &entry("unknown", "unknown.wasm", "null");
-    let node = node(&entries).await;
-    for (name, version) in [("newer", "0.2.7"), ("unknown", "0.9.0")] {
-        let status = node.status(name);
-        assert_eq!(status.state, PluginState::Failed, "{name}");
-        let error = status.detail.unwrap_or_default();
-        for words in [
-            format!(
-                "it exports witlet:admission/handler@{version}, but this host serves version 0.1.0, 0.2.0-draft.1, 0.2.1"
-            ),
-            format!("it imports witlet:admission/types@{version}, which doesn't exist in this release"),
-        ] {
-            assert!(error.contains(&words), "{name}: {error}");
-        }
+    let node = node(&entry("unknown", "unknown.wasm", "null")).await;
+    let status = node.status("unknown");
+    assert_eq!(status.state, PluginState::Failed);
+    let error = status.detail.unwrap_or_default();
+    for words in [
+        "it exports witlet:admission/handler@0.9.0, but this host serves version 0.1.0, 0.2.0-draft.1, 0.2.1",
+        "it imports witlet:admission/types@0.9.0, which doesn't exist in this release",
+    ] {
+        assert!(error.contains(words), "{error}");
     }
+}
+
+async fn a_component_of_tomorrow_runs_on_the_host_of_today() {
+    let node = node(&entry("phase", "phase.wasm", "null")).await;
+    assert_eq!(node.refused_by("phase", pod("web")).await, rejected("Older", "not now"));
+    assert_eq!(versions(&node, "phase"), [Some(NEWEST)]);
+}
+
+async fn what_this_host_does_not_have_ends_the_call_that_uses_it() {
+    let node = node(&entry("call", "call.wasm", "null")).await;
+    match node.admit(pod("web")).await {
+        Decision::Defer { message, .. } => {
+            let words = "this host doesn't have witlet:admission/types@0.2.7 [method]request.tomorrow";
+            assert!(message.contains(words), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn a_component_may_bring_a_version_for_the_host_of_tomorrow() {
+    let node = node(&entry("both", "both.wasm", "null")).await;
+    assert_eq!(node.refused_by("both", pod("web")).await, rejected("Older", "not now"));
+    assert_eq!(versions(&node, "both"), [Some(NEWEST)]);
 }

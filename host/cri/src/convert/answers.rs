@@ -337,6 +337,13 @@ pub(crate) fn exec_output(answer: cri::ExecSyncResponse) -> ExecOutput {
     ExecOutput { stdout: answer.stdout, stderr: answer.stderr, exit_code: answer.exit_code }
 }
 
+/// The process that a container began as: runtimes say it in JSON next to the status (`info` of a verbose answer), which the CRI
+/// leaves to them. containerd and CRI-O have `pid` there.
+pub(crate) fn process(status: &cri::ContainerStatusResponse) -> Option<u32> {
+    let info: serde_json::Value = serde_json::from_str(status.info.get("info")?).ok()?;
+    u32::try_from(info.get("pid")?.as_u64()?).ok().filter(|pid| *pid > 0)
+}
+
 /// Something that happened.
 pub(crate) fn runtime_event(event: cri::ContainerEventResponse) -> RuntimeEvent {
     let metadata = event.pod_sandbox_status.and_then(|status| status.metadata);

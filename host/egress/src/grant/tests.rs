@@ -130,6 +130,7 @@ pub(crate) fn any_grant() -> impl Strategy<Value = NetworkGrant> {
         .prop_filter("mapped addresses are written as IPv4", |net| net.addr() == net.addr().to_canonical());
     prop_oneof![
         Just(NetworkGrant::Pod),
+        Just(NetworkGrant::PodLoopback),
         Just(NetworkGrant::ProbeHost),
         (prop_oneof![v4, v6], prop_oneof![Just(Ports::ALL), any_ports()])
             .prop_map(|(net, ports)| NetworkGrant::Address { net, ports }),

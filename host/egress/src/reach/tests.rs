@@ -299,6 +299,7 @@ proptest! {
             let same = |other: &IpAddr| other.to_canonical() == plain;
             let reasons = granted.iter().any(|grant| match grant {
                 NetworkGrant::Pod => pod.iter().any(same),
+                NetworkGrant::PodLoopback => false,
                 NetworkGrant::ProbeHost => {
                     host.iter().any(same) && matches!(special(plain), None | Some(Special::Loopback))
                 }

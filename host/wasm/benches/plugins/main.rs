@@ -5,6 +5,7 @@
 //! that is probed, and as the process whose idle cost is read.
 
 mod admission;
+mod chain;
 mod floor;
 mod idle;
 mod loading;
@@ -25,6 +26,7 @@ type Group = (&'static str, fn() -> Result<bool, String>);
 /// In the order in which they are measured.
 const GROUPS: &[Group] = &[
     ("admission", admission::measure),
+    ("chain", chain::measure),
     ("probe", probe::measure),
     ("pod-source", pod_source::measure),
     ("probe-rate", probe_rate::measure),

@@ -1,5 +1,6 @@
 //! What a store on the engine of probes and pod sources holds for its guest.
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +13,15 @@ use wasmtime_wasi::sockets::{WasiSocketsCtxView, WasiSocketsView as _};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use witlet_core::sources::plugin::PodNews;
-use witlet_egress::{Egress, Reach};
+use witlet_egress::{Egress, Reach, TlsPolicy};
 use witlet_ports::CommandRunner;
 
+use super::connection::OpenConnection;
 use super::data::Data;
 use super::known_node::KnownNode;
 use super::log::GuestLog;
 use super::secrets::GrantedSecrets;
+use super::tls::TlsAccess;
 use crate::limits::{PooledLimits, Usage};
 use crate::metrics::custom::CustomMetrics;
 use crate::plugin::config::Grants;
@@ -57,6 +60,8 @@ pub(crate) struct GuestSetting {
     /// Whether probes go on beyond their time while others have the processors.
     pub(crate) prolongs_calls: bool,
     pub(crate) egress: Egress,
+    /// What it trusts and shows beyond the node's own.
+    pub(crate) tls: TlsAccess,
 }
 
 /// The data of a store.
@@ -132,6 +137,7 @@ impl AsyncState {
     /// This call may use the network, as far as it is granted for a plugin that probes no one.
     pub(crate) fn open_network(&mut self) {
         self.set_reach(Reach::new(self.setting.grants.network.clone(), &[], None));
+        self.renew_tls();
     }
 
     /// This call is a probe.
@@ -139,6 +145,7 @@ impl AsyncState {
         let network = &self.setting.grants.network;
         if !network.is_empty() {
             self.set_reach(Reach::new(network.clone(), &probe.request.pod_ips, probe.host().as_deref()));
+            self.renew_tls();
         }
         self.probe = Some(probe);
     }
@@ -146,6 +153,24 @@ impl AsyncState {
     fn set_reach(&mut self, reach: Reach) {
         self.hooks.begin(reach.clone());
         self.reach = reach;
+    }
+
+    /// Has requests show and trust what the plugin's secrets have now.
+    fn renew_tls(&mut self) {
+        if self.setting.tls.is_granted() {
+            self.hooks.go_out_by(self.setting.tls.egress(&self.setting.egress));
+        }
+    }
+
+    /// The way out as it is now, how servers are judged on it, and how far it leads.
+    pub(crate) fn tls_egress(&self) -> (Egress, TlsPolicy, Reach) {
+        let egress = self.setting.tls.egress(&self.setting.egress);
+        (egress, self.setting.grants.tls, self.reach.clone())
+    }
+
+    /// Counts one more connection of the call's; false if there are as many as there may be.
+    pub(crate) fn count_connection(&mut self) -> bool {
+        self.connections.open()
     }
 
     /// After a call. Whether the instance may be kept: one that holds sockets or answers by HTTP may not, for they reach
@@ -157,7 +182,7 @@ impl AsyncState {
         self.set_reach(Reach::nothing());
         let made = self.connections.end();
         let mut held = self.table.iter_mut();
-        let holds_sockets = made && held.any(|entry| entry.is::<TcpSocket>() || entry.is::<UdpSocket>());
+        let holds_sockets = made && held.any(|entry| is_socket(entry));
         // What is left of the budget now are exchanges by HTTP.
         !holds_sockets && self.connections.is_unused()
     }
@@ -251,6 +276,10 @@ impl AsyncState {
         let ctx = self.wasi.get_or_insert_with(WasiCtx::default).sockets();
         (WasiSocketsCtxView { ctx, table: &mut self.table }, &mut self.connections)
     }
+}
+
+fn is_socket(entry: &(dyn Any + Send)) -> bool {
+    entry.is::<TcpSocket>() || entry.is::<UdpSocket>() || entry.is::<OpenConnection>()
 }
 
 impl WasiView for AsyncState {

@@ -21,7 +21,8 @@ impl Secrets {
         known.collect()
     }
 
-    fn get(&self, name: &str) -> Option<Arc<[u8]>> {
+    /// The newest value, without a look at who may have it.
+    pub(crate) fn value(&self, name: &str) -> Option<Arc<[u8]>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 }
@@ -60,7 +61,7 @@ impl GrantedSecrets {
         if !self.names.contains(name) {
             return Err(NoSecret::NotGranted);
         }
-        self.secrets.get(name).ok_or(NoSecret::NotFound)
+        self.secrets.value(name).ok_or(NoSecret::NotFound)
     }
 }
 

@@ -56,7 +56,8 @@ impl HostAdmission {
                 || DecisionLine::new(&asking.request, &decision, decider, annotations, started.elapsed());
             log.push(line);
         }
-        let has_shadows = plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.is_asked(&subject));
+        let has_shadows =
+            plugins.iter().any(|plugin| plugin.spec.is_compared_with_node() && plugin.is_asked(&subject));
         let Asking { facts, verdicts, compared, .. } = asking;
         if has_shadows || !compared.is_empty() {
             let decision = decision.clone();
@@ -104,6 +105,19 @@ impl Asking {
         let facts = Arc::new(RequestFacts::new(request.clone()));
         let (verdicts, annotations, compared) = (Vec::new(), BTreeMap::new(), Vec::new());
         Self { request, facts, read_again, answers: None, verdicts, annotations, compared }
+    }
+
+    /// Notes who is to be compared with an answer.
+    fn compare<'a>(&mut self, with: impl Iterator<Item = &'a Arc<Plugin>>, answer: &HandlerResponse) {
+        for plugin in with {
+            match answer {
+                HandlerResponse::Verdict(verdict) => {
+                    let (plugin, verdict) = (plugin.clone(), verdict.clone());
+                    self.compared.push(ComparedHandler { plugin, verdict });
+                }
+                HandlerResponse::Failure { .. } => plugin.shadow().skipped(),
+            }
+        }
     }
 
     fn note(
@@ -173,10 +187,7 @@ impl Shared {
             let (answer, remarks) = self.answer(plugin, policy, asking).await;
             asking.note(plugin, &answer, started.elapsed(), remarks);
             let successor = places.compared_with(plugin).filter(|successor| successor.is_asked(subject));
-            if let (Some(successor), HandlerResponse::Verdict(verdict)) = (successor, &answer) {
-                let (plugin, verdict) = (successor.clone(), verdict.clone());
-                asking.compared.push(ComparedHandler { plugin, verdict });
-            }
+            asking.compare(successor.into_iter().chain(shadows_of(plugin, plugins, subject)), &answer);
             match chain.answer(&plugin.spec.name, answer) {
                 Next::Continue(next) => chain = next,
                 Next::Decided(decision) => return (named(decision, plugin), Some(&**plugin)),
@@ -389,7 +400,7 @@ pub(super) struct MeasuredVerdict {
     pub(super) result: Result<Verdict, CallError>,
     /// Of an error: when the handler thinks that another try makes sense.
     retry_after: Option<Duration>,
-    measured: MeasuredCall,
+    pub(super) measured: MeasuredCall,
 }
 
 impl MeasuredVerdict {
@@ -430,6 +441,17 @@ fn signed(message: String, by: Option<&str>) -> String {
         ("", Some(by)) => format!("({by})"),
         (message, Some(by)) => format!("{message} ({by})"),
     }
+}
+
+/// The shadows that are compared with this handler, and that the request is for.
+fn shadows_of<'a>(
+    plugin: &'a Plugin,
+    plugins: &'a [Arc<Plugin>],
+    subject: &'a MatchSubject,
+) -> impl Iterator<Item = &'a Arc<Plugin>> {
+    plugins.iter().filter(move |shadow| {
+        shadow.spec.shadow_of(Role::Admission) == Some(&*plugin.spec.name) && shadow.is_asked(subject)
+    })
 }
 
 /// A rejection with the handler whose answer decided, if it is a configured one.

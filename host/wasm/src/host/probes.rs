@@ -14,6 +14,7 @@ use super::Shared;
 use crate::metrics::{Call, CallOutcome};
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::{CallError, Loaded, Plugin, end_span};
+use crate::record::ExecRecord;
 use crate::role::Role;
 use crate::worlds::probe::answer::ProbeRemarks;
 use crate::worlds::probe::facts::ProbeFacts;
@@ -34,7 +35,11 @@ impl ProbeTypes for HostProbes {
     async fn probe(&self, request: &ProbeRequest) -> Result<ProbeOutcome, ProbeError> {
         let plugins = self.shared.plugins();
         let has_type = |plugin: &&Arc<Plugin>| {
-            plugin.spec.probe.as_ref().is_some_and(|role| *role.probe_type == *request.probe_type)
+            plugin
+                .spec
+                .probe
+                .as_ref()
+                .is_some_and(|role| role.shadow_of.is_none() && *role.probe_type == *request.probe_type)
         };
         let Some(plugin) = plugins.iter().find(has_type) else {
             return Err(ProbeError::UnknownType { probe_type: request.probe_type.to_string() });
@@ -47,22 +52,59 @@ impl ProbeTypes for HostProbes {
             pod = %PodFullName::of(&request.pod),
             pod_uid = request.pod.metadata.uid,
             container_name = request.container);
-        self.shared.probe(plugin, request).instrument(span).await
+        let result = self.shared.probe(plugin, request).instrument(span).await;
+        self.shared.shadow_calls.probed(&plugins, plugin, request, &result);
+        result
+    }
+}
+
+/// What came of asking a probe type.
+pub(super) struct CalledProbe {
+    pub(super) result: Result<ProbeOutcome, ProbeError>,
+    /// In the plugin's own words; none if it wasn't called.
+    answer: Option<Result<ProbeOutcome, CallError>>,
+    /// The commands that it ran, if its calls are recorded.
+    pub(super) execs: Vec<ExecRecord>,
+    pub(super) took: Duration,
+}
+
+impl CalledProbe {
+    fn without_call(error: ProbeError) -> Self {
+        Self { result: Err(error), answer: None, execs: Vec::new(), took: Duration::ZERO }
     }
 }
 
 impl Shared {
     async fn probe(&self, plugin: &Plugin, request: &ProbeRequest) -> Result<ProbeOutcome, ProbeError> {
+        let called = self.call_probe(plugin, request).await;
+        let result = called.result.clone();
+        self.record_probe(plugin, request, called);
+        result
+    }
+
+    /// Keeps a call for replay, if its plugin's entry says so.
+    pub(super) fn record_probe(&self, plugin: &Plugin, request: &ProbeRequest, called: CalledProbe) {
+        if let (Some(recorder), Some(answer)) = (&plugin.recorder, called.answer) {
+            recorder.probe(request, called.execs, &answer, called.took);
+        }
+    }
+
+    /// Asks one plugin, and notes how it went.
+    pub(super) async fn call_probe(&self, plugin: &Plugin, request: &ProbeRequest) -> CalledProbe {
         let started = Instant::now();
         let loaded = match plugin.gate(Role::Probe, started) {
             Ok(loaded) => loaded,
             Err(error) => {
                 self.note_probe(plugin, request, Duration::ZERO, Duration::ZERO, 0, &Err(error.clone()));
-                return Err(probe_error(plugin, &error));
+                return CalledProbe::without_call(probe_error(plugin, &error));
             }
         };
-        let Some(guests) = &loaded.async_plugin else { return Err(probe_error(plugin, &CallError::Host)) };
-        self.check_parameters(plugin, &loaded, guests, request).await?;
+        let Some(guests) = &loaded.async_plugin else {
+            return CalledProbe::without_call(probe_error(plugin, &CallError::Host));
+        };
+        if let Err(error) = self.check_parameters(plugin, &loaded, guests, request).await {
+            return CalledProbe::without_call(error);
+        }
         let pod = request.pod.metadata.uid.as_deref();
         let mut span = self.tracer.span(|| plugin.span_of(Role::Probe, "probe", pod));
         let _busy = plugin.metrics().role(Role::Probe).begin();
@@ -74,10 +116,9 @@ impl Shared {
         end_span(&mut span, waited, probe_outcome(&result), result.as_ref().err());
         self.note_probe(plugin, request, took, cpu, memory_bytes_peak, &result);
         note_remarks(plugin, request, &facts.take_remarks());
-        if let Some(recorder) = &plugin.recorder {
-            recorder.probe(request, facts.take_execs(), &result, took);
-        }
-        result.map_err(|error| probe_error(plugin, &error))
+        let (execs, answer) = (facts.take_execs(), Some(result.clone()));
+        let result = result.map_err(|error| probe_error(plugin, &error));
+        CalledProbe { result, answer, execs, took }
     }
 
     /// Once for each set of parameters: held against the manifest, which names all fields that don't fit, then put to the type. What one of

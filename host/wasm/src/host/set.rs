@@ -40,12 +40,13 @@ impl Shared {
     }
 
     fn recorder(&self, spec: &Spec, code: &Code) -> Option<PluginRecorder> {
-        let (recorder, max, loaded) = (self.recorder.as_ref()?, spec.record?, code.ready()?);
+        let (recorder, record, loaded) = (self.recorder.as_ref()?, spec.record.as_ref()?, code.ready()?);
         let values = self.secrets.clone();
         let names = spec.grants.secrets.clone();
         Some(recorder.plugin(About {
             plugin: spec.name.clone(),
-            max,
+            max: record.max,
+            on: record.on.clone(),
             component: spec.origin_reported(),
             digest: loaded.digest.clone(),
             config: spec.config.clone(),
@@ -77,6 +78,7 @@ impl Shared {
             plugin.metrics().set_running(running);
             plugin.metrics().set_data(plugin.spec.data.clone());
         }
+        self.shadow_calls.retain(&next);
         self.follow_rollouts(&next);
         self.generation.send_modify(|generation| *generation += 1);
     }

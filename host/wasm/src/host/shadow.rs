@@ -76,7 +76,8 @@ impl Shared {
             plugin.shadow().skipped();
             return;
         }
-        let Ok(verdict) = self.verdict(plugin, facts, Purpose::Compare).await.result else {
+        let called = self.verdict(plugin, facts, Purpose::Compare).await;
+        let Ok(verdict) = called.result else {
             plugin.shadow().failed();
             return;
         };
@@ -87,6 +88,9 @@ impl Shared {
             return;
         }
         self.note_rollout(plugin, RolloutObservation::Differed);
+        if let Some(recorder) = &plugin.recorder {
+            recorder.differing_admission(facts, &verdict, called.measured.took);
+        }
         let pod = facts.pod();
         let difference = Difference {
             pod: format!(
@@ -99,6 +103,12 @@ impl Shared {
             verdict: verdict_summary(&verdict),
             decision: other.summary(),
         };
+        let by = plugin.spec.compared_with().map(|of| format!("{of} says"));
+        self.report_difference(plugin, difference, by.as_deref().unwrap_or("the node decided"));
+    }
+
+    /// Notes a difference from what `by` did, logs it, and has an event of it if it is time for one.
+    pub(super) fn report_difference(&self, plugin: &Plugin, difference: Difference, by: &str) {
         let name = &*plugin.spec.name;
         tracing::info!(
             plugin = name,
@@ -108,8 +118,6 @@ impl Shared {
             decision = difference.decision,
             "Shadow verdict differs"
         );
-        let by = plugin.spec.rollout().map(|role| format!("{} says", role.of));
-        let by = by.as_deref().unwrap_or("the node decided");
         let event = plugin.shadow().differed(difference, by, Instant::now());
         if let Some(message) = event {
             self.record_event(name, EventType::Normal, "ShadowVerdictDiffers", message);

@@ -18,11 +18,11 @@ pub(super) struct DecidedRequest {
     pub(super) decision: Decision,
     /// The set that decided, with its shadows.
     pub(super) plugins: Arc<[Arc<Plugin>]>,
-    /// Handlers that take another's place, and didn't judge.
+    /// Handlers that are compared with another one: they take its place and didn't judge, or are its shadows.
     pub(super) compared: Vec<ComparedHandler>,
 }
 
-/// A handler that is asked after the one that judged in its place.
+/// A handler that is asked after the one that it is compared with.
 pub(super) struct ComparedHandler {
     pub(super) plugin: Arc<Plugin>,
     /// What that one said.
@@ -31,7 +31,9 @@ pub(super) struct ComparedHandler {
 
 impl DecidedRequest {
     pub(super) fn shadows(&self) -> impl Iterator<Item = &Arc<Plugin>> {
-        self.plugins.iter().filter(|plugin| plugin.spec.is_shadow() && plugin.is_asked(&self.subject))
+        self.plugins
+            .iter()
+            .filter(|plugin| plugin.spec.is_compared_with_node() && plugin.is_asked(&self.subject))
     }
 }
 

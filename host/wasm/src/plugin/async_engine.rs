@@ -35,6 +35,7 @@ use super::pool::InstancePool;
 use crate::engine::{self, WAITING_SLOTS, WAITING_TABLES_PER_SLOT};
 use crate::guest::async_guest::{AsyncState, GuestSetting};
 use crate::guest::data::Data;
+use crate::guest::tls::TlsAccess;
 use crate::guest::{GrantedSecrets, GuestLog, GuestServices};
 use crate::limits::{EpochTicker, Limits, MemoryPool, SHARED_MEMORY_BYTES_MAX, StaticNeeds};
 use crate::wasi::{self, async_host::CONNECTIONS_ALL_MAX};
@@ -42,6 +43,7 @@ use crate::worlds::detect::Detected;
 use crate::worlds::host;
 use crate::worlds::pod_source::{self, SourcePre};
 use crate::worlds::probe::{self, ProberPre};
+use crate::worlds::unserved;
 use threads::Threads;
 
 /// Time between two ticks of the epoch: how long a guest computes before others have their turn.
@@ -185,6 +187,7 @@ impl AsyncHost {
             clock_ahead: given.clock_ahead,
             prolongs_calls: given.prolongs_calls,
             egress: self.egress.share(),
+            tls: TlsAccess::new(given.secrets.clone(), &spec.grants),
             grants: spec.grants,
         };
         Ok(Arc::new(AsyncPlugin {
@@ -235,7 +238,8 @@ impl Machine {
     fn link(&self, component: &Component, detected: &Detected) -> wasmtime::Result<Linked> {
         let ty = component.component_type();
         let imports: Vec<_> = ty.imports(&self.engine).collect();
-        let given = wasi::LinkedResources::of(&self.engine, &imports);
+        let refused = [detected.denied_async.as_slice(), &detected.unserved];
+        let given = wasi::LinkedResources::of(&self.engine, &imports, &refused, unserved::borrowed);
         let mut linker = self.linker.clone();
         for (name, item) in &imports {
             if let ComponentItem::ComponentInstance(expected) = &item.ty
@@ -245,6 +249,8 @@ impl Machine {
                 wasi::define_denied(&self.engine, &mut instance, expected, &given)?;
             }
         }
+        let denied = &detected.denied_async;
+        unserved::define(&self.engine, &mut linker, &imports, denied, &given, AsyncState::host)?;
         let pre = linker.instantiate_pre(component)?;
         let source = match detected.pod_source {
             Some(adapter) => Some((adapter.link)(pre.clone())?),

@@ -11,9 +11,11 @@ mod features;
 mod file;
 mod grants;
 mod matches;
+mod record;
 mod roles;
 mod rollout;
 mod set;
+mod shadow;
 mod values;
 mod variables;
 
@@ -40,7 +42,7 @@ use serde_json::Value;
 use thiserror::Error;
 use witlet_core::text::shortened;
 
-use crate::record::RECORDS_MAX;
+use crate::record::Recording;
 use document::{EntryDocument, SecretDocument, WarmDocument};
 
 /// `apiVersion` of the file.
@@ -166,7 +168,7 @@ pub struct PluginEntry {
     /// What it may read next to its configuration.
     pub data: Vec<DataEntry>,
     /// How many calls are kept for replay; none means no recording.
-    pub record: Option<usize>,
+    pub record: Option<Recording>,
     /// Handed to the plugin as JSON once the variables in it are filled in.
     pub config: Value,
 }
@@ -239,7 +241,7 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
         let path = format!("plugins[{place}]");
         check_new("name", &path, &plugin.name, shipped.reserved, "name", &mut names)?;
         let entry = entry(plugin, &path, &known)?;
-        if let Some(probe) = &entry.probe {
+        if let Some(probe) = entry.probe.as_ref().filter(|probe| probe.shadow_of.is_none()) {
             let name = "probe.type";
             check_new(name, &path, &probe.probe_type, shipped.probe_types, "probe type", &mut probe_types)?;
         }
@@ -248,6 +250,7 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
     }
     data::check_all(&plugins)?;
     rollout::check_all(&mut plugins, &places, text)?;
+    shadow::check_all(&plugins, &places)?;
     let (decision_log, skipped) = (document.decision_log, skipped.entries);
     Ok(PluginConfiguration {
         secrets,
@@ -357,13 +360,7 @@ fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<Pl
     }
     let roles = grants::Roles { probe: probe.is_some(), pod_source: pod_source.is_some() };
     let grants = grants::parse(plugin.grants, roles, known.secrets, path)?;
-    let record = plugin.record.map(|record| record.max);
-    if let Some(max) = record.filter(|max| !(1..=RECORDS_MAX).contains(max)) {
-        return field(
-            &format!("{path}.record.max"),
-            format!("must be between 1 and {RECORDS_MAX}, found {max}"),
-        );
-    }
+    let record = plugin.record.map(|document| record::parse(document, &format!("{path}.record")));
     variables::check(&plugin.config, &format!("{path}.config"))?;
     Ok(PluginEntry {
         component,
@@ -374,7 +371,7 @@ fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<Pl
         warm: plugin.instances.warm.map(|warm| self::warm(&warm, path)).transpose()?,
         grants,
         data: data::parse(plugin.data, known, path)?,
-        record,
+        record: record.transpose()?,
         config: plugin.config,
         name: plugin.name,
     })

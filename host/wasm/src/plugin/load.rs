@@ -32,6 +32,7 @@ use crate::worlds::admission::setup::Setup;
 use crate::worlds::admission::{self, HandlerPre};
 use crate::worlds::detect::{Capabilities, Detected};
 use crate::worlds::remarks::Warnings;
+use crate::worlds::unserved;
 pub use error::LoadError;
 use folders::state_folder;
 use manifest::Described;
@@ -50,6 +51,8 @@ pub(crate) struct Loaded {
     /// The component's roles with the versions of the contracts that serve it, in those that its entry names.
     versions: Vec<(Role, &'static str)>,
     unused: Vec<Role>,
+    /// What it may find refused, because it is newer than this host.
+    newer: Vec<String>,
     /// What it said when it was loaded, as an admission handler.
     pub(crate) setup: Setup,
     /// What it warned of in the other roles.
@@ -94,7 +97,7 @@ impl Loaded {
 
     /// What is worth knowing for who runs it, each a sentence.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &str> {
-        let said = self.setup.warnings.kept.iter().chain(&self.warned.kept);
+        let said = self.newer.iter().chain(&self.setup.warnings.kept).chain(&self.warned.kept);
         self.described.warnings().iter().chain(said).map(String::as_str)
     }
 
@@ -140,6 +143,7 @@ impl Loaded {
             size_bytes: 0,
             versions: Vec::new(),
             unused: Vec::new(),
+            newer: Vec::new(),
             setup: Setup::default(),
             warned: Warnings::default(),
             described: Described::default(),
@@ -297,6 +301,7 @@ impl Loader {
             digest: seen.digest,
             versions: seen.detected.roles(),
             unused: seen.unused,
+            newer: seen.detected.newer,
             setup,
             warned,
             described: Described::default(),
@@ -412,7 +417,8 @@ impl Loader {
         let Some(adapter) = detected.admission else {
             return Err(LoadError::refused(without(Role::Admission, detected)));
         };
-        let given = wasi::LinkedResources::of(&self.engine, &imports);
+        let refused = [detected.denied.as_slice(), &detected.unserved];
+        let given = wasi::LinkedResources::of(&self.engine, &imports, &refused, unserved::borrowed);
         let mut linker = self.linker.clone();
         for (name, item) in &imports {
             if let ComponentItem::ComponentInstance(expected) = &item.ty
@@ -422,6 +428,8 @@ impl Loader {
                 wasi::define_denied(&self.engine, &mut instance, expected, &given).map_err(mismatch)?;
             }
         }
+        unserved::define(&self.engine, &mut linker, &imports, &detected.denied, &given, GuestState::host)
+            .map_err(mismatch)?;
         linker.instantiate_pre(component).and_then(adapter.link).map_err(mismatch)
     }
 }

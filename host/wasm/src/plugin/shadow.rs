@@ -18,15 +18,15 @@ const MESSAGE_BYTES_MAX: usize = 512;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
-    /// Namespace and name of the pod.
+    /// Namespace and name of the pod; of a probe the container behind them.
     pub pod: String,
-    /// Its UID.
+    /// Its UID; empty of a pod source's.
     pub uid: String,
     /// When it was asked for, in RFC 3339.
     pub time: String,
     /// What the shadow said.
     pub verdict: String,
-    /// What the node decided without it; of a rollout, what the handler says that it replaces.
+    /// What the node decided without it, or what the entry says that it is compared with.
     pub decision: String,
 }
 
@@ -40,7 +40,8 @@ pub struct ShadowReport {
     pub differed: u64,
     /// Questions without a verdict: it failed, or is in quarantine.
     pub failed: u64,
-    /// Questions that it wasn't asked, because the node was busy with real ones or it was still being loaded.
+    /// Questions that it wasn't asked, because the node was busy with real ones, it was still being loaded, or the one that it is
+    /// compared with had no answer.
     pub skipped: u64,
     /// The newest verdicts that differed, the newest last.
     pub differences: Vec<Difference>,
@@ -169,7 +170,8 @@ fn summary(what: &str, reason: &str, message: &str) -> String {
     cut(format!("{what} {reason}: {message}"))
 }
 
-fn cut(mut text: String) -> String {
+/// What is kept of a message.
+pub(crate) fn cut(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(MESSAGE_BYTES_MAX));
     text
 }

@@ -18,6 +18,7 @@ use super::conformance::Demand;
 use super::matching::{MatchSubject, PodMatch};
 use super::signatures::SignatureDemand;
 use crate::guest::data::Data;
+use crate::record::Recording;
 use crate::role::Role;
 
 /// What a built-in handler may take for one call.
@@ -133,8 +134,8 @@ pub(crate) struct Spec {
     pub(crate) grants: Grants,
     /// What it may read next to its configuration, sorted by name.
     pub(crate) data: Arc<[Data]>,
-    /// How many calls are kept for replay.
-    pub(crate) record: Option<usize>,
+    /// Which calls are kept for replay, if any are.
+    pub(crate) record: Option<Recording>,
     /// As JSON text, the node's values filled in.
     pub(crate) config: Arc<str>,
     /// What its entry names and isn't there, in one sentence; then it can't be loaded.
@@ -154,7 +155,8 @@ impl Spec {
                 (Some(role), None, None)
             }
             BuiltinRole::Probe { probe_type } => {
-                let role = ProbeRole { probe_type: probe_type.into(), memory_bytes: MEMORY_BYTES_DEFAULT };
+                let probe_type = probe_type.into();
+                let role = ProbeRole { probe_type, shadow_of: None, memory_bytes: MEMORY_BYTES_DEFAULT };
                 (None, Some(role), Some(BUILTIN_PROBE_WARM))
             }
         };
@@ -352,6 +354,31 @@ impl Spec {
     /// Whether its verdicts are compared and not counted.
     pub(crate) fn is_shadow(&self) -> bool {
         self.admission.as_ref().is_some_and(|role| role.mode == AdmissionMode::Shadow)
+    }
+
+    /// Whether it is compared with what the node decides, and not with another handler.
+    pub(crate) fn is_compared_with_node(&self) -> bool {
+        self.is_shadow() && self.shadow_of(Role::Admission).is_none()
+    }
+
+    /// The entry whose shadow it is in this role, if it names one.
+    pub(crate) fn shadow_of(&self, role: Role) -> Option<&str> {
+        let named = match role {
+            Role::Admission => self.admission.as_ref()?.shadow_of.as_ref(),
+            Role::Probe => self.probe.as_ref()?.shadow_of.as_ref(),
+            Role::PodSource => self.pod_source.as_ref()?.shadow_of.as_ref(),
+        };
+        named.map(|of| &**of)
+    }
+
+    /// Whether it is a shadow in one of its roles.
+    pub(crate) fn is_shadow_anywhere(&self) -> bool {
+        self.is_shadow() || Role::ALL.into_iter().any(|role| self.shadow_of(role).is_some())
+    }
+
+    /// The handler that its verdicts are compared with, if it is one.
+    pub(crate) fn compared_with(&self) -> Option<&str> {
+        self.rollout().map(|role| &*role.of).or_else(|| self.shadow_of(Role::Admission))
     }
 
     /// How it takes another handler's place, if it does.

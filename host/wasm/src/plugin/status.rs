@@ -212,7 +212,7 @@ pub struct PluginStatus {
     pub operations: Vec<&'static str>,
     /// The probe type that it is.
     pub probe_type: Option<String>,
-    /// Whether its verdicts are compared and don't count.
+    /// Whether its answers are compared and don't count, in one of its roles.
     pub shadow: bool,
     /// Whether it is asked.
     pub state: PluginState,
@@ -226,7 +226,8 @@ pub struct PluginStatus {
     pub last_error: Option<String>,
     /// Its roles, one at least.
     pub roles: Vec<RoleStatus>,
-    /// How its verdicts compare with the node's decisions, if it is a shadow; if it takes another's place, with the verdicts of that.
+    /// How its answers compare, if it is a shadow: with the node's decisions or those of the entry that it is a shadow of; if it takes
+    /// another's place, with the verdicts of that.
     pub shadow_report: Option<ShadowReport>,
     /// Where it stands, if it takes another's place and is loaded.
     pub rollout: Option<RolloutStatus>,

@@ -7,10 +7,12 @@ use serde_json::json;
 use super::config::Grants;
 use super::*;
 use crate::metrics::Metrics;
+use crate::record::Recording;
 
 fn spec() -> Spec {
     let mut spec = Spec::direct(Duration::from_secs(1), 1 << 20, None, Grants::default(), &json!(null));
-    spec.probe = Some(config::ProbeRole { probe_type: "direct".into(), memory_bytes: 1 << 20 });
+    spec.probe =
+        Some(config::ProbeRole { probe_type: "direct".into(), shadow_of: None, memory_bytes: 1 << 20 });
     spec
 }
 
@@ -67,7 +69,7 @@ fn what_shapes_a_call_makes_another_version() {
     let cases: [(&str, Change, bool); 10] = [
         ("order", |spec| spec.admission.as_mut().expect("one").order = 1, true),
         ("probe type", |spec| spec.probe.as_mut().expect("one").probe_type = "x".into(), true),
-        ("record", |spec| spec.record = Some(1), true),
+        ("record", |spec| spec.record = Some(Recording { max: 1, on: [].into() }), true),
         ("config", |spec| spec.config = "1".into(), false),
         ("grants", |spec| spec.grants.exec = true, false),
         ("timeout", |spec| spec.admission.as_mut().expect("one").timeout = Duration::ZERO, false),

@@ -241,8 +241,11 @@ async fn probe(
         GuestServices { containers: Some(tape.clone()), log: Some(log.clone()), ..GuestServices::default() };
     let machinery = Machinery::new(compiler, clock, Surroundings::default())?;
     let exec = recorded.grants.iter().any(|grant| grant == "exec");
-    let role =
-        ProbeRole { probe_type: request.probe_type.clone(), memory_bytes: recorded.limits.memory_bytes };
+    let role = ProbeRole {
+        probe_type: request.probe_type.clone(),
+        shadow_of: None,
+        memory_bytes: recorded.limits.memory_bytes,
+    };
     let grants = Grants { exec, ..Grants::default() };
     let spec = Spec { admission: None, probe: Some(role), ..spec(recorded, grants, data) };
     let loaded = machinery.loader.load_given(&spec, &given, wasm).await?;

@@ -68,6 +68,7 @@ fn request() -> AdmissionRequest {
 
 fn about(max: usize, secret: &'static str) -> About {
     About {
+        on: [].into(),
         plugin: "p".into(),
         max,
         component: "/plugins/p.wasm".to_owned(),

@@ -23,6 +23,7 @@ use super::format::{
     RecordedRequest, RecordedResponse, RequestRecord,
 };
 use super::scrub::scrub;
+use super::trigger::{EndedCall, RecordTrigger, keeps, keeps_difference};
 use crate::guest::data::Data;
 use crate::plugin::CallError;
 use crate::worlds::admission::facts::RequestFacts;
@@ -119,6 +120,8 @@ pub(crate) struct About {
     pub(crate) plugin: Arc<str>,
     /// How many calls are kept, at most [`RECORDS_MAX`].
     pub(crate) max: usize,
+    /// Which; empty for every call.
+    pub(crate) on: Arc<[RecordTrigger]>,
     /// A path, `oci://…`, or `builtin:NAME`.
     pub(crate) component: String,
     /// SHA-256 in hexadecimal.
@@ -207,7 +210,17 @@ impl PluginRecorder {
         result: &Result<Verdict, CallError>,
         took: Duration,
     ) {
-        self.push(|| (CallInput::Admission(facts.clone()), RecordedResponse::of_verdict(result)), took);
+        if keeps(&self.about.on, EndedCall::of_verdict(result, took, self.about.timeout)) {
+            self.push(|| (CallInput::Admission(facts.clone()), RecordedResponse::of_verdict(result)), took);
+        }
+    }
+
+    /// The same of a shadow's verdict that isn't the one that it was compared with.
+    pub(crate) fn differing_admission(&self, facts: &Arc<RequestFacts>, verdict: &Verdict, took: Duration) {
+        let result = Ok(verdict.clone());
+        if keeps_difference(&self.about.on, EndedCall::of_verdict(&result, took, self.about.timeout)) {
+            self.push(|| (CallInput::Admission(facts.clone()), RecordedResponse::of_verdict(&result)), took);
+        }
     }
 
     /// A probe, with the commands that it ran in its container.
@@ -218,8 +231,27 @@ impl PluginRecorder {
         result: &Result<ProbeOutcome, CallError>,
         took: Duration,
     ) {
+        if !keeps(&self.about.on, EndedCall::of_probe(result, took, request.timeout)) {
+            return;
+        }
         let question = || CallInput::Probe(Box::new(RecordedProbeRequest::new(request, execs)));
         self.push(|| (question(), RecordedResponse::of_probe(result)), took);
+    }
+
+    /// The same of a shadow that found something else than the one that it was compared with.
+    pub(crate) fn differing_probe(
+        &self,
+        request: &ProbeRequest,
+        execs: Vec<ExecRecord>,
+        outcome: &ProbeOutcome,
+        took: Duration,
+    ) {
+        let (result, on) = (Ok(outcome.clone()), &self.about.on);
+        let call = EndedCall::of_probe(&result, took, request.timeout);
+        if keeps(on, call) || keeps_difference(on, call) {
+            let question = || CallInput::Probe(Box::new(RecordedProbeRequest::new(request, execs)));
+            self.push(|| (question(), RecordedResponse::of_probe(&result)), took);
+        }
     }
 
     /// A poll of a source.
@@ -229,8 +261,22 @@ impl PluginRecorder {
         result: &Result<Result<PollResponse, SourceFault>, CallError>,
         took: Duration,
     ) {
+        let failed = !matches!(result, Ok(Ok(_)));
+        let call = EndedCall { refused: false, failed, took, timeout: self.about.timeout };
+        if !keeps(&self.about.on, call) {
+            return;
+        }
         let question = RecordedPollRequest { cursor: cursor.map(str::to_owned) };
         self.push(|| (CallInput::Poll(question), RecordedResponse::of_poll(result)), took);
+    }
+
+    /// The same of a shadow whose set isn't the one that it was compared with.
+    pub(crate) fn differing_poll(&self, cursor: Option<&str>, answer: PollResponse, took: Duration) {
+        let call = EndedCall { refused: false, failed: false, took, timeout: self.about.timeout };
+        if keeps_difference(&self.about.on, call) {
+            let question = RecordedPollRequest { cursor: cursor.map(str::to_owned) };
+            self.push(|| (CallInput::Poll(question), RecordedResponse::of_poll(&Ok(Ok(answer)))), took);
+        }
     }
 
     /// Copies only what there is room for.

@@ -12,9 +12,9 @@ use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream, Error};
 
 /// How large the answer of a refused function may be: values and the bytes of their names. The host makes it by the
 /// guest's own type, so that nothing else bounds it. The largest of `wasi:http` has two thousand.
-const ANSWER_SIZE_MAX: usize = 16 << 10;
+pub(crate) const ANSWER_SIZE_MAX: usize = 16 << 10;
 /// How many functions and resources an interface may have. Those of `wasi:http` have a hundred.
-const ITEMS_MAX: usize = 1024;
+pub(crate) const ITEMS_MAX: usize = 1024;
 
 /// Error codes that say what is the matter, in the order of preference.
 const DENIED_CODES: [&str; 4] = ["HTTP-request-denied", "access-denied", "not-permitted", "not-supported"];
@@ -28,11 +28,19 @@ struct Denied;
 pub(crate) struct LinkedResources(Vec<(ResourceType, ResourceType)>);
 
 impl LinkedResources {
-    /// Of a component's imports.
-    pub(crate) fn of(engine: &Engine, imports: &[(&str, ComponentExtern)]) -> Self {
+    /// Of a component's imports, without those that are refused themselves. `contracts` knows this project's own.
+    pub(crate) fn of(
+        engine: &Engine,
+        imports: &[(&str, ComponentExtern)],
+        refused: &[&[String]],
+        contracts: fn(&str, &str) -> Option<ResourceType>,
+    ) -> Self {
         let mut given = Vec::new();
         for (interface, item) in imports {
             let ComponentItem::ComponentInstance(instance) = &item.ty else { continue };
+            if refused.iter().any(|refused| refused.iter().any(|refused| refused == interface)) {
+                continue;
+            }
             let interface = interface.split_once('@').map_or(*interface, |(name, _version)| name);
             for (name, item) in instance.exports(engine) {
                 let ours = match (interface, name) {
@@ -40,7 +48,10 @@ impl LinkedResources {
                     ("wasi:io/error", "error") => ResourceType::host::<Error>(),
                     ("wasi:io/streams", "input-stream") => ResourceType::host::<DynInputStream>(),
                     ("wasi:io/streams", "output-stream") => ResourceType::host::<DynOutputStream>(),
-                    (_, _) => continue,
+                    (interface, name) => match contracts(interface, name) {
+                        Some(ours) => ours,
+                        None => continue,
+                    },
                 };
                 if let ComponentItem::Resource(theirs) = item.ty {
                     given.push((theirs, ours));
@@ -50,7 +61,7 @@ impl LinkedResources {
         Self(given)
     }
 
-    fn get(&self, theirs: ResourceType) -> Option<ResourceType> {
+    pub(crate) fn get(&self, theirs: ResourceType) -> Option<ResourceType> {
         self.0.iter().find(|(known, _)| *known == theirs).map(|(_, ours)| *ours)
     }
 }
@@ -98,7 +109,7 @@ pub(crate) fn define_denied<T: 'static>(
 
 /// Whether the refusal that is made for this type stays within what is `left`. Counts all cases of a variant, though
 /// one is made.
-fn fits(ty: &Type, left: &mut usize) -> bool {
+pub(crate) fn fits(ty: &Type, left: &mut usize) -> bool {
     let mut take = |size: usize| match left.checked_sub(size) {
         Some(less) => {
             *left = less;
@@ -149,7 +160,10 @@ fn fits(ty: &Type, left: &mut usize) -> bool {
 }
 
 /// Gives back the handles that a call lent or handed over.
-fn drop_handles<T: 'static>(store: &mut StoreContextMut<'_, T>, value: &Val) -> wasmtime::Result<()> {
+pub(crate) fn drop_handles<T: 'static>(
+    store: &mut StoreContextMut<'_, T>,
+    value: &Val,
+) -> wasmtime::Result<()> {
     match value {
         Val::Resource(handle) => handle.resource_drop(&mut *store),
         Val::List(values) | Val::Tuple(values) => {
@@ -176,7 +190,7 @@ fn refuse<T: 'static>(
 }
 
 /// The value of this type that comes closest to a refusal.
-fn refusal<T: 'static>(store: &mut StoreContextMut<'_, T>, ty: &Type) -> wasmtime::Result<Val> {
+pub(crate) fn refusal<T: 'static>(store: &mut StoreContextMut<'_, T>, ty: &Type) -> wasmtime::Result<Val> {
     Ok(match ty {
         Type::Result(result) => {
             let error = match result.err() {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::adapter::newer;
-use super::{admission, pod_source, probe, serves};
+use super::{admission, is_newer, pod_source, probe, serves};
 use crate::guest::printable;
 use crate::role::Role;
 
@@ -30,6 +30,8 @@ const SECRET: [&str; 2] = ["witlet:host/secret@0.1.0", "witlet:host/secret@0.2.0
 const DATA: &str = "witlet:host/data@0.2.0-draft.1";
 /// See [`SECRET`].
 const EXEC: [&str; 2] = ["witlet:probe/exec@0.1.0", "witlet:probe/exec@0.2.0-draft.1"];
+/// Connections that the host opens for probes, within the grant `network`.
+const CONNECTIONS: &str = "witlet:probe/connections@0.2.0-draft.1";
 /// The packages of WASI 0.2 that link as they are; other WASI interfaces link as refusals.
 const WASI_BASIC: [&str; 6] =
     ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
@@ -68,6 +70,10 @@ pub(crate) struct Detected {
     pub(crate) denied: Vec<String>,
     /// Interfaces to be linked as refusals on the engine of probes and pod sources.
     pub(crate) denied_async: Vec<String>,
+    /// Interfaces of this project that this host doesn't have, on both engines.
+    pub(crate) unserved: Vec<String>,
+    /// What a component that is newer than this host may find refused, each a sentence for the operator.
+    pub(crate) newer: Vec<String>,
 }
 
 impl Detected {
@@ -149,7 +155,7 @@ pub(crate) fn detect<'a>(
     let exports: Vec<&str> = exports.into_iter().collect();
     let mut detected = Detected::default();
     let mut obstacles = Vec::new();
-    roles(&exports, &mut detected, &mut obstacles);
+    let has_other_versions = roles(&exports, &mut detected, &mut obstacles);
     for (number, import) in imports.into_iter().enumerate() {
         if number >= IMPORTS_MAX {
             // First, for those before it are cut.
@@ -163,7 +169,22 @@ pub(crate) fn detect<'a>(
         obstacles.truncate(NAMES_MAX);
         obstacles.push(Obstacle::More { obstacles: more });
     }
-    if obstacles.is_empty() { Ok(detected) } else { Err(obstacles) }
+    if !obstacles.is_empty() {
+        return Err(obstacles);
+    }
+    // One that brings versions of a role for several hosts knows what each of them has.
+    if has_other_versions {
+        detected.newer.clear();
+    }
+    detected.newer.truncate(NAMES_MAX);
+    Ok(detected)
+}
+
+/// The interface that serves an import of this project, with its version here.
+pub(crate) fn served_by(import: &str) -> Option<String> {
+    let (interface, expected) = import.split_once('@')?;
+    let version = versions_here(interface).into_iter().find(|served| serves(served, expected))?;
+    Some(format!("{interface}@{version}"))
 }
 
 /// Notes what an import means, or says what is in the way.
@@ -173,6 +194,15 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
             list.push(import.to_owned());
         }
     };
+    if let Some(served) = served_by(import)
+        && let (Some((_, expected)), Some((_, version))) = (import.split_once('@'), served.split_once('@'))
+        && is_newer(expected, version)
+    {
+        let import = shown(import);
+        detected.newer.push(format!(
+            "it was built against {import}, and this host has {version}: a call of what came later is refused"
+        ));
+    }
     if let Some(role) = role_of_types(import) {
         // On the other engine than its role's it is of no use, but the component has it.
         denied(role == Role::Admission, &mut detected.denied);
@@ -189,6 +219,11 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
             denied(false, &mut detected.denied);
             not_granted(import, "exec", granted.exec)
         }
+        _ if is_served(CONNECTIONS, import) => {
+            detected.network = true;
+            denied(false, &mut detected.denied);
+            None
+        }
         _ if is_served(DATA, import) => {
             detected.data = true;
             None
@@ -202,7 +237,18 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
             denied(basic || waiting, &mut detected.denied_async);
             None
         }
-        _ if import.starts_with("witlet:") => Some(Obstacle::Capability { import: shown(import) }),
+        // Without a role that is served nothing is of use; with one it may bring what other hosts have.
+        _ if import.starts_with("witlet:") && detected.roles().is_empty() => {
+            Some(Obstacle::Capability { import: shown(import) })
+        }
+        _ if import.starts_with("witlet:") => {
+            let name = shown(import);
+            detected
+                .newer
+                .push(format!("it imports {name}, which this host doesn't have: a call of it is refused"));
+            detected.unserved.push(import.to_owned());
+            None
+        }
         _ => Some(Obstacle::UnknownImport { import: shown(import) }),
     }
 }
@@ -240,8 +286,12 @@ pub(crate) fn versions_here(interface: &str) -> Vec<&'static str> {
         (pod_source::SOURCE, pod_source::VERSIONS),
         (pod_source::FEEDBACK, pod_source::VERSIONS),
     ];
-    let imported =
-        SECRET.into_iter().chain(EXEC).chain([DATA]).chain(GIVEN).filter_map(|given| given.split_once('@'));
+    let imported = SECRET
+        .into_iter()
+        .chain(EXEC)
+        .chain([DATA, CONNECTIONS])
+        .chain(GIVEN)
+        .filter_map(|given| given.split_once('@'));
     let of_roles = TYPES.iter().map(|(_, types, versions)| (*types, *versions)).chain(exported);
     let of_roles = of_roles.flat_map(|(name, versions)| versions.iter().map(move |version| (name, *version)));
     imported.chain(of_roles).filter(|(name, _)| *name == interface).map(|(_, version)| version).collect()
@@ -257,8 +307,8 @@ fn shown(name: &str) -> String {
 }
 
 /// Finds the roles among the exports. A role of another version is in the way only if the component has none that is
-/// served: it may bring an older and a newer one, for older and newer hosts.
-fn roles(exports: &[&str], detected: &mut Detected, obstacles: &mut Vec<Obstacle>) {
+/// served: it may bring an older and a newer one, for older and newer hosts. Returns whether it does.
+fn roles(exports: &[&str], detected: &mut Detected, obstacles: &mut Vec<Obstacle>) -> bool {
     let mut others = Vec::new();
     let mut feedback = None;
     for export in exports {
@@ -284,6 +334,7 @@ fn roles(exports: &[&str], detected: &mut Detected, obstacles: &mut Vec<Obstacle
         }
     }
     detected.feedback = feedback.is_some();
+    let has_other_versions = !others.is_empty();
     if detected.roles().is_empty() {
         obstacles.append(&mut others);
         if obstacles.is_empty() {
@@ -295,6 +346,7 @@ fn roles(exports: &[&str], detected: &mut Detected, obstacles: &mut Vec<Obstacle
     {
         obstacles.push(Obstacle::FeedbackAlone { export: shown(export) });
     }
+    has_other_versions
 }
 
 #[cfg(test)]

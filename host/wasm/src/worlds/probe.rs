@@ -3,7 +3,7 @@
 pub(crate) mod answer;
 mod exec;
 pub(crate) mod facts;
-mod handles;
+pub(crate) mod handles;
 #[cfg(test)]
 #[path = "../../../../tests/guests/next-version/adapters/probe/adapter.rs"]
 mod next_version;

@@ -3,21 +3,34 @@
 use super::*;
 
 #[test]
-fn a_version_serves_itself_and_what_is_older_in_its_track() {
+fn a_version_serves_its_track() {
     let cases = [
         ("0.1.0", "0.1.0", true),
         ("0.2.1", "0.2.0", true),
-        ("0.2.0", "0.2.1", false),
+        ("0.2.0", "0.2.1", true),
         ("0.2.1", "0.1.0", false),
         ("0.1.0", "0.9.0", false),
-        ("0.0.2", "0.0.1", false),
+        ("0.0.2", "0.0.1", true),
         ("1.4.0", "1.2.7", true),
-        ("1.4.0", "1.4.1", false),
+        ("1.4.0", "1.4.1", true),
+        ("1.4.0", "1.5.0", true),
         ("1.4.0", "0.4.0", false),
         ("2.0.0", "1.0.0", false),
     ];
     for (served, required, expected) in cases {
         assert_eq!(serves(served, required), expected, "{served} for {required}");
+    }
+}
+
+#[test]
+fn who_was_built_for_a_later_version_of_the_track_is_known() {
+    for (expected, served, newer) in [
+        ("0.1.3", "0.1.0", true),
+        ("0.1.0", "0.1.0", false),
+        ("0.2.0", "0.2.1", false),
+        ("0.2.0-draft.1", "0.2.0-draft.1", false),
+    ] {
+        assert_eq!(is_newer(expected, served), newer, "{expected} on {served}");
     }
 }
 
@@ -41,18 +54,7 @@ fn a_draft_serves_itself_alone() {
 
 #[test]
 fn what_is_no_released_version_is_served_by_none() {
-    for required in [
-        "",
-        "0.1",
-        "0.1.0.0",
-        "0.1.0-rc1",
-        "0.1.x",
-        "+0.1.0",
-        "0.+1.0",
-        "00.1.0",
-        "0.1.0 ",
-        "0.1.99999999999",
-    ] {
+    for required in ["", "0.1", "0.1.0.0", "0.1.0-rc1", "0.1.x", "+0.1.0", "0.+1.0", "00.1.0", "0.1.0 "] {
         assert!(!serves("0.1.0", required), "{required:?}");
     }
 }

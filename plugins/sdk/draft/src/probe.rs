@@ -53,6 +53,7 @@
 
 #[doc(hidden)]
 pub mod bindings;
+mod connection;
 mod export;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod facts;
@@ -60,6 +61,7 @@ mod outcome;
 mod target;
 mod types;
 
+pub use connection::Connection;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub use export::{check_parameters as __check_parameters, probe as __probe, validate as __validate};

@@ -10,6 +10,7 @@ mod bindings {
             world probing {
                 include witlet:probe/probe-type@0.2.0-draft.1;
                 import witlet:probe/exec@0.2.0-draft.1;
+                import witlet:probe/connections@0.2.0-draft.1;
                 import witlet:host/metrics@0.2.0-draft.1;
                 import witlet:host/secret@0.2.0-draft.1;
             }",
@@ -27,6 +28,7 @@ use bindings::exports::witlet::probe::prober::Guest;
 use bindings::witlet::host::errors::Error;
 use bindings::witlet::host::log::Level;
 use bindings::witlet::host::{config, features, log, metrics, node, secret};
+use bindings::witlet::probe::connections::{self, Connection};
 use bindings::witlet::probe::exec;
 use bindings::witlet::probe::types::{Answer, Check, Container, ContainerPort, Pod, Setup, Target};
 
@@ -43,6 +45,7 @@ struct Kept {
 }
 
 thread_local! {
+    static CONNECTION: RefCell<Option<Connection>> = const { RefCell::new(None) };
     static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
@@ -98,6 +101,21 @@ impl Guest for Draft {
             "look" => answer.success(&look(target).to_string()),
             "host" => answer.success(&host().to_string()),
             "exec" => run(target, &parameters, answer),
+            "talk" => match talk(target, &parameters) {
+                Ok(words) => answer.success(&words),
+                Err(error) => answer.failure(&format!("{}: {}", error.code(), error.message())),
+            },
+            "keep-connection" => match open(target, &parameters) {
+                Ok(connection) => {
+                    CONNECTION.set(Some(connection));
+                    answer.success("kept");
+                }
+                Err(error) => answer.failure(&error.code()),
+            },
+            "use-connection" => answer.success(&CONNECTION.with_borrow(|kept| match kept {
+                Some(connection) => format!("{:?}", connection.peer_certificates()),
+                None => "nothing is kept".to_owned(),
+            })),
             "keep" => keep(target, answer),
             "use" => answer.success(&use_kept(text(&parameters["text"]))),
             what => answer.unknown(&format!("it can't {what}")),
@@ -166,6 +184,40 @@ fn run(target: &Target, parameters: &Value, answer: &Answer) {
             answer.success(&format!("{}|{output}|{error}", ended.exit_code()));
         }
         Err(error) => answer.failure(&format!("{}: {}", error.code(), error.message())),
+    }
+}
+
+/// To `host`, or to the pod's loopback interface.
+fn open(target: &Target, parameters: &Value) -> Result<Connection, Error> {
+    let port = u16::try_from(parameters["port"].as_u64().unwrap_or_default()).unwrap_or_default();
+    match text(&parameters["host"]) {
+        "" => connections::open_loopback(target, port),
+        host => connections::open(target, host, port),
+    }
+}
+
+/// Says `text`, by TLS if there is a `tls`, and tells what came back until the other side ended.
+fn talk(target: &Target, parameters: &Value) -> Result<String, Error> {
+    let connection = open(target, parameters)?;
+    let mut certificates = connection.peer_certificates().len();
+    if let Some(name) = parameters["tls"].as_str() {
+        connection.start_tls(name)?;
+        certificates += connection.peer_certificates().len();
+        if let Err(error) = connection.start_tls(name)
+            && error.code() != "AlreadyTls"
+        {
+            return Err(error);
+        }
+    }
+    connection.write(text(&parameters["text"]).as_bytes())?;
+    connection.shutdown()?;
+    let mut came = Vec::new();
+    loop {
+        let part = connection.read(7)?;
+        if part.is_empty() {
+            return Ok(format!("{certificates}|{}", String::from_utf8_lossy(&came)));
+        }
+        came.extend(part);
     }
 }
 

@@ -429,6 +429,24 @@ fn an_image_comes_in_whole() {
     .assert_debug_eq(&info);
 }
 
+#[test]
+fn the_process_of_a_container_is_in_what_runtimes_say_next_to_its_status() {
+    let cases = [
+        (r#"{"sandboxID": "s", "pid": 4711, "snapshotter": "overlayfs"}"#, Some(4711)),
+        (r#"{"pid": 0}"#, None),
+        (r#"{"pid": -1}"#, None),
+        (r#"{"pid": "4711"}"#, None),
+        (r#"{"sandboxID": "s"}"#, None),
+        ("no JSON", None),
+    ];
+    for (info, expected) in cases {
+        let info = BTreeMap::from([("info".to_owned(), info.to_owned())]);
+        let status = cri::ContainerStatusResponse { info: info.into_iter().collect(), ..Default::default() };
+        assert_eq!(process(&status), expected, "{info:?}", info = status.info);
+    }
+    assert_eq!(process(&cri::ContainerStatusResponse::default()), None);
+}
+
 proptest! {
     #[test]
     fn any_time_that_a_runtime_can_send_is_a_time(created_at: i64, started_at: i64, finished_at: i64, state: i32) {

@@ -45,7 +45,11 @@ impl SourcePlugins for Shared {
             return Polled::NotYet;
         };
         let span = tracing::error_span!("plugin_call", plugin = name.as_str(), role = %Role::PodSource);
-        self.poll_plugin(plugin, cursor).instrument(span).await
+        let polled = self.poll_plugin(plugin, cursor).instrument(span).await;
+        if let Polled::Answer(answer) = &polled {
+            self.shadow_calls.polled(&plugins, plugin, answer);
+        }
+        polled
     }
 
     async fn tell(&self, name: &SourceName, news: Vec<PodNews>) -> Result<(), SourceNotifyError> {
@@ -99,9 +103,9 @@ fn taken(result: Result<Result<(), NotTaken>, CallError>) -> (Result<(), CallErr
     }
 }
 
-/// None unless the plugin is a source. One that isn't loaded is one all the same: its pods are safe.
+/// None unless the plugin is a source that counts. One that isn't loaded is one all the same: its pods are safe.
 fn source_spec(plugin: &Arc<Plugin>) -> Option<SourceSpec> {
-    let role = plugin.spec.pod_source.as_ref()?;
+    let role = plugin.spec.pod_source.as_ref().filter(|role| role.shadow_of.is_none())?;
     let guests = plugin.code.ready().and_then(|loaded| loaded.async_plugin.as_ref());
     Some(SourceSpec {
         name: SourceName::from(&*plugin.spec.name),
@@ -117,9 +121,22 @@ fn source_spec(plugin: &Arc<Plugin>) -> Option<SourceSpec> {
 
 impl Shared {
     async fn poll_plugin(&self, plugin: &Plugin, cursor: Option<&str>) -> Polled {
+        match self.poll_measured(plugin, cursor).await.0 {
+            Ok(Ok(answer)) => Polled::Answer(answer),
+            Ok(Err(fault)) => Polled::Fault(fault),
+            Err(error) => failure(&error),
+        }
+    }
+
+    /// Polls a plugin, notes how it went, and says how long it took.
+    pub(in crate::host) async fn poll_measured(
+        &self,
+        plugin: &Plugin,
+        cursor: Option<&str>,
+    ) -> (Result<Result<PollResponse, SourceFault>, CallError>, Duration) {
         let guests = match self.source_guests(plugin) {
             Ok(guests) => guests,
-            Err(error) => return failure(&error),
+            Err(error) => return (Err(error), Duration::ZERO),
         };
         let _busy = plugin.metrics().role(Role::PodSource).begin();
         let mut span = self.tracer.span(|| plugin.span_of(Role::PodSource, "poll", None));
@@ -140,11 +157,7 @@ impl Shared {
         if let Some(recorder) = &plugin.recorder {
             recorder.poll(cursor, &result, took);
         }
-        match result {
-            Ok(Ok(answer)) => Polled::Answer(answer),
-            Ok(Err(fault)) => Polled::Fault(fault),
-            Err(error) => failure(&error),
-        }
+        (result, took)
     }
 
     /// What can be asked; an attempt that can't is counted.

@@ -134,6 +134,9 @@ pub(super) struct AdmissionDocument {
     /// `enforce` (its verdicts count) or `shadow` (they are compared with the node's decision and change nothing).
     /// Default: `enforce`.
     pub(super) mode: Option<String>,
+    /// Of a shadow: the entry whose verdicts it is compared with, another enforced admission handler. Default: none, it is compared
+    /// with what the node decides.
+    pub(super) shadow_of: Option<String>,
     /// How long pods wait for it while it is being loaded; then its failure policy answers for it, and loading goes on. 0s to
     /// 10m. Default: 10s.
     pub(super) load_timeout: Option<DurationText>,
@@ -263,6 +266,9 @@ pub(super) struct ProbeDocument {
     /// have the same type, and none has a built-in's.
     #[serde(rename = "type")]
     pub(super) probe_type: Option<String>,
+    /// Makes it a shadow of another entry's probe type: asked after that with the same question, compared, and without effect. It has no
+    /// type of its own. Default: none.
+    pub(super) shadow_of: Option<String>,
 }
 
 /// `podSource:`
@@ -271,6 +277,8 @@ pub(super) struct ProbeDocument {
 pub(super) struct PodSourceDocument {
     /// Between two polls, unless the plugin's answer asks for another time; 1s to 24h. Default: 10s.
     pub(super) interval: Option<DurationText>,
+    /// Makes it a shadow of another entry's pod source: polled after that, compared, and none of its pods is run. Default: none.
+    pub(super) shadow_of: Option<String>,
     /// What it may bring. What exceeds it isn't run, and reported by an event.
     #[serde(default)]
     pub(super) allow: AllowDocument,
@@ -328,7 +336,7 @@ pub(super) struct WarmDocument {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct GrantsDocument {
     /// Where connections of a probe type or a pod source may go; at most 64 of: `pod` (the probed pod's addresses),
-    /// `probe-host` (the host that a probe's parameters name), addresses with ports (`10.0.0.0/8`, `192.0.2.7:6379`), names
+    /// `pod-loopback` (the loopback interface of its own network, for probe types of contract 0.2), `probe-host` (the host that a probe's parameters name), addresses with ports (`10.0.0.0/8`, `192.0.2.7:6379`), names
     /// with ports (`*.example.com:443`).
     #[serde(default)]
     pub(super) network: Vec<String>,
@@ -340,6 +348,11 @@ pub(super) struct GrantsDocument {
     pub(super) exec: bool,
     /// `verify` (servers must prove who they are) or `insecure` (any certificate will do). Default: `verify`.
     pub(super) tls: Option<String>,
+    /// Names of secrets, each a PEM text with certificate authorities that vouch for servers next to the node's; at most 64.
+    #[serde(default)]
+    pub(super) tls_authorities: Vec<String>,
+    /// The name of a secret, a PEM text with the certificates and the key that are shown to servers that ask for one. Default: none.
+    pub(super) tls_client_certificate: Option<String>,
     /// Folders of the node that a pod source sees; at most 64.
     #[serde(default)]
     pub(super) files: Vec<FileGrantDocument>,
@@ -393,4 +406,7 @@ pub(super) struct DataDocument {
 pub(super) struct RecordDocument {
     /// How many calls are kept, 1 to 1000; the newest, in at most 64 MiB.
     pub(super) max: usize,
+    /// Which calls are kept: those that meet one of `reject` (a pod was refused, a probe failed), `differ` (a shadow's answer isn't the one
+    /// that it is compared with), `slow` (it took more than half of its time) and `error` (no usable answer). Default: every call.
+    pub(super) on: Option<Vec<String>>,
 }

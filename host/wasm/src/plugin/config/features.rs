@@ -38,7 +38,9 @@ pub const FEATURES: &[Feature] = &[
         "demands of cosign's signatures of components from registries, requireSignature",
     ),
     feature("shadow", "handlers whose verdicts are compared and don't count, admission.mode: shadow"),
+    feature("shadow-of", "shadows of another entry in any role, shadowOf"),
     feature("record", "recorded calls for witlet plugin replay, record"),
+    feature("record-triggers", "which calls are recorded, record.on"),
     feature("load-timeout", "a bound for how long pods wait for a load, admission.loadTimeout"),
     feature("system-pods", "handlers that aren't asked about system pods, admission.match.systemPods"),
     feature(

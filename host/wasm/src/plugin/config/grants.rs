@@ -24,6 +24,10 @@ pub struct Grants {
     pub exec: bool,
     /// Whether servers must prove who they are.
     pub tls: TlsPolicy,
+    /// Secrets with certificate authorities that vouch for servers next to the node's.
+    pub tls_authorities: Vec<String>,
+    /// The secret with the certificates and the key that are shown to servers.
+    pub tls_client_certificate: Option<String>,
     /// Folders of the node.
     pub files: Vec<FileGrant>,
     /// Whether it has a writable folder of its own at [`STATE_PATH`].
@@ -38,6 +42,8 @@ impl Grants {
             ("secrets", !self.secrets.is_empty()),
             ("exec", self.exec),
             ("tls", self.tls != TlsPolicy::default()),
+            ("tlsAuthorities", !self.tls_authorities.is_empty()),
+            ("tlsClientCertificate", self.tls_client_certificate.is_some()),
             ("files", !self.files.is_empty()),
             ("state", self.state),
         ];
@@ -64,7 +70,7 @@ pub(super) struct Roles {
 }
 
 pub(super) fn parse(
-    document: GrantsDocument,
+    mut document: GrantsDocument,
     roles: Roles,
     secrets: &[SecretEntry],
     path: &str,
@@ -78,6 +84,13 @@ pub(super) fn parse(
     let given = [
         ("network", !document.network.is_empty(), waits, "a probe type or a pod source"),
         ("tls", document.tls.is_some(), waits, "a probe type or a pod source"),
+        ("tlsAuthorities", !document.tls_authorities.is_empty(), waits, "a probe type or a pod source"),
+        (
+            "tlsClientCertificate",
+            document.tls_client_certificate.is_some(),
+            waits,
+            "a probe type or a pod source",
+        ),
         ("exec", document.exec, roles.probe, "a probe type"),
         ("files", !document.files.is_empty(), roles.pod_source, "a pod source"),
         ("state", document.state, roles.pod_source, "a pod source"),
@@ -97,15 +110,37 @@ pub(super) fn parse(
     if document.tls.is_some() && network.is_empty() {
         return field(&at("tls"), "without `network` it has no use: leave it out or grant a network");
     }
-    for (index, name) in document.secrets.iter().enumerate() {
-        if !secrets.iter().any(|secret| secret.name == *name) {
-            let problem = format!("{name:?} isn't among `secrets:` of the file: add it there with its file");
-            return field(&format!("{path}.secrets[{index}]"), problem);
+    check_count(&at("tlsAuthorities"), document.tls_authorities.len(), GRANTS_MAX)?;
+    if tls == TlsPolicy::Insecure && !document.tls_authorities.is_empty() {
+        let problem = "with `tls: insecure` no one verifies servers: leave one of them out";
+        return field(&at("tlsAuthorities"), problem);
+    }
+    let material = [
+        ("tlsAuthorities", !document.tls_authorities.is_empty()),
+        ("tlsClientCertificate", document.tls_client_certificate.is_some()),
+    ];
+    if let Some((name, _)) = material.iter().find(|(_, given)| *given && network.is_empty()) {
+        return field(&at(name), "without `network` it has no use: leave it out or grant a network");
+    }
+    for (list, names) in [("secrets", &document.secrets), ("tlsAuthorities", &document.tls_authorities)] {
+        for (index, name) in names.iter().enumerate() {
+            check_secret(name, secrets, &format!("{path}.{list}[{index}]"))?;
         }
     }
-    let files = files(document.files, document.state, &at("files"))?;
-    let secrets = document.secrets.into_iter().collect();
-    Ok(Grants { network: network.into(), secrets, exec: document.exec, tls, files, state: document.state })
+    if let Some(name) = &document.tls_client_certificate {
+        check_secret(name, secrets, &at("tlsClientCertificate"))?;
+    }
+    let files = files(std::mem::take(&mut document.files), document.state, &at("files"))?;
+    let GrantsDocument { secrets, exec, state, tls_authorities, tls_client_certificate, .. } = document;
+    let (network, secrets) = (network.into(), secrets.into_iter().collect());
+    Ok(Grants { network, secrets, exec, tls, tls_authorities, tls_client_certificate, files, state })
+}
+
+fn check_secret(name: &str, secrets: &[SecretEntry], path: &str) -> Result<(), ConfigError> {
+    if secrets.iter().any(|secret| secret.name == name) {
+        return Ok(());
+    }
+    field(path, format!("{name:?} isn't among `secrets:` of the file: add it there with its file"))
 }
 
 fn network(texts: &[String], roles: Roles, path: &str) -> Result<Vec<NetworkGrant>, ConfigError> {
@@ -116,7 +151,8 @@ fn network(texts: &[String], roles: Roles, path: &str) -> Result<Vec<NetworkGran
             Ok(grant) => grant,
             Err(error) => return field(&path, format!("{text:?}: {}", one_line(&error))),
         };
-        let of_probes = matches!(grant, NetworkGrant::Pod | NetworkGrant::ProbeHost);
+        let of_probes =
+            matches!(grant, NetworkGrant::Pod | NetworkGrant::PodLoopback | NetworkGrant::ProbeHost);
         if of_probes && !roles.probe {
             return field(&path, format!("{text:?} is for probe types: there is no pod that is probed"));
         }

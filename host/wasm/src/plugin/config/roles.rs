@@ -43,6 +43,8 @@ pub struct AdmissionRole {
     pub failure_policy: FailurePolicy,
     /// Whether its verdicts count.
     pub mode: AdmissionMode,
+    /// Of a shadow, the entry whose verdicts it is compared with; none for the node's decisions.
+    pub shadow_of: Option<Arc<str>>,
     /// How long pods wait for it while it is being loaded; then the failure policy answers for it.
     pub load_timeout: Duration,
     /// How often it is asked about pods that run, if it is.
@@ -64,6 +66,7 @@ impl AdmissionRole {
             order: ORDER_DEFAULT,
             failure_policy: FailurePolicy::default(),
             mode: AdmissionMode::Enforce,
+            shadow_of: None,
             load_timeout: LOAD_TIMEOUT_DEFAULT,
             recheck: None,
             rollout: None,
@@ -79,6 +82,8 @@ impl AdmissionRole {
 pub struct ProbeRole {
     /// What pods call it.
     pub probe_type: Arc<str>,
+    /// The entry whose shadow it is, if it is one: then no pod calls it.
+    pub shadow_of: Option<Arc<str>>,
     /// For one instance.
     pub memory_bytes: usize,
 }
@@ -88,6 +93,8 @@ pub struct ProbeRole {
 pub struct PodSourceRole {
     /// Between two polls, unless the plugin asks for another time.
     pub interval: Duration,
+    /// The entry whose shadow it is, if it is one: then none of its pods is run.
+    pub shadow_of: Option<Arc<str>>,
     /// What it may bring.
     pub allow: Arc<Allowance>,
     /// For one poll.
@@ -109,6 +116,11 @@ pub(super) fn admission(
             return field(&name, format!("must be `enforce` or `shadow`, found {other:?}"));
         }
     };
+    if document.shadow_of.is_some() && mode != AdmissionMode::Shadow {
+        let problem =
+            "only a shadow is compared with another entry: write `mode: shadow` next to it, or leave it out";
+        return field(&format!("{path}.admission.shadowOf"), problem);
+    }
     let load_timeout = document.load_timeout.map_or(LOAD_TIMEOUT_DEFAULT, |text| text.0);
     check_between(&format!("{path}.admission.loadTimeout"), load_timeout, Duration::ZERO, LOAD_TIMEOUT_MAX)?;
     let recheck = document.recheck.map(|text| text.0);
@@ -130,6 +142,7 @@ pub(super) fn admission(
         order: document.order.unwrap_or(ORDER_DEFAULT),
         failure_policy: document.failure_policy.unwrap_or_default(),
         mode,
+        shadow_of: document.shadow_of.map(Arc::from),
         load_timeout,
         recheck,
         rollout,
@@ -145,9 +158,15 @@ pub(super) fn probe(
     limits: &LimitsDocument,
     path: &str,
 ) -> Result<ProbeRole, ConfigError> {
+    if document.shadow_of.is_some() && document.probe_type.is_some() {
+        let problem = "no pod calls a shadow: leave out either this or `shadowOf`";
+        return field(&format!("{path}.probe.type"), problem);
+    }
     let probe_type = document.probe_type.unwrap_or_else(|| plugin.to_owned());
     check_name(&probe_type, &format!("{path}.probe.type"))?;
-    Ok(ProbeRole { probe_type: probe_type.into(), memory_bytes: memory(limits, MEMORY_BYTES_DEFAULT, path)? })
+    let shadow_of = document.shadow_of.map(Arc::from);
+    let memory_bytes = memory(limits, MEMORY_BYTES_DEFAULT, path)?;
+    Ok(ProbeRole { probe_type: probe_type.into(), shadow_of, memory_bytes })
 }
 
 pub(super) fn pod_source(
@@ -165,6 +184,7 @@ pub(super) fn pod_source(
     let timeout = timeout(limits, SOURCE_TIMEOUT_DEFAULT, SOURCE_TIMEOUT_MAX, "a pod source", path)?;
     Ok(PodSourceRole {
         interval,
+        shadow_of: document.shadow_of.map(Arc::from),
         allow: Arc::new(allowance(document.allow, &format!("{path}.podSource.allow"))?),
         timeout,
         memory_bytes: memory(limits, SOURCE_MEMORY_BYTES_DEFAULT, path)?,

@@ -5,6 +5,7 @@ mod data;
 mod features;
 mod matches;
 mod rollout;
+mod shadow;
 mod values;
 
 use expect_test::{Expect, expect};
@@ -15,6 +16,7 @@ use witlet_egress::NetworkGrant;
 
 use super::*;
 use crate::plugin::{Criteria, PodMatch};
+use crate::record::RecordTrigger;
 
 fn file(entries: &str) -> String {
     format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n{entries}")
@@ -56,7 +58,7 @@ plugins:
     component: ./no-latest-tag.wasm
     admission: {order: 7, failurePolicy: Reject, mode: shadow, loadTimeout: 30s, recheck: 10m, match: {namespaces: ["team-*"]}}
     limits: {timeout: 500ms, memory: 32Mi}
-    record: {max: 20}
+    record: {max: 20, on: [reject, differ]}
     config: {allowedRegistries: ["registry.example.com"]}
   - name: redis-fast
     component: oci://registry.example.com/probes/redis:1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
@@ -81,6 +83,7 @@ plugins:
         order: 7,
         failure_policy: FailurePolicy::Reject,
         mode: AdmissionMode::Shadow,
+        shadow_of: None,
         load_timeout: Duration::from_secs(30),
         recheck: Some(Duration::from_secs(600)),
         rollout: None,
@@ -89,10 +92,14 @@ plugins:
         memory_bytes: 32 << 20,
     };
     assert_eq!(tag.admission, Some(admission));
-    assert_eq!((tag.record, &tag.grants), (Some(20), &Grants::default()));
+    let recording = Recording { max: 20, on: [RecordTrigger::Reject, RecordTrigger::Differ].into() };
+    assert_eq!((&tag.record, &tag.grants), (&Some(recording), &Grants::default()));
     assert_eq!(tag.config, serde_json::json!({"allowedRegistries": ["registry.example.com"]}));
 
-    assert_eq!(redis.probe, Some(ProbeRole { probe_type: "redis".into(), memory_bytes: 8 << 20 }));
+    assert_eq!(
+        redis.probe,
+        Some(ProbeRole { probe_type: "redis".into(), shadow_of: None, memory_bytes: 8 << 20 })
+    );
     assert_eq!(redis.warm, Some(Warm { max: 4, uses: 10, idle: Duration::from_secs(60) }));
     assert_eq!(redis.grants.names(), ["network", "secrets", "exec", "tls"]);
     assert_eq!(redis.grants.network[0], NetworkGrant::Pod);
@@ -127,6 +134,7 @@ fn an_entry_that_says_nothing_gets_the_defaults() {
             order: 100,
             failure_policy: FailurePolicy::Defer,
             mode: AdmissionMode::Enforce,
+            shadow_of: None,
             load_timeout: Duration::from_secs(10),
             recheck: None,
             rollout: None,

@@ -50,6 +50,11 @@ impl Hooks {
     pub(crate) fn begin(&mut self, reach: Reach) {
         self.reach = reach;
     }
+
+    /// By which way they go from now on.
+    pub(crate) fn go_out_by(&mut self, egress: Egress) {
+        self.egress = egress;
+    }
 }
 
 /// What drives a connection next to its answer: nothing here, for the answer's body does it.
@@ -169,9 +174,10 @@ fn tls_error(error: TlsError) -> Error {
             alert_id: Some(u8::from(*alert)),
             alert_message: Some(format!("{alert:?}")),
         },
-        TlsError::PlainAnswer | TlsError::Name { .. } | TlsError::Handshake { .. } => {
-            Error::InternalError(Some(error.to_string()))
-        }
+        TlsError::PlainAnswer
+        | TlsError::Name { .. }
+        | TlsError::Material { .. }
+        | TlsError::Handshake { .. } => Error::InternalError(Some(error.to_string())),
     }
 }
 

@@ -141,6 +141,42 @@ fn a_handler_of_the_draft_is_found_and_is_served_by_it_alone() {
 }
 
 #[test]
+fn what_a_newer_host_has_links_as_a_refusal_next_to_a_role_that_is_served() {
+    let imports = [
+        "witlet:host/log@0.1.0",
+        "witlet:host/log@0.1.7",
+        "witlet:host/moon@0.1.7",
+        "witlet:host/log@0.9.0",
+        "witlet:probe/exec@0.1.7",
+    ];
+    let found = detected(&imports, &["witlet:probe/prober@0.1.7"], Capabilities::ALL);
+    assert_eq!(found.roles(), [(Role::Probe, "0.1.0")]);
+    assert_eq!(found.unserved, ["witlet:host/moon@0.1.7", "witlet:host/log@0.9.0"]);
+    assert!(found.wants.exec, "a newer patch of a capability is that capability");
+    let refused =
+        |name: &str| format!("it imports {name}, which this host doesn't have: a call of it is refused");
+    let built = |name: &str| {
+        format!("it was built against {name}, and this host has 0.1.0: a call of what came later is refused")
+    };
+    assert_eq!(
+        found.newer,
+        [
+            built("witlet:host/log@0.1.7"),
+            refused("witlet:host/moon@0.1.7"),
+            refused("witlet:host/log@0.9.0"),
+            built("witlet:probe/exec@0.1.7"),
+        ]
+    );
+    let both = [PROBER, "witlet:probe/prober@0.9.0"];
+    let found = detected(&imports, &both, Capabilities::ALL);
+    assert_eq!((found.unserved.len(), found.newer.len()), (2, 0), "it has a version for each host");
+    assert_eq!(
+        obstacles(&["witlet:probe/exec@0.1.7"], &[PROBER]),
+        ["it imports witlet:probe/exec@0.1.7, which isn't granted (grants.exec)"]
+    );
+}
+
+#[test]
 fn everything_in_the_way_is_reported_at_once() {
     let reported = obstacles(
         &["acme:rockets/launch@1.0.0", "witlet:host/secret@0.1.0", "witlet:host/log@0.2.0", "env"],

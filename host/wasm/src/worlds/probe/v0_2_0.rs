@@ -1,5 +1,6 @@
 //! `witlet:probe@0.2.0`, a draft.
 
+mod connections;
 mod convert;
 mod target;
 
@@ -29,9 +30,19 @@ mod bindings {
             world probing {
                 include witlet:probe/probe-type@0.2.0-draft.1;
                 import witlet:probe/exec@0.2.0-draft.1;
+                import witlet:probe/connections@0.2.0-draft.1;
             }",
         world: "witlet:adapter/probing",
-        imports: { "witlet:probe/exec.run": async | trappable, default: trappable },
+        imports: {
+            "witlet:probe/exec.run": async | trappable,
+            "witlet:probe/connections.open": async | trappable,
+            "witlet:probe/connections.open-loopback": async | trappable,
+            "witlet:probe/connections.[method]connection.start-tls": async | trappable,
+            "witlet:probe/connections.[method]connection.write": async | trappable,
+            "witlet:probe/connections.[method]connection.read": async | trappable,
+            "witlet:probe/connections.[method]connection.shutdown": async | trappable,
+            default: trappable,
+        },
         exports: { default: async },
         with: {
             "witlet:host": crate::worlds::host::v0_2_0::bindings::witlet::host,
@@ -43,6 +54,7 @@ mod bindings {
             "witlet:probe/types.container": crate::worlds::probe::handles::ContainerHandle,
             "witlet:probe/types.container-port": crate::worlds::probe::handles::PortPart,
             "witlet:probe/exec.ended": witlet_core::runtime::ExecOutput,
+            "witlet:probe/connections.connection": crate::guest::connection::OpenConnection,
         },
     });
 }
@@ -51,7 +63,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
     version: "0.2.0-draft.1",
     add_to_linker: |linker| {
         wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)?;
-        exec::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)
+        exec::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)?;
+        connections::add_to_linker(linker)
     },
     link: |component| {
         let prober = bindings::ProbingIndices::new(&component)?;

@@ -1,4 +1,5 @@
-//! Bindings generated from the draft's WIT of probes, and of `exec`, which only those components import that run commands. Probe
+//! Bindings generated from the draft's WIT of probes, and of `exec` and `connections`, which only those components import that use
+//! them. Probe
 //! types use the types that the SDK has around them; the module is public only for the export macro.
 
 #![allow(missing_docs, reason = "generated: what the WIT doesn't say can't be said here")]
@@ -10,6 +11,7 @@ wit_bindgen::generate!({
         world probing {
             include witlet:probe/probe-type@0.2.0-draft.1;
             import witlet:probe/exec@0.2.0-draft.1;
+            import witlet:probe/connections@0.2.0-draft.1;
         }",
     path: ["../../../wit/host-0.2.0-draft.1", "../../../wit/probe-0.2.0-draft.1"],
     world: "witlet:sdk-draft-probe/probing",

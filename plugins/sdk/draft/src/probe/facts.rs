@@ -1,5 +1,7 @@
 //! Targets of probes in plain data.
 
+pub(crate) mod connection;
+
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -101,6 +103,10 @@ impl TargetFacts {
 
     pub(crate) fn remaining_milliseconds(&self) -> u64 {
         u64::try_from(self.remaining.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn open(&self, host: &str, port: u16) -> Result<connection::Connection, Error> {
+        connection::Connection::open(host, port, self.remaining)
     }
 
     pub(crate) fn exec(&self, command: &[String]) -> Result<Ended, Error> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Ended, backend};
+use super::{Connection, Ended, backend};
 use crate::time::Deadline;
 use crate::{Error, ProbeKind};
 
@@ -68,6 +68,32 @@ impl<'a> Target<'a> {
             Some(host) => Ok(host.to_owned()),
             None => self.pod().address(),
         }
+    }
+
+    /// Connects to an address or a name that the grant `network` opens, by the host: what TLS on a protocol of its own needs. Without TLS
+    /// [`net`](crate::net) does, too.
+    ///
+    /// # Errors
+    /// With the code `NotGranted`, `Refused`, `Unreachable`, `NoSuchName`, `TimedOut`, …
+    pub fn open(&self, host: &str, port: u16) -> Result<Connection, Error> {
+        #[cfg(target_family = "wasm")]
+        let opened = super::bindings::witlet::probe::connections::open(self.0, host, port)?;
+        #[cfg(not(target_family = "wasm"))]
+        let opened = self.0.open(host, port)?;
+        Ok(Connection(opened))
+    }
+
+    /// Connects to a port of the loopback interface of the pod, in its own network. A component that uses it needs the network grant
+    /// `pod-loopback`.
+    ///
+    /// # Errors
+    /// With the code `NotGranted`, `Refused`, `NoNetwork` (the pod has no network of its own), `TimedOut`, …
+    pub fn open_loopback(&self, port: u16) -> Result<Connection, Error> {
+        #[cfg(target_family = "wasm")]
+        let opened = super::bindings::witlet::probe::connections::open_loopback(self.0, port)?;
+        #[cfg(not(target_family = "wasm"))]
+        let opened = self.0.open("127.0.0.1", port)?;
+        Ok(Connection(opened))
     }
 
     /// Runs a command in the container, without a shell, for as long as the probe has time left. A component that uses it

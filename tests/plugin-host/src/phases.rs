@@ -1,0 +1,401 @@
+//! Every function that the host gives, called where it isn't meant for: on what an earlier call had, on what was given back, and while a
+//! plugin is loaded. The functions are those of the WIT, so that none is left out.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::abi::{AbiVariant, WasmType};
+use wit_parser::{Function, FunctionKind, Handle, Resolve, TypeDefKind, TypeId, WorldId, WorldItem};
+use witlet_core::admission::{AdmissionRequest, Decision, Operation};
+use witlet_core::image::{CredentialOrigin, ResolvedImage};
+use witlet_core::probe::ProbeOutcome;
+use witlet_ports::ProbeError;
+use witlet_wasm::plugin::PluginState;
+
+use crate::claims;
+use crate::draft::{ask, rich_request, secrets};
+use crate::node::{Node, Setting, cache, compiler};
+use crate::probing::probe;
+
+claims!(
+    every_function_of_admission_is_refused_on_what_an_earlier_question_had,
+    every_function_of_probes_is_refused_on_what_an_earlier_probe_had,
+);
+
+/// Where a guest gets a resource that it may keep.
+struct Source {
+    resource: &'static str,
+    /// The method that hands it out, without its interface.
+    method: &'static str,
+    shape: Shape,
+}
+
+/// How a method hands a resource out.
+enum Shape {
+    Plain,
+    /// The first of a list.
+    List,
+    /// What is there of an option.
+    Option,
+}
+
+const fn source(resource: &'static str, method: &'static str, shape: Shape) -> Source {
+    Source { resource, method, shape }
+}
+
+/// A role, as the guest is made for it.
+struct Role {
+    world: &'static str,
+    packages: &'static [(&'static str, &'static str)],
+    /// The interface with the role's types.
+    types: &'static str,
+    /// What is kept, each from something before it.
+    kept: &'static [Source],
+    /// Exports, with `{begin}` and `{end}` around a call.
+    exports: &'static str,
+}
+
+const HOST: &str = include_str!("../../../wit/host-0.2.0-draft.1/host.wit");
+
+const ADMISSION: Role = Role {
+    world: "package tests:phases; world phases { include witlet:admission/admission-handler@0.2.0-draft.1;
+        import witlet:host/data@0.2.0-draft.1; import witlet:host/metrics@0.2.0-draft.1;
+        import witlet:host/secret@0.2.0-draft.1; }",
+    packages: &[
+        ("host.wit", HOST),
+        ("admission.wit", include_str!("../../../wit/admission-0.2.0-draft.1/admission.wit")),
+    ],
+    types: "witlet:admission/types@0.2.0-draft.1",
+    kept: &[
+        source("pod", "[method]request.pod", Shape::Plain),
+        source("node", "[method]request.node", Shape::Plain),
+        source("resolved-image", "[method]request.image", Shape::Option),
+        source("container", "[method]pod.containers", Shape::List),
+        source("image", "[method]container.image", Shape::Plain),
+        source("container-port", "[method]container.ports", Shape::List),
+        source("mount", "[method]container.mounts", Shape::List),
+        source("volume", "[method]pod.volumes", Shape::List),
+        source("owner", "[method]pod.owners", Shape::List),
+        source("host-port", "[method]pod.host-ports", Shape::List),
+        source("taint", "[method]node.taints", Shape::List),
+        source("condition", "[method]node.conditions", Shape::List),
+    ],
+    // What is asked is in the pod's name.
+    exports: r#"
+        (func (export "witlet:admission/handler@0.2.0-draft.1#validate") (param $setup i32) (param i32 i32) (result i32)
+            (call $f_setup_subscribe (local.get $setup) (i32.const 8) (i32.const 14))
+            (call $drop_setup (local.get $setup)) (i32.const 1024))
+        (func (export "witlet:admission/handler@0.2.0-draft.1#admit") (param $request i32) (param $answer i32) (result i32)
+            (local $pod i32)
+            (call $begin)
+            (call $f_answer_admit (local.get $answer))
+            (local.set $pod (call $f_request_pod (local.get $request)))
+            (call $f_pod_name (local.get $pod) (i32.const 4096))
+            (call $read (i32.load (i32.const 4096)) (i32.load (i32.const 4100)))
+            (if (i32.lt_s (global.get $selected) (i32.const 0)) (then (call $keep (local.get $request))))
+            (call $drop_answer (local.get $answer)) (call $drop_request (local.get $request))
+            (global.set $h_request (local.get $request)) (global.set $h_answer (local.get $answer))
+            (if (i32.ge_s (global.get $selected) (i32.const 0)) (then (call $use)))
+            (i32.const 1024))"#,
+};
+
+const PROBE: Role = Role {
+    world: "package tests:phases; world phases { include witlet:probe/probe-type@0.2.0-draft.1;
+        import witlet:probe/exec@0.2.0-draft.1; import witlet:probe/connections@0.2.0-draft.1;
+        import witlet:host/data@0.2.0-draft.1; import witlet:host/metrics@0.2.0-draft.1;
+        import witlet:host/secret@0.2.0-draft.1; }",
+    packages: &[
+        ("host.wit", HOST),
+        ("probe.wit", include_str!("../../../wit/probe-0.2.0-draft.1/probe.wit")),
+    ],
+    types: "witlet:probe/types@0.2.0-draft.1",
+    kept: &[
+        source("pod", "[method]target.pod", Shape::Plain),
+        source("container", "[method]target.container", Shape::Plain),
+    ],
+    // What is asked is in the parameters.
+    exports: r#"
+        (func (export "witlet:probe/prober@0.2.0-draft.1#validate") (param $setup i32) (param i32 i32) (result i32)
+            (call $drop_setup (local.get $setup)) (i32.const 1024))
+        (func (export "witlet:probe/prober@0.2.0-draft.1#check-parameters") (param $check i32) (param i32 i32) (result i32)
+            (call $drop_check (local.get $check)) (i32.const 1024))
+        (func (export "witlet:probe/prober@0.2.0-draft.1#probe")
+            (param $target i32) (param $text i32) (param $length i32) (param $answer i32) (result i32)
+            (call $begin)
+            (call $f_answer_success (local.get $answer) (i32.const 0) (i32.const 0))
+            (call $read (local.get $text) (local.get $length))
+            (if (i32.lt_s (global.get $selected) (i32.const 0)) (then (call $keep (local.get $target))))
+            (call $drop_answer (local.get $answer)) (call $drop_target (local.get $target))
+            (global.set $h_target (local.get $target)) (global.set $h_answer (local.get $answer))
+            (if (i32.ge_s (global.get $selected) (i32.const 0)) (then (call $use)))
+            (i32.const 1024))"#,
+};
+
+/// One of the host's functions.
+struct Called {
+    interface: String,
+    name: String,
+    /// The resource that it is a method of, or that it takes: of what an earlier call had.
+    resource: Option<String>,
+}
+
+/// A guest for this role, and what it can be asked to call: the number of each function is its place.
+fn guest(role: &Role) -> (Vec<u8>, Vec<Called>) {
+    let mut wit = Resolve::default();
+    for (name, text) in role.packages {
+        wit.push_source(name, text).expect("the contract is valid");
+    }
+    let package = wit.push_source("phases.wit", role.world).expect("the world is valid");
+    let world = wit.select_world(&[package], Some("phases")).expect("the package has it");
+    let (core, called) = core(role, &wit, world);
+    let mut module = wat::parse_str(core).expect("it is made of what the contract says");
+    embed_component_metadata(&mut module, &wit, world, StringEncoding::UTF8).expect("the world is valid");
+    let encoded = ComponentEncoder::default().module(&module).and_then(|mut encoder| encoder.encode());
+    (encoded.expect("the module fits the world"), called)
+}
+
+/// A function's name in the module; those of the role's types have no prefix.
+fn id(prefix: &str, name: &str) -> String {
+    let name = name.trim_start_matches("[method]").trim_start_matches("[constructor]");
+    format!("$f_{prefix}{}", name.replace(['.', '-'], "_"))
+}
+
+/// What the names of an interface's functions begin with.
+fn prefix(role: &Role, module: &str) -> String {
+    let interface = module.split(['/', '@']).nth(1).unwrap_or_default();
+    if module == role.types { String::new() } else { format!("{}__", interface.replace('-', "_")) }
+}
+
+fn resource_of(wit: &Resolve, function: &Function) -> Option<String> {
+    let name = |id: TypeId| wit.types[id].name.clone();
+    if let FunctionKind::Method(resource) = function.kind {
+        return name(resource);
+    }
+    function.params.iter().find_map(|parameter| {
+        let wit_parser::Type::Id(id) = parameter.ty else { return None };
+        match &wit.types[id].kind {
+            TypeDefKind::Handle(Handle::Borrow(resource)) => name(*resource),
+            _ => None,
+        }
+    })
+}
+
+fn zero(of: WasmType) -> &'static str {
+    match of {
+        WasmType::I64 | WasmType::PointerOrI64 => "(i64.const 0)",
+        WasmType::F32 => "(f32.const 0)",
+        WasmType::F64 => "(f64.const 0)",
+        WasmType::I32 | WasmType::Pointer | WasmType::Length => "(i32.const 0)",
+    }
+}
+
+fn wasm(of: WasmType) -> &'static str {
+    match of {
+        WasmType::I64 | WasmType::PointerOrI64 => "i64",
+        WasmType::F32 => "f32",
+        WasmType::F64 => "f64",
+        WasmType::I32 | WasmType::Pointer | WasmType::Length => "i32",
+    }
+}
+
+/// The core module: it keeps a handle of each resource when it is given no number, and calls the function with the number otherwise.
+fn core(role: &Role, wit: &Resolve, world: WorldId) -> (String, Vec<Called>) {
+    let (mut imports, mut uses, mut globals) = (String::new(), String::new(), String::new());
+    let mut called = Vec::new();
+    for item in wit.worlds[world].imports.values() {
+        let WorldItem::Interface { id: interface, .. } = item else { continue };
+        let module = wit.id_of(*interface).expect("it has a name");
+        let own: Vec<&String> = wit.interfaces[*interface]
+            .types
+            .iter()
+            .filter(|(_, id)| matches!(wit.types[**id].kind, TypeDefKind::Resource))
+            .map(|(name, _)| name)
+            .collect();
+        for name in own {
+            let id = name.replace('-', "_");
+            writeln!(imports, r#"(import "{module}" "[resource-drop]{name}" (func $drop_{id} (param i32)))"#)
+                .expect("a text takes it");
+            writeln!(globals, "(global $h_{id} (mut i32) (i32.const 0))").expect("a text takes it");
+        }
+        for function in wit.interfaces[*interface].functions.values() {
+            let signature = wit.wasm_signature(AbiVariant::GuestImport, function);
+            let parameters: Vec<&str> = signature.params.iter().map(|of| wasm(*of)).collect();
+            let results: Vec<&str> = signature.results.iter().map(|of| wasm(*of)).collect();
+            let resource = resource_of(wit, function);
+            let list = |word: &str, all: &[&str]| match all {
+                [] => String::new(),
+                all => format!("({word} {})", all.join(" ")),
+            };
+            writeln!(
+                imports,
+                r#"(import "{module}" "{}" (func {} {} {}))"#,
+                function.name,
+                id(&prefix(role, &module), &function.name),
+                list("param", &parameters),
+                list("result", &results),
+            )
+            .expect("a text takes it");
+            let mut arguments: Vec<String> = signature.params.iter().map(|of| zero(*of).to_owned()).collect();
+            if let (Some(resource), Some(first)) = (&resource, arguments.first_mut()) {
+                *first = format!("(global.get $h_{})", resource.replace('-', "_"));
+            }
+            if signature.retptr
+                && let Some(last) = arguments.last_mut()
+            {
+                *last = "(i32.const 8192)".to_owned();
+            }
+            let drops = "(drop)".repeat(results.len());
+            writeln!(
+                uses,
+                "(if (i32.eq (global.get $selected) (i32.const {})) (then (call {} {}) {drops}))",
+                called.len(),
+                id(&prefix(role, &module), &function.name),
+                arguments.join(" "),
+            )
+            .expect("a text takes it");
+            called.push(Called { interface: module.clone(), name: function.name.clone(), resource });
+        }
+    }
+    let keeps: String = role.kept.iter().map(keeping).collect();
+    let exports = role.exports;
+    let text = format!(
+        r#"(module
+        {imports}
+        (memory (export "memory") 16)
+        (data (i32.const 8) "image-resolved")
+        (global $selected (mut i32) (i32.const -1))
+        (global $heap (mut i32) (i32.const 65536))
+        {globals}
+        (func (export "cabi_realloc") (param i32 i32 i32) (param $size i32) (result i32)
+            (global.set $heap (i32.and (i32.add (global.get $heap) (i32.const 7)) (i32.const -8)))
+            (global.get $heap)
+            (global.set $heap (i32.add (global.get $heap) (local.get $size))))
+        (func $begin (global.set $heap (i32.const 65536)))
+        ;; The number at the end of a text; -1 if it has none.
+        (func $read (param $text i32) (param $length i32) (local $digit i32)
+            (global.set $selected (i32.const -1))
+            (block $done (loop $next
+                (br_if $done (i32.eqz (local.get $length)))
+                (local.set $digit (i32.sub (i32.load8_u (local.get $text)) (i32.const 48)))
+                (local.set $text (i32.add (local.get $text) (i32.const 1)))
+                (local.set $length (i32.sub (local.get $length) (i32.const 1)))
+                (br_if $next (i32.gt_u (local.get $digit) (i32.const 9)))
+                (if (i32.lt_s (global.get $selected) (i32.const 0)) (then (global.set $selected (i32.const 0))))
+                (global.set $selected
+                    (i32.add (i32.mul (global.get $selected) (i32.const 10)) (local.get $digit)))
+                (br $next))))
+        (func $keep (param $first i32)
+            {keeps})
+        (func $use
+            {uses})
+        {exports})"#
+    );
+    (text, called)
+}
+
+/// Gets a resource and keeps it; a method that hands none out ends the call, for then nothing would be shown.
+fn keeping(source: &Source) -> String {
+    let from = source.method.trim_start_matches("[method]").split('.').next().unwrap_or_default();
+    let of = match from {
+        "request" | "target" => "(local.get $first)".to_owned(),
+        other => format!("(global.get $h_{})", other.replace('-', "_")),
+    };
+    let (call, global) = (id("", source.method), format!("$h_{}", source.resource.replace('-', "_")));
+    match source.shape {
+        Shape::Plain => format!("(global.set {global} (call {call} {of}))\n"),
+        Shape::List => format!(
+            "(call {call} {of} (i32.const 8192))
+            (if (i32.eqz (i32.load (i32.const 8196))) (then unreachable))
+            (global.set {global} (i32.load (i32.load (i32.const 8192))))\n"
+        ),
+        Shape::Option => format!(
+            "(call {call} {of} (i32.const 8192))
+            (if (i32.eqz (i32.load (i32.const 8192))) (then unreachable))
+            (global.set {global} (i32.load (i32.const 8196)))\n"
+        ),
+    }
+}
+
+/// A node with the guest, which is kept between calls, once it was tried.
+async fn node(guest: Vec<u8>, role: &str) -> (Node, tempfile::TempDir) {
+    let (folder, secrets) = secrets();
+    let grants = if role == "probe" { ", exec: true" } else { "" };
+    let entry = format!(
+        "- {{name: phases, component: phases.wasm, {role}: {{}}, instances: {{warm: {{max: 1}}}}, \
+         grants: {{secrets: [granted]{grants}}}}}\n"
+    );
+    let setting = Setting { files: vec![("phases.wasm", guest)], ..Setting::new(compiler(cache())) };
+    let node = Node::begin(&format!("{entry}{secrets}"), setting).await.expect("the host starts");
+    let ready = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready()).await;
+    assert!(ready.is_ok(), "every plugin was tried: {:#?}", node.host.list());
+    let status = node.status("phases");
+    assert_eq!(status.state, PluginState::Ready, "{:?}", status.detail);
+    (node, folder)
+}
+
+/// Whether a call must fail: it is about a handle that an earlier call had, that was given back, or that the guest never got. What belongs
+/// to no call works in each.
+fn must_fail(called: &Called) -> bool {
+    called.resource.is_some()
+}
+
+/// Whether words say that a handle is of a call that is over, or of none.
+fn is_refusal(words: &str) -> bool {
+    ["which is over", "unknown handle index", "handle index"].iter().any(|known| words.contains(known))
+}
+
+async fn every_function_of_admission_is_refused_on_what_an_earlier_question_had() {
+    let (guest, called) = guest(&ADMISSION);
+    let (node, _secrets) = node(guest, "admission").await;
+    let image = ResolvedImage {
+        container: "main".to_owned(),
+        id: "sha256:1".to_owned(),
+        digest: Some("sha256:2".to_owned()),
+        size_bytes: Some(7),
+        credentials: Some(CredentialOrigin::Secret),
+    };
+    let decided = async |name: String| {
+        let request = AdmissionRequest {
+            operation: Operation::ImageResolved,
+            old_pod: None,
+            image: Some(Arc::new(image.clone())),
+            ..rich_request("default")
+        };
+        let mut pod = (*request.pod).clone();
+        pod.metadata.name = Some(name);
+        if let Some(spec) = &mut pod.spec {
+            // The first container is the one that has ports and mounts.
+            spec.init_containers = None;
+        }
+        ask(&node, AdmissionRequest { pod: Arc::new(pod), ..request }).await
+    };
+    assert!(called.len() > 100, "only {} functions", called.len());
+    for (number, function) in called.iter().enumerate() {
+        let place = format!("{} {}", function.interface, function.name);
+        assert_eq!(decided("keep".to_owned()).await, Decision::Admit, "before {place}");
+        let later = decided(format!("use-{number}")).await;
+        match (must_fail(function), later) {
+            (false, Decision::Admit) => {}
+            (true, Decision::Defer { message, .. }) if is_refusal(&message) => {}
+            (fails, other) => panic!("{place}: must fail: {fails}: {other:?}"),
+        }
+    }
+}
+
+async fn every_function_of_probes_is_refused_on_what_an_earlier_probe_had() {
+    let (guest, called) = guest(&PROBE);
+    let (node, _secrets) = node(guest, "probe").await;
+    assert!(called.len() > 60, "only {} functions", called.len());
+    for (number, function) in called.iter().enumerate() {
+        let place = format!("{} {}", function.interface, function.name);
+        let kept = probe(&node, "phases", r#""keep""#).await;
+        assert_eq!(kept, Ok(ProbeOutcome::Success(String::new())), "before {place}");
+        let later = probe(&node, "phases", &number.to_string()).await;
+        match (must_fail(function), later) {
+            (false, Ok(ProbeOutcome::Success(_))) => {}
+            (true, Err(ProbeError::NotCarriedOut { message })) if is_refusal(&message) => {}
+            (fails, other) => panic!("{place}: must fail: {fails}: {other:?}"),
+        }
+    }
+}
