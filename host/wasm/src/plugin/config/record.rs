@@ -7,7 +7,7 @@ use crate::record::{RECORDS_MAX, RecordTrigger, Recording};
 pub(super) fn parse(document: RecordDocument, path: &str) -> Result<Recording, ConfigError> {
     let RecordDocument { max, on } = document;
     if !(1..=RECORDS_MAX).contains(&max) {
-        return field(&format!("{path}.max"), format!("{max} isn't between 1 and {RECORDS_MAX}"));
+        return field(&format!("{path}.max"), format!("must be between 1 and {RECORDS_MAX}, found {max}"));
     }
     let Some(names) = on else { return Ok(Recording { max, on: [].into() }) };
     if names.is_empty() {
