@@ -1,14 +1,14 @@
 //! The daemon called as the kubelet, for what only a kubelet's configuration has.
 
+use std::future::ready;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
-use super::{Cluster, Ground, NODE, POLL_INTERVAL, TOKEN, failed, free_address};
-use crate::{Daemon, DaemonOptions, WAIT_TIMEOUT, asks_for_systemd, cgroups, tunables};
+use super::{Cluster, Ground, NODE, TOKEN, failed, free_address};
+use crate::{Daemon, DaemonOptions, WAIT_TIMEOUT, asks_for_systemd, cgroups, poll_until, tunables};
 
 impl Cluster {
     /// `witlet kubelet` with these fields of its configuration in addition to those that say where everything is. Images are left alone
@@ -38,13 +38,15 @@ impl Cluster {
     ) -> Result<String, Failed> {
         let listens = [free_address().await?, free_address().await?];
         let mut daemon = Daemon::start(options(&ground, listens, fields, commands)?).map_err(failed)?;
-        let deadline = Instant::now() + WAIT_TIMEOUT;
-        while daemon.is_running().map_err(failed)? {
-            if Instant::now() >= deadline {
-                return Err(format!("it started with {fields}:\n{}", daemon.log()).into());
-            }
-            sleep(POLL_INTERVAL).await;
-        }
+        // Whether it still runs can be a failure of its own.
+        let ended = poll_until(WAIT_TIMEOUT, || {
+            let running = daemon.is_running();
+            ready((!matches!(running, Ok(true))).then_some(running))
+        });
+        match ended.await {
+            Some(running) => running.map_err(failed)?,
+            None => return Err(format!("it started with {fields}:\n{}", daemon.log()).into()),
+        };
         let log = daemon.log();
         ground.end().await?;
         Ok(log)
