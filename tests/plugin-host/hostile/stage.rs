@@ -38,6 +38,7 @@ const BEAT: Duration = Duration::from_millis(5);
 /// What compiling one attack may take. By the clock nearly as much as anything: the compiler gives way to all other programs.
 const COMPILE_LIMITS: CompileLimits = CompileLimits {
     wall: Duration::from_secs(240),
+    stall: Duration::from_secs(180),
     cpu: Duration::from_secs(10),
     memory_bytes: 1 << 30,
     output_bytes: 64 << 20,
