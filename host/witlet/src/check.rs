@@ -10,12 +10,12 @@ use witlet_core::node::NodeFacts;
 use witlet_egress::Egress;
 use witlet_node::{ReportReason, SystemClock, check_path};
 use witlet_oci::RegistryError;
+use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::PluginState;
 use witlet_wasm::plugin::config::{API_VERSION, KIND};
 
 use crate::cli::{CheckArgs, ComponentCacheArgs};
-use crate::command_compiler;
 use crate::output::{OutputError, print};
 use crate::plugin::fixed_node::FixedNode;
 use crate::progress::Wait;
@@ -92,7 +92,7 @@ async fn check_plugins(
     let registries = plugins::registries(scratch.path().join("components"), None, Egress::system())?;
     let started = PluginHost::start(PluginHostConfig {
         tracer: witlet_ports::Tracer::off(),
-        compiler: command_compiler::compiler(cache.or(scratch.path().join("plugins"))),
+        compiler: CompilerConfig::foreground(cache.or(scratch.path().join("plugins"))),
         plugins_file: Some(path.to_owned()),
         builtins: plugins::builtins(&[]),
         shipped: plugins::shipped(),

@@ -4,7 +4,6 @@
 mod bounded;
 mod check;
 mod cli;
-mod command_compiler;
 mod describe;
 mod exec;
 mod get;

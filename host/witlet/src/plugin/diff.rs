@@ -9,12 +9,12 @@ use std::sync::Arc;
 use thiserror::Error;
 use tokio::time::Instant;
 use witlet_node::SystemClock;
+use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::direct::{DirectHost, PreparedRequest};
 use witlet_wasm::host::StartError;
 use witlet_wasm::record::{RecordedRequest, RecordedResponse, read};
 
 use crate::cli::{DiffArgs, OutputFormat};
-use crate::command_compiler;
 use crate::output::{OutputError, print, structured};
 use recordings::RecordingsError;
 pub(crate) use report::{Comparison, Difference, SkippedRecording};
@@ -65,7 +65,7 @@ pub(crate) async fn run(args: &DiffArgs) -> Result<bool, Error> {
 async fn compare(args: &DiffArgs) -> Result<Comparison, Error> {
     let recordings = recordings::find(&args.recordings)?;
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
-    let compiler = command_compiler::compiler(args.cache.or(scratch.path().join("code")));
+    let compiler = CompilerConfig::foreground(args.cache.or(scratch.path().join("code")));
     let host = DirectHost::start(compiler, Arc::new(SystemClock))?;
     let data = side::data(&args.data)?;
     let mut a = Side::read(&args.a, &data, &args.registry).await?;

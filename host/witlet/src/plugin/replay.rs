@@ -9,6 +9,7 @@ use thiserror::Error;
 use witlet_conformance::cases::{NoCaseError, of_recording};
 use witlet_node::SystemClock;
 use witlet_ports::OCI_SCHEME;
+use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::config::{self, ComponentSource, ConfigError, PluginEntry};
 use witlet_wasm::record::replay::{GivenData, Identity, ReplayError, Replayed, digest_of, replay};
 use witlet_wasm::record::{RecordError, RecordedCall, RecordedRequest, RecordedResponse, read};
@@ -17,7 +18,6 @@ use super::component::{self, ComponentError};
 use super::list::{bytes, fields, seconds};
 use crate::bounded;
 use crate::cli::{OutputFormat, RegistryArgs, ReplayArgs};
-use crate::command_compiler;
 use crate::get::table::one_line;
 use crate::output::{OutputError, print, structured};
 
@@ -109,7 +109,7 @@ pub(crate) async fn run(args: &ReplayArgs) -> Result<bool, Error> {
         None => (recorded(&call, args).await?, Identity::Recorded),
     };
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
-    let compiler = command_compiler::compiler(args.cache.or(scratch.path().join("code")));
+    let compiler = CompilerConfig::foreground(args.cache.or(scratch.path().join("code")));
     let data = data(&args.data)?;
     let replayed = replay(&call, wasm, data, identity, compiler, Arc::new(SystemClock)).await?;
     let text = match args.output {

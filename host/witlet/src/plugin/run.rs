@@ -6,13 +6,13 @@ use serde::Serialize;
 use thiserror::Error;
 use witlet_conformance::run::{CaseCall, CaseRun, RunError};
 use witlet_conformance::{Kit, KitError, Subject};
+use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::record;
 
 use super::component::{self, ComponentError};
 use super::entry::{self, EntryError};
 use super::list::{bytes, fields, seconds};
 use crate::cli::{OutputFormat, PluginRunArgs};
-use crate::command_compiler;
 use crate::get::table;
 use crate::output::{OutputError, print, structured};
 
@@ -76,7 +76,7 @@ pub(crate) async fn run(args: &PluginRunArgs) -> Result<bool, Error> {
     }
     let plan = entry::plan(&args.file, &args.cases, &args.entry)?;
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
-    let kit = Kit::start(command_compiler::compiler(args.cache.or(scratch.path().join("code"))))?;
+    let kit = Kit::start(CompilerConfig::foreground(args.cache.or(scratch.path().join("code"))))?;
     let subject = Subject { name: component.name, wasm: component.wasm };
     let cases = kit.run_cases(&subject, &plan, &args.case).await;
     let cases = cases.map_err(|cause| Error::Run { component: args.file.clone(), cause })?;

@@ -10,11 +10,11 @@ use witlet_conformance::{Kit, KitError, Layer, Plan, Report, Subject, attest};
 use witlet_node::SystemClock;
 use witlet_ports::Clock;
 use witlet_wasm::attestation::{KeyError, SigningKey};
+use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::record::{RecordError, read};
 
 use crate::bounded;
 use crate::cli::{ReportFormat, TestArgs};
-use crate::command_compiler;
 use crate::output::{OutputError, print};
 use crate::plugin::component::{self, ComponentError};
 use crate::plugin::entry::{self, EntryError};
@@ -89,7 +89,7 @@ pub(crate) async fn run(args: &TestArgs) -> Result<bool, Error> {
     // Before minutes of work: a key that can't be read, or a report without a place.
     let signing = args.sign.as_deref().map(|key| signing(key, args)).transpose()?;
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
-    let kit = Kit::start(command_compiler::compiler(args.cache.or(scratch.path().join("code"))))?;
+    let kit = Kit::start(CompilerConfig::foreground(args.cache.or(scratch.path().join("code"))))?;
     let subject = Subject { name: component.name, wasm: component.wasm };
     let watch = Watch::start();
     let report = kit.examine(&subject, &plan, &watch).await?;

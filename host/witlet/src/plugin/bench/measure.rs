@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::time::Instant;
 use witlet_conformance::bench::Rehearsal;
 use witlet_conformance::{Kit, Plan, Subject};
+use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::direct::floor::Floor;
 use witlet_wasm::plugin::config::{WARM_IDLE_DEFAULT, Warm};
 use witlet_wasm::role::Role;
@@ -13,7 +14,6 @@ use witlet_wasm::role::Role;
 use super::times::{Times, goes_on, median};
 use super::{Error, scratch};
 use crate::cli::BenchArgs;
-use crate::command_compiler;
 
 /// Loads with the code in the cache; the median counts.
 const CACHED_LOADS: u32 = 11;
@@ -70,7 +70,7 @@ pub(super) async fn measure(
     args: &BenchArgs,
 ) -> Result<Measured, Error> {
     let (_folder, code) = scratch()?;
-    let kit = Kit::start(command_compiler::compiler(code))?;
+    let kit = Kit::start(CompilerConfig::foreground(code))?;
     let case = args.case.as_deref();
     let bar = bar(role);
     bar.set_message("compile");

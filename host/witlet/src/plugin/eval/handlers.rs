@@ -12,12 +12,12 @@ use witlet_egress::Egress;
 use witlet_node::SystemClock;
 use witlet_oci::RegistryError;
 use witlet_ports::NodeWatch;
+use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{DataConfig, PluginHost, PluginHostConfig, StartError};
 use witlet_wasm::plugin::config::{API_VERSION, KIND};
 use witlet_wasm::plugin::{Builtin, BuiltinRole};
 
 use crate::cli::{EvalArgs, HandlerArgs, OperationArg, RegistryArgs};
-use crate::command_compiler;
 use crate::plugin::component::{self, ComponentError};
 use crate::plugin::entry::{self, EntryError};
 use crate::plugin::eval::files::{Files, ReadError};
@@ -212,7 +212,7 @@ pub(in crate::plugin) async fn start(
     let registries = plugins::registries(scratch.join("components"), credentials, Egress::system())?;
     let host = PluginHost::start_trial(PluginHostConfig {
         tracer: witlet_ports::Tracer::off(),
-        compiler: command_compiler::compiler(args.cache.or(scratch.join("code"))),
+        compiler: CompilerConfig::foreground(args.cache.or(scratch.join("code"))),
         plugins_file,
         builtins,
         shipped: plugins::shipped(),
