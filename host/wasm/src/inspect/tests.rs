@@ -32,7 +32,7 @@ fn contracts_are_reported_with_the_version_that_serves_them() {
     }
     for (name, served_by) in [
         ("witlet:host/log@0.1.0", Some("0.1.0")),
-        ("witlet:host/log@0.1.7", None),
+        ("witlet:host/log@0.1.7", Some("0.1.0")),
         ("witlet:probe/exec@0.1.0", Some("0.1.0")),
         ("witlet:probe/exec@0.2.0-draft.1", Some("0.2.0-draft.1")),
         ("witlet:probe/prober@0.2.0-draft.1", Some("0.2.0-draft.1")),

@@ -12,6 +12,10 @@ use crate::{scratch, witlet, write};
 /// Where the book has the operator's files.
 const BOOKS_FOLDER: &str = "/etc/witlet/";
 
+/// Where an entry has its own name, and those of others.
+const NAMES: [&str; 5] =
+    ["/name", "/admission/rollout/of", "/admission/shadowOf", "/probe/shadowOf", "/podSource/shadowOf"];
+
 /// The plugins of the book and of the example in CEL whose components ship, each under a name of its own that says where it is from, and all secrets.
 /// One file, for a check compiles all that is built in.
 fn all_in_one() -> Value {
@@ -27,7 +31,7 @@ fn all_in_one() -> Value {
         for plugin in file["plugins"].as_array().into_iter().flatten() {
             if plugin["component"].as_str().is_some_and(|from| from.starts_with("builtin:")) {
                 let mut plugin = plugin.clone();
-                for place in ["/name", "/admission/rollout/of"] {
+                for place in NAMES {
                     if let Some(name) = plugin.pointer_mut(place) {
                         let own = name.as_str().expect("it is a name");
                         *name = json!(format!("{prefix}-{own}"));

@@ -70,7 +70,7 @@ fn what_signs_is_a_key_without_a_password() {
     let pem = |label: &str| format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
     for (label, words) in [
         ("ENCRYPTED SIGSTORE PRIVATE KEY", "cosign sign --key"),
-        ("PUBLIC KEY", "it is a public key"),
+        ("PUBLIC KEY", "found a public one"),
         ("PRIVATE KEY", "openssl genpkey -algorithm EC"),
     ] {
         let key = write(folder.path(), "key.pem", &pem(label));

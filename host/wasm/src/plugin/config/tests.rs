@@ -309,7 +309,7 @@ fn wrong_values_of_entries_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, limits: {timeout: 1h}}",
-            "plugins[0].limits.timeout: must be between 1ms and 10s, found 1h",
+            "plugins[0].limits.timeout: must be between 1ms and 10s for an admission handler, found 1h",
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, limits: {memory: 1Gi}}",
@@ -419,7 +419,7 @@ fn what_does_not_parse_is_reported_with_its_line() {
         ),
         (
             file("- {name: a, component: a.wasm, admission: {}, limits: {timeout: 5}}"),
-            ["line 4", "plugins[0].limits.timeout: ", "no duration"],
+            ["line 4", "plugins[0].limits.timeout: ", "expected a duration such as 500ms or 2s, found \"5\""],
         ),
         (
             file("- {name: a, component: a.wasm, admission: {}, limits: {memory: lots}}"),

@@ -17,9 +17,7 @@ use witlet_ports::{CommandRunner, RuntimeError};
 
 use crate::guest::{GuestServices, LogTap, Secrets};
 use crate::plugin::CallError;
-use crate::plugin::async_engine::{
-    AsyncCalled, AsyncHost, AsyncPlugin, AsyncPluginSpec, AsyncStartError, Machine,
-};
+use crate::plugin::async_engine::{AsyncCalled, AsyncHost, AsyncPlugin, AsyncPluginSpec, Machine};
 use crate::plugin::config::{Grants, Warm};
 use crate::worlds::detect::{Capabilities, detect};
 use crate::worlds::probe::facts::ProbeFacts;
@@ -88,20 +86,10 @@ impl Setting {
 
     /// A component of a test's own.
     pub(super) fn made(self, wasm: &[u8]) -> Arc<AsyncPlugin> {
-        self.linked(wasm).expect("it links")
-    }
-
-    /// The same, or why it can't be linked.
-    pub(super) fn linked(self, wasm: &[u8]) -> Result<Arc<AsyncPlugin>, AsyncStartError> {
-        let component = Component::new(&COMPILED.machine.engine, wasm).expect("a component");
-        self.try_link(&component)
+        self.link(&Component::new(&COMPILED.machine.engine, wasm).expect("a component"))
     }
 
     fn link(self, component: &Component) -> Arc<AsyncPlugin> {
-        self.try_link(component).expect("it links")
-    }
-
-    fn try_link(self, component: &Component) -> Result<Arc<AsyncPlugin>, AsyncStartError> {
         let secrets = Arc::new(Secrets::default());
         secrets.replace(self.secrets);
         let given =
@@ -124,7 +112,7 @@ impl Setting {
             state_folder: self.state,
             data: Arc::default(),
         };
-        host.link(spec, &given, component, &detected)
+        host.link(spec, &given, component, &detected).expect("it links")
     }
 }
 
