@@ -8,15 +8,15 @@
 pub(crate) mod async_host;
 pub(crate) mod async_link;
 mod denied;
+mod refused;
 mod stdio;
 pub(crate) mod sync_link;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use denied::{
-    ANSWER_SIZE_MAX, ITEMS_MAX, LinkedResources, define_denied, drop_handles, fits, refusal,
-};
+pub(crate) use denied::{ANSWER_SIZE_MAX, ITEMS_MAX, LinkedResources, define_denied, fits, refusal};
+pub(crate) use refused::define_refused;
 
 use std::time::Duration;
 

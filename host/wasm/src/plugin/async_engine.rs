@@ -32,7 +32,7 @@ use witlet_egress::Egress;
 
 use super::config::{Grants, Warm};
 use super::pool::InstancePool;
-use crate::engine::{self, WAITING_SLOTS, WAITING_TABLES_PER_SLOT};
+use crate::engine::{self, EngineKind, WAITING_SLOTS, WAITING_TABLES_PER_SLOT};
 use crate::guest::async_guest::{AsyncState, GuestSetting};
 use crate::guest::data::Data;
 use crate::guest::tls::TlsAccess;
@@ -240,17 +240,17 @@ impl Machine {
         let imports: Vec<_> = ty.imports(&self.engine).collect();
         let refused = [detected.denied_async.as_slice(), &detected.unserved];
         let given = wasi::LinkedResources::of(&self.engine, &imports, &refused, unserved::borrowed);
-        let mut linker = self.linker.clone();
+        let (kind, mut linker) = (EngineKind::Asynchronous, self.linker.clone());
         for (name, item) in &imports {
             if let ComponentItem::ComponentInstance(expected) = &item.ty
                 && detected.denied_async.iter().any(|denied| denied == name)
             {
                 let mut instance = linker.instance(name)?;
-                wasi::define_denied(&self.engine, &mut instance, expected, &given)?;
+                wasi::define_denied(kind, &self.engine, &mut instance, expected, &given)?;
             }
         }
         let denied = &detected.denied_async;
-        unserved::define(&self.engine, &mut linker, &imports, denied, &given, AsyncState::host)?;
+        unserved::define(kind, &self.engine, &mut linker, &imports, denied, &given, AsyncState::host)?;
         let pre = linker.instantiate_pre(component)?;
         let source = match detected.pod_source {
             Some(adapter) => Some((adapter.link)(pre.clone())?),

@@ -419,16 +419,17 @@ impl Loader {
         };
         let refused = [detected.denied.as_slice(), &detected.unserved];
         let given = wasi::LinkedResources::of(&self.engine, &imports, &refused, unserved::borrowed);
-        let mut linker = self.linker.clone();
+        let (kind, mut linker) = (EngineKind::Synchronous, self.linker.clone());
         for (name, item) in &imports {
             if let ComponentItem::ComponentInstance(expected) = &item.ty
                 && detected.denied.iter().any(|denied| denied == name)
             {
                 let mut instance = linker.instance(name).map_err(mismatch)?;
-                wasi::define_denied(&self.engine, &mut instance, expected, &given).map_err(mismatch)?;
+                wasi::define_denied(kind, &self.engine, &mut instance, expected, &given).map_err(mismatch)?;
             }
         }
-        unserved::define(&self.engine, &mut linker, &imports, &detected.denied, &given, GuestState::host)
+        let denied = &detected.denied;
+        unserved::define(kind, &self.engine, &mut linker, &imports, denied, &given, GuestState::host)
             .map_err(mismatch)?;
         linker.instantiate_pre(component).and_then(adapter.link).map_err(mismatch)
     }

@@ -10,6 +10,9 @@ use wasmtime::{Engine, StoreContextMut};
 use wasmtime_wasi_io::poll::DynPollable;
 use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream, Error};
 
+use super::refused::define_refused;
+use crate::engine::EngineKind;
+
 /// How large the answer of a refused function may be: values and the bytes of their names. The host makes it by the
 /// guest's own type, so that nothing else bounds it. The largest of `wasi:http` has two thousand.
 pub(crate) const ANSWER_SIZE_MAX: usize = 16 << 10;
@@ -67,7 +70,8 @@ impl LinkedResources {
 }
 
 /// Fills the linker's instance with refusals for everything that `expected` exports.
-pub(crate) fn define_denied<T: 'static>(
+pub(crate) fn define_denied<T: Send + 'static>(
+    kind: EngineKind,
     engine: &Engine,
     linker: &mut LinkerInstance<'_, T>,
     expected: &ComponentInstance,
@@ -83,10 +87,7 @@ pub(crate) fn define_denied<T: 'static>(
                 if !function.results().all(|ty| fits(&ty, &mut left)) {
                     wasmtime::bail!("a function's result has more than {ANSWER_SIZE_MAX} values");
                 }
-                linker.func_new(name, |mut store, ty, arguments, results| {
-                    for argument in arguments {
-                        drop_handles(&mut store, argument)?;
-                    }
+                define_refused(kind, linker, name, |store, ty, results| {
                     refuse(store, ty.results(), results)
                 })?;
             }
@@ -159,32 +160,13 @@ pub(crate) fn fits(ty: &Type, left: &mut usize) -> bool {
     }
 }
 
-/// Gives back the handles that a call lent or handed over.
-pub(crate) fn drop_handles<T: 'static>(
-    store: &mut StoreContextMut<'_, T>,
-    value: &Val,
-) -> wasmtime::Result<()> {
-    match value {
-        Val::Resource(handle) => handle.resource_drop(&mut *store),
-        Val::List(values) | Val::Tuple(values) => {
-            values.iter().try_for_each(|value| drop_handles(store, value))
-        }
-        Val::Record(fields) => fields.iter().try_for_each(|(_, value)| drop_handles(store, value)),
-        Val::Variant(_, Some(value))
-        | Val::Option(Some(value))
-        | Val::Result(Ok(Some(value)) | Err(Some(value))) => drop_handles(store, value),
-        // All others hold no handles: numbers, strings, empty cases, and what synchronous WIT doesn't have.
-        _ => Ok(()),
-    }
-}
-
 fn refuse<T: 'static>(
-    mut store: StoreContextMut<'_, T>,
+    store: &mut StoreContextMut<'_, T>,
     types: impl Iterator<Item = Type>,
     results: &mut [Val],
 ) -> wasmtime::Result<()> {
     for (result, ty) in results.iter_mut().zip(types) {
-        *result = refusal(&mut store, &ty)?;
+        *result = refusal(store, &ty)?;
     }
     Ok(())
 }

@@ -12,7 +12,8 @@ use super::detect::served_by;
 use super::host::HostView;
 use super::host::error::GuestError;
 use super::probe::handles::TargetHandle;
-use crate::wasi::{ANSWER_SIZE_MAX, ITEMS_MAX, LinkedResources, drop_handles, fits, refusal};
+use crate::engine::EngineKind;
+use crate::wasi::{ANSWER_SIZE_MAX, ITEMS_MAX, LinkedResources, define_refused, fits, refusal};
 
 /// The code of the errors.
 const CODE: &str = "NotSupported";
@@ -30,7 +31,8 @@ pub(crate) fn borrowed(interface: &str, resource: &str) -> Option<ResourceType> 
 }
 
 /// Adds to the linker what is missing of the imports, but for those that are denied as a whole.
-pub(crate) fn define<T: 'static>(
+pub(crate) fn define<T: Send + 'static>(
+    kind: EngineKind,
     engine: &Engine,
     linker: &mut Linker<T>,
     imports: &[(&str, ComponentExtern)],
@@ -57,10 +59,7 @@ pub(crate) fn define<T: 'static>(
                         wasmtime::bail!("a function's result has more than {ANSWER_SIZE_MAX} values");
                     }
                     let what = format!("{import} {name}");
-                    instance.func_new(name, move |mut store, ty, arguments, results| {
-                        for argument in arguments {
-                            drop_handles(&mut store, argument)?;
-                        }
+                    define_refused(kind, &mut instance, name, move |store, ty, results| {
                         refuse(store, view, &what, ty.results(), results)
                     })
                 }
@@ -80,7 +79,7 @@ pub(crate) fn define<T: 'static>(
 }
 
 fn refuse<T: 'static>(
-    mut store: StoreContextMut<'_, T>,
+    store: &mut StoreContextMut<'_, T>,
     view: fn(&mut T) -> HostView<'_>,
     what: &str,
     types: impl Iterator<Item = Type>,
@@ -93,9 +92,9 @@ fn refuse<T: 'static>(
             Some(Type::Own(ty)) if ty == ResourceType::host::<GuestError>() => {
                 let error = GuestError::new(CODE, &format!("this host doesn't have {what}"));
                 let error = view(store.data_mut()).table.push(error)?;
-                Some(Val::Resource(error.try_into_resource_any(&mut store)?))
+                Some(Val::Resource(error.try_into_resource_any(&mut *store)?))
             }
-            Some(ty) => Some(refusal(&mut store, &ty)?),
+            Some(ty) => Some(refusal(store, &ty)?),
             None => None,
         };
         *result = Val::Result(Err(error.map(Box::new)));
