@@ -28,6 +28,14 @@ pub enum CgroupError {
         /// Their names.
         controllers: String,
     },
+    /// The cgroup's controllers can't be read (version 2): most often it isn't there.
+    #[error("could not read controllers for cgroup {name:?}: {cause}")]
+    UnreadControllers {
+        /// Its path below the mount point.
+        name: String,
+        /// Why not.
+        cause: Box<CgroupError>,
+    },
     /// Controllers that pods need aren't mounted.
     #[error("system validation failed - Following Cgroup subsystem not mounted: [{controllers}]")]
     NotMounted {
@@ -103,6 +111,7 @@ impl CgroupError {
         match self {
             Self::MissingPaths { .. } => true,
             Self::File { not_found, .. } => *not_found,
+            Self::UnreadControllers { cause, .. } => cause.is_not_found(),
             Self::MissingControllers { .. }
             | Self::NotMounted { .. }
             | Self::NoMounts

@@ -131,6 +131,13 @@ async fn version_2_passes_controllers_on_to_every_folder_above() {
     assert_eq!(cgroups.facts().version, CgroupVersion::V2);
     cgroups.check_controllers().await.unwrap();
     let pod = "/kubepods/burstable/pod1";
+    let absent = cgroups.validate(pod).await.unwrap_err();
+    let file = world.path("kubepods/burstable/pod1/cgroup.controllers");
+    let expected = format!(
+        "could not read controllers for cgroup {pod:?}: read {}: No such file or directory (os error 2)",
+        file.display()
+    );
+    assert_eq!((absent.to_string(), absent.is_not_found()), (expected, true));
     cgroups.create(pod, &pod_resources()).await.unwrap();
     for folder in ["", "kubepods/", "kubepods/burstable/"] {
         let passed_on = world.text(&format!("{folder}cgroup.subtree_control"));

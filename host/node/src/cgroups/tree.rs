@@ -103,7 +103,11 @@ impl Tree {
             }
             CgroupVersion::V2 => {
                 let listed = self.folder("", path).map(|folder| read(&folder, "cgroup.controllers"));
-                let listed = listed.transpose()?.unwrap_or_default();
+                let listed = listed.transpose().map_err(|cause| CgroupError::UnreadControllers {
+                    name: path.to_owned(),
+                    cause: Box::new(cause),
+                })?;
+                let listed = listed.unwrap_or_default();
                 let has: BTreeSet<&str> = listed.split_whitespace().collect();
                 let needed = CHECKED_V2.into_iter().filter(|name| self.facts.controllers.contains(*name));
                 let missing: Vec<&str> = needed.filter(|name| !has.contains(name)).collect();
