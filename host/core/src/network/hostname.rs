@@ -57,7 +57,7 @@ pub enum HostnameError {
 pub struct PodHostname {
     /// The first part.
     pub hostname: String,
-    /// What follows it in the full name; empty without `spec.subdomain`. A node without a cluster's domain leaves it out.
+    /// What follows it in the full name; empty without `spec.subdomain`. A node without a cluster's domain ends it with the point.
     pub domain: String,
 }
 
@@ -81,8 +81,7 @@ pub fn of_pod(pod: &Pod, cluster_domain: &str) -> Result<PodHostname, HostnameEr
         Some(name) if !is_dns_label(&name) => return Err(HostnameError::Subdomain { name }),
         Some(subdomain) => {
             let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-            let point = if cluster_domain.is_empty() { "" } else { "." };
-            format!("{subdomain}.{namespace}.svc{point}{cluster_domain}")
+            format!("{subdomain}.{namespace}.svc.{cluster_domain}")
         }
         None => String::new(),
     };

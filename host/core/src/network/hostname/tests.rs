@@ -60,10 +60,10 @@ fn names_come_from_the_override_the_hostname_or_the_pod() {
 }
 
 #[test]
-fn without_a_cluster_the_domain_ends_at_svc() {
+fn without_a_cluster_the_domain_ends_with_the_point_after_svc() {
     let mut pod = pod("Always", &["a"]);
     spec(&mut pod).subdomain = Some("sub".to_owned());
-    assert_eq!(of_pod(&pod, "").unwrap().domain, "sub.ns.svc");
+    assert_eq!(of_pod(&pod, "").unwrap().domain, "sub.ns.svc.");
 }
 
 #[test]
