@@ -136,13 +136,17 @@ struct ReportedPhase {
 
 impl ReportedPhase {
     /// What was reported to have ended stays ended, whatever the runtime says of it since; and a pod whose time is over has
-    /// failed.
+    /// failed. A pod that was evicted or preempted, and whose containers all ended well on the way, has succeeded (upstream: the
+    /// phase of the containers, where that is terminal, comes before the one that was set when the end began).
     fn of(input: StatusInput<'_>, generated: Phase) -> Self {
         let StatusInput { pod, previous, now, .. } = input;
         let at_source = pod.status.as_ref();
         let phase_of = |status: Option<&PodStatus>| status.and_then(Phase::of);
+        let ended_well = generated == Phase::Succeeded
+            && previous.is_some_and(|previous| is_evicted(previous) || is_preempted(previous));
+        let before = previous.filter(|_| !ended_well);
         let mut ends =
-            [at_source, previous].into_iter().filter_map(phase_of).filter(|phase| phase.is_terminal());
+            [at_source, before].into_iter().filter_map(phase_of).filter(|phase| phase.is_terminal());
         let phase = ends.next().unwrap_or(generated);
         if !phase.is_terminal() && deadline::is_over(pod, Some(started_at(input)), now) {
             let text = |text: &str| Some(text.to_owned());

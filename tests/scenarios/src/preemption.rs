@@ -163,6 +163,31 @@ async fn a_restart_of_the_agent_in_the_middle_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_preempted_pod_whose_containers_end_well_has_succeeded_and_stays_ended() {
+    let mut node = node_with_clinging_pods();
+    node.runtime.add_image("obliging:1", FakeImage::present(Behaviour::EndsWell));
+    node.start();
+    let mut big = modest("big", "3", 20);
+    big.spec.get_or_insert_default().containers[0].image = Some("obliging:1".to_owned());
+    node.source.put_as_is("modest", vec![big]);
+    pass(5.0).await;
+    node.source.put("critical", vec![critical("vital", "3")]);
+    pass(10.0).await;
+    let ended = "Succeeded app: ended 0, 0 restarts";
+    let target = "True TerminationByKubelet: Pod was preempted by Kubelet to accommodate a critical pod.";
+    let shown = |node: &FakeNode| (status(node, "big"), condition(node, "big", "DisruptionTarget"));
+    assert_eq!(shown(&node), (ended.to_owned(), Some(target.to_owned())));
+    assert!(events(&node, "big").contains("Preempting ×1 Preempted in order"), "{}", events(&node, "big"));
+    assert!(status(&node, "vital").starts_with("Running"), "{}", status(&node, "vital"));
+    node.source.remove("critical");
+    pass(60.0).await;
+    node.kill();
+    node.start();
+    pass(60.0).await;
+    assert_eq!(shown(&node), (ended.to_owned(), Some(target.to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_static_pod_of_lower_priority_stays_ended_until_its_manifest_changes() {
     let mut node = started();
     let with_priority = |name: &str, cpu: &str, priority: i32| {

@@ -11,6 +11,21 @@ mod properties;
 mod upstream;
 
 fn generate_of(pod: &Pod, seen: &ObservedPod, previous: Option<&PodStatus>, now: i64) -> PodStatus {
+    generate_as(pod, seen, previous, false, now)
+}
+
+/// That of a pod whose containers aren't started any more.
+fn generate_end(pod: &Pod, seen: &ObservedPod, previous: &PodStatus, now: i64) -> PodStatus {
+    generate_as(pod, seen, Some(previous), true, now)
+}
+
+fn generate_as(
+    pod: &Pod,
+    seen: &ObservedPod,
+    previous: Option<&PodStatus>,
+    ends: bool,
+    now: i64,
+) -> PodStatus {
     let host_ips: [IpAddr; 2] = ["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
     generate(StatusInput {
         pod,
@@ -22,7 +37,7 @@ fn generate_of(pod: &Pod, seen: &ObservedPod, previous: Option<&PodStatus>, now:
         waiting: &BTreeMap::new(),
         probes: &BTreeMap::new(),
         resize: &ResizeStatus::default(),
-        ends: false,
+        ends,
         now: at(now),
     })
 }
@@ -138,6 +153,43 @@ fn what_has_ended_stays_ended_whatever_the_runtime_forgets() {
     let reported_by_the_api = Pod { status: Some(failed), ..pod };
     let status = generate_of(&reported_by_the_api, &observed(vec![], vec![]), None, 6);
     assert_eq!(status.phase.as_deref(), Some("Failed"));
+}
+
+#[test]
+fn an_evicted_or_preempted_pod_whose_containers_end_well_has_succeeded() {
+    let ends_as = |policy: &str, reason: &str, codes: &[i32]| {
+        let pod = pod(policy, &["a", "b"]);
+        let runs = in_sandbox(vec![running(&pod, "a"), running(&pod, "b")]);
+        let last = generate_of(&pod, &runs, None, 5);
+        let condition_message = Some("room is needed".to_owned());
+        let end = NodeEnd { reason: reason.to_owned(), message: "m".to_owned(), condition_message };
+        let ended = ended_by_node(&pod, &last, &end, at(6));
+        let still_runs = generate_end(&pod, &runs, &ended, 7);
+        assert_eq!(
+            (still_runs.phase.as_deref(), still_runs.reason.as_deref()),
+            (Some("Failed"), Some(reason))
+        );
+        let containers = ["a", "b"].into_iter().zip(codes);
+        let seen = in_dead_sandbox(containers.map(|(name, code)| exited(&pod, name, *code)).collect());
+        let status = generate_end(&pod, &seen, &ended, 8);
+        assert_eq!(condition(&status, "DisruptionTarget"), "True TerminationByKubelet");
+        let again = generate_end(&pod, &observed(vec![], vec![]), &status, 9);
+        assert_eq!((again.phase, again.reason), (status.phase.clone(), status.reason.clone()));
+        (status.phase.unwrap_or_default(), status.reason.unwrap_or_default(), status.message.is_some())
+    };
+    let line =
+        |(phase, reason, has_message): (String, String, bool)| format!("{phase} {reason} {has_message}");
+    for (policy, reason, codes, expected) in [
+        ("Always", "Preempting", [0, 0], "Succeeded  false"),
+        ("Always", "Evicted", [0, 0], "Succeeded  false"),
+        ("Never", "Evicted", [0, 0], "Succeeded  false"),
+        ("Always", "Preempting", [0, 137], "Failed Preempting true"),
+        ("OnFailure", "Evicted", [143, 0], "Failed Evicted true"),
+        // What the agent ends for another reason was refused, which stays to be seen.
+        ("Always", "NotWanted", [0, 0], "Failed NotWanted true"),
+    ] {
+        assert_eq!(line(ends_as(policy, reason, &codes)), expected, "{policy} {reason} {codes:?}");
+    }
 }
 
 #[test]

@@ -77,6 +77,7 @@ impl FakeRuntime {
         };
         let code = match behaviour {
             Behaviour::Sleeps | Behaviour::Exits { .. } => ASKED,
+            Behaviour::EndsWell => 0,
             Behaviour::IgnoresStop => {
                 tokio::time::sleep(grace).await;
                 KILLED

@@ -16,6 +16,8 @@ pub enum Behaviour {
         /// This long after its start.
         after: Duration,
     },
+    /// Runs until it is asked to stop, and ends with code 0 then.
+    EndsWell,
     /// Ignores being asked to stop; it is killed after its grace.
     IgnoresStop,
     /// The runtime never manages to stop it.
