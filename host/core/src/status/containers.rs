@@ -168,7 +168,10 @@ fn of_instances(
         image_id: newest.image_id.clone(),
         restart_count: i32::try_from(newest.restart_count).unwrap_or(i32::MAX),
         state: Some(state),
-        last_state: older.or_else(|| remembered(before, &id)).or_else(|| Some(ContainerState::default())),
+        last_state: older
+            .or_else(|| removed_unseen(context, &id))
+            .or_else(|| remembered(before, &id))
+            .or_else(|| Some(ContainerState::default())),
         resources: Some(resources::in_force(context, newest, &id)),
         allocated_resources: allocated.and_then(|allocated| allocated.requests.clone()),
         user: newest.user.as_ref().map(resources::user),
@@ -178,6 +181,14 @@ fn of_instances(
     };
     status.restart_count = restart_count(&status, newest, before);
     status
+}
+
+/// The end of an instance that was stopped and removed, since all containers restart, before anyone saw it end.
+fn removed_unseen(context: Context<'_>, id: &str) -> Option<ContainerState> {
+    let before =
+        context.before.filter(|before| is_running(before) && before.container_id.as_deref() != Some(id))?;
+    let is_restarted = before.container_id.is_some() && restart_all::is_possible(context.input.pod);
+    is_restarted.then(|| ended(RESTARTING_ALL_CONTAINERS, REMOVED, EXIT_CODE_UNKNOWN))
 }
 
 /// The end of an instance that the runtime doesn't have any more.

@@ -54,3 +54,18 @@ fn a_container_started_again_after_all_were_removed_counts_on() {
     let status = Facts::of(pod, vec![next]).before(before).statuses().remove(0);
     assert_eq!(words_of(&status), words("running", "terminated 0 Completed", 1));
 }
+
+#[test]
+fn a_container_that_was_stopped_and_removed_unseen_has_ended_for_the_restart_of_all() {
+    let pod = restarting_all();
+    let before = Facts::of(pod.clone(), vec![running(&pod, "a"), running(&pod, "b")]).statuses();
+    let mut next = running(&pod, "a");
+    next.id = "another".into();
+    let status = |pod: Pod| Facts::of(pod, vec![next.clone()]).before(before.clone()).statuses().remove(0);
+    assert_eq!(word(&status(pod).last_state), "terminated 137 RestartingAllContainers");
+    let without_rules = super::pod("Never", &["a", "b"]);
+    assert_eq!(word(&status(without_rules).last_state), "empty");
+    // The same instance goes on.
+    let same = Facts::of(restarting_all(), vec![running(&restarting_all(), "a")]).before(before).statuses();
+    assert_eq!(word(&same[0].last_state), "empty");
+}
