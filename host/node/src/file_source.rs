@@ -27,8 +27,9 @@ pub use folder::{FileState, Folder, Listing, Outcome, Report, ReportReason};
 pub use inherited::INHERITED_UIDS;
 use inherited::Inherited;
 pub use scan::Stamp as FileStamp;
-use scan::{Look, SETTLE, Scanner};
+use scan::{Look, SETTLE, Scanner, name_of};
 pub use watcher::FolderWatcher;
+use watcher::RemovedFiles;
 
 use crate::SystemClock;
 
@@ -118,17 +119,23 @@ impl FileSource {
     }
 
     /// Looks until nothing is being written or its time is over. None: the runtime shuts down.
-    async fn look(&self, mut state: Box<(Scanner, Folder)>) -> Option<(Box<(Scanner, Folder)>, Outcome)> {
+    async fn look(
+        &self,
+        mut state: Box<(Scanner, Folder)>,
+        removed: &RemovedFiles,
+    ) -> Option<(Box<(Scanner, Folder)>, Outcome)> {
         for attempt in 0..=PATIENT_LOOKS_MAX {
             let now = self.clock.now();
             let patient = attempt < PATIENT_LOOKS_MAX;
+            let removed = removed.clone();
             let look = tokio::task::spawn_blocking(move || {
                 let Look { listing, settled } = state.0.look(now, patient);
                 let outcome = settled.then(|| {
                     if state.1.may_inherit() {
                         state.1.note_changes(state.0.changes());
                     }
-                    state.1.observe(listing)
+                    let removed = removed.take().iter().map(|path| name_of(path)).collect();
+                    state.1.observe_after(&removed, listing)
                 });
                 (state, outcome)
             });
@@ -187,7 +194,8 @@ impl PodSource for FileSource {
             // A file system that hangs is one that can't be read.
             outage.unread(began.elapsed());
             let hangs_at = Instant::now() + LOOK_TIME_MAX;
-            let look = self.look(state);
+            let removed = watcher.removed();
+            let look = self.look(state, &removed);
             tokio::pin!(look);
             let looked = loop {
                 tokio::select! {
@@ -209,7 +217,7 @@ impl PodSource for FileSource {
                 saved = state.1.inherited().clone();
                 inherited.save(&saved).await;
             }
-            if let Some(pods) = outcome.pods {
+            for pods in [outcome.between, outcome.pods].into_iter().flatten() {
                 let incomplete = (!outcome.complete).then(|| INCOMPLETE.to_owned());
                 let update = SourceUpdate::Replaced { pods, incomplete };
                 let event = SourceEvent { source: self.name(), update };

@@ -79,6 +79,8 @@ pub struct Report {
 pub struct Outcome {
     /// The full set, if it differs from the last one or is the first, or if it is complete now and wasn't before.
     pub pods: Option<Vec<Arc<Pod>>>,
+    /// The set before that: a file was removed and is there again, so that its pods start over.
+    pub between: Option<Vec<Arc<Pod>>>,
     /// Whether every file could be read and understood at least once.
     pub complete: bool,
     /// What wasn't reported yet.
@@ -95,6 +97,8 @@ struct KnownFile {
     report: Option<Report>,
     /// Whether there was a good content.
     understood: bool,
+    /// Whether the last reading found what was known: the file may have been removed, and that be reported later.
+    is_read_again: bool,
 }
 
 /// A folder of manifests, with what is remembered of it between looks.
@@ -159,7 +163,8 @@ impl Folder {
                 // What was reported of its files still holds.
                 reports.extend(self.reported.iter().filter(|report| report.place != self.path).cloned());
                 let reports = self.news(reports);
-                return Outcome { pods: None, complete: false, reports, unread: Some(message) };
+                let unread = Some(message);
+                return Outcome { pods: None, between: None, complete: false, reports, unread };
             }
             Listing::Missing => {
                 reports.insert(whole(
@@ -188,7 +193,26 @@ impl Folder {
             report.reason == ReportReason::FailedRead && self.files.contains_key(&report.place)
         });
         let unread = unread.map(|Report { place, message, .. }| format!("{place} {message}"));
-        Outcome { pods: changed.then_some(pods), complete, reports: self.news(reports), unread }
+        let pods = changed.then_some(pods);
+        Outcome { pods, between: None, complete, reports: self.news(reports), unread }
+    }
+
+    /// Takes in what was seen, as [`Self::observe`] does. A file that was removed since the last look and is there again with the
+    /// same content was gone in between, and so were its pods (upstream takes each event of inotify as it comes).
+    pub(super) fn observe_after(&mut self, removed: &BTreeSet<String>, mut listing: Listing) -> Outcome {
+        let mut gone = Vec::new();
+        if let Listing::Files(states) = &mut listing {
+            for name in removed {
+                let state = states.get_mut(name);
+                gone.extend(self.files.get_mut(name).zip(state).and_then(|(file, state)| file.renew(state)));
+            }
+        }
+        let gone: Vec<_> = gone.into_iter().flatten().collect();
+        let is_left = |pod: &&Arc<Pod>| !gone.iter().any(|gone| Arc::ptr_eq(gone, pod));
+        let sent = self.sent.as_ref().map(|(sent, _)| sent.as_slice()).unwrap_or_default();
+        let left: Vec<_> = sent.iter().filter(is_left).cloned().collect();
+        let between = (left.len() < sent.len()).then_some(left);
+        Outcome { between, ..self.observe(listing) }
     }
 
     /// Of two pods with one name the one in the first file (by path) runs.
@@ -218,6 +242,22 @@ impl Folder {
 }
 
 impl KnownFile {
+    /// Begins with the same pods again if a file that was removed is there with the content that was known. Gives those that are
+    /// gone.
+    fn renew(&mut self, state: &mut FileState) -> Option<Vec<Arc<Pod>>> {
+        let is_same = match state {
+            FileState::Unchanged => self.is_read_again,
+            FileState::Content(bytes) => self.digest == Some(Sha256::digest(bytes).into()),
+            FileState::Unreadable(_) | FileState::NoFile(_) => false,
+        };
+        if !is_same {
+            return None;
+        }
+        (*state, self.is_read_again) = (FileState::Unchanged, false);
+        let renewed = self.pods.iter().map(|pod| Arc::new(Pod::clone(pod))).collect();
+        Some(std::mem::replace(&mut self.pods, renewed))
+    }
+
     fn observe(&mut self, state: FileState, origin: Origin<'_>, inherit: &mut dyn FnMut(&mut Pod)) {
         let report = |reason, message| Some(Report { place: origin.place.to_owned(), reason, message });
         let bytes = match state {
@@ -236,7 +276,8 @@ impl KnownFile {
             FileState::Content(bytes) => bytes,
         };
         let digest = Sha256::digest(&bytes).into();
-        if self.digest == Some(digest) {
+        self.is_read_again = self.digest == Some(digest);
+        if self.is_read_again {
             return;
         }
         self.digest = Some(digest);

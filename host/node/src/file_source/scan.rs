@@ -75,7 +75,7 @@ fn no_file(metadata: &Metadata) -> Option<&'static str> {
 }
 
 /// The path as text. Bytes that are no UTF-8 are written out, so that no two files share a name.
-fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     let mut name = String::new();
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {
         name.push_str(chunk.valid());

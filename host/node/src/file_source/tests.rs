@@ -117,6 +117,21 @@ async fn files_that_come_change_and_go_are_seen_at_once() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_removed_and_written_again_is_gone_in_between() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.yaml");
+    write(&path, "a");
+    let mut running = start(folder.path(), NEVER);
+    assert_eq!(running.next().await, ["a-n"]);
+    for _ in 0..3 {
+        fs::remove_file(&path).expect("removed");
+        write(&path, "a");
+        assert_eq!(running.next().await, [""; 0]);
+        assert_eq!(running.next().await, ["a-n"]);
+    }
+}
+
+#[tokio::test]
 async fn a_broken_file_is_an_event_that_names_it_and_its_pods_stay() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.yaml");

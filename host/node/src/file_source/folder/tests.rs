@@ -170,3 +170,32 @@ fn what_is_no_file_is_reported_once_and_takes_the_pods_of_the_file_it_was() {
     assert!(script.0.observe(odd).complete, "there is nothing more to know of it");
     script.expect(files(&[("/a", manifest("a", "1"))]), "a-n 1", &[]);
 }
+
+#[test]
+fn a_file_that_was_removed_and_is_there_again_was_gone_in_between() {
+    let mut folder = Script::new().0;
+    let names = |pods: Option<Vec<Arc<Pod>>>| {
+        pods.map(|pods| pods.iter().map(|pod| PodFullName::of(pod).name.to_string()).collect::<Vec<_>>())
+    };
+    let mut look = |removed: &[&str], listing: Listing| {
+        let removed = removed.iter().map(|name| (*name).to_owned()).collect();
+        let outcome = folder.observe_after(&removed, listing);
+        (names(outcome.between), names(outcome.pods))
+    };
+    let set = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let (a, b) = (manifest("a", "1"), ("/b", FileState::Unchanged));
+    let both = || files(&[("/a", a.clone()), ("/b", manifest("b", "1"))]);
+    assert_eq!(look(&["/a"], both()), (None, set(&["a-n", "b-n"])), "it was never seen");
+    let again = || files(&[("/a", a.clone()), b.clone()]);
+    assert_eq!(look(&[], again()), (None, None), "it was replaced by renaming");
+    assert_eq!(look(&["/a", "/c"], again()), (set(&["b-n"]), set(&["a-n", "b-n"])));
+    let unchanged = || files(&[("/a", FileState::Unchanged), b.clone()]);
+    assert_eq!(look(&["/a"], unchanged()), (None, None), "that was taken in before");
+    assert_eq!(look(&[], again()), (None, None), "it was read before its removal is known");
+    assert_eq!(look(&["/a"], unchanged()), (set(&["b-n"]), set(&["a-n", "b-n"])));
+    let changed = files(&[("/a", manifest("a", "2")), b.clone()]);
+    assert_eq!(look(&["/a"], changed), (None, set(&["a-n", "b-n"])), "it is another pod");
+    assert_eq!(look(&["/a"], unchanged()), (None, None), "that one was never gone");
+    assert_eq!(look(&["/a"], files(&[b.clone()])), (None, set(&["b-n"])));
+    assert_eq!(look(&["/b"], Listing::Missing), (None, set(&[])));
+}
