@@ -20,7 +20,8 @@ use super::machine::{Machine, Storage};
 use super::options::NodeOptions;
 
 /// Features that this agent has, by their names in the registry (KEP-5328).
-const DECLARED_FEATURES: [&str; 1] = ["RestartAllContainersOnContainerExits"];
+const DECLARED_FEATURES: [&str; 2] =
+    ["InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits"];
 
 /// Declared where the runtime makes user namespaces for pods on the host's network.
 const USER_NAMESPACES_HOST_NETWORK: &str = "UserNamespacesHostNetworkSupport";

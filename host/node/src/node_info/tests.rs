@@ -220,7 +220,8 @@ fn what_the_runtime_says_reaches_the_node() {
         (status(&info).features, status(&info).node_info.expect("info").container_runtime_version),
         (None, String::new())
     );
-    assert_eq!(status(&info).declared_features.expect("features"), ["RestartAllContainersOnContainerExits"]);
+    let own = ["InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits"];
+    assert_eq!(status(&info).declared_features.expect("features"), own);
     let mut watch = info.watch();
     watch.mark_unchanged();
     let said = [
@@ -237,7 +238,7 @@ fn what_the_runtime_says_reaches_the_node() {
     assert_eq!(now.features.and_then(|features| features.supplemental_groups_policy), Some(true));
     assert_eq!(
         now.declared_features.expect("features"),
-        ["RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"]
+        [own[0], own[1], "UserNamespacesHostNetworkSupport"]
     );
     watch.mark_unchanged();
     info.set_facts(facts::RUNTIME, given(&said));
