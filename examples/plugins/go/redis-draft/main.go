@@ -9,6 +9,7 @@ import (
 
 	"witlet.dev/plugin/draft/probe"
 	"witlet.dev/plugin/draft/secret"
+	"witlet.dev/plugin/tcp"
 )
 
 // redis is the probe type; its fields are those of the plugin's config:.
@@ -82,11 +83,11 @@ func (r redis) password() ([]byte, error) {
 
 // ping is how long the server took to answer PING, after a login if there is a password. An error is why the probe fails.
 func ping(host string, port uint16, password []byte, deadline time.Time) (time.Duration, error) {
-	connection, err := open(host, port, deadline)
+	connection, err := tcp.DialLines(host, port, deadline)
 	if err != nil {
 		return 0, err
 	}
-	defer connection.close()
+	defer func() { _ = connection.Close() }()
 	if password != nil {
 		if err := expect(connection, fmt.Appendf(nil, "AUTH %s\r\n", password), "+OK"); err != nil {
 			return 0, err
@@ -98,8 +99,8 @@ func ping(host string, port uint16, password []byte, deadline time.Time) (time.D
 }
 
 // expect asks, and fails with what else the server answers.
-func expect(connection *connection, command []byte, answer string) error {
-	line, err := connection.ask(command)
+func expect(connection *tcp.Lines, command []byte, answer string) error {
+	line, err := connection.Ask(command)
 	if err != nil || line == answer {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"witlet.dev/plugin/probe"
 	"witlet.dev/plugin/secret"
+	"witlet.dev/plugin/tcp"
 )
 
 // defaultPort is where Redis listens unless configured otherwise.
@@ -98,19 +99,19 @@ func password(config *config) ([]byte, error) {
 
 // ask is what the server says to PING, or to the password if it doesn't take it.
 func ask(host string, port uint16, password []byte, deadline time.Time) (string, error) {
-	connection, err := open(host, port, deadline)
+	connection, err := tcp.DialLines(host, port, deadline)
 	if err != nil {
 		return "", err
 	}
-	defer connection.close()
+	defer func() { _ = connection.Close() }()
 	if password != nil {
 		// As an array it takes any byte of a password for what it is.
-		line, err := connection.ask(fmt.Appendf(nil, "*2\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n", len(password), password))
+		line, err := connection.Ask(fmt.Appendf(nil, "*2\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n", len(password), password))
 		if err != nil || line != "+OK" {
 			return line, err
 		}
 	}
-	return connection.ask(ping)
+	return connection.Ask(ping)
 }
 
 func init() { probe.Export(prober{}) }
