@@ -29,3 +29,6 @@ fi
 
 # What reading a node's figures costs, on containerd: the last line is one object of its own form.
 "$cargo" bench --locked -q -p witlet --bench scrapes
+
+# What each path of figures costs the processor, over real cgroups: needs root.
+"$cargo" bench --locked -q -p witlet-server --bench scrape_cost

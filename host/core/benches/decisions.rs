@@ -289,7 +289,7 @@ fn row(number: usize, container: &str) -> Row {
             pod: format!("pod-{number}"),
         },
         started_at: Some(now()),
-        details: CgroupDetails { usage, ..CgroupDetails::of_v2(now(), false, |_| None) },
+        details: CgroupDetails { usage, ..CgroupDetails::of_v2(now(), false, None, |_| None) },
         network: Vec::new(),
         filesystems: Vec::new(),
     }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex as SyncMutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex as SyncMutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,10 +15,9 @@ use tokio::time::timeout;
 use witlet_core::cgroup::{CgroupLayout, Tier};
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{CgroupDriver, ContainerId, SandboxId};
-use witlet_core::stats::cadvisor::{CgroupDetails, Topology};
-use witlet_core::stats::cgroup_usage::{Activity, CgroupUsage};
-use witlet_core::stats::known::{Reading, UNCHANGED_MAX, reading, unchanged_until};
-use witlet_core::stats::network::{InterfaceUsage, interfaces};
+use witlet_core::stats::cadvisor::Topology;
+use witlet_core::stats::cgroup_usage::CgroupUsage;
+use witlet_core::stats::network::interfaces;
 use witlet_core::stats::summary::{FsMeasurement, Scope};
 use witlet_core::stats::system_containers::{NamedCgroups, SystemContainer, SystemUsage};
 use witlet_ports::{Clock, ContainerCounts, KernelCounts, KernelDetails, KernelMeter, PodCounts, RunningPod};
@@ -28,12 +27,15 @@ use crate::node_readings::kernel::read;
 use crate::node_readings::pids;
 use crate::process::boot_second;
 
+mod current;
 mod details;
 mod files;
+mod known;
 #[cfg(test)]
 mod tests;
 
-use files::CgroupFiles;
+use files::{CgroupFiles, OpenFolders};
+use known::KnownCgroups;
 
 /// All counts take at most this long; what wasn't read by then is unknown.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -65,20 +67,6 @@ struct Kernel {
     /// Where processors are described.
     processors: PathBuf,
 }
-
-/// A cgroup's figures.
-#[derive(Clone, Debug)]
-struct KnownCgroup {
-    /// When all of it had been read.
-    read_at: Timestamp,
-    /// Its usage, at the last time that it was seen to be that.
-    usage: CgroupUsage,
-    /// All figures, if they were read then.
-    details: Option<CgroupDetails>,
-}
-
-/// By the cgroup's path below the mount points of controllers.
-type KnownCgroups = HashMap<PathBuf, KnownCgroup>;
 
 /// Paths of cgroups below the mount points of controllers.
 #[derive(Debug, Default)]
@@ -189,6 +177,9 @@ struct Look<'a> {
     scope: Scope,
     is_v2: bool,
     has_pressure: bool,
+    /// The cgroups that pods are in, of both drivers.
+    tiers: Vec<PathBuf>,
+    folders: OpenFolders,
 }
 
 impl<'a> Look<'a> {
@@ -202,12 +193,22 @@ impl<'a> Look<'a> {
         let is_v2 = kernel.cgroups.join("cgroup.controllers").exists();
         // Counting may be switched off in a kernel that has it.
         let has_pressure = is_v2 && read(&kernel.proc.join("pressure/cpu")).is_some();
-        Self { kernel, layouts, clock, known, scope, is_v2, has_pressure }
+        let path = |layout: &CgroupLayout, tier: Tier| relative(&layout.path(&layout.tier(tier)));
+        let mut tiers: Vec<PathBuf> =
+            layouts.iter().flat_map(|layout| Tier::ALL.map(|tier| path(layout, tier))).collect();
+        // With `/` as root both drivers may name the same one.
+        tiers.sort();
+        tiers.dedup();
+        let cgroups = kernel.cgroups.clone();
+        let root = move |controller: &str| if is_v2 { cgroups.clone() } else { cgroups.join(controller) };
+        let folders = OpenFolders::new(root, tiers.clone());
+        Self { kernel, layouts, clock, known, scope, is_v2, has_pressure, tiers, folders }
     }
 
     fn counts(&self, found: &mut Found, pods: &[RunningPod], named: &NamedCgroups) -> KernelCounts {
         let proc = &self.kernel.proc;
         let booted_at = read(&proc.join("stat")).as_deref().and_then(booted_at);
+        self.see_tiers();
         let counts = KernelCounts {
             node: self.node(),
             system: self.system(named, booted_at),
@@ -274,10 +275,17 @@ impl<'a> Look<'a> {
         text.lines().find_map(line).filter(|path| !path.as_os_str().is_empty())
     }
 
+    /// Reads what is above pods, so that nothing is read of pods while nothing happens in any.
+    fn see_tiers(&self) {
+        for tier in &self.tiers {
+            self.usage(tier);
+        }
+    }
+
     fn pod(&self, found: &mut Found, pod: &RunningPod) -> PodCounts {
         let mut counts = PodCounts::default();
-        let Some(folder) = self.known_folder(found, &pod.uid) else { return counts };
-        counts.usage = self.usage(&folder);
+        let Some((folder, usage)) = self.pod_usage(found, &pod.uid) else { return counts };
+        counts.usage = usage;
         if pod.containers.iter().any(|id| !found.containers.contains_key(id)) {
             self.find_containers(found, &folder, &pod.containers);
         }
@@ -286,10 +294,10 @@ impl<'a> Look<'a> {
             let Some(usage) = self.usage(cgroup) else { continue };
             let mut container = ContainerCounts { usage, processes: None };
             if self.scope == Scope::All {
-                let listed = read(&self.file(cgroup, "memory", PROCESSES)).unwrap_or_default();
-                container.processes = u64::try_from(listed.lines().count()).ok();
+                let listed = self.listed(cgroup);
+                container.processes = Some(listed.count);
                 if !pod.host_network && counts.network.is_none() {
-                    counts.network = listed.lines().next().and_then(|pid| self.network_of(pid));
+                    counts.network = self.network_of(&folder, &listed);
                 }
             }
             counts.containers.insert(id.clone(), container);
@@ -297,12 +305,19 @@ impl<'a> Look<'a> {
         counts
     }
 
-    /// Where the pod's cgroup was at the last look, or is now.
-    fn known_folder(&self, found: &mut Found, uid: &PodUid) -> Option<PathBuf> {
-        let known = found.pods.get(uid).filter(|path| self.is_there(path)).cloned();
-        let folder = known.or_else(|| self.pod_folder(uid))?;
+    /// Where the pod's cgroup was at the last look, or is now, and what it uses.
+    fn pod_usage(&self, found: &mut Found, uid: &PodUid) -> Option<(PathBuf, Option<CgroupUsage>)> {
+        if let Some(folder) = found.pods.get(uid).cloned() {
+            // A cgroup of which something can be read is there.
+            if let Some(usage) = self.usage(&folder) {
+                return Some((folder, Some(usage)));
+            }
+            found.containers.retain(|_, cgroup| !cgroup.starts_with(&folder));
+        }
+        let folder = self.pod_folder(uid)?;
         found.pods.insert(uid.clone(), folder.clone());
-        Some(folder)
+        let usage = self.usage(&folder);
+        Some((folder, usage))
     }
 
     fn pod_folder(&self, uid: &PodUid) -> Option<PathBuf> {
@@ -328,11 +343,6 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn network_of(&self, pid: &str) -> Option<Vec<InterfaceUsage>> {
-        let pid: u32 = pid.parse().ok()?;
-        Some(interfaces(&read(&self.kernel.proc.join(format!("{pid}/net/dev")))?))
-    }
-
     /// None of a cgroup that isn't there any more.
     fn usage(&self, cgroup: &Path) -> Option<CgroupUsage> {
         let usage = self.read_usage(cgroup);
@@ -340,8 +350,7 @@ impl<'a> Look<'a> {
     }
 
     fn read_usage(&self, cgroup: &Path) -> CgroupUsage {
-        let folder = |controller: &str| self.file(cgroup, controller, "");
-        let files = CgroupFiles::new(&folder);
+        let files = CgroupFiles::new(&self.folders, cgroup);
         if let Some(usage) = self.known_usage(cgroup, &files) {
             return usage;
         }
@@ -351,60 +360,8 @@ impl<'a> Look<'a> {
         } else {
             CgroupUsage::of_v1(at, |controller, file| files.read(controller, file))
         };
-        self.keep(cgroup, usage, None);
+        self.keep(cgroup, usage);
         usage
-    }
-
-    /// What is known of a cgroup, if that is what it uses now.
-    fn known_usage(&self, cgroup: &Path, files: &CgroupFiles<'_>) -> Option<CgroupUsage> {
-        let now = self.clock.now();
-        let (read_at, usage) = self.lock_known().get(cgroup).map(|known| (known.read_at, known.usage))?;
-        match reading(&usage, read_at, now) {
-            Reading::Nothing => return Some(usage),
-            Reading::All => return None,
-            Reading::Activity => {}
-        }
-        let at = match self.unchanged_until(cgroup, usage.at, now) {
-            Some(at) => at,
-            None if self.activity(files) == usage.activity() => now,
-            None => return None,
-        };
-        let usage = CgroupUsage { at, ..usage };
-        if let Some(known) = self.lock_known().get_mut(cgroup) {
-            known.usage = usage;
-        }
-        Some(usage)
-    }
-
-    fn activity(&self, files: &CgroupFiles<'_>) -> Activity {
-        match self.is_v2 {
-            true => Activity::of_v2(|file| files.read("", file)),
-            false => Activity::of_v1(|controller, file| files.read(controller, file)),
-        }
-    }
-
-    /// By what is known of the cgroup above, which was looked at before: a pod's before those of its containers. The root has other figures.
-    fn unchanged_until(&self, cgroup: &Path, seen_at: Timestamp, now: Timestamp) -> Option<Timestamp> {
-        let above = cgroup.parent().filter(|above| !above.as_os_str().is_empty())?;
-        let (read_at, usage) = self.lock_known().get(above).map(|known| (known.read_at, known.usage))?;
-        unchanged_until(&usage, read_at, seen_at, now)
-    }
-
-    /// Keeps what was read just now.
-    fn keep(&self, cgroup: &Path, usage: CgroupUsage, details: Option<CgroupDetails>) {
-        let known = KnownCgroup { read_at: self.clock.now(), usage, details };
-        self.lock_known().insert(cgroup.to_owned(), known);
-    }
-
-    fn lock_known(&self) -> std::sync::MutexGuard<'_, KnownCgroups> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Forgets what wasn't asked about for as long as it may be shown.
-    fn forget_gone(&self) {
-        let now = self.clock.now();
-        let is_recent = |known: &KnownCgroup| now.duration_since(known.usage.at).abs() <= UNCHANGED_MAX;
-        self.lock_known().retain(|_, known| is_recent(known));
     }
 
     fn is_there(&self, cgroup: &Path) -> bool {

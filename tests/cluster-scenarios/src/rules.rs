@@ -265,7 +265,7 @@ fn cgroup() -> Row {
     Row {
         labels,
         started_at: None,
-        details: CgroupDetails::of_v2(jiff::Timestamp::UNIX_EPOCH, false, files),
+        details: CgroupDetails::of_v2(jiff::Timestamp::UNIX_EPOCH, false, None, files),
         network: Vec::new(),
         filesystems: Vec::new(),
     }

@@ -9,7 +9,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-pub use details::{CgroupDetails, CgroupSpec, CpuDetails, MemoryDetails, Processes};
+pub use details::{CgroupDetails, CgroupLimits, CgroupSpec, CpuDetails, MemoryDetails, Processes};
 pub use disks::{BlockDevice, DiskUsage, FilesystemUsage, Partition, partitions};
 pub use families::{Scrape, chunks};
 pub use machine::{Machine, Topology};

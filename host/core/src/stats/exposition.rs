@@ -12,8 +12,10 @@ mod accept;
 mod protobuf;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use accept::Negotiated;
+use text::{Value, WrittenTime, escape, label, seconds};
 
 /// The largest exposition, in bytes; 10,000 series have some 1.5 MB.
 pub const EXPOSITION_BYTES_MAX: usize = 16 << 20;
@@ -22,6 +24,9 @@ pub const EXPOSITION_BYTES_MAX: usize = 16 << 20;
 const DROPPED: &str = "witlet_metrics_observations_dropped_total";
 const DROPPED_HELP: &str =
     "Observations that weren't counted, for their family has no room for another series";
+
+/// What a line of text has besides its name and shared labels, in most cases.
+const LINE_MORE: usize = 96;
 
 /// What the figures of a family are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +102,7 @@ impl Labels {
         match format {
             Format::Text => {
                 let is_first = self.0.is_empty();
-                text_label(&mut self.0, is_first, name, value);
+                label(&mut self.0, is_first, name, value);
             }
             Format::Protobuf => protobuf::label(&mut self.0, name, value),
         }
@@ -111,16 +116,6 @@ impl Labels {
     }
 }
 
-fn text_label(text: &mut Vec<u8>, is_first: bool, name: &str, value: &str) {
-    if !is_first {
-        text.push(b',');
-    }
-    text.extend_from_slice(name.as_bytes());
-    text.extend_from_slice(b"=\"");
-    escape(text, value, true);
-    text.push(b'"');
-}
-
 /// Metrics that are being written, in bounded space.
 #[derive(Debug)]
 pub struct Exposition {
@@ -130,6 +125,8 @@ pub struct Exposition {
     format: Format,
     bytes_max: usize,
     is_cut: bool,
+    /// The time that was written last: figures that follow each other mostly have the same.
+    time: WrittenTime,
     /// By the name of the family that had no room.
     dropped: BTreeMap<&'static str, u64>,
 }
@@ -141,13 +138,32 @@ impl Exposition {
     }
 
     fn bounded(format: Format, bytes_max: usize) -> Self {
-        let (bytes, family, dropped) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Self { bytes, family, format, bytes_max, is_cut: false, dropped }
+        Self::over(format, bytes_max, Vec::new())
+    }
+
+    fn over(format: Format, bytes_max: usize, bytes: Vec<u8>) -> Self {
+        let (family, time, dropped) = (Vec::new(), WrittenTime::default(), BTreeMap::new());
+        Self { bytes, family, format, bytes_max, is_cut: false, time, dropped }
+    }
+
+    /// How it is written.
+    pub fn format(&self) -> Format {
+        self.format
     }
 
     /// Begins a family: `name` is its name, as it is written, and `help` one line. Without a sample it isn't written.
     pub fn family<'a>(&'a mut self, name: &'a str, help: &'a str, kind: Kind) -> FamilyWriter<'a> {
         FamilyWriter { to: self, name, help, kind, is_begun: false }
+    }
+
+    /// Goes on with a family that the piece before began; in text alone, whose families have no length.
+    pub(crate) fn rest_of_family<'a>(&'a mut self, name: &'a str) -> FamilyWriter<'a> {
+        FamilyWriter { to: self, name, help: "", kind: Kind::Gauge, is_begun: true }
+    }
+
+    /// The bytes of complete lines and messages so far.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
     }
 
     /// A counter without labels.
@@ -241,13 +257,40 @@ impl FamilyWriter<'_> {
     pub fn sample_of(&mut self, of: &Labels, more: &[(&str, &str)], value: f64, at: Option<Timestamp>) {
         self.begin();
         match self.to.format {
-            Format::Text => self.line("", of, more, value, at),
-            Format::Protobuf => {
-                let (kind, at) = (self.kind, at.map(Timestamp::as_millisecond));
-                let labels = of.and(more);
-                self.to.push_to_family(|family| protobuf::figure(family, kind, &labels.0, value, at));
-            }
+            Format::Text => self.line("", of, more, at, |text| Value(value).write(text)),
+            Format::Protobuf => self.message(of, more, value, at),
         }
+    }
+
+    /// The same of a time, which is shown in seconds.
+    pub fn seconds_of(
+        &mut self,
+        of: &Labels,
+        more: &[(&str, &str)],
+        nanoseconds: u64,
+        at: Option<Timestamp>,
+    ) {
+        self.begin();
+        match self.to.format {
+            Format::Text => self.line("", of, more, at, |text| seconds(text, nanoseconds)),
+            Format::Protobuf => self.message(of, more, nanoseconds as f64 / 1e9, at),
+        }
+    }
+
+    /// Whether something was written of it.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.is_begun
+    }
+
+    /// What it is written to.
+    pub(crate) fn written_to(&self) -> &Exposition {
+        self.to
+    }
+
+    fn message(&mut self, of: &Labels, more: &[(&str, &str)], value: f64, at: Option<Timestamp>) {
+        let (kind, at) = (self.kind, at.map(Timestamp::as_millisecond));
+        let labels = of.and(more);
+        self.to.push_to_family(|family| protobuf::figure(family, kind, &labels.0, value, at));
     }
 
     /// A histogram with these labels: of each bucket the inclusive upper bound and the count without those below, in ascending order and
@@ -271,33 +314,49 @@ impl FamilyWriter<'_> {
             return;
         }
         for (bound, count) in buckets {
-            self.line("_bucket", &labels, &[("le", &Value(bound).to_string())], count as f64, None);
+            let bound = Value(bound).to_string();
+            self.line("_bucket", &labels, &[("le", &bound)], None, |text| Value(count as f64).write(text));
         }
-        self.line("_sum", &labels, &[], sum, None);
-        self.line("_count", &labels, &[], count as f64, None);
+        self.line("_sum", &labels, &[], None, |text| Value(sum).write(text));
+        self.line("_count", &labels, &[], None, |text| Value(count as f64).write(text));
     }
 
-    fn line(&mut self, suffix: &str, of: &Labels, more: &[(&str, &str)], value: f64, at: Option<Timestamp>) {
-        let name = self.name;
-        self.to.push(|text| {
-            text.extend_from_slice(name.as_bytes());
-            text.extend_from_slice(suffix.as_bytes());
-            if !(of.0.is_empty() && more.is_empty()) {
-                text.push(b'{');
-                text.extend_from_slice(&of.0);
-                for (number, (name, value)) in more.iter().enumerate() {
-                    text_label(text, number == 0 && of.0.is_empty(), name, value);
-                }
-                text.push(b'}');
-            }
+    fn line(
+        &mut self,
+        suffix: &str,
+        of: &Labels,
+        more: &[(&str, &str)],
+        at: Option<Timestamp>,
+        value: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let (name, Exposition { bytes: text, bytes_max, is_cut, time, .. }) = (self.name, &mut *self.to);
+        if *is_cut {
+            return;
+        }
+        let before = text.len();
+        // Most lines fit into it, so that the pieces below find their room.
+        text.reserve(name.len() + of.0.len() + LINE_MORE);
+        text.extend_from_slice(name.as_bytes());
+        text.extend_from_slice(suffix.as_bytes());
+        if of.0.is_empty() && more.is_empty() {
             text.push(b' ');
-            Value(value).write(text);
-            if let Some(at) = at.map(Timestamp::as_millisecond) {
-                text.extend_from_slice(if at < 0 { b" -" } else { b" " });
-                whole(text, at.unsigned_abs());
+        } else {
+            text.push(b'{');
+            text.extend_from_slice(&of.0);
+            for (number, (name, value)) in more.iter().enumerate() {
+                label(text, number == 0 && of.0.is_empty(), name, value);
             }
-            text.push(b'\n');
-        });
+            text.extend_from_slice(b"} ");
+        }
+        value(text);
+        match at {
+            Some(at) => text.extend_from_slice(time.line_end(at.as_millisecond())),
+            None => text.push(b'\n'),
+        }
+        if text.len() > *bytes_max {
+            text.truncate(before);
+            *is_cut = true;
+        }
     }
 
     fn begin(&mut self) {
@@ -325,65 +384,21 @@ pub fn piece(format: Format, write: impl FnOnce(&mut Exposition)) -> Vec<u8> {
     to.bytes
 }
 
+/// The same, in space for so many bytes.
+pub(crate) fn piece_in<T>(
+    format: Format,
+    bytes: usize,
+    write: impl FnOnce(&mut Exposition) -> T,
+) -> (Vec<u8>, T) {
+    let mut to = Exposition::over(format, usize::MAX, Vec::with_capacity(bytes));
+    let result = write(&mut to);
+    to.close();
+    (to.bytes, result)
+}
+
 /// What `write` writes, as text; none if it is larger than it may be.
 pub fn written(write: impl FnOnce(&mut Exposition)) -> Option<String> {
     let mut to = Exposition::new(Format::Text);
     write(&mut to);
     String::from_utf8(to.finish()?).ok()
-}
-
-/// A label's value, or with `with_quotes` off a help, as text has it.
-fn escape(text: &mut Vec<u8>, value: &str, with_quotes: bool) {
-    let is_plain = |byte: &u8| !matches!(byte, b'\\' | b'\n') && (*byte != b'"' || !with_quotes);
-    let mut rest = value.as_bytes();
-    while let Some(plain) = rest.iter().position(|byte| !is_plain(byte)) {
-        let (before, after) = rest.split_at(plain);
-        text.extend_from_slice(before);
-        let Some((special, after)) = after.split_first() else { break };
-        text.extend_from_slice(&[b'\\', if *special == b'\n' { b'n' } else { *special }]);
-        rest = after;
-    }
-    text.extend_from_slice(rest);
-}
-
-/// A figure as text has it.
-struct Value(f64);
-
-impl Value {
-    /// Most figures are counts and bytes, and whole numbers are written several times faster than others. Prometheus reads plain
-    /// decimals and exponents alike.
-    fn write(self, text: &mut Vec<u8>) {
-        /// Every whole number below is an `f64`.
-        const WHOLE_MAX: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
-        // The sign of a negative zero is kept.
-        if self.0.fract() == 0.0 && self.0.is_sign_positive() && self.0 < WHOLE_MAX {
-            whole(text, self.0 as u64);
-        } else {
-            // Writing to memory doesn't fail.
-            let _infallible = write!(text, "{self}");
-        }
-    }
-}
-
-/// A whole number as text has it. A body is mostly these, and `fmt` takes several times as long for one.
-fn whole(text: &mut Vec<u8>, number: u64) {
-    /// Of the largest number.
-    const DIGITS_MAX: usize = 20;
-    let (mut digits, mut rest, mut at) = ([b'0'; DIGITS_MAX], number, DIGITS_MAX - 1);
-    while rest >= 10 {
-        digits[at] += (rest % 10) as u8;
-        (rest, at) = (rest / 10, at - 1);
-    }
-    digits[at] += rest as u8;
-    text.extend_from_slice(&digits[at..]);
-}
-
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            f64::INFINITY => f.write_str("+Inf"),
-            f64::NEG_INFINITY => f.write_str("-Inf"),
-            value => write!(f, "{value}"),
-        }
-    }
 }

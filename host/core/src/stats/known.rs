@@ -1,5 +1,5 @@
-//! When the figures of a cgroup are read again: not twice in a second, and of a cgroup in which nothing happens once a minute. Most
-//! cgroups of a node are sandboxes and services that wait (upstream: cAdvisor looks at such ones less and less often).
+//! When the figures of a cgroup are read again: not twice in a second, and of a cgroup in which nothing happens once a minute, as limits
+//! are. Most cgroups of a node are sandboxes and services that wait (upstream: cAdvisor looks at such ones less and less often).
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -33,6 +33,11 @@ pub fn reading(known: &CgroupUsage, read_at: Timestamp, now: Timestamp) -> Readi
     // Averages of stalls fall while nothing happens.
     let settled = known.cpu_nanoseconds.is_some() && known.pressure.is_zero_on_average();
     if settled && within(read_at, UNCHANGED_MAX, now) { Reading::Activity } else { Reading::All }
+}
+
+/// Whether what is set for a cgroup, and when it was made, is that of now, if it was read then. A program that is busy changes neither.
+pub fn limits_are_known(read_at: Timestamp, now: Timestamp) -> bool {
+    within(read_at, UNCHANGED_MAX, now)
 }
 
 /// Until when a cgroup is known to be as it was when it was seen last, by the one above it, which had this usage, all of which was read at

@@ -8,7 +8,6 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use rustix::fs::{Dir, Mode, OFlags, open, readlinkat_raw};
-use witlet_core::cgroup::{CgroupLayout, Tier};
 use witlet_core::runtime::ContainerId;
 use witlet_core::stats::cadvisor::{CgroupDetails, FilesystemUsage, Processes, Topology, partitions};
 use witlet_core::stats::network::interfaces;
@@ -16,6 +15,7 @@ use witlet_core::stats::system_containers::NamedCgroups;
 use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
 
 use super::files::CgroupFiles;
+use super::known::{KnownLimits, ListedProcesses};
 use super::{Found, Look, PROCESSES, booted_at, read, relative};
 use crate::file_systems::measure_nearest;
 use crate::mounts::{MountedFilesystem, filesystems, read_table};
@@ -55,6 +55,8 @@ impl Look<'_> {
         let budget = Budget { files: Cell::new(FILES_MAX) };
         let booted_at = read(&proc.join("stat")).as_deref().and_then(booted_at);
         let cgroup = |path: &Path| self.detailed(path, &budget, booted_at);
+        // Before the pods in them, of which nothing is read while nothing happens in any.
+        self.tiers.iter().for_each(|tier| drop(cgroup(tier)));
         let of_pods = |pod: &RunningPod| (pod.uid.clone(), self.pod_details(found, pod, &cgroup));
         let all: std::collections::BTreeMap<_, _> = pods.iter().map(of_pods).collect();
         found.forget_others(pods);
@@ -90,12 +92,10 @@ impl Look<'_> {
         named: &NamedCgroups,
         cgroup: &impl Fn(&Path) -> Option<DetailedCgroup>,
     ) -> Vec<DetailedCgroup> {
-        let path = |layout: &CgroupLayout, tier: Tier| relative(&layout.path(&layout.tier(tier)));
-        let tiers = |layout| Tier::ALL.map(|tier| path(layout, tier));
-        let mut paths: Vec<PathBuf> = self.layouts.iter().flat_map(tiers).collect();
+        let mut paths = self.tiers.clone();
         paths.extend(self.own_cgroup());
         paths.extend(self.named(named));
-        // The tier of guaranteed pods is the cgroup of all pods; with `/` as root both drivers may name the same one.
+        // What is named may be one of the others.
         let mut shown: Vec<DetailedCgroup> = self.root(cgroup).into_iter().collect();
         for path in paths {
             let is_shown = shown.iter().any(|known| relative(&known.path) == path);
@@ -140,24 +140,22 @@ impl Look<'_> {
         pod: &RunningPod,
         cgroup: &impl Fn(&Path) -> Option<DetailedCgroup>,
     ) -> PodDetails {
-        let Some(folder) = self.known_folder(found, &pod.uid) else { return PodDetails::default() };
+        let Some((folder, _)) = self.pod_usage(found, &pod.uid) else { return PodDetails::default() };
         let sandbox = pod.sandbox.as_ref().map(|id| ContainerId::from(id.as_str()));
         let ids: Vec<ContainerId> = pod.containers.iter().cloned().chain(sandbox.clone()).collect();
         if ids.iter().any(|id| !found.containers.contains_key(id)) {
             self.find_containers(found, &folder, &ids);
         }
         let of = |id: &ContainerId| cgroup(found.containers.get(id)?);
+        let own = cgroup(&folder);
+        let of_sandbox = sandbox.as_ref().and_then(of);
+        let containers = pod.containers.iter().filter_map(|id| Some((id.clone(), of(id)?))).collect();
+        // Their processes were listed with all else.
         let network = ids.iter().rev().filter(|_| !pod.host_network).find_map(|id| {
-            let processes = read(&self.file(found.containers.get(id)?, "memory", PROCESSES))?;
-            self.network_of(processes.lines().next()?)
+            let listed = self.listed(found.containers.get(id)?);
+            self.network_of(&folder, &listed)
         });
-        let containers = pod.containers.iter().filter_map(|id| Some((id.clone(), of(id)?)));
-        PodDetails {
-            cgroup: cgroup(&folder),
-            sandbox: sandbox.as_ref().and_then(of),
-            containers: containers.collect(),
-            network: network.unwrap_or_default(),
-        }
+        PodDetails { cgroup: own, sandbox: of_sandbox, containers, network: network.unwrap_or_default() }
     }
 
     /// None of a cgroup that isn't there any more.
@@ -167,21 +165,12 @@ impl Look<'_> {
         budget: &Budget,
         booted_at: Option<Timestamp>,
     ) -> Option<DetailedCgroup> {
-        let folder = |controller: &str| self.file(cgroup, controller, "");
-        let files = CgroupFiles::new(&folder);
+        let files = CgroupFiles::new(&self.folders, cgroup);
         let details = match self.known_details(cgroup, &files) {
             Some(known) => known,
             None => self.read_details(cgroup, &files, budget, booted_at)?,
         };
         Some(DetailedCgroup { path: format!("/{}", cgroup.display()), details })
-    }
-
-    /// All figures that are known of a cgroup, if they are those of now.
-    fn known_details(&self, cgroup: &Path, files: &CgroupFiles<'_>) -> Option<CgroupDetails> {
-        self.lock_known().get(cgroup)?.details.as_ref()?;
-        let usage = self.known_usage(cgroup, files)?;
-        let details = self.lock_known().get(cgroup)?.details.clone()?;
-        Some(CgroupDetails { usage, ..details })
     }
 
     fn read_details(
@@ -192,22 +181,27 @@ impl Look<'_> {
         booted_at: Option<Timestamp>,
     ) -> Option<CgroupDetails> {
         let at = self.clock.now();
+        let known = self.known_limits(cgroup, at);
+        let limits = known.map(|known| known.limits);
         let details = if self.is_v2 {
-            CgroupDetails::of_v2(at, self.has_pressure, |file| files.read("", file))
+            CgroupDetails::of_v2(at, self.has_pressure, limits, |file| files.read("", file))
         } else {
-            CgroupDetails::of_v1(at, |controller, file| files.read(controller, file))
+            CgroupDetails::of_v1(at, limits, |controller, file| files.read(controller, file))
         };
         let is_root = cgroup.as_os_str().is_empty();
         let has_figures = details.usage.cpu_nanoseconds.is_some() || details.usage.memory.is_some();
         if !is_root && !has_figures {
             return None;
         }
-        let details = CgroupDetails {
-            processes: self.processes(files, budget),
-            created_at: self.created_at(cgroup).max(booted_at),
-            ..details
-        };
-        self.keep(cgroup, details.usage, Some(details.clone()));
+        let controller = if self.is_v2 { "" } else { "memory" };
+        let listed = files.read(controller, PROCESSES).unwrap_or_default();
+        let known = known.unwrap_or_else(|| {
+            let created_at = self.created_at(cgroup).max(booted_at);
+            KnownLimits { at, limits: details.limits(), created_at }
+        });
+        let processes = self.processes(&listed, budget);
+        let details = CgroupDetails { processes, created_at: known.created_at, ..details };
+        self.keep_details(cgroup, &details, known, ListedProcesses::of(&listed));
         Some(details)
     }
 
@@ -219,9 +213,7 @@ impl Look<'_> {
         Timestamp::try_from(oldest).ok()
     }
 
-    fn processes(&self, files: &CgroupFiles<'_>, budget: &Budget) -> Processes {
-        let controller = if self.is_v2 { "" } else { "memory" };
-        let listed = files.read(controller, PROCESSES).unwrap_or_default();
+    fn processes(&self, listed: &str, budget: &Budget) -> Processes {
         let mut processes = Processes::default();
         for pid in listed.lines().filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit())) {
             let folder = self.kernel.proc.join(pid);

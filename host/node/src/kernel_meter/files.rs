@@ -1,25 +1,82 @@
-//! Files of one cgroup: its folders are looked up once, and each file is read once.
+//! Files of cgroups. Of a look at many of them the walk from the root to a file takes longest, so that the folders above all pods are open as
+//! long as it takes.
 
 use std::cell::RefCell;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rustix::fs::{Mode, OFlags, open, openat};
 
 use crate::node_readings::kernel::text;
 
-/// Reads files of a cgroup's folders; in version 1 each controller has one.
+/// An open folder; none of one that isn't there.
+type Folder = Option<Rc<OwnedFd>>;
+
+/// Folders that are open during a look.
+pub(super) struct OpenFolders {
+    /// Where the tree of a controller begins.
+    root: Box<dyn Fn(&str) -> PathBuf + Send>,
+    /// The cgroups whose folders are kept open, by their paths below that, a longer one before those that it begins with. The last one is
+    /// the root.
+    kept: Vec<PathBuf>,
+    /// By controller and place in the list.
+    open: RefCell<Vec<(String, usize, Folder)>>,
+}
+
+impl OpenFolders {
+    /// Keeps those of these cgroups open.
+    pub(super) fn new(
+        root: impl Fn(&str) -> PathBuf + Send + 'static,
+        kept: impl IntoIterator<Item = PathBuf>,
+    ) -> Self {
+        let mut kept: Vec<PathBuf> = kept.into_iter().collect();
+        kept.sort_by_key(|path| std::cmp::Reverse(path.as_os_str().len()));
+        kept.push(PathBuf::new());
+        Self { root: Box::new(root), kept, open: RefCell::default() }
+    }
+
+    /// The nearest of them above a cgroup, or the root; and the way from there.
+    fn nearest<'a>(&self, cgroup: &'a Path) -> (usize, &'a [u8]) {
+        let path = cgroup.as_os_str().as_bytes();
+        let below = |kept: &PathBuf| path.strip_prefix(kept.as_os_str().as_bytes())?.strip_prefix(b"/");
+        let found = self.kept.iter().enumerate().find_map(|(at, kept)| Some((at, below(kept)?)));
+        found.unwrap_or((self.kept.len() - 1, path))
+    }
+
+    fn folder(&self, controller: &str, at: usize) -> Folder {
+        let known = |(of, kept, _): &&(String, usize, Folder)| *kept == at && of == controller;
+        if let Some((.., folder)) = self.open.borrow().iter().find(known) {
+            return folder.clone();
+        }
+        let path = (self.root)(controller).join(self.kept.get(at)?);
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = open(&path, flags, Mode::empty()).ok().map(Rc::new);
+        self.open.borrow_mut().push((controller.to_owned(), at, folder.clone()));
+        folder
+    }
+}
+
+/// Reads files of one cgroup, each once.
 pub(super) struct CgroupFiles<'a> {
-    /// Where the folder of a controller is.
-    folder: &'a dyn Fn(&str) -> PathBuf,
-    folders: RefCell<Vec<(String, Option<OwnedFd>)>>,
+    folders: &'a OpenFolders,
+    /// Which of the folders is the nearest one.
+    nearest: usize,
+    /// The way from there to a file of the cgroup, whose name goes to its end.
+    way: RefCell<Vec<u8>>,
     /// By controller and name.
     texts: RefCell<Vec<(String, String, Option<String>)>>,
 }
 
 impl<'a> CgroupFiles<'a> {
-    pub(super) fn new(folder: &'a dyn Fn(&str) -> PathBuf) -> Self {
-        Self { folder, folders: RefCell::default(), texts: RefCell::default() }
+    pub(super) fn new(folders: &'a OpenFolders, cgroup: &Path) -> Self {
+        let (nearest, way) = folders.nearest(cgroup);
+        let mut way = way.to_vec();
+        if !way.is_empty() {
+            way.push(b'/');
+        }
+        Self { folders, nearest, way: RefCell::new(way), texts: RefCell::default() }
     }
 
     /// The file's text; none if it can't be read.
@@ -35,17 +92,12 @@ impl<'a> CgroupFiles<'a> {
     }
 
     fn read_now(&self, controller: &str, file: &str) -> Option<String> {
-        let mut folders = self.folders.borrow_mut();
-        let at = folders.iter().position(|(known, _)| known == controller).unwrap_or_else(|| {
-            folders.push((controller.to_owned(), open_folder(&(self.folder)(controller))));
-            folders.len() - 1
-        });
-        let file =
-            openat(folders.get(at)?.1.as_ref()?, file, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-        text(file.ok()?.into())
+        let folder = self.folders.folder(controller, self.nearest)?;
+        let mut way = self.way.borrow_mut();
+        let before = way.len();
+        way.extend_from_slice(file.as_bytes());
+        let opened = openat(&*folder, &**way, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        way.truncate(before);
+        text(opened.ok()?.into())
     }
-}
-
-fn open_folder(path: &Path) -> Option<OwnedFd> {
-    open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()
 }

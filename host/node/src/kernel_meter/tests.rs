@@ -186,6 +186,7 @@ async fn what_went_is_looked_for_again() {
     let machine = version_2("kubepods/podu-1", "c1");
     machine.counts(Scope::All).await;
     fs::remove_dir_all(machine.folder.path().join("cgroup/kubepods")).expect("removed");
+    machine.later(1);
     let counts = machine.counts(Scope::All).await;
     assert_eq!(counts.pods[&PodUid::from("u-1")], PodCounts::default());
     machine.write("cgroup/kubepods/burstable/podu-1/c1/memory.current", "5");
@@ -356,6 +357,66 @@ async fn nothing_is_read_of_containers_while_nothing_happens_in_their_pod() {
     machine.write(&pod("c1/memory.current"), "700");
     machine.later(60);
     assert_eq!(figures_of_container(&machine).await, (Some(700), None, machine.clock.now()));
+}
+
+#[tokio::test]
+async fn nothing_is_read_of_pods_while_nothing_happens_in_any() {
+    let machine = version_2("kubepods/burstable/podu-1", "c1");
+    machine.write("cgroup/kubepods/burstable/cpu.stat", "usage_usec 7\n");
+    let noon = machine.clock.now();
+    assert_eq!(figures_of_container(&machine).await, (Some(500), None, noon));
+    // The kernel counts this in all cgroups above, too.
+    machine.write("cgroup/kubepods/burstable/podu-1/memory.current", "1100");
+    machine.write("cgroup/kubepods/burstable/podu-1/c1/memory.current", "600");
+    machine.later(30);
+    assert_eq!(figures_of_container(&machine).await, (Some(500), None, machine.clock.now()));
+    machine.write("cgroup/kubepods/burstable/cpu.stat", "usage_usec 8\n");
+    machine.later(1);
+    assert_eq!(figures_of_container(&machine).await, (Some(600), None, machine.clock.now()));
+}
+
+/// What `/metrics/cadvisor` shows of the container's limit, processes and open files.
+async fn details_of_container(machine: &Machine) -> (Option<u64>, u64, Option<i64>) {
+    let details = machine.meter.details(vec![running_pod("u-1", &["c1"])]).await.expect("in time");
+    let details = &details.pods[&PodUid::from("u-1")].containers[&ContainerId::from("c1")].details;
+    (details.spec.memory, details.processes.count, details.processes.open_files_max)
+}
+
+#[tokio::test]
+async fn limits_of_a_busy_cgroup_are_read_once_a_minute_and_its_processes_always() {
+    let machine = version_2("kubepods/podu-1", "c1");
+    let file = |name: &str| format!("cgroup/kubepods/podu-1/c1/{name}");
+    machine.write(&file("memory.max"), "1000");
+    assert_eq!(details_of_container(&machine).await, (Some(1000), 2, None));
+    machine.write(&file("memory.max"), "2000");
+    for (seconds, limit) in [(30, 1000), (29, 1000), (1, 2000)] {
+        machine.later(seconds);
+        machine.write(&file("cpu.stat"), &format!("usage_usec {}\n", machine.clock.now().as_second()));
+        machine.write(&file("cgroup.procs"), &"77\n".repeat(usize::try_from(seconds).expect("positive")));
+        // A summary between forgets no limit.
+        machine.counts(Scope::All).await;
+        let expected = (Some(limit), seconds.unsigned_abs(), None);
+        assert_eq!(details_of_container(&machine).await, expected, "{seconds}");
+    }
+}
+
+#[tokio::test]
+async fn a_network_is_read_once_a_second_though_nothing_runs_in_it() {
+    let machine = version_2("kubepods/podu-1", "c1");
+    let sent = async || {
+        let counts = machine.counts(Scope::All).await;
+        let details = machine.meter.details(vec![running_pod("u-1", &["c1"])]).await.expect("in time");
+        let uid = PodUid::from("u-1");
+        let [counted, detailed] =
+            [counts.pods[&uid].network.clone().unwrap_or_default(), details.pods[&uid].network.clone()];
+        assert_eq!(counted, detailed);
+        counted.first().map(|interface| interface.tx_bytes)
+    };
+    assert_eq!(sent().await, Some(22));
+    machine.write("proc/77/net/dev", &DEV.replace("22", "33"));
+    assert_eq!(sent().await, Some(22));
+    machine.later(1);
+    assert_eq!(sent().await, Some(33));
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ const BODY_BYTES_MAX: u64 = EXPOSITION_BYTES_MAX as u64;
 const AT_ONCE_MAX: usize = 2;
 /// More codings than this aren't read.
 const CODINGS_MAX: usize = 32;
-/// Bytes that are made at a time of a body that is made while it is sent; a piece may be larger.
+/// Compressed bytes that are made at a time; a piece may be larger.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// Makes and compresses bodies, a bounded number at the same time, on threads that have the time for it.
@@ -66,7 +66,23 @@ impl Gzip {
         plain: impl Iterator<Item = Vec<u8>> + Send + 'static,
         is_gzip: bool,
     ) -> Body {
-        let pieces: Pieces = if is_gzip { Box::new(pieces(plain)) } else { Box::new(plain.map(Ok)) };
+        if is_gzip { self.streamed_as_gzip(plain) } else { self.streamed_as_it_is(plain) }
+    }
+
+    /// Each piece takes some microseconds to write: less than to have another thread do it.
+    fn streamed_as_it_is(&self, plain: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body {
+        let permits = self.permits.clone();
+        Body::from_stream(stream::unfold(plain, move |mut plain| {
+            let permits = permits.clone();
+            async move {
+                let _permit = permits.acquire().await;
+                plain.next().map(|piece| (Ok::<_, io::Error>(piece), plain))
+            }
+        }))
+    }
+
+    fn streamed_as_gzip(&self, plain: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body {
+        let pieces: Pieces = Box::new(pieces(plain));
         let gzip = self.clone();
         Body::from_stream(stream::unfold(Some(pieces), move |pieces| {
             let gzip = gzip.clone();
@@ -91,7 +107,7 @@ impl Gzip {
     }
 }
 
-/// A body that is made while it is sent.
+/// A body that is compressed while it is sent.
 type Pieces = Box<dyn Iterator<Item = io::Result<Vec<u8>>> + Send>;
 
 /// The next pieces, until they are [`PIECE_BYTES`]; none at the end.

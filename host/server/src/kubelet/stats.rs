@@ -46,9 +46,8 @@ impl KubeletServer {
             }
         };
         let negotiated = negotiated(headers);
-        let families = resource_metrics(summary.as_ref()).into_iter();
-        let pieces = families.map(move |family| piece(negotiated.format, |to| to.families(&[family])));
-        self.streamed(headers, negotiated, pieces)
+        let written = piece(negotiated.format, |to| resource_metrics(to, summary.as_ref()));
+        self.streamed(headers, negotiated, std::iter::once(written))
     }
 
     /// Families that are written while they are sent.

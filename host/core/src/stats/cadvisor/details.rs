@@ -92,6 +92,15 @@ pub struct CgroupSpec {
     pub reservation: Option<u64>,
 }
 
+/// What is set for a cgroup: it changes by the hand of who made it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CgroupLimits {
+    /// What it may use.
+    pub spec: CgroupSpec,
+    /// How many threads there may be; 0 for no limit.
+    pub threads_max: u64,
+}
+
 /// Processes of a cgroup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Processes {
@@ -106,12 +115,28 @@ pub struct Processes {
 }
 
 impl CgroupDetails {
-    /// Of a cgroup of version 2; `read` gives the text of a file in its folder.
-    pub fn of_v2(at: Timestamp, with_pressure: bool, read: impl Fn(&str) -> Option<String>) -> Self {
+    /// What is set for it.
+    pub fn limits(&self) -> CgroupLimits {
+        CgroupLimits { spec: self.spec, threads_max: self.threads_max }
+    }
+
+    /// Of a cgroup of version 2; `read` gives the text of a file in its folder. Limits that are known aren't read.
+    pub fn of_v2(
+        at: Timestamp,
+        with_pressure: bool,
+        limits: Option<CgroupLimits>,
+        read: impl Fn(&str) -> Option<String>,
+    ) -> Self {
         let (cpu, memory) = (read("cpu.stat"), read("memory.stat"));
+        let CgroupLimits { spec, threads_max } = limits.unwrap_or_else(|| CgroupLimits {
+            spec: spec_v2(&read),
+            threads_max: number(read("pids.max")).unwrap_or(0),
+        });
         let usage = CgroupUsage::of_v2(at, with_pressure, |file| match file {
             "cpu.stat" => cpu.clone(),
             "memory.stat" => memory.clone(),
+            "memory.max" => spec.memory.map(|limit| limit.to_string()),
+            "memory.swap.max" => spec.swap.map(|limit| limit.to_string()),
             other => read(other),
         });
         let (cpu, memory) = (cpu.unwrap_or_default(), memory.unwrap_or_default());
@@ -141,19 +166,30 @@ impl CgroupDetails {
             },
             disks: disks_v2(&read("io.stat").unwrap_or_default()),
             threads: count("pids.current"),
-            threads_max: count("pids.max"),
+            threads_max,
             oom_kills: oom_kills.unwrap_or(0),
-            spec: spec_v2(&read),
+            spec,
             processes: Processes::default(),
             created_at: None,
         }
     }
 
-    /// Of a cgroup of version 1; `read` gives the text of a file in the cgroup's folder of that controller.
-    pub fn of_v1(at: Timestamp, read: impl Fn(&str, &str) -> Option<String>) -> Self {
+    /// Of a cgroup of version 1; `read` gives the text of a file in the cgroup's folder of that controller. Limits that are known aren't
+    /// read.
+    pub fn of_v1(
+        at: Timestamp,
+        limits: Option<CgroupLimits>,
+        read: impl Fn(&str, &str) -> Option<String>,
+    ) -> Self {
         let stat = read("memory", "memory.stat");
+        let CgroupLimits { spec, threads_max } = limits.unwrap_or_else(|| CgroupLimits {
+            spec: spec_v1(&read),
+            threads_max: number(read("pids", "pids.max")).unwrap_or(0),
+        });
         let usage = CgroupUsage::of_v1(at, |controller, file| match file {
             "memory.stat" => stat.clone(),
+            "memory.limit_in_bytes" => spec.memory.map(|limit| limit.to_string()),
+            "memory.memsw.limit_in_bytes" => spec.swap.map(|limit| limit.to_string()),
             other => read(controller, other),
         });
         let stat = stat.unwrap_or_default();
@@ -186,9 +222,9 @@ impl CgroupDetails {
             },
             disks: disks_v1(|file| read("blkio", file)),
             threads: count("pids", "pids.current"),
-            threads_max: count("pids", "pids.max"),
+            threads_max,
             oom_kills: oom_kills.unwrap_or(0),
-            spec: spec_v1(&read),
+            spec,
             processes: Processes::default(),
             created_at: None,
         }

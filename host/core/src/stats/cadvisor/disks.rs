@@ -106,15 +106,14 @@ fn disk_v2(line: &str) -> Option<DiskUsage> {
 
 /// Of the scheduler's counts where it keeps some, else of those of throttling, which every version of the kernel keeps.
 pub(super) fn disks_v1(read: impl Fn(&str) -> Option<String>) -> Vec<DiskUsage> {
-    let of = |kind: &str| {
-        let figures =
-            |file: &str| operations(&read(&format!("blkio.{kind}.{file}_recursive")).unwrap_or_default());
-        (figures("io_service_bytes"), figures("io_serviced"))
+    let figures = |kind: &str, file: &str| {
+        operations(&read(&format!("blkio.{kind}.{file}_recursive")).unwrap_or_default())
     };
-    let (mut bytes, mut counts) = of("bfq");
+    let (mut kind, mut bytes) = ("bfq", figures("bfq", "io_service_bytes"));
     if bytes.is_empty() {
-        (bytes, counts) = of("throttle");
+        (kind, bytes) = ("throttle", figures("throttle", "io_service_bytes"));
     }
+    let mut counts = if bytes.is_empty() { BTreeMap::new() } else { figures(kind, "io_serviced") };
     let of_device = |(device, bytes)| {
         let operations = counts.remove(&device).unwrap_or_default();
         DiskUsage { device, bytes, operations, cost: None }

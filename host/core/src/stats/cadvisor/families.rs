@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use super::disks::BlockDevice;
 use super::machine::{Machine, write_machine, write_version};
 use super::rows::Row;
-use crate::stats::exposition::{Exposition, FamilyWriter, Format, Kind, Labels, piece};
+use crate::stats::exposition::{Exposition, FamilyWriter, Format, Kind, Labels, piece, piece_in};
 
 /// All that one response shows.
 #[derive(Clone, Debug, Default)]
@@ -32,9 +32,13 @@ pub struct Scrape {
     pub machine: Machine,
 }
 
-/// The response, family by family: small pieces, made when they are wanted.
+/// A piece of text is as large, or a row larger.
+const PIECE_BYTES: usize = 32 * 1024;
+/// Of a row, in most families.
+const ROW_BYTES: usize = 4 * 1024;
+
+/// The response in small pieces, made when they are wanted.
 pub fn chunks(scrape: Arc<Scrape>, format: Format) -> impl Iterator<Item = Vec<u8>> + Send {
-    let labels: Vec<Labels> = scrape.rows.iter().map(|row| Labels::new(format, row.labels.pairs())).collect();
     let first = piece(format, |to| {
         write_version(to, &scrape.machine);
         scrape_error(to, "container_scrape_error", CONTAINER_ERROR, scrape.has_failed);
@@ -43,22 +47,71 @@ pub fn chunks(scrape: Arc<Scrape>, format: Format) -> impl Iterator<Item = Vec<u
     let last = piece(format, |to| {
         scrape_error(to, "machine_scrape_error", MACHINE_ERROR, scrape.machine.topology.is_none());
     });
-    let mut families: Vec<&'static Family> = [
-        cpu::FAMILIES,
-        disk::FAMILIES,
-        memory::FAMILIES,
-        network::FAMILIES,
-        process::FAMILIES,
-        spec::FAMILIES,
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    families.sort_by_key(|family| family.name);
-    let of_rows =
-        families.into_iter().map(move |family| piece(format, |to| family.write(to, &scrape, &labels)));
-    let all = std::iter::once(first).chain(of_rows).chain([last]);
+    let all = std::iter::once(first).chain(FamilyPieces::new(scrape, format)).chain([last]);
     all.filter(|piece| !piece.is_empty())
+}
+
+/// The families of rows, in the order of their names. A family in text is as many pieces as it takes; one of Protocol Buffers, whose length
+/// goes before it, is one.
+struct FamilyPieces {
+    scrape: Arc<Scrape>,
+    format: Format,
+    /// Of each row.
+    labels: Vec<Labels>,
+    families: Vec<&'static Family>,
+    /// The family that is next, the row that is its next, and whether the family has begun.
+    at: (usize, usize, bool),
+}
+
+impl FamilyPieces {
+    fn new(scrape: Arc<Scrape>, format: Format) -> Self {
+        let labels = scrape.rows.iter().map(|row| Labels::new(format, row.labels.pairs())).collect();
+        let all = [
+            cpu::FAMILIES,
+            disk::FAMILIES,
+            memory::FAMILIES,
+            network::FAMILIES,
+            process::FAMILIES,
+            spec::FAMILIES,
+        ];
+        let mut families: Vec<&'static Family> = all.into_iter().flatten().collect();
+        families.sort_by_key(|family| family.name);
+        Self { scrape, format, labels, families, at: (0, 0, false) }
+    }
+
+    fn is_full(&self, to: &Exposition) -> bool {
+        to.len() >= PIECE_BYTES && self.format == Format::Text
+    }
+
+    /// Writes until the piece is full, and says where the next one goes on.
+    fn write(&self, to: &mut Exposition) -> (usize, usize, bool) {
+        let (mut at, mut row, mut is_begun) = self.at;
+        while let Some(family) = self.families.get(at) {
+            (row, is_begun) = family.write(to, self, row, is_begun);
+            if row < self.scrape.rows.len() {
+                break;
+            }
+            (at, row, is_begun) = (at + 1, 0, false);
+            if self.is_full(to) || self.format == Format::Protobuf {
+                break;
+            }
+        }
+        (at, row, is_begun)
+    }
+}
+
+impl Iterator for FamilyPieces {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        if self.at.0 >= self.families.len() {
+            return None;
+        }
+        let bytes = if self.format == Format::Text { PIECE_BYTES + ROW_BYTES } else { 0 };
+        let (piece, at) = piece_in(self.format, bytes, |to| self.write(to));
+        self.at = at;
+        Some(piece)
+    }
 }
 
 const CONTAINER_ERROR: &str = "1 if there was an error while getting container metrics, 0 otherwise";
@@ -85,15 +138,22 @@ impl Family {
         Self { name, help, kind: Kind::Gauge, figures }
     }
 
-    fn write(&self, to: &mut Exposition, scrape: &Scrape, labels: &[Labels]) {
+    /// Writes the figures of this row and those after it, until the piece is full; returns the row that is next, and whether the family
+    /// has begun.
+    fn write(&self, to: &mut Exposition, pieces: &FamilyPieces, row: usize, is_begun: bool) -> (usize, bool) {
         let Self { name, help, kind, figures } = self;
-        let none = Labels::default();
-        let mut to = Figures { family: to.family(name, help, *kind), labels: &none, scrape, at: None };
-        for (row, labels) in scrape.rows.iter().zip(labels) {
+        let (scrape, none) = (&*pieces.scrape, Labels::default());
+        let family = if is_begun { to.rest_of_family(name) } else { to.family(name, help, *kind) };
+        let mut to = Figures { family, labels: &none, scrape, at: None };
+        for (number, (row, labels)) in scrape.rows.iter().zip(&pieces.labels).enumerate().skip(row) {
             to.labels = labels;
             to.at = Some(row.details.usage.at);
             figures(row, &mut to);
+            if pieces.is_full(to.family.written_to()) {
+                return (number + 1, to.family.is_begun());
+            }
         }
+        (scrape.rows.len(), to.family.is_begun())
     }
 }
 
@@ -116,6 +176,15 @@ impl Figures<'_> {
         self.family.sample_of(self.labels, labels, value, self.at);
     }
 
+    /// A time in seconds, without further labels.
+    fn put_seconds(&mut self, nanoseconds: u64) {
+        self.put_seconds_with(&[], nanoseconds);
+    }
+
+    fn put_seconds_with(&mut self, labels: &[(&str, &str)], nanoseconds: u64) {
+        self.family.seconds_of(self.labels, labels, nanoseconds, self.at);
+    }
+
     /// Figures of limits and of starts have no time of their own.
     fn without_time(&mut self) -> &mut Self {
         self.at = None;
@@ -126,8 +195,4 @@ impl Figures<'_> {
     fn device(&self, device: BlockDevice) -> Option<String> {
         self.scrape.devices.get(&device).map(|name| format!("/dev/{name}"))
     }
-}
-
-fn seconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 / 1e9
 }

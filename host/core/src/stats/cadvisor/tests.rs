@@ -44,7 +44,7 @@ fn version_2() -> CgroupDetails {
         ("pids.current", "4\n"),
         ("pids.max", "max\n"),
     ];
-    CgroupDetails::of_v2(at(), true, files(&all))
+    CgroupDetails::of_v2(at(), true, None, files(&all))
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_cgroup_of_version_1_is_read_in_full() {
         ("pids.max", "7\n"),
     ];
     let read = files(&all);
-    let details = CgroupDetails::of_v1(at(), |controller, file| {
+    let details = CgroupDetails::of_v1(at(), None, |controller, file| {
         assert!(file.starts_with(controller), "{file} is of {controller}");
         read(file)
     });
@@ -143,9 +143,41 @@ fn a_cgroup_of_version_1_is_read_in_full() {
 }
 
 #[test]
+fn limits_that_are_known_are_not_read() {
+    let spec = CgroupSpec { memory: Some(70), swap: Some(90), has_memory: true, ..CgroupSpec::default() };
+    let limits = CgroupLimits { spec, threads_max: 7 };
+    let text = |file: &str| match file {
+        "memory.usage_in_bytes" | "memory.current" | "memory.swap.current" => Some("5".to_owned()),
+        "memory.stat" => Some("total_swap 5\n".to_owned()),
+        "cpu.max"
+        | "cpu.weight"
+        | "cpu.shares"
+        | "cpu.cfs_period_us"
+        | "cpu.cfs_quota_us"
+        | "memory.max"
+        | "memory.min"
+        | "memory.swap.max"
+        | "memory.limit_in_bytes"
+        | "memory.memsw.limit_in_bytes"
+        | "memory.soft_limit_in_bytes"
+        | "pids.max" => panic!("{file} is read"),
+        _ => None,
+    };
+    let found = [
+        CgroupDetails::of_v1(at(), Some(limits), |_, file| text(file)),
+        CgroupDetails::of_v2(at(), false, Some(limits), text),
+    ];
+    for details in found {
+        assert_eq!(details.limits(), limits);
+        assert_eq!(details.usage.memory.and_then(|memory| memory.limit), Some(70));
+        assert_eq!(details.usage.swap.and_then(|swap| swap.limit), Some(90));
+    }
+}
+
+#[test]
 fn the_least_and_the_largest_weight_are_the_least_and_the_largest_share() {
     for (weight, shares) in [("1", 2), ("10000", 262_144)] {
-        let details = CgroupDetails::of_v2(at(), false, files(&[("cpu.weight", weight)]));
+        let details = CgroupDetails::of_v2(at(), false, None, files(&[("cpu.weight", weight)]));
         assert_eq!(details.spec.cpu_shares, shares, "{weight}");
     }
 }
@@ -260,9 +292,32 @@ fn each_series_and_each_heading_is_there_once() {
 }
 
 #[test]
+fn a_large_body_comes_in_small_pieces_and_each_family_begins_once() {
+    let mut rows: Vec<Row> = (0..2000).map(|number| row(&format!("/kubepods/pod{number}"))).collect();
+    // A family that begins late, after a piece is full.
+    for row in rows.iter_mut().take(1500) {
+        row.started_at = None;
+    }
+    let scrape = scrape(rows);
+    let pieces: Vec<Vec<u8>> = chunks(scrape.clone(), Format::Text).collect();
+    let largest = pieces.iter().map(Vec::len).max().unwrap_or_default();
+    assert!(pieces.len() > 100 && largest < 40_000, "{} pieces of {largest} bytes at most", pieces.len());
+    let lines = lines(&scrape);
+    let headings: Vec<&String> = lines.iter().filter(|line| line.starts_with("# HELP ")).collect();
+    let different: BTreeSet<_> = headings.iter().collect();
+    assert_eq!(headings.len(), different.len(), "{headings:#?}");
+    for (family, expected) in [("container_start_time_seconds{", 500), ("container_threads{", 2000)] {
+        let at: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].starts_with(family)).collect();
+        assert_eq!(at.len(), expected, "{family}");
+        assert_eq!(at[expected - 1] - at[0], expected - 1, "{family}: one after the other");
+        assert!(lines[at[0] - 1].starts_with("# TYPE "), "{family}: {}", lines[at[0] - 1]);
+    }
+}
+
+#[test]
 fn what_is_not_there_has_no_series() {
     let mut row = row("/");
-    row.details = CgroupDetails::of_v2(at(), false, |_| None);
+    row.details = CgroupDetails::of_v2(at(), false, None, |_| None);
     row.started_at = None;
     let lines = lines(&scrape(vec![row]));
     for absent in [

@@ -1,5 +1,7 @@
 //! Families as text.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn family(kind: Kind, samples: Vec<Sample>) -> Family {
@@ -179,7 +181,19 @@ fn a_format_is_negotiated_as_a_kubelet_does() {
 
 #[test]
 fn whole_numbers_are_written_as_all_others() {
-    for value in [0.0, -0.0, 1.0, -1.0, 0.5, 9_007_199_254_740_991.0, 9_007_199_254_740_992.0, 1e20, 1e300] {
+    for value in [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        9_007_199_254_740_991.0,
+        9_007_199_254_740_992.0,
+        -1e18,
+        1e19,
+        1e20,
+        1e300,
+    ] {
         let mut text = Vec::new();
         Value(value).write(&mut text);
         assert_eq!(String::from_utf8(text).ok(), Some(value.to_string()));
@@ -192,15 +206,48 @@ fn whole_numbers_are_written_as_all_others() {
 }
 
 #[test]
-fn whole_numbers_are_written_as_they_are_elsewhere() {
-    for number in [0, 7, 9, 10, 99, 100, 1_790_000_000_123, 1 << 53, u64::MAX - 1, u64::MAX] {
-        let mut text = Vec::new();
-        whole(&mut text, number);
-        assert_eq!(text, number.to_string().into_bytes());
-    }
-    let shown = written(|to| {
-        let at = Timestamp::from_millisecond(-1_500).ok();
-        to.family("before", "The epoch", Kind::Gauge).sample_of(&Labels::default(), &[], -0.0, at);
+fn times_of_figures_are_written_as_numbers() {
+    let shown = text(|to| {
+        let mut family = to.family("before", "The epoch", Kind::Gauge);
+        for at in [-1_500, 1_790_000_000_123, 1_790_000_000_123, 0] {
+            family.sample_of(&Labels::default(), &[], -0.0, Timestamp::from_millisecond(at).ok());
+        }
     });
-    assert!(shown.is_some_and(|text| text.ends_with("\nbefore -0 -1500\n")));
+    let end = "\nbefore -0 -1500\nbefore -0 1790000000123\nbefore -0 1790000000123\nbefore -0 0\n";
+    assert!(shown.ends_with(end), "{shown}");
+}
+
+#[test]
+fn nanoseconds_are_written_as_seconds() {
+    for (nanoseconds, expected) in [
+        (0, "0"),
+        (1, "0.000000001"),
+        (1_500_000_000, "1.5"),
+        (2_000_000_000, "2"),
+        (10_000_000_100, "10.0000001"),
+        (u64::MAX, "18446744073.709551615"),
+    ] {
+        let shown = text(|to| {
+            to.family("a", "h", Kind::Counter).seconds_of(&Labels::default(), &[], nanoseconds, None)
+        });
+        assert!(shown.ends_with(&format!("\na {expected}\n")), "{shown}");
+        let message = |write: fn(&mut FamilyWriter<'_>, u64)| {
+            piece(Format::Protobuf, |to| write(&mut to.family("a", "h", Kind::Counter), nanoseconds))
+        };
+        assert_eq!(
+            message(|family, nanoseconds| family.seconds_of(&Labels::default(), &[], nanoseconds, None)),
+            message(|family, nanoseconds| family.sample(&[], nanoseconds as f64 / 1e9)),
+        );
+    }
+}
+
+proptest! {
+    /// What Prometheus reads is what the number was.
+    #[test]
+    fn seconds_are_read_as_the_nearest_number(nanoseconds in 0..1_u64 << 53) {
+        let mut text = Vec::new();
+        seconds(&mut text, nanoseconds);
+        let read: f64 = String::from_utf8(text).expect("digits").parse().expect("a number");
+        prop_assert_eq!(read, nanoseconds as f64 / 1e9);
+    }
 }

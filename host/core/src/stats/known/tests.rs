@@ -71,3 +71,10 @@ fn a_cgroup_is_as_it_was_while_nothing_happens_in_the_one_above() {
     let unknown = CgroupUsage { cpu_nanoseconds: None, ..usage(10_000) };
     assert_eq!(unchanged_until(&unknown, time(0), time(5), time(10_001)), None);
 }
+
+#[test]
+fn limits_are_read_once_a_minute() {
+    for (now, expected) in [(0, true), (59_999, true), (60_000, false), (-1, false)] {
+        assert_eq!(limits_are_known(time(0), time(now)), expected, "{now}");
+    }
+}

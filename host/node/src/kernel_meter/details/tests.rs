@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex as SyncMutex};
 
 use jiff::Timestamp;
+use witlet_core::cgroup::CgroupLayout;
 use witlet_core::runtime::CgroupDriver;
 use witlet_core::stats::summary::Scope;
 use witlet_ports::Clock;

@@ -10,7 +10,7 @@ use super::*;
 
 fn cgroup(path: &str) -> DetailedCgroup {
     let at = jiff::Timestamp::from_second(1_790_000_000).unwrap();
-    DetailedCgroup { path: path.to_owned(), details: CgroupDetails::of_v2(at, false, |_| None) }
+    DetailedCgroup { path: path.to_owned(), details: CgroupDetails::of_v2(at, false, None, |_| None) }
 }
 
 fn interface(name: &str) -> Vec<InterfaceUsage> {

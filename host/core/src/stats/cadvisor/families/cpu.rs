@@ -1,6 +1,6 @@
 //! Processor time, its quota, and how long processes waited.
 
-use super::{Family, Figures, seconds};
+use super::{Family, Figures};
 use crate::stats::cadvisor::details::CpuDetails;
 use crate::stats::cadvisor::rows::Row;
 use crate::stats::cgroup_usage::{PressureUsage, Stall, Stalls};
@@ -9,37 +9,37 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::counter("container_cpu_usage_seconds_total", "Processor time used", |row, to| {
         let used = row.details.usage.cpu_nanoseconds.filter(|used| *used > 0);
         if let Some(used) = used {
-            to.put_with(&[("cpu", "total")], seconds(used));
+            to.put_seconds_with(&[("cpu", "total")], used);
         }
     }),
     Family::counter("container_cpu_user_seconds_total", "Processor time used by programs", |row, to| {
-        to.put(seconds(row.details.cpu.user));
+        to.put_seconds(row.details.cpu.user);
     }),
     Family::counter("container_cpu_system_seconds_total", "Processor time used by the kernel", |row, to| {
-        to.put(seconds(row.details.cpu.system));
+        to.put_seconds(row.details.cpu.system);
     }),
     Family::counter("container_cpu_cfs_periods_total", "Periods of the quota that ended", |row, to| {
-        of_quota(row, to, |cpu| cpu.periods as f64);
+        of_quota(row, to, |to, cpu| to.put(cpu.periods as f64));
     }),
     Family::counter(
         "container_cpu_cfs_throttled_periods_total",
         "Periods in which the quota was used up",
-        |row, to| of_quota(row, to, |cpu| cpu.throttled_periods as f64),
+        |row, to| of_quota(row, to, |to, cpu| to.put(cpu.throttled_periods as f64)),
     ),
     Family::counter(
         "container_cpu_cfs_throttled_seconds_total",
         "Time for which threads couldn't run, for the quota was used up",
-        |row, to| of_quota(row, to, |cpu| seconds(cpu.throttled)),
+        |row, to| of_quota(row, to, |to, cpu| to.put_seconds(cpu.throttled)),
     ),
     Family::counter(
         "container_cpu_cfs_burst_periods_total",
         "Periods in which more than the quota was used",
-        |row, to| of_quota(row, to, |cpu| cpu.burst_periods as f64),
+        |row, to| of_quota(row, to, |to, cpu| to.put(cpu.burst_periods as f64)),
     ),
     Family::counter(
         "container_cpu_cfs_burst_seconds_total",
         "Processor time used beyond the quota",
-        |row, to| of_quota(row, to, |cpu| seconds(cpu.burst)),
+        |row, to| of_quota(row, to, |to, cpu| to.put_seconds(cpu.burst)),
     ),
     Family::counter(
         "container_pressure_cpu_stalled_seconds_total",
@@ -73,9 +73,9 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
 ];
 
-fn of_quota(row: &Row, to: &mut Figures<'_>, figure: fn(&CpuDetails) -> f64) {
+fn of_quota(row: &Row, to: &mut Figures<'_>, put: fn(&mut Figures<'_>, &CpuDetails)) {
     if row.details.spec.cpu_quota > 0 {
-        to.put(figure(&row.details.cpu));
+        put(to, &row.details.cpu);
     }
 }
 
@@ -86,6 +86,6 @@ fn pressure(
     line: fn(Stalls) -> Stall,
 ) {
     if let Some(stalls) = of(&row.details.usage.pressure) {
-        to.put(seconds(line(stalls).total_nanoseconds));
+        to.put_seconds(line(stalls).total_nanoseconds);
     }
 }

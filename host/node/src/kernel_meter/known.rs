@@ -1,0 +1,72 @@
+//! What is known of each cgroup since it was read.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use witlet_core::stats::cadvisor::{CgroupDetails, CgroupLimits};
+use witlet_core::stats::cgroup_usage::CgroupUsage;
+use witlet_core::stats::known::{FRESH, unchanged_until};
+use witlet_core::stats::network::InterfaceUsage;
+
+/// A cgroup's figures.
+#[derive(Clone, Debug)]
+pub(super) struct KnownCgroup {
+    /// When all of it had been read.
+    pub(super) read_at: Timestamp,
+    /// Its usage, at the last time that it was seen to be that.
+    pub(super) usage: CgroupUsage,
+    /// All figures, if they were read then.
+    pub(super) details: Option<CgroupDetails>,
+    /// What hardly changes, if all figures were read once.
+    pub(super) limits: Option<KnownLimits>,
+    /// Its processes, if they were listed since all of it was read.
+    pub(super) processes: Option<ListedProcesses>,
+    /// Traffic of the network that its processes are in, and when it was read.
+    pub(super) network: Option<(Timestamp, Vec<InterfaceUsage>)>,
+}
+
+/// What is set for a cgroup, and when it was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownLimits {
+    /// When this was read.
+    pub(super) at: Timestamp,
+    pub(super) limits: CgroupLimits,
+    pub(super) created_at: Option<Timestamp>,
+}
+
+/// Processes in a cgroup.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ListedProcesses {
+    pub(super) count: u64,
+    pub(super) first: Option<u32>,
+}
+
+impl ListedProcesses {
+    pub(super) fn of(listed: &str) -> Self {
+        let count = u64::try_from(listed.lines().count()).unwrap_or(u64::MAX);
+        Self { count, first: listed.lines().next().and_then(|pid| pid.parse().ok()) }
+    }
+}
+
+/// By the cgroup's path below the mount points of controllers.
+pub(super) type KnownCgroups = HashMap<PathBuf, KnownCgroup>;
+
+/// When a cgroup was seen to be as it was by one of those above it, the nearest first, which were looked at before: those of all pods, then
+/// a pod's, then those of its containers. The root has other figures.
+pub(super) fn seen_from_above(
+    all: &KnownCgroups,
+    cgroup: &Path,
+    seen_at: Timestamp,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let above = cgroup.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    above
+        .filter_map(|above| all.get(above))
+        .find_map(|KnownCgroup { read_at, usage, .. }| unchanged_until(usage, *read_at, seen_at, now))
+}
+
+pub(super) fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
+    let age = now.duration_since(at);
+    !age.is_negative() && age < FRESH
+}
