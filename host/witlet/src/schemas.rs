@@ -1,8 +1,10 @@
 //! What `-o json` prints is what the schemas in the book say (`docs/src/schemas`): the commands' own functions ask a real local
 //! API, over a real socket, with an agent made of constants.
 
+mod book;
 mod check;
 mod plugins;
+mod transfers;
 mod world;
 
 use std::path::Path;
@@ -171,7 +173,8 @@ fn reports_for_authors_of_plugins_are_as_their_schemas_say() {
     let project = folder.path().join("team-label");
     let line = ["witlet", "plugin", "new", "team-label", "--lang", "c", "--role", "probe", "--into"];
     let Command::Plugin(Plugin::New(new)) = parsed(&line, &project) else { panic!("it is `plugin new`") };
-    plugin::new::create(&new).expect("a temporary folder");
+    let (made, files) = plugin::new::create(&new).expect("a temporary folder");
+    holds("plugin-new.json", &plugin::new::for_programs(&new, &made, &files));
     std::fs::write(project.join("lib/plugin.mk"), "own").expect("it is there");
     std::fs::remove_file(project.join(".witlet-template.json")).expect("it is there");
     let Command::Plugin(Plugin::Upgrade(args)) = parsed(&["witlet", "plugin", "upgrade"], &project) else {
@@ -266,14 +269,5 @@ fn what_a_schema_does_not_have_is_found() {
         }
         let findings = schemas().findings("events.json", &list(event));
         assert!(findings.iter().any(|finding| finding.contains(words)), "{words}: {findings:?}");
-    }
-}
-
-#[test]
-fn the_book_names_every_schema() {
-    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/schemas.md");
-    let text = std::fs::read_to_string(book).expect("the chapter is there");
-    for name in schemas().names() {
-        assert!(text.contains(&format!("(schemas/{name})")), "{name} isn't linked");
     }
 }

@@ -2,7 +2,7 @@
 //! call can cost on the same machine at the same time.
 
 mod measure;
-mod shown;
+pub(crate) mod shown;
 mod times;
 
 use std::path::PathBuf;

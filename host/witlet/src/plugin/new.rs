@@ -246,7 +246,8 @@ fn for_people(args: &NewArgs, folder: &Path, files: usize) -> String {
     )
 }
 
-fn for_programs(args: &NewArgs, folder: &Path, files: &[File]) -> Value {
+/// All of it, with the commands that come next.
+pub(crate) fn for_programs(args: &NewArgs, folder: &Path, files: &[File]) -> Value {
     json!({
         "name": args.name.as_str(),
         "language": args.lang.as_str(),

@@ -91,18 +91,35 @@ pub(crate) async fn run(args: &PullArgs) -> Result<(), Error> {
     let text = match args.output {
         OutputFormat::Table | OutputFormat::Wide => format!("{reference}\n"),
         OutputFormat::Json | OutputFormat::Yaml => {
-            let report = report.as_ref().map(|(path, _)| path.display().to_string());
-            let value = json!({
-                "reference": reference,
-                "digest": digest,
-                "component": {"digest": format!("sha256:{component}"), "sizeBytes": wasm.len()},
-                "file": file.display().to_string(),
-                "report": report,
-            });
-            structured(&value, args.output)?
+            let written =
+                WrittenFiles { file: &file, report: report.as_ref().map(|(path, _)| path.as_path()) };
+            structured(&for_programs(&reference, &digest, &component, wasm.len(), &written), args.output)?
         }
     };
     Ok(print(&text)?)
+}
+
+/// Where a component was written, and its report if there is one.
+pub(crate) struct WrittenFiles<'a> {
+    pub(crate) file: &'a Path,
+    pub(crate) report: Option<&'a Path>,
+}
+
+/// What was pulled; `digest` is the manifest's, `component` the component's in hexadecimal.
+pub(crate) fn for_programs(
+    reference: &str,
+    digest: &str,
+    component: &str,
+    size: usize,
+    written: &WrittenFiles<'_>,
+) -> serde_json::Value {
+    json!({
+        "reference": reference,
+        "digest": digest,
+        "component": {"digest": format!("sha256:{component}"), "sizeBytes": size},
+        "file": written.file.display().to_string(),
+        "report": written.report.map(|path| path.display().to_string()),
+    })
 }
 
 fn is_about(report: &[u8], digest: &str) -> bool {

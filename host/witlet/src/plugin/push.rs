@@ -146,7 +146,8 @@ pub(crate) async fn run(args: &PushArgs) -> Result<(), Error> {
     Ok(print(&text)?)
 }
 
-fn for_programs(reference: &str, pushed: &Pushed, size: u64) -> serde_json::Value {
+/// What is in the registry now.
+pub(crate) fn for_programs(reference: &str, pushed: &Pushed, size: u64) -> serde_json::Value {
     let Pushed { digest, component, report, sent } = pushed;
     json!({
         "reference": reference,

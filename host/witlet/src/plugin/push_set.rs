@@ -7,7 +7,7 @@ use serde_json::json;
 use thiserror::Error;
 use witlet_egress::Egress;
 use witlet_oci::{
-    Client, PLUGIN_FILE, PLUGIN_FILE_TYPE, REPORT_BYTES_MAX, REPORT_LAYER_TYPE, SET_COMPONENT_TYPE,
+    Client, PLUGIN_FILE, PLUGIN_FILE_TYPE, Pushed, REPORT_BYTES_MAX, REPORT_LAYER_TYPE, SET_COMPONENT_TYPE,
     SET_FILE_TYPE, SetArtifact, SetFile, TransferError,
 };
 use witlet_wasm::plugin::config::{ConfigError, SetFileKind, SetFileName, files_of_set, parse};
@@ -86,18 +86,21 @@ pub(crate) async fn run(args: &PushSetArgs) -> Result<(), Error> {
     let text = match args.output {
         OutputFormat::Table | OutputFormat::Wide => format!("{reference}\n"),
         OutputFormat::Json | OutputFormat::Yaml => {
-            let files =
-                set.files.iter().map(|file| json!({"name": file.name, "sizeBytes": file.bytes.len()}));
-            let value = json!({
-                "reference": reference,
-                "digest": pushed.digest,
-                "files": files.collect::<Vec<_>>(),
-                "sentBytes": pushed.sent,
-            });
-            structured(&value, args.output)?
+            structured(&for_programs(&reference, &pushed, &set.files), args.output)?
         }
     };
     Ok(print(&text)?)
+}
+
+/// What is in the registry now.
+pub(crate) fn for_programs(reference: &str, pushed: &Pushed, files: &[SetFile]) -> serde_json::Value {
+    let files = files.iter().map(|file| json!({"name": file.name, "sizeBytes": file.bytes.len()}));
+    json!({
+        "reference": reference,
+        "digest": pushed.digest,
+        "files": files.collect::<Vec<_>>(),
+        "sentBytes": pushed.sent,
+    })
 }
 
 /// The files of the set: the plugin file, byte for byte, and what it names next to it.

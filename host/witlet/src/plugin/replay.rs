@@ -203,7 +203,8 @@ fn shipped() -> impl Iterator<Item = &'static [u8]> {
     all.into_iter().flatten().map(|shipped| shipped.component)
 }
 
-fn for_programs(call: &RecordedCall, replayed: &Replayed) -> serde_json::Value {
+/// Both answers.
+pub(crate) fn for_programs(call: &RecordedCall, replayed: &Replayed) -> serde_json::Value {
     let Replayed { answer, took, memory_bytes_peak, lines, digest, same, commands } = replayed;
     json!({
         "plugin": call.plugin,
@@ -312,4 +313,4 @@ pub(super) fn response_text(answer: &RecordedResponse) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -76,14 +76,19 @@ pub(crate) async fn run(args: &SignArgs) -> Result<(), Error> {
     let text = match args.output {
         OutputFormat::Table | OutputFormat::Wide => format!("{reference}\n"),
         OutputFormat::Json | OutputFormat::Yaml => {
-            let value = json!({
-                "reference": reference,
-                "digest": digest,
-                "signedBy": key.public().id(),
-                "signature": format!("{}:{tag}", target.name()),
-            });
-            structured(&value, args.output)?
+            let signature = format!("{}:{tag}", target.name());
+            structured(&for_programs(&reference, &digest, &key.public().id(), &signature), args.output)?
         }
     };
     Ok(print(&text)?)
+}
+
+/// What was signed, by which key, and where the signature is.
+pub(crate) fn for_programs(
+    reference: &str,
+    digest: &str,
+    signed_by: &str,
+    signature: &str,
+) -> serde_json::Value {
+    json!({"reference": reference, "digest": digest, "signedBy": signed_by, "signature": signature})
 }

@@ -123,7 +123,7 @@ fn role(measured: &Measured) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::time::Duration;
 
     use expect_test::expect;
@@ -144,6 +144,19 @@ mod tests {
             fresh: Some(calls),
             warm: None,
         }
+    }
+
+    /// A benchmark with all that it can have, and with what it has at least.
+    pub(crate) fn benchmarks() -> [Value; 2] {
+        let all = Measured { warm: measured().fresh, ..measured() };
+        let least = Measured { cached: None, floor: None, fresh: None, warm: None, ..measured() };
+        let benchmark = |results| Benchmark {
+            name: "a.wasm".to_owned(),
+            inspection: witlet_wasm::inspect::inspect(witlet_test_guests::NO_LATEST_TAG)
+                .expect("a component"),
+            results,
+        };
+        [vec![all, measured()], vec![least]].map(|results| benchmark(results).for_programs())
     }
 
     #[test]

@@ -4,6 +4,40 @@ use expect_test::expect;
 
 use super::*;
 
+/// What is printed of two answers that have all that there can be, and as little as they can have.
+pub(crate) fn reports() -> Vec<serde_json::Value> {
+    let replayed = |answer, same| Replayed {
+        answer,
+        took: Duration::from_micros(28),
+        memory_bytes_peak: 2 << 20,
+        lines: vec![witlet_wasm::direct::CapturedLine {
+            level: "warn",
+            message: "slow".to_owned(),
+            fields: vec![("after".to_owned(), "1s".to_owned())],
+        }],
+        digest: "fedcba9876543210".to_owned(),
+        same,
+        commands: (!same).then(|| "it ran [\"x\"]\nwhere it ran none then".to_owned()),
+    };
+    let text = |text: &str| text.to_owned();
+    let answers = [
+        RecordedResponse::Admit,
+        RecordedResponse::Reject { reason: text("R"), message: text("m") },
+        RecordedResponse::Defer { reason: text("R"), message: text("m"), retry_after_milliseconds: 5 },
+        RecordedResponse::Shortage { resources: vec![text("cpu: requested 2, used 1, capacity 2")] },
+        RecordedResponse::Success { detail: text("d") },
+        RecordedResponse::Warning { detail: text("d") },
+        RecordedResponse::Failure { detail: text("d") },
+        RecordedResponse::Unchanged { cursor: None },
+        RecordedResponse::Pods { manifests: vec![text("{}")], cursor: Some(text("7")) },
+        RecordedResponse::Empty { cursor: None },
+        RecordedResponse::Fault { reason: text("R"), message: text("m") },
+        RecordedResponse::Failed { outcome: text("trap"), message: text("m") },
+    ];
+    let of = |(number, answer)| for_programs(&call(), &replayed(answer, number % 2 == 0));
+    answers.into_iter().enumerate().map(of).collect()
+}
+
 fn call() -> RecordedCall {
     serde_json::from_value(json!({
         "apiVersion": "witlet.dev/v1alpha1", "kind": "RecordedCall", "note": "", "plugin": "alive",
