@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
+use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use witlet_core::pleg::{PlegEvent, diff};
+use witlet_core::pleg::{PlegEvent, PlegSubject, diff};
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ListedContainer, ListedSandbox, ObservedPod, RuntimePod, SandboxId};
 use witlet_ports::Clock;
@@ -29,6 +30,17 @@ mod tests;
 
 pub(crate) use inspect::Inspector;
 pub(crate) use runtime_events::RuntimeEvents;
+
+/// An event as a kubelet logs it: the pod's UID, what happened, and the ID of the container or sandbox.
+pub(crate) fn logged(event: &PlegEvent) -> String {
+    let id = match &event.subject {
+        PlegSubject::Container(id) => Some(id.as_str()),
+        PlegSubject::Sandbox(id) => Some(id.as_str()),
+        PlegSubject::Pod => None,
+    };
+    let (uid, kind) = (json!(event.uid.as_str()), event.kind);
+    format!(r#"{{"ID":{uid},"Type":"{kind:?}","Data":{}}}"#, json!(id))
+}
 
 /// The last list of all pods, and the outcome of listing.
 #[derive(Clone, Debug, Default)]

@@ -16,6 +16,7 @@ use crate::checkpoints::give_ids;
 use crate::executor::events::PodEvents;
 use crate::executor::{End, Job, PodMemory, Saved};
 use crate::inputs::{Event, WorkEnd};
+use crate::pleg::logged;
 use crate::pod_status_store::PodStatusStore;
 use crate::prober::ProbeUpdate;
 
@@ -101,7 +102,7 @@ impl EventLoop {
         tracing::info!(
             pod,
             pod_uid = %uid,
-            container_name = %container,
+            container_id = %container,
             probe = ?kind,
             status = ?result,
             "SyncLoop (probe)"
@@ -118,7 +119,7 @@ impl EventLoop {
     pub(super) fn runtime_changed(&mut self, event: &PlegEvent) {
         if event.is_worth_a_sync() {
             if let Some(handle) = self.worker_handle(&event.uid) {
-                tracing::info!(pod = %handle.full_name, pod_uid = %event.uid, ?event, "SyncLoop (PLEG): event for pod");
+                tracing::info!(pod = %handle.full_name, pod_uid = %event.uid, event = logged(event), "SyncLoop (PLEG): event for pod");
             }
             self.advance(&event.uid, LifeEvent::Look);
         }

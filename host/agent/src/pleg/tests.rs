@@ -207,3 +207,15 @@ async fn events_that_find_no_room_are_dropped_and_counted() {
     assert_eq!(bench.kinds(), [ContainerStarted]);
     assert_eq!(bench.pleg.dropped.load(Ordering::Relaxed), 1);
 }
+
+#[test]
+fn events_are_logged_as_a_kubelet_logs_them() {
+    for (subject, kind, data) in [
+        (PlegSubject::Container(ContainerId::from("c-1")), PlegEventKind::ContainerStarted, "\"c-1\""),
+        (PlegSubject::Sandbox(SandboxId::from("s\"1")), PlegEventKind::ContainerDied, r#""s\"1""#),
+        (PlegSubject::Pod, PlegEventKind::PodSync, "null"),
+    ] {
+        let event = PlegEvent { uid: PodUid::from("u-1"), subject, kind };
+        assert_eq!(logged(&event), format!(r#"{{"ID":"u-1","Type":"{kind:?}","Data":{data}}}"#));
+    }
+}

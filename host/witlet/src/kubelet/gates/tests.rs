@@ -106,6 +106,7 @@ fn gates_are_reported_that_change_nothing_though_they_should() {
         ("PodLevelResourceManagers=true", true),
         ("PodLevelResourceManagers=false", false),
         ("GracefulNodeShutdown=true", true),
+        ("NodeLogQuery=true,PodLogsQuerySplitStreams=true", false),
         ("AllAlpha=true", true),
         ("AllAlpha=false", false),
         ("AllBeta=true", false),
