@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::HeaderName;
 use axum::response::Response;
-use hyper::Request;
 use hyper::body::Incoming;
+use hyper::{Method, Request};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
@@ -27,7 +28,7 @@ use witlet_ports::{
 use crate::expositions::Expositions;
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
-use crate::stats::{StatsPorts, StatsProvider};
+use crate::stats::{StatsPorts, StatsProvider, VOLUME_STATS_PERIOD};
 
 mod access;
 mod answers;
@@ -91,6 +92,9 @@ const SYNC_LOOP_SILENCE_DEFAULT: Duration = Duration::from_mins(5);
 /// See [`ServerOptions::connections_max`].
 const CONNECTIONS_MAX: usize = 1024;
 
+/// Seconds since 1970, as Go's library for metrics says them.
+const PROCESS_START: HeaderName = HeaderName::from_static("process-start-time-unix");
+
 /// See [`ServerOptions::log_poll_interval`].
 const LOG_POLL_INTERVAL_DEFAULT: Duration = Duration::from_millis(200);
 
@@ -110,6 +114,8 @@ pub struct ServerOptions {
     pub connections_max: usize,
     /// How often a followed log is looked at for new lines.
     pub log_poll_interval: Duration,
+    /// `volumeStatsAggPeriod`: pods' volumes are measured this often at most; none for never.
+    pub volume_stats_period: Option<Duration>,
 }
 
 impl Default for ServerOptions {
@@ -121,6 +127,7 @@ impl Default for ServerOptions {
             sync_loop_silence: SYNC_LOOP_SILENCE_DEFAULT,
             connections_max: CONNECTIONS_MAX,
             log_poll_interval: LOG_POLL_INTERVAL_DEFAULT,
+            volume_stats_period: Some(VOLUME_STATS_PERIOD),
         }
     }
 }
@@ -228,7 +235,7 @@ impl KubeletServer {
             parts.clock.clone(),
         );
         let (streams, logs) = (Semaphore::new(STREAMS_MAX), Semaphore::new(LOGS_MAX));
-        let stats = StatsProvider::new(parts.stats.clone());
+        let stats = StatsProvider::new(parts.stats.clone(), parts.options.volume_stats_period);
         let requests = Arc::<HttpMetrics>::default();
         for source in [requests.clone() as Arc<dyn MetricsSource>, stats.metrics()] {
             parts.metrics.add(source);
@@ -283,8 +290,10 @@ impl KubeletServer {
     ) -> Response {
         let _answering = self.requests.begin(request.method(), request.uri().path(), &port);
         let wants_gzip = gzip::is_for(request.uri().path()) && gzip::is_accepted(request.headers());
+        let is_head = request.method() == Method::HEAD;
         let response = self.clone().handle(request, port, from, permit, stop).await;
-        if wants_gzip { self.gzip.compressed(response).await } else { response }
+        let response = if wants_gzip { self.gzip.compressed(response).await } else { response };
+        if is_head { answers::head(response) } else { response }
     }
 
     /// Answers a request of the local API, whose clients are root: logs of containers, and commands in them.
@@ -337,7 +346,9 @@ impl KubeletServer {
         port: ServerPort,
         stop: CancellationToken,
     ) -> Response {
-        let Some(route) = route else { return answers::not_found() };
+        let Some(route) = route else {
+            return switches::unknown(&self.parts.options, &port, request.uri().path());
+        };
         if let Some(refused) = switches::refusal(&self.parts.options, &port, &route) {
             return refused;
         }
@@ -351,16 +362,16 @@ impl KubeletServer {
             }
             Route::Pods => answers::json(&PodList::new(self.parts.view.pods())),
             Route::RunningPods => self.running_pods().await,
-            Route::Configz => answers::json(&self.parts.configz),
+            Route::Configz => answers::nosniff(answers::json(&self.parts.configz)),
             Route::Metrics => {
                 // For the sizes of logs.
                 self.stats.begin_pass().await;
-                self.parts.metrics.answer(request.headers()).await
+                self.with_start(self.parts.metrics.answer(request.headers()).await)
             }
-            Route::ProbeMetrics => self.probe_metrics(request.headers()).await,
-            Route::Slis => self.slis(request.method(), request.headers()).await,
-            Route::ResourceMetrics => self.resource_metrics(request.headers()).await,
-            Route::CadvisorMetrics => self.cadvisor_metrics(request.headers()).await,
+            Route::ProbeMetrics => self.with_start(self.probe_metrics(request.headers()).await),
+            Route::Slis => self.with_start(self.slis(request.method(), request.headers()).await),
+            Route::ResourceMetrics => self.with_start(self.resource_metrics(request.headers()).await),
+            Route::CadvisorMetrics => self.with_start(self.cadvisor_metrics(request.headers()).await),
             Route::StatsSummary => self.stats_summary(request.uri()).await,
             Route::ContainerLogs(target) => self.container_logs(request.uri(), target, stop).await,
             Route::Exec(target) => self.exec(request, target, stop).await,
@@ -374,5 +385,12 @@ impl KubeletServer {
             Route::Profiles(path) => profiles::answer(path),
             Route::Checkpoint(target) => self.checkpoint(request.uri(), target).await,
         }
+    }
+    /// Metrics say when the process started, for collectors that show since when counters count.
+    fn with_start(&self, mut answer: Response) -> Response {
+        if let Some(at) = self.parts.process_started_at {
+            answer.headers_mut().insert(PROCESS_START, at.as_second().into());
+        }
+        answer
     }
 }

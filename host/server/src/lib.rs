@@ -27,4 +27,4 @@ pub use kubelet::{
 pub use local::{LocalApi, PluginView, UsagePorts};
 pub use metrics::Metrics;
 pub use socket::{BindError, RootOnlySocket};
-pub use stats::StatsPorts;
+pub use stats::{CgroupContainerStats, StatsPorts, VOLUME_STATS_PERIOD};

@@ -28,17 +28,19 @@ use witlet_ports::{
 
 mod background;
 mod cadvisor;
+mod containers;
 mod storage_metrics;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use background::Background;
+pub use containers::CgroupContainerStats;
 use storage_metrics::StorageMetrics;
 
 /// Requests within this time get the same measurements, of pods that the runtime listed within it.
 const FRESH: Duration = Duration::from_secs(1);
-/// Folders of pods are added up this often at most (upstream: `volumeStatsAggPeriod`).
-const STORAGE_PERIOD: Duration = Duration::from_secs(60);
+/// Folders of pods are added up this often at most, unless the operator says otherwise (upstream: `volumeStatsAggPeriod`).
+pub const VOLUME_STATS_PERIOD: Duration = Duration::from_secs(60);
 /// Writable layers are asked of the runtime this often at most: it measures them itself only now and then (containerd: every 10 s), and
 /// takes its time to list them.
 const LAYERS_PERIOD: Duration = Duration::from_secs(10);
@@ -86,6 +88,8 @@ pub(crate) struct StatsProvider {
     filesystems: Mutex<Option<(Instant, Filesystems)>>,
     /// Apart, too: it takes longest of all.
     cgroups: Mutex<Option<(Instant, Arc<Scrape>)>>,
+    /// Whether volumes are measured.
+    has_volumes: bool,
     /// What pods' folders take.
     storage: Background<BTreeMap<PodUid, LocalStorage>>,
     storage_metrics: Arc<StorageMetrics>,
@@ -110,7 +114,8 @@ struct Filesystems {
 }
 
 impl StatsProvider {
-    pub(crate) fn new(ports: StatsPorts) -> Self {
+    /// `volumes` is how often volumes are measured; none if never.
+    pub(crate) fn new(ports: StatsPorts, volumes: Option<Duration>) -> Self {
         let started_at = ports.clock.now();
         Self {
             ports,
@@ -118,7 +123,8 @@ impl StatsProvider {
             state: Mutex::default(),
             filesystems: Mutex::default(),
             cgroups: Mutex::default(),
-            storage: Background::new(STORAGE_PERIOD),
+            has_volumes: volumes.is_some(),
+            storage: Background::new(volumes.unwrap_or(VOLUME_STATS_PERIOD)),
             storage_metrics: Arc::default(),
             layers: Background::new(LAYERS_PERIOD),
         }
@@ -298,12 +304,14 @@ impl StatsProvider {
     }
 
     fn pass(&self) -> impl Future<Output = Option<BTreeMap<PodUid, LocalStorage>>> + Send + 'static {
-        let (ports, metrics) = (self.ports.clone(), self.storage_metrics.clone());
+        let (ports, metrics, has_volumes) =
+            (self.ports.clone(), self.storage_metrics.clone(), self.has_volumes);
         async move {
             let mut measured = BTreeMap::new();
             let system = ports.kernel.filesystem(&ports.root).await;
             for ShownPod { pod, .. } in ports.view.pods_after(0).changed {
                 let begun = Instant::now();
+                let pod = if has_volumes { pod } else { Arc::new(without_volumes(&pod)) };
                 let used = ports.storage.measure(&pod).await;
                 metrics.measured(&pod, &used, system.as_ref(), ports.clock.now(), begun.elapsed());
                 measured.insert(PodUid::of(&pod), used);
@@ -337,6 +345,15 @@ impl StatsProvider {
         let used = FsUsage { bytes: of.used_bytes, inodes: of.inodes_used };
         Some((self.ports.kernel.filesystem(&of.mountpoint).await, used))
     }
+}
+
+/// The pod as far as its logs and its own files are found.
+fn without_volumes(pod: &Pod) -> Pod {
+    let mut pod = pod.clone();
+    if let Some(spec) = &mut pod.spec {
+        spec.volumes = None;
+    }
+    pod
 }
 
 /// None if the runtime doesn't answer.

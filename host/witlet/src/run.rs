@@ -44,7 +44,8 @@ use witlet_ports::{
     NodeSystem, NodeWatch, PodSource, StatusSink,
 };
 use witlet_server::{
-    BindError, Diagnostics, KubeletServer, LocalApi, Metrics, RootOnlySocket, StatsPorts, UsagePorts,
+    BindError, CgroupContainerStats, Diagnostics, KubeletServer, LocalApi, Metrics, RootOnlySocket,
+    StatsPorts, UsagePorts,
 };
 use witlet_wasm::host::{PluginHost, SourcesConfig};
 
@@ -202,8 +203,14 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
 
 /// What the local API measures usage with.
 fn usage_ports(settings: &Settings, base: &Base) -> UsagePorts {
+    let kernel = SystemMeter::new(&settings.cgroups.root, settings.named_cgroups(), base.clock.clone());
+    let stats = CgroupContainerStats {
+        pods: base.runtime.view.clone(),
+        kernel: Arc::new(kernel),
+        runtime: Arc::new(base.cri.clone()),
+    };
     UsagePorts {
-        stats: Arc::new(base.cri.clone()),
+        stats: Arc::new(stats),
         node_reader: base.node_reader.clone(),
         reservations: settings.node.reserved.clone(),
         clock: base.clock.clone(),

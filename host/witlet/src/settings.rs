@@ -231,6 +231,8 @@ pub(crate) struct ServerSettings {
     pub(crate) only_tls13: bool,
     /// A stream on which nothing moves for so long ends.
     pub(crate) streaming_idle: Duration,
+    /// How often pods' volumes are measured; none if never.
+    pub(crate) volume_stats_period: Option<Duration>,
 }
 
 /// Where spans go, and how many.

@@ -1,6 +1,6 @@
 //! Answers in the form that upstream gives them.
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper::Method;
@@ -12,9 +12,22 @@ pub(super) type Refused = Box<Response>;
 
 /// Plain words.
 pub(super) fn text(code: StatusCode, words: impl Into<String>) -> Response {
-    let mut answer = (code, words.into()).into_response();
+    nosniff((code, words.into()).into_response())
+}
+
+/// The same answer for browsers that would otherwise guess what it is.
+pub(super) fn nosniff(mut answer: Response) -> Response {
     answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     answer
+}
+
+/// The answer to a `HEAD`: the head alone, with the length that the body had. In HTTP/2 a body after it would be a broken stream.
+pub(super) fn head(answer: Response) -> Response {
+    let (mut parts, body) = answer.into_parts();
+    if let Some(length) = body.size_hint().exact() {
+        parts.headers.entry(header::CONTENT_LENGTH).or_insert(length.into());
+    }
+    Response::from_parts(parts, Body::empty())
 }
 
 /// Words of a failure with an end of line, as Go's `http.Error` has them.
@@ -38,8 +51,13 @@ pub(super) fn not_found() -> Response {
     error(StatusCode::NOT_FOUND, "404 page not found")
 }
 
+/// A path of a web service that has no route for it.
+pub(super) fn no_route() -> Response {
+    text(StatusCode::NOT_FOUND, "404: Page Not Found")
+}
+
 pub(super) fn method_not_allowed(allowed: &[Method]) -> Response {
-    let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
+    let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "405: Method Not Allowed");
     let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
     if let Ok(names) = HeaderValue::from_str(&names.join(", ")) {
         answer.headers_mut().insert(header::ALLOW, names);

@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStringExt;
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
 use super::answers;
@@ -23,11 +23,11 @@ const INDEX: &str = "<html>\n<head>\n<title>/debug/pprof/</title>\n</head>\n<bod
 /// Answers a request for this path below the endpoint's, which begins with a slash or is empty.
 pub(super) fn answer(path: &str) -> Response {
     match path.trim_start_matches('/') {
-        "" => nosniff(Html(INDEX).into_response()),
+        "" => answers::nosniff(Html(INDEX).into_response()),
         "cmdline" => {
             let arguments: Vec<Vec<u8>> = std::env::args_os().map(OsStringExt::into_vec).collect();
             let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
-            nosniff((kind, arguments.join(&0)).into_response())
+            answers::nosniff((kind, arguments.join(&0)).into_response())
         }
         name if UNAVAILABLE.contains(&name) => {
             let words = format!("profile {name:?} is not available: this agent is not a Go program");
@@ -35,9 +35,4 @@ pub(super) fn answer(path: &str) -> Response {
         }
         _ => answers::error(StatusCode::NOT_FOUND, "Unknown profile"),
     }
-}
-
-fn nosniff(mut answer: Response) -> Response {
-    answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    answer
 }

@@ -79,15 +79,39 @@ pub(super) enum WithoutDebugging {
     Refused,
 }
 
+/// Upstream's web services, by what their paths begin with, and what each is under `enableDebuggingHandlers: false`. They take slashes at
+/// the end of a path, and have words of their own for paths that they have no route for.
+const SERVICES: [(&str, WithoutDebugging); 11] = [
+    ("/pods", WithoutDebugging::Served),
+    ("/stats", WithoutDebugging::Served),
+    ("/checkpoint", WithoutDebugging::Absent),
+    ("/run", WithoutDebugging::Refused),
+    ("/exec", WithoutDebugging::Refused),
+    ("/attach", WithoutDebugging::Refused),
+    ("/portForward", WithoutDebugging::Refused),
+    ("/containerLogs", WithoutDebugging::Refused),
+    ("/runningpods", WithoutDebugging::Refused),
+    ("/logs", WithoutDebugging::Refused),
+    ("/debug/pprof", WithoutDebugging::Refused),
+];
+
+/// What the web service of this path is under `enableDebuggingHandlers: false`; none of a path that belongs to none.
+pub(super) fn service(path: &str) -> Option<WithoutDebugging> {
+    let is_of =
+        |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    SERVICES.iter().find(|(root, _)| is_of(root)).map(|(_, without)| *without)
+}
+
 impl<'a> Route<'a> {
     /// Paths are taken as they came, not decoded and not made normal: what was asked about is what is answered.
     pub fn of(path: &'a str) -> Option<Self> {
-        let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+        let trimmed = if service(path).is_some() { path.trim_end_matches('/') } else { path };
+        let parts: Vec<&str> = trimmed.strip_prefix('/')?.split('/').collect();
         Some(match parts[..] {
-            ["healthz"] | ["healthz", ""] => Self::Healthz(None),
-            ["healthz", check] => Self::Healthz(Some(check)),
-            ["pods"] | ["pods", ""] => Self::Pods,
-            ["runningpods"] | ["runningpods", ""] => Self::RunningPods,
+            ["healthz"] => Self::Healthz(None),
+            ["healthz", check] if !check.is_empty() => Self::Healthz(Some(check)),
+            ["pods"] => Self::Pods,
+            ["runningpods"] => Self::RunningPods,
             ["configz"] => Self::Configz,
             ["metrics"] => Self::Metrics,
             ["metrics", "probes"] => Self::ProbeMetrics,
@@ -186,11 +210,9 @@ impl<'a> Route<'a> {
             | Self::Flagz
             | Self::Statusz
             | Self::DebugFlags => &[],
-            Self::Pods
-            | Self::RunningPods
-            | Self::ContainerLogs(_)
-            | Self::Logs(_)
-            | Self::Profiles(_) => READS,
+            Self::Pods | Self::RunningPods | Self::ContainerLogs(_) | Self::Logs(_) | Self::Profiles(_) => {
+                READS
+            }
             Self::StatsSummary | Self::Exec(_) | Self::Attach(_) | Self::PortForward(_) => {
                 &[Method::GET, Method::POST]
             }

@@ -3,11 +3,14 @@
 use axum::response::Response;
 
 use super::access::ServerPort;
-use super::route::{Route, WithoutDebugging};
+use super::route::{self, Route, WithoutDebugging};
 use super::{ServerOptions, answers};
 
 #[cfg(test)]
 mod tests;
+
+/// What endpoints for debugging answer where there are none.
+const DEBUGGING_DISABLED: &str = "Debug endpoints are disabled.";
 
 /// Endpoints that an operator switches on and off one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +45,22 @@ impl Default for EndpointSwitches {
     }
 }
 
+/// The answer to a path that leads nowhere.
+pub(super) fn unknown(options: &ServerOptions, port: &ServerPort, path: &str) -> Response {
+    let debugging = match port {
+        ServerPort::Healthz => return answers::not_found(),
+        ServerPort::ReadOnly => false,
+        ServerPort::Guarded(_) => options.debugging_handlers,
+    };
+    match route::service(path) {
+        None => answers::not_found(),
+        Some(WithoutDebugging::Served) => answers::no_route(),
+        Some(WithoutDebugging::Refused) if !debugging => answers::disabled(DEBUGGING_DISABLED),
+        Some(WithoutDebugging::Absent) if !debugging || !options.switches.checkpoint => answers::not_found(),
+        Some(WithoutDebugging::Refused | WithoutDebugging::Absent) => answers::no_route(),
+    }
+}
+
 /// The answer of an endpoint that this port doesn't have, or that is off; none if it is served.
 pub(super) fn refusal(options: &ServerOptions, port: &ServerPort, route: &Route<'_>) -> Option<Response> {
     let without_debugging = match port {
@@ -52,7 +71,7 @@ pub(super) fn refusal(options: &ServerOptions, port: &ServerPort, route: &Route<
     };
     if without_debugging {
         match route.without_debugging() {
-            WithoutDebugging::Refused => return Some(answers::disabled("Debug endpoints are disabled.")),
+            WithoutDebugging::Refused => return Some(answers::disabled(DEBUGGING_DISABLED)),
             WithoutDebugging::Absent => return Some(answers::not_found()),
             WithoutDebugging::Served => {}
         }

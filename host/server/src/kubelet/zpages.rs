@@ -111,6 +111,12 @@ fn page(
     object.insert("apiVersion".to_owned(), json!(format!("{}/{}", accept::GROUP, version.name())));
     object.insert("metadata".to_owned(), json!({"name": "kubelet"}));
     let mut answer = encoded(&Value::Object(object), encoding);
+    let form = format!("{};g={};v={};as={kind}", encoding.media_type(), accept::GROUP, version.name());
+    if answer.status().is_success()
+        && let Ok(form) = HeaderValue::from_str(&form)
+    {
+        answer.headers_mut().insert(header::CONTENT_TYPE, form);
+    }
     let words =
         format!("299 - \"This version of the {name} endpoint is deprecated. Please use a newer version.\"");
     if version == Version::V1Alpha1
@@ -125,7 +131,7 @@ fn encoded(object: &Value, encoding: Encoding) -> Response {
     match encoding {
         Encoding::Json => answers::json_bytes(format!("{object}\n").into_bytes()),
         Encoding::Yaml => match serde_saphyr::to_string(object) {
-            Ok(text) => ([(header::CONTENT_TYPE, "application/yaml")], text).into_response(),
+            Ok(text) => text.into_response(),
             Err(error) => answers::error(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
         },
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex as SyncMutex;
 
 use async_trait::async_trait;
-use k8s_openapi::api::core::v1::{Node, PodSpec};
+use k8s_openapi::api::core::v1::{Node, PodSpec, Volume};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -104,7 +104,12 @@ impl AgentView for Machine {
         let pod = |uid: &str, host_network| {
             let mut pod = Pod::default();
             pod.metadata.uid = Some(uid.to_owned());
-            pod.spec = Some(PodSpec { host_network: Some(host_network), ..PodSpec::default() });
+            let volumes = vec![Volume { name: "data".to_owned(), ..Volume::default() }];
+            pod.spec = Some(PodSpec {
+                host_network: Some(host_network),
+                volumes: Some(volumes),
+                ..PodSpec::default()
+            });
             Arc::new(pod)
         };
         vec![pod("u-1", false), pod("u-2", true)]
@@ -228,13 +233,15 @@ impl KernelMeter for Machine {
 
 #[async_trait]
 impl StorageMeter for Machine {
-    async fn measure(&self, _: &Pod) -> LocalStorage {
+    async fn measure(&self, pod: &Pod) -> LocalStorage {
         if self.storage_is_slow {
             sleep(STORAGE_TAKES).await;
         }
         self.lock().storage += 1;
         let logs = BTreeMap::from([("app".to_owned(), FsUsage::new(9, 1))]);
-        LocalStorage { logs, own: FsUsage::new(1, 1), ..LocalStorage::default() }
+        let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
+        let volumes = volumes.map(|volume| (volume.name.clone(), FsUsage::new(5, 1))).collect();
+        LocalStorage { logs, own: FsUsage::new(1, 1), volumes }
     }
 }
 
@@ -266,7 +273,7 @@ impl ImageStore for Machine {
 #[tokio::test(start_paused = true)]
 async fn requests_at_the_same_time_share_what_was_measured() {
     let machine = Arc::new(Machine::default());
-    let provider = Arc::new(StatsProvider::new(machine.shared_ports()));
+    let provider = Arc::new(StatsProvider::new(machine.shared_ports(), Some(VOLUME_STATS_PERIOD)));
     let mut scrapers = JoinSet::new();
     for _ in 0..200 {
         let provider = provider.clone();
@@ -286,7 +293,7 @@ async fn requests_at_the_same_time_share_what_was_measured() {
 #[tokio::test(start_paused = true)]
 async fn what_runs_in_the_sandbox_that_is_ready_is_measured() {
     let machine = Arc::new(Machine::default());
-    let provider = StatsProvider::new(machine.shared_ports());
+    let provider = StatsProvider::new(machine.shared_ports(), Some(VOLUME_STATS_PERIOD));
     provider.measurements(Scope::CpuAndMemory).await.unwrap();
     let pod = |uid: &str, container: &str, host_network| RunningPod {
         uid: uid.into(),
@@ -299,7 +306,7 @@ async fn what_runs_in_the_sandbox_that_is_ready_is_measured() {
 
 #[tokio::test(start_paused = true)]
 async fn what_has_no_cgroup_is_measured_by_the_runtime() {
-    let provider = StatsProvider::new(Machine::default().ports());
+    let provider = StatsProvider::new(Machine::default().ports(), Some(VOLUME_STATS_PERIOD));
     let measured = provider.measurements(Scope::CpuAndMemory).await.unwrap();
     let memory =
         |place: usize| measured.pods[place].containers[0].usage.memory.map(|memory| memory.working_set);
@@ -310,7 +317,7 @@ async fn what_has_no_cgroup_is_measured_by_the_runtime() {
 #[tokio::test(start_paused = true)]
 async fn processor_time_becomes_cores_at_the_second_look() {
     let machine = Arc::new(Machine::default());
-    let provider = StatsProvider::new(machine.shared_ports());
+    let provider = StatsProvider::new(machine.shared_ports(), Some(VOLUME_STATS_PERIOD));
     let first = provider.measurements(Scope::CpuAndMemory).await.unwrap();
     assert_eq!((first.node_nanocores, first.pods[0].nanocores), (None, None));
     machine.lock().second += 10;
@@ -324,7 +331,7 @@ async fn processor_time_becomes_cores_at_the_second_look() {
 #[tokio::test(start_paused = true)]
 async fn folders_are_added_up_once_a_minute() {
     let machine = Arc::new(Machine::default());
-    let provider = StatsProvider::new(machine.shared_ports());
+    let provider = StatsProvider::new(machine.shared_ports(), Some(VOLUME_STATS_PERIOD));
     let first = provider.measurements(Scope::All).await.unwrap();
     assert_eq!(first.pods[0].containers[0].logs, FsUsage::new(9, 1));
     assert_eq!(first.pods[0].containers[0].rootfs, FsUsage::new(7, 1));
@@ -334,16 +341,32 @@ async fn folders_are_added_up_once_a_minute() {
         provider.measurements(Scope::All).await.unwrap();
     }
     assert_eq!(machine.lock().storage, 2, "each pod once");
-    sleep(STORAGE_PERIOD).await;
+    sleep(VOLUME_STATS_PERIOD).await;
     provider.measurements(Scope::All).await.unwrap();
     sleep(FRESH).await;
     assert_eq!(machine.lock().storage, 4);
 }
 
 #[tokio::test(start_paused = true)]
+async fn volumes_are_measured_as_often_as_the_operator_says() {
+    let ten = Duration::from_secs(10);
+    for (period, passes, volumes) in [(Some(ten), 7, 1), (None, 2, 0)] {
+        let machine = Arc::new(Machine::default());
+        let provider = StatsProvider::new(machine.shared_ports(), period);
+        for _ in 0..7 {
+            let shown = provider.measurements(Scope::All).await.unwrap();
+            assert_eq!(shown.pods[0].volumes.len(), volumes, "{period:?}");
+            assert_eq!(shown.pods[0].containers[0].logs, FsUsage::new(9, 1), "{period:?}");
+            sleep(ten).await;
+        }
+        assert_eq!(machine.lock().storage, passes * 2, "{period:?}: each pod once in a pass");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_disk_delays_the_first_summary_only_for_a_while() {
     let machine = Arc::new(Machine { storage_is_slow: true, ..Machine::default() });
-    let provider = StatsProvider::new(machine.shared_ports());
+    let provider = StatsProvider::new(machine.shared_ports(), Some(VOLUME_STATS_PERIOD));
     let begun = Instant::now();
     let first = provider.measurements(Scope::All).await.unwrap();
     assert_eq!(begun.elapsed(), FIRST_WAIT);
@@ -358,7 +381,7 @@ async fn a_slow_disk_delays_the_first_summary_only_for_a_while() {
 #[tokio::test(start_paused = true)]
 async fn a_runtime_that_is_down_is_an_error() {
     let machine = Arc::new(Machine::default());
-    let provider = StatsProvider::new(machine.shared_ports());
+    let provider = StatsProvider::new(machine.shared_ports(), Some(VOLUME_STATS_PERIOD));
     machine.lock().is_down = true;
     assert!(provider.measurements(Scope::All).await.is_err());
     machine.lock().is_down = false;

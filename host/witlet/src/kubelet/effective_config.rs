@@ -77,6 +77,8 @@ pub(crate) struct EffectiveConfig {
     pub(crate) image_minimum_gc_age: Option<i64>,
     #[serde(rename = "imageMaximumGCAge", deserialize_with = "signed_time")]
     pub(crate) image_maximum_gc_age: Option<i64>,
+    #[serde(deserialize_with = "signed_time")]
+    pub(crate) volume_stats_agg_period: Option<i64>,
     #[serde(rename = "imageGCHighThresholdPercent")]
     pub(crate) image_gc_high_threshold_percent: Option<i64>,
     #[serde(rename = "imageGCLowThresholdPercent")]

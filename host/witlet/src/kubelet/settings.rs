@@ -176,7 +176,7 @@ pub(crate) fn settings(
         oom_score: Some(oom_score(&effective)?),
         feature_gates: effective.feature_gates.clone(),
         tracing: trace::tracing(&effective)?,
-        configz: json!({ "kubeletconfig": defaulted(&document) }),
+        configz: json!({ "kubeletconfig": endpoints::shown(defaulted(&document), server.as_ref()) }),
         flags: flagz(flags),
         cluster,
         server,
@@ -416,6 +416,7 @@ fn server(
         switches: endpoints::switches(effective)?,
         only_tls13,
         streaming_idle: effective.streaming_connection_idle_timeout.unwrap_or(STREAMING_IDLE),
+        volume_stats_period: endpoints::volume_stats_period(effective),
     }))
 }
 

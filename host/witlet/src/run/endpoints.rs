@@ -208,6 +208,8 @@ fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
             debugging_handlers: settings.is_none_or(|settings| settings.debugging),
             switches: settings.map_or_else(EndpointSwitches::default, |settings| settings.switches),
             streaming_idle: settings.map_or(options.streaming_idle, |settings| settings.streaming_idle),
+            volume_stats_period: settings
+                .map_or(options.volume_stats_period, |settings| settings.volume_stats_period),
             ..options
         },
     }

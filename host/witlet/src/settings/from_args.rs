@@ -18,7 +18,7 @@ use witlet_core::node::allocatable::{Enforcement, Reservations};
 use witlet_core::pod::quantity::{self, QuantityError};
 use witlet_core::pod::validation::is_label;
 use witlet_node::{ManifestUrl, ManifestUrlError};
-use witlet_server::EndpointSwitches;
+use witlet_server::{EndpointSwitches, VOLUME_STATS_PERIOD};
 
 use crate::cli::{ClusterArgs, PodArgs, RunArgs, TracingArgs};
 use crate::settings::{
@@ -303,6 +303,7 @@ fn server(args: &ClusterArgs, cert_dir: &Path) -> Option<ServerSettings> {
         switches: EndpointSwitches::default(),
         only_tls13: false,
         streaming_idle: STREAMING_IDLE,
+        volume_stats_period: Some(VOLUME_STATS_PERIOD),
     })
 }
 

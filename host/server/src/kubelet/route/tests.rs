@@ -21,6 +21,7 @@ fn paths_lead_where_upstreams_do() {
         ("/metrics/resource", Some(Route::ResourceMetrics)),
         ("/metrics/cadvisor", Some(Route::CadvisorMetrics)),
         ("/stats/summary", Some(Route::StatsSummary)),
+        ("/stats/summary/", Some(Route::StatsSummary)),
         ("/flagz", Some(Route::Flagz)),
         ("/statusz", Some(Route::Statusz)),
         ("/debug/flags/v", Some(Route::DebugFlags)),
@@ -36,6 +37,8 @@ fn paths_lead_where_upstreams_do() {
         ("/attach/ns/web/u-1/app", Some(Route::Attach(app(Some("u-1"), "app")))),
         ("/run/ns/web/app", Some(Route::Run(app(None, "app")))),
         ("/portForward/ns/web", Some(Route::PortForward(app(None, "")))),
+        ("/exec/ns/web/app/", Some(Route::Exec(app(None, "app")))),
+        ("/portForward/ns/web/", Some(Route::PortForward(app(None, "")))),
         ("/portForward/ns/web/u-1", Some(Route::PortForward(app(Some("u-1"), "")))),
     ];
     for (path, expected) in cases {
@@ -56,7 +59,10 @@ fn other_paths_lead_nowhere() {
         "/metrics/cadvisor/",
         "/metrics/resource/x",
         "/stats",
-        "/stats/summary/",
+        "/stats/summary/x",
+        "/healthz/",
+        "/metrics/",
+        "/configz/",
         "/flagz/",
         "/logsx",
         "/checkpoint/ns/web",
@@ -76,7 +82,6 @@ fn other_paths_lead_nowhere() {
         "/containerLogs/ns/web/u-1/app",
         "/portForward/ns",
         "/portForward/ns/",
-        "/portForward/ns/web/",
     ] {
         assert_eq!(Route::of(path), None, "{path}");
     }

@@ -54,3 +54,37 @@ fn each_port_and_switch_has_its_endpoints() {
         assert_eq!(found, *expected, "{path}");
     }
 }
+
+/// A path that leads nowhere, and the codes that it is answered with: on the guarded port, there without debugging handlers, and on the
+/// read-only port; and the guarded port's words.
+const UNKNOWN: &[(&str, [u16; 3], &str)] = &[
+    ("/", [404, 404, 404], "404 page not found\n"),
+    ("/nope", [404, 404, 404], "404 page not found\n"),
+    ("/healthz/", [404, 404, 404], "404 page not found\n"),
+    ("/metrics/nope", [404, 404, 404], "404 page not found\n"),
+    ("/debug/flags", [404, 404, 404], "404 page not found\n"),
+    ("/runs", [404, 404, 404], "404 page not found\n"),
+    ("/pods/nope", [404, 404, 404], "404: Page Not Found"),
+    ("/stats/container", [404, 404, 404], "404: Page Not Found"),
+    ("/checkpoint/ns", [404, 404, 404], "404: Page Not Found"),
+    ("/run", [404, 405, 405], "404: Page Not Found"),
+    ("/exec/ns/web", [404, 405, 405], "404: Page Not Found"),
+    ("/containerLogs/ns/web", [404, 405, 405], "404: Page Not Found"),
+];
+
+#[tokio::test]
+async fn paths_that_lead_nowhere_are_answered_as_upstreams_do() {
+    let guarded = ServerPort::Guarded(Certificate::None);
+    let on = ServerOptions::default();
+    let no_debugging = ServerOptions { debugging_handlers: false, ..on.clone() };
+    for (path, expected, words) in UNKNOWN {
+        assert_eq!(Route::of(path), None, "{path}");
+        let answers = [(&on, &guarded), (&no_debugging, &guarded), (&on, &ServerPort::ReadOnly)];
+        let [answer, without, read_only] = answers.map(|(options, port)| unknown(options, port, path));
+        let codes = [&answer, &without, &read_only].map(|answer| answer.status().as_u16());
+        assert_eq!(codes, *expected, "{path}");
+        let body = axum::body::to_bytes(answer.into_body(), 1024).await.expect("it is short");
+        assert_eq!(body, words.as_bytes(), "{path}");
+        assert_eq!(unknown(&on, &ServerPort::Healthz, path).status().as_u16(), 404, "{path}");
+    }
+}

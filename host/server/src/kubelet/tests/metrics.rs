@@ -211,6 +211,10 @@ async fn health_and_metrics_answer_every_method_as_upstreams_handlers_do() {
             let answer = soon(world.ask(method.clone(), path, &admin)).await;
             assert_eq!(answer.code.as_u16(), 200, "{method} {path}");
             assert_eq!(answer.body.is_empty(), method == Method::HEAD, "{method} {path}: {}", answer.body);
+            let started = answer.headers.get("process-start-time-unix").map(|at| at.to_str().unwrap());
+            let expected =
+                path.starts_with("/metrics").then(|| super::cluster::now().as_second().to_string());
+            assert_eq!(started, expected.as_deref(), "{method} {path}");
         }
     }
     // The node suite of upstream waits for a kubelet by this.

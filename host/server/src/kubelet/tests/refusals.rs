@@ -106,7 +106,7 @@ async fn refusals_have_upstreams_words() {
     assert_eq!(refused.code, StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(
         (refused.headers["allow"].to_str().unwrap(), refused.body.as_str()),
-        ("GET", "Method Not Allowed")
+        ("GET", "405: Method Not Allowed")
     );
     world.stop().await;
 }
@@ -295,6 +295,16 @@ async fn http2_is_spoken_side_by_side() {
     .await;
     assert_eq!(logs, (200, "hello\n".to_owned()));
     assert_eq!((pods.0, refused.0), (200, 401));
+    // A head has no body: after one the stream would be broken.
+    for (path, code, length) in [("/healthz", 200, "2"), ("/pods", 405, "23"), ("/nope", 404, "19")] {
+        let request = Request::head(format!("https://node-1{path}")).header("authorization", "Bearer admin");
+        let request = request.body(Empty::<Bytes>::new()).unwrap();
+        let answer = soon(sender.clone().send_request(request)).await.unwrap();
+        assert_eq!(answer.status().as_u16(), code, "{path}");
+        assert_eq!(answer.headers()["content-length"], length, "{path}");
+        let body = soon(answer.into_body().collect()).await.unwrap().to_bytes();
+        assert!(body.is_empty(), "{path}: {body:?}");
+    }
     // Nothing can be upgraded there.
     let refused = soon(ask("/exec/default/web/app?output=1", "Bearer admin")).await;
     assert_eq!(refused, (400, "Upgrade request required\n".to_owned()));

@@ -37,6 +37,15 @@ pub(super) enum Encoding {
     Yaml,
 }
 
+impl Encoding {
+    pub(super) fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+        }
+    }
+}
+
 /// The form of a page of this kind for a client that sends this header, empty if it sends none; none if it takes nothing that there is.
 pub(super) fn negotiate(accept: &str, kind: &str) -> Option<Form> {
     if accept.trim().is_empty() {

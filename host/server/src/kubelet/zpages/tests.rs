@@ -97,14 +97,16 @@ async fn a_page_has_the_form_that_was_negotiated() {
     assert_eq!((code, headers["content-type"].to_str().unwrap()), (200, "text/plain; charset=utf-8"));
     assert_eq!(body, format!("\nkubelet flagz\n{WARNING}\nv=4\n"));
     let (code, headers, body) = shown("application/json;v=v1beta1;g=config.k8s.io;as=Flagz").await;
-    assert_eq!((code, headers["content-type"].to_str().unwrap()), (200, "application/json"));
+    let kind = headers["content-type"].to_str().unwrap();
+    assert_eq!((code, kind), (200, "application/json;g=config.k8s.io;v=v1beta1;as=Flagz"));
     assert!(!headers.contains_key("warning"));
     let object = json!({
         "kind": "Flagz", "apiVersion": "config.k8s.io/v1beta1", "metadata": {"name": "kubelet"}, "flags": {"v": "4"},
     });
     assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), object);
     let (code, headers, body) = shown("application/yaml;v=v1alpha1;g=config.k8s.io;as=Flagz").await;
-    assert_eq!((code, headers["content-type"].to_str().unwrap()), (200, "application/yaml"));
+    let kind = headers["content-type"].to_str().unwrap();
+    assert_eq!((code, kind), (200, "application/yaml;g=config.k8s.io;v=v1alpha1;as=Flagz"));
     assert!(
         headers["warning"]
             .to_str()

@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use witlet_core::stats::cadvisor::{CgroupDetails, FilesystemUsage};
 use witlet_core::stats::network::InterfaceUsage;
 
+use super::super::VOLUME_STATS_PERIOD;
 use super::super::tests::Machine as Figures;
 use super::*;
 
@@ -90,7 +91,7 @@ fn the_machine_is_what_the_node_says() {
 #[tokio::test(start_paused = true)]
 async fn scrapes_at_the_same_time_share_one_look() {
     let figures = Arc::new(Figures::default());
-    let provider = StatsProvider::new(figures.shared_ports());
+    let provider = StatsProvider::new(figures.shared_ports(), Some(VOLUME_STATS_PERIOD));
     let first = provider.cgroups().await;
     assert!(Arc::ptr_eq(&first, &provider.cgroups().await));
     assert!(!first.has_failed);
@@ -105,6 +106,6 @@ async fn scrapes_at_the_same_time_share_one_look() {
 async fn a_runtime_that_does_not_answer_is_a_figure() {
     let figures = Arc::new(Figures::default());
     figures.go_down();
-    let scrape = StatsProvider::new(figures.shared_ports()).cgroups().await;
+    let scrape = StatsProvider::new(figures.shared_ports(), Some(VOLUME_STATS_PERIOD)).cgroups().await;
     assert!(scrape.has_failed);
 }

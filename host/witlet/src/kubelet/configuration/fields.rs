@@ -129,7 +129,7 @@ pub(crate) const FIELDS: &[Field] = &[
     acts("imageMaximumGCAge", Kind::Duration),
     acts("imageGCHighThresholdPercent", Kind::Int),
     acts("imageGCLowThresholdPercent", Kind::Int),
-    fixed("volumeStatsAggPeriod", Kind::Duration, &["\"1m\""]),
+    acts("volumeStatsAggPeriod", Kind::Duration),
     acts("kubeletCgroups", Kind::Text),
     acts("systemCgroups", Kind::Text),
     acts("cgroupRoot", Kind::Text),

@@ -253,17 +253,16 @@ fn flags_win_whole_except_over_feature_gates_that_they_do_not_name() {
 #[test]
 fn values_that_ask_for_what_happens_anyway_are_not_reported() {
     let quiet = with_head(
-        "volumeStatsAggPeriod: 60s\ntopologyManagerPolicy: none\nmemoryThrottlingFactor: 0.9\ncgroupDriver: systemd\n\
+        "topologyManagerPolicy: none\nmemoryThrottlingFactor: 0.9\ncgroupDriver: systemd\n\
          evictionHard: {}\nreadOnlyPort: 0\nenforceNodeAllocatable: [pods]\n",
     );
     assert_eq!(quiet.not_yet(), [""; 0]);
     let loud = with_head(
-        "volumeStatsAggPeriod: 30s\ntopologyManagerPolicy: restricted\ncontainerLogMaxWorkers: 2\nserverTLSBootstrap: true\n\
+        "topologyManagerPolicy: restricted\ncontainerLogMaxWorkers: 2\nserverTLSBootstrap: true\n\
          shutdownGracePeriod: 10s\n",
     );
     let expected = [
         "serverTLSBootstrap",
-        "volumeStatsAggPeriod",
         "topologyManagerPolicy",
         "containerLogMaxWorkers",
         "shutdownGracePeriod",

@@ -246,6 +246,7 @@ fn endpoints_are_as_they_are_asked_for() {
         switches: EndpointSwitches { statusz: false, debug_flags: false, ..EndpointSwitches::default() },
         only_tls13: true,
         streaming_idle: Duration::from_secs(60),
+        volume_stats_period: Some(Duration::from_secs(60)),
     };
     assert_eq!((settings.server, settings.healthz), (Some(expected), None));
     assert_eq!(settings.read_only.expect("it is on").to_string(), "127.0.0.1:1255");
@@ -256,6 +257,32 @@ fn endpoints_are_as_they_are_asked_for() {
         read(&format!("{query}\nenableSystemLogHandler: false"), "").expect_err("upstream refuses it");
     let words = "invalid configuration: enableSystemLogHandler is required for enableSystemLogQuery";
     assert_eq!(refused.to_string(), words);
+}
+
+#[test]
+fn the_configuration_names_the_certificate_that_is_served() {
+    for (fields, expected) in [
+        ("", [Some("/srv/pki/kubelet.crt"), Some("/srv/pki/kubelet.key")]),
+        ("tlsCertFile: /a.crt\ntlsPrivateKeyFile: /a.key", [Some("/a.crt"), Some("/a.key")]),
+        ("enableServer: false", [None, None]),
+    ] {
+        let shown = good(fields, "--cert-dir=/srv/pki").configz;
+        let files = ["tlsCertFile", "tlsPrivateKeyFile"].map(|field| shown["kubeletconfig"][field].as_str());
+        assert_eq!(files, expected, "{fields}");
+    }
+}
+
+#[test]
+fn volumes_are_measured_as_often_as_that_is_asked_for() {
+    for (fields, line, expected) in [
+        ("volumeStatsAggPeriod: 10s", "", Some(10)),
+        ("volumeStatsAggPeriod: 0s", "", Some(60)),
+        ("volumeStatsAggPeriod: 10s", "--volume-stats-agg-period=2m", Some(120)),
+        ("volumeStatsAggPeriod: -1s", "", None),
+    ] {
+        let server = good(fields, line).server.expect("it is on");
+        assert_eq!(server.volume_stats_period, expected.map(Duration::from_secs), "{fields} {line}");
+    }
 }
 
 #[test]
