@@ -7,6 +7,8 @@ use wit_parser::{FunctionKind, Resolve};
 
 use crate::{check, files, read, relative, root};
 
+mod growth;
+
 /// Where the hashes of published files stand: a line each, `HASH  PATH`.
 const FROZEN: &str = "wit/frozen.txt";
 
