@@ -235,3 +235,89 @@ fn a_component_with_very_many_imports_is_refused() {
     assert!(detect(few, [HANDLER], Capabilities::default()).is_ok());
     assert_eq!(detect(all, [HANDLER], Capabilities::default()), Err(vec![Obstacle::TooManyImports]));
 }
+
+/// The chapter with the tables of versions.
+const CHAPTER: &str = include_str!("../../../../../docs/src/authors/versions.md");
+
+/// What only tests serve.
+const OF_TESTS: &[&str] = if cfg!(feature = "next-version") { &["0.2.0", "0.2.1"] } else { &[] };
+
+/// The rows of the chapter's table whose header begins so, as cells.
+fn table(header: &str) -> Vec<Vec<&'static str>> {
+    let lines = CHAPTER.lines().skip_while(|line| !line.starts_with(header));
+    let rows = lines.take_while(|line| line.starts_with('|')).filter(|line| !line.starts_with("|---"));
+    rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
+/// What stands between backticks.
+fn quoted(cell: &'static str) -> Vec<&'static str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// A cell without its link.
+fn word(cell: &'static str) -> &'static str {
+    cell.trim_start_matches('[').split(']').next().unwrap_or_default().trim_matches('`')
+}
+
+/// The version that serves a component of these versions of a role, and whether it may find something refused; none if it is refused.
+fn served(interface: &str, types: &str, versions: &[&str]) -> Option<(&'static str, bool)> {
+    let named =
+        |name: &str| -> Vec<String> { versions.iter().map(|version| format!("{name}@{version}")).collect() };
+    let (exports, imports) = (named(interface), named(types));
+    let (exports, imports) = (exports.iter().map(String::as_str), imports.iter().map(String::as_str));
+    let found = detect(imports, exports, Capabilities::ALL).ok()?;
+    Some((found.roles()[0].1, !found.newer.is_empty()))
+}
+
+#[test]
+fn the_book_says_which_components_this_host_serves() {
+    let roles = [
+        (admission::HANDLER, admission::TYPES),
+        (probe::PROBER, "witlet:probe/types"),
+        (pod_source::SOURCE, "witlet:pod-source/types"),
+    ];
+    let rows = table("| Built against | admission | probe | pod source |");
+    let mut cells = 0;
+    for row in &rows[1..] {
+        let versions = quoted(row[0]);
+        let components = match row[0].ends_with("in one component") {
+            true => vec![versions],
+            false => versions.into_iter().map(|version| vec![version]).collect(),
+        };
+        for (versions, (role, cell)) in
+            components.iter().flat_map(|versions| roles.iter().zip(&row[1..]).map(move |it| (versions, it)))
+        {
+            let found = served(role.0, role.1, versions);
+            if found.is_some_and(|(version, _)| OF_TESTS.contains(&version)) {
+                continue;
+            }
+            let shown = match found {
+                None => "refused",
+                Some((_, true)) => "newer",
+                Some((version, false)) if versions.len() > 1 => version,
+                Some((_, false)) => "served",
+            };
+            assert_eq!(shown, word(cell), "{versions:?} {}", role.0);
+            cells += 1;
+        }
+    }
+    assert!(cells >= 20, "{cells} cells");
+}
+
+#[test]
+fn the_book_says_which_version_serves_which() {
+    let rows = table("| Built against | `0.1.0`");
+    let served: Vec<&str> = rows[0][1..].iter().map(|cell| word(cell)).collect();
+    assert!(served.len() >= 6 && rows.len() > 6, "{rows:?}");
+    for row in &rows[1..] {
+        let expected = word(row[0]);
+        for (served, cell) in served.iter().zip(&row[1..]) {
+            let shown = match (serves(served, expected), is_newer(expected, served)) {
+                (false, _) => "refused",
+                (true, true) => "newer",
+                (true, false) => "served",
+            };
+            assert_eq!(shown, *cell, "{expected} on a host with {served}");
+        }
+    }
+}
