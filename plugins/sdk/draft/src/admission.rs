@@ -7,18 +7,19 @@ pub(crate) mod image;
 pub(crate) mod node;
 pub(crate) mod pod;
 pub(crate) mod request;
+pub(crate) mod resolved;
 pub(crate) mod verdict;
 
 /// Where getters lead: to the host in a component, to plain data everywhere else.
 mod backend {
     #[cfg(target_family = "wasm")]
     pub(crate) use crate::bindings::witlet::admission::types::{
-        Condition, Container, ContainerPort, HostPort, Image, Mount, Node, Owner, Pod, Request, Setup, Taint,
-        Volume,
+        Condition, Container, ContainerPort, HostPort, Image, Mount, Node, Owner, Pod, Request,
+        ResolvedImage, Setup, Taint, Volume,
     };
     #[cfg(not(target_family = "wasm"))]
     pub(crate) use crate::facts::backend::{
-        Condition, Container, ContainerPort, HostPort, Image, Mount, Node, Owner, Pod, Request, Setup, Taint,
-        Volume,
+        Condition, Container, ContainerPort, HostPort, Image, Mount, Node, Owner, Pod, Request,
+        ResolvedImage, Setup, Taint, Volume,
     };
 }

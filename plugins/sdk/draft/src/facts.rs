@@ -15,6 +15,7 @@ mod node;
 mod pod;
 mod quantity;
 mod request;
+mod resolved;
 mod setup;
 
 use std::cell::RefCell;
@@ -22,6 +23,7 @@ use std::cell::RefCell;
 pub use node::NodeFacts;
 pub use pod::PodFacts;
 pub use request::RequestFacts;
+pub use resolved::ResolvedImageFacts;
 pub use setup::{SetupFacts, validate};
 pub use witlet_plugin_sdk::facts::{Answering, Line, ScriptedAnswer, serve_http, set_secret, take_log};
 
@@ -37,6 +39,7 @@ pub(crate) mod backend {
     pub(crate) use super::node::{Condition, NodeView as Node, Taint};
     pub(crate) use super::pod::{HostPort, Owner, PodFacts as Pod, Volume};
     pub(crate) use super::request::RequestFacts as Request;
+    pub(crate) use super::resolved::ResolvedImage;
     pub(crate) use super::setup::SetupFacts as Setup;
 }
 

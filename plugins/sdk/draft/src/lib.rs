@@ -79,6 +79,7 @@ pub use admission::image::Image;
 pub use admission::node::{Condition, Node, Taint};
 pub use admission::pod::{HostPort, Owner, Pod, Volume};
 pub use admission::request::Request;
+pub use admission::resolved::ResolvedImage;
 pub use admission::verdict::{Decision, Shortage, Verdict};
 pub use bindings::witlet::admission::types::Datetime;
 pub use error::Error;

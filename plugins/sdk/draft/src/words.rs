@@ -62,6 +62,12 @@ words! {
         Update = "update",
         /// It runs, and was given ephemeral containers.
         Ephemeral = "ephemeral",
+        /// A container of it is to start, and the image is on the node.
+        ImageResolved = "image-resolved",
+        /// It ran before the agent was started.
+        Readmit = "readmit",
+        /// It runs, and is asked about again.
+        Recheck = "recheck",
     }
 }
 

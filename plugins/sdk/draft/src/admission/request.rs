@@ -3,6 +3,7 @@
 use super::backend;
 use super::node::Node;
 use super::pod::Pod;
+use super::resolved::ResolvedImage;
 use crate::{Datetime, Operation};
 
 /// One question to a handler. It is valid during the call only.
@@ -43,6 +44,11 @@ impl<'a> Request<'a> {
     /// The pod as it runs; none of a new one, and where the host doesn't know.
     pub fn old_pod(&self) -> Option<Pod> {
         self.0.old_pod().map(Pod)
+    }
+
+    /// The image that a container is to be started from; of [`Operation::ImageResolved`] alone.
+    pub fn image(&self) -> Option<ResolvedImage> {
+        self.0.image().map(ResolvedImage)
     }
 
     /// The node.

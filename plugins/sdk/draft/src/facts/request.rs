@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::node::{NodeFacts, NodeView};
 use super::pod::PodFacts;
+use super::resolved::{ResolvedImage, ResolvedImageFacts};
 use crate::{Datetime, Operation, Request};
 
 /// A question in plain data. The default is the addition of a pod with nothing in it to a node with nothing in it in 1970.
@@ -27,6 +28,8 @@ pub struct RequestFacts {
     pub pod: PodFacts,
     /// The pod as it runs.
     pub old_pod: Option<PodFacts>,
+    /// The image that a container is to be started from.
+    pub image: Option<ResolvedImageFacts>,
     /// The node.
     pub node: NodeFacts,
     /// The other admitted pods.
@@ -40,6 +43,7 @@ impl Default for RequestFacts {
             now: Datetime { seconds: 0, nanoseconds: 0 },
             pod: PodFacts::default(),
             old_pod: None,
+            image: None,
             node: NodeFacts::default(),
             other_pods: Vec::new(),
         }
@@ -56,6 +60,12 @@ impl RequestFacts {
     #[must_use]
     pub fn changing(self, operation: Operation, old: &Value) -> Self {
         Self { operation, old_pod: Some(PodFacts::of(old)), ..self }
+    }
+
+    /// The same about an image that a container of the pod is to start from.
+    #[must_use]
+    pub fn starting(self, image: ResolvedImageFacts) -> Self {
+        Self { operation: Operation::ImageResolved, image: Some(image), ..self }
     }
 
     /// The question as a handler takes it.
@@ -77,6 +87,12 @@ impl RequestFacts {
 
     pub(crate) fn old_pod(&self) -> Option<PodFacts> {
         self.old_pod.clone()
+    }
+
+    pub(crate) fn image(&self) -> Option<ResolvedImage> {
+        let facts = self.image.clone()?;
+        let container = self.pod.containers().into_iter().find(|it| it.name() == facts.container)?;
+        Some(ResolvedImage { facts, container })
     }
 
     pub(crate) fn node(&self) -> NodeView {
