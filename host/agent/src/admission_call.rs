@@ -10,18 +10,18 @@ use witlet_ports::{Admission, AdmissionResult, Tracer};
 
 use crate::pod_status_store::PodStatusStore;
 
-/// Puts the question to the handlers; a recheck to these alone.
+/// Puts the question to the handlers, or to these alone.
 pub(crate) async fn ask(
     admission: &dyn Admission,
     tracer: &Tracer,
     statuses: &PodStatusStore,
     uid: &PodUid,
     request: AdmissionRequest,
-    rechecked_by: Option<BTreeSet<Arc<str>>>,
+    only_for: Option<BTreeSet<Arc<str>>>,
 ) -> Decision {
     let mut span = tracer.span(|| trace::pod::admission(&PodFullName::of(&request.pod), uid));
     let asking = async {
-        match rechecked_by {
+        match only_for {
             Some(handlers) => admission.recheck(request, handlers).await,
             None => admission.admit_with_verdicts(request).await,
         }

@@ -53,7 +53,11 @@ impl AdmissionQuestion {
     fn is_of_edit(&self) -> bool {
         match self.operation {
             Operation::Update | Operation::Ephemeral => true,
-            Operation::Add | Operation::Resize | Operation::ImageResolved | Operation::Recheck => false,
+            Operation::Add
+            | Operation::Resize
+            | Operation::ImageResolved
+            | Operation::Readmit
+            | Operation::Recheck => false,
         }
     }
 }
@@ -179,6 +183,11 @@ impl AdmissionQueue {
         self.add_at(AdmissionQuestion::new(uid, Operation::Recheck), QueuePriority::Recheck);
     }
 
+    /// A pod that ran before the agent's start is asked about, in place of any such question before.
+    pub(crate) fn add_readmit(&mut self, uid: &PodUid) {
+        self.add_at(AdmissionQuestion::new(uid, Operation::Readmit), QueuePriority::Recheck);
+    }
+
     fn add_pod(&mut self, uid: &PodUid, priority: QueuePriority) {
         self.remove(uid);
         self.add_at(AdmissionQuestion::new(uid, Operation::Add), priority);
@@ -247,7 +256,7 @@ impl AdmissionQueue {
     /// The handlers answered.
     pub(crate) fn answer(&mut self, id: AskId, decision: Decision, now: Instant, admissions: u64) -> Judged {
         let Some(asked) = self.asked.remove(&id) else { return Judged::Dropped };
-        if asked.question.operation == Operation::Recheck {
+        if asked.question.operation.is_of_running_pod() {
             let is_outdated = asked.handler_changes != self.handler_changes;
             return if is_outdated { Judged::Dropped } else { Judged::Stands(asked.question, decision) };
         }

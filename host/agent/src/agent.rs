@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -83,8 +83,9 @@ impl Agent {
         let node = services.ports.node.watch();
         let cgroups = services.keep_cgroups(node.clone());
         let access = services.collect_images(image_requests);
-        let executor = services.executor(&watched, tables, node.clone(), cgroups, access);
-        let evictions = services.evict(image_gc, executor.runtime.view.clone());
+        let (usage, last_usage) = watch::channel(None);
+        let executor = services.executor(&watched, tables, (node.clone(), last_usage), cgroups, access);
+        let evictions = services.evict(image_gc, executor.runtime.view.clone(), usage);
         let outside = services.outside(executor, &watched);
         let inputs = Inputs {
             sources: source_events,

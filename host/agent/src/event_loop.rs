@@ -6,6 +6,7 @@ mod clean_up;
 mod edit;
 mod eviction;
 mod preempt;
+mod readmit;
 mod recheck;
 mod record;
 mod reject;
@@ -25,6 +26,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::AdmittedPod;
+use witlet_core::admission::readmit::Readmissions;
 use witlet_core::admission::recheck::Rechecks;
 use witlet_core::admission::rejections::RejectionHistory;
 use witlet_core::container::gc::FailureReports;
@@ -42,6 +44,7 @@ use crate::admission_queue::AdmissionQueue;
 use crate::cache::PodCache;
 use crate::checkpoints::Loaded;
 use crate::executor::Executor;
+use crate::handlers_node::HandlersNode;
 use crate::health::Health;
 use crate::housekeeping::Housekeeper;
 use crate::inputs::{Event, Gates, Inputs};
@@ -79,6 +82,7 @@ pub(crate) struct Outside {
     pub(crate) statuses: Arc<PodStatusStore>,
     pub(crate) cache: Arc<PodCache>,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
+    pub(crate) handlers_node: HandlersNode,
     pub(crate) relisted: watch::Receiver<Relisted>,
     pub(crate) pleg_dropped: Arc<AtomicU64>,
 }
@@ -106,6 +110,8 @@ pub(crate) struct EventLoop {
     rejections: RejectionHistory,
     /// When running pods are asked about again.
     rechecks: Rechecks,
+    /// Which handlers were asked about pods that ran before the start.
+    readmissions: Readmissions,
     /// How many pods were admitted.
     admissions: u64,
     /// The admitted pods, as handlers see them; none after a change.
@@ -161,6 +167,7 @@ impl EventLoop {
             admission_due: None,
             rejections: RejectionHistory::default(),
             rechecks: Rechecks::default(),
+            readmissions: Readmissions::default(),
             admissions: 0,
             others: None,
             health: Health::unknown(),
@@ -231,6 +238,7 @@ impl EventLoop {
             Event::SyncTick => {
                 self.sync_due();
                 self.recheck_due();
+                self.readmit_due();
             }
             Event::Housekeeping => self.housekeep(),
             Event::Forgotten | Event::AdmissionDue => {}

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
@@ -20,6 +20,7 @@ use witlet_core::eviction::{
     observations,
 };
 use witlet_core::node::conditions::Pressures;
+use witlet_core::node::measured::NodeUsage;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::stats::{PodUsages, combine};
 use witlet_ports::{
@@ -28,6 +29,7 @@ use witlet_ports::{
 
 use crate::event_log::EventLog;
 use crate::executor::events::PodEvents;
+use crate::handlers_node::LastUsage;
 use crate::image_gc::ImageGc;
 use crate::pod_status_store::PodStatusStore;
 use storage::StorageCache;
@@ -89,6 +91,8 @@ pub(crate) struct Evictor {
     clock: Arc<dyn Clock>,
     statuses: Arc<PodStatusStore>,
     requests: mpsc::Sender<EvictionRequest>,
+    /// What each look says of the node's use, for admission handlers.
+    usage: watch::Sender<LastUsage>,
     manager: EvictionManager,
     storage: StorageCache,
     reported: Option<Pressures>,
@@ -110,6 +114,7 @@ impl Evictor {
         events: Arc<EventLog>,
         clock: Arc<dyn Clock>,
         statuses: Arc<PodStatusStore>,
+        usage: watch::Sender<LastUsage>,
     ) -> (Self, mpsc::Receiver<EvictionRequest>) {
         let (requests, receiver) = mpsc::channel(REQUESTS_MAX);
         let storage = StorageCache::new(ports.storage.clone());
@@ -125,6 +130,7 @@ impl Evictor {
             clock,
             statuses,
             requests,
+            usage,
             manager,
             storage,
             reported: None,
@@ -141,7 +147,8 @@ impl Evictor {
             // No threshold, no pressure, for good.
             let none = Pressures { memory: Some(false), disk: Some(false), pid: Some(false) };
             let _ended = self.requests.send(EvictionRequest::Pressures(none)).await;
-            return stop.cancelled().await;
+            _ = stop.run_until_cancelled(self.looks()).await;
+            return;
         }
         // A loop that has ended has nothing more to end.
         let _ended = stop.run_until_cancelled(self.rounds()).await;
@@ -164,6 +171,14 @@ impl Evictor {
                 let rest = MONITORING_PERIOD.saturating_sub(NOTIFIED_PERIOD);
                 let _notified = timeout(rest, self.ports.notifier.notified()).await;
             }
+        }
+    }
+
+    /// Looks at the node for those who want to know what it uses. Never ends.
+    async fn looks(&self) {
+        loop {
+            _ = self.observe().await;
+            sleep(MONITORING_PERIOD).await;
         }
     }
 
@@ -268,6 +283,11 @@ impl Evictor {
 
     async fn observe(&self) -> (Observations, Option<Filesystems>) {
         let readings = self.ports.node_reader.read().await;
+        let now = Instant::now();
+        self.usage.send_modify(|last| {
+            let before = last.as_ref().map(|(at, usage)| (usage, now.saturating_duration_since(*at)));
+            *last = Some((now, NodeUsage::of(&readings, before)));
+        });
         (observations(&readings, self.clock.now()), readings.filesystems)
     }
 

@@ -41,6 +41,7 @@ use witlet_ports::{
 
 use crate::cache::PodCache;
 use crate::cgroups::CgroupManager;
+use crate::handlers_node::HandlersNode;
 use crate::health::Health;
 use crate::metrics::{PodMetrics, ResizeMetrics};
 use crate::pleg::{Inspector, RelistRequests};
@@ -81,6 +82,7 @@ pub(crate) struct Executor {
     pub(crate) images: Images,
     pub(crate) image_handlers: ImageHandlers,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
+    pub(crate) handlers_node: HandlersNode,
     /// How the runtime is.
     pub(crate) health: watch::Receiver<Health>,
     /// What configurations draw from in addition to the pod and the node.

@@ -16,6 +16,7 @@ mod event_loop;
 mod eviction;
 mod executor;
 mod feedback;
+mod handlers_node;
 mod health;
 mod housekeeping;
 mod image_gc;

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, Operation};
+use witlet_core::node::observed::ObservedNode;
 use witlet_core::node::{NodeFacts, facts};
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeRequest};
@@ -162,6 +163,7 @@ pub(crate) fn node_default() -> Arc<NodeFacts> {
         addresses: vec![IpAddr::from([192, 0, 2, 10])],
         facts: FACTS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         devices: "[]".to_owned(),
+        observed: ObservedNode::default(),
     })
 }
 

@@ -6,6 +6,7 @@ pub mod facts;
 pub mod image;
 pub mod outcome;
 pub mod preemption;
+pub mod readmit;
 pub mod recheck;
 pub mod rejections;
 pub mod review;
@@ -36,14 +37,23 @@ pub enum Operation {
     Ephemeral,
     /// The image of a container that is to start is on the node.
     ImageResolved,
+    /// A pod ran before the agent was started, and the verdict on it stands.
+    Readmit,
     /// A pod that runs is asked about again.
     Recheck,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Add, Self::Resize, Self::Update, Self::Ephemeral, Self::ImageResolved, Self::Recheck];
+    pub const ALL: [Self; 7] = [
+        Self::Add,
+        Self::Resize,
+        Self::Update,
+        Self::Ephemeral,
+        Self::ImageResolved,
+        Self::Readmit,
+        Self::Recheck,
+    ];
 
     /// Its name, as configurations, reports and logs have it.
     pub fn as_str(self) -> &'static str {
@@ -53,7 +63,17 @@ impl Operation {
             Self::Update => "update",
             Self::Ephemeral => "ephemeral",
             Self::ImageResolved => "image-resolved",
+            Self::Readmit => "readmit",
             Self::Recheck => "recheck",
+        }
+    }
+
+    /// Whether it is about a pod that runs and that nothing was changed of. Nothing but a rejection changes anything then, and it ends the
+    /// pod.
+    pub fn is_of_running_pod(self) -> bool {
+        match self {
+            Self::Readmit | Self::Recheck => true,
+            Self::Add | Self::Resize | Self::Update | Self::Ephemeral | Self::ImageResolved => false,
         }
     }
 

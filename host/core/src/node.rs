@@ -3,7 +3,10 @@
 pub mod allocatable;
 pub mod conditions;
 pub mod facts;
+pub mod for_handlers;
 pub mod lease;
+pub mod measured;
+pub mod observed;
 pub mod oom;
 mod overlay;
 pub mod plugin_set;
@@ -24,6 +27,8 @@ use std::net::IpAddr;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
+
+use observed::ObservedNode;
 
 /// The release of Kubernetes whose node this is, as others read it of `kubeletVersion`: controllers and `kubectl` compare it
 /// with their own.
@@ -53,6 +58,8 @@ pub struct NodeFacts {
     pub facts: BTreeMap<String, String>,
     /// Devices that pods can ask for, for plugins: a JSON array as `witlet:admission` describes it. Empty text is none.
     pub devices: String,
+    /// What the agent observes of it; nothing where a machine says what it is.
+    pub observed: ObservedNode,
 }
 
 impl NodeFacts {
@@ -65,6 +72,7 @@ impl NodeFacts {
             addresses: internal.filter_map(|address| address.address.parse().ok()).collect(),
             facts: facts::of_node(&node),
             devices: String::new(),
+            observed: ObservedNode::default(),
             node,
         }
     }

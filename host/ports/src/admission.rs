@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
+use witlet_core::admission::readmit::HandlerNames;
 use witlet_core::admission::recheck::RecheckIntervals;
 use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision, Operation};
@@ -42,6 +43,11 @@ pub trait Admission: Send + Sync {
     /// How often each handler wants running pods to be put to it again ([`Operation::Recheck`]); empty if none does.
     fn recheck_intervals(&self) -> RecheckIntervals {
         RecheckIntervals::new()
+    }
+
+    /// The handlers that want to be asked about pods that ran before the agent's start ([`Operation::Readmit`]), as far as they are loaded.
+    fn readmit_handlers(&self) -> HandlerNames {
+        HandlerNames::new()
     }
 
     /// Changes whenever handlers were added, removed, replaced or recovered: deferred pods are then asked for

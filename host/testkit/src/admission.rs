@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Node;
 use tokio::sync::watch;
 use witlet_core::admission::chain::{Chain, HandlerResponse, Next};
+use witlet_core::admission::readmit::HandlerNames;
 use witlet_core::admission::recheck::RecheckIntervals;
 use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision, Operation, Shortage, Verdict};
@@ -101,7 +102,7 @@ impl FakeAdmission {
         self.change();
     }
 
-    /// What the handlers answer to questions about edits of this kind from now on; none if they are asked no more.
+    /// What the handlers answer to questions about edits of this kind, or about pods that run, from now on; none if they are asked no more.
     pub fn set_answer(&self, operation: Operation, decision: Option<Decision>) {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         match decision {
@@ -141,7 +142,9 @@ impl FakeAdmission {
     fn scripted(&self, request: &AdmissionRequest) -> Option<Decision> {
         let answer = match request.operation {
             Operation::Add | Operation::Resize => return None,
-            Operation::Update | Operation::Ephemeral | Operation::Recheck => self.answer(request.operation),
+            Operation::Update | Operation::Ephemeral | Operation::Readmit | Operation::Recheck => {
+                self.answer(request.operation)
+            }
             Operation::ImageResolved => self.images().get(&image_of(request)).cloned(),
         };
         Some(answer.unwrap_or(Decision::Admit))
@@ -158,7 +161,7 @@ impl FakeAdmission {
 
     /// Names of the pods that were asked for, in that order, each with the number of pods admitted before; `resized` those that
     /// wish for other resources, `updated` those with another image, `debugged` those with ephemeral containers; those of which a
-    /// container is to start are named with its image, and `rechecked` are those that run.
+    /// container is to start are named with its image, `readmitted` are those that ran before the agent's start, and `rechecked` those that run.
     pub fn asked(&self) -> Vec<String> {
         self.lock().clone()
     }
@@ -183,6 +186,7 @@ impl Admission for FakeAdmission {
             Operation::Resize => format!("{name} resized"),
             Operation::Update => format!("{name} updated"),
             Operation::Ephemeral => format!("{name} debugged"),
+            Operation::Readmit => format!("{name} readmitted"),
             Operation::Recheck => format!("{name} rechecked"),
             Operation::ImageResolved => format!("{name} image {}", image_of(&request)),
         };
@@ -253,7 +257,7 @@ impl Admission for FakeAdmission {
     fn answers(&self, operation: Operation) -> bool {
         match operation {
             Operation::Add | Operation::Resize => true,
-            Operation::Update | Operation::Ephemeral => self.answer(operation).is_some(),
+            Operation::Update | Operation::Ephemeral | Operation::Readmit => self.answer(operation).is_some(),
             Operation::ImageResolved => !self.images().is_empty(),
             Operation::Recheck => !self.recheck_intervals().is_empty(),
         }
@@ -262,6 +266,10 @@ impl Admission for FakeAdmission {
     fn recheck_intervals(&self) -> RecheckIntervals {
         let every = *self.recheck.lock().unwrap_or_else(PoisonError::into_inner);
         every.map(|every| (HANDLER.into(), every)).into_iter().collect()
+    }
+
+    fn readmit_handlers(&self) -> HandlerNames {
+        self.answer(Operation::Readmit).map(|_| HANDLER.into()).into_iter().collect()
     }
 
     fn generation(&self) -> watch::Receiver<u64> {

@@ -60,8 +60,7 @@ pub fn fixed_node() -> NodeFacts {
         name: NODE_NAME.to_owned(),
         node: Node { metadata, spec: None, status: Some(status) },
         addresses: vec![IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))],
-        facts: BTreeMap::new(),
-        devices: String::new(),
+        ..NodeFacts::default()
     }
 }
 

@@ -164,15 +164,16 @@ impl Plugin {
 
     /// Whether it answers this operation as an admission handler: it subscribes to it, and handlers of contract 0.1 to new pods
     /// and resizes. Until it is loaded no one knows, so that its failure policy stands in for it whatever the operation is; but of
-    /// what ships it is known. About pods that run it is asked only if its entry says how often, and once it is loaded.
+    /// what ships it is known. About pods that run it is asked only once it is loaded, and again and again if its entry says how often.
     pub(crate) fn answers(&self, operation: Operation) -> bool {
-        let is_recheck = operation == Operation::Recheck;
-        if is_recheck && self.spec.recheck().is_none() {
+        if operation == Operation::Recheck && self.spec.recheck().is_none() {
             return false;
         }
         match self.code.ready() {
             Some(loaded) => loaded.setup.subscribes(operation),
-            None => UNSUBSCRIBED.contains(&operation) || !(self.spec.builtin || is_recheck),
+            None => {
+                UNSUBSCRIBED.contains(&operation) || !(self.spec.builtin || operation.is_of_running_pod())
+            }
         }
     }
 

@@ -231,6 +231,11 @@ async fn the_built_ins_admit_a_modest_pod() {
     for status in node.host.list() {
         assert_eq!((status.calls(), status.errors()), (1, 0), "{}", status.name);
     }
+    // About pods that run none of them is ever asked.
+    let admission = node.host.admission();
+    let mut running = Operation::ALL.into_iter().filter(|operation| operation.is_of_running_pod());
+    assert!(running.all(|operation| !admission.answers(operation)));
+    assert!(admission.readmit_handlers().is_empty() && admission.recheck_intervals().is_empty());
     // Taking the name of a built-in is refused.
     node.configure(&configuration(&hostile("host-ports", "admit", "")));
     node.until("the file is refused", |node| node.host.file_error().is_some()).await;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation};
 use witlet_core::node::NodeFacts;
+use witlet_core::node::observed::ObservedNode;
 use witlet_core::pod::SourceName;
 use witlet_wasm::host::HandlerStep;
 use witlet_wasm::plugin::PluginState;
@@ -55,7 +56,7 @@ pub(crate) fn entries(behaviours: &[&str]) -> String {
 }
 
 /// All operations.
-const ALL: &str = "[add, resize, update, ephemeral, image-resolved, recheck]";
+const ALL: &str = "[add, resize, update, ephemeral, image-resolved, readmit, recheck]";
 
 fn setting() -> Setting {
     let files = vec![("draft.wasm", witlet_test_guests::ADMISSION_DRAFT.to_vec())];
@@ -181,7 +182,7 @@ async fn a_handler_is_asked_about_what_it_subscribes_to() {
         let expected = match operation {
             Operation::Add | Operation::Resize => Decision::Admit,
             Operation::Update | Operation::Ephemeral => rejected("Asked", operation.as_str()),
-            Operation::ImageResolved | Operation::Recheck => Decision::Admit,
+            Operation::ImageResolved | Operation::Readmit | Operation::Recheck => Decision::Admit,
         };
         match decision {
             Decision::Admit => assert_eq!(expected, Decision::Admit, "{operation:?}"),
@@ -207,11 +208,11 @@ async fn what_a_host_does_not_know_is_refused_by_name() {
         ("refuses", "the plugin refuses its configuration: NoTable: the table can't be read (rows: 7)"),
         (
             "unknown",
-            "it subscribes to \"evict\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved, recheck",
+            "it subscribes to \"evict\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved, readmit, recheck",
         ),
         (
             "nothing",
-            "it subscribes to nothing; this host has add, resize, update, ephemeral, image-resolved, recheck",
+            "it subscribes to nothing; this host has add, resize, update, ephemeral, image-resolved, readmit, recheck",
         ),
     ] {
         let status = node.status(name);
@@ -321,6 +322,10 @@ fn rich_node() -> NodeFacts {
         node,
         addresses: vec!["10.0.0.7".parse().expect("an address")],
         facts: [("cgroup.version".to_owned(), "2".to_owned())].into(),
+        observed: ObservedNode {
+            used: Arc::new([("memory".to_owned(), 5 << 30)].into()),
+            runtime_classes: Arc::new([("wasm".to_owned(), "wasmtime".to_owned())].into()),
+        },
         ..NodeFacts::default()
     }
 }
@@ -376,7 +381,7 @@ async fn a_handler_sees_the_request_and_its_pods() {
             "annotation": ["n", null], "annotations": [["note", "n"]],
             "owners": [["apps/v1", "ReplicaSet", "web-1", "u", true]],
             "serviceAccount": "robot", "hasServiceAccountToken": false, "priority": 7, "priorityClass": "high",
-            "runtimeClass": "wasm", "qos": "Burstable", "host": [false, true, false, false],
+            "runtimeClass": "wasm", "runtimeHandler": "wasmtime", "qos": "Burstable", "host": [false, true, false, false],
             "resources": ["cpu", "memory"], "request": [250, null], "limit": [64 << 20, null],
             "hostPorts": [[null, "TCP", 8080]], "hasJson": true, "pointer": ["\"web\"", null],
         })
@@ -447,7 +452,7 @@ async fn a_handler_sees_images_volumes_and_the_node() {
             "labels": [["disk", "fast"], ["topology.kubernetes.io/zone", "z1"]],
             "taints": [["dedicated", "", "NoSchedule"]],
             "condition": [["Ready", "True", "Up", "it is up"], null], "conditions": 1,
-            "resources": ["cpu", "pods"], "cpu": [4000, 3000, 1000, 2000], "none": [null, null, 0, null],
+            "resources": ["cpu", "pods"], "cpu": [4000, 3000, 1000, 2000], "used": [5_u64 << 30, null], "none": [null, null, 0, null],
             "usedHostPorts": [["10.0.0.1", "UDP", 53]], "fact": ["2", null], "facts": [["cgroup.version", "2"]],
             "devices": "[]", "hasJson": true, "pointer": "\"fast\"",
         })

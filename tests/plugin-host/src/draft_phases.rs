@@ -15,6 +15,7 @@ claims!(
     a_handler_sees_the_image_that_a_container_starts_from,
     a_handler_is_asked_about_running_pods_as_often_as_its_entry_says,
     a_running_pod_is_ended_by_no_failure_of_a_handler,
+    a_handler_is_asked_after_a_restart_if_it_subscribes_to_that,
 );
 
 async fn a_handler_sees_the_image_that_a_container_starts_from() {
@@ -113,6 +114,28 @@ async fn a_handler_is_asked_about_running_pods_as_often_as_its_entry_says() {
     let (without, _secrets) = node(&rechecking("never", "reject", "")).await;
     let admission = without.host.admission();
     assert!(admission.recheck_intervals().is_empty() && !admission.answers(Operation::Recheck));
+}
+
+async fn a_handler_is_asked_after_a_restart_if_it_subscribes_to_that() {
+    let readmitting = |name: &str, what: &str, admission: &str| {
+        rechecking(name, what, admission).replace("subscribe: [recheck]", "subscribe: [add, readmit]")
+    };
+    let wants = readmitting("wants", "reject", "");
+    let fails = readmitting("fails", "error", ", failurePolicy: Reject");
+    let (with, _secrets) = node(&(wants + &fails + &rechecking("other", "reject", ", recheck: 10m"))).await;
+    let admission = with.host.admission();
+    assert_eq!(admission.readmit_handlers(), ["fails".into(), "wants".into()].into());
+    assert!(admission.answers(Operation::Readmit));
+    let asked = |name: &'static str| {
+        let request = AdmissionRequest { operation: Operation::Readmit, ..running(name) };
+        let of_these = admission.recheck(request, [name.into()].into());
+        async { of_these.await.decision }
+    };
+    let rejected = rejected("NotWanted", "this pod isn't wanted");
+    assert_eq!(with.unsigned("wants", asked("wants").await), rejected);
+    assert_eq!(asked("fails").await, Decision::Admit, "a failure ends no pod that runs");
+    assert_eq!(asked("other").await, Decision::Admit);
+    assert_eq!(["wants", "fails", "other"].map(|name| with.status(name).calls()), [1, 1, 0]);
 }
 
 async fn a_running_pod_is_ended_by_no_failure_of_a_handler() {

@@ -29,6 +29,7 @@ use crate::executor::images::Images;
 use crate::executor::images::access::PullAccess;
 use crate::executor::kill::Killer;
 use crate::feedback;
+use crate::handlers_node::{HandlersNode, LastUsage};
 use crate::health::{Health, HealthCheck};
 use crate::housekeeping::{Housekeeper, PodFolders};
 use crate::image_gc::{ImageGc, ImageGcManager, ImageGcPorts, ImageGcRequests};
@@ -223,6 +224,7 @@ impl Services<'_> {
         &mut self,
         images: ImageGc,
         view: Arc<dyn PodView>,
+        usage: watch::Sender<LastUsage>,
     ) -> mpsc::Receiver<EvictionRequest> {
         let (evictor, evictions) = Evictor::new(
             self.ports.eviction.clone(),
@@ -232,6 +234,7 @@ impl Services<'_> {
             self.ports.events.clone(),
             self.ports.clock.clone(),
             self.statuses.clone(),
+            usage,
         );
         self.serves.spawn(&mut self.tasks, "the eviction manager", evictor.run(self.serves.stop.clone()));
         evictions
@@ -242,11 +245,17 @@ impl Services<'_> {
         &self,
         watched: &WatchedRuntime,
         tables: ResourceTables,
-        node: watch::Receiver<Arc<NodeFacts>>,
+        (node, usage): (watch::Receiver<Arc<NodeFacts>>, watch::Receiver<LastUsage>),
         cgroups: Arc<CgroupManager>,
         access: Arc<PullAccess>,
     ) -> Executor {
         let (ports, metrics, cache) = (&self.ports, self.metrics, &watched.inspector.cache);
+        let handlers_node = HandlersNode {
+            machine: node.clone(),
+            usage,
+            objects: ports.objects.clone(),
+            runtime_classes: Arc::new(ports.host.runtime_classes.clone()),
+        };
         let killer = Killer {
             containers: ports.runtime.containers.clone(),
             sandboxes: ports.runtime.sandboxes.clone(),
@@ -281,6 +290,7 @@ impl Services<'_> {
             statuses: self.statuses.clone(),
             relists: watched.relists.clone(),
             node,
+            handlers_node,
             health: watched.health.clone(),
             host: ports.host.clone(),
             host_files: ports.host_files.clone(),
@@ -333,6 +343,7 @@ impl Services<'_> {
             statuses: self.statuses.clone(),
             cache: executor.cache.clone(),
             node: executor.node.clone(),
+            handlers_node: executor.handlers_node.clone(),
             relisted: watched.relisted.clone(),
             pleg_dropped: watched.pleg_dropped.clone(),
             executor: Arc::new(executor),

@@ -9,7 +9,6 @@ use tokio::time::Instant;
 use witlet_core::admission::{
     AdmissionRequest, AdmittedPod, Decision, Operation, capacity, preemption, recheck,
 };
-use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::{PodFullName, PodUid, deadline, resize};
 use witlet_core::status::{self, AdmissionPending, EditKind};
@@ -86,7 +85,7 @@ impl EventLoop {
             }
             // The work on a pod asks about its images.
             Operation::ImageResolved => None,
-            Operation::Recheck => Some(sourced.allocated.clone()),
+            Operation::Readmit | Operation::Recheck => Some(sourced.allocated.clone()),
         };
         let Some(pod) = pod else { return };
         let request = AdmissionRequest {
@@ -96,10 +95,18 @@ impl EventLoop {
             old_pod: (operation != Operation::Add).then(|| sourced.allocated.clone()),
             image: None,
             source: sourced.source.clone(),
-            node: with_pressures(&self.outside.node.borrow(), &self.node),
+            node: self.outside.handlers_node.now(&self.node),
             other_pods,
         };
-        let rechecked_by = (operation == Operation::Recheck).then(|| self.rechecks.take_waiting(uid));
+        let only_for = match operation {
+            Operation::Readmit => Some(self.readmissions.take_waiting(uid)),
+            Operation::Recheck => Some(self.rechecks.take_waiting(uid)),
+            Operation::Add
+            | Operation::Resize
+            | Operation::Update
+            | Operation::Ephemeral
+            | Operation::ImageResolved => None,
+        };
         let admission = self.outside.admission.clone();
         let panicked = Decision::Defer {
             reason: "AdmissionFailed".to_owned(),
@@ -109,7 +116,7 @@ impl EventLoop {
         let (tracer, statuses) = (self.outside.tracer.clone(), self.outside.statuses.clone());
         let uid = uid.clone();
         let judging = async move {
-            let asked = admission_call::ask(&*admission, &tracer, &statuses, &uid, request, rechecked_by);
+            let asked = admission_call::ask(&*admission, &tracer, &statuses, &uid, request, only_for);
             Event::Verdict(id, asked.await)
         };
         self.spawn(judging, Event::Verdict(id, panicked));
@@ -165,20 +172,29 @@ impl EventLoop {
                 }
                 decision
             }
-            Operation::Recheck if recheck::rejection(&decision).is_none() => Decision::Admit,
-            Operation::Update | Operation::Ephemeral | Operation::ImageResolved | Operation::Recheck => {
-                decision
+            Operation::Readmit | Operation::Recheck if recheck::rejection(&decision).is_none() => {
+                Decision::Admit
             }
+            Operation::Update
+            | Operation::Ephemeral
+            | Operation::ImageResolved
+            | Operation::Readmit
+            | Operation::Recheck => decision,
         };
         let judged = self.queue.answer(id, decision, Instant::now(), self.admissions);
-        let Judged::Stands(AdmissionQuestion { uid, operation }, decision) = judged else { return };
+        let Judged::Stands(AdmissionQuestion { uid, operation }, decision) = judged else {
+            if operation == Operation::Readmit {
+                self.readmit_again(&uid);
+            }
+            return;
+        };
         match operation {
             Operation::Add => self.pod_decided(&uid, decision),
             Operation::Resize => self.resize_decided(&uid, decision),
             Operation::Update => self.edit_decided(&uid, EditKind::Images, &decision),
             Operation::Ephemeral => self.edit_decided(&uid, EditKind::EphemeralContainers, &decision),
             Operation::ImageResolved => {}
-            Operation::Recheck => self.recheck_decided(&uid, &decision),
+            Operation::Readmit | Operation::Recheck => self.running_decided(&uid, operation, &decision),
         }
     }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use witlet_core::admission::recheck::{self, ASKED_MAX};
 use witlet_core::admission::{Decision, Operation, rejections};
-use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::Stage;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status::NodeEnd;
@@ -46,7 +45,7 @@ impl EventLoop {
         if !self.rechecks.is_on() {
             return;
         }
-        let node = with_pressures(&self.outside.node.borrow(), &self.node);
+        let node = self.outside.handlers_node.now(&self.node);
         let (now, jitter) = (self.rechecks_clock(), &self.outside.jitter);
         self.rechecks.node_changed(&node, now, || jitter.unit());
     }
@@ -57,7 +56,7 @@ impl EventLoop {
 
     /// The handlers' decision about a running pod stands: one that they reject ends within its grace, unless too many did already.
     /// That it ends is on disk before it does, so that a restarted agent goes on with it.
-    pub(super) fn recheck_decided(&mut self, uid: &PodUid, decision: &Decision) {
+    pub(super) fn running_decided(&mut self, uid: &PodUid, operation: Operation, decision: &Decision) {
         let Some((reason, message)) = recheck::rejection(decision) else { return };
         let Some(record) = self.pods.get(uid).filter(|record| is_rechecked(record)) else { return };
         let Some(sourced) = &record.sourced else { return };
@@ -65,7 +64,11 @@ impl EventLoop {
         let running = self.pods.values().filter(|record| is_rechecked(record)).count();
         let Decision::Reject { handler, .. } = decision else { return };
         let owner = rejections::counts_for(&sourced.pod, handler.as_deref()).map(|owner| owner.uid.clone());
-        if !self.rechecks.may_end(handler.as_deref(), running, self.rechecks_clock()) {
+        let may_end = match operation {
+            Operation::Readmit => self.may_end_readmitted(uid, running),
+            _ => self.rechecks.may_end(handler.as_deref(), running, self.rechecks_clock()),
+        };
+        if !may_end {
             let message = format!(
                 "The pod is rejected and goes on, because enough pods have been ended for that lately; it is asked about \
                  again: {message}"
@@ -84,6 +87,6 @@ impl EventLoop {
 }
 
 /// Whether handlers may be asked about this pod again: it was admitted, and neither ends nor waits for another verdict.
-fn is_rechecked(record: &PodRecord) -> bool {
+pub(super) fn is_rechecked(record: &PodRecord) -> bool {
     record.life.stage() == Some(Stage::Admitted) && record.life.counts() && !record.life.is_ending()
 }

@@ -82,7 +82,7 @@ impl EventLoop {
         let has_sandbox = self.has_sandbox(&uid);
         let record = self.pods.entry(uid.clone()).or_default();
         record.sourced = Some(Sourced::new(pod.clone(), allocated, source.clone()));
-        record.was_added = true;
+        let is_first = !std::mem::replace(&mut record.was_added, true);
         let has_worker = record.life.worker().is_some();
         let ended = record.checkpoint.ended().cloned();
         let grace = record.checkpoint.grace_seconds();
@@ -107,6 +107,9 @@ impl EventLoop {
             self.outside.statuses.put_status(&uid, status);
         }
         self.others = None;
+        if is_first && (is_same || is_edited) {
+            self.readmissions.add(&uid);
+        }
         self.advance(&uid, LifeEvent::Added(Arrival { is_remembered, has_remains }));
         // An evicted pod goes on ending in the time that it was given.
         if let Some(grace) = grace.filter(|_| !has_worker && is_remembered) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use witlet_core::container::spec::Host;
 use witlet_core::node::NodeFacts;
+use witlet_core::node::observed::runtime_classes;
 use witlet_core::runtime::RuntimeHandler;
 use witlet_ports::{FilesError, HostFiles};
 
@@ -35,15 +36,7 @@ impl<'a> HostNow<'a> {
         cgroups: &'a CgroupManager,
     ) -> Result<Self, FilesError> {
         let (resolv_conf, etc_hosts) = tokio::try_join!(files.resolv_conf(), files.etc_hosts())?;
-        let own = &settings.runtime_classes;
-        let runtime_classes = match of_cluster {
-            Some(classes) if own.is_empty() => classes,
-            Some(classes) => {
-                let all = own.iter().chain(classes.iter());
-                Arc::new(all.map(|(name, handler)| (name.clone(), handler.clone())).collect())
-            }
-            None => Arc::new(own.clone()),
-        };
+        let runtime_classes = runtime_classes(&settings.runtime_classes, of_cluster);
         Ok(Self {
             settings,
             node,

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Container;
 use witlet_core::admission::image::{HeldContainer, ImageQuestion};
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation};
-use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::PodUid;
 
 use super::cut::until_cut;
@@ -60,7 +59,7 @@ impl Executor {
                 old_pod: None,
                 image: Some(Arc::new(resolved)),
                 source: asks.source,
-                node: with_pressures(&self.node.borrow(), &asks.node),
+                node: self.handlers_node.now(&asks.node),
                 other_pods: asks.pods.iter().filter(is_other).cloned().collect(),
             };
             self.image_handlers.ask(&self.tracer, &self.statuses, &job.uid, request).await

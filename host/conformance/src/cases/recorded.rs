@@ -107,7 +107,8 @@ fn request(asked: &AdmissionRequest) -> Value {
         "pod": &*asked.pod,
         "node": {
             "name": node.name, "node": node.node, "addresses": node.addresses, "facts": node.facts,
-            "devices": node.devices,
+            "devices": node.devices, "used": &*node.observed.used,
+            "runtimeClasses": &*node.observed.runtime_classes,
         },
         "otherPods": others
             .map(|other| json!({"source": other.source.to_string(), "pod": &*other.pod}))

@@ -14,7 +14,9 @@ use thiserror::Error;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation};
 use witlet_core::image::{CredentialOrigin, ResolvedImage};
 use witlet_core::node::NodeFacts;
+use witlet_core::node::observed::ObservedNode;
 use witlet_core::pod::SourceName;
+use witlet_core::pod::resources::Amounts;
 use witlet_core::probe::{ProbeKind, ProbeRequest};
 use witlet_core::sources::manifest::remove_unknown;
 
@@ -50,6 +52,7 @@ enum OperationDocument {
     Update,
     Ephemeral,
     ImageResolved,
+    Readmit,
     Recheck,
 }
 
@@ -61,6 +64,7 @@ impl From<OperationDocument> for Operation {
             OperationDocument::Update => Self::Update,
             OperationDocument::Ephemeral => Self::Ephemeral,
             OperationDocument::ImageResolved => Self::ImageResolved,
+            OperationDocument::Readmit => Self::Readmit,
             OperationDocument::Recheck => Self::Recheck,
         }
     }
@@ -120,6 +124,8 @@ struct NodeDocument {
     addresses: Option<Vec<IpAddr>>,
     facts: Option<BTreeMap<String, String>>,
     devices: Option<Value>,
+    used: Option<Amounts>,
+    runtime_classes: Option<BTreeMap<String, String>>,
 }
 
 /// `target:`
@@ -186,7 +192,7 @@ impl RequestDocument {
 fn old_pod(operation: Operation, value: Value, asking: &Pod) -> Result<Pod, Problem> {
     if matches!(operation, Operation::Add | Operation::ImageResolved) {
         let problem = format!(
-            "only for operations about a pod that runs: resize, update, ephemeral and recheck, not {}",
+            "only for operations about a pod that runs: resize, update, ephemeral, readmit and recheck, not {}",
             operation.as_str()
         );
         return Problem::new("old", problem);
@@ -219,6 +225,10 @@ impl NodeDocument {
             addresses: self.addresses.unwrap_or_else(|| default.addresses.clone()),
             facts: self.facts.unwrap_or_else(|| default.facts.clone()),
             devices,
+            observed: ObservedNode {
+                used: Arc::new(self.used.unwrap_or_default()),
+                runtime_classes: Arc::new(self.runtime_classes.unwrap_or_default()),
+            },
         })
     }
 }
@@ -238,8 +248,10 @@ pub fn node(value: Option<Value>) -> Result<NodeFacts, NodeFieldError> {
         return read(value).and_then(NodeDocument::facts).map_err(field_error);
     }
     if value["kind"] != "Node" {
-        let problem =
-            format!("expected a Node, or name, node, addresses, facts and devices, found {}", value["kind"]);
+        let problem = format!(
+            "expected a Node, or name, node, addresses, facts, devices, used and runtimeClasses, found {}",
+            value["kind"]
+        );
         return Err(NodeFieldError { field: "kind".to_owned(), problem });
     }
     let of_object = NodeFacts::of(object(value, "node").map_err(field_error)?);
@@ -255,6 +267,7 @@ pub fn node(value: Option<Value>) -> Result<NodeFacts, NodeFieldError> {
         },
         facts,
         devices: default.devices.clone(),
+        observed: ObservedNode::default(),
         node: of_object.node,
     })
 }

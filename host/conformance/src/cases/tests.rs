@@ -87,7 +87,7 @@ fn a_pod_that_runs_has_an_old_one_and_an_image_is_of_a_container() {
         (&old.metadata.name, &old.metadata.uid),
         (&update.pod.metadata.name, &update.pod.metadata.uid)
     );
-    for operation in ["resize", "ephemeral", "recheck"] {
+    for operation in ["resize", "ephemeral", "readmit", "recheck"] {
         let same = of(&format!("{{operation: {operation}, pod: {one}}}"));
         assert_eq!(same.old_pod.as_deref(), Some(&*same.pod), "{operation}");
     }

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
 use super::preemption::{is_lacking, may_preempt, victims};
-use super::{AdmissionRequest, AdmittedPod, Decision, Operation, Shortage, Verdict};
+use super::{AdmissionRequest, AdmittedPod, Decision, Shortage, Verdict};
 use crate::node::NodeFacts;
 
 /// No pod is asked for again sooner.
@@ -123,7 +123,7 @@ pub enum Next {
 #[derive(Clone, Debug)]
 pub struct Chain {
     /// Only a rejection counts.
-    is_recheck: bool,
+    is_running: bool,
     /// Only of a pod that others may be ended for.
     candidate: Option<PreemptionCandidate>,
 }
@@ -150,12 +150,12 @@ impl Chain {
             shortages: Vec::new(),
             deferral: None,
         });
-        Self { is_recheck: request.operation == Operation::Recheck, candidate }
+        Self { is_running: request.operation.is_of_running_pod(), candidate }
     }
 
     /// Takes the answer of the handler with this name.
     pub fn answer(mut self, handler: &str, answer: HandlerResponse) -> Next {
-        if self.is_recheck && !matches!(answer, HandlerResponse::Verdict(Verdict::Reject { .. })) {
+        if self.is_running && !matches!(answer, HandlerResponse::Verdict(Verdict::Reject { .. })) {
             return Next::Continue(self);
         }
         let decision = match answer {

@@ -72,7 +72,7 @@ impl Outcome {
             Operation::Ephemeral => {
                 Self::of_edit(edit::pending(EditKind::EphemeralContainers, pod, &decision))
             }
-            Operation::ImageResolved | Operation::Recheck => {
+            Operation::ImageResolved | Operation::Readmit | Operation::Recheck => {
                 Self { kind: OutcomeKind::of_running(&decision), status: None }
             }
         }

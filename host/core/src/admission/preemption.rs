@@ -58,6 +58,7 @@ pub fn may_preempt(request: &AdmissionRequest) -> bool {
         | Operation::Update
         | Operation::Ephemeral
         | Operation::ImageResolved
+        | Operation::Readmit
         | Operation::Recheck => false,
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{NodeCondition, Taint};
 
-use super::Decision;
+use super::{Decision, readmit};
 use crate::node::NodeFacts;
 use crate::pod::PodUid;
 
@@ -204,6 +204,16 @@ impl Rechecks {
     pub fn may_end(&mut self, handler: Option<&str>, running: usize, now: Duration) -> bool {
         let Some(longest) = self.handlers.values().max().copied() else { return false };
         let every = handler.and_then(|handler| self.handlers.get(handler)).copied().unwrap_or(longest);
+        self.may_end_within(every, running, now)
+    }
+
+    /// The same of a pod that a handler rejects after the agent's start ([`readmit`]).
+    pub fn may_end_readmitted(&mut self, running: usize, now: Duration) -> bool {
+        self.may_end_within(readmit::ASK_AGAIN_AFTER, running, now)
+    }
+
+    fn may_end_within(&mut self, every: Duration, running: usize, now: Duration) -> bool {
+        let longest = self.handlers.values().copied().fold(readmit::ASK_AGAIN_AFTER, Duration::max);
         self.ended.retain(|at| now.saturating_sub(*at) < longest);
         let lately = self.ended.iter().filter(|at| now.saturating_sub(**at) < every).count();
         let may = lately < running.div_ceil(ENDED_OF).max(1);

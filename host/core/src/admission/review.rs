@@ -195,7 +195,11 @@ fn is_asked(operation: Operation, pod: &Pod, old: Option<&Pod>) -> bool {
     match operation {
         Operation::Update => accepted().is_some_and(|old| old.is_edited(EditKind::Images, pod)),
         Operation::Ephemeral => accepted().unwrap_or_default().is_edited(EditKind::EphemeralContainers, pod),
-        Operation::Add | Operation::Resize | Operation::ImageResolved | Operation::Recheck => true,
+        Operation::Add
+        | Operation::Resize
+        | Operation::ImageResolved
+        | Operation::Readmit
+        | Operation::Recheck => true,
     }
 }
 
@@ -204,7 +208,11 @@ pub fn answer(operation: Operation, decision: Decision) -> ReviewAnswer {
     let what = match operation {
         Operation::Update => "the new images wait",
         Operation::Ephemeral => "the ephemeral containers wait",
-        Operation::Add | Operation::Resize | Operation::ImageResolved | Operation::Recheck => "the pod waits",
+        Operation::Add
+        | Operation::Resize
+        | Operation::ImageResolved
+        | Operation::Readmit
+        | Operation::Recheck => "the pod waits",
     };
     let warn =
         |text: String| ReviewAnswer { denial: None, warnings: vec![shortened(&text, WARNING_CHARS_MAX)] };

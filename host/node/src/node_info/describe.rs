@@ -71,7 +71,7 @@ pub(super) fn describe(
         spec: Some(NodeSpec::default()),
         status: Some(status(machine, options, &name, &addresses, &facts)),
     };
-    Ok(NodeFacts { name, node, addresses, facts, devices: String::new() })
+    Ok(NodeFacts { name, node, addresses, facts, ..NodeFacts::default() })
 }
 
 /// The node's addresses: those that the operator gave, else a name that is an address, else the one that the machine reaches

@@ -28,6 +28,7 @@ fn verdict(verdict: &HandlerVerdict) -> Value {
             Operation::Update => "Update",
             Operation::Ephemeral => "Ephemeral",
             Operation::ImageResolved => "ImageResolved",
+            Operation::Readmit => "Readmit",
             Operation::Recheck => "Recheck",
         },
         "outcome": verdict.outcome,

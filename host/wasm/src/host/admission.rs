@@ -10,12 +10,13 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use witlet_core::admission::chain::{Chain, FailurePolicy, HandlerResponse, Next};
+use witlet_core::admission::readmit::HandlerNames;
 use witlet_core::admission::recheck::RecheckIntervals;
 use witlet_core::admission::verdicts::{self, HandlerVerdict};
 use witlet_core::admission::{AdmissionRequest, Decision, Operation, Verdict};
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::NodeFacts;
-use witlet_core::node::conditions::with_pressures;
+use witlet_core::node::for_handlers::for_handlers;
 use witlet_core::pod::PodUid;
 use witlet_ports::{Admission, AdmissionResult};
 
@@ -162,6 +163,13 @@ impl Admission for HostAdmission {
         wanting.filter_map(|plugin| Some((plugin.spec.name.clone(), plugin.spec.recheck()?))).collect()
     }
 
+    fn readmit_handlers(&self) -> HandlerNames {
+        let plugins = self.shared.plugins();
+        let wanting = plugins.iter().filter(|plugin| plugin.spec.admission.is_some());
+        let wanting = wanting.filter(|plugin| plugin.answers(Operation::Readmit));
+        wanting.map(|plugin| plugin.spec.name.clone()).collect()
+    }
+
     fn generation(&self) -> watch::Receiver<u64> {
         self.shared.generation.subscribe()
     }
@@ -260,8 +268,8 @@ impl Shared {
     async fn newer_node(&self, known: &Arc<NodeFacts>) -> Option<Arc<NodeFacts>> {
         let read = self.node.as_ref()?.read_again();
         let newer = tokio::time::timeout(READ_AGAIN_MAX, read).await.ok()?;
-        // The agent decides on pressures; the machine doesn't know of them.
-        let newer = with_pressures(&newer, &known.node);
+        // The machine doesn't know what the agent decides on and measures.
+        let newer = for_handlers(&newer, &known.node, known.observed.clone());
         (newer != *known).then_some(newer)
     }
 

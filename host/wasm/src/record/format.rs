@@ -13,7 +13,9 @@ use thiserror::Error;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation, Shortage, Verdict};
 use witlet_core::image::ResolvedImage;
 use witlet_core::node::NodeFacts;
+use witlet_core::node::observed::ObservedNode;
 use witlet_core::pod::SourceName;
+use witlet_core::pod::resources::Amounts;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ContainerId;
 use witlet_core::sources::plugin::{PollResponse, Snapshot, SourceFault};
@@ -100,7 +102,7 @@ impl RecordedRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestRecord {
-    /// `add`, `resize`, `update`, `ephemeral`, `imageResolved` or `recheck`.
+    /// `add`, `resize`, `update`, `ephemeral`, `imageResolved`, `readmit` or `recheck`.
     operation: OperationRecord,
     /// The time that the plugin saw.
     now: Timestamp,
@@ -125,6 +127,7 @@ enum OperationRecord {
     Update,
     Ephemeral,
     ImageResolved,
+    Readmit,
     Recheck,
 }
 
@@ -136,6 +139,7 @@ impl From<Operation> for OperationRecord {
             Operation::Update => Self::Update,
             Operation::Ephemeral => Self::Ephemeral,
             Operation::ImageResolved => Self::ImageResolved,
+            Operation::Readmit => Self::Readmit,
             Operation::Recheck => Self::Recheck,
         }
     }
@@ -149,6 +153,7 @@ impl From<OperationRecord> for Operation {
             OperationRecord::Update => Self::Update,
             OperationRecord::Ephemeral => Self::Ephemeral,
             OperationRecord::ImageResolved => Self::ImageResolved,
+            OperationRecord::Readmit => Self::Readmit,
             OperationRecord::Recheck => Self::Recheck,
         }
     }
@@ -172,6 +177,16 @@ struct NodeRecord {
     addresses: Vec<IpAddr>,
     facts: BTreeMap<String, String>,
     devices: String,
+    /// What of it was in use. Earlier builds recorded none.
+    #[serde(default, skip_serializing_if = "no_amounts")]
+    used: Arc<Amounts>,
+    /// Handlers of the runtime classes that the pods name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    runtime_classes: BTreeMap<String, String>,
+}
+
+fn no_amounts(amounts: &Arc<Amounts>) -> bool {
+    amounts.is_empty()
 }
 
 impl RequestRecord {
@@ -193,6 +208,8 @@ impl RequestRecord {
                 addresses: node.addresses.clone(),
                 facts: node.facts.clone(),
                 devices: node.devices.clone(),
+                used: node.observed.used.clone(),
+                runtime_classes: facts.named_runtime_classes(),
             },
             other_pods: facts.pods.iter().skip(1).map(pod).collect(),
         }
@@ -200,7 +217,8 @@ impl RequestRecord {
 
     /// The question itself.
     pub fn request(&self) -> AdmissionRequest {
-        let NodeRecord { name, node, addresses, facts, devices } = self.node.clone();
+        let NodeRecord { name, node, addresses, facts, devices, used, runtime_classes } = self.node.clone();
+        let observed = ObservedNode { used, runtime_classes: Arc::new(runtime_classes) };
         let others = self.other_pods.iter().map(|other| AdmittedPod {
             pod: other.pod.clone(),
             source: SourceName::from(other.source.as_str()),
@@ -212,7 +230,7 @@ impl RequestRecord {
             old_pod: self.old_pod.clone(),
             image: self.image.clone(),
             source: SourceName::from(self.pod.source.as_str()),
-            node: Arc::new(NodeFacts { name, node, addresses, facts, devices }),
+            node: Arc::new(NodeFacts { name, node, addresses, facts, devices, observed }),
             other_pods: others.collect(),
         }
     }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation, Shortage, Verdict};
 use witlet_core::image::{CredentialOrigin, ResolvedImage};
 use witlet_core::node::NodeFacts;
+use witlet_core::node::observed::ObservedNode;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ContainerId;
@@ -35,17 +36,27 @@ impl Clock for Epoch {
 fn pod(name: &str) -> Arc<Pod> {
     let pod = json!({
         "metadata": {"name": name, "namespace": "default", "uid": format!("uid-{name}")},
-        "spec": {"containers": [{"name": "app", "image": "app:1", "env": [{"name": "E", "value": "let me in"}]}]},
+        "spec": {
+            "runtimeClassName": "kata",
+            "containers": [{"name": "app", "image": "app:1", "env": [{"name": "E", "value": "let me in"}]}],
+        },
     });
     Arc::new(serde_json::from_value(pod).expect("a pod"))
 }
 
-fn request() -> AdmissionRequest {
+/// On a node with these runtime classes.
+fn request_with<'a>(classes: impl Iterator<Item = &'a str>) -> AdmissionRequest {
     let node = NodeFacts {
         name: "node".to_owned(),
         addresses: vec!["10.0.0.7".parse().expect("an address")],
         facts: [("cgroup.version".to_owned(), "2".to_owned())].into(),
         devices: "[]".to_owned(),
+        observed: ObservedNode {
+            used: Arc::new([("memory".to_owned(), 7)].into()),
+            runtime_classes: Arc::new(
+                classes.map(|name| (name.to_owned(), format!("{name}-qemu"))).collect(),
+            ),
+        },
         ..NodeFacts::default()
     };
     AdmissionRequest {
@@ -64,6 +75,10 @@ fn request() -> AdmissionRequest {
         node: Arc::new(node),
         other_pods: [AdmittedPod { pod: pod("other"), source: SourceName::from("compose") }].into(),
     }
+}
+
+fn request() -> AdmissionRequest {
+    request_with(["kata", "unused"].into_iter())
 }
 
 fn about(max: usize, secret: &'static str) -> About {
@@ -140,7 +155,8 @@ async fn a_question_comes_back_as_it_was_asked() {
         RecordedResponse::Reject { reason: "No".to_owned(), message: "never".to_owned() }
     );
     let RecordedRequest::Admission(asked) = &call.question else { panic!("another role: {call:?}") };
-    let (asked, original) = (asked.request(), request());
+    // Of runtime classes those that the pods name.
+    let (asked, original) = (asked.request(), request_with(["kata"].into_iter()));
     assert_eq!(
         (asked.operation, asked.now, &asked.pod, &asked.old_pod, &asked.source),
         (original.operation, original.now, &original.pod, &original.old_pod, &original.source)
@@ -155,9 +171,13 @@ async fn a_question_comes_back_as_it_was_asked() {
     for added in ["oldPod", "image"] {
         earlier.as_object_mut().expect("an object").remove(added).expect("it has it");
     }
+    for added in ["used", "runtimeClasses"] {
+        earlier["node"].as_object_mut().expect("an object").remove(added).expect("it has it");
+    }
     let earlier: RecordedRequest = serde_json::from_value(earlier).expect("one of an earlier build");
     let RecordedRequest::Admission(asked) = &earlier else { panic!("another role: {earlier:?}") };
     assert_eq!((asked.request().old_pod, asked.request().image), (None, None));
+    assert_eq!(asked.request().node.observed, ObservedNode::default());
     let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(path.parent().expect("a folder"))), (0o600, 0o700));
 }

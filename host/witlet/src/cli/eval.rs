@@ -96,7 +96,7 @@ pub(crate) struct EvalArgs {
     /// Ask all handlers, also those after the one that decided
     #[arg(long)]
     pub(crate) all: bool,
-    /// The node: a Node object, or `{name, node, addresses, facts, devices}` as case files have it
+    /// The node: a Node object, or `{name, node, addresses, facts, …}` as case files have it
     #[arg(long, value_name = "FILE", help_heading = "Question")]
     pub(crate) node: Option<PathBuf>,
     /// Pods that are on the node already; those that have ended don't count
@@ -184,6 +184,8 @@ pub(crate) enum OperationArg {
     Ephemeral,
     /// A container is to start, and its image is on the node.
     ImageResolved,
+    /// The pod ran before the agent was started.
+    Readmit,
     /// The pod runs, and is asked about again.
     Recheck,
 }
@@ -196,6 +198,7 @@ impl From<OperationArg> for Operation {
             OperationArg::Update => Self::Update,
             OperationArg::Ephemeral => Self::Ephemeral,
             OperationArg::ImageResolved => Self::ImageResolved,
+            OperationArg::Readmit => Self::Readmit,
             OperationArg::Recheck => Self::Recheck,
         }
     }

@@ -399,8 +399,7 @@ fn an_audit_names_the_running_pods_that_would_not_be_admitted() {
 #[test]
 fn every_operation_can_be_asked_of_a_handler_that_subscribes_to_it() {
     let folder = scratch();
-    let config =
-        r#"{"do": "operation", "subscribe": ["add", "update", "ephemeral", "image-resolved", "recheck"]}"#;
+    let config = r#"{"do": "operation", "subscribe": ["add", "update", "ephemeral", "image-resolved", "readmit", "recheck"]}"#;
     let entry = format!(
         "- {{name: draft, component: draft.wasm, grants: {{secrets: [none]}}, config: {config}, admission: {{recheck: 10m}}}}\n"
     );
@@ -409,11 +408,12 @@ fn every_operation_can_be_asked_of_a_handler_that_subscribes_to_it() {
     let edited = APP.replace("app:1", "app:2");
     let edited = format!("{edited}\n  ephemeralContainers: [{{name: dbg, image: 'dbg:1'}}]");
     let new = file(folder.path(), "new.yaml", &pod(&edited));
-    let cases: [(&str, &[&str], &str); 5] = [
+    let cases: [(&str, &[&str], &str); 6] = [
         ("add", &[], "phase Failed, reason Asked"),
         ("update", &["--old", &old], "Asked"),
         ("ephemeral", &["--old", &old], "Asked"),
         ("image-resolved", &["--container", "app"], "the container waits as ImageRejected"),
+        ("readmit", &[], "the pod ends as Failed, within its grace"),
         ("recheck", &[], "the pod ends as Failed, within its grace"),
     ];
     for (operation, more, words) in cases {

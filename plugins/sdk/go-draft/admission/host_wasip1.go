@@ -147,15 +147,18 @@ func (h hostPod) HasServiceAccountToken() bool   { return podHasServiceAccountTo
 func (h hostPod) Priority() int32                { return podPriority(h.live()) }
 func (h hostPod) PriorityClass() string          { return get(podPriorityClass, h, abi.Text) }
 func (h hostPod) RuntimeClass() string           { return get(podRuntimeClass, h, abi.Text) }
-func (h hostPod) QOS() string                    { return get(podQOS, h, abi.Text) }
-func (h hostPod) HostNetwork() bool              { return podHostNetwork(h.live()) != 0 }
-func (h hostPod) HostPID() bool                  { return podHostPID(h.live()) != 0 }
-func (h hostPod) HostIPC() bool                  { return podHostIPC(h.live()) != 0 }
-func (h hostPod) HostUsers() bool                { return podHostUsers(h.live()) != 0 }
-func (h hostPod) Containers() []Container        { return get(podContainers, h, listOf(readContainer)) }
-func (h hostPod) Images() []Image                { return get(podImages, h, listOf(readImage)) }
-func (h hostPod) Volumes() []Volume              { return get(podVolumes, h, listOf(readVolume)) }
-func (h hostPod) Resources() []string            { return get(podResources, h, texts) }
+func (h hostPod) RuntimeHandler() (string, bool) {
+	return getOptional(podRuntimeHandler, h, abi.Text, 4)
+}
+func (h hostPod) QOS() string             { return get(podQOS, h, abi.Text) }
+func (h hostPod) HostNetwork() bool       { return podHostNetwork(h.live()) != 0 }
+func (h hostPod) HostPID() bool           { return podHostPID(h.live()) != 0 }
+func (h hostPod) HostIPC() bool           { return podHostIPC(h.live()) != 0 }
+func (h hostPod) HostUsers() bool         { return podHostUsers(h.live()) != 0 }
+func (h hostPod) Containers() []Container { return get(podContainers, h, listOf(readContainer)) }
+func (h hostPod) Images() []Image         { return get(podImages, h, listOf(readImage)) }
+func (h hostPod) Volumes() []Volume       { return get(podVolumes, h, listOf(readVolume)) }
+func (h hostPod) Resources() []string     { return get(podResources, h, texts) }
 func (h hostPod) Request(resource string) (int64, bool) {
 	return withOptional(podRequest, h, resource, readS64, 8)
 }
@@ -203,6 +206,9 @@ func (h hostNode) Allocatable(resource string) (int64, bool) {
 func (h hostNode) Requested(resource string) int64 { return asked(nodeRequested, h, resource) }
 func (h hostNode) Available(resource string) (int64, bool) {
 	return withOptional(nodeAvailable, h, resource, readS64, 8)
+}
+func (h hostNode) Used(resource string) (int64, bool) {
+	return withOptional(nodeUsed, h, resource, readS64, 8)
 }
 func (h hostNode) UsedHostPorts() []HostPort      { return get(nodeUsedHostPorts, h, listOf(readHostPort)) }
 func (h hostNode) Fact(key string) (string, bool) { return withOptional(nodeFact, h, key, abi.Text, 4) }

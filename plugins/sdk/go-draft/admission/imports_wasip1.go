@@ -267,6 +267,9 @@ func podPriorityClass(handle uint32, result uint32)
 //go:wasmimport witlet:admission/types@0.2.0-draft.1 [method]pod.runtime-class
 func podRuntimeClass(handle uint32, result uint32)
 
+//go:wasmimport witlet:admission/types@0.2.0-draft.1 [method]pod.runtime-handler
+func podRuntimeHandler(handle uint32, result uint32)
+
 //go:wasmimport witlet:admission/types@0.2.0-draft.1 [method]pod.qos
 func podQOS(handle uint32, result uint32)
 
@@ -371,6 +374,9 @@ func nodeRequested(handle uint32, resourceAddress uint32, resourceLength uint32)
 
 //go:wasmimport witlet:admission/types@0.2.0-draft.1 [method]node.available
 func nodeAvailable(handle uint32, resourceAddress uint32, resourceLength uint32, result uint32)
+
+//go:wasmimport witlet:admission/types@0.2.0-draft.1 [method]node.used
+func nodeUsed(handle uint32, resourceAddress uint32, resourceLength uint32, result uint32)
 
 //go:wasmimport witlet:admission/types@0.2.0-draft.1 [method]node.used-host-ports
 func nodeUsedHostPorts(handle uint32, result uint32)

@@ -7,7 +7,7 @@ import (
 
 // Setup: what validate says to the host.
 type Setup interface {
-	// Subscribe: has the handler asked when this happens: add, resize, update, ephemeral, image-resolved or recheck, as in
+	// Subscribe: has the handler asked when this happens: add, resize, update, ephemeral, image-resolved, readmit or recheck, as in
 	// request.operation. A handler that subscribes to nothing is refused, and so is one that subscribes to what the host doesn't
 	// know.
 	Subscribe(operation string)
@@ -180,9 +180,11 @@ type Pod interface {
 	Priority() int32
 	// PriorityClass: spec.priorityClassName; empty if it has none.
 	PriorityClass() string
-	// RuntimeClass: spec.runtimeClassName; empty if it has none. Which handler of the runtime that is, is known when the pod
-	// starts.
+	// RuntimeClass: spec.runtimeClassName; empty if it has none.
 	RuntimeClass() string
+	// RuntimeHandler: the handler of the container runtime that its runtime class means on this node; empty for the runtime's default
+	// one. None of a class that the node knows nothing of (yet).
+	RuntimeHandler() (string, bool)
 	// QOS: quality of service class: Guaranteed, Burstable or BestEffort.
 	QOS() string
 	HostNetwork() bool
@@ -247,6 +249,10 @@ type Node interface {
 	Requested(resource string) int64
 	// Available: what is left: allocatable less requested, negative if too much is given away; none where nothing is allocatable.
 	Available(resource string) (int64, bool)
+	// Used: what all processes of the machine use of it, as it was measured last, within the last minute: of cpu the mean since the look
+	// before, of memory the working set, of ephemeral-storage what is written on the file system of the agent's folder, of pids how
+	// many there are. None of other resources, and where it isn't known.
+	Used(resource string) (int64, bool)
 	// UsedHostPorts: ports that the other admitted pods take on the host.
 	UsedHostPorts() []HostPort
 	// Fact: a fact about the machine or the runtime, such as cgroup.version; none while it is unknown.
@@ -266,8 +272,8 @@ type Node interface {
 type Request interface {
 	// Operation: add: the pod is new to this node. resize: a running pod asks for other resources. update: an image of a running
 	// pod was changed. ephemeral: a running pod was given ephemeral containers. image-resolved: a container of an admitted pod is
-	// to start, and its image is on the node. recheck: a pod runs, and is asked about again as often as the plugin's entry says;
-	// only a rejection changes anything then.
+	// to start, and its image is on the node. readmit: a pod ran before the agent was started again; it is asked about once. recheck: a
+	// pod runs, and is asked about again as often as the plugin's entry says. Of readmit and recheck only a rejection changes anything.
 	Operation() string
 	// Now: the time of the decision. All clocks of the plugin stand still at it.
 	Now() time.Time

@@ -33,12 +33,14 @@ class ConditionFacts extends Held implements Condition {
   message = (): string => text(get(this.#spec, 'message'));
 }
 
-/** The node of a manifest, with facts about the machine and devices, and the pods that are on it. */
+type Known = { facts?: Record<string, string>; devices?: unknown; used?: Record<string, bigint>; pods?: PodFacts[] };
+
+/** The node of a manifest, with facts about the machine, devices and what is in use, and the pods that are on it. */
 export class NodeFacts extends Held implements Node {
   readonly #manifest: unknown;
-  readonly #of: { facts?: Record<string, string>; devices?: unknown; pods?: PodFacts[] };
+  readonly #of: Known;
 
-  constructor(manifest: unknown = {}, of: { facts?: Record<string, string>; devices?: unknown; pods?: PodFacts[] } = {}) {
+  constructor(manifest: unknown = {}, of: Known = {}) {
     super();
     this.#manifest = manifest;
     this.#of = of;
@@ -63,6 +65,7 @@ export class NodeFacts extends Held implements Node {
   capacity = (resource: string): bigint | undefined => this.#amounts('capacity').get(resource);
   allocatable = (resource: string): bigint | undefined => this.#amounts('allocatable').get(resource);
   requested = (resource: string): bigint => this.#requested().get(resource) ?? 0n;
+  used = (resource: string): bigint | undefined => this.#of.used?.[resource];
   usedHostPorts = (): HostPort[] => (this.#of.pods ?? []).flatMap((pod) => pod.hostPorts());
   fact = (key: string): string | undefined => new Map(this.facts()).get(key);
   facts = (): [string, string][] => pairs(this.#of.facts ?? {});

@@ -70,15 +70,17 @@ class HostPortFacts extends Held implements HostPort {
   }
 }
 
-/** The pod of a manifest, from a source. */
+/** The pod of a manifest, from a source; with the handler that its runtime class means on the node, if that is known. */
 export class PodFacts extends Held implements Pod {
   readonly #manifest: unknown;
   readonly #source: string;
+  readonly #runtimeHandler: string | undefined;
 
-  constructor(manifest: unknown = {}, source = 'file') {
+  constructor(manifest: unknown = {}, source = 'file', runtimeHandler?: string) {
     super();
     this.#manifest = manifest;
     this.#source = source;
+    this.#runtimeHandler = runtimeHandler;
   }
 
   #metadata = (...path: string[]): unknown => get(this.#manifest, 'metadata', ...path);
@@ -99,6 +101,7 @@ export class PodFacts extends Held implements Pod {
   priority = (): number => number(this.#spec('priority')) ?? 0;
   priorityClass = (): string => text(this.#spec('priorityClassName'));
   runtimeClass = (): string => text(this.#spec('runtimeClassName'));
+  runtimeHandler = (): string | undefined => (this.runtimeClass() === '' ? '' : this.#runtimeHandler);
   qos = (): string => qos(this.#manifest);
   hostNetwork = (): boolean => flag(this.#spec('hostNetwork'));
   hostPid = (): boolean => flag(this.#spec('hostPID'));

@@ -8,7 +8,7 @@ import { PodFacts } from './pods.ts';
 import { Held } from './values.ts';
 
 /** What the host knows. */
-const OPERATIONS = ['add', 'resize', 'update', 'ephemeral', 'image-resolved', 'recheck'];
+const OPERATIONS = ['add', 'resize', 'update', 'ephemeral', 'image-resolved', 'readmit', 'recheck'];
 
 /** What a question has beyond the pod: without, it is an addition to a node with nothing in it in 1970. */
 export type More = {
@@ -17,6 +17,8 @@ export type More = {
   /** The manifest of the node. */
   node?: unknown;
   facts?: Record<string, string>;
+  /** What is in use of the node's resources. */
+  used?: Record<string, bigint>;
   otherPods?: PodFacts[];
   image?: ResolvedImage;
   now?: Datetime;
@@ -37,7 +39,10 @@ export class RequestFacts extends Held implements Request {
   pod = (): Pod => this.#pod;
   oldPod = (): Pod | undefined => this.#more.oldPod;
   image = (): ResolvedImage | undefined => this.#more.image;
-  node = (): Node => new NodeFacts(this.#more.node, { facts: this.#more.facts, pods: this.#more.otherPods });
+  node = (): Node => {
+    const { node, facts, used, otherPods: pods } = this.#more;
+    return new NodeFacts(node, { facts, used, pods });
+  };
   otherPods = (): Pod[] => [...(this.#more.otherPods ?? [])];
 }
 

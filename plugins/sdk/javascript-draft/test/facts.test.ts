@@ -55,12 +55,14 @@ test('a pod says what its manifest says', () => {
   const owners = [{ kind: 'Job', name: 'j' }, { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'u', controller: true }];
   const metadata = { namespace: 'shop', name: 'web', uid: 'u1', labels: { b: '2', a: '' }, ownerReferences: owners };
   const spec = { hostPID: true, priority: 7, priorityClassName: 'high', runtimeClassName: 'kata' };
-  const pod = new PodFacts({ metadata, spec }, 'api');
+  const pod = new PodFacts({ metadata, spec }, 'api', 'kata-qemu');
   assert.deepEqual([pod.namespace(), pod.name(), pod.uid(), pod.source()], ['shop', 'web', 'u1', 'api']);
   assert.deepEqual([pod.labels(), pod.label('a'), pod.label('c'), pod.annotations()], [[['a', ''], ['b', '2']], '', undefined, []]);
   const found = pod.owners().map((owner) => [owner.apiVersion(), owner.kind(), owner.name(), owner.uid(), owner.isController()]);
   assert.deepEqual(found, [['', 'Job', 'j', '', false], ['apps/v1', 'ReplicaSet', 'web', 'u', true]]);
   assert.deepEqual([pod.priority(), pod.priorityClass(), pod.runtimeClass()], [7, 'high', 'kata']);
+  const handlers = [pod, new PodFacts({ spec }), new PodFacts()].map((of) => of.runtimeHandler());
+  assert.deepEqual(handlers, ['kata-qemu', undefined, '']);
   assert.deepEqual([pod.hostNetwork(), pod.hostPid(), pod.hostIpc(), pod.hostUsers()], [false, true, false, true]);
   const pointers = ['/metadata/labels/b', '/metadata/none', '/spec/priority/0', 'spec'].map(pod.pointer);
   assert.deepEqual(pointers, ['"2"', undefined, undefined, undefined]);
@@ -75,9 +77,10 @@ test('a node is seen with the pods that are on it', () => {
     spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] },
     status: { capacity: { cpu: '4' }, allocatable: { cpu: '3' }, conditions },
   };
-  const node = new RequestFacts(undefined, { node: manifest, facts: { os: 'linux' }, otherPods: [other] }).node();
+  const node = new RequestFacts(undefined, { node: manifest, facts: { os: 'linux' }, used: { memory: 7n }, otherPods: [other] }).node();
   assert.deepEqual([node.name(), node.label('disk'), node.fact('os'), node.fact('arch')], ['n1', 'fast', 'linux', undefined]);
   assert.deepEqual([node.capacity('cpu'), node.requested('cpu'), node.available('cpu')], [4000n, 1000n, 2000n]);
+  assert.deepEqual([node.used('memory'), node.used('cpu')], [7n, undefined]);
   assert.deepEqual([node.requested('pods'), node.available('none'), node.resources()], [1n, undefined, ['cpu', 'pods']]);
   assert.deepEqual(node.usedHostPorts().map((port) => [port.address(), port.number()]), [['10.0.0.1', 53]]);
   assert.deepEqual(node.taints().map((taint) => [taint.key(), taint.value(), taint.effect()]), [['a', '', 'NoSchedule']]);

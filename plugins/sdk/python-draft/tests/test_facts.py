@@ -63,12 +63,14 @@ class Facts(unittest.TestCase):
         owners = [{"kind": "Job", "name": "j"}, {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}]
         metadata = {"namespace": "shop", "name": "web", "uid": "u1", "labels": {"b": "2", "a": "1"}, "ownerReferences": owners}
         spec = {"hostPID": True, "priority": 7, "priorityClassName": "high", "runtimeClassName": "kata"}
-        pod = PodFacts({"metadata": metadata, "spec": spec}, source="api")
+        pod = PodFacts({"metadata": metadata, "spec": spec}, source="api", runtime_handler="kata-qemu")
         self.assertEqual((pod.namespace(), pod.name(), pod.uid(), pod.source()), ("shop", "web", "u1", "api"))
         self.assertEqual((pod.labels(), pod.label("a"), pod.label("c"), pod.annotations()), ([("a", "1"), ("b", "2")], "1", None, []))
         found = [(owner.api_version(), owner.kind(), owner.name(), owner.uid(), owner.is_controller()) for owner in pod.owners()]
         self.assertEqual(found, [("", "Job", "j", "", False), ("apps/v1", "ReplicaSet", "web", "u", True)])
         self.assertEqual((pod.priority(), pod.priority_class(), pod.runtime_class()), (7, "high", "kata"))
+        handlers = (pod.runtime_handler(), PodFacts({"spec": spec}).runtime_handler(), PodFacts({}).runtime_handler())
+        self.assertEqual(handlers, ("kata-qemu", None, ""))
         self.assertEqual((pod.host_network(), pod.host_pid(), pod.host_ipc(), pod.host_users()), (False, True, False, True))
         self.assertEqual((pod.pointer("/metadata/labels/a"), pod.pointer("/metadata/none"), pod.pointer("/spec/priority/0")), ('"1"', None, None))
 
@@ -77,9 +79,10 @@ class Facts(unittest.TestCase):
         other = PodFacts({"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}, "ports": ports}]}})
         status = {"capacity": {"cpu": "4"}, "allocatable": {"cpu": "3"}, "conditions": [{"type": "Ready", "status": "True", "reason": "Up"}]}
         manifest = {"metadata": {"name": "n1", "labels": {"disk": "fast"}}, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}, "status": status}
-        node = RequestFacts(node=manifest, facts={"os": "linux"}, other_pods=[other]).node()
+        node = RequestFacts(node=manifest, facts={"os": "linux"}, used={"memory": 7}, other_pods=[other]).node()
         self.assertEqual((node.name(), node.label("disk"), node.fact("os"), node.fact("arch")), ("n1", "fast", "linux", None))
         self.assertEqual((node.capacity("cpu"), node.requested("cpu"), node.available("cpu"), node.available("none")), (4000, 1000, 2000, None))
+        self.assertEqual((node.used("memory"), node.used("cpu")), (7, None))
         self.assertEqual((node.requested("pods"), node.resources()), (1, ["cpu", "pods"]))
         self.assertEqual([(port.address(), port.number()) for port in node.used_host_ports()], [("10.0.0.1", 53)])
         self.assertEqual([(taint.key(), taint.value(), taint.effect()) for taint in node.taints()], [("a", "", "NoSchedule")])

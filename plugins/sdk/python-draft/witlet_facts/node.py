@@ -41,10 +41,19 @@ class ConditionFacts(Held, Condition):
 
 
 class NodeFacts(Held, Node):
-    """The node of a manifest, with facts about the machine and devices, and the pods that are on it."""
+    """The node of a manifest, with facts about the machine, devices and what is in use, and the pods that are on it."""
 
-    def __init__(self, manifest: Any = None, *, facts: dict[str, str] | None = None, devices: Any = None, pods: list[PodFacts] | None = None) -> None:
+    def __init__(
+        self,
+        manifest: Any = None,
+        *,
+        facts: dict[str, str] | None = None,
+        devices: Any = None,
+        used: dict[str, int] | None = None,
+        pods: list[PodFacts] | None = None,
+    ) -> None:
         self._manifest, self._facts, self._devices, self._pods = manifest, facts or {}, devices or [], pods or []
+        self._used = used or {}
 
     def _status(self, part: str) -> Any:
         return values.get(self._manifest, "status", part)
@@ -88,6 +97,9 @@ class NodeFacts(Held, Node):
     def available(self, resource: str) -> int | None:
         allocatable = self.allocatable(resource)
         return None if allocatable is None else allocatable - self.requested(resource)
+
+    def used(self, resource: str) -> int | None:
+        return self._used.get(resource)
 
     def used_host_ports(self) -> list[HostPort]:
         return [port for pod in self._pods for port in pod.host_ports()]

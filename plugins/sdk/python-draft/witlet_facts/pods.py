@@ -80,10 +80,10 @@ def _address(text: Any) -> str | None:
 
 
 class PodFacts(Held, Pod):
-    """The pod of a manifest, from a source."""
+    """The pod of a manifest, from a source; with the handler that its runtime class means on the node, if that is known."""
 
-    def __init__(self, manifest: Any = None, source: str = "file") -> None:
-        self._manifest, self._source = manifest, source
+    def __init__(self, manifest: Any = None, source: str = "file", runtime_handler: str | None = None) -> None:
+        self._manifest, self._source, self._runtime_handler = manifest, source, runtime_handler
 
     def _metadata(self, *path: str) -> Any:
         return values.get(self._manifest, "metadata", *path)
@@ -136,6 +136,9 @@ class PodFacts(Held, Pod):
 
     def runtime_class(self) -> str:
         return values.text(self._spec("runtimeClassName"))
+
+    def runtime_handler(self) -> str | None:
+        return self._runtime_handler if self.runtime_class() else ""
 
     def qos(self) -> str:
         return amounts.qos(self._manifest)

@@ -11,7 +11,7 @@ from .held import Held
 from .node import NodeFacts
 from .pods import PodFacts
 
-OPERATIONS: Final = ("add", "resize", "update", "ephemeral", "image-resolved", "recheck")
+OPERATIONS: Final = ("add", "resize", "update", "ephemeral", "image-resolved", "readmit", "recheck")
 """What the host knows."""
 
 
@@ -26,13 +26,14 @@ class RequestFacts(Held, Request):
         old_pod: PodFacts | None = None,
         node: Any = None,
         facts: dict[str, str] | None = None,
+        used: dict[str, int] | None = None,
         other_pods: list[PodFacts] | None = None,
         image: ResolvedImage | None = None,
         now: Datetime | None = None,
     ) -> None:
         self._pod, self._operation, self._old_pod, self._image = pod or PodFacts(), operation, old_pod, image
         self._other_pods, self._now = other_pods or [], now or Datetime(0, 0)
-        self._node = NodeFacts(node, facts=facts, pods=self._other_pods)
+        self._node = NodeFacts(node, facts=facts, used=used, pods=self._other_pods)
 
     def operation(self) -> str:
         return self._operation

@@ -69,6 +69,7 @@ fn pod(pod: &Pod) -> Value {
         "priority": pod.priority(),
         "priorityClass": pod.priority_class(),
         "runtimeClass": pod.runtime_class(),
+        "runtimeHandler": pod.runtime_handler(),
         "qos": pod.qos(),
     });
     let more = json!({
@@ -161,6 +162,7 @@ fn node(node: &Node) -> Value {
         "conditions": node.conditions().len(),
         "resources": node.resources(),
         "cpu": [node.capacity("cpu"), node.allocatable("cpu"), Some(node.requested("cpu")), node.available("cpu")],
+        "used": [node.used("memory"), node.used("none")],
         "none": [node.capacity("none"), node.allocatable("none"), Some(node.requested("none")), node.available("none")],
         "usedHostPorts": node.used_host_ports().iter().map(host_port).collect::<Vec<_>>(),
         "fact": [node.fact("cgroup.version"), node.fact("none")],

@@ -20,7 +20,7 @@ fn pod(name: &str) -> Value {
     json!({"source": "api", "pod": {
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": "shop", "uid": format!("uid-{name}"), "labels": {"team": "red"}},
-        "spec": {"containers": [{"name": "app", "image": "app:1"}]},
+        "spec": {"runtimeClassName": "kata", "containers": [{"name": "app", "image": "app:1"}]},
     }})
 }
 
@@ -29,6 +29,7 @@ fn question(operation: &str, more: &[(&str, Value)]) -> Value {
         "role": "admission", "operation": operation, "now": "2026-01-02T03:04:05.678Z", "pod": pod("web"),
         "node": {
             "name": "n1", "addresses": ["10.0.0.1"], "facts": {"os": "linux"}, "devices": "[]",
+            "used": {"cpu": 1500, "memory": 7}, "runtimeClasses": {"kata": "kata-qemu"},
             "node": {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}},
         },
         "otherPods": [pod("other")],
@@ -86,6 +87,7 @@ fn every_operation_is_asked_about_again() {
         ("resize", vec![old.clone()]),
         ("update", vec![old.clone()]),
         ("ephemeral", vec![old.clone()]),
+        ("readmit", vec![old.clone()]),
         ("recheck", vec![old]),
         ("imageResolved", vec![("image", image)]),
     ] {

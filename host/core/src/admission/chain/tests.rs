@@ -342,8 +342,10 @@ fn a_pod_that_runs_is_ended_by_a_rejection_alone() {
         fails(FailurePolicy::Defer),
         fails(FailurePolicy::Admit),
     ];
-    for who in [Who::Common, Who::Critical] {
-        let request = request(who, Operation::Recheck);
+    let operations = Operation::ALL.into_iter().filter(|operation| operation.is_of_running_pod());
+    let asked = operations.flat_map(|operation| [(Who::Common, operation), (Who::Critical, operation)]);
+    for (who, operation) in asked {
+        let request = request(who, operation);
         for other in &others {
             let (count, decision) = ask_for(&request, std::slice::from_ref(other));
             assert_eq!((count, word(&decision).as_str()), (1, "admit"), "{who:?} {other:?}");

@@ -58,6 +58,8 @@ fn each_decision_has_its_words_in_the_status() {
         (Operation::ImageResolved, defer(), "deferred"),
         (Operation::Recheck, reject("NotWanted"), "rejected"),
         (Operation::Recheck, preempt(), "rejected"),
+        (Operation::Readmit, reject("NotWanted"), "rejected"),
+        (Operation::Readmit, defer(), "deferred"),
         (Operation::Update, Decision::Admit, "admitted"),
         (
             Operation::Update,

@@ -243,3 +243,16 @@ fn what_one_handler_ended_counts_for_all_within_their_own_intervals() {
     assert!(!rechecks.may_end(None, 10, minutes(61.0)));
     assert!(rechecks.may_end(Some("rarely"), 10, minutes(71.0)));
 }
+
+#[test]
+fn what_is_ended_after_a_start_counts_too() {
+    let mut none = Rechecks::default();
+    assert!(none.may_end_readmitted(20, Duration::ZERO) && none.may_end_readmitted(20, minutes(1.0)));
+    assert!(!none.may_end_readmitted(20, minutes(9.9)), "two of twenty were ended in ten minutes");
+    assert!(none.may_end_readmitted(20, minutes(10.0)));
+    let mut rechecks = Rechecks::default();
+    rechecks.set_handlers(one(minutes(60.0)));
+    assert!(rechecks.may_end_readmitted(1, Duration::ZERO));
+    assert!(!rechecks.may_end(Some("one"), 1, minutes(59.9)));
+    assert!(rechecks.may_end(Some("one"), 1, minutes(60.0)));
+}

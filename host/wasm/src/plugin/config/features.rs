@@ -54,6 +54,10 @@ pub const FEATURES: &[Feature] = &[
     feature("node-variables", "values of the node in config, ${node.name} and ${node.labels['KEY']}"),
     feature("match-images", "the operation image-resolved in admission.match.operations"),
     feature("recheck", "running pods that handlers are asked about again, admission.recheck"),
+    feature(
+        "readmit",
+        "pods that handlers are asked about after a restart of the agent, the operation readmit",
+    ),
     feature("fetched-data", "data from URLs and registries, data.url and data.oci"),
     feature("rollout", "handlers that take another's place by degrees, admission.rollout"),
 ];

@@ -1,5 +1,6 @@
 //! What handlers may look at, computed when first asked for and shared by all handlers that are asked.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
@@ -90,6 +91,16 @@ impl RequestFacts {
     /// The pod that asks.
     pub(crate) fn pod(&self) -> &PodFacts {
         &self.pods[0]
+    }
+
+    /// Handlers of the runtime classes that the pods name: what a guest can learn of them.
+    pub(crate) fn named_runtime_classes(&self) -> BTreeMap<String, String> {
+        let known = &self.node.facts.observed.runtime_classes;
+        let named = self.pods.iter().chain(&self.old_pod).filter_map(|pod| {
+            let class = pod.pod.spec.as_ref()?.runtime_class_name.as_ref()?;
+            Some((class.clone(), known.get(class)?.clone()))
+        });
+        named.collect()
     }
 
     fn others(&self) -> &[PodFacts] {

@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use wasmtime::component::Resource;
 use witlet_core::admission::facts::{ContainerFacts, MountFacts, PodImage, PortFacts, VolumeFacts};
 use witlet_core::image::ResolvedImage;
+use witlet_core::node::observed::ObservedNode;
 use witlet_core::pod::resources::HostPort;
 
 use super::facts::{PodFacts, RequestFacts};
@@ -158,6 +159,11 @@ impl GuestState {
     ) -> wasmtime::Result<()> {
         self.table.delete(part)?;
         Ok(())
+    }
+
+    /// What the agent observes of the node that a pod is on.
+    pub(super) fn observed(&self, pod: &Resource<PodHandle>) -> wasmtime::Result<&ObservedNode> {
+        Ok(&self.request(pod.rep())?.node.facts.observed)
     }
 
     pub(super) fn node(&self, node: &Resource<NodeHandle>) -> wasmtime::Result<&RequestFacts> {

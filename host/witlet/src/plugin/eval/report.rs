@@ -118,7 +118,7 @@ pub(in crate::plugin) struct PodReport {
     pub(in crate::plugin) namespace: String,
     pub(in crate::plugin) name: String,
     source: String,
-    /// `add`, `resize`, `update`, `ephemeral`, `image-resolved` or `recheck`.
+    /// `add`, `resize`, `update`, `ephemeral`, `image-resolved`, `readmit` or `recheck`.
     pub(super) operation: &'static str,
     /// The one whose image is asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ pub(in crate::plugin) struct PodReport {
     pub(in crate::plugin) outcome: &'static str,
     /// The handler whose answer decided, if one's did.
     pub(in crate::plugin) decided_by: Option<String>,
-    /// What the pod's status would say; null if it starts or goes on, and of an image and a recheck.
+    /// What the pod's status would say; null if it starts or goes on, and of an image, a readmission and a recheck.
     pub(in crate::plugin) status: Option<PodStatus>,
     /// Pods that would end for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]

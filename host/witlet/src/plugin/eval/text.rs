@@ -152,8 +152,10 @@ fn without_status(pod: &PodReport) -> &'static str {
         (Some(Operation::ImageResolved), "admitted") => "the container starts",
         (Some(Operation::ImageResolved), "deferred") => "the container waits as ImageDeferred",
         (Some(Operation::ImageResolved), _) => "the container waits as ImageRejected",
-        (Some(Operation::Recheck), "rejected") => "the pod ends as Failed, within its grace",
-        (Some(Operation::Recheck), _) => "the pod goes on",
+        (Some(Operation::Readmit | Operation::Recheck), "rejected") => {
+            "the pod ends as Failed, within its grace"
+        }
+        (Some(Operation::Readmit | Operation::Recheck), _) => "the pod goes on",
         (Some(Operation::Add), _) => "the pod starts",
         (Some(Operation::Resize | Operation::Update | Operation::Ephemeral) | None, _) => {
             "the pod gets what it asks for"

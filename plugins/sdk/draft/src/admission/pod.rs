@@ -52,6 +52,9 @@ impl Pod {
         priority_class() -> String;
         /// `spec.runtimeClassName`; empty if it has none.
         runtime_class() -> String;
+        /// The handler of the container runtime that its class means on this node; empty for the runtime's default one, none of a class
+        /// that isn't known.
+        runtime_handler() -> Option<String>;
         /// Whether it shares the host's network.
         host_network() -> bool;
         /// Whether it sees the host's processes.

@@ -20,6 +20,7 @@ pub struct NodeFacts {
     manifest: Value,
     facts: Vec<(String, String)>,
     devices: Value,
+    used: Amounts,
 }
 
 impl NodeFacts {
@@ -34,6 +35,13 @@ impl NodeFacts {
         self.facts.retain(|(known, _)| known != key);
         self.facts.push((key.to_owned(), value.to_owned()));
         self.facts.sort();
+        self
+    }
+
+    /// With what is in use of a resource.
+    #[must_use]
+    pub fn with_used(mut self, resource: &str, amount: i64) -> Self {
+        self.used.insert(resource.to_owned(), amount);
         self
     }
 
@@ -119,6 +127,10 @@ impl NodeView {
 
     pub(crate) fn available(&self, resource: &str) -> Option<i64> {
         Some(self.allocatable(resource)?.saturating_sub(self.requested(resource)))
+    }
+
+    pub(crate) fn used(&self, resource: &str) -> Option<i64> {
+        self.node.used.get(resource).copied()
     }
 
     pub(crate) fn used_host_ports(&self) -> Vec<HostPort> {

@@ -23,6 +23,7 @@ use super::json::{items, pairs, pointer, text, word};
 pub struct PodFacts {
     manifest: Rc<Value>,
     source: String,
+    runtime_handler: Option<String>,
 }
 
 /// With nothing in its manifest.
@@ -35,13 +36,19 @@ impl Default for PodFacts {
 impl PodFacts {
     /// The pod of a manifest, from the source `file`.
     pub fn of(manifest: &Value) -> Self {
-        Self { manifest: Rc::new(manifest.clone()), source: "file".to_owned() }
+        Self { manifest: Rc::new(manifest.clone()), source: "file".to_owned(), runtime_handler: None }
     }
 
     /// The same pod from another source.
     #[must_use]
     pub fn with_source(self, source: &str) -> Self {
         Self { source: source.to_owned(), ..self }
+    }
+
+    /// The same pod, whose runtime class means this handler on the node.
+    #[must_use]
+    pub fn with_runtime_handler(self, handler: &str) -> Self {
+        Self { runtime_handler: Some(handler.to_owned()), ..self }
     }
 
     fn metadata(&self) -> &Value {
@@ -116,6 +123,11 @@ impl PodFacts {
 
     pub(crate) fn runtime_class(&self) -> String {
         text(&self.spec()["runtimeClassName"])
+    }
+
+    pub(crate) fn runtime_handler(&self) -> Option<String> {
+        let has_default = self.runtime_class().is_empty();
+        if has_default { Some(String::new()) } else { self.runtime_handler.clone() }
     }
 
     pub(crate) fn qos(&self) -> String {

@@ -52,6 +52,13 @@ fn a_manifest_says_what_the_pod_is() {
         pod.at::<bool>("/spec/priority").map_err(|error| error.code().to_owned()),
         Err("UnexpectedType".into())
     );
+    let class = json!({"spec": {"runtimeClassName": "kata"}});
+    let handler = |pod: PodFacts| {
+        let facts = RequestFacts { pod, ..RequestFacts::default() };
+        facts.request().pod().runtime_handler()
+    };
+    assert_eq!(handler(PodFacts::of(&class).with_runtime_handler("kata-qemu")).as_deref(), Some("kata-qemu"));
+    assert_eq!((handler(PodFacts::of(&class)), handler(PodFacts::default())), (None, Some(String::new())));
     let nothing = RequestFacts::default();
     let pod = nothing.request().pod();
     assert_eq!(
@@ -218,7 +225,7 @@ fn a_node_is_seen_with_the_pods_that_are_on_it() {
         },
     });
     let facts = RequestFacts {
-        node: NodeFacts::of(&node).with_fact("os", "plan9").with_fact("os", "linux"),
+        node: NodeFacts::of(&node).with_fact("os", "plan9").with_fact("os", "linux").with_used("memory", 7),
         other_pods: vec![PodFacts::of(&json!({"spec": {"containers": [on_it]}}))],
         ..RequestFacts::default()
     };
@@ -232,6 +239,7 @@ fn a_node_is_seen_with_the_pods_that_are_on_it() {
         (Some(4_000), 1_000, Some(2_000))
     );
     assert_eq!((node.requested("pods"), node.requested("none"), node.available("none")), (1, 0, None));
+    assert_eq!((node.used("memory"), node.used("cpu")), (Some(7), None));
     assert_eq!(node.resources(), ["cpu", "pods"]);
     let ports: Vec<_> =
         node.used_host_ports().map(|port| (port.address(), port.protocol(), port.number())).collect();

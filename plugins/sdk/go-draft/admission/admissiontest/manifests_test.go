@@ -138,6 +138,7 @@ func TestANodeIsSeenWithThePodsThatAreOnIt(t *testing.T) {
 		OtherPods: []string{`{"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}, "ports": [
 			{"containerPort": 53, "hostPort": 53, "hostIP": "10.0.0.1", "protocol": "UDP"}, {"containerPort": 80}]}]}}`},
 		Facts: map[string]string{"os": "linux"},
+		Used:  map[string]int64{"memory": 7},
 	}
 	node := request.Request().Node()
 	label, _ := node.Label("disk")
@@ -145,14 +146,16 @@ func TestANodeIsSeenWithThePodsThatAreOnIt(t *testing.T) {
 	_, isKnown := node.Fact("arch")
 	available, _ := node.Available("cpu")
 	_, has := node.Available("none")
+	used, _ := node.Used("memory")
+	_, isMeasured := node.Used("cpu")
 	ready, _ := node.Condition("Ready")
 	address, _ := node.UsedHostPorts()[0].Address()
 	found := []any{
-		node.Name(), label, fact, isKnown, node.Requested("cpu"), available, has, node.Requested("pods"), len(node.Resources()),
+		node.Name(), label, fact, isKnown, node.Requested("cpu"), available, has, used, isMeasured, node.Requested("pods"), len(node.Resources()),
 		ready.Status(), ready.Reason(), ready.Message(), address, node.Taints()[0].Effect(), node.Devices(),
 	}
 	want := []any{
-		"n1", "fast", "linux", false, int64(1000), int64(2000), false, int64(1), 2, "True", "Up", "", "10.0.0.1", "NoSchedule", "[]",
+		"n1", "fast", "linux", false, int64(1000), int64(2000), false, int64(7), false, int64(1), 2, "True", "Up", "", "10.0.0.1", "NoSchedule", "[]",
 	}
 	if !reflect.DeepEqual(found, want) {
 		t.Errorf("%v", found)

@@ -58,6 +58,11 @@ func (n node) Available(resource string) (int64, bool) {
 	return amount - n.Requested(resource), true
 }
 
+func (n node) Used(resource string) (int64, bool) {
+	amount, ok := n.of.Used[resource]
+	return amount, ok
+}
+
 func (n node) Devices() string {
 	if n.of.Devices == "" {
 		return "[]"

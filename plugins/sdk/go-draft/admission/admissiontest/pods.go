@@ -11,10 +11,12 @@ import (
 type pod struct {
 	manifest any
 	source   string
+	// handlers are those of runtime classes.
+	handlers map[string]string
 }
 
 // PodOf is the pod of a manifest, a JSON text, from the source file. It panics if the text is none.
-func PodOf(manifest string) admission.Pod { return pod{parse(manifest), "file"} }
+func PodOf(manifest string) admission.Pod { return pod{parse(manifest), "file", nil} }
 
 func (p pod) metadata(field string) any            { return get(p.manifest, "metadata", field) }
 func (p pod) spec(field string) any                { return get(p.manifest, "spec", field) }
@@ -36,6 +38,15 @@ func (p pod) HostUsers() bool                    { return p.spec("hostUsers") !=
 func (p pod) Resources() []string                { return names(p.amounts("requests"), p.amounts("limits")) }
 func (p pod) JSON() string                       { return written(p.manifest) }
 func (p pod) Pointer(path string) (string, bool) { return at(p.manifest, path) }
+
+func (p pod) RuntimeHandler() (string, bool) {
+	class := p.RuntimeClass()
+	if class == "" {
+		return "", true
+	}
+	handler, ok := p.handlers[class]
+	return handler, ok
+}
 
 func (p pod) Label(key string) (string, bool) {
 	value, ok := p.Labels()[key]

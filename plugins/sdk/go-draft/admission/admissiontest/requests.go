@@ -22,7 +22,11 @@ type Request struct {
 	Facts map[string]string
 	// Devices is a JSON array.
 	Devices string
-	Image   admission.ResolvedImage
+	// Used is what is in use of the node's resources.
+	Used map[string]int64
+	// RuntimeHandlers are handlers of the container runtime by the names of runtime classes.
+	RuntimeHandlers map[string]string
+	Image           admission.ResolvedImage
 }
 
 // Request is the question as a handler takes it.
@@ -30,7 +34,7 @@ func (r Request) Request() admission.Request { return request{r} }
 
 type request struct{ of Request }
 
-func (r request) Pod() admission.Pod   { return PodOf(r.of.Pod) }
+func (r request) Pod() admission.Pod   { return r.podOf(r.of.Pod) }
 func (r request) Node() admission.Node { return node{parse(r.of.Node), r.of} }
 
 func (r request) Operation() string {
@@ -47,22 +51,26 @@ func (r request) Now() time.Time {
 	return r.of.Now
 }
 
-func (r request) OldPod() (admission.Pod, bool) { return PodOf(r.of.OldPod), r.of.OldPod != "" }
+func (r request) OldPod() (admission.Pod, bool) { return r.podOf(r.of.OldPod), r.of.OldPod != "" }
 
 func (r request) Image() (admission.ResolvedImage, bool) { return r.of.Image, r.of.Image != nil }
 
 func (r request) OtherPods() (all []admission.Pod) {
 	for _, manifest := range r.of.OtherPods {
-		all = append(all, PodOf(manifest))
+		all = append(all, r.podOf(manifest))
 	}
 	return all
+}
+
+func (r request) podOf(manifest string) admission.Pod {
+	return pod{parse(manifest), "file", r.of.RuntimeHandlers}
 }
 
 // A Setup is what a handler says when it is loaded.
 type Setup struct{ Subscribed, Warnings []string }
 
 // operations are those that the host knows.
-var operations = []string{"add", "resize", "update", "ephemeral", "image-resolved", "recheck"}
+var operations = []string{"add", "resize", "update", "ephemeral", "image-resolved", "readmit", "recheck"}
 
 // Subscribe keeps it.
 func (s *Setup) Subscribe(operation string) {

@@ -45,6 +45,7 @@ pub(super) fn operation(operation: Operation) -> wit::Operation {
         | Operation::Update
         | Operation::Ephemeral
         | Operation::ImageResolved
+        | Operation::Readmit
         | Operation::Recheck => wit::Operation::Add,
         Operation::Resize => wit::Operation::Resize,
     }

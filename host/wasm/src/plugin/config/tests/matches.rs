@@ -67,12 +67,12 @@ fn a_match_that_could_not_take_effect_is_refused_with_its_field_and_the_way_out(
         ),
         (
             "{operations: []}",
-            ".operations: the list is empty, so that the plugin would never be asked: leave it out or write [add, resize, update, ephemeral, image-resolved, recheck]",
+            ".operations: the list is empty, so that the plugin would never be asked: leave it out or write [add, resize, update, ephemeral, image-resolved, readmit, recheck]",
         ),
         ("{sources: [api, '']}", ".sources[1]: no text: write a name, or \"*\" for all"),
         (
             "{operations: [add, delete]}",
-            ".operations[1]: must be one of add, resize, update, ephemeral, image-resolved, recheck, found \"delete\"",
+            ".operations[1]: must be one of add, resize, update, ephemeral, image-resolved, readmit, recheck, found \"delete\"",
         ),
         (
             "{serviceAccounts: [builder]}",

@@ -30,15 +30,15 @@ fn what_is_of_no_use_is_said() {
     let cases: [(&[&str], &str); 3] = [
         (
             &[],
-            "it subscribes to nothing; this host has add, resize, update, ephemeral, image-resolved, recheck",
+            "it subscribes to nothing; this host has add, resize, update, ephemeral, image-resolved, readmit, recheck",
         ),
         (
             &["add", "evict", "Add", "evict"],
-            "it subscribes to \"evict\", \"Add\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved, recheck",
+            "it subscribes to \"evict\", \"Add\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved, readmit, recheck",
         ),
         (
             &["a\u{1b}[2J"],
-            "it subscribes to \"a\\\\u{1b}[2J\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved, recheck",
+            "it subscribes to \"a\\\\u{1b}[2J\", which this host doesn't know; it has add, resize, update, ephemeral, image-resolved, readmit, recheck",
         ),
     ];
     for (names, expected) in cases {

@@ -84,6 +84,10 @@ impl wit::HostNode for GuestState {
         Ok(allocatable.map(|allocatable| allocatable.saturating_sub(requested)))
     }
 
+    fn used(&mut self, node: Resource<NodeHandle>, resource: String) -> wasmtime::Result<Option<i64>> {
+        Ok(self.node(&node)?.node.facts.observed.used.get(&resource).copied())
+    }
+
     fn used_host_ports(
         &mut self,
         node: Resource<NodeHandle>,

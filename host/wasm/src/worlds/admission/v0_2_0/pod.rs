@@ -82,6 +82,11 @@ impl wit::HostPod for GuestState {
         Ok(spec(self.pod(&pod)?).and_then(|spec| spec.runtime_class_name.clone()).unwrap_or_default())
     }
 
+    fn runtime_handler(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Option<String>> {
+        let handler = self.observed(&pod)?.runtime_handler(&self.pod(&pod)?.pod);
+        Ok(handler.map(str::to_owned))
+    }
+
     fn qos(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<String> {
         Ok(resources::qos(&self.pod(&pod)?.pod).as_str().to_owned())
     }

@@ -18,12 +18,12 @@ pub(crate) fn usage_problem(args: &EvalArgs) -> Option<&'static str> {
         (Operation::Update, false) => {
             return Some("--operation update needs --old: the pods with the images that they run");
         }
-        (Operation::Add | Operation::ImageResolved | Operation::Recheck, true) => {
+        (Operation::Add | Operation::ImageResolved | Operation::Readmit | Operation::Recheck, true) => {
             return Some("--old needs --operation resize, update or ephemeral: it says what the pods have");
         }
         (Operation::Resize | Operation::Ephemeral, _)
         | (Operation::Update, true)
-        | (Operation::Add | Operation::ImageResolved | Operation::Recheck, false) => {}
+        | (Operation::Add | Operation::ImageResolved | Operation::Readmit | Operation::Recheck, false) => {}
     }
     let has_image = args.image != ImageArgs::default();
     (has_image && operation != Operation::ImageResolved)
@@ -84,7 +84,7 @@ pub(super) fn asked(
             pod.status = pod.status.take().or_else(|| Some(running(&pod)));
             Ok(AskedPod { image: Some(resolved), ..AskedPod::of(pod, None) })
         }
-        Operation::Recheck => {
+        Operation::Readmit | Operation::Recheck => {
             pod.status = pod.status.take().or_else(|| Some(running(&pod)));
             let same = pod.clone();
             Ok(AskedPod::of(pod, Some(same)))
@@ -198,7 +198,7 @@ mod tests {
     fn flags_that_an_operation_lacks_or_does_not_take_are_named() {
         let old = "--old needs --operation resize, update or ephemeral: it says what the pods have";
         let image = "--container and --image-… need --operation image-resolved";
-        let cases: [(&[&str], Option<&str>); 12] = [
+        let cases: [(&[&str], Option<&str>); 13] = [
             (&[], None),
             (&["--old", "o"], Some(old)),
             (&["--operation", "resize"], None),
@@ -210,6 +210,7 @@ mod tests {
             ),
             (&["--operation", "ephemeral"], None),
             (&["--operation", "recheck", "--old", "o"], Some(old)),
+            (&["--operation", "readmit", "--old", "o"], Some(old)),
             (&["--operation", "image-resolved", "--old", "o"], Some(old)),
             (&["--operation", "image-resolved", "--container", "a", "--image-size-bytes", "7"], None),
             (&["--operation", "recheck", "--container", "a"], Some(image)),
@@ -269,10 +270,12 @@ mod tests {
 
     #[test]
     fn a_pod_that_is_asked_about_again_is_what_it_was() {
-        let asked = asked(Operation::Recheck, with_images("app:1", &[]), None, &ImageArgs::default());
-        let asked = asked.expect("asked");
-        assert_eq!(asked.old_pod.as_deref(), Some(&*asked.pod));
-        let phase = asked.pod.status.as_ref().and_then(|status| status.phase.as_deref());
-        assert_eq!(phase, Some("Running"));
+        for operation in Operation::ALL.into_iter().filter(|operation| operation.is_of_running_pod()) {
+            let asked = asked(operation, with_images("app:1", &[]), None, &ImageArgs::default());
+            let asked = asked.expect("asked");
+            assert_eq!(asked.old_pod.as_deref(), Some(&*asked.pod));
+            let phase = asked.pod.status.as_ref().and_then(|status| status.phase.as_deref());
+            assert_eq!(phase, Some("Running"));
+        }
     }
 }
