@@ -2,6 +2,7 @@
 //! and tutorials do what they say. A language whose toolchain is absent counts as ignored, with the reason.
 #![forbid(unsafe_code)]
 
+mod attacks;
 mod contracts;
 mod guests;
 mod measured;
@@ -127,6 +128,11 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
     trials.push(trial(
         format!("the_{language}_guest_gives_and_gets_what_every_function_says"),
         all_functions,
+        "",
+    ));
+    trials.push(trial(
+        format!("a_{language}_guest_that_attacks_is_bounded_and_named"),
+        attacks::are_bounded,
         "",
     ));
     if all {

@@ -224,12 +224,6 @@ pub(super) fn classify(
     limits: &Limits,
     timeout: Duration,
 ) -> CallError {
-    if let Some(waited) = error.downcast_ref::<WouldBlock>() {
-        return CallError::WouldBlock(WaitedIn::new(*waited));
-    }
-    if let Some(exit) = error.downcast_ref::<wasmtime_wasi::I32Exit>() {
-        return CallError::Exited { code: exit.0 };
-    }
     if let Some(unfit) = error.downcast_ref::<Unfit>() {
         return CallError::Mismatch { message: printable(&unfit.0, MESSAGE_BYTES_MAX) };
     }
@@ -241,11 +235,18 @@ pub(super) fn classify(
         Some(Trap::StackOverflow) => return CallError::StackOverflow,
         Some(_) | None => {}
     }
-    // A guest that isn't given memory mostly traps by itself: the limit is the reason.
+    // A guest that isn't given memory mostly ends by itself, be it that it traps, exits or waits for its last words to be taken, as Go's
+    // runtime does: the limit is the reason.
     match hit {
         Some(LimitHit::Memory) => return CallError::OutOfMemory { limit: limits.memory_bytes_max },
         Some(LimitHit::Table) => return CallError::OutOfTable { limit: limits.table_elements_max },
         None => {}
+    }
+    if let Some(waited) = error.downcast_ref::<WouldBlock>() {
+        return CallError::WouldBlock(WaitedIn::new(*waited));
+    }
+    if let Some(exit) = error.downcast_ref::<wasmtime_wasi::I32Exit>() {
+        return CallError::Exited { code: exit.0 };
     }
     // The innermost cause says what; those around it are a backtrace of many lines.
     let message = error.root_cause().to_string();

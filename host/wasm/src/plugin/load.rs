@@ -36,7 +36,7 @@ use crate::worlds::unserved;
 pub use error::LoadError;
 use folders::state_folder;
 use manifest::Described;
-use roles::{choose, missing, without};
+use roles::{choose, granted, missing, without};
 
 /// A plugin's code, linked, type-checked, and content with its configuration.
 #[derive(Debug)]
@@ -442,8 +442,8 @@ async fn digest(wasm: Arc<[u8]>) -> Option<String> {
 
 /// Refuses what can be refused without compiling it, off the caller's thread.
 async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<InspectedComponent, LoadError> {
-    let granted = Capabilities { secret: !spec.grants.secrets.is_empty(), exec: spec.grants.exec };
     let expected: Vec<Role> = spec.roles().collect();
+    let granted = granted(&spec.grants, &expected);
     let memory_bytes_max = spec.memory_bytes();
     let has_data = !spec.data.is_empty();
     let task = tokio::task::spawn_blocking(move || match inspect::inspect(&wasm) {

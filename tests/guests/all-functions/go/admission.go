@@ -33,6 +33,8 @@ func (handler) Admit(request admission.Request, config *setting) (admission.Verd
 		return admission.Admit{}, nil
 	case wish.Error != nil:
 		return nil, errors.New(*wish.Error)
+	case wish.Attack != nil:
+		return attack(*wish.Attack)
 	case wish.Defer != nil:
 		retryAfter := time.Duration(wish.Defer.RetryAfterMilliseconds) * time.Millisecond
 		return admission.Defer{Reason: wish.Defer.Reason, Message: wish.Defer.Message, RetryAfter: retryAfter}, nil

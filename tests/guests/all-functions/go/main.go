@@ -52,8 +52,9 @@ type pollWish struct {
 
 // answerWish is an answer that isn't one word.
 type answerWish struct {
-	Error *string
-	Defer *struct {
+	Error  *string
+	Attack *string
+	Defer  *struct {
 		Reason, Message        string
 		RetryAfterMilliseconds int64
 	}

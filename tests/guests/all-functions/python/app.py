@@ -30,6 +30,7 @@ from wit_world.imports.witlet_pod_source_types import (
 )
 from wit_world.imports.witlet_probe_types import Outcome, Outcome_Failure, Outcome_Success, Outcome_Warning, Target
 
+import attack
 import facts
 
 
@@ -70,6 +71,8 @@ class Handler(exports.Handler):
                 return Verdict_Shortage([Shortage(**shortage) for shortage in shortages])
             case {"error": str(words)}:
                 raise Err(words)
+            case {"attack": str(name)}:
+                return attack.run(name)
             case other:
                 raise Err(f"unknown answer {other}")
 

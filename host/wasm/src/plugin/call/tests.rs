@@ -31,3 +31,34 @@ fn a_call_that_may_be_prolonged_may_begin_later_too() {
         assert_eq!(wait.start, Some(now + most), "{timeout:?}");
     }
 }
+
+#[test]
+fn a_guest_that_got_no_memory_ran_out_of_it_however_it_ended() {
+    let limits = Limits::with_memory(1 << 20);
+    let ended: [fn() -> wasmtime::Error; 4] = [
+        || WouldBlock { call: "wasi:io/poll.poll" }.into(),
+        || wasmtime_wasi::I32Exit(2).into(),
+        || Trap::UnreachableCodeReached.into(),
+        || wasmtime::Error::msg("anything"),
+    ];
+    let named = |error: &wasmtime::Error, hit| classify(error, hit, &limits, Duration::from_secs(1));
+    for error in ended.map(|make| make()) {
+        let of_memory = named(&error, Some(LimitHit::Memory));
+        assert!(matches!(of_memory, CallError::OutOfMemory { limit: 1_048_576 }), "{error}: {of_memory:?}");
+        let of_table = named(&error, Some(LimitHit::Table));
+        assert!(matches!(of_table, CallError::OutOfTable { .. }), "{error}: {of_table:?}");
+        let neither = named(&error, None);
+        assert!(
+            !matches!(neither, CallError::OutOfMemory { .. } | CallError::OutOfTable { .. }),
+            "{neither:?}"
+        );
+    }
+    // What it did afterwards is its own.
+    for (trap, expected) in [
+        (Trap::Interrupt, CallError::Timeout { limit: Duration::from_secs(1) }),
+        (Trap::StackOverflow, CallError::StackOverflow),
+    ] {
+        let found = named(&trap.into(), Some(LimitHit::Memory));
+        assert_eq!(found.to_string(), expected.to_string());
+    }
+}

@@ -1,8 +1,16 @@
 //! Which of a component's roles its entry uses.
 
 use super::error::LoadError;
+use crate::plugin::config::Grants;
 use crate::role::Role;
-use crate::worlds::detect::Detected;
+use crate::worlds::detect::{Capabilities, Detected};
+
+/// What the component may import: what its entry grants, and what no role of the entry could use. A component of several roles has the
+/// imports of all of them, and no entry without a probe type may grant `exec`; the call needs the target of a probe, which only a probe has.
+pub(super) fn granted(grants: &Grants, expected: &[Role]) -> Capabilities {
+    let exec = grants.exec || !expected.contains(&Role::Probe);
+    Capabilities { secret: !grants.secrets.is_empty(), exec }
+}
 
 /// Leaves only the roles that are wanted, all of which must be there; and says which others there are.
 pub(super) fn choose(detected: Detected, expected: &[Role]) -> Result<(Detected, Vec<Role>), LoadError> {

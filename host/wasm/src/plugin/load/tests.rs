@@ -1,6 +1,7 @@
 //! Which of a component's roles are used.
 
 use super::*;
+use crate::plugin::config::Grants;
 use crate::worlds::{pod_source, probe};
 
 fn all() -> Detected {
@@ -34,4 +35,19 @@ fn each_role_that_is_missing_is_reported() {
         "the component can't be loaded: its entry names the role admission, but the component has only probe; \
          its entry names the role podSource, but the component has only probe"
     );
+}
+
+#[test]
+fn commands_need_a_grant_only_where_there_is_a_container() {
+    let (none, commands) = (Grants::default(), Grants { exec: true, ..Grants::default() });
+    for (grants, role, expected) in [
+        (&none, Role::Probe, false),
+        (&commands, Role::Probe, true),
+        (&none, Role::Admission, true),
+        (&none, Role::PodSource, true),
+    ] {
+        assert_eq!(granted(grants, &[role]).exec, expected, "{role}, granted: {}", grants.exec);
+    }
+    assert!(!granted(&none, &Role::ALL).exec, "a probe type among other roles");
+    assert!(!granted(&none, &[Role::Admission]).secret, "secrets are for all roles");
 }

@@ -1,4 +1,5 @@
 /* The role admission: every getter of a request, or the verdict that the configuration names. */
+#include "attack.h"
 #include "tell.h"
 
 /* The enums' names in the contract, in its order. */
@@ -242,8 +243,11 @@ static witlet_admission_types_verdict_t shortage(witlet_text list)
 static bool answer(witlet_text named, witlet_admission_types_verdict_t *verdict, plugin_string_t *error)
 {
     witlet_text deferral = witlet_json_member(named, "defer"), shortages = witlet_json_member(named, "shortage");
+    witlet_text attacked = witlet_json_member(named, "attack");
     if (member_fails(named, "error", error))
         return false;
+    if (attacked.len > 0)
+        return attack(attacked, verdict, error);
     if (witlet_json_equal(named, "admit")) {
         *verdict = witlet_admit();
     } else if (witlet_json_is_object(deferral)) {

@@ -1,6 +1,7 @@
 // The role admission: every getter of a request, or the verdict that the configuration names.
 #include "admission.hpp"
 
+#include "attack.hpp"
 #include "tell.hpp"
 
 using namespace witlet::admission;
@@ -127,6 +128,8 @@ static Result<Verdict> answer(Json named)
 {
     if (std::optional<std::string> words = named["error"].string())
         return std::unexpected(*words);
+    if (std::optional<std::string> attacked = named["attack"].string())
+        return attack(*attacked);
     if (named.string() == "admit")
         return admit();
     if (Json deferral = named["defer"]; deferral.is_object())

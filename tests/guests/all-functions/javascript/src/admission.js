@@ -2,6 +2,7 @@
 
 import { write } from 'witlet:host/log@0.1.0';
 
+import { attack } from './attack.js';
 import { bytesOf, pointers, tell, valueOf } from './json.js';
 import { Refusal } from './sdk/witlet.js';
 
@@ -24,6 +25,7 @@ export function admit(request, config) {
   const answer = config?.answer;
   if (answer === 'admit') return { tag: 'admit' };
   if (answer?.error !== undefined) throw new Refusal(answer.error);
+  if (answer?.attack !== undefined) return attack(answer.attack);
   if (answer?.defer) {
     const { reason, message, retryAfterMilliseconds } = answer.defer;
     return { tag: 'defer', val: { reason, message, retryAfterMilliseconds: BigInt(retryAfterMilliseconds ?? 0) } };

@@ -7,7 +7,7 @@ use witlet_plugin_sdk::{
     Shortage, Verdict,
 };
 
-use crate::{pointers, value_of};
+use crate::{attack, pointers, value_of};
 
 /// A line of each level, and then the verdict that the configuration asks for, or all that the request has.
 pub(crate) fn admit(request: &Request<'_>, config: &Value) -> Result<Verdict, Error> {
@@ -23,6 +23,8 @@ pub(crate) fn admit(request: &Request<'_>, config: &Value) -> Result<Verdict, Er
     let answer = &config["answer"];
     if answer == "admit" {
         Ok(Verdict::Admit)
+    } else if let Some(name) = answer["attack"].as_str() {
+        attack::run(name)
     } else if let Some(words) = answer["error"].as_str() {
         Err(Error::nothing_found(words))
     } else if let Some(defer) = answer.get("defer") {

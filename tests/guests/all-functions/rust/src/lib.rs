@@ -4,6 +4,7 @@
 #![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]
 
 mod admission;
+mod attack;
 mod probe;
 mod source;
 
