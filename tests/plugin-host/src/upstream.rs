@@ -13,6 +13,7 @@ use crate::node::{Node, builtin, cache, now};
 
 crate::claims!(
     every_handler_refuses_in_upstreams_words,
+    every_handler_refuses_in_the_same_words_on_the_draft,
     the_first_refusal_in_upstreams_order_is_reported,
     a_critical_pod_gets_capacity_or_the_reason_why_not,
     a_resize_is_asked_of_all_handlers,
@@ -22,6 +23,17 @@ crate::claims!(
 async fn node() -> Node {
     let builtins: Vec<Builtin> =
         witlet_plugins::ADMISSION.iter().map(|shipped| builtin(shipped.name, shipped.component)).collect();
+    Node::start("", &builtins, crate::node::compiler(cache())).await.expect("the host starts")
+}
+
+/// The same handlers, compiled for the draft of contract 0.2.
+async fn node_of_draft() -> Node {
+    let draft = |name: &'static str| Builtin {
+        config: Value::from(name),
+        ..builtin(name, witlet_test_guests::SHIPPED_DRAFT)
+    };
+    let builtins: Vec<Builtin> =
+        witlet_plugins::ADMISSION.iter().map(|shipped| draft(shipped.name)).collect();
     Node::start("", &builtins, crate::node::compiler(cache())).await.expect("the host starts")
 }
 
@@ -189,7 +201,14 @@ fn tainted() -> NodeFacts {
 }
 
 async fn every_handler_refuses_in_upstreams_words() {
-    let node = node().await;
+    refuses_in_upstreams_words(node().await).await;
+}
+
+async fn every_handler_refuses_in_the_same_words_on_the_draft() {
+    refuses_in_upstreams_words(node_of_draft().await).await;
+}
+
+async fn refuses_in_upstreams_words(node: Node) {
     for (pod, expected) in refused() {
         let name = pod.metadata.name.clone().unwrap_or_default();
         let facts = if name == "taint" { tainted() } else { facts(node_object()) };
