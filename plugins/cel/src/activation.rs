@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use witlet_cel::{Budget, Failure, Value, Variables};
-use witlet_plugin_sdk::{Operation, Request};
+use witlet_plugin_sdk_draft::{Operation, Request};
 
 use crate::config::Config;
 use crate::contract;
@@ -111,19 +111,20 @@ impl<'a> Activation<'a> {
 
     /// The spec before a resize; none if this isn't one, or if the status doesn't say what was.
     fn old_spec(&self, budget: &Budget) -> Result<Option<Value>, Failure> {
-        self.once("oldObject", "spec", || match self.request.operation() {
-            Operation::Add => Ok(None),
-            Operation::Resize => {
-                let (spec, status) = (self.part_of_pod("spec", budget)?, self.part_of_pod("status", budget)?);
-                Ok(spec.zip(status).and_then(|(spec, status)| old_object::spec(&spec, &status)))
-            }
+        if self.request.operation() != Operation::Resize {
+            return Ok(None);
+        }
+        self.once("oldObject", "spec", || {
+            let (spec, status) = (self.part_of_pod("spec", budget)?, self.part_of_pod("status", budget)?);
+            Ok(spec.zip(status).and_then(|(spec, status)| old_object::spec(&spec, &status)))
         })
     }
 
-    /// The pod before a resize, made of what it is now: nothing is decoded for it twice.
+    /// The pod as it runs. On a resize it is made of what it is to be: nothing is decoded for it twice.
     fn old_pod(&self, budget: &Budget) -> Result<Value, Failure> {
         if self.request.operation() != Operation::Resize {
-            return Ok(Value::Null);
+            let Some(old) = self.request.old_pod() else { return Ok(Value::Null) };
+            return self.decode("the pod as it runs", &old.json(), budget);
         }
         // First, so that the spec is a part of it.
         let pod = self.pod(budget)?;
@@ -133,6 +134,10 @@ impl<'a> Activation<'a> {
 
     /// A field of it; none if the whole has to be asked for, which is `null`.
     fn part_of_old_pod(&self, of: &str, budget: &Budget) -> Option<Result<Option<Value>, Failure>> {
+        if self.request.operation() != Operation::Resize {
+            let old = self.request.old_pod()?;
+            return Some(self.part("oldObject", of, budget, |path| old.pointer(path)));
+        }
         match self.old_spec(budget) {
             Ok(None) => None,
             Ok(Some(spec)) if of == "spec" => Some(Ok(Some(spec))),
@@ -178,6 +183,9 @@ impl<'a> Activation<'a> {
                 let object = self.decode("the node", &node.json(), budget)?;
                 Ok(Some(contract::with_fields(&object, contract::node_extras(&node))))
             }),
+            "image" => {
+                self.once("image", "", || Ok(self.request.image().map(|image| contract::image(&image))))
+            }
             "params" => Ok(Some(self.config.params.clone().unwrap_or(Value::Null))),
             "request" => self.once("request", "", || Ok(Some(contract::request(self.request)))),
             "others" => self.once("others", "", || Ok(Some(contract::others(self.request)))),
@@ -205,6 +213,11 @@ impl Variables for Activation<'_> {
                     Some(value) => self.once("node", field, || Ok(Some(value))),
                     None => self.part("node", field, budget, |path| node.pointer(path)),
                 }
+            }
+            // Without one the whole is asked for, which is `null`.
+            "image" => {
+                let image = self.request.image()?;
+                self.once("image", field, || Ok(contract::image_field(&image, field)))
             }
             "request" => self.once("request", field, || Ok(contract::request_field(self.request, field))),
             "others" => self.once("others", field, || Ok(contract::others_field(self.request, field))),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use witlet_cel::Value;
-use witlet_plugin_sdk::Error;
+use witlet_plugin_sdk_draft::{Error, Operation};
 
 use crate::rules::Rules;
 
@@ -41,6 +41,8 @@ pub struct Config {
     pub variables: Vec<NamedExpression>,
     /// What must be true; the first that isn't decides.
     pub validations: Vec<Validation>,
+    /// When pods are asked about, by the contract's words. Default: whenever containers, images or resources come to a pod.
+    pub operations: Option<Vec<String>>,
     /// The same, parsed once for an instance.
     #[serde(skip)]
     pub(crate) rules: OnceCell<Rules>,
@@ -100,6 +102,14 @@ impl Validation {
 }
 
 impl Config {
+    /// When pods are asked about.
+    pub(crate) fn operations(&self) -> Vec<Operation> {
+        match &self.operations {
+            Some(operations) => operations.iter().cloned().map(Operation::from).collect(),
+            None => vec![Operation::Add, Operation::Resize, Operation::Update, Operation::Ephemeral],
+        }
+    }
+
     /// All but the expressions themselves.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let lists = [
@@ -109,11 +119,14 @@ impl Config {
         ];
         for (key, length) in lists {
             if length > ENTRIES_MAX {
-                return Err(Error::invalid(key, format!("{length} entries are more than {ENTRIES_MAX}")));
+                return Err(Error::invalid(key, &format!("{length} entries are more than {ENTRIES_MAX}")));
             }
         }
         if self.validations.is_empty() {
             return Err(Error::invalid("validations", "at least one rule must be there"));
+        }
+        if self.operations.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::invalid("operations", "name one at least, such as add, or leave it out"));
         }
         let named = self.match_conditions.iter().chain(&self.variables).map(|named| named.expression.len());
         let rules = self
@@ -124,7 +137,7 @@ impl Config {
         if bytes > SOURCES_BYTES_MAX {
             let problem =
                 format!("all expressions together have {bytes} bytes, more than {SOURCES_BYTES_MAX}");
-            return Err(Error::invalid("validations", problem));
+            return Err(Error::invalid("validations", &problem));
         }
         check_names("matchConditions", &self.match_conditions, |_| true)?;
         check_names("variables", &self.variables, is_identifier)?;
@@ -135,7 +148,7 @@ impl Config {
 impl Validation {
     fn check(&self, index: usize) -> Result<(), Error> {
         let invalid =
-            |key: &str, problem: &str| Err(Error::invalid(format!("validations[{index}].{key}"), problem));
+            |key: &str, problem: &str| Err(Error::invalid(&format!("validations[{index}].{key}"), problem));
         if let Some(message) = &self.message {
             if message.trim().is_empty() {
                 return invalid("message", "is empty");
@@ -157,7 +170,7 @@ impl Validation {
 
 fn check_names(key: &str, list: &[NamedExpression], is_name: fn(&str) -> bool) -> Result<(), Error> {
     for (index, named) in list.iter().enumerate() {
-        let invalid = |problem: String| Err(Error::invalid(format!("{key}[{index}].name"), problem));
+        let invalid = |problem: String| Err(Error::invalid(&format!("{key}[{index}].name"), &problem));
         if named.name.is_empty() || named.name.chars().count() > NAME_CHARS_MAX || !is_name(&named.name) {
             return invalid(format!(
                 "{:?} is no name: letters, digits and underscores, a letter first",

@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use witlet_cel::{Key, Quantity, Value};
-use witlet_plugin_sdk::admission::Quantity as Amount;
-use witlet_plugin_sdk::{HostPort, Node, Operation, Pod, QosClass, Request};
+use witlet_plugin_sdk_draft::{HostPort, Node, Operation, Pod, Request, ResolvedImage};
 
 /// Fields of `request`.
 const REQUEST: &[&str] = &[
     "operation",
     "subResource",
+    "phase",
     "name",
     "namespace",
     "uid",
@@ -25,11 +25,17 @@ const REQUEST: &[&str] = &[
 /// Fields of `others`.
 const OTHERS: &[&str] = &["count", "requested", "hostPorts", "pods"];
 
+/// Fields of `image`.
+const IMAGE: &[&str] = &["container", "id", "digest", "sizeBytes", "credentials"];
+
 /// What `node` has next to the fields of Kubernetes' object.
 const NODE: &[&str] = &["facts", "devices"];
 
 /// The resource that counts pods.
 const PODS: &str = "pods";
+
+/// The address of a port that is taken on all addresses of the host.
+const EVERY_ADDRESS: &str = "0.0.0.0";
 
 /// `request` as a whole.
 pub(crate) fn request(request: &Request<'_>) -> Value {
@@ -38,18 +44,45 @@ pub(crate) fn request(request: &Request<'_>) -> Value {
 
 /// One field of `request`.
 pub(crate) fn request_field(request: &Request<'_>, field: &str) -> Option<Value> {
-    let is_resize = request.operation() == Operation::Resize;
     Some(match field {
-        "operation" => Value::text(if is_resize { "UPDATE" } else { "CREATE" }),
-        "subResource" => Value::text(if is_resize { "resize" } else { "" }),
+        "operation" => Value::text(of_api(&request.operation()).0),
+        "subResource" => Value::text(of_api(&request.operation()).1),
+        "phase" => request.operation().as_str().into(),
         "now" => {
             let now = request.now();
             Value::Timestamp(
                 Timestamp::new(now.seconds, i32::try_from(now.nanoseconds).unwrap_or(0)).unwrap_or_default(),
             )
         }
-        "name" => request.pod().identity().name.into(),
         _ => return pod_field(&request.pod(), field),
+    })
+}
+
+/// What an API server calls the operation, and the subresource. The node's own, which no server knows, have no name there.
+fn of_api(operation: &Operation) -> (&'static str, &'static str) {
+    match operation {
+        Operation::Add => ("CREATE", ""),
+        Operation::Resize => ("UPDATE", "resize"),
+        Operation::Update => ("UPDATE", ""),
+        Operation::Ephemeral => ("UPDATE", "ephemeralcontainers"),
+        _ => ("", ""),
+    }
+}
+
+/// `image` as a whole.
+pub(crate) fn image(image: &ResolvedImage) -> Value {
+    Value::map(IMAGE.iter().filter_map(|field| Some((*field, image_field(image, field)?))))
+}
+
+/// One field of `image`.
+pub(crate) fn image_field(image: &ResolvedImage, field: &str) -> Option<Value> {
+    Some(match field {
+        "container" => image.container().name().into(),
+        "id" => image.id().into(),
+        "digest" => image.digest()?.into(),
+        "sizeBytes" => Value::Int(i64::try_from(image.size()?).unwrap_or(i64::MAX)),
+        "credentials" => image.credentials()?.into(),
+        _ => return None,
     })
 }
 
@@ -61,17 +94,17 @@ pub(crate) fn others(request: &Request<'_>) -> Value {
 /// One field of `others`.
 pub(crate) fn others_field(request: &Request<'_>, field: &str) -> Option<Value> {
     Some(match field {
-        "count" => {
-            let requested = request.node().requested();
-            let pods = requested.iter().find(|amount| amount.resource == PODS);
-            Value::Int(pods.map_or_else(|| request.other_pods().len() as i64, |pods| pods.amount))
-        }
+        "count" => Value::Int(request.node().requested(PODS)),
         "requested" => {
-            let mut requested = request.node().requested();
-            requested.retain(|amount| amount.resource != PODS);
-            amounts(&requested)
+            let node = request.node();
+            let resources = node.resources().into_iter().filter(|resource| resource != PODS);
+            amounts(
+                resources
+                    .map(|resource| (node.requested(&resource), resource))
+                    .filter(|(amount, _)| *amount != 0),
+            )
         }
-        "hostPorts" => ports(&request.node().used_host_ports()),
+        "hostPorts" => ports(request.node().used_host_ports()),
         "pods" => {
             let fields = [
                 "namespace",
@@ -87,7 +120,7 @@ pub(crate) fn others_field(request: &Request<'_>, field: &str) -> Option<Value> 
             let of = |pod: Pod| {
                 Value::map(fields.iter().filter_map(|field| Some((*field, pod_field(&pod, field)?))))
             };
-            Value::list(request.other_pods().into_iter().map(of).collect())
+            Value::list(request.other_pods().map(of).collect())
         }
         _ => return None,
     })
@@ -95,19 +128,18 @@ pub(crate) fn others_field(request: &Request<'_>, field: &str) -> Option<Value> 
 
 fn pod_field(pod: &Pod, field: &str) -> Option<Value> {
     Some(match field {
-        "namespace" => pod.identity().namespace.into(),
-        "name" => pod.identity().name.into(),
-        "uid" => pod.identity().uid.into(),
+        "namespace" => pod.namespace().into(),
+        "name" => pod.name().into(),
+        "uid" => pod.uid().into(),
         "source" => pod.source().into(),
         "labels" => texts(pod.labels()),
         "priority" => Value::Int(i64::from(pod.priority())),
-        "qosClass" => Value::text(match pod.qos() {
-            QosClass::Guaranteed => "Guaranteed",
-            QosClass::Burstable => "Burstable",
-            QosClass::BestEffort => "BestEffort",
-        }),
-        "requests" => amounts(&pod.requests()),
-        "hostPorts" => ports(&pod.host_ports()),
+        "qosClass" => pod.qos().as_str().into(),
+        "requests" => {
+            let resources = pod.resources().into_iter();
+            amounts(resources.filter_map(|resource| Some((pod.request(&resource)?, resource))))
+        }
+        "hostPorts" => ports(pod.host_ports()),
         _ => return None,
     })
 }
@@ -139,21 +171,21 @@ fn texts(pairs: Vec<(String, String)>) -> Value {
     Value::of_entries(pairs.into_iter().map(|(key, value)| (Key::String(key.into()), value.into())).collect())
 }
 
-fn amounts(amounts: &[Amount]) -> Value {
-    let entries = amounts.iter().map(|Amount { resource, amount }| {
-        let quantity = if resource == "cpu" { Quantity::of_milli(*amount) } else { Quantity::of(*amount) };
-        (Key::String(resource.as_str().into()), Value::Quantity(Rc::new(quantity)))
+fn amounts(amounts: impl Iterator<Item = (i64, String)>) -> Value {
+    let entries = amounts.map(|(amount, resource)| {
+        let quantity = if resource == "cpu" { Quantity::of_milli(amount) } else { Quantity::of(amount) };
+        (Key::String(resource.into()), Value::Quantity(Rc::new(quantity)))
     });
     Value::of_entries(entries.collect())
 }
 
-fn ports(ports: &[HostPort]) -> Value {
-    let of = |port: &HostPort| {
+fn ports(ports: impl Iterator<Item = HostPort>) -> Value {
+    let of = |port: HostPort| {
         Value::map([
-            ("ip", port.ip.as_str().into()),
-            ("protocol", port.protocol.as_str().into()),
-            ("port", Value::Int(i64::from(port.port))),
+            ("ip", port.address().unwrap_or_else(|| EVERY_ADDRESS.to_owned()).into()),
+            ("protocol", port.protocol().into()),
+            ("port", Value::Int(i64::from(port.number()))),
         ])
     };
-    Value::list(ports.iter().map(of).collect())
+    Value::list(ports.map(of).collect())
 }

@@ -9,8 +9,9 @@ const KUBERNETES: &str = include_str!("kubernetes.schema");
 
 /// Objects of the handler's own.
 const OWN: &str = "\
-Request operation:string subResource:string name:string namespace:string uid:string source:string now:timestamp qosClass:string priority:int requests:map(string,quantity) hostPorts:list(HostPort)
+Request operation:string subResource:string phase:string name:string namespace:string uid:string source:string now:timestamp qosClass:string priority:int requests:map(string,quantity) hostPorts:list(HostPort)
 HostPort ip:string protocol:string port:int
+Image container:string id:string digest:string sizeBytes:int credentials:string
 Others count:int requested:map(string,quantity) hostPorts:list(HostPort) pods:list(OtherPod)
 OtherPod namespace:string name:string uid:string source:string labels:map(string,string) priority:int qosClass:string requests:map(string,quantity) hostPorts:list(HostPort)";
 
@@ -24,7 +25,7 @@ const PARAMS: &str = "params";
 const MISSING: &[(&str, &str)] = &[
     (
         "authorizer",
-        "a node asks no authorizer; the others are object, oldObject, node, request, others, params and variables",
+        "a node asks no authorizer; the others are object, oldObject, node, request, others, image, params and variables",
     ),
     ("namespaceObject", "a node doesn't know the namespace's object; its name is object.metadata.namespace"),
 ];
@@ -43,6 +44,7 @@ pub(crate) fn of(config: &Config) -> Environment {
         ("node", Type::object("Node")),
         ("request", Type::object("Request")),
         ("others", Type::object("Others")),
+        ("image", Type::object("Image")),
         ("params", params),
         ("variables", Type::object(VARIABLES)),
     ];

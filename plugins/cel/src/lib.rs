@@ -14,6 +14,7 @@
 //!       messageExpression: "'images come from ' + params.registries.join(', ')"
 //!       reason: ImageNotAllowed
 //!     - {expression: "request.now.getHours() >= 6", message: nothing starts at night, action: Defer, retryAfter: 5m}
+//!   operations: [add, image-resolved]                         # when pods are asked about
 //! ```
 //!
 //! All expressions are checked when the plugin is loaded: their syntax, each variable, field and function, and their types. A rule
@@ -31,7 +32,9 @@ mod old_object;
 mod rules;
 
 use witlet_cel::{Budget, Failure, Limits, Program, Value};
-use witlet_plugin_sdk::{AdmissionHandler, Error, Request, Verdict, export_admission, warn};
+use witlet_plugin_sdk_draft::{
+    AdmissionHandler, Error, Operation, Request, Setup, Verdict, export_admission, warn,
+};
 
 use activation::Activation;
 pub use config::{Action, Config, NamedExpression, Validation};
@@ -43,26 +46,25 @@ pub const REASON: &str = "Invalid";
 /// The longest message that an expression may make.
 const MESSAGE_BYTES_MAX: usize = 4 << 10;
 
-/// The handler.
-pub struct Cel;
-
-impl AdmissionHandler for Cel {
-    type Config = Config;
-
-    fn validate(config: &Config) -> Result<(), Error> {
-        config.check()?;
-        Rules::check(config).map(|_| ())
+impl AdmissionHandler for Config {
+    fn subscribes(&self) -> Vec<Operation> {
+        self.operations()
     }
 
-    fn admit(request: &Request<'_>, config: &Config) -> Result<Verdict, Error> {
-        let rules = match config.rules.get() {
+    fn validate(&self, _setup: &Setup<'_>) -> Result<(), Error> {
+        self.check()?;
+        Rules::check(self).map(|_| ())
+    }
+
+    fn admit(&self, request: &Request<'_>) -> Result<Verdict, Error> {
+        let rules = match self.rules.get() {
             Some(rules) => rules,
             None => {
-                let rules = Rules::parse(config)?;
-                config.rules.get_or_init(|| rules)
+                let rules = Rules::parse(self)?;
+                self.rules.get_or_init(|| rules)
             }
         };
-        decide(request, config, rules)
+        decide(request, self, rules)
     }
 }
 
@@ -70,7 +72,7 @@ fn decide(request: &Request<'_>, config: &Config, rules: &Rules) -> Result<Verdi
     let activation = Activation::new(request, config, rules);
     let budget = Budget::new(Limits::DEFAULT);
     if !matches(rules, &activation, &budget)? {
-        return Ok(Verdict::Admit);
+        return Ok(Verdict::admit());
     }
     for (index, (rule, parsed)) in config.validations.iter().zip(&rules.validations).enumerate() {
         let place = place_of("validations", index, "expression");
@@ -82,12 +84,12 @@ fn decide(request: &Request<'_>, config: &Config, rules: &Rules) -> Result<Verdi
         return Ok(match rule.action {
             Action::Reject => Verdict::reject(reason, message),
             Action::Defer => {
-                let after = rule.retry_after().map_err(|problem| Error::invalid(place, problem))?;
+                let after = rule.retry_after().map_err(|problem| Error::invalid(&place, &problem))?;
                 Verdict::defer(reason, message, after)
             }
         });
     }
-    Ok(Verdict::Admit)
+    Ok(Verdict::admit())
 }
 
 /// Whether the rules are about the pod: a condition that is false decides, whatever the others fail with.
@@ -113,7 +115,7 @@ fn is_true(program: &Program, activation: &Activation<'_>, budget: &Budget) -> R
 }
 
 fn error(place: &str, failure: &Failure) -> Error {
-    Error::nothing_found(format!("{place}: {failure}"))
+    Error::new("RuleFailed", format!("{place}: {failure}"))
 }
 
 /// What is said of a rule that isn't kept: what its expression makes, or its message, or the rule itself.
@@ -145,7 +147,7 @@ fn message(
     }
 }
 
-export_admission!(Cel);
+export_admission!(Config);
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! The spec before a resize, from what its status says: the contract gives the pod as it should become.
+//! The spec before a resize, from what its status says: those are the resources that the containers have.
 
 use witlet_cel::Value;
 

@@ -1,7 +1,7 @@
 //! Rules that were parsed, and what is wrong with those that can't be.
 
 use witlet_cel::{Environment, Problem, Program, Type};
-use witlet_plugin_sdk::Error;
+use witlet_plugin_sdk_draft::Error;
 
 use crate::config::Config;
 use crate::environment;
@@ -139,6 +139,6 @@ impl Rules {
         if findings.count > REPORTED_MAX {
             words.push_str(&format!("\nand {} more expressions are wrong", findings.count - REPORTED_MAX));
         }
-        Err(Error::nothing_found(words))
+        Err(Error::new("InvalidConfiguration", words))
     }
 }

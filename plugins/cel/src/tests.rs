@@ -7,36 +7,41 @@ mod restricted;
 mod schema;
 
 use serde_json::{Value, json};
-use witlet_plugin_sdk::facts::{NodeFacts, PodFacts, RequestFacts, take_log};
-use witlet_plugin_sdk::{AdmissionHandler, Datetime, HostPort, Operation, QosClass, Quantity, Verdict};
+use witlet_plugin_sdk_draft::facts::{
+    NodeFacts, PodFacts, RequestFacts, ResolvedImageFacts, take_log, validate,
+};
+use witlet_plugin_sdk_draft::{AdmissionHandler, Datetime, Decision, Operation};
 
-use super::{Cel, Config};
+use super::Config;
 
 pub(super) fn config(rules: Value) -> Config {
     let config: Config = serde_json::from_value(rules).expect("it decodes");
-    Cel::validate(&config).expect("rules");
+    validate(&config).expect("rules");
     config
 }
 
 fn refused(rules: Value) -> String {
     let config: Config = serde_json::from_value(rules).expect("it decodes");
-    Cel::validate(&config).expect_err("wrong").to_string()
+    validate(&config).expect_err("wrong").message().to_owned()
 }
 
 pub(super) fn asked(manifest: &Value) -> RequestFacts {
-    RequestFacts { pod: PodFacts::of(manifest), ..RequestFacts::default() }
+    RequestFacts::of(manifest)
 }
 
 /// The verdict in one line; an error in its words.
 pub(super) fn said(facts: &RequestFacts, config: &Config) -> String {
-    match Cel::admit(&facts.request(), config) {
-        Ok(Verdict::Admit) => "admit".to_owned(),
-        Ok(Verdict::Reject(it)) => format!("{}: {}", it.reason, it.message),
-        Ok(Verdict::Defer(it)) => {
-            format!("{} after {} ms: {}", it.reason, it.retry_after_milliseconds, it.message)
+    let verdict = match config.admit(&facts.request()) {
+        Ok(verdict) => verdict,
+        Err(error) => return format!("error: {}", error.message()),
+    };
+    match verdict.decision() {
+        Decision::Admit => "admit".to_owned(),
+        Decision::Reject { reason, message } => format!("{reason}: {message}"),
+        Decision::Defer { reason, message, retry_after } => {
+            format!("{reason} after {} ms: {message}", retry_after.as_millis())
         }
-        Ok(other) => format!("{other:?}"),
-        Err(error) => format!("error: {error}"),
+        other => format!("{other:?}"),
     }
 }
 
@@ -151,32 +156,32 @@ fn variables_are_evaluated_once_and_when_they_are_needed() {
 
 #[test]
 fn rules_see_what_the_contract_gives() {
-    let mut facts = asked(&pod());
-    facts.now = Datetime { seconds: 1_767_323_045, nanoseconds: 500_000_000 };
-    facts.pod.source = "api".to_owned();
-    facts.pod.qos = QosClass::Burstable;
-    facts.pod.priority = 7;
-    facts.pod.requests = vec![amount("cpu", 1_500), amount("memory", 64 << 20)];
-    facts.pod.host_ports = vec![HostPort { ip: "0.0.0.0".into(), protocol: "TCP".into(), port: 80 }];
-    facts.node = NodeFacts {
-        requested: vec![amount("cpu", 500), amount("pods", 2)],
-        used_host_ports: vec![HostPort { ip: "0.0.0.0".into(), protocol: "TCP".into(), port: 443 }],
-        facts: vec![("cgroup.version".into(), "2".into())],
-        manifest: json!({"metadata": {"name": "n1", "labels": {"zone": "a"}}, "status": {"allocatable": {"cpu": "4"}}}),
-        ..NodeFacts::default()
+    let mut manifest = pod();
+    manifest["metadata"]["uid"] = json!("uid");
+    manifest["spec"]["priority"] = json!(7);
+    manifest["spec"]["containers"][0]["resources"]["requests"] = json!({"cpu": "1500m", "memory": "64Mi"});
+    manifest["spec"]["containers"][0]["ports"] = json!([{"containerPort": 8080, "hostPort": 80}]);
+    let node =
+        json!({"metadata": {"name": "n1", "labels": {"zone": "a"}}, "status": {"allocatable": {"cpu": "4"}}});
+    let other = |ports: Value| {
+        PodFacts::of(&json!({
+            "metadata": {"namespace": "default", "labels": {"app": "db"}},
+            "spec": {"containers": [{"name": "db", "resources": {"requests": {"cpu": "250m"}}, "ports": ports}]},
+        }))
     };
-    let other = PodFacts {
-        labels: vec![("app".into(), "db".into())],
-        requests: vec![amount("cpu", 500)],
-        ..PodFacts::default()
+    let facts = RequestFacts {
+        now: Datetime { seconds: 1_767_323_045, nanoseconds: 500_000_000 },
+        pod: PodFacts::of(&manifest).with_source("api"),
+        node: NodeFacts::of(&node).with_fact("cgroup.version", "2"),
+        other_pods: vec![other(json!([{"containerPort": 443, "hostPort": 443}])), other(json!([]))],
+        ..RequestFacts::default()
     };
-    facts.other_pods = vec![other.clone(), other];
     for expression in [
         "object.kind == 'Pod' && object.metadata.namespace == 'shop'",
         "object.spec.containers[0].resources.limits['memory'] == '64Mi'",
         "quantity(object.spec.containers[0].resources.limits.memory).isLessThan(quantity('1Gi'))",
         "oldObject == null",
-        "request.operation == 'CREATE' && request.subResource == ''",
+        "request.operation == 'CREATE' && request.subResource == '' && request.phase == 'add' && image == null",
         "request.name == 'web' && request.namespace == 'shop' && request.uid == 'uid'",
         "request.source == 'api' && request.qosClass == 'Burstable' && request.priority == 7",
         "request.now == timestamp('2026-01-02T03:04:05.5Z') && request.now.getHours() == 3",
@@ -184,7 +189,7 @@ fn rules_see_what_the_contract_gives() {
         "request.hostPorts.all(p, p.port < 1024 && p.protocol == 'TCP' && p.ip == '0.0.0.0')",
         "others.count == 2 && others.requested['cpu'] == quantity('500m') && !('pods' in others.requested)",
         "others.hostPorts.map(p, p.port) == [443]",
-        "others.pods.all(p, p.labels.app == 'db' && p.requests.cpu == quantity('0.5'))",
+        "others.pods.all(p, p.labels.app == 'db' && p.requests.cpu == quantity('0.25'))",
         "others.pods.filter(p, p.namespace == 'default').size() == 2",
         "node.metadata.labels.zone == 'a' && node.facts['cgroup.version'] == '2' && node.devices.size() == 0",
         "quantity(node.status.allocatable.cpu).sub(others.requested.cpu).isGreaterThan(request.requests.cpu)",
@@ -197,8 +202,80 @@ fn rules_see_what_the_contract_gives() {
     }
 }
 
-fn amount(resource: &str, amount: i64) -> Quantity {
-    Quantity { resource: resource.to_owned(), amount }
+#[test]
+fn each_phase_is_named_and_brings_what_it_is_about() {
+    let old = pod();
+    let mut new = pod();
+    new["spec"]["containers"][0]["image"] = json!("nginx:2");
+    let edited = asked(&new).changing(Operation::Update, &old);
+    let ephemeral = asked(&new).changing(Operation::Ephemeral, &old);
+    let bare = ResolvedImageFacts { container: "app".to_owned(), ..ResolvedImageFacts::default() };
+    let image = ResolvedImageFacts {
+        id: "sha256:1".to_owned(),
+        digest: Some("sha256:2".to_owned()),
+        size: Some(7),
+        credentials: Some("secret".to_owned()),
+        ..bare.clone()
+    };
+    let resolved = asked(&new).starting(image);
+    let unknown = asked(&new).starting(bare);
+    let recheck = RequestFacts { operation: Operation::Recheck, ..asked(&new) };
+    let later = RequestFacts { operation: Operation::Readmit, ..asked(&new) };
+    for (facts, expression) in [
+        (&edited, "request.phase == 'update' && request.operation == 'UPDATE' && request.subResource == ''"),
+        (
+            &edited,
+            "oldObject.spec.containers[0].image == 'nginx:1' && object.spec.containers[0].image == 'nginx:2'",
+        ),
+        (
+            &edited,
+            "[oldObject].all(o, o.metadata.name == 'web') && has(oldObject.spec) && !has(oldObject.status)",
+        ),
+        (&ephemeral, "request.operation == 'UPDATE' && request.subResource == 'ephemeralcontainers'"),
+        (&resolved, "request.phase == 'image-resolved' && request.operation == '' && oldObject == null"),
+        (&resolved, "image.container == 'app' && image.id == 'sha256:1' && image.digest == 'sha256:2'"),
+        (
+            &resolved,
+            "image.sizeBytes == 7 && image.credentials == 'secret' && [image].all(i, i.sizeBytes < 8)",
+        ),
+        (
+            &unknown,
+            "!has(image.digest) && !has(image.sizeBytes) && !has(image.credentials) && image.id == ''",
+        ),
+        (
+            &recheck,
+            "request.phase == 'recheck' && request.operation == '' && image == null && oldObject == null",
+        ),
+        (&later, "request.phase == 'readmit' && request.operation == ''"),
+    ] {
+        assert_eq!(said(facts, &one(expression)), "admit", "{expression}");
+    }
+    let digests = one("request.phase != 'image-resolved' || image.digest == 'sha256:2'");
+    assert_eq!((said(&resolved, &digests), said(&recheck, &digests)), ("admit".into(), "admit".into()));
+    assert_eq!(
+        said(&unknown, &one("image.digest == 'sha256:2'")),
+        "error: validations[0].expression: line 1, column 7: no such key: digest; say what counts instead, as in .?digest.orValue(…)"
+    );
+}
+
+#[test]
+fn pods_are_asked_about_when_the_rules_say() {
+    let rules = |more: Value| {
+        let mut rules = json!({"validations": [{"expression": "true"}]});
+        rules["operations"] = more;
+        serde_json::from_value::<Config>(rules).expect("it decodes")
+    };
+    let subscribed = |more: Value| validate(&rules(more)).map(|setup| setup.subscribed());
+    let usual = [Operation::Add, Operation::Resize, Operation::Update, Operation::Ephemeral];
+    assert_eq!(subscribed(Value::Null).as_deref(), Ok(&usual[..]));
+    let named = json!(["image-resolved", "recheck"]);
+    assert_eq!(subscribed(named).as_deref(), Ok(&[Operation::ImageResolved, Operation::Recheck][..]));
+    for (wrong, words) in
+        [(json!([]), "operations: name one at least"), (json!(["fly"]), "the host doesn't know fly")]
+    {
+        let error = subscribed(wrong).expect_err("wrong");
+        assert!(error.message().contains(words), "{error}");
+    }
 }
 
 #[test]
@@ -303,7 +380,7 @@ fn wrong_expressions_are_refused_by_their_place() {
         ),
         (
             json!({"validations": [{"expression": "request.userInfo.name == ''"}]}),
-            "validations[0].expression, line 1, column 9: Request has no field userInfo; it has hostPorts, name, namespace, now, operation, priority, qosClass, requests, source, subResource, uid",
+            "validations[0].expression, line 1, column 9: Request has no field userInfo; it has hostPorts, name, namespace, now, operation, phase, priority, qosClass, requests, source, subResource, uid",
         ),
         (
             json!({"validations": [{"expression": "namespaceObject.metadata.name == ''"}]}),

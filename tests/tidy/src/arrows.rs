@@ -61,7 +61,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("plugins/pod-level-resources", &["witlet-plugin-sdk"]),
     ("plugins/declared-features", &["witlet-plugin-sdk"]),
     ("plugins/image-policy", &["witlet-plugin-sdk"]),
-    ("plugins/cel", &["witlet-cel", "witlet-plugin-sdk"]),
+    ("plugins/cel", &["witlet-cel", "witlet-plugin-sdk-draft"]),
     ("plugins/exec", &["witlet-plugin-sdk"]),
     ("plugins/http-get", &["witlet-http-target", "witlet-plugin-sdk"]),
     ("plugins/tcp-socket", &["witlet-plugin-sdk"]),

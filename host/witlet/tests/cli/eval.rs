@@ -424,6 +424,12 @@ fn every_operation_can_be_asked_of_a_handler_that_subscribes_to_it() {
         let message = handler(&report, "draft")["message"].as_str().expect("a message").to_owned();
         assert!(message.starts_with(operation), "{report}");
         assert_eq!(report["pods"][0]["operation"], operation, "{report}");
+        let rule = |equality: &str| {
+            let rule = format!("request.phase {equality} '{operation}'");
+            eval(&[&[&*new, "--expression", &rule, "--operation", operation], more].concat())
+        };
+        prints(&rule("=="), 0, &["default/web: admitted"]);
+        prints(&rule("!="), 5, &["default/web: rejected by cel"]);
     }
     let unchanged = eval(&[&old, "--operation", "update", "--old", &old]);
     prints(&unchanged, 0, &["default/web: admitted", "status: the pod gets what it asks for"]);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use thiserror::Error;
 use witlet_agent::EventLog;
+use witlet_core::admission::Operation;
 use witlet_core::error::one_line;
 use witlet_core::node::NodeFacts;
 use witlet_egress::Egress;
@@ -103,7 +104,8 @@ impl SingleHandler {
                 if !component::shipped().any(|shipped| shipped.name == CEL) {
                     return Err(HandlersError::NoExpressions);
                 }
-                (format!("builtin:{CEL}"), expression_config(expression, args.message.as_deref()))
+                let config = expression_config(expression, args.message.as_deref(), args.operation.into());
+                (format!("builtin:{CEL}"), config)
             }
             (None, Some(source)) => (source.clone(), config(args.config.as_deref(), files)?),
             (None, None) => return Ok(None),
@@ -150,13 +152,13 @@ impl SingleHandler {
     }
 }
 
-/// `config:` of the handler `cel`.
-fn expression_config(expression: &str, message: Option<&str>) -> Value {
+/// `config:` of the handler `cel`, which is to be asked about this operation.
+fn expression_config(expression: &str, message: Option<&str>, operation: Operation) -> Value {
     let mut validation = json!({ "expression": expression });
     if let Some(message) = message {
         validation["message"] = json!(message);
     }
-    json!({ "validations": [validation] })
+    json!({"validations": [validation], "operations": [operation.as_str()]})
 }
 
 fn config(text: Option<&str>, files: &mut Files) -> Result<Value, HandlersError> {
