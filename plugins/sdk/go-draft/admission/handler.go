@@ -30,6 +30,7 @@ import (
 	"strings"
 
 	"witlet.dev/plugin"
+	"witlet.dev/plugin/draft/internal/contract"
 )
 
 // A Handler decides on pods. Its fields are those of config:, with tags of encoding/json; what it has no field for is refused by name.
@@ -48,14 +49,11 @@ type Validator interface{ Validate(setup Setup) error }
 // A Maker makes a handler of its configuration, a JSON text.
 type Maker func(config string) (Handler, error)
 
-// invalidConfiguration is the code of an error of the configuration.
-const invalidConfiguration = "InvalidConfiguration"
-
 // Made makes a handler of its type.
 func Made[H Handler](config string) (Handler, error) {
 	handler, err := plugin.Decode[H](config)
 	if err != nil {
-		return nil, &Error{Code: invalidConfiguration, Message: err.Error()}
+		return nil, &Error{Code: contract.InvalidConfiguration, Message: err.Error()}
 	}
 	return *handler, nil
 }
@@ -65,7 +63,7 @@ func OneOf(makers map[string]Maker) Maker {
 	return func(config string) (Handler, error) {
 		fields := make(map[string]json.RawMessage)
 		if err := json.Unmarshal([]byte(config), &fields); err != nil {
-			return nil, &Error{Code: invalidConfiguration, Message: "the configuration must be an object"}
+			return nil, &Error{Code: contract.InvalidConfiguration, Message: "the configuration must be an object"}
 		}
 		var name string
 		_ = json.Unmarshal(fields["policy"], &name)
@@ -103,32 +101,10 @@ func Load(handler Handler, setup Setup) error {
 }
 
 // An Error is why there is no verdict, or why a configuration is refused. Another error has the code Failed.
-type Error struct {
-	// Code is a CamelCase word for programs.
-	Code string
-	// Message is a sentence for people.
-	Message string
-	// RetryAfterMilliseconds is when another try makes sense; 0 while nothing is known of it.
-	RetryAfterMilliseconds uint64
-	// Details are what else is known, at most 16.
-	Details map[string]string
-}
-
-// Error is the message.
-func (e *Error) Error() string { return e.Message }
+type Error = contract.Error
 
 // Invalid is the error of a field of the configuration that makes no sense to the handler.
-func Invalid(field, problem string) error {
-	return &Error{Code: invalidConfiguration, Message: field + ": " + problem}
-}
-
-// asError is an error of the contract's kind.
-func asError(err error) *Error {
-	if of := (*Error)(nil); errors.As(err, &of) {
-		return of
-	}
-	return &Error{Code: "Failed", Message: err.Error()}
-}
+func Invalid(field, problem string) error { return contract.Invalid(field, problem) }
 
 // Export makes a handler what the host asks. Call it in an init function, once.
 func Export(maker Maker) { exported = maker }

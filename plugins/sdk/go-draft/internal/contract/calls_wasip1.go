@@ -109,8 +109,11 @@ func (l *Lease) Live() uint32 {
 	return l.handle
 }
 
+// A Lent thing has a handle that the host has lent.
+type Lent interface{ Live() uint32 }
+
 // Get calls a getter whose result lies in memory.
-func Get[T any](getter func(handle, result uint32), of *Lease, read func(at uint32) T) T {
+func Get[T any](getter func(handle, result uint32), of Lent, read func(at uint32) T) T {
 	handle := of.Live()
 	abi.Enter()
 	defer abi.Leave()
@@ -119,9 +122,9 @@ func Get[T any](getter func(handle, result uint32), of *Lease, read func(at uint
 	return read(result)
 }
 
-// GetOptional calls a getter with a text of what may not be there; the value lies so many bytes behind the flag that says so.
+// GetOptional is GetOption of a getter with a text.
 func GetOptional[T any](
-	getter func(handle, address, length, result uint32), of *Lease, text string, read func(at uint32) T, behind uint32,
+	getter func(handle, address, length, result uint32), of Lent, text string, read func(at uint32) T, behind uint32,
 ) (value T, ok bool) {
 	handle := of.Live()
 	abi.Enter()
@@ -129,14 +132,39 @@ func GetOptional[T any](
 	address, length := abi.TextArgument(text)
 	result := abi.ImportResult()
 	getter(handle, address, length, result)
-	if abi.Flag(result) == 0 {
+	return optional(result, read, behind)
+}
+
+// GetOption calls a getter of what may not be there; the value lies so many bytes behind the flag that says so.
+func GetOption[T any](
+	getter func(handle, result uint32), of Lent, read func(at uint32) T, behind uint32,
+) (value T, ok bool) {
+	handle := of.Live()
+	abi.Enter()
+	defer abi.Leave()
+	result := abi.ImportResult()
+	getter(handle, result)
+	return optional(result, read, behind)
+}
+
+func optional[T any](at uint32, read func(at uint32) T, behind uint32) (value T, ok bool) {
+	if abi.Flag(at) == 0 {
 		return value, false
 	}
-	return read(result + behind), true
+	return read(at + behind), true
+}
+
+// Asked calls a getter with a text whose result is returned as it is.
+func Asked[T any](getter func(handle, address, length uint32) T, of Lent, text string) T {
+	handle := of.Live()
+	abi.Enter()
+	defer abi.Leave()
+	address, length := abi.TextArgument(text)
+	return getter(handle, address, length)
 }
 
 // CallText calls a function with a text.
-func CallText(function func(handle, address, length uint32), of *Lease, text string) {
+func CallText(function func(handle, address, length uint32), of Lent, text string) {
 	handle := of.Live()
 	abi.Enter()
 	defer abi.Leave()
