@@ -261,11 +261,7 @@ fn values_that_ask_for_what_happens_anyway_are_not_reported() {
         "topologyManagerPolicy: restricted\ncontainerLogMaxWorkers: 2\nserverTLSBootstrap: true\n\
          shutdownGracePeriod: 10s\n",
     );
-    let expected = [
-        "serverTLSBootstrap",
-        "topologyManagerPolicy",
-        "containerLogMaxWorkers",
-        "shutdownGracePeriod",
-    ];
+    let expected =
+        ["serverTLSBootstrap", "topologyManagerPolicy", "containerLogMaxWorkers", "shutdownGracePeriod"];
     assert_eq!(loud.not_yet(), expected);
 }
