@@ -3,7 +3,11 @@
 //!
 //! This crate stands for the SDK of 0.1 in these files: what they ask for, it asks the draft's getters for.
 #![allow(unsafe_code, reason = "the bindings are made of raw pointers")]
-#![allow(dead_code, unreachable_pub, reason = "the files of the handlers are crates of their own, and only the component uses it all")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "the files of the handlers are crates of their own, and only the component uses it all"
+)]
 
 extern crate self as witlet_plugin_sdk;
 
@@ -54,6 +58,8 @@ mod pod_level_resources;
 mod supplemental_groups;
 #[path = "../../../../plugins/sysctls/src/lib.rs"]
 mod sysctls;
+// Its tests lie where a module of this crate would not have them.
+#[rustfmt::skip]
 #[path = "../../../../plugins/sdk/guest/src/toleration.rs"]
 mod toleration;
 
@@ -102,7 +108,8 @@ fn handler(name: &str) -> Option<Handler> {
 
 /// The handler that a JSON text names.
 fn selected(config: &str) -> Result<Handler, HostError> {
-    handler(config.trim_matches('"')).ok_or_else(|| HostError::new("NoHandler", "config: must name a shipped handler"))
+    handler(config.trim_matches('"'))
+        .ok_or_else(|| HostError::new("NoHandler", "config: must name a shipped handler"))
 }
 
 impl Guest for Shipped {
@@ -121,7 +128,9 @@ impl Guest for Shipped {
                     answer.shortage(&resource, requested, used, capacity);
                 }
             }
-            Err(Error { field, problem }) => return Err(HostError::new("Failed", &format!("{field}: {problem}"))),
+            Err(Error { field, problem }) => {
+                return Err(HostError::new("Failed", &format!("{field}: {problem}")));
+            }
         }
         Ok(())
     }
