@@ -72,9 +72,11 @@ fn a_configuration_is_a_file_or_the_value_itself_and_a_misspelt_file_is_neither(
 
 #[test]
 fn an_expression_becomes_a_validation() {
-    assert_eq!(expression_config("true", None), json!({"validations": [{"expression": "true"}]}));
-    let expected = json!({"validations": [{"expression": "false", "message": "never"}]});
-    assert_eq!(expression_config("false", Some("never")), expected);
+    let expected = json!({"validations": [{"expression": "true"}], "operations": ["image-resolved"]});
+    assert_eq!(expression_config("true", None, Operation::ImageResolved), expected);
+    let expected =
+        json!({"validations": [{"expression": "false", "message": "never"}], "operations": ["add"]});
+    assert_eq!(expression_config("false", Some("never"), Operation::Add), expected);
 }
 
 #[test]
