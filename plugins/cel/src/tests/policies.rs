@@ -1,6 +1,7 @@
 //! Policies as Kubernetes' documentation shows them, for pods.
 
 use serde_json::{Value, json};
+use witlet_plugin_sdk_draft::facts::{PodFacts, RequestFacts};
 
 use super::{asked, config, said};
 
@@ -97,10 +98,11 @@ fn matching_leaves_out_what_is_not_meant() {
     let mut manifest = pod(json!({"containers": []}));
     manifest["kind"] = json!("Pod");
     let rules = config(rules);
-    let mut facts = asked(&manifest);
-    assert_eq!(said(&facts, &rules), "admit");
-    facts.pod.source = "api".to_owned();
-    assert_eq!(said(&facts, &rules), "Invalid: no");
+    let from = |source| {
+        let pod = PodFacts::of(&manifest).with_source(source);
+        said(&RequestFacts { pod, ..asked(&manifest) }, &rules)
+    };
+    assert_eq!((from("file"), from("api")), ("admit".to_owned(), "Invalid: no".to_owned()));
 }
 
 #[test]
