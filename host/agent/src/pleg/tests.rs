@@ -211,9 +211,9 @@ async fn events_that_find_no_room_are_dropped_and_counted() {
 #[test]
 fn events_are_logged_as_a_kubelet_logs_them() {
     for (subject, kind, data) in [
-        (PlegSubject::Container(ContainerId::from("c-1")), PlegEventKind::ContainerStarted, "\"c-1\""),
-        (PlegSubject::Sandbox(SandboxId::from("s\"1")), PlegEventKind::ContainerDied, r#""s\"1""#),
-        (PlegSubject::Pod, PlegEventKind::PodSync, "null"),
+        (PlegSubject::Container(ContainerId::from("c-1")), ContainerStarted, "\"c-1\""),
+        (PlegSubject::Sandbox(SandboxId::from("s\"1")), ContainerDied, r#""s\"1""#),
+        (PlegSubject::Pod, PodSync, "null"),
     ] {
         let event = PlegEvent { uid: PodUid::from("u-1"), subject, kind };
         assert_eq!(logged(&event), format!(r#"{{"ID":"u-1","Type":"{kind:?}","Data":{data}}}"#));
