@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use witlet_cel::Value;
-use witlet_plugin_sdk_draft::{Error, Operation};
+use witlet_plugin_sdk_draft::{Error, Operation, Setup};
 
 use crate::rules::Rules;
 
@@ -108,6 +108,19 @@ impl Config {
             Some(operations) => operations.iter().cloned().map(Operation::from).collect(),
             None => vec![Operation::Add, Operation::Resize, Operation::Update, Operation::Ephemeral],
         }
+    }
+
+    /// Whether the host asks about all of these operations.
+    pub(crate) fn check_operations(&self, setup: &Setup<'_>) -> Result<(), Error> {
+        let operations = self.operations();
+        let Some(index) = operations.iter().position(|operation| !setup.knows(operation)) else {
+            return Ok(());
+        };
+        let mut known = Operation::known();
+        known.retain(|operation| setup.knows(operation));
+        let known: Vec<_> = known.iter().map(Operation::as_str).collect();
+        let problem = format!("must be one of {}, found {}", known.join(", "), operations[index]);
+        Err(Error::invalid(&format!("operations[{index}]"), &problem))
     }
 
     /// All but the expressions themselves.

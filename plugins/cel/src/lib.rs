@@ -51,8 +51,9 @@ impl AdmissionHandler for Config {
         self.operations()
     }
 
-    fn validate(&self, _setup: &Setup<'_>) -> Result<(), Error> {
+    fn validate(&self, setup: &Setup<'_>) -> Result<(), Error> {
         self.check()?;
+        self.check_operations(setup)?;
         Rules::check(self).map(|_| ())
     }
 

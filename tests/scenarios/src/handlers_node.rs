@@ -31,7 +31,7 @@ async fn running(mut node: FakeNode) -> FakeNode {
 
 /// What is in use of these resources.
 fn used(node: &NodeFacts) -> [Option<i64>; 4] {
-    ["cpu", "memory", "ephemeral-storage", "pids"].map(|name| node.observed.used.get(name).copied())
+    ["cpu", "memory", "ephemeral-storage", "pid"].map(|name| node.observed.used.get(name).copied())
 }
 
 #[tokio::test(start_paused = true)]

@@ -250,7 +250,7 @@ type Node interface {
 	// Available: what is left: allocatable less requested, negative if too much is given away; none where nothing is allocatable.
 	Available(resource string) (int64, bool)
 	// Used: what all processes of the machine use of it, as it was measured last, within the last minute: of cpu the mean since the look
-	// before, of memory the working set, of ephemeral-storage what is written on the file system of the agent's folder, of pids how
+	// before, of memory the working set, of ephemeral-storage what is written on the file system of the agent's folder, of pid how
 	// many there are. None of other resources, and where it isn't known.
 	Used(resource string) (int64, bool)
 	// UsedHostPorts: ports that the other admitted pods take on the host.

@@ -28,7 +28,7 @@ fn amounts(all: &[(&str, i64)]) -> Arc<Amounts> {
 #[test]
 fn what_is_used_is_what_is_there_less_what_is_free() {
     let first = NodeUsage::of(&readings(Some(100.0)), None);
-    let all = amounts(&[("ephemeral-storage", 0), ("memory", 600), ("pids", 0)]);
+    let all = amounts(&[("ephemeral-storage", 0), ("memory", 600), ("pid", 0)]);
     assert_eq!(first.after(Duration::ZERO), all, "one look says nothing of processors");
     let none = NodeUsage::of(&NodeReadings::default(), Some((&first, seconds(10.0))));
     assert_eq!(none.after(Duration::ZERO), Arc::default(), "what can't be read isn't zero");

@@ -36,7 +36,7 @@ impl Node {
         /// What the other admitted pods count for together, 0 if nothing; of `pods` their number.
         requested(resource: &str) -> i64;
         /// What all processes of the machine use of it, as it was measured last, within the last minute: `cpu`, `memory`,
-        /// `ephemeral-storage`, `pids`; none where it isn't known.
+        /// `ephemeral-storage`, `pid`; none where it isn't known.
         used(resource: &str) -> Option<i64>;
         /// What is left: negative if too much is given away; none where nothing is allocatable.
         available(resource: &str) -> Option<i64>;
