@@ -34,7 +34,7 @@ const ATTACKS: &[Attack] = &[
     Attack { name: "spin", timeout: SHORT, ends: |_| Some(TIMED_OUT) },
     Attack { name: "log-forever", timeout: SHORT, ends: |_| Some(TIMED_OUT) },
     Attack { name: "print-forever", timeout: SHORT, ends: |_| Some(TIMED_OUT) },
-    Attack { name: "grow", timeout: LONG, ends: |_| Some(("HandlerOutOfMemory", "bytes of memory")) },
+    Attack { name: "grow", timeout: LONG, ends: growth },
     Attack { name: "recurse", timeout: LONG, ends: recursion },
     Attack { name: "crash", timeout: LONG, ends: |_| Some(("HandlerTrapped", "it trapped")) },
     Attack { name: "exit", timeout: LONG, ends: exit },
@@ -45,6 +45,14 @@ const ATTACKS: &[Attack] = &[
         ends: |_| Some(("HandlerTrapped", "it handed over more than 2097152 bytes at once")),
     },
 ];
+
+/// JavaScript's engine raises an error of its own when it is refused memory, and the handler hands that over.
+fn growth(language: Language) -> Option<(&'static str, &'static str)> {
+    Some(match language {
+        Language::JavaScript => ("HandlerFailed", "out of memory"),
+        _ => ("HandlerOutOfMemory", "bytes of memory"),
+    })
+}
 
 /// LLVM keeps a part of the stack in linear memory, below everything else, and that part ends first; Go's goroutines have theirs elsewhere.
 fn recursion(language: Language) -> Option<(&'static str, &'static str)> {

@@ -10,6 +10,7 @@
 
 /* What is written here can't be left out. */
 static volatile unsigned char sink;
+static unsigned char *volatile kept;
 
 static unsigned recurse(unsigned depth)
 {
@@ -25,7 +26,7 @@ static void grow(void)
         if (block == NULL)
             abort();
         memset(block, 1, 1 << 20);
-        sink = block[0];
+        kept = block;
     }
 }
 
