@@ -15,7 +15,7 @@ mod tests;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ObservedNode {
     /// What the whole machine uses: `cpu` in milli-CPU, `memory` (the working set) and `ephemeral-storage` (the file system of the agent's
-    /// folder) in bytes, `pids`. What isn't known is missing.
+    /// folder) in bytes, `pid`. What isn't known is missing.
     pub used: Arc<Amounts>,
     /// Handlers of the container runtime by the names of runtime classes.
     pub runtime_classes: Arc<BTreeMap<String, String>>,
