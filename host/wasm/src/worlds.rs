@@ -37,7 +37,7 @@ pub(crate) fn is_newer(expected: &str, served: &str) -> bool {
     matches!((Version::parse(expected), Version::parse(served)), (Ok(expected), Ok(served)) if expected > served)
 }
 
-/// Whether a version is of a draft: `0.2.0-draft.1`.
+/// Whether a version is of a draft: `0.3.0-draft.1`.
 fn is_draft(version: &Version) -> bool {
     let number = version.pre.strip_prefix("draft.");
     number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))

@@ -1,4 +1,4 @@
-// Admission handlers for the draft of contract 0.2: `witlet:admission@0.2.0-draft.1`.
+// Admission handlers for contract 0.2: `witlet:admission@0.2.0`.
 //
 //   export const pinned = policy({
 //     admit(request) {
@@ -7,11 +7,11 @@
 //     },
 //   });
 //
-// A draft may change with any release, and so may this module. At run time it imports nothing of the host: what it needs it is handed
+// At run time it imports nothing of the host: what it needs it is handed
 // over by the one module that is never in a unit test, `export const handler = exported(pinned, { config: get, Error })`.
 
-import type * as Contract from 'witlet:admission/handler@0.2.0-draft.1';
-import type { Answer, Container, Image, Owner, Pod, Request, Setup, Volume } from 'witlet:admission/types@0.2.0-draft.1';
+import type * as Contract from 'witlet:admission/handler@0.2.0';
+import type { Answer, Container, Image, Owner, Pod, Request, Setup, Volume } from 'witlet:admission/types@0.2.0';
 
 import { type Host, type Read, type Shape, inWords, invalid, isObject, object, parsed, remembered } from './values-draft.ts';
 

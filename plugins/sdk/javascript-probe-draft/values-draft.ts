@@ -1,8 +1,8 @@
 // What plugins of the drafts have in common, whatever their role: errors, and configuration by readers. At run time it imports nothing.
 //
-// A draft may change with any release, and so may this module.
+//
 
-import type { Error as ContractError } from 'witlet:host/errors@0.2.0-draft.1';
+import type { Error as ContractError } from 'witlet:host/errors@0.2.0';
 
 // ---- Errors ----
 

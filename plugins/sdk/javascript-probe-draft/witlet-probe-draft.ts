@@ -1,15 +1,15 @@
-// Probe types for the draft of contract 0.2: `witlet:probe@0.2.0-draft.1`.
+// Probe types for contract 0.2: `witlet:probe@0.2.0`.
 //
 //   export const greets = probeType({
 //     parameters: { port: integer },
 //     probe: (target, { port }) => (isThere(target, port) ? success('') : failure('it does not greet')),
 //   });
 //
-// A draft may change with any release, and so may this module. At run time it imports nothing of the host: what it needs it is handed
+// At run time it imports nothing of the host: what it needs it is handed
 // over by the one module that is never in a unit test, `export const prober = exported(greets, { config: get, Error })`.
 
-import type * as Contract from 'witlet:probe/prober@0.2.0-draft.1';
-import type { Answer, Check, Setup, Target } from 'witlet:probe/types@0.2.0-draft.1';
+import type * as Contract from 'witlet:probe/prober@0.2.0';
+import type { Answer, Check, Setup, Target } from 'witlet:probe/types@0.2.0';
 
 import { HandlerError, type Host, type Read, type Shape, inWords, object, parsed, remembered } from './values-draft.ts';
 

@@ -1,4 +1,4 @@
-"""Admission handlers for the draft of contract 0.2: `witlet:admission@0.2.0-draft.1`.
+"""Admission handlers for contract 0.2: `witlet:admission@0.2.0`.
 
     class Pinned(AdmissionHandler):
         def admit(self, request: Request) -> Verdict:
@@ -7,7 +7,7 @@
 
     Handler = exported(Pinned)
 
-A draft may change with any release, and so may this module. It needs the standard library alone.
+ It needs the standard library alone.
 """
 
 import json

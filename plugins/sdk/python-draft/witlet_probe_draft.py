@@ -1,4 +1,4 @@
-"""Probe types for the draft of contract 0.2: `witlet:probe@0.2.0-draft.1`.
+"""Probe types for contract 0.2: `witlet:probe@0.2.0`.
 
     class Greets(ProbeType):
         @dataclass(frozen=True)
@@ -11,7 +11,7 @@
 
     Prober = exported(Greets)
 
-A draft may change with any release, and so may this module. It needs the standard library alone.
+ It needs the standard library alone.
 """
 
 from collections.abc import Callable

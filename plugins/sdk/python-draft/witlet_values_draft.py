@@ -1,6 +1,6 @@
 """What plugins of the drafts have in common, whatever their role: errors, and configuration by types.
 
-A draft may change with any release, and so may this module. It needs the standard library alone.
+ It needs the standard library alone.
 """
 
 import json

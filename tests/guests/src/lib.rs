@@ -55,23 +55,23 @@ pub const TATTLER: &[u8] = components::TATTLER;
 /// An admission handler of a version of the contract that only tests have. `tests/guests/next-version` has both.
 pub const NEXT_VERSION: &[u8] = components::NEXT_VERSION;
 
-/// An admission handler of the draft of contract 0.2 that does what its configuration says. `tests/guests/admission-draft` has it.
-pub const ADMISSION_DRAFT: &[u8] = components::ADMISSION_DRAFT;
+/// An admission handler of contract 0.2 that does what its configuration says. `tests/guests/admission-v0-2` has it.
+pub const ADMISSION_V0_2: &[u8] = components::ADMISSION_V0_2;
 
-/// A probe type of the draft of contract 0.2 that does what its parameters say. `tests/guests/probe-draft` has it.
-pub const PROBE_DRAFT: &[u8] = components::PROBE_DRAFT;
+/// A probe type of contract 0.2 that does what its parameters say. `tests/guests/probe-v0-2` has it.
+pub const PROBE_V0_2: &[u8] = components::PROBE_V0_2;
 
-/// A pod source of the draft of contract 0.2 that does what its configuration says. `tests/guests/source-draft` has it.
-pub const SOURCE_DRAFT: &[u8] = components::SOURCE_DRAFT;
+/// A pod source of contract 0.2 that does what its configuration says. `tests/guests/source-v0-2` has it.
+pub const SOURCE_V0_2: &[u8] = components::SOURCE_V0_2;
 
-/// The shipped admission handlers on the draft of contract 0.2, of which the configuration names one. `tests/guests/shipped-draft` has it.
-pub const SHIPPED_DRAFT: &[u8] = components::SHIPPED_DRAFT;
+/// The shipped admission handlers on contract 0.2, of which the configuration names one. `tests/guests/shipped-v0-2` has it.
+pub const SHIPPED_V0_2: &[u8] = components::SHIPPED_V0_2;
 
 /// The example handler that refuses images without a fixed tag.
 pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
 
-/// The example pod source of the draft of contract 0.2, which reads a folder.
-pub const FOLDER_DRAFT: &[u8] = components::FOLDER_DRAFT;
+/// The example pod source of contract 0.2, which reads a folder.
+pub const POD_FOLDER: &[u8] = components::POD_FOLDER;
 
 /// The example handler that puts pods off.
 pub const NOT_BEFORE: &[u8] = components::NOT_BEFORE;
@@ -79,14 +79,14 @@ pub const NOT_BEFORE: &[u8] = components::NOT_BEFORE;
 /// The example handler that lets pods start at certain times of the week.
 pub const TIME_WINDOW: &[u8] = components::TIME_WINDOW;
 
-/// The example handlers of the draft of contract 0.2: many policies, one of which an entry picks.
-pub const POLICIES_DRAFT: &[u8] = components::POLICIES_DRAFT;
+/// The example handlers of contract 0.2: many policies, one of which an entry picks.
+pub const POLICIES: &[u8] = components::POLICIES;
 
 /// The example probe type that asks PostgreSQL servers whether they accept connections.
 pub const POSTGRES_READY: &[u8] = components::POSTGRES_READY;
 
-/// The example probe type of the draft of contract 0.2, which asks Redis servers.
-pub const REDIS_DRAFT: &[u8] = components::REDIS_DRAFT;
+/// The example probe type of contract 0.2, which asks Redis servers.
+pub const REDIS_PING: &[u8] = components::REDIS_PING;
 
 /// The example probe type that sends datagrams.
 pub const UDP: &[u8] = components::UDP;

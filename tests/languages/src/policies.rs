@@ -68,7 +68,7 @@ fn policies(folder: &Path, ending: &str, count: Count) -> BTreeMap<String, usize
 
 /// The policies that the shared cases name.
 fn named_by_cases() -> BTreeSet<String> {
-    let path = repository().join("examples/plugins/cases/policies-draft.yaml");
+    let path = repository().join("examples/plugins/cases/policies.yaml");
     let file: Value =
         serde_saphyr::from_str(&fs::read_to_string(path).expect("it is text")).expect("it is YAML");
     let cases = file["cases"].as_array().expect("it has cases").iter();
@@ -80,9 +80,9 @@ fn named_by_cases() -> BTreeSet<String> {
 fn the_policies_of_the_draft_have_few_lines_of_logic_in_every_language() {
     let examples = repository().join("examples/plugins");
     let languages: [(&str, &str, Count); 3] = [
-        ("python/policies-draft", "py", in_python),
-        ("javascript/policies-draft/src", "ts", in_typescript),
-        ("go/policies-draft", "go", in_go),
+        ("python/policies", "py", in_python),
+        ("javascript/policies/src", "ts", in_typescript),
+        ("go/policies", "go", in_go),
     ];
     let named = named_by_cases();
     let mut all: Option<BTreeSet<String>> = None;

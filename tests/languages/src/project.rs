@@ -12,8 +12,8 @@ pub const EXAMPLES: [(&str, Role); 3] =
     [("image-policy", Role::Admission), ("redis-probe", Role::Probe), ("folder-source", Role::PodSource)];
 /// Examples of drafts, with the languages that have them next to Rust. In each they answer the same cases.
 const DRAFT_EXAMPLES: [(&str, &[Language]); 2] = [
-    ("policies-draft", &[Language::Python, Language::JavaScript, Language::Go]),
-    ("redis-draft", &[Language::Python, Language::JavaScript, Language::Go]),
+    ("policies", &[Language::Python, Language::JavaScript, Language::Go]),
+    ("redis-ping", &[Language::Python, Language::JavaScript, Language::Go]),
 ];
 /// What builds leave in a project's folder. It is no part of the project.
 const LEFTOVERS: &[&str] = &[

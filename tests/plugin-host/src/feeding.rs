@@ -31,7 +31,7 @@ const ONE: &str = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff43
 /// An entry of the guest with two data, and the secret that it is granted.
 fn entries(more: &str) -> String {
     format!(
-        "- {{name: reader, component: draft.wasm, admission: {{match: {{namespaces: [reader]}}}}, \
+        "- {{name: reader, component: v0-2.wasm, admission: {{match: {{namespaces: [reader]}}}}, \
          limits: {{timeout: 10s}}, grants: {{secrets: [none]}}, config: {{do: tell-data}}, \
          data: [{{name: list, file: ./list}}, {{name: empty, file: empty}}]{more}}}\nsecrets: [{{name: none, file: none}}]\n"
     )
@@ -39,7 +39,7 @@ fn entries(more: &str) -> String {
 
 pub(crate) fn setting(files: &[(&'static str, &str)]) -> Setting {
     let files = files.iter().map(|(name, text)| (*name, text.as_bytes().to_vec()));
-    let files = files.chain([("draft.wasm", witlet_test_guests::ADMISSION_DRAFT.to_vec())]).collect();
+    let files = files.chain([("v0-2.wasm", witlet_test_guests::ADMISSION_V0_2.to_vec())]).collect();
     Setting { files, ..Setting::new(compiler(cache())) }
 }
 
@@ -220,7 +220,7 @@ async fn a_handler_that_is_asked_directly_has_the_data_that_it_is_given() {
         ..DirectOptions::default()
     };
     let handler =
-        host.admission(witlet_test_guests::ADMISSION_DRAFT.into(), options).await.expect("it is loaded");
+        host.admission(witlet_test_guests::ADMISSION_V0_2.into(), options).await.expect("it is loaded");
     let answer = handler.admit(&PreparedRequest::new(request(pod("web")))).await.result;
     let Ok(Verdict::Reject { message, .. }) = answer else { panic!("{answer:?}") };
     let reported: Value = serde_json::from_str(&message).expect("it tells in JSON");

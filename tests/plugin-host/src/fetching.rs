@@ -23,7 +23,7 @@ claims!(
 /// An entry of the guest with data from there.
 fn entries(source: &str) -> String {
     format!(
-        "- {{name: reader, component: draft.wasm, admission: {{match: {{namespaces: [reader]}}}}, \
+        "- {{name: reader, component: v0-2.wasm, admission: {{match: {{namespaces: [reader]}}}}, \
          limits: {{timeout: 10s}}, grants: {{secrets: [none]}}, config: {{do: tell-data}}, \
          data: [{{name: list, {source}}}, {{name: empty, file: empty}}]}}\nsecrets: [{{name: none, file: none}}]\n"
     )

@@ -3,12 +3,11 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::panic, reason = "a panic is how a test fails")]
 
+mod admission_v0_2;
+mod admitted_v0_2;
 mod answers;
 mod builtin_probes;
 mod comparing;
-mod draft;
-mod draft_phases;
-mod draft_probes;
 mod editing;
 mod explaining;
 mod feeding;
@@ -20,6 +19,7 @@ mod networks;
 mod node;
 mod phases;
 mod policies;
+mod probes_v0_2;
 mod probing;
 mod recording;
 mod registry;
@@ -56,11 +56,11 @@ fn main() -> ExitCode {
         kit::manifests::CLAIMS,
         loading::CLAIMS,
         answers::CLAIMS,
-        draft::CLAIMS,
+        admission_v0_2::CLAIMS,
         phases::CLAIMS,
         policies::CLAIMS,
-        draft_phases::CLAIMS,
-        draft_probes::CLAIMS,
+        admitted_v0_2::CLAIMS,
+        probes_v0_2::CLAIMS,
         explaining::CLAIMS,
         feeding::CLAIMS,
         fetching::CLAIMS,

@@ -13,8 +13,8 @@ use witlet_core::probe::ProbeOutcome;
 use witlet_ports::ProbeError;
 use witlet_wasm::plugin::PluginState;
 
+use crate::admission_v0_2::{ask, rich_request, secrets};
 use crate::claims;
-use crate::draft::{ask, rich_request, secrets};
 use crate::node::{Node, Setting, cache, compiler};
 use crate::probing::probe;
 
@@ -56,17 +56,17 @@ struct Role {
     exports: &'static str,
 }
 
-const HOST: &str = include_str!("../../../wit/host-0.2.0-draft.1/host.wit");
+const HOST: &str = include_str!("../../../wit/host-0.2.0/host.wit");
 
 const ADMISSION: Role = Role {
-    world: "package tests:phases; world phases { include witlet:admission/admission-handler@0.2.0-draft.1;
-        import witlet:host/data@0.2.0-draft.1; import witlet:host/metrics@0.2.0-draft.1;
-        import witlet:host/secret@0.2.0-draft.1; }",
+    world: "package tests:phases; world phases { include witlet:admission/admission-handler@0.2.0;
+        import witlet:host/data@0.2.0; import witlet:host/metrics@0.2.0;
+        import witlet:host/secret@0.2.0; }",
     packages: &[
         ("host.wit", HOST),
-        ("admission.wit", include_str!("../../../wit/admission-0.2.0-draft.1/admission.wit")),
+        ("admission.wit", include_str!("../../../wit/admission-0.2.0/admission.wit")),
     ],
-    types: "witlet:admission/types@0.2.0-draft.1",
+    types: "witlet:admission/types@0.2.0",
     kept: &[
         source("pod", "[method]request.pod", Shape::Plain),
         source("node", "[method]request.node", Shape::Plain),
@@ -83,10 +83,10 @@ const ADMISSION: Role = Role {
     ],
     // What is asked is in the pod's name.
     exports: r#"
-        (func (export "witlet:admission/handler@0.2.0-draft.1#validate") (param $setup i32) (param i32 i32) (result i32)
+        (func (export "witlet:admission/handler@0.2.0#validate") (param $setup i32) (param i32 i32) (result i32)
             (call $f_setup_subscribe (local.get $setup) (i32.const 8) (i32.const 14))
             (call $drop_setup (local.get $setup)) (i32.const 1024))
-        (func (export "witlet:admission/handler@0.2.0-draft.1#admit") (param $request i32) (param $answer i32) (result i32)
+        (func (export "witlet:admission/handler@0.2.0#admit") (param $request i32) (param $answer i32) (result i32)
             (local $pod i32)
             (call $begin)
             (call $f_answer_admit (local.get $answer))
@@ -101,26 +101,23 @@ const ADMISSION: Role = Role {
 };
 
 const PROBE: Role = Role {
-    world: "package tests:phases; world phases { include witlet:probe/probe-type@0.2.0-draft.1;
-        import witlet:probe/exec@0.2.0-draft.1; import witlet:probe/connections@0.2.0-draft.1;
-        import witlet:host/data@0.2.0-draft.1; import witlet:host/metrics@0.2.0-draft.1;
-        import witlet:host/secret@0.2.0-draft.1; }",
-    packages: &[
-        ("host.wit", HOST),
-        ("probe.wit", include_str!("../../../wit/probe-0.2.0-draft.1/probe.wit")),
-    ],
-    types: "witlet:probe/types@0.2.0-draft.1",
+    world: "package tests:phases; world phases { include witlet:probe/probe-type@0.2.0;
+        import witlet:probe/exec@0.2.0; import witlet:probe/connections@0.2.0;
+        import witlet:host/data@0.2.0; import witlet:host/metrics@0.2.0;
+        import witlet:host/secret@0.2.0; }",
+    packages: &[("host.wit", HOST), ("probe.wit", include_str!("../../../wit/probe-0.2.0/probe.wit"))],
+    types: "witlet:probe/types@0.2.0",
     kept: &[
         source("pod", "[method]target.pod", Shape::Plain),
         source("container", "[method]target.container", Shape::Plain),
     ],
     // What is asked is in the parameters.
     exports: r#"
-        (func (export "witlet:probe/prober@0.2.0-draft.1#validate") (param $setup i32) (param i32 i32) (result i32)
+        (func (export "witlet:probe/prober@0.2.0#validate") (param $setup i32) (param i32 i32) (result i32)
             (call $drop_setup (local.get $setup)) (i32.const 1024))
-        (func (export "witlet:probe/prober@0.2.0-draft.1#check-parameters") (param $check i32) (param i32 i32) (result i32)
+        (func (export "witlet:probe/prober@0.2.0#check-parameters") (param $check i32) (param i32 i32) (result i32)
             (call $drop_check (local.get $check)) (i32.const 1024))
-        (func (export "witlet:probe/prober@0.2.0-draft.1#probe")
+        (func (export "witlet:probe/prober@0.2.0#probe")
             (param $target i32) (param $text i32) (param $length i32) (param $answer i32) (result i32)
             (call $begin)
             (call $f_answer_success (local.get $answer) (i32.const 0) (i32.const 0))

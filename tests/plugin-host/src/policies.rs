@@ -1,4 +1,4 @@
-//! The example policies of the draft of contract 0.2 on a node, and the SDK's stand-in for the host against the host.
+//! The example policies of contract 0.2 on a node, and the SDK's stand-in for the host against the host.
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ async fn node(policies: &[&str]) -> Node {
         )
     };
     let entries: String = policies.iter().enumerate().map(entry).collect();
-    let files = vec![("policies.wasm", witlet_test_guests::POLICIES_DRAFT.to_vec())];
+    let files = vec![("policies.wasm", witlet_test_guests::POLICIES.to_vec())];
     let setting = Setting { files, ..Setting::new(compiler(cache())) };
     let node = Node::begin(&entries, setting).await.expect("the host starts");
     let ready = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready()).await;

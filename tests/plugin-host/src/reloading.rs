@@ -398,11 +398,11 @@ impl NodeWatch for LabelledNode {
 async fn values_of_the_node_in_a_configuration_follow_it() {
     let labelled = Arc::new(LabelledNode(watch::Sender::default()));
     labelled.label(&[]);
-    let draft = "- {name: draft, component: draft.wasm, admission: {match: {namespaces: [draft]}}, \
+    let draft = "- {name: draft, component: v0-2.wasm, admission: {match: {namespaces: [draft]}}, \
                  limits: {timeout: 10s}, grants: {secrets: [none]}, config: {do: \"${node.name}\"}}\n";
     let entries = hostile("one", "\"${node.labels['mode']}\"", "") + draft;
     let setting = Setting {
-        files: vec![("draft.wasm", witlet_test_guests::ADMISSION_DRAFT.to_vec())],
+        files: vec![("v0-2.wasm", witlet_test_guests::ADMISSION_V0_2.to_vec())],
         node: Some(labelled.clone()),
         ..Setting::new(crate::node::compiler(cache()))
     };

@@ -26,11 +26,11 @@ async fn node() -> Node {
     Node::start("", &builtins, crate::node::compiler(cache())).await.expect("the host starts")
 }
 
-/// The same handlers, compiled for the draft of contract 0.2.
+/// The same handlers, compiled for contract 0.2.
 async fn node_of_draft() -> Node {
     let draft = |name: &'static str| Builtin {
         config: Value::from(name),
-        ..builtin(name, witlet_test_guests::SHIPPED_DRAFT)
+        ..builtin(name, witlet_test_guests::SHIPPED_V0_2)
     };
     let builtins: Vec<Builtin> =
         witlet_plugins::ADMISSION.iter().map(|shipped| draft(shipped.name)).collect();

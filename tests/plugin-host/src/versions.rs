@@ -232,7 +232,7 @@ async fn components_of_versions_that_no_one_serves_are_refused_by_name() {
     assert_eq!(status.state, PluginState::Failed);
     let error = status.detail.unwrap_or_default();
     for words in [
-        "it exports witlet:admission/handler@0.9.0, but this host serves version 0.1.0, 0.2.0-draft.1, 0.2.1",
+        "it exports witlet:admission/handler@0.9.0, but this host serves version 0.1.0, 0.2.0, 0.2.1",
         "it imports witlet:admission/types@0.9.0, which doesn't exist in this release",
     ] {
         assert!(error.contains(words), "{error}");

@@ -21,10 +21,10 @@ const CHAPTERS: &[(&str, &str)] = &[
     ("wit/admission", "docs/src/authors/admission.md"),
     ("wit/probe", "docs/src/authors/probe.md"),
     ("wit/pod-source", "docs/src/authors/pod-source.md"),
-    ("wit/host-0.2.0-draft.1", "docs/src/authors/draft-host.md"),
-    ("wit/admission-0.2.0-draft.1", "docs/src/authors/draft-admission.md"),
-    ("wit/probe-0.2.0-draft.1", "docs/src/authors/draft-probe.md"),
-    ("wit/pod-source-0.2.0-draft.1", "docs/src/authors/draft-pod-source.md"),
+    ("wit/host-0.2.0", "docs/src/authors/host-0.2.md"),
+    ("wit/admission-0.2.0", "docs/src/authors/admission-0.2.md"),
+    ("wit/probe-0.2.0", "docs/src/authors/probe-0.2.md"),
+    ("wit/pod-source-0.2.0", "docs/src/authors/pod-source-0.2.md"),
 ];
 
 fn frozen() -> BTreeMap<String, String> {
@@ -86,11 +86,11 @@ fn draft_findings(name: &str, text: &str, is_frozen: bool) -> Vec<String> {
 
 #[test]
 fn drafts_are_distinguished() {
-    let good = "/// A draft: it may change.\npackage witlet:host@0.2.0-draft.1;\n";
-    let name = "wit/host-0.2.0-draft.1/host.wit";
+    let good = "/// A draft: it may change.\npackage witlet:host@0.3.0-draft.1;\n";
+    let name = "wit/host-0.3.0-draft.1/host.wit";
     assert_eq!(draft_findings(name, good, false), [""; 0]);
     assert_eq!(draft_findings(name, good, true).len(), 1, "it is published");
-    assert_eq!(draft_findings("wit/host-0.2.0-draft.2/host.wit", good, false).len(), 1, "another draft");
+    assert_eq!(draft_findings("wit/host-0.3.0-draft.2/host.wit", good, false).len(), 1, "another draft");
     assert_eq!(draft_findings(name, "package witlet:host@0.2.0;", false).len(), 2, "no draft");
 }
 
@@ -123,7 +123,7 @@ fn functions() -> BTreeMap<&'static str, BTreeSet<String>> {
 
 #[test]
 fn the_book_explains_every_fact() {
-    let text = read(&root().join("docs/src/authors/draft-admission.md"));
+    let text = read(&root().join("docs/src/authors/admission-0.2.md"));
     let keys = read(&root().join("host/core/src/node/facts.rs"));
     let keys = keys.lines().filter_map(|line| line.strip_prefix("pub const ")?.split('"').nth(1));
     // `runtime` is what the keys of the runtime begin with.

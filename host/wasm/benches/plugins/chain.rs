@@ -37,7 +37,7 @@ pub(crate) fn measure() -> Result<bool, String> {
             .map(|shipped| Builtin::admission(shipped.name, shipped.component));
         let draft = witlet_plugins::ADMISSION.iter().map(|shipped| Builtin {
             config: Value::from(shipped.name),
-            ..Builtin::admission(shipped.name, witlet_test_guests::SHIPPED_DRAFT)
+            ..Builtin::admission(shipped.name, witlet_test_guests::SHIPPED_V0_2)
         });
         let hosts = [
             probe_rate::host(compiler.clone(), published.collect()).await?,
@@ -58,7 +58,7 @@ pub(crate) fn measure() -> Result<bool, String> {
                 [("p50", draft.p50, published.p50), ("p99", draft.p99, published.p99)]
             {
                 kept &= Line {
-                    name: format!("chain/0.2-draft/{name}/{percentile}"),
+                    name: format!("chain/0.2/{name}/{percentile}"),
                     unit: "us",
                     value: draft,
                     floor: Some(published),

@@ -17,21 +17,21 @@ const IMPORTS_MAX: usize = 256;
 const GIVEN: [&str; 8] = [
     "witlet:host/log@0.1.0",
     "witlet:host/config@0.1.0",
-    "witlet:host/errors@0.2.0-draft.1",
-    "witlet:host/log@0.2.0-draft.1",
-    "witlet:host/config@0.2.0-draft.1",
-    "witlet:host/node@0.2.0-draft.1",
-    "witlet:host/features@0.2.0-draft.1",
-    "witlet:host/metrics@0.2.0-draft.1",
+    "witlet:host/errors@0.2.0",
+    "witlet:host/log@0.2.0",
+    "witlet:host/config@0.2.0",
+    "witlet:host/node@0.2.0",
+    "witlet:host/features@0.2.0",
+    "witlet:host/metrics@0.2.0",
 ];
 /// Interfaces of this project that need a grant.
-const SECRET: [&str; 2] = ["witlet:host/secret@0.1.0", "witlet:host/secret@0.2.0-draft.1"];
+const SECRET: [&str; 2] = ["witlet:host/secret@0.1.0", "witlet:host/secret@0.2.0"];
 /// Data of the plugin's entry.
-const DATA: &str = "witlet:host/data@0.2.0-draft.1";
+const DATA: &str = "witlet:host/data@0.2.0";
 /// See [`SECRET`].
-const EXEC: [&str; 2] = ["witlet:probe/exec@0.1.0", "witlet:probe/exec@0.2.0-draft.1"];
+const EXEC: [&str; 2] = ["witlet:probe/exec@0.1.0", "witlet:probe/exec@0.2.0"];
 /// Connections that the host opens for probes, within the grant `network`.
-const CONNECTIONS: &str = "witlet:probe/connections@0.2.0-draft.1";
+const CONNECTIONS: &str = "witlet:probe/connections@0.2.0";
 /// The packages of WASI 0.2 that link as they are; other WASI interfaces link as refusals.
 const WASI_BASIC: [&str; 6] =
     ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];

@@ -28,7 +28,7 @@ fn who_was_built_for_a_later_version_of_the_track_is_known() {
         ("0.1.3", "0.1.0", true),
         ("0.1.0", "0.1.0", false),
         ("0.2.0", "0.2.1", false),
-        ("0.2.0-draft.1", "0.2.0-draft.1", false),
+        ("0.3.0-draft.1", "0.3.0-draft.1", false),
     ] {
         assert_eq!(is_newer(expected, served), newer, "{expected} on {served}");
     }
@@ -37,15 +37,15 @@ fn who_was_built_for_a_later_version_of_the_track_is_known() {
 #[test]
 fn a_draft_serves_itself_alone() {
     let cases = [
-        ("0.2.0-draft.1", "0.2.0-draft.1", true),
-        ("0.2.0-draft.2", "0.2.0-draft.1", false),
-        ("0.2.0-draft.1", "0.2.0-draft.2", false),
-        ("0.2.0", "0.2.0-draft.1", false),
-        ("0.2.1", "0.2.0-draft.1", false),
-        ("0.2.0-draft.1", "0.2.0", false),
-        ("0.2.0-draft.1", "0.1.0", false),
+        ("0.3.0-draft.1", "0.3.0-draft.1", true),
+        ("0.3.0-draft.2", "0.3.0-draft.1", false),
+        ("0.3.0-draft.1", "0.3.0-draft.2", false),
+        ("0.2.0", "0.3.0-draft.1", false),
+        ("0.2.1", "0.3.0-draft.1", false),
+        ("0.3.0-draft.1", "0.2.0", false),
+        ("0.3.0-draft.1", "0.1.0", false),
         ("0.2.0-rc1", "0.2.0-rc1", false),
-        ("0.2.0-draft.01", "0.2.0-draft.01", false),
+        ("0.3.0-draft.01", "0.3.0-draft.01", false),
     ];
     for (served, required, expected) in cases {
         assert_eq!(serves(served, required), expected, "{served} for {required}");

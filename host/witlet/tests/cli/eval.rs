@@ -401,7 +401,7 @@ fn every_operation_can_be_asked_of_a_handler_that_subscribes_to_it() {
     let folder = scratch();
     let config = r#"{"do": "operation", "subscribe": ["add", "update", "ephemeral", "image-resolved", "readmit", "recheck"]}"#;
     let entry = format!(
-        "- {{name: draft, component: draft.wasm, grants: {{secrets: [none]}}, config: {config}, admission: {{recheck: 10m}}}}\n"
+        "- {{name: draft, component: v0-2.wasm, grants: {{secrets: [none]}}, config: {config}, admission: {{recheck: 10m}}}}\n"
     );
     let configured = plugins(folder.path(), &entry);
     let old = file(folder.path(), "old.yaml", &pod(APP));

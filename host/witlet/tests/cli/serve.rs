@@ -23,7 +23,7 @@ const ENTRIES: &str = "\
 - {name: short, component: hostile.wasm, limits: {timeout: 5s}, config: shortage, admission: {match: {namespaces: [short]}}}
 - {name: traps-reject, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Reject, match: {namespaces: [traps-reject]}}}
 - {name: traps-admit, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Admit, match: {namespaces: [traps-admit]}}}
-- {name: edits, component: draft.wasm, grants: {secrets: [none]}, limits: {timeout: 5s}, config: {do: operation, subscribe: [update, ephemeral]}, admission: {match: {namespaces: [edits]}}}
+- {name: edits, component: v0-2.wasm, grants: {secrets: [none]}, limits: {timeout: 5s}, config: {do: operation, subscribe: [update, ephemeral]}, admission: {match: {namespaces: [edits]}}}
 - {name: traps-defer, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Defer, match: {namespaces: [traps-defer]}}}
 ";
 
@@ -31,8 +31,7 @@ pub(crate) fn plugins(folder: &Path, entries: &str) -> String {
     std::fs::write(folder.join("hostile.wasm"), witlet_test_guests::HOSTILE).expect("a temporary folder");
     std::fs::write(folder.join("no-latest-tag.wasm"), witlet_test_guests::NO_LATEST_TAG)
         .expect("a temporary folder");
-    std::fs::write(folder.join("draft.wasm"), witlet_test_guests::ADMISSION_DRAFT)
-        .expect("a temporary folder");
+    std::fs::write(folder.join("v0-2.wasm"), witlet_test_guests::ADMISSION_V0_2).expect("a temporary folder");
     // The draft's guest imports all that there is, secrets too.
     let secret = write(folder, "none", "none");
     std::fs::set_permissions(&secret, Permissions::from_mode(0o600)).expect("it is the test's file");

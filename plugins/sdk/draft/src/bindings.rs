@@ -6,16 +6,16 @@
 #![allow(unused_qualifications, clippy::all, clippy::mem_forget, reason = "generated")]
 
 wit_bindgen::generate!({
-    inline: "package witlet:sdk-draft;
+    inline: "package witlet:sdk;
         world handler {
-            include witlet:admission/admission-handler@0.2.0-draft.1;
-            import witlet:host/secret@0.2.0-draft.1;
+            include witlet:admission/admission-handler@0.2.0;
+            import witlet:host/secret@0.2.0;
         }",
-    path: ["../../../wit/host-0.2.0-draft.1", "../../../wit/admission-0.2.0-draft.1"],
-    world: "witlet:sdk-draft/handler",
+    path: ["../../../wit/host-0.2.0", "../../../wit/admission-0.2.0"],
+    world: "witlet:sdk/handler",
     generate_all,
     additional_derives: [PartialEq, Eq],
     pub_export_macro: true,
-    export_macro_name: "export_admission_handler_draft",
+    export_macro_name: "export_admission_handler",
     default_bindings_module: "witlet_plugin_sdk_draft::bindings",
 });

@@ -1,5 +1,5 @@
-//! Write plugins for the draft of contract 0.2 in Rust: `witlet:admission@0.2.0-draft.1`, `witlet:probe@0.2.0-draft.1`,
-//! `witlet:pod-source@0.2.0-draft.1`.
+//! Write plugins for contract 0.2 in Rust: `witlet:admission@0.2.0`, `witlet:probe@0.2.0`,
+//! `witlet:pod-source@0.2.0`.
 //!
 //! A draft may change with any release, and so may this crate, which goes where the draft goes. Plugins of contract 0.1 are
 //! written with `witlet-plugin-sdk`; a component of one never imports anything of the other.

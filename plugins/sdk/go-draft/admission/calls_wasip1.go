@@ -7,7 +7,7 @@ import (
 	"witlet.dev/plugin/internal/abi"
 )
 
-//go:wasmexport witlet:admission/handler@0.2.0-draft.1#validate
+//go:wasmexport witlet:admission/handler@0.2.0#validate
 func exportValidate(setup, address, length uint32) uint32 {
 	defer abi.Guard()
 	config := abi.ArgumentText(address, length)
@@ -24,7 +24,7 @@ func exportValidate(setup, address, length uint32) uint32 {
 // kept is the handler of this instance, which never sees another configuration.
 var kept Handler
 
-//go:wasmexport witlet:admission/handler@0.2.0-draft.1#admit
+//go:wasmexport witlet:admission/handler@0.2.0#admit
 func exportAdmit(request, answer uint32) uint32 {
 	defer abi.Guard()
 	err := admit(hostRequest{contract.Lend(request, dropRequest)}, contract.Lend(answer, dropAnswer))

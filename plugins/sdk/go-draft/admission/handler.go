@@ -1,4 +1,4 @@
-// Package admission is for admission handlers of the draft of contract 0.2, witlet:admission@0.2.0-draft.1. A draft may change with any
+// Package admission is for admission handlers of contract 0.2, witlet:admission@0.2.0. A draft may change with any
 // release, and so may this package.
 //
 // A handler is a type that is decoded from the plugin's configuration, and a component's program is

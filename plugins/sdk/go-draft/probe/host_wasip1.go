@@ -7,7 +7,7 @@ import (
 	"witlet.dev/plugin/internal/abi"
 )
 
-//go:wasmexport witlet:probe/prober@0.2.0-draft.1#validate
+//go:wasmexport witlet:probe/prober@0.2.0#validate
 func exportValidate(setup, address, length uint32) uint32 {
 	defer abi.Guard()
 	config := abi.ArgumentText(address, length)
@@ -17,7 +17,7 @@ func exportValidate(setup, address, length uint32) uint32 {
 	return contract.Result(err)
 }
 
-//go:wasmexport witlet:probe/prober@0.2.0-draft.1#check-parameters
+//go:wasmexport witlet:probe/prober@0.2.0#check-parameters
 func exportCheckParameters(check, address, length uint32) uint32 {
 	defer abi.Guard()
 	parameters := abi.ArgumentText(address, length)
@@ -28,7 +28,7 @@ func exportCheckParameters(check, address, length uint32) uint32 {
 	return contract.Result(err)
 }
 
-//go:wasmexport witlet:probe/prober@0.2.0-draft.1#probe
+//go:wasmexport witlet:probe/prober@0.2.0#probe
 func exportProbe(target, address, length, answer uint32) uint32 {
 	defer abi.Guard()
 	parameters := abi.ArgumentText(address, length)

@@ -1,4 +1,4 @@
-// Package probe is for probe types of the draft of contract 0.2, witlet:probe@0.2.0-draft.1. A draft may change with any release, and so
+// Package probe is for probe types of contract 0.2, witlet:probe@0.2.0. A draft may change with any release, and so
 // may this package.
 //
 // A probe type is a type that is decoded from the plugin's configuration, and a component's program is

@@ -5,7 +5,7 @@ import (
 	"witlet.dev/plugin/internal/abi"
 )
 
-//go:wasmimport witlet:host/secret@0.2.0-draft.1 get
+//go:wasmimport witlet:host/secret@0.2.0 get
 func secretGet(name, nameLength, result uint32)
 
 // Get is the newest value of the secret with this name. Errors have the codes NotGranted and NotFound.

@@ -49,22 +49,13 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Examples in Rust with their cases, below the examples' folder. `tests/languages` tries those that every language has.
 const EXAMPLES: [(Builtin, &str); 6] = [
-    (
-        Builtin { name: "folder-draft", component: witlet_test_guests::FOLDER_DRAFT },
-        "cases/folder-source.yaml",
-    ),
-    (
-        Builtin { name: "policies-draft", component: witlet_test_guests::POLICIES_DRAFT },
-        "cases/policies-draft.yaml",
-    ),
+    (Builtin { name: "pod-folder", component: witlet_test_guests::POD_FOLDER }, "cases/folder-source.yaml"),
+    (Builtin { name: "policies", component: witlet_test_guests::POLICIES }, "cases/policies.yaml"),
     (
         Builtin { name: "postgres-ready", component: witlet_test_guests::POSTGRES_READY },
         "rust/postgres-ready/cases.yaml",
     ),
-    (
-        Builtin { name: "redis-draft", component: witlet_test_guests::REDIS_DRAFT },
-        "rust/redis-draft/cases.yaml",
-    ),
+    (Builtin { name: "redis-ping", component: witlet_test_guests::REDIS_PING }, "rust/redis-ping/cases.yaml"),
     (
         Builtin { name: "time-window", component: witlet_test_guests::TIME_WINDOW },
         "rust/time-window/cases.yaml",

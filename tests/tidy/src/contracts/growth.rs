@@ -147,14 +147,14 @@ fn drafts_can_grow() {
 
 #[test]
 fn what_can_not_grow_is_found() {
-    const ERRORS: &str = "package witlet:host@0.2.0-draft.1;\ninterface errors { resource error; }\n";
+    const ERRORS: &str = "package witlet:host@0.3.0-draft.1;\ninterface errors { resource error; }\n";
     const README: &str = "| Type of a draft | Why |\n|---|---|\n| `i.fine` | it is |\n\n\
         | Function | What stands next |\n|---|---|\n| `i.run` | nothing |\n";
     let of = |words: &str, exported: &str| {
         let mut resolve = Resolve::default();
         resolve.push_source("errors.wit", ERRORS).expect("it is WIT");
         let package = format!(
-            "package tests:growth;\n interface i {{ use witlet:host/errors@0.2.0-draft.1.{{error}};
+            "package tests:growth;\n interface i {{ use witlet:host/errors@0.3.0-draft.1.{{error}};
             resource it; record fine {{ a: u8 }} {words} }}
             interface e {{ use i.{{it}}; {exported} }} world w {{ export e; }}"
         );

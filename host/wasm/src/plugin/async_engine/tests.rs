@@ -1,10 +1,10 @@
 //! Guests on the asynchronous engine: what they are given, what they take, and how they end.
 
-mod draft;
-mod draft_sources;
 mod node;
 mod probes;
+mod probes_v0_2;
 mod sources;
+mod sources_v0_2;
 mod versions;
 
 use std::time::Duration;

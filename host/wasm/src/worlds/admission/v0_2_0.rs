@@ -25,7 +25,7 @@ use bindings::witlet::admission::types as wit;
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
     wasmtime::component::bindgen!({
-        path: ["../../wit/host-0.2.0-draft.1", "../../wit/admission-0.2.0-draft.1"],
+        path: ["../../wit/host-0.2.0", "../../wit/admission-0.2.0"],
         world: "witlet:admission/admission-handler",
         imports: { default: trappable },
         with: {
@@ -50,7 +50,7 @@ mod bindings {
 }
 
 pub(super) const ADAPTER: Adapter = Adapter {
-    version: "0.2.0-draft.1",
+    version: "0.2.0",
     add_to_linker: |linker| wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state),
     link: |component| {
         let handler = bindings::AdmissionHandlerIndices::new(&component)?;

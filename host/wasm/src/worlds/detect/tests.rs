@@ -81,18 +81,18 @@ fn capabilities_need_their_grants() {
 
 #[test]
 fn a_probe_type_of_the_draft_is_found_and_its_commands_need_the_grant() {
-    let imports = ["witlet:probe/types@0.2.0-draft.1", "witlet:host/errors@0.2.0-draft.1"];
-    let draft = "witlet:probe/prober@0.2.0-draft.1";
+    let imports = ["witlet:probe/types@0.2.0", "witlet:host/errors@0.2.0"];
+    let draft = "witlet:probe/prober@0.2.0";
     let found = detected(&imports, &[draft], Capabilities::default());
-    assert_eq!((found.roles(), found.waits()), (vec![(Role::Probe, "0.2.0-draft.1")], true));
-    assert_eq!(found.denied, ["witlet:probe/types@0.2.0-draft.1"]);
-    let exec = "witlet:probe/exec@0.2.0-draft.1";
+    assert_eq!((found.roles(), found.waits()), (vec![(Role::Probe, "0.2.0")], true));
+    assert_eq!(found.denied, ["witlet:probe/types@0.2.0"]);
+    let exec = "witlet:probe/exec@0.2.0";
     assert_eq!(
         obstacles(&[exec], &[draft]),
-        ["it imports witlet:probe/exec@0.2.0-draft.1, which isn't granted (grants.exec)"]
+        ["it imports witlet:probe/exec@0.2.0, which isn't granted (grants.exec)"]
     );
     assert!(detected(&[exec], &[draft], Capabilities::ALL).wants.exec);
-    let other = "witlet:probe/prober@0.2.0-draft.2";
+    let other = "witlet:probe/prober@0.3.0-draft.2";
     assert!(
         obstacles(&[], &[other])[0].starts_with(&format!("it exports {other}, but this host serves version"))
     );
@@ -100,12 +100,12 @@ fn a_probe_type_of_the_draft_is_found_and_its_commands_need_the_grant() {
 
 #[test]
 fn of_two_versions_the_newer_one_serves() {
-    let (old, new) = ("witlet:probe/prober@0.1.0", "witlet:probe/prober@0.2.0-draft.1");
+    let (old, new) = ("witlet:probe/prober@0.1.0", "witlet:probe/prober@0.2.0");
     for exports in [[old, new], [new, old]] {
         let found = detected(&[], &exports, Capabilities::default());
-        assert_eq!(found.roles(), [(Role::Probe, "0.2.0-draft.1")], "{exports:?}");
+        assert_eq!(found.roles(), [(Role::Probe, "0.2.0")], "{exports:?}");
     }
-    let later = "witlet:probe/prober@0.2.0-draft.9";
+    let later = "witlet:probe/prober@0.3.0-draft.9";
     let found = detected(&[], &[later, old], Capabilities::default());
     assert_eq!(found.roles(), [(Role::Probe, "0.1.0")], "what isn't served is for other hosts");
 }
@@ -113,29 +113,29 @@ fn of_two_versions_the_newer_one_serves() {
 #[test]
 fn a_handler_of_the_draft_is_found_and_is_served_by_it_alone() {
     let imports = [
-        "witlet:admission/types@0.2.0-draft.1",
-        "witlet:host/errors@0.2.0-draft.1",
-        "witlet:host/log@0.2.0-draft.1",
-        "witlet:host/config@0.2.0-draft.1",
-        "witlet:host/node@0.2.0-draft.1",
-        "witlet:host/features@0.2.0-draft.1",
+        "witlet:admission/types@0.2.0",
+        "witlet:host/errors@0.2.0",
+        "witlet:host/log@0.2.0",
+        "witlet:host/config@0.2.0",
+        "witlet:host/node@0.2.0",
+        "witlet:host/features@0.2.0",
     ];
-    let draft = "witlet:admission/handler@0.2.0-draft.1";
+    let draft = "witlet:admission/handler@0.2.0";
     let found = detected(&imports, &[draft], Capabilities::default());
-    assert_eq!(found.roles(), [(Role::Admission, "0.2.0-draft.1")]);
-    let secret = "witlet:host/secret@0.2.0-draft.1";
+    assert_eq!(found.roles(), [(Role::Admission, "0.2.0")]);
+    let secret = "witlet:host/secret@0.2.0";
     assert_eq!(
         obstacles(&[secret], &[draft]),
-        ["it imports witlet:host/secret@0.2.0-draft.1, which isn't granted (grants.secrets)"]
+        ["it imports witlet:host/secret@0.2.0, which isn't granted (grants.secrets)"]
     );
     assert!(detected(&[secret], &[draft], Capabilities::ALL).wants.secret);
     let served = admission::VERSIONS.join(", ");
-    let other = "witlet:admission/handler@0.2.0-draft.2";
+    let other = "witlet:admission/handler@0.3.0-draft.2";
     assert_eq!(
-        obstacles(&["witlet:host/log@0.2.0-draft.2"], &[other]),
+        obstacles(&["witlet:host/log@0.3.0-draft.2"], &[other]),
         [
             format!("it exports {other}, but this host serves version {served}"),
-            "it imports witlet:host/log@0.2.0-draft.2, which doesn't exist in this release".to_owned(),
+            "it imports witlet:host/log@0.3.0-draft.2, which doesn't exist in this release".to_owned(),
         ]
     );
 }

@@ -20,17 +20,17 @@ use bindings::witlet::host::{config, data, errors, features, log, metrics, node,
 pub(crate) mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
     wasmtime::component::bindgen!({
-        path: "../../wit/host-0.2.0-draft.1",
+        path: "../../wit/host-0.2.0",
         inline: "package witlet:adapter;
             world host {
-                import witlet:host/errors@0.2.0-draft.1;
-                import witlet:host/log@0.2.0-draft.1;
-                import witlet:host/config@0.2.0-draft.1;
-                import witlet:host/data@0.2.0-draft.1;
-                import witlet:host/metrics@0.2.0-draft.1;
-                import witlet:host/secret@0.2.0-draft.1;
-                import witlet:host/node@0.2.0-draft.1;
-                import witlet:host/features@0.2.0-draft.1;
+                import witlet:host/errors@0.2.0;
+                import witlet:host/log@0.2.0;
+                import witlet:host/config@0.2.0;
+                import witlet:host/data@0.2.0;
+                import witlet:host/metrics@0.2.0;
+                import witlet:host/secret@0.2.0;
+                import witlet:host/node@0.2.0;
+                import witlet:host/features@0.2.0;
             }",
         world: "witlet:adapter/host",
         imports: { default: trappable },

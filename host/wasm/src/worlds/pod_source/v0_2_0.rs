@@ -20,7 +20,7 @@ use bindings::witlet::pod_source::types as wit;
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
     wasmtime::component::bindgen!({
-        path: ["../../wit/host-0.2.0-draft.1", "../../wit/pod-source-0.2.0-draft.1"],
+        path: ["../../wit/host-0.2.0", "../../wit/pod-source-0.2.0"],
         world: "witlet:pod-source/pod-source",
         imports: { default: trappable },
         exports: { default: async },
@@ -38,9 +38,9 @@ mod bindings {
 mod feedback {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
     wasmtime::component::bindgen!({
-        path: ["../../wit/host-0.2.0-draft.1", "../../wit/pod-source-0.2.0-draft.1"],
+        path: ["../../wit/host-0.2.0", "../../wit/pod-source-0.2.0"],
         inline: "package witlet:adapter;
-            world notified { export witlet:pod-source/feedback@0.2.0-draft.1; }",
+            world notified { export witlet:pod-source/feedback@0.2.0; }",
         world: "witlet:adapter/notified",
         imports: { default: trappable },
         exports: { default: async },
@@ -52,7 +52,7 @@ mod feedback {
 }
 
 /// The version of the draft.
-const VERSION: &str = "0.2.0-draft.1";
+const VERSION: &str = "0.2.0";
 
 pub(super) const ADAPTER: Adapter = Adapter {
     version: VERSION,

@@ -25,12 +25,12 @@ use bindings::witlet::probe::{exec, types as wit};
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
     wasmtime::component::bindgen!({
-        path: ["../../wit/host-0.2.0-draft.1", "../../wit/probe-0.2.0-draft.1"],
+        path: ["../../wit/host-0.2.0", "../../wit/probe-0.2.0"],
         inline: "package witlet:adapter;
             world probing {
-                include witlet:probe/probe-type@0.2.0-draft.1;
-                import witlet:probe/exec@0.2.0-draft.1;
-                import witlet:probe/connections@0.2.0-draft.1;
+                include witlet:probe/probe-type@0.2.0;
+                import witlet:probe/exec@0.2.0;
+                import witlet:probe/connections@0.2.0;
             }",
         world: "witlet:adapter/probing",
         imports: {
@@ -60,7 +60,7 @@ mod bindings {
 }
 
 pub(super) const ADAPTER: Adapter = Adapter {
-    version: "0.2.0-draft.1",
+    version: "0.2.0",
     add_to_linker: |linker| {
         wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)?;
         exec::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)?;

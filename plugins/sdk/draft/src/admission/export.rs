@@ -95,7 +95,7 @@ macro_rules! export_admission {
                 }
             }
 
-            $crate::bindings::export_admission_handler_draft! {
+            $crate::bindings::export_admission_handler! {
                 Component with_types_in $crate::bindings
             }
         };

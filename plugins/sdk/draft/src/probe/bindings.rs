@@ -7,23 +7,23 @@
 #![allow(unused_qualifications, clippy::all, clippy::mem_forget, reason = "generated")]
 
 wit_bindgen::generate!({
-    inline: "package witlet:sdk-draft-probe;
+    inline: "package witlet:sdk-probe;
         world probing {
-            include witlet:probe/probe-type@0.2.0-draft.1;
-            import witlet:probe/exec@0.2.0-draft.1;
-            import witlet:probe/connections@0.2.0-draft.1;
+            include witlet:probe/probe-type@0.2.0;
+            import witlet:probe/exec@0.2.0;
+            import witlet:probe/connections@0.2.0;
         }",
-    path: ["../../../wit/host-0.2.0-draft.1", "../../../wit/probe-0.2.0-draft.1"],
-    world: "witlet:sdk-draft-probe/probing",
+    path: ["../../../wit/host-0.2.0", "../../../wit/probe-0.2.0"],
+    world: "witlet:sdk-probe/probing",
     with: {
-        "witlet:host/errors@0.2.0-draft.1": crate::bindings::witlet::host::errors,
-        "witlet:host/log@0.2.0-draft.1": crate::bindings::witlet::host::log,
-        "witlet:host/config@0.2.0-draft.1": crate::bindings::witlet::host::config,
-        "witlet:host/node@0.2.0-draft.1": crate::bindings::witlet::host::node,
-        "witlet:host/features@0.2.0-draft.1": crate::bindings::witlet::host::features,
+        "witlet:host/errors@0.2.0": crate::bindings::witlet::host::errors,
+        "witlet:host/log@0.2.0": crate::bindings::witlet::host::log,
+        "witlet:host/config@0.2.0": crate::bindings::witlet::host::config,
+        "witlet:host/node@0.2.0": crate::bindings::witlet::host::node,
+        "witlet:host/features@0.2.0": crate::bindings::witlet::host::features,
     },
     generate_all,
     pub_export_macro: true,
-    export_macro_name: "export_probe_type_draft",
+    export_macro_name: "export_probe_type",
     default_bindings_module: "witlet_plugin_sdk_draft::probe::bindings",
 });

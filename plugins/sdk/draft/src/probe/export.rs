@@ -129,7 +129,7 @@ macro_rules! export_probe {
                 }
             }
 
-            $crate::probe::bindings::export_probe_type_draft! {
+            $crate::probe::bindings::export_probe_type! {
                 Component with_types_in $crate::probe::bindings
             }
         };

@@ -6,37 +6,37 @@
 #![allow(unused_qualifications, clippy::all, clippy::mem_forget, reason = "generated")]
 
 wit_bindgen::generate!({
-    path: ["../../../wit/host-0.2.0-draft.1", "../../../wit/pod-source-0.2.0-draft.1"],
+    path: ["../../../wit/host-0.2.0", "../../../wit/pod-source-0.2.0"],
     world: "witlet:pod-source/pod-source",
     with: {
-        "witlet:host/errors@0.2.0-draft.1": crate::bindings::witlet::host::errors,
-        "witlet:host/log@0.2.0-draft.1": crate::bindings::witlet::host::log,
-        "witlet:host/config@0.2.0-draft.1": crate::bindings::witlet::host::config,
-        "witlet:host/node@0.2.0-draft.1": crate::bindings::witlet::host::node,
-        "witlet:host/features@0.2.0-draft.1": crate::bindings::witlet::host::features,
+        "witlet:host/errors@0.2.0": crate::bindings::witlet::host::errors,
+        "witlet:host/log@0.2.0": crate::bindings::witlet::host::log,
+        "witlet:host/config@0.2.0": crate::bindings::witlet::host::config,
+        "witlet:host/node@0.2.0": crate::bindings::witlet::host::node,
+        "witlet:host/features@0.2.0": crate::bindings::witlet::host::features,
     },
     generate_all,
     pub_export_macro: true,
-    export_macro_name: "export_source_draft",
+    export_macro_name: "export_source",
     default_bindings_module: "witlet_plugin_sdk_draft::source::bindings",
 });
 
 /// What the world `pod-source-with-feedback` has in addition to `pod-source`.
 pub mod feedback {
     wit_bindgen::generate!({
-        path: ["../../../wit/host-0.2.0-draft.1", "../../../wit/pod-source-0.2.0-draft.1"],
-        inline: "package witlet:sdk-draft-feedback;
+        path: ["../../../wit/host-0.2.0", "../../../wit/pod-source-0.2.0"],
+        inline: "package witlet:sdk-feedback;
             world feedback {
-                export witlet:pod-source/feedback@0.2.0-draft.1;
+                export witlet:pod-source/feedback@0.2.0;
             }",
-        world: "witlet:sdk-draft-feedback/feedback",
+        world: "witlet:sdk-feedback/feedback",
         with: {
-            "witlet:host/errors@0.2.0-draft.1": crate::bindings::witlet::host::errors,
-            "witlet:pod-source/types@0.2.0-draft.1": crate::source::bindings::witlet::pod_source::types,
+            "witlet:host/errors@0.2.0": crate::bindings::witlet::host::errors,
+            "witlet:pod-source/types@0.2.0": crate::source::bindings::witlet::pod_source::types,
         },
         generate_all,
         pub_export_macro: true,
-        export_macro_name: "export_source_feedback_draft",
+        export_macro_name: "export_source_feedback",
         default_bindings_module: "witlet_plugin_sdk_draft::source::bindings::feedback",
     });
 }

@@ -85,7 +85,7 @@ macro_rules! export_source {
                 }
             }
 
-            $crate::source::bindings::export_source_draft! {
+            $crate::source::bindings::export_source! {
                 Component with_types_in $crate::source::bindings
             }
         };
@@ -117,7 +117,7 @@ macro_rules! export_feedback {
                 }
             }
 
-            $crate::source::bindings::feedback::export_source_feedback_draft! {
+            $crate::source::bindings::feedback::export_source_feedback! {
                 Component with_types_in $crate::source::bindings::feedback
             }
         };

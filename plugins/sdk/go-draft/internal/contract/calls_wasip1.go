@@ -2,7 +2,7 @@ package contract
 
 import "witlet.dev/plugin/internal/abi"
 
-//go:wasmimport witlet:host/config@0.2.0-draft.1 get
+//go:wasmimport witlet:host/config@0.2.0 get
 func configGet(result uint32)
 
 // ConfigText is the plugin's configuration.
@@ -14,22 +14,22 @@ func ConfigText() string {
 	return abi.Text(result)
 }
 
-//go:wasmimport witlet:host/errors@0.2.0-draft.1 [constructor]error
+//go:wasmimport witlet:host/errors@0.2.0 [constructor]error
 func errorNew(codeAddress, codeLength, messageAddress, messageLength uint32) uint32
 
-//go:wasmimport witlet:host/errors@0.2.0-draft.1 [method]error.set-retry-after-milliseconds
+//go:wasmimport witlet:host/errors@0.2.0 [method]error.set-retry-after-milliseconds
 func errorSetRetryAfter(handle uint32, milliseconds uint64)
 
-//go:wasmimport witlet:host/errors@0.2.0-draft.1 [method]error.set-detail
+//go:wasmimport witlet:host/errors@0.2.0 [method]error.set-detail
 func errorSetDetail(handle, keyAddress, keyLength, valueAddress, valueLength uint32)
 
-//go:wasmimport witlet:host/errors@0.2.0-draft.1 [method]error.code
+//go:wasmimport witlet:host/errors@0.2.0 [method]error.code
 func errorCode(handle, result uint32)
 
-//go:wasmimport witlet:host/errors@0.2.0-draft.1 [method]error.message
+//go:wasmimport witlet:host/errors@0.2.0 [method]error.message
 func errorMessage(handle, result uint32)
 
-//go:wasmimport witlet:host/errors@0.2.0-draft.1 [resource-drop]error
+//go:wasmimport witlet:host/errors@0.2.0 [resource-drop]error
 func dropError(handle uint32)
 
 // WithTexts lays out two texts for an import.

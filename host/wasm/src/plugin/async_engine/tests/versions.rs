@@ -9,14 +9,14 @@ use crate::plugin::CallError;
 use crate::role::Role;
 
 /// The draft's contracts.
-const DRAFT_HOST: &str = include_str!("../../../../../../wit/host-0.2.0-draft.1/host.wit");
+const DRAFT_HOST: &str = include_str!("../../../../../../wit/host-0.2.0/host.wit");
 /// See [`DRAFT_HOST`].
-const DRAFT_PROBE: &str = include_str!("../../../../../../wit/probe-0.2.0-draft.1/probe.wit");
+const DRAFT_PROBE: &str = include_str!("../../../../../../wit/probe-0.2.0/probe.wit");
 /// A method of the draft's, which a probe type of yesterday wouldn't know.
 const NEWEST: &str = "        annotate: func(key: string, value: string);\n";
 
 /// What says yes in a probe type of the draft.
-const SUCCESS: &str = r#"(import "witlet:probe/types@0.2.0-draft.1" "[method]answer.success"
+const SUCCESS: &str = r#"(import "witlet:probe/types@0.2.0" "[method]answer.success"
     (func $answer_by (param i32 i32 i32)))"#;
 
 /// A probe type that was built against the draft in these words and answers "yes" by this import.
@@ -27,19 +27,19 @@ fn draft_prober(words: &str, answer_by: &str) -> Vec<u8> {
     let world = wit.select_world(&[package], Some("probe-type")).expect("the contract has it");
     let core = format!(
         r#"(module
-            (import "witlet:probe/types@0.2.0-draft.1" "[resource-drop]setup" (func $setup (param i32)))
-            (import "witlet:probe/types@0.2.0-draft.1" "[resource-drop]check" (func $check (param i32)))
-            (import "witlet:probe/types@0.2.0-draft.1" "[resource-drop]target" (func $target (param i32)))
-            (import "witlet:probe/types@0.2.0-draft.1" "[resource-drop]answer" (func $answer (param i32)))
+            (import "witlet:probe/types@0.2.0" "[resource-drop]setup" (func $setup (param i32)))
+            (import "witlet:probe/types@0.2.0" "[resource-drop]check" (func $check (param i32)))
+            (import "witlet:probe/types@0.2.0" "[resource-drop]target" (func $target (param i32)))
+            (import "witlet:probe/types@0.2.0" "[resource-drop]answer" (func $answer (param i32)))
             {answer_by}
             (memory (export "memory") 1)
             (data (i32.const 2048) "yes")
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 4096))
-            (func (export "witlet:probe/prober@0.2.0-draft.1#validate") (param i32 i32 i32) (result i32)
+            (func (export "witlet:probe/prober@0.2.0#validate") (param i32 i32 i32) (result i32)
                 (call $setup (local.get 0)) (i32.const 1024))
-            (func (export "witlet:probe/prober@0.2.0-draft.1#check-parameters") (param i32 i32 i32) (result i32)
+            (func (export "witlet:probe/prober@0.2.0#check-parameters") (param i32 i32 i32) (result i32)
                 (call $check (local.get 0)) (i32.const 1024))
-            (func (export "witlet:probe/prober@0.2.0-draft.1#probe") (param i32 i32 i32 i32) (result i32)
+            (func (export "witlet:probe/prober@0.2.0#probe") (param i32 i32 i32 i32) (result i32)
                 (call $answer_by (local.get 3) (i32.const 2048) (i32.const 3))
                 (call $target (local.get 0)) (call $answer (local.get 3)) (i32.const 1024)))"#
     );
@@ -64,7 +64,7 @@ async fn a_method_of_tomorrow_links_and_is_refused_by_name_when_it_is_called() {
     let prober = Setting::default().made(&draft_prober(&tomorrow, &SUCCESS.replace("success", "degraded")));
     assert!(prober.validate(Role::Probe).await.is_ok());
     let error = ask(&prober, "null").await.expect_err("the host has no such answer");
-    let words = "this host doesn't have witlet:probe/types@0.2.0-draft.1 [method]answer.degraded";
+    let words = "this host doesn't have witlet:probe/types@0.2.0 [method]answer.degraded";
     assert!(format!("{error:?}").contains(words), "{error:?}");
 }
 
