@@ -1,4 +1,4 @@
-//! The policies of the draft's examples: each language that has them has all of them, in few lines of logic.
+//! The policies of the examples of contract 0.2: each language that has them has all of them, in few lines of logic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -77,7 +77,7 @@ fn named_by_cases() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_policies_of_the_draft_have_few_lines_of_logic_in_every_language() {
+fn the_policies_have_few_lines_of_logic_in_every_language() {
     let examples = repository().join("examples/plugins");
     let languages: [(&str, &str, Count); 3] = [
         ("python/policies", "py", in_python),

@@ -10,8 +10,8 @@ use witlet_templates::{Language, Name, NameError, RenderError, Role, render};
 /// The example plugins with their roles. Each stands in every language, and answers the same cases.
 pub const EXAMPLES: [(&str, Role); 3] =
     [("image-policy", Role::Admission), ("redis-probe", Role::Probe), ("folder-source", Role::PodSource)];
-/// Examples of drafts, with the languages that have them next to Rust. In each they answer the same cases.
-const DRAFT_EXAMPLES: [(&str, &[Language]); 2] = [
+/// Examples of contract 0.2, with the languages that have them next to Rust. In each they answer the same cases.
+const EXAMPLES_0_2: [(&str, &[Language]); 2] = [
     ("policies", &[Language::Python, Language::JavaScript, Language::Go]),
     ("redis-ping", &[Language::Python, Language::JavaScript, Language::Go]),
 ];
@@ -41,8 +41,8 @@ pub fn repository() -> PathBuf {
 
 /// The examples that share their cases, of those that a language has.
 pub fn examples(language: Language) -> impl Iterator<Item = &'static str> {
-    let drafts = DRAFT_EXAMPLES.iter().filter(move |(_, languages)| languages.contains(&language));
-    EXAMPLES.iter().map(|(name, _)| *name).chain(drafts.map(|(name, _)| *name))
+    let newer = EXAMPLES_0_2.iter().filter(move |(_, languages)| languages.contains(&language));
+    EXAMPLES.iter().map(|(name, _)| *name).chain(newer.map(|(name, _)| *name))
 }
 
 /// Why there is no such project.

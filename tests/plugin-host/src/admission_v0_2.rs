@@ -20,7 +20,7 @@ use crate::claims;
 use crate::node::{Node, Setting, cache, compiler, configuration, hostile, pod, pod_in, request};
 
 claims!(
-    a_draft_is_asked_next_to_the_published_contract,
+    handlers_of_both_contracts_are_asked_next_to_each_other,
     each_kind_of_answer_becomes_a_verdict,
     what_is_no_answer_is_a_bad_one,
     an_error_says_when_to_ask_again,
@@ -34,8 +34,8 @@ claims!(
     a_handler_sees_the_node_and_its_secrets_by_the_host_s_interfaces,
 );
 
-/// The version of the draft.
-const DRAFT: &str = "0.2.0";
+/// The version of the contract.
+const VERSION: &str = "0.2.0";
 
 /// An entry with the guest, which imports secrets; each is asked about the pods of the namespace of its name.
 fn entry(name: &str, config: &str, secrets: &str, more: &str) -> String {
@@ -110,10 +110,10 @@ pub(crate) async fn ask(node: &Node, request: AdmissionRequest) -> Decision {
     tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, asking).await.expect("admission answers in time")
 }
 
-async fn a_draft_is_asked_next_to_the_published_contract() {
+async fn handlers_of_both_contracts_are_asked_next_to_each_other() {
     let (node, _secrets) = node(&(hostile("old", "admit", "order: 1") + &entries(&["reject"]))).await;
     assert_eq!(refused(&node, "reject").await, rejected("NotWanted", "this pod isn't wanted"));
-    for (name, version) in [("old", "0.1.0"), ("reject", DRAFT)] {
+    for (name, version) in [("old", "0.1.0"), ("reject", VERSION)] {
         let status = node.status(name);
         let versions: Vec<_> = status.roles.iter().map(|role| role.version).collect();
         assert_eq!((versions, status.calls()), (vec![Some(version)], 1), "{name}");

@@ -17,9 +17,9 @@ use crate::node::{Node, Setting, cache, compiler};
 use crate::probing::probe;
 
 claims!(
-    a_probe_type_of_the_draft_is_asked_next_to_a_published_one,
-    a_probe_type_of_the_draft_warns_of_its_configuration,
-    what_a_probe_type_of_the_draft_is_not_granted_is_named,
+    a_probe_type_of_0_2_is_asked_next_to_one_of_0_1,
+    a_probe_type_of_0_2_warns_of_its_configuration,
+    what_a_probe_type_of_0_2_is_not_granted_is_named,
     a_probe_type_speaks_tls_by_the_authorities_and_the_certificate_of_its_grants,
     a_probe_type_reaches_the_loopback_interface_of_its_pod,
 );
@@ -43,7 +43,7 @@ impl CommandRunner for Process {
     }
 }
 
-/// A node with these entries of the draft's guest and one of 0.1, once each was tried, and the folder of its secret.
+/// A node with these entries of a guest of 0.2 and one of 0.1, once each was tried, and the folder of its secret.
 async fn node(entries: &str) -> (Node, TempDir) {
     node_with(entries, "", None).await
 }
@@ -73,7 +73,7 @@ fn entry(name: &str, config: &str) -> String {
     )
 }
 
-async fn a_probe_type_of_the_draft_is_asked_next_to_a_published_one() {
+async fn a_probe_type_of_0_2_is_asked_next_to_one_of_0_1() {
     let (node, _secrets) = node(&entry("new", "null")).await;
     let success = |text: &str| Ok(ProbeOutcome::Success(text.to_owned()));
     assert_eq!(probe(&node, "old", r#"{"do": "succeed", "text": "old"}"#).await, success("old"));
@@ -97,7 +97,7 @@ async fn a_probe_type_of_the_draft_is_asked_next_to_a_published_one() {
     }
 }
 
-async fn a_probe_type_of_the_draft_warns_of_its_configuration() {
+async fn a_probe_type_of_0_2_warns_of_its_configuration() {
     let (node, _secrets) = node(&(entry("warns", "{do: warn}") + &entry("refuses", "{do: refuse}"))).await;
     assert_eq!(node.status("warns").warnings.len(), 16);
     let warned = |name: &str| node.status(name).state;
@@ -107,7 +107,7 @@ async fn a_probe_type_of_the_draft_warns_of_its_configuration() {
     assert!(refused.contains("NoTable: the table can't be read (rows: 7)"), "{refused}");
 }
 
-async fn what_a_probe_type_of_the_draft_is_not_granted_is_named() {
+async fn what_a_probe_type_of_0_2_is_not_granted_is_named() {
     let (node, _secrets) = node("- {name: bare, component: v0-2.wasm, probe: {}}\n").await;
     let detail = node.status("bare").detail.unwrap_or_default();
     for import in ["witlet:host/secret@0.2.0", "witlet:probe/exec@0.2.0"] {

@@ -398,9 +398,9 @@ impl NodeWatch for LabelledNode {
 async fn values_of_the_node_in_a_configuration_follow_it() {
     let labelled = Arc::new(LabelledNode(watch::Sender::default()));
     labelled.label(&[]);
-    let draft = "- {name: draft, component: v0-2.wasm, admission: {match: {namespaces: [draft]}}, \
+    let newer = "- {name: newer, component: v0-2.wasm, admission: {match: {namespaces: [newer]}}, \
                  limits: {timeout: 10s}, grants: {secrets: [none]}, config: {do: \"${node.name}\"}}\n";
-    let entries = hostile("one", "\"${node.labels['mode']}\"", "") + draft;
+    let entries = hostile("one", "\"${node.labels['mode']}\"", "") + newer;
     let setting = Setting {
         files: vec![("v0-2.wasm", witlet_test_guests::ADMISSION_V0_2.to_vec())],
         node: Some(labelled.clone()),
@@ -408,12 +408,12 @@ async fn values_of_the_node_in_a_configuration_follow_it() {
     };
     let entries = entries + "secrets: [{name: none, file: none}]\n";
     let node = Node::begin(&entries, setting).await.expect("the host starts");
-    node.until("the draft is loaded", |node| node.status("draft").state == PluginState::Ready).await;
+    node.until("the newer one is loaded", |node| node.status("newer").state == PluginState::Ready).await;
     node.until("one isn't", |node| node.status("one").state == PluginState::Failed).await;
     let detail = node.status("one").detail.unwrap_or_default();
     assert_eq!(detail, "its configuration can't be filled in: config: the node has no label \"mode\"");
     // The other plugins go on, and the node's values bring this one back.
-    let draft = node.status("draft").digest;
+    let newer = node.status("newer").digest;
     labelled.label(&[("mode", "reject")]);
     node.host.look();
     node.until("one is loaded", |node| node.status("one").state == PluginState::Ready).await;
@@ -430,6 +430,6 @@ async fn values_of_the_node_in_a_configuration_follow_it() {
     })
     .await;
     assert_eq!(node.admit(pod("web")).await, Decision::Admit, "what ran with the last value goes on");
-    assert_eq!(node.status("draft").digest, draft);
-    assert_eq!(node.admit(pod_in("draft", "web")).await, Decision::Admit, "by the node's name");
+    assert_eq!(node.status("newer").digest, newer);
+    assert_eq!(node.admit(pod_in("newer", "web")).await, Decision::Admit, "by the node's name");
 }

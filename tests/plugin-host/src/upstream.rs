@@ -13,7 +13,7 @@ use crate::node::{Node, builtin, cache, now};
 
 crate::claims!(
     every_handler_refuses_in_upstreams_words,
-    every_handler_refuses_in_the_same_words_on_the_draft,
+    every_handler_refuses_in_the_same_words_on_contract_0_2,
     the_first_refusal_in_upstreams_order_is_reported,
     a_critical_pod_gets_capacity_or_the_reason_why_not,
     a_resize_is_asked_of_all_handlers,
@@ -27,13 +27,13 @@ async fn node() -> Node {
 }
 
 /// The same handlers, compiled for contract 0.2.
-async fn node_of_draft() -> Node {
-    let draft = |name: &'static str| Builtin {
+async fn node_on_0_2() -> Node {
+    let handler = |name: &'static str| Builtin {
         config: Value::from(name),
         ..builtin(name, witlet_test_guests::SHIPPED_V0_2)
     };
     let builtins: Vec<Builtin> =
-        witlet_plugins::ADMISSION.iter().map(|shipped| draft(shipped.name)).collect();
+        witlet_plugins::ADMISSION.iter().map(|shipped| handler(shipped.name)).collect();
     Node::start("", &builtins, crate::node::compiler(cache())).await.expect("the host starts")
 }
 
@@ -204,8 +204,8 @@ async fn every_handler_refuses_in_upstreams_words() {
     refuses_in_upstreams_words(node().await).await;
 }
 
-async fn every_handler_refuses_in_the_same_words_on_the_draft() {
-    refuses_in_upstreams_words(node_of_draft().await).await;
+async fn every_handler_refuses_in_the_same_words_on_contract_0_2() {
+    refuses_in_upstreams_words(node_on_0_2().await).await;
 }
 
 async fn refuses_in_upstreams_words(node: Node) {

@@ -25,9 +25,9 @@ claims!(
 /// The contract that only tests have, and the words of it that came last.
 const WIT: &str = include_str!("../../guests/next-version/wit/admission/admission.wit");
 /// The version of [`WIT`].
-const NEWEST: &str = "0.2.1";
+const NEWEST: &str = "0.3.1";
 /// What the version before didn't have.
-const ADDED: &str = "        /// Since 0.2.1.\n        origin: func() -> origin;\n";
+const ADDED: &str = "        /// Since 0.3.1.\n        origin: func() -> origin;\n";
 
 /// A handler that was built against a version with these words and rejects everything. It imports nothing but the types of
 /// its exports.
@@ -60,7 +60,7 @@ fn built_against(version: &str, words: &str) -> Vec<u8> {
 }
 
 /// What a host of tomorrow has.
-const TOMORROW: &str = "0.2.7";
+const TOMORROW: &str = "0.3.7";
 /// An interface of it that this host doesn't have.
 const MOON: &str = "package witlet:host@0.1.9;
     interface moon {
@@ -147,7 +147,7 @@ fn entry(name: &str, component: &str, config: &str) -> String {
 async fn node(entries: &str) -> Node {
     let files = vec![
         ("next.wasm", witlet_test_guests::NEXT_VERSION.to_vec()),
-        ("older.wasm", built_against("0.2.0", &older("0.2.0"))),
+        ("older.wasm", built_against("0.3.0", &older("0.3.0"))),
         // Asks for the moon, and goes on only without it.
         (
             "phase.wasm",
@@ -193,7 +193,7 @@ async fn components_of_two_versions_are_asked_side_by_side() {
         retry_after: Duration::from_secs(7),
     };
     assert_eq!(node.refused_by("new", pod("web")).await, deferred);
-    assert_eq!((versions(&node, "old"), versions(&node, "new")), (vec![Some("0.1.0")], vec![Some("0.2.1")]));
+    assert_eq!((versions(&node, "old"), versions(&node, "new")), (vec![Some("0.1.0")], vec![Some("0.3.1")]));
     assert_eq!((node.status("old").calls(), node.status("new").calls()), (1, 1));
 }
 
@@ -223,7 +223,7 @@ async fn what_a_newer_version_forbids_is_a_bad_answer_there() {
 async fn a_component_of_an_older_version_of_the_track_links() {
     let node = node(&entry("older", "older.wasm", "null")).await;
     assert_eq!(node.refused_by("older", pod("web")).await, rejected("Older", "not now"));
-    assert_eq!(versions(&node, "older"), [Some("0.2.1")]);
+    assert_eq!(versions(&node, "older"), [Some("0.3.1")]);
 }
 
 async fn components_of_versions_that_no_one_serves_are_refused_by_name() {
@@ -232,7 +232,7 @@ async fn components_of_versions_that_no_one_serves_are_refused_by_name() {
     assert_eq!(status.state, PluginState::Failed);
     let error = status.detail.unwrap_or_default();
     for words in [
-        "it exports witlet:admission/handler@0.9.0, but this host serves version 0.1.0, 0.2.0, 0.2.1",
+        "it exports witlet:admission/handler@0.9.0, but this host serves version 0.1.0, 0.2.0, 0.3.1",
         "it imports witlet:admission/types@0.9.0, which doesn't exist in this release",
     ] {
         assert!(error.contains(words), "{error}");
@@ -249,7 +249,7 @@ async fn what_this_host_does_not_have_ends_the_call_that_uses_it() {
     let node = node(&entry("call", "call.wasm", "null")).await;
     match node.admit(pod("web")).await {
         Decision::Defer { message, .. } => {
-            let words = "this host doesn't have witlet:admission/types@0.2.7 [method]request.tomorrow";
+            let words = "this host doesn't have witlet:admission/types@0.3.7 [method]request.tomorrow";
             assert!(message.contains(words), "{message}");
         }
         other => panic!("{other:?}"),

@@ -36,11 +36,13 @@ fn contracts_are_reported_with_the_version_that_serves_them() {
         ("witlet:probe/exec@0.1.0", Some("0.1.0")),
         ("witlet:probe/exec@0.2.0", Some("0.2.0")),
         ("witlet:probe/prober@0.2.0", Some("0.2.0")),
+        ("witlet:probe/prober@0.3.0-draft.1", Some("0.3.0-draft.1")),
         ("witlet:probe/prober@0.3.0-draft.2", None),
         ("witlet:pod-source/feedback@0.1.0", Some("0.1.0")),
         ("witlet:host/moon@0.1.0", None),
         ("witlet:host/log@0.2.0", Some("0.2.0")),
-        ("witlet:host/log@0.2.0", None),
+        ("witlet:host/log@0.2.7", Some("0.2.0")),
+        ("witlet:host/log@0.4.0", None),
         ("witlet:admission/handler@1.0.0", None),
     ] {
         assert_eq!(contract(name).expect("it is one of ours").served_by, served_by, "{name}");

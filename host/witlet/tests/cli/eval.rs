@@ -401,7 +401,7 @@ fn every_operation_can_be_asked_of_a_handler_that_subscribes_to_it() {
     let folder = scratch();
     let config = r#"{"do": "operation", "subscribe": ["add", "update", "ephemeral", "image-resolved", "readmit", "recheck"]}"#;
     let entry = format!(
-        "- {{name: draft, component: v0-2.wasm, grants: {{secrets: [none]}}, config: {config}, admission: {{recheck: 10m}}}}\n"
+        "- {{name: newer, component: v0-2.wasm, grants: {{secrets: [none]}}, config: {config}, admission: {{recheck: 10m}}}}\n"
     );
     let configured = plugins(folder.path(), &entry);
     let old = file(folder.path(), "old.yaml", &pod(APP));
@@ -419,9 +419,9 @@ fn every_operation_can_be_asked_of_a_handler_that_subscribes_to_it() {
     for (operation, more, words) in cases {
         let asked = ["--plugins", &configured, "--operation", operation];
         let asked = [&[&*new], &asked[..], more].concat();
-        prints(&eval(&asked), 5, &["default/web: rejected by draft", words]);
+        prints(&eval(&asked), 5, &["default/web: rejected by newer", words]);
         let report = reported(&eval(&[&asked[..], &["-o", "json"]].concat()));
-        let message = handler(&report, "draft")["message"].as_str().expect("a message").to_owned();
+        let message = handler(&report, "newer")["message"].as_str().expect("a message").to_owned();
         assert!(message.starts_with(operation), "{report}");
         assert_eq!(report["pods"][0]["operation"], operation, "{report}");
         let rule = |equality: &str| {

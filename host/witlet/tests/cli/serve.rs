@@ -32,7 +32,7 @@ pub(crate) fn plugins(folder: &Path, entries: &str) -> String {
     std::fs::write(folder.join("no-latest-tag.wasm"), witlet_test_guests::NO_LATEST_TAG)
         .expect("a temporary folder");
     std::fs::write(folder.join("v0-2.wasm"), witlet_test_guests::ADMISSION_V0_2).expect("a temporary folder");
-    // The draft's guest imports all that there is, secrets too.
+    // The guest of contract 0.2 imports all that there is, secrets too.
     let secret = write(folder, "none", "none");
     std::fs::set_permissions(&secret, Permissions::from_mode(0o600)).expect("it is the test's file");
     let secrets = if entries.contains("secrets:") { "secrets: [{name: none, file: none}]\n" } else { "" };

@@ -1,7 +1,7 @@
 //! The shipped admission handlers on `witlet:admission@0.2.0`, from the very files of the shipped ones: what the contract
 //! costs is measured with them, and whether it says the same. `config:` names the handler.
 //!
-//! This crate stands for the SDK of 0.1 in these files: what they ask for, it asks the draft's getters for.
+//! This crate stands for the SDK of 0.1 in these files: what they ask for, it asks the getters of 0.2 for.
 #![allow(unsafe_code, reason = "the bindings are made of raw pointers")]
 #![allow(
     dead_code,

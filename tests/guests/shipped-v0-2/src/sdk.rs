@@ -1,4 +1,4 @@
-//! What the shipped handlers use of the SDK of 0.1, on the draft's getters.
+//! What the shipped handlers use of the SDK of 0.1, on the getters of 0.2.
 
 use serde::de::DeserializeOwned;
 

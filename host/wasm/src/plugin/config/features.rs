@@ -31,6 +31,9 @@ pub const FEATURES: &[Feature] = &[
     feature("admission-0.1", "admission handlers built against witlet:admission@0.1"),
     feature("probe-0.1", "probe types built against witlet:probe@0.1"),
     feature("pod-source-0.1", "pod sources built against witlet:pod-source@0.1"),
+    feature("admission-0.2", "admission handlers built against witlet:admission@0.2"),
+    feature("probe-0.2", "probe types built against witlet:probe@0.2"),
+    feature("pod-source-0.2", "pod sources built against witlet:pod-source@0.2"),
     feature("oci", "components from registries, component: oci://…"),
     feature("require-conformance", "demands of signed conformance reports, requireConformance"),
     feature(

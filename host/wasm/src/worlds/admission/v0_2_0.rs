@@ -1,4 +1,4 @@
-//! `witlet:admission@0.2.0`, a draft.
+//! `witlet:admission@0.2.0`.
 
 mod convert;
 mod node;

@@ -1,4 +1,4 @@
-//! `witlet:host@0.2.0`, a draft.
+//! `witlet:host@0.2.0`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `witlet:pod-source@0.2.0`, a draft.
+//! `witlet:pod-source@0.2.0`.
 
 mod convert;
 
@@ -51,7 +51,7 @@ mod feedback {
     });
 }
 
-/// The version of the draft.
+/// The version of the contract.
 const VERSION: &str = "0.2.0";
 
 pub(super) const ADAPTER: Adapter = Adapter {

@@ -1,4 +1,4 @@
-//! `witlet:probe@0.2.0`, a draft.
+//! `witlet:probe@0.2.0`.
 
 mod connections;
 mod convert;

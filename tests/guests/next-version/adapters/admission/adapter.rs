@@ -1,4 +1,4 @@
-//! The adapter of `witlet:admission@0.2.1`, a module of `witlet-wasm` with its feature `next-version`.
+//! The adapter of `witlet:admission@0.3.1`, a module of `witlet-wasm` with its feature `next-version`.
 
 mod convert;
 
@@ -28,7 +28,7 @@ mod bindings {
 }
 
 pub(super) const ADAPTER: Adapter = Adapter {
-    version: "0.2.1",
+    version: "0.3.1",
     add_to_linker: |linker| wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state),
     link: |component| {
         let handler = bindings::AdmissionHandlerIndices::new(&component)?;

@@ -1,4 +1,4 @@
-//! Between the host's vocabulary and `witlet:admission@0.2.1`'s.
+//! Between the host's vocabulary and `witlet:admission@0.3.1`'s.
 
 use std::time::Duration;
 

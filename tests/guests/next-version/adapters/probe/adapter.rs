@@ -1,5 +1,5 @@
-//! The adapter of `witlet:probe@0.2.0`, a module of `witlet-wasm` in its unit tests: components of several versions run side
-//! by side.
+//! The adapter of `witlet:probe@0.3.0-draft.1`, a module of `witlet-wasm` in its unit tests: components of several versions run side by
+//! side, one of a draft among them.
 
 use async_trait::async_trait;
 use wasmtime::Store;
@@ -27,7 +27,7 @@ mod bindings {
 }
 
 pub(super) const ADAPTER: Adapter = Adapter {
-    version: "0.2.0",
+    version: "0.3.0-draft.1",
     add_to_linker: |linker| wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state),
     link: |component| Ok(Box::new(bindings::ProbeTypePre::new(component)?)),
 };

@@ -15,7 +15,7 @@ use crate::worlds::probe::answer::ProbeRemarks;
 use crate::worlds::probe::facts::ProbeFacts;
 
 /// The guest, which wants everything that a probe type may have.
-fn draft(setting: Setting) -> Arc<AsyncPlugin> {
+fn guest(setting: Setting) -> Arc<AsyncPlugin> {
     setting.made(witlet_test_guests::PROBE_V0_2)
 }
 
@@ -45,7 +45,7 @@ async fn looked(guests: &Arc<AsyncPlugin>, request: ProbeRequest) -> Value {
 
 #[tokio::test]
 async fn each_kind_of_answer_becomes_an_outcome_and_others_are_bad_ones() {
-    let guests = draft(Setting::default());
+    let guests = guest(Setting::default());
     let error = "NoTable: the table can't be read (rows: 7)";
     let cases = [
         ("success", "success: so it is".to_owned()),
@@ -67,7 +67,7 @@ async fn each_kind_of_answer_becomes_an_outcome_and_others_are_bad_ones() {
 
 #[tokio::test]
 async fn what_is_said_next_to_an_outcome_is_noted() {
-    let guests = draft(Setting::default());
+    let guests = guest(Setting::default());
     let facts = Arc::new(ProbeFacts::new(request(&doing("remark", "")), false));
     let called = guests.probe(facts.clone()).await;
     assert_eq!(called.result.ok(), Some(ProbeOutcome::Success(String::new())));
@@ -95,7 +95,7 @@ async fn a_guest_sees_the_pod_the_container_and_its_ports() {
         spec.containers[0].image = Some("nginx:1.29".to_owned());
     }
     assert_eq!(
-        looked(&draft(Setting::default()), request).await,
+        looked(&guest(Setting::default()), request).await,
         json!({
             "pod": {
                 "namespace": "default", "name": "web", "uid": "uid-1",
@@ -124,7 +124,7 @@ async fn a_guest_sees_init_containers_and_pods_without_containers() {
         spec.init_containers = Some(vec![init]);
         ProbeRequest { container: name.to_owned(), ..request }
     };
-    let guests = draft(Setting::default());
+    let guests = guest(Setting::default());
     let found = looked(&guests, sidecar("side")).await;
     assert_eq!(
         (&found["container"]["pointer"], &found["container"]["ports"]),
@@ -142,7 +142,7 @@ async fn the_host_is_there_on_this_engine_too() {
         ..crate::plugin::config::Grants::default()
     };
     let log = Some(crate::guest::LogTap::default());
-    let guests = draft(Setting { config: "\"mine\"", secrets, grants, log, ..Setting::default() });
+    let guests = guest(Setting { config: "\"mine\"", secrets, grants, log, ..Setting::default() });
     assert_eq!(
         looked(&guests, request(&doing("host", ""))).await,
         json!({
@@ -157,7 +157,7 @@ async fn the_host_is_there_on_this_engine_too() {
 
 #[tokio::test]
 async fn commands_have_two_outputs_and_errors_a_code() {
-    let guests = draft(Setting::default());
+    let guests = guest(Setting::default());
     let ran = async |command: &[&str]| {
         let parameters = json!({"do": "exec", "command": command}).to_string();
         match ask(&guests, &parameters).await {
@@ -169,7 +169,7 @@ async fn commands_have_two_outputs_and_errors_a_code() {
     assert_eq!(ran(&["late"]).await, "TimedOut: the command ran out of the probe's time");
     let missing = ran(&["missing"]).await;
     assert!(missing.starts_with("Failed: ") && missing.contains("no such container"), "{missing}");
-    let without = draft(Setting { containers: None, ..Setting::default() });
+    let without = guest(Setting { containers: None, ..Setting::default() });
     let nowhere = ask(&without, &json!({"do": "exec", "command": ["true"]}).to_string()).await;
     let words = "Failed: there is no container runtime".to_owned();
     assert_eq!(nowhere.ok(), Some(ProbeOutcome::Failure(words)));
@@ -184,7 +184,7 @@ async fn what_an_earlier_probe_handed_out_is_over() {
         }
         other => panic!("{what}: {other:?}"),
     };
-    let guests = draft(Setting { warm, ..Setting::default() });
+    let guests = guest(Setting { warm, ..Setting::default() });
     for what in ["pod", "container", "port"] {
         assert_eq!(said(&guests, "keep").await, "success: kept");
         over(ask(&guests, &doing("use", what)).await.map(|_| ()), what);
@@ -198,7 +198,7 @@ async fn what_an_earlier_probe_handed_out_is_over() {
 
 #[tokio::test]
 async fn parameters_are_refused_and_warned_of() {
-    let guests = draft(Setting::default());
+    let guests = guest(Setting::default());
     let check =
         async |what: &str| guests.check_parameters(&doing(what, "").into(), Duration::ZERO).await.result;
     match check("").await {
@@ -211,19 +211,19 @@ async fn parameters_are_refused_and_warned_of() {
 
 #[tokio::test]
 async fn validate_warns_and_refuses() {
-    let warned = draft(Setting { config: r#"{"do": "warn"}"#, ..Setting::default() });
+    let warned = guest(Setting { config: r#"{"do": "warn"}"#, ..Setting::default() });
     let warnings = warned.validate(Role::Probe).await.expect("it is loaded all the same");
     assert_eq!((warnings.kept.len(), warnings.left_out), (16, 4));
     assert_eq!(warnings.kept[0], "warning 0");
-    match draft(Setting { config: r#"{"do": "refuse"}"#, ..Setting::default() }).validate(Role::Probe).await {
+    match guest(Setting { config: r#"{"do": "refuse"}"#, ..Setting::default() }).validate(Role::Probe).await {
         Err(CallError::Refused { words }) => assert_eq!(words, "NoTable: the table can't be read (rows: 7)"),
         other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
-async fn a_published_probe_type_is_asked_next_to_a_draft() {
-    let (old, new) = (Setting::default().prober(), draft(Setting::default()));
+async fn probe_types_of_both_contracts_are_asked_next_to_each_other() {
+    let (old, new) = (Setting::default().prober(), guest(Setting::default()));
     for _ in 0..3 {
         let parameters = doing("success", "new");
         let (one, other) =

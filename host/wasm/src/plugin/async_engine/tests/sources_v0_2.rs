@@ -16,7 +16,7 @@ use crate::role::Role;
 use crate::worlds::pod_source::{Feedback, NotTaken};
 
 /// The guest with this configuration.
-fn draft(config: &'static str) -> Arc<AsyncPlugin> {
+fn guest(config: &'static str) -> Arc<AsyncPlugin> {
     Setting { config, ..Setting::default() }.made(witlet_test_guests::SOURCE_V0_2)
 }
 
@@ -24,7 +24,7 @@ async fn polled(
     config: &'static str,
     cursor: Option<&str>,
 ) -> Result<Result<PollResponse, SourceFault>, CallError> {
-    draft(config).poll(cursor).await.result
+    guest(config).poll(cursor).await.result
 }
 
 fn response(snapshot: Snapshot) -> PollResponse {
@@ -70,7 +70,7 @@ async fn each_kind_of_answer_becomes_a_snapshot_and_others_are_bad_ones() {
 
 #[tokio::test]
 async fn a_cursor_comes_back_and_a_source_says_when_it_wants_to_be_asked() {
-    let source = draft(r#"{"do": "count"}"#);
+    let source = guest(r#"{"do": "count"}"#);
     for (cursor, expected) in [(None, "1"), (Some("1"), "2"), (Some("41"), "42")] {
         match source.poll(cursor).await.result {
             Ok(Ok(PollResponse { snapshot: Snapshot::Pods(pods), cursor, next_poll })) => {
@@ -105,9 +105,9 @@ async fn an_error_takes_the_place_of_what_was_said() {
 #[tokio::test]
 async fn validate_warns_and_refuses() {
     let warnings =
-        draft(r#"{"do": "warn"}"#).validate(Role::PodSource).await.expect("it is loaded all the same");
+        guest(r#"{"do": "warn"}"#).validate(Role::PodSource).await.expect("it is loaded all the same");
     assert_eq!((warnings.kept.len(), warnings.left_out), (16, 4));
-    match draft(r#"{"do": "refuse"}"#).validate(Role::PodSource).await {
+    match guest(r#"{"do": "refuse"}"#).validate(Role::PodSource).await {
         Err(CallError::Refused { words }) => assert_eq!(words, "NoTable: the table can't be read (rows: 7)"),
         other => panic!("{other:?}"),
     }
@@ -142,7 +142,7 @@ async fn a_source_receives_how_its_pods_are_and_which_are_left_out() {
 
 #[tokio::test]
 async fn news_that_are_not_taken_say_when_to_try_again() {
-    let source = draft(r#"{"feedback": "refuse"}"#);
+    let source = guest(r#"{"feedback": "refuse"}"#);
     let words = "NoTable: the table can't be read (rows: 7)".to_owned();
     let not_taken = NotTaken { words, retry_after: Some(Duration::from_secs(30)) };
     let reported = source.notify([status("web", None)].into()).await.result;
