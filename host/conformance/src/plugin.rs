@@ -132,7 +132,7 @@ impl Plugin {
                 plain(plugin.poll(cursor.as_deref()).await)
             }
             (Instances::Asynchronous(plugin), PluginRequest::Statuses(changed)) => {
-                plain(plugin.statuses(changed.as_slice().into()).await)
+                plain(plugin.notify(changed.as_slice().into()).await)
             }
             // A scenario's question is of the role that its setup has.
             (Instances::Synchronous(_), _) | (Instances::Asynchronous(_), PluginRequest::Admit(..)) => {

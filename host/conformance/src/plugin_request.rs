@@ -14,7 +14,7 @@ use witlet_core::node::{NodeFacts, facts};
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeRequest};
 use witlet_core::runtime::ContainerId;
-use witlet_core::sources::plugin::PodStatusChange;
+use witlet_core::sources::plugin::PodNews;
 use witlet_wasm::direct;
 use witlet_wasm::role::Role;
 
@@ -53,8 +53,8 @@ pub(crate) enum PluginRequest {
     Check(Arc<str>),
     /// `source.poll`, with this cursor in place of that of the answer before.
     Poll(Option<String>),
-    /// `feedback.statuses`.
-    Statuses(Vec<PodStatusChange>),
+    /// `feedback.statuses` of contract 0.1, `feedback.notify` of 0.2.
+    Statuses(Vec<PodNews>),
 }
 
 impl PluginRequest {

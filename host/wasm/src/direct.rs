@@ -16,7 +16,7 @@ use witlet_core::admission::{AdmissionRequest, Verdict};
 use witlet_core::node::NodeFacts;
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_core::sources::allow::Allowance;
-use witlet_core::sources::plugin::{PodNews, PodStatusChange, PollResponse, SourceFault};
+use witlet_core::sources::plugin::{PodNews, PollResponse, SourceFault};
 use witlet_core::sources::pod_security::SecurityLevel;
 use witlet_ports::{Clock, CommandRunner};
 
@@ -308,9 +308,8 @@ impl DirectWaiting {
         self.guests.feedback() != Feedback::None
     }
 
-    /// Passes statuses of its pods to a pod source. One without the export takes them as passed.
-    pub async fn statuses(&self, changed: Arc<[PodStatusChange]>) -> CallReport<()> {
-        let news = changed.iter().cloned().map(PodNews::Status).collect();
+    /// Passes news of its pods to a pod source. One without the export takes them as passed.
+    pub async fn notify(&self, news: Arc<[PodNews]>) -> CallReport<()> {
         let report: CallReport<Result<(), NotTaken>> = self.guests.notify(news).await.into();
         let CallReport { result, memory_bytes_peak, cpu, runnable } = report;
         let result = match result {

@@ -162,3 +162,33 @@ fn the_book_explains_every_function_and_no_other() {
     }
     check("each function of the contracts has a row in its chapter", &findings);
 }
+
+/// The cases of a guest of each role that calls all functions, by the chapter of the role's contract. `tests/plugin-host` carries them out.
+const CASES: &[(&str, &str)] = &[
+    ("docs/src/authors/admission-0.2.md", "tests/guests/admission-v0-2/cases.yaml"),
+    ("docs/src/authors/probe-0.2.md", "tests/guests/probe-v0-2/cases.yaml"),
+    ("docs/src/authors/pod-source-0.2.md", "tests/guests/source-v0-2/cases.yaml"),
+];
+
+/// The functions that a file says to show, above the cases that do.
+fn shown(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("# Shows: "));
+    lines.flat_map(str::split_whitespace).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_function_of_0_2_is_shown_by_a_case() {
+    let functions = functions();
+    let of_host = &functions["docs/src/authors/host-0.2.md"];
+    let (mut findings, mut all) = (Vec::new(), BTreeSet::new());
+    for (chapter, path) in CASES {
+        let (own, shown) = (&functions[chapter], shown(&read(&root().join(path))));
+        findings.extend(own.difference(&shown).map(|name| format!("{path} has no case for {name}")));
+        let unknown = shown.iter().filter(|name| !own.contains(*name) && !of_host.contains(*name));
+        findings.extend(unknown.map(|name| format!("{path} names {name}, which isn't there")));
+        all.extend(shown);
+    }
+    findings
+        .extend(of_host.difference(&all).map(|name| format!("no file has a case for {name} of the host")));
+    check("each function of contract 0.2 is shown by a case of a guest in Rust", &findings);
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use witlet_core::error::yaml_fault;
-use witlet_core::sources::plugin::PodStatusChange;
+use witlet_core::sources::plugin::{LeftOutPod, PodNews, PodStatusChange};
 use witlet_wasm::role::Role;
 
 use super::expect::{self, Problem, WHOLE, expect, read};
@@ -74,12 +74,21 @@ struct StepDocument {
 
 /// One of `statuses`.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct StatusDocument {
     namespace: String,
     name: String,
-    uid: String,
+    uid: Option<String>,
     status: Option<Value>,
+    left_out: Option<LeftOutDocument>,
+}
+
+/// Why a pod isn't run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LeftOutDocument {
+    reason: String,
+    message: String,
 }
 
 /// A value that is there, also if it is null.
@@ -244,7 +253,12 @@ fn step(document: StepDocument) -> Result<Step, Problem> {
         names.map_err(|problem| problem.within(&format!("folders.{path}")))?;
     }
     let question = match statuses {
-        Some(statuses) => PluginRequest::Statuses(statuses.into_iter().map(StatusDocument::take).collect()),
+        Some(statuses) => {
+            let news = statuses.into_iter().enumerate().map(|(index, document)| {
+                document.take().map_err(|problem| problem.within(&format!("statuses[{index}]")))
+            });
+            PluginRequest::Statuses(news.collect::<Result<_, _>>()?)
+        }
         None => PluginRequest::Poll(cursor),
     };
     Ok(Step { folders, servers, question, expect })
@@ -274,8 +288,18 @@ fn check_names(content: &FolderContent) -> Result<(), Problem> {
 }
 
 impl StatusDocument {
-    fn take(self) -> PodStatusChange {
-        let Self { namespace, name, uid, status } = self;
-        PodStatusChange { namespace, name, uid, status: status.map(|status| status.to_string()) }
+    fn take(self) -> Result<PodNews, Problem> {
+        let Self { namespace, name, uid, status, left_out } = self;
+        match (left_out, uid) {
+            (None, Some(uid)) => {
+                let status = status.map(|status| status.to_string());
+                Ok(PodNews::Status(PodStatusChange { namespace, name, uid, status }))
+            }
+            (Some(LeftOutDocument { reason, message }), None) if status.is_none() => {
+                Ok(PodNews::LeftOut(LeftOutPod { namespace, name, reason, message }))
+            }
+            (Some(_), _) => Problem::new("leftOut", "a pod that isn't run has neither `uid` nor `status`"),
+            (None, None) => Problem::new("uid", "missing: only a pod with `leftOut` has none"),
+        }
     }
 }

@@ -296,6 +296,14 @@ const WRONG_SOURCE: Wrong = &[
         "cases[0].steps[0].statuses: a step with `statuses` expects `feedback`",
     ),
     (
+        "{name: a, steps: [{statuses: [{namespace: a, name: b}], expect: {feedback: ok}}]}",
+        "cases[0].steps[0].statuses[0].uid: missing",
+    ),
+    (
+        "{name: a, steps: [{statuses: [{namespace: a, name: b, uid: c, leftOut: {reason: d, message: e}}], expect: {feedback: ok}}]}",
+        "cases[0].steps[0].statuses[0].leftOut: a pod that isn't run has neither",
+    ),
+    (
         "{name: a, steps: [{expect: {snapshot: empty, pods: []}}]}",
         "cases[0].steps[0].expect.pods: `empty` has none: leave it out",
     ),

@@ -23,6 +23,8 @@ pub(crate) struct ExecAnswer {
     exit_code: Option<i32>,
     #[serde(default, deserialize_with = "bytes")]
     output: Vec<u8>,
+    #[serde(default, deserialize_with = "bytes")]
+    error_output: Vec<u8>,
     /// It is still running when the probe's time is over.
     #[serde(default)]
     timed_out: bool,
@@ -88,7 +90,7 @@ impl CommandRunner for Commands {
             tokio::time::sleep(limit).await;
             return Err(RuntimeError::DeadlineExceeded { call: EXEC_CALL, limit });
         }
-        let (stdout, exit_code) = (answer.output.clone(), answer.exit_code.unwrap_or(0));
-        Ok(ExecOutput { stdout, stderr: Vec::new(), exit_code })
+        let (stdout, stderr) = (answer.output.clone(), answer.error_output.clone());
+        Ok(ExecOutput { stdout, stderr, exit_code: answer.exit_code.unwrap_or(0) })
     }
 }

@@ -96,24 +96,33 @@ impl feedback::Guest for Plugin {
                 }
                 KEPT.set(news.next());
             }
+            "tell" => {
+                let seen: Vec<Value> =
+                    std::iter::from_fn(|| news.next()).map(|change| tell(&change)).collect();
+                // People see an error without a code as its message alone.
+                return Err(Error::new("", &Value::from(seen).to_string()));
+            }
             _ => {
                 while let Some(change) = news.next() {
-                    let seen = json!([
-                        change.kind(),
-                        change.namespace(),
-                        change.name(),
-                        change.uid(),
-                        change.phase(),
-                        change.reason(),
-                        change.message(),
-                        change.status(),
-                    ]);
-                    say(&seen.to_string());
+                    say(&tell(&change).to_string());
                 }
             }
         }
         Ok(())
     }
+}
+
+fn tell(change: &Change) -> Value {
+    json!([
+        change.kind(),
+        change.namespace(),
+        change.name(),
+        change.uid(),
+        change.phase(),
+        change.reason(),
+        change.message(),
+        change.status(),
+    ])
 }
 
 fn say(message: &str) {

@@ -45,6 +45,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials.push(Trial::test("each_check_of_loading_finds_what_it_is_for", loading));
     trials.push(Trial::test("each_vector_of_the_kit_finds_what_it_is_for", vectors));
     trials
+        .push(Trial::test("each_function_of_contract_0_2_gives_and_takes_what_the_cases_say", each_function));
+    trials
 }
 
 /// Examples in Rust with their cases, below the examples' folder. `tests/languages` tries those that every language has.
@@ -235,6 +237,29 @@ fn vectors() -> Result<(), Failed> {
         };
         let found = finding(&faulty, &plan, id)?.ok_or_else(|| format!("{id} found nothing of {fault}"))?;
         assert!(found.seen.contains(words), "{id}: {found:?}");
+    }
+    Ok(())
+}
+
+/// What a host of contract 0.2 tells plugins, and makes of their answers; in other languages by `tests/languages`.
+fn each_function() -> Result<(), Failed> {
+    let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests");
+    for (role, guest, name) in [
+        (Role::Admission, witlet_test_guests::ADMISSION_V0_2, "admission-v0-2"),
+        (Role::Probe, witlet_test_guests::PROBE_V0_2, "probe-v0-2"),
+        (Role::PodSource, witlet_test_guests::SOURCE_V0_2, "source-v0-2"),
+    ] {
+        let cases = CaseFile::read(&guests.join(name).join("cases.yaml"))?;
+        let plan =
+            Plan { cases: vec![cases], layers: [Layer::Load, Layer::Vectors].into(), ..Plan::default() };
+        let (runtime, kit) = &*KIT;
+        let subject = Subject { name: name.to_owned(), wasm: guest.into() };
+        let report = runtime.block_on(kit.examine(&subject, &plan, &Silent))?;
+        assert!(report.passed(), "{}", report.human("witlet plugin test"));
+        let cases =
+            report.checks.iter().filter(|check| check.id == "vectors/case" && check.role == Some(role));
+        let passed = cases.filter(|check| matches!(check.result, CheckResult::Passed)).count();
+        assert!(passed >= 10, "{name}: {passed} cases");
     }
     Ok(())
 }
