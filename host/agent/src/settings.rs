@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use witlet_core::container::gc::GcPolicy;
@@ -69,7 +70,7 @@ pub struct HostSettings {
     /// Domain of the cluster, such as `cluster.local`; empty without a cluster.
     pub cluster_domain: String,
     /// Handlers of the runtime by the names of runtime classes.
-    pub runtime_classes: BTreeMap<String, String>,
+    pub runtime_classes: Arc<BTreeMap<String, String>>,
     /// Whether the kernel counts swap by cgroup.
     pub swap_controller: bool,
     /// Whether the runtime is asked to label what pods mount, as SELinux wants it.

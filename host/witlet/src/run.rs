@@ -380,7 +380,7 @@ fn host_settings(settings: &Settings) -> HostSettings {
         seccomp_default: settings.pods.seccomp_default,
         cluster_dns: settings.pods.cluster_dns.clone(),
         cluster_domain: settings.pods.cluster_domain.clone(),
-        runtime_classes: settings.pods.runtime_classes.clone(),
+        runtime_classes: Arc::new(settings.pods.runtime_classes.clone()),
         swap_controller: witlet_node::has_swap_controller(),
         selinux: witlet_node::selinux_is_on(),
     }

@@ -1,6 +1,7 @@
 //! What the runtime is asked for: what sandboxes and containers are made of.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use expect_test::expect;
 use k8s_openapi::api::core::v1::Pod;
@@ -204,7 +205,7 @@ async fn namespaces_are_the_pods_the_hosts_or_shared() {
 #[tokio::test(start_paused = true)]
 async fn a_runtime_class_names_its_handler_and_an_unknown_one_starts_nothing() {
     let mut node = node();
-    node.host.runtime_classes = [("gvisor".to_owned(), "runsc".to_owned())].into();
+    node.host.runtime_classes = Arc::new([("gvisor".to_owned(), "runsc".to_owned())].into());
     node.start();
     assert_eq!(sandbox(&node, with(json!({"runtimeClassName": "gvisor"}))).await.runtime_handler, "runsc");
     orders(&node);

@@ -60,7 +60,7 @@ async fn usage_is_measured_where_no_pod_is_ever_evicted() {
 #[tokio::test(start_paused = true)]
 async fn handlers_see_which_handler_a_runtime_class_means() {
     let mut node = node();
-    node.host.runtime_classes = [("gvisor".to_owned(), "runsc".to_owned())].into();
+    node.host.runtime_classes = Arc::new([("gvisor".to_owned(), "runsc".to_owned())].into());
     let node = running(node).await;
     let seen = seen(&node).await;
     assert_eq!(seen.observed.runtime_classes.get("gvisor").map(String::as_str), Some("runsc"));

@@ -254,7 +254,7 @@ impl Services<'_> {
             machine: node.clone(),
             usage,
             objects: ports.objects.clone(),
-            runtime_classes: Arc::new(ports.host.runtime_classes.clone()),
+            runtime_classes: ports.host.runtime_classes.clone(),
         };
         let killer = Killer {
             containers: ports.runtime.containers.clone(),

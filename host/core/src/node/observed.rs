@@ -33,7 +33,7 @@ impl ObservedNode {
 
 /// Runtime classes with their handlers: those of the cluster, and those of the node's own configuration that the cluster lacks.
 pub fn runtime_classes(
-    own: &BTreeMap<String, String>,
+    own: &Arc<BTreeMap<String, String>>,
     of_cluster: Option<Arc<BTreeMap<String, String>>>,
 ) -> Arc<BTreeMap<String, String>> {
     match of_cluster {
@@ -42,6 +42,6 @@ pub fn runtime_classes(
             let all = own.iter().chain(classes.iter());
             Arc::new(all.map(|(name, handler)| (name.clone(), handler.clone())).collect())
         }
-        None => Arc::new(own.clone()),
+        None => own.clone(),
     }
 }
