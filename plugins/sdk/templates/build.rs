@@ -56,11 +56,11 @@ fn variable(name: &str) -> String {
     std::env::var(name).expect("cargo sets its variables")
 }
 
-/// The contracts alone, without drafts, which no project is to begin with: what else is in `wit` is about their change in this
-/// repository.
+/// The contracts alone, of the track that the templates are made for: bindings for C put versions into all names where there are two. What
+/// else is in `wit` is about their change in this repository.
 fn contracts(repository: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = folder::read(&repository.join("wit"));
-    files.retain(|(path, _)| path.ends_with(".wit") && !path.contains("-draft."));
+    files.retain(|(path, _)| path.ends_with(".wit") && !path.contains("-0."));
     files
 }
 
