@@ -11,7 +11,7 @@
 // over by the one module that is never in a unit test, `export const handler = exported(pinned, { config: get, Error })`.
 
 import type * as Contract from 'witlet:admission/handler@0.2.0';
-import type { Answer, Container, Image, Owner, Pod, Request, Setup, Volume } from 'witlet:admission/types@0.2.0';
+import type { Answer, Container, Image, Owner, Pod, Request, Setup, Volume } from 'witlet:admission/admission-types@0.2.0';
 
 import { type Host, type Read, type Shape, inWords, invalid, isObject, object, parsed, remembered } from './values-draft.ts';
 

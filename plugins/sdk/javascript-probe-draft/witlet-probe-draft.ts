@@ -9,7 +9,7 @@
 // over by the one module that is never in a unit test, `export const prober = exported(greets, { config: get, Error })`.
 
 import type * as Contract from 'witlet:probe/prober@0.2.0';
-import type { Answer, Check, Setup, Target } from 'witlet:probe/types@0.2.0';
+import type { Answer, Check, Setup, Target } from 'witlet:probe/probe-types@0.2.0';
 
 import { HandlerError, type Host, type Read, type Shape, inWords, object, parsed, remembered } from './values-draft.ts';
 

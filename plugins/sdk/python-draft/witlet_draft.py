@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, Self, cast, dataclass_transform
 
 from wit_world import exports
 from wit_world.imports import config as configuration
-from wit_world.imports.types import Answer, Container, Image, Owner, Pod, Request, Setup, Volume
+from wit_world.imports.admission_types import Answer, Container, Image, Owner, Pod, Request, Setup, Volume
 from witlet_values_draft import HandlerError as HandlerError
 from witlet_values_draft import camel, decoded, in_words, object_of
 from witlet_values_draft import invalid as invalid

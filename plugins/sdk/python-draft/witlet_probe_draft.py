@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Self, cast, dataclass_transform
 
 from wit_world import exports
 from wit_world.imports import config as configuration
-from wit_world.imports.types import Answer, Check, Setup, Target
+from wit_world.imports.probe_types import Answer, Check, Setup, Target
 from witlet_values_draft import HandlerError as HandlerError
 from witlet_values_draft import decoded, in_words, object_of
 from witlet_values_draft import invalid as invalid

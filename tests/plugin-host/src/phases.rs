@@ -66,7 +66,7 @@ const ADMISSION: Role = Role {
         ("host.wit", HOST),
         ("admission.wit", include_str!("../../../wit/admission-0.2.0/admission.wit")),
     ],
-    types: "witlet:admission/types@0.2.0",
+    types: "witlet:admission/admission-types@0.2.0",
     kept: &[
         source("pod", "[method]request.pod", Shape::Plain),
         source("node", "[method]request.node", Shape::Plain),
@@ -106,7 +106,7 @@ const PROBE: Role = Role {
         import witlet:host/data@0.2.0; import witlet:host/metrics@0.2.0;
         import witlet:host/secret@0.2.0; }",
     packages: &[("host.wit", HOST), ("probe.wit", include_str!("../../../wit/probe-0.2.0/probe.wit"))],
-    types: "witlet:probe/types@0.2.0",
+    types: "witlet:probe/probe-types@0.2.0",
     kept: &[
         source("pod", "[method]target.pod", Shape::Plain),
         source("container", "[method]target.container", Shape::Plain),

@@ -3,7 +3,7 @@
 from dataclasses import field
 from pathlib import PurePosixPath
 
-from wit_world.imports.types import Request, Setup
+from wit_world.imports.admission_types import Request, Setup
 
 from witlet_draft import AdmissionHandler, Verdict, invalid, reject_first, shown
 

@@ -2,7 +2,7 @@
 
 import json
 
-from wit_world.imports.types import Image, Request, Setup
+from wit_world.imports.admission_types import Image, Request, Setup
 
 from witlet_draft import AdmissionHandler, Verdict, admit, invalid, is_within, reject_first, shown
 

@@ -1,6 +1,6 @@
 """Who pods belong to, and what they say of themselves."""
 
-from wit_world.imports.types import Request
+from wit_world.imports.admission_types import Request
 
 from witlet_draft import AdmissionHandler, Verdict, admit, controller, reject, reject_first, shown
 

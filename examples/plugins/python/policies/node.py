@@ -2,7 +2,7 @@
 
 import json
 
-from wit_world.imports.types import Request
+from wit_world.imports.admission_types import Request
 
 from witlet_draft import AdmissionHandler, Shortage, Verdict, admit, controller, defer, reject_first, shortages
 

@@ -1,6 +1,6 @@
 """What pods ask for and are limited to: numbers, `cpu` in milli-CPU and everything else in base units."""
 
-from wit_world.imports.types import Request
+from wit_world.imports.admission_types import Request
 
 from witlet_draft import AdmissionHandler, Verdict, admit, reject_first, shown
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import field
 
-from wit_world.imports.types import Container, Request
+from wit_world.imports.admission_types import Container, Request
 
 from witlet_draft import AdmissionHandler, Verdict, reject_first, shown
 

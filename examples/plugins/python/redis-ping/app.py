@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from componentize_py_types import Err
 from wit_world.imports import secret
-from wit_world.imports.types import Check, Setup, Target
+from wit_world.imports.probe_types import Check, Setup, Target
 
 from witlet import Connection, NoAnswer, remaining
 from witlet_probe_draft import HandlerError, Outcome, ProbeType, address, exported, failure, invalid, success

@@ -11,6 +11,8 @@ use super::serves;
 pub(crate) struct Adapter<S: 'static, P: ?Sized + 'static> {
     /// The newest version of the track, as in the names of interfaces.
     pub(crate) version: &'static str,
+    /// The interface with the types of its contract, without its version.
+    pub(crate) types: &'static str,
     /// Adds what components of the track may import of the contract.
     pub(crate) add_to_linker: fn(&mut Linker<S>) -> wasmtime::Result<()>,
     /// Type-checks a linked component.
@@ -40,6 +42,19 @@ pub(crate) const fn versions<const N: usize, S, P: ?Sized>(adapters: &[Adapter<S
         index += 1;
     }
     versions
+}
+
+/// Returns the interfaces with the types of adapters' contracts, each with its version.
+pub(crate) const fn types<const N: usize, S, P: ?Sized>(
+    adapters: &[Adapter<S, P>],
+) -> [(&'static str, &'static str); N] {
+    let mut types = [("", ""); N];
+    let mut index = 0;
+    while index < N {
+        types[index] = (adapters[index].types, adapters[index].version);
+        index += 1;
+    }
+    types
 }
 
 /// Returns the newer one of two that serve a component, for it may bring an older and a newer version of a role.

@@ -25,10 +25,10 @@ use crate::guest::GuestState;
 
 /// The interface whose export makes a component an admission handler, without its version.
 pub(crate) const HANDLER: &str = "witlet:admission/handler";
-/// The interface with the types of its contract, without its version.
-pub(crate) const TYPES: &str = "witlet:admission/types";
 /// The versions of the contract that this host serves.
 pub(crate) const VERSIONS: &[&str] = &adapter::versions::<{ ADAPTERS.len() }, _, _>(ADAPTERS);
+/// The interfaces with the types of these versions, each with its version.
+pub(crate) const TYPES: &[(&str, &str)] = &adapter::types::<{ ADAPTERS.len() }, _, _>(ADAPTERS);
 
 /// One for each track.
 const ADAPTERS: &[Adapter] = &[

@@ -254,19 +254,14 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
 }
 
 /// The interfaces with the types of the roles' contracts, which come with the roles, and their versions.
-const TYPES: [(Role, &str, &[&str]); 3] = [
-    (Role::Admission, admission::TYPES, admission::VERSIONS),
-    (Role::Probe, probe::TYPES, probe::VERSIONS),
-    (Role::PodSource, pod_source::TYPES, pod_source::VERSIONS),
-];
+const TYPES: [(Role, &[(&str, &str)]); 3] =
+    [(Role::Admission, admission::TYPES), (Role::Probe, probe::TYPES), (Role::PodSource, pod_source::TYPES)];
 
 /// The role whose types an import is, in a version that is served.
 fn role_of_types(import: &str) -> Option<Role> {
     let (expected, older) = import.split_once('@')?;
-    let is_it = |(_, interface, versions): &&(Role, &str, &[&str])| {
-        *interface == expected && versions.iter().any(|version| serves(version, older))
-    };
-    TYPES.iter().find(is_it).map(|(role, ..)| *role)
+    let is_it = |(interface, version): &(&str, &str)| *interface == expected && serves(version, older);
+    TYPES.iter().find(|(_, types)| types.iter().any(is_it)).map(|(role, _)| *role)
 }
 
 /// Whether this interface, in this version, serves who asks for that one.
@@ -292,9 +287,15 @@ pub(crate) fn versions_here(interface: &str) -> Vec<&'static str> {
         .chain([DATA, CONNECTIONS])
         .chain(GIVEN)
         .filter_map(|given| given.split_once('@'));
-    let of_roles = TYPES.iter().map(|(_, types, versions)| (*types, *versions)).chain(exported);
-    let of_roles = of_roles.flat_map(|(name, versions)| versions.iter().map(move |version| (name, *version)));
-    imported.chain(of_roles).filter(|(name, _)| *name == interface).map(|(_, version)| version).collect()
+    let exported = exported.into_iter();
+    let exported = exported.flat_map(|(name, versions)| versions.iter().map(move |version| (name, *version)));
+    let types = TYPES.iter().flat_map(|(_, types)| types.iter().copied());
+    imported
+        .chain(types)
+        .chain(exported)
+        .filter(|(name, _)| *name == interface)
+        .map(|(_, version)| version)
+        .collect()
 }
 
 fn not_granted(import: &str, grant: &'static str, granted: bool) -> Option<Obstacle> {

@@ -19,12 +19,12 @@ use crate::guest::async_guest::AsyncState;
 
 /// The interface whose export makes a component a pod source, without its version.
 pub(crate) const SOURCE: &str = "witlet:pod-source/source";
-/// The interface with the types of its contract, without its version.
-pub(crate) const TYPES: &str = "witlet:pod-source/types";
 /// The interface whose export says that the source wants to receive the statuses of its pods.
 pub(crate) const FEEDBACK: &str = "witlet:pod-source/feedback";
 /// The versions of both that this host serves.
 pub(crate) const VERSIONS: &[&str] = &adapter::versions::<{ ADAPTERS.len() }, _, _>(ADAPTERS);
+/// The interfaces with the types of these versions, each with its version.
+pub(crate) const TYPES: &[(&str, &str)] = &adapter::types::<{ ADAPTERS.len() }, _, _>(ADAPTERS);
 
 /// One for each track.
 const ADAPTERS: &[Adapter] = &[v0_1_0::ADAPTER, v0_2_0::ADAPTER];

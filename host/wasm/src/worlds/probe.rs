@@ -21,10 +21,10 @@ use crate::guest::async_guest::AsyncState;
 
 /// The interface whose export makes a component a probe type, without its version.
 pub(crate) const PROBER: &str = "witlet:probe/prober";
-/// The interface with the types of its contract, without its version.
-pub(crate) const TYPES: &str = "witlet:probe/types";
 /// The versions of the contract that this host serves.
 pub(crate) const VERSIONS: &[&str] = &adapter::versions::<{ ADAPTERS.len() }, _, _>(ADAPTERS);
+/// The interfaces with the types of these versions, each with its version.
+pub(crate) const TYPES: &[(&str, &str)] = &adapter::types::<{ ADAPTERS.len() }, _, _>(ADAPTERS);
 
 /// One for each track.
 const ADAPTERS: &[Adapter] = &[

@@ -25,7 +25,9 @@ struct Unserved;
 pub(crate) fn borrowed(interface: &str, resource: &str) -> Option<ResourceType> {
     match (interface, resource) {
         ("witlet:host/errors", "error") => Some(ResourceType::host::<GuestError>()),
-        ("witlet:probe/types", "target") => Some(ResourceType::host::<TargetHandle>()),
+        ("witlet:probe/types" | "witlet:probe/probe-types", "target") => {
+            Some(ResourceType::host::<TargetHandle>())
+        }
         (_, _) => None,
     }
 }

@@ -13,7 +13,7 @@ pub(crate) mod verdict;
 /// Where getters lead: to the host in a component, to plain data everywhere else.
 mod backend {
     #[cfg(target_family = "wasm")]
-    pub(crate) use crate::bindings::witlet::admission::types::{
+    pub(crate) use crate::bindings::witlet::admission::admission_types::{
         Condition, Container, ContainerPort, HostPort, Image, Mount, Node, Owner, Pod, Request,
         ResolvedImage, Setup, Taint, Volume,
     };

@@ -81,7 +81,7 @@ pub use admission::pod::{HostPort, Owner, Pod, Volume};
 pub use admission::request::Request;
 pub use admission::resolved::ResolvedImage;
 pub use admission::verdict::{Decision, Shortage, Verdict};
-pub use bindings::witlet::admission::types::Datetime;
+pub use bindings::witlet::admission::admission_types::Datetime;
 pub use error::Error;
 pub use witlet_plugin_sdk::{http, net, time};
 pub use words::{ContainerKind, Operation, ProbeKind, QosClass};

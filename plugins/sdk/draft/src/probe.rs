@@ -72,7 +72,7 @@ pub use types::{Check, Ended, ProbeType, Setup};
 /// Where getters lead: to the host in a component, to plain data everywhere else.
 mod backend {
     #[cfg(target_family = "wasm")]
-    pub(crate) use super::bindings::witlet::probe::types::{
+    pub(crate) use super::bindings::witlet::probe::probe_types::{
         Check, Container, ContainerPort, Pod, Setup, Target,
     };
     #[cfg(not(target_family = "wasm"))]

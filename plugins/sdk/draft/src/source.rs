@@ -59,7 +59,7 @@ pub use witlet_plugin_sdk::source::fingerprint;
 /// Where getters lead: to the host in a component, to plain data everywhere else.
 mod backend {
     #[cfg(target_family = "wasm")]
-    pub(crate) use super::bindings::witlet::pod_source::types::Setup;
+    pub(crate) use super::bindings::witlet::pod_source::source_types::Setup;
     #[cfg(not(target_family = "wasm"))]
     pub(crate) use super::facts::SetupFacts as Setup;
 }

@@ -1,127 +1,127 @@
 package probe
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]setup.warn
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]setup.warn
 func setupWarn(handle, address, length uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]check.warn
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]check.warn
 func checkWarn(handle, address, length uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]answer.success
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]answer.success
 func answerSuccess(handle, address, length uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]answer.failure
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]answer.failure
 func answerFailure(handle, address, length uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]answer.unknown
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]answer.unknown
 func answerUnknown(handle, address, length uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]answer.warn
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]answer.warn
 func answerWarn(handle, address, length uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]answer.latency
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]answer.latency
 func answerLatency(handle uint32, nanoseconds uint64)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]answer.annotate
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]answer.annotate
 func answerAnnotate(handle, keyAddress, keyLength, valueAddress, valueLength uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]target.pod
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]target.pod
 func targetPod(handle uint32) uint32
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]target.container
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]target.container
 func targetContainer(handle uint32) uint32
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]target.kind
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]target.kind
 func targetKind(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]target.timeout-milliseconds
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]target.timeout-milliseconds
 func targetTimeout(handle uint32) uint64
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]target.remaining-milliseconds
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]target.remaining-milliseconds
 func targetRemaining(handle uint32) uint64
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.namespace
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.namespace
 func podNamespace(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.name
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.name
 func podName(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.uid
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.uid
 func podUID(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.labels
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.labels
 func podLabels(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.annotations
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.annotations
 func podAnnotations(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.addresses
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.addresses
 func podAddresses(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.host-addresses
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.host-addresses
 func podHostAddresses(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.json
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.json
 func podJSON(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.label
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.label
 func podLabel(handle, address, length, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.annotation
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.annotation
 func podAnnotation(handle, address, length, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.pointer
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.pointer
 func podPointer(handle, address, length, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]pod.host-network
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]pod.host-network
 func podHostNetwork(handle uint32) uint32
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]container.name
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]container.name
 func containerName(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]container.id
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]container.id
 func containerID(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]container.image
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]container.image
 func containerImage(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]container.ports
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]container.ports
 func containerPorts(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]container.restarts
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]container.restarts
 func containerRestarts(handle uint32) uint32
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]container.port
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]container.port
 func containerPort(handle, address, length, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]container.pointer
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]container.pointer
 func containerPointer(handle, address, length, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]container-port.name
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]container-port.name
 func portName(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]container-port.protocol
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]container-port.protocol
 func portProtocol(handle, result uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [method]container-port.number
+//go:wasmimport witlet:probe/probe-types@0.2.0 [method]container-port.number
 func portNumber(handle uint32) uint32
 
-//go:wasmimport witlet:probe/types@0.2.0 [resource-drop]setup
+//go:wasmimport witlet:probe/probe-types@0.2.0 [resource-drop]setup
 func dropSetup(handle uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [resource-drop]check
+//go:wasmimport witlet:probe/probe-types@0.2.0 [resource-drop]check
 func dropCheck(handle uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [resource-drop]answer
+//go:wasmimport witlet:probe/probe-types@0.2.0 [resource-drop]answer
 func dropAnswer(handle uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [resource-drop]target
+//go:wasmimport witlet:probe/probe-types@0.2.0 [resource-drop]target
 func dropTarget(handle uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [resource-drop]pod
+//go:wasmimport witlet:probe/probe-types@0.2.0 [resource-drop]pod
 func dropPod(handle uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [resource-drop]container
+//go:wasmimport witlet:probe/probe-types@0.2.0 [resource-drop]container
 func dropContainer(handle uint32)
 
-//go:wasmimport witlet:probe/types@0.2.0 [resource-drop]container-port
+//go:wasmimport witlet:probe/probe-types@0.2.0 [resource-drop]container-port
 func dropPort(handle uint32)

@@ -1,6 +1,6 @@
 // A container of a manifest.
 
-import type { Container, ContainerPort, Image, Mount } from 'witlet:admission/types@0.2.0';
+import type { Container, ContainerPort, Image, Mount } from 'witlet:admission/admission-types@0.2.0';
 
 import { type Amounts, amounts, isSidecar } from './amounts.ts';
 import { ImageFacts } from './images.ts';

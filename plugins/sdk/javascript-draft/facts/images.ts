@@ -1,6 +1,6 @@
 // References to images, read as container runtimes read them.
 
-import type { Container, Image, ResolvedImage } from 'witlet:admission/types@0.2.0';
+import type { Container, Image, ResolvedImage } from 'witlet:admission/admission-types@0.2.0';
 
 import { Held } from './values.ts';
 

@@ -1,6 +1,6 @@
 // A node of a manifest.
 
-import type { Condition, HostPort, Node, Taint } from 'witlet:admission/types@0.2.0';
+import type { Condition, HostPort, Node, Taint } from 'witlet:admission/admission-types@0.2.0';
 
 import { type Amounts, add, amounts } from './amounts.ts';
 import type { PodFacts } from './pods.ts';

@@ -1,6 +1,6 @@
 // A pod of a manifest.
 
-import type { Container, HostPort, Image, Owner, Pod, Volume } from 'witlet:admission/types@0.2.0';
+import type { Container, HostPort, Image, Owner, Pod, Volume } from 'witlet:admission/admission-types@0.2.0';
 
 import { type Amounts, isSidecar, ofPod, qos } from './amounts.ts';
 import { ContainerFacts, type List, protocol } from './containers.ts';

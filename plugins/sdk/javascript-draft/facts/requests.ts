@@ -1,6 +1,6 @@
 // A question in plain data, and what a handler says when it is loaded.
 
-import type { Datetime, Node, Pod, Request, ResolvedImage, Setup } from 'witlet:admission/types@0.2.0';
+import type { Datetime, Node, Pod, Request, ResolvedImage, Setup } from 'witlet:admission/admission-types@0.2.0';
 
 import { type Handler, type Loaded, invalid, loaded, setUp } from '../witlet-draft.ts';
 import { NodeFacts } from './node.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-import type { Container, Image, Pod } from 'witlet:admission/types@0.2.0';
+import type { Container, Image, Pod } from 'witlet:admission/admission-types@0.2.0';
 
 import { NodeFacts, PodFacts, RequestFacts } from '../facts.ts';
 

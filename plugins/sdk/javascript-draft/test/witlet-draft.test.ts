@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { Answer, Image, Request } from 'witlet:admission/types@0.2.0';
+import type { Answer, Image, Request } from 'witlet:admission/admission-types@0.2.0';
 
 import { PodFacts, RequestFacts, SetupFacts, load } from '../facts.ts';
 import {

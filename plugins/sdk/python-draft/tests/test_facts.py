@@ -11,7 +11,7 @@ from wit_world import exports
 if not hasattr(exports, "Handler"):
     raise unittest.SkipTest("these are the bindings of another role")
 
-from wit_world.imports.types import Container, Image, Pod, Volume
+from wit_world.imports.admission_types import Container, Image, Pod, Volume
 
 from witlet_facts import NodeFacts, PodFacts, RequestFacts
 

@@ -16,7 +16,7 @@ if not hasattr(exports, "Handler"):
 from componentize_py_types import Err
 from wit_world.imports import config as configuration
 from wit_world.imports import errors
-from wit_world.imports.types import Answer, Request, Setup
+from wit_world.imports.admission_types import Answer, Request, Setup
 
 from witlet_draft import (
     AdmissionHandler,

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from wit_world.imports.types import Container, ContainerPort, Image, Mount
+from wit_world.imports.admission_types import Container, ContainerPort, Image, Mount
 
 from . import amounts, values
 from .held import Held

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from wit_world.imports.types import Container, Image, ResolvedImage
+from wit_world.imports.admission_types import Container, Image, ResolvedImage
 
 from .held import Held
 

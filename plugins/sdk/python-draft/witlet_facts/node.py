@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from wit_world.imports.types import Condition, HostPort, Node, Taint
+from wit_world.imports.admission_types import Condition, HostPort, Node, Taint
 
 from . import amounts, values
 from .held import Held

@@ -3,7 +3,7 @@
 import ipaddress
 from typing import Any, Final
 
-from wit_world.imports.types import Container, HostPort, Image, Owner, Pod, Volume
+from wit_world.imports.admission_types import Container, HostPort, Image, Owner, Pod, Volume
 
 from . import amounts, values
 from .containers import ContainerFacts, protocol

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from wit_world.imports.types import Datetime, Node, Pod, Request, ResolvedImage, Setup
+from wit_world.imports.admission_types import Datetime, Node, Pod, Request, ResolvedImage, Setup
 
 from witlet_draft import AdmissionHandler, invalid, load, made
 

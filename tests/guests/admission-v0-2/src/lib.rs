@@ -25,7 +25,7 @@ use std::cell::RefCell;
 use serde_json::Value;
 
 use bindings::exports::witlet::admission::handler::Guest;
-use bindings::witlet::admission::types::{Answer, Container, Request, Setup};
+use bindings::witlet::admission::admission_types::{Answer, Container, Request, Setup};
 use bindings::witlet::host::errors::Error;
 use bindings::witlet::host::{config, metrics};
 

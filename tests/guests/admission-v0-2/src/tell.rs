@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::bindings::witlet::admission::types::{
+use crate::bindings::witlet::admission::admission_types::{
     Condition, Container, ContainerPort, HostPort, Image, Mount, Node, Owner, Pod, Request, ResolvedImage,
     Volume,
 };

@@ -30,7 +30,7 @@ use bindings::witlet::host::log::Level;
 use bindings::witlet::host::{config, features, log, metrics, node, secret};
 use bindings::witlet::probe::connections::{self, Connection};
 use bindings::witlet::probe::exec;
-use bindings::witlet::probe::types::{Answer, Check, Container, ContainerPort, Pod, Setup, Target};
+use bindings::witlet::probe::probe_types::{Answer, Check, Container, ContainerPort, Pod, Setup, Target};
 
 struct Plugin;
 

@@ -66,7 +66,7 @@ mod toleration;
 use serde::de::DeserializeOwned;
 
 use bindings::exports::witlet::admission::handler::Guest;
-use bindings::witlet::admission::types as wit;
+use bindings::witlet::admission::admission_types as wit;
 use bindings::witlet::host::config;
 use bindings::witlet::host::errors::Error as HostError;
 

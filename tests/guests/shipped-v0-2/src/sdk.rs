@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::bindings::witlet::admission::types as wit;
+use crate::bindings::witlet::admission::admission_types as wit;
 
 /// A component that decides on pods, as in the SDK of 0.1.
 pub trait AdmissionHandler {

@@ -24,7 +24,7 @@ use bindings::exports::witlet::pod_source::{feedback, source};
 use bindings::witlet::host::errors::Error;
 use bindings::witlet::host::log::{self, Level};
 use bindings::witlet::host::{config, features, node};
-use bindings::witlet::pod_source::types::{Answer, Change, News, Setup};
+use bindings::witlet::pod_source::source_types::{Answer, Change, News, Setup};
 
 struct Plugin;
 

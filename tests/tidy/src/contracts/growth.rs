@@ -148,6 +148,26 @@ fn contracts_can_grow() {
     );
 }
 
+/// The names that several interfaces have.
+fn shared_names(resolve: &Resolve) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let names = resolve.interfaces.iter().filter_map(|(_, interface)| interface.name.as_deref());
+    let twice = names.filter(|name| !seen.insert(*name));
+    twice.map(|name| format!("two interfaces have the name {name}")).collect()
+}
+
+#[test]
+fn no_two_interfaces_have_the_same_name() {
+    check("an interface has a name of its own, whatever its package", &shared_names(&contracts()));
+    let mut resolve = Resolve::default();
+    for package in ["one", "two"] {
+        let words =
+            format!("package tests:{package}; interface types {{ f: func(); }} interface {package} {{}}");
+        resolve.push_source("names.wit", &words).expect("it is WIT");
+    }
+    assert_eq!(shared_names(&resolve), ["two interfaces have the name types"]);
+}
+
 /// The functions and types of a contract that say nothing of themselves.
 fn silent(resolve: &Resolve) -> Vec<String> {
     let is_said =

@@ -1,6 +1,6 @@
 // Where images come from, and how they are pinned: those of all containers and of image volumes.
 
-import type { Image } from 'witlet:admission/types@0.2.0';
+import type { Image } from 'witlet:admission/admission-types@0.2.0';
 
 import { admit, integer, invalid, isWithin, list, policy, rejectFirst, shown, text } from './sdk/witlet-draft.ts';
 

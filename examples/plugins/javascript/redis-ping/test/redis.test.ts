@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { Check, Setup, Target } from 'witlet:probe/types@0.2.0';
+import type { Check, Setup, Target } from 'witlet:probe/probe-types@0.2.0';
 
 import { type Outside, redis } from '../src/redis.ts';
 import { TcpError } from '../src/sdk/witlet.ts';

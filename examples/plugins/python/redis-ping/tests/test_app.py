@@ -11,7 +11,7 @@ from unittest.mock import patch
 from componentize_py_types import Err
 from wit_world.imports import config as configuration
 from wit_world.imports import errors, secret
-from wit_world.imports.types import Answer, Check, Pod, Target
+from wit_world.imports.probe_types import Answer, Check, Pod, Target
 
 from app import Prober
 

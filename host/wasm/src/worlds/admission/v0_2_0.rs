@@ -20,7 +20,7 @@ use super::setup::Setup;
 use super::{Adapter, Answered, Handler, HandlerPre, Reply};
 use crate::guest::GuestState;
 use crate::worlds::unfit;
-use bindings::witlet::admission::types as wit;
+use bindings::witlet::admission::admission_types as wit;
 
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
@@ -30,27 +30,28 @@ mod bindings {
         imports: { default: trappable },
         with: {
             "witlet:host": crate::worlds::host::v0_2_0::bindings::witlet::host,
-            "witlet:admission/types.setup": crate::worlds::admission::handles::SetupHandle,
-            "witlet:admission/types.answer": crate::worlds::admission::handles::AnswerHandle,
-            "witlet:admission/types.request": crate::worlds::admission::handles::RequestHandle,
-            "witlet:admission/types.pod": crate::worlds::admission::handles::PodHandle,
-            "witlet:admission/types.node": crate::worlds::admission::handles::NodeHandle,
-            "witlet:admission/types.resolved-image": crate::worlds::admission::handles::ResolvedImagePart,
-            "witlet:admission/types.image": crate::worlds::admission::handles::ImagePart,
-            "witlet:admission/types.container": crate::worlds::admission::handles::ContainerPart,
-            "witlet:admission/types.container-port": crate::worlds::admission::handles::ContainerPortPart,
-            "witlet:admission/types.mount": crate::worlds::admission::handles::MountPart,
-            "witlet:admission/types.volume": crate::worlds::admission::handles::VolumePart,
-            "witlet:admission/types.owner": crate::worlds::admission::handles::OwnerPart,
-            "witlet:admission/types.host-port": crate::worlds::admission::handles::HostPortPart,
-            "witlet:admission/types.taint": crate::worlds::admission::handles::TaintPart,
-            "witlet:admission/types.condition": crate::worlds::admission::handles::ConditionPart,
+            "witlet:admission/admission-types.setup": crate::worlds::admission::handles::SetupHandle,
+            "witlet:admission/admission-types.answer": crate::worlds::admission::handles::AnswerHandle,
+            "witlet:admission/admission-types.request": crate::worlds::admission::handles::RequestHandle,
+            "witlet:admission/admission-types.pod": crate::worlds::admission::handles::PodHandle,
+            "witlet:admission/admission-types.node": crate::worlds::admission::handles::NodeHandle,
+            "witlet:admission/admission-types.resolved-image": crate::worlds::admission::handles::ResolvedImagePart,
+            "witlet:admission/admission-types.image": crate::worlds::admission::handles::ImagePart,
+            "witlet:admission/admission-types.container": crate::worlds::admission::handles::ContainerPart,
+            "witlet:admission/admission-types.container-port": crate::worlds::admission::handles::ContainerPortPart,
+            "witlet:admission/admission-types.mount": crate::worlds::admission::handles::MountPart,
+            "witlet:admission/admission-types.volume": crate::worlds::admission::handles::VolumePart,
+            "witlet:admission/admission-types.owner": crate::worlds::admission::handles::OwnerPart,
+            "witlet:admission/admission-types.host-port": crate::worlds::admission::handles::HostPortPart,
+            "witlet:admission/admission-types.taint": crate::worlds::admission::handles::TaintPart,
+            "witlet:admission/admission-types.condition": crate::worlds::admission::handles::ConditionPart,
         },
     });
 }
 
 pub(super) const ADAPTER: Adapter = Adapter {
     version: "0.2.0",
+    types: "witlet:admission/admission-types",
     add_to_linker: |linker| wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state),
     link: |component| {
         let handler = bindings::AdmissionHandlerIndices::new(&component)?;

@@ -81,11 +81,11 @@ fn capabilities_need_their_grants() {
 
 #[test]
 fn a_probe_type_of_0_2_is_found_and_its_commands_need_the_grant() {
-    let imports = ["witlet:probe/types@0.2.0", "witlet:host/errors@0.2.0"];
+    let imports = ["witlet:probe/probe-types@0.2.0", "witlet:host/errors@0.2.0"];
     let prober = "witlet:probe/prober@0.2.0";
     let found = detected(&imports, &[prober], Capabilities::default());
     assert_eq!((found.roles(), found.waits()), (vec![(Role::Probe, "0.2.0")], true));
-    assert_eq!(found.denied, ["witlet:probe/types@0.2.0"]);
+    assert_eq!(found.denied, ["witlet:probe/probe-types@0.2.0"]);
     let exec = "witlet:probe/exec@0.2.0";
     assert_eq!(
         obstacles(&[exec], &[prober]),
@@ -108,7 +108,7 @@ fn of_two_versions_the_newer_one_serves() {
 #[test]
 fn a_handler_of_0_2_is_found_with_what_every_plugin_may_import() {
     let imports = [
-        "witlet:admission/types@0.2.0",
+        "witlet:admission/admission-types@0.2.0",
         "witlet:host/errors@0.2.0",
         "witlet:host/log@0.2.0",
         "witlet:host/config@0.2.0",
@@ -272,10 +272,18 @@ fn word(cell: &'static str) -> &'static str {
 }
 
 /// The version that serves a component of these versions of a role, and whether it may find something refused; none if it is refused.
-fn served(interface: &str, types: &str, versions: &[&str]) -> Option<(&'static str, bool)> {
-    let named =
-        |name: &str| -> Vec<String> { versions.iter().map(|version| format!("{name}@{version}")).collect() };
-    let (exports, imports) = (named(interface), named(types));
+fn served(
+    interface: &str,
+    types: &[(&'static str, &'static str)],
+    versions: &[&str],
+) -> Option<(&'static str, bool)> {
+    let exports: Vec<String> = versions.iter().map(|version| format!("{interface}@{version}")).collect();
+    // A version that isn't served has its types wherever it may.
+    let types_of = |version: &str| {
+        types.iter().find(|(_, served)| serves(served, version)).map_or(types[0].0, |(name, _)| *name)
+    };
+    let imports: Vec<String> =
+        versions.iter().map(|version| format!("{}@{version}", types_of(version))).collect();
     let (exports, imports) = (exports.iter().map(String::as_str), imports.iter().map(String::as_str));
     let found = detect(imports, exports, Capabilities::ALL).ok()?;
     Some((found.roles()[0].1, !found.newer.is_empty()))
@@ -285,8 +293,8 @@ fn served(interface: &str, types: &str, versions: &[&str]) -> Option<(&'static s
 fn the_book_says_which_components_this_host_serves() {
     let roles = [
         (admission::HANDLER, admission::TYPES),
-        (probe::PROBER, "witlet:probe/types"),
-        (pod_source::SOURCE, "witlet:pod-source/types"),
+        (probe::PROBER, probe::TYPES),
+        (pod_source::SOURCE, pod_source::TYPES),
     ];
     let rows = table("| Built against | admission | probe | pod source |");
     let mut cells = 0;

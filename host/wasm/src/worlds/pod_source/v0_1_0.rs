@@ -47,6 +47,7 @@ const VERSION: &str = "0.1.0";
 
 pub(super) const ADAPTER: Adapter = Adapter {
     version: VERSION,
+    types: "witlet:pod-source/types",
     // Its types have no functions.
     add_to_linker: |_linker| Ok(()),
     link: |component| {

@@ -15,7 +15,7 @@ use super::{Adapter, Feedback, NotTaken, Source, SourcePre, has_feedback};
 use crate::guest::async_guest::AsyncState;
 use crate::worlds::remarks::Warnings;
 use crate::worlds::{Reply, unfit};
-use bindings::witlet::pod_source::types as wit;
+use bindings::witlet::pod_source::source_types as wit;
 
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
@@ -26,10 +26,10 @@ mod bindings {
         exports: { default: async },
         with: {
             "witlet:host": crate::worlds::host::v0_2_0::bindings::witlet::host,
-            "witlet:pod-source/types.setup": crate::worlds::pod_source::handles::SetupHandle,
-            "witlet:pod-source/types.answer": crate::worlds::pod_source::handles::AnswerHandle,
-            "witlet:pod-source/types.news": crate::worlds::pod_source::handles::NewsHandle,
-            "witlet:pod-source/types.change": crate::worlds::pod_source::handles::ChangePart,
+            "witlet:pod-source/source-types.setup": crate::worlds::pod_source::handles::SetupHandle,
+            "witlet:pod-source/source-types.answer": crate::worlds::pod_source::handles::AnswerHandle,
+            "witlet:pod-source/source-types.news": crate::worlds::pod_source::handles::NewsHandle,
+            "witlet:pod-source/source-types.change": crate::worlds::pod_source::handles::ChangePart,
         },
     });
 }
@@ -46,7 +46,7 @@ mod feedback {
         exports: { default: async },
         with: {
             "witlet:host": crate::worlds::host::v0_2_0::bindings::witlet::host,
-            "witlet:pod-source/types": super::bindings::witlet::pod_source::types,
+            "witlet:pod-source/source-types": super::bindings::witlet::pod_source::source_types,
         },
     });
 }
@@ -56,6 +56,7 @@ const VERSION: &str = "0.2.0";
 
 pub(super) const ADAPTER: Adapter = Adapter {
     version: VERSION,
+    types: "witlet:pod-source/source-types",
     add_to_linker: |linker| wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state),
     link: |component| {
         let source = bindings::PodSourceIndices::new(&component)?;

@@ -36,6 +36,7 @@ mod bindings {
 
 pub(super) const ADAPTER: Adapter = Adapter {
     version: "0.1.0",
+    types: "witlet:probe/types",
     add_to_linker: |linker| {
         wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)?;
         exec::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)

@@ -20,7 +20,7 @@ use crate::guest::async_guest::AsyncState;
 use crate::worlds::host::error::GuestError;
 use crate::worlds::remarks::Warnings;
 use crate::worlds::{Reply, unfit};
-use bindings::witlet::probe::{exec, types as wit};
+use bindings::witlet::probe::{exec, probe_types as wit};
 
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
@@ -46,13 +46,13 @@ mod bindings {
         exports: { default: async },
         with: {
             "witlet:host": crate::worlds::host::v0_2_0::bindings::witlet::host,
-            "witlet:probe/types.setup": crate::worlds::probe::handles::SetupHandle,
-            "witlet:probe/types.check": crate::worlds::probe::handles::CheckHandle,
-            "witlet:probe/types.answer": crate::worlds::probe::handles::AnswerHandle,
-            "witlet:probe/types.target": crate::worlds::probe::handles::TargetHandle,
-            "witlet:probe/types.pod": crate::worlds::probe::handles::PodHandle,
-            "witlet:probe/types.container": crate::worlds::probe::handles::ContainerHandle,
-            "witlet:probe/types.container-port": crate::worlds::probe::handles::PortPart,
+            "witlet:probe/probe-types.setup": crate::worlds::probe::handles::SetupHandle,
+            "witlet:probe/probe-types.check": crate::worlds::probe::handles::CheckHandle,
+            "witlet:probe/probe-types.answer": crate::worlds::probe::handles::AnswerHandle,
+            "witlet:probe/probe-types.target": crate::worlds::probe::handles::TargetHandle,
+            "witlet:probe/probe-types.pod": crate::worlds::probe::handles::PodHandle,
+            "witlet:probe/probe-types.container": crate::worlds::probe::handles::ContainerHandle,
+            "witlet:probe/probe-types.container-port": crate::worlds::probe::handles::PortPart,
             "witlet:probe/exec.ended": witlet_core::runtime::ExecOutput,
             "witlet:probe/connections.connection": crate::guest::connection::OpenConnection,
         },
@@ -61,6 +61,7 @@ mod bindings {
 
 pub(super) const ADAPTER: Adapter = Adapter {
     version: "0.2.0",
+    types: "witlet:probe/probe-types",
     add_to_linker: |linker| {
         wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)?;
         exec::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)?;

@@ -8,7 +8,7 @@ use std::thread::LocalKey;
 #[cfg(target_family = "wasm")]
 use super::handler::set_up;
 #[cfg(target_family = "wasm")]
-use crate::bindings::witlet::admission::types;
+use crate::bindings::witlet::admission::admission_types as types;
 #[cfg(target_family = "wasm")]
 use crate::bindings::witlet::host::{config, errors};
 #[cfg(target_family = "wasm")]
@@ -70,7 +70,7 @@ macro_rules! export_admission {
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code, reason = "the functions of the canonical ABI take raw pointers")]
         const _: () = {
-            use $crate::bindings::witlet::admission::types;
+            use $crate::bindings::witlet::admission::admission_types as types;
             use $crate::bindings::witlet::host::errors;
 
             ::std::thread_local! {

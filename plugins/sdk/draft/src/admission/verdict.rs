@@ -152,7 +152,7 @@ impl Verdict {
 
     /// Says it to the host.
     #[cfg(target_family = "wasm")]
-    pub(crate) fn say(&self, answer: &crate::bindings::witlet::admission::types::Answer) {
+    pub(crate) fn say(&self, answer: &crate::bindings::witlet::admission::admission_types::Answer) {
         match &self.decision {
             Decision::Admit => answer.admit(),
             Decision::Reject { reason, message } => answer.reject(reason, message),

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::thread::LocalKey;
 
 #[cfg(target_family = "wasm")]
-use super::bindings::witlet::probe::types;
+use super::bindings::witlet::probe::probe_types as types;
 #[cfg(target_family = "wasm")]
 use super::{Check, ProbeType, Setup, Target};
 #[cfg(target_family = "wasm")]
@@ -97,7 +97,7 @@ macro_rules! export_probe {
         #[allow(unsafe_code, reason = "the functions of the canonical ABI take raw pointers")]
         const _: () = {
             use $crate::bindings::witlet::host::errors;
-            use $crate::probe::bindings::witlet::probe::types;
+            use $crate::probe::bindings::witlet::probe::probe_types as types;
 
             ::std::thread_local! {
                 static PROBE_TYPE: ::std::cell::OnceCell<$probe> = const { ::std::cell::OnceCell::new() };

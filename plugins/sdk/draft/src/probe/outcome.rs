@@ -109,7 +109,7 @@ impl Outcome {
 
     /// Says it to the host.
     #[cfg(target_family = "wasm")]
-    pub(super) fn say(&self, answer: &super::bindings::witlet::probe::types::Answer) {
+    pub(super) fn say(&self, answer: &super::bindings::witlet::probe::probe_types::Answer) {
         match &self.finding {
             Finding::Success(message) => answer.success(message),
             Finding::Failure(message) => answer.failure(message),

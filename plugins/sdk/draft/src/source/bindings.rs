@@ -32,7 +32,7 @@ pub mod feedback {
         world: "witlet:sdk-feedback/feedback",
         with: {
             "witlet:host/errors@0.2.0": crate::bindings::witlet::host::errors,
-            "witlet:pod-source/types@0.2.0": crate::source::bindings::witlet::pod_source::types,
+            "witlet:pod-source/source-types@0.2.0": crate::source::bindings::witlet::pod_source::source_types,
         },
         generate_all,
         pub_export_macro: true,

@@ -1,7 +1,7 @@
 //! The macros that make a source the component's export.
 
 #[cfg(target_family = "wasm")]
-use super::bindings::witlet::pod_source::types;
+use super::bindings::witlet::pod_source::source_types as types;
 #[cfg(target_family = "wasm")]
 use super::{Change, PodSource, Setup};
 #[cfg(target_family = "wasm")]
@@ -65,7 +65,7 @@ macro_rules! export_source {
         #[allow(unsafe_code, reason = "the functions of the canonical ABI take raw pointers")]
         const _: () = {
             use $crate::bindings::witlet::host::errors;
-            use $crate::source::bindings::witlet::pod_source::types;
+            use $crate::source::bindings::witlet::pod_source::source_types as types;
 
             struct Component;
 
@@ -107,7 +107,7 @@ macro_rules! export_feedback {
         #[allow(unsafe_code, reason = "the functions of the canonical ABI take raw pointers")]
         const _: () = {
             use $crate::bindings::witlet::host::errors;
-            use $crate::source::bindings::witlet::pod_source::types;
+            use $crate::source::bindings::witlet::pod_source::source_types as types;
 
             struct Component;
 

@@ -119,7 +119,7 @@ impl Poll {
 
     /// Says it to the host.
     #[cfg(target_family = "wasm")]
-    pub(super) fn say(&self, answer: &super::bindings::witlet::pod_source::types::Answer) {
+    pub(super) fn say(&self, answer: &super::bindings::witlet::pod_source::source_types::Answer) {
         match &self.snapshot {
             Snapshot::Unchanged => answer.unchanged(),
             Snapshot::Pods(manifests) => manifests.iter().for_each(|manifest| answer.pod(manifest)),
@@ -168,7 +168,7 @@ impl Change {
     }
 
     #[cfg(target_family = "wasm")]
-    pub(super) fn of_host(change: &super::bindings::witlet::pod_source::types::Change) -> Self {
+    pub(super) fn of_host(change: &super::bindings::witlet::pod_source::source_types::Change) -> Self {
         Self {
             kind: change.kind(),
             namespace: change.namespace(),

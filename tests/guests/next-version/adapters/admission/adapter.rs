@@ -29,6 +29,7 @@ mod bindings {
 
 pub(super) const ADAPTER: Adapter = Adapter {
     version: "0.3.1",
+    types: "witlet:admission/types",
     add_to_linker: |linker| wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state),
     link: |component| {
         let handler = bindings::AdmissionHandlerIndices::new(&component)?;

@@ -28,6 +28,7 @@ mod bindings {
 
 pub(super) const ADAPTER: Adapter = Adapter {
     version: "0.3.0-draft.1",
+    types: "witlet:probe/types",
     add_to_linker: |linker| wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state),
     link: |component| Ok(Box::new(bindings::ProbeTypePre::new(component)?)),
 };

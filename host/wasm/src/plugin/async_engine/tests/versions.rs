@@ -24,11 +24,11 @@ fn answering(version: &str, words: &str, method: &str) -> Vec<u8> {
     let world = wit.select_world(&[package], Some("probe-type")).expect("the contract has it");
     let core = format!(
         r#"(module
-            (import "witlet:probe/types@{version}" "[resource-drop]setup" (func $setup (param i32)))
-            (import "witlet:probe/types@{version}" "[resource-drop]check" (func $check (param i32)))
-            (import "witlet:probe/types@{version}" "[resource-drop]target" (func $target (param i32)))
-            (import "witlet:probe/types@{version}" "[resource-drop]answer" (func $answer (param i32)))
-            (import "witlet:probe/types@{version}" "[method]answer.{method}"
+            (import "witlet:probe/probe-types@{version}" "[resource-drop]setup" (func $setup (param i32)))
+            (import "witlet:probe/probe-types@{version}" "[resource-drop]check" (func $check (param i32)))
+            (import "witlet:probe/probe-types@{version}" "[resource-drop]target" (func $target (param i32)))
+            (import "witlet:probe/probe-types@{version}" "[resource-drop]answer" (func $answer (param i32)))
+            (import "witlet:probe/probe-types@{version}" "[method]answer.{method}"
                 (func $answer_by (param i32 i32 i32)))
             (memory (export "memory") 1)
             (data (i32.const 2048) "yes")
@@ -61,7 +61,7 @@ async fn a_method_of_tomorrow_links_and_is_refused_by_name_when_it_is_called() {
     let prober = Setting::default().made(&answering("0.2.1", &tomorrow, "degraded"));
     assert!(prober.validate(Role::Probe).await.is_ok());
     let error = ask(&prober, "null").await.expect_err("the host has no such answer");
-    let words = "this host doesn't have witlet:probe/types@0.2.1 [method]answer.degraded";
+    let words = "this host doesn't have witlet:probe/probe-types@0.2.1 [method]answer.degraded";
     assert!(format!("{error:?}").contains(words), "{error:?}");
 }
 

@@ -7,7 +7,7 @@ use super::super::answer::{AnswerSink, Remarks, Statement};
 use super::super::refusal::{deferral, rejection, shortages};
 use super::super::values::since_epoch;
 use super::super::{Answered, Reply};
-use super::bindings::witlet::admission::types as wit;
+use super::bindings::witlet::admission::admission_types as wit;
 use crate::worlds::host::error::GuestError;
 pub(super) use crate::worlds::maps::value;
 

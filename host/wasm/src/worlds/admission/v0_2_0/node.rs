@@ -10,7 +10,7 @@ use witlet_core::pod::resources::amount_in;
 
 use super::super::handles::{ConditionPart, HostPortPart, NodeHandle, TaintPart};
 use super::super::values::pairs;
-use super::bindings::witlet::admission::types as wit;
+use super::bindings::witlet::admission::admission_types as wit;
 use super::convert;
 use crate::guest::GuestState;
 

@@ -6,7 +6,7 @@ use super::super::handles::{
     ContainerPart, ContainerPortPart, HostPortPart, ImagePart, MountPart, OwnerPart, ResolvedImagePart,
     VolumePart,
 };
-use super::bindings::witlet::admission::types as wit;
+use super::bindings::witlet::admission::admission_types as wit;
 use crate::guest::GuestState;
 
 impl wit::HostImage for GuestState {

@@ -11,7 +11,7 @@ use super::super::handles::{
     index,
 };
 use super::super::values::pairs;
-use super::bindings::witlet::admission::types as wit;
+use super::bindings::witlet::admission::admission_types as wit;
 use super::convert;
 use crate::guest::GuestState;
 

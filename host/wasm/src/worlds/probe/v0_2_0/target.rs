@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::ContainerPort;
 use wasmtime::component::Resource;
 
 use super::super::handles::{ContainerHandle, PodHandle, PortPart, TargetHandle};
-use super::bindings::witlet::probe::types as wit;
+use super::bindings::witlet::probe::probe_types as wit;
 use super::convert;
 use crate::guest::async_guest::AsyncState;
 use crate::worlds::maps::{pairs, value};
