@@ -11,9 +11,10 @@ use witlet_templates::{Language, Name, NameError, RenderError, Role, render};
 pub const EXAMPLES: [(&str, Role); 3] =
     [("image-policy", Role::Admission), ("redis-probe", Role::Probe), ("folder-source", Role::PodSource)];
 /// Examples of contract 0.2, with the languages that have them next to Rust. In each they answer the same cases.
-const EXAMPLES_0_2: [(&str, &[Language]); 2] = [
+const EXAMPLES_0_2: [(&str, &[Language]); 3] = [
     ("policies", &[Language::Python, Language::JavaScript, Language::Go]),
     ("redis-ping", &[Language::Python, Language::JavaScript, Language::Go]),
+    ("pod-folder", &[Language::Python, Language::JavaScript, Language::Go]),
 ];
 /// What builds leave in a project's folder. It is no part of the project.
 const LEFTOVERS: &[&str] = &[
@@ -85,6 +86,22 @@ pub struct Project {
     pub(crate) cases: Option<PathBuf>,
 }
 
+/// A guest that calls every function of its roles.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    /// Builds it.
+    pub project: Project,
+    /// The file of vectors for its role; empty for all of them.
+    pub vectors: &'static str,
+    /// What it is granted, as JSON.
+    pub grants: &'static str,
+}
+
+/// The grants of a component with all roles.
+const ALL_GRANTS: &str = r#"{"secrets": ["given"], "exec": true, "network": ["pod", "pod-loopback"]}"#;
+/// Those of a component that is no probe type, which may have no others.
+const SECRET: &str = r#"{"secrets": ["given"]}"#;
+
 impl Project {
     /// What `witlet plugin new` makes, untouched.
     ///
@@ -114,6 +131,27 @@ impl Project {
     pub fn all_functions(language: Language) -> Result<Self, ProjectError> {
         let folder = repository().join("tests/guests/all-functions").join(language.as_str());
         Self::read(language, "all-functions", &folder)
+    }
+
+    /// The guests that call every function of contract 0.2: one with all roles, in JavaScript one for each.
+    ///
+    /// # Errors
+    /// When a folder can't be read.
+    pub fn all_functions_0_2(language: Language) -> Result<Vec<Guest>, ProjectError> {
+        let guests: &[(&str, &'static str, &'static str)] = match language {
+            Language::JavaScript => &[
+                ("javascript", "admission.yaml", SECRET),
+                ("javascript-probe", "probe.yaml", ALL_GRANTS),
+                ("javascript-pod-source", "pod-source.yaml", SECRET),
+            ],
+            _ => &[(language.as_str(), "", ALL_GRANTS)],
+        };
+        let folder = repository().join("tests/guests/all-functions-0.2");
+        let guest = |&(name, vectors, grants): &(&str, &'static str, &'static str)| {
+            let project = Self::read(language, "all-functions", &folder.join(name))?;
+            Ok(Guest { project, vectors, grants })
+        };
+        guests.iter().map(guest).collect()
     }
 
     fn read(language: Language, name: &str, folder: &Path) -> Result<Self, ProjectError> {

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
     }
     let mut trials = vec![
         Trial::test("the_vectors_call_every_function_of_the_contracts", contracts::all_are_called),
+        Trial::test("the_vectors_call_every_function_of_contract_0_2", contracts::all_of_0_2_are_called),
         Trial::test("every_guest_program_is_used_by_a_test", guests::all_are_used),
         Trial::test("the_measured_page_has_every_language_and_role", measured::page_is_complete),
     ];
@@ -131,6 +132,11 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
         "",
     ));
     trials.push(trial(
+        format!("the_{language}_guest_of_0_2_gives_and_gets_what_every_function_says"),
+        all_functions_0_2,
+        "",
+    ));
+    trials.push(trial(
         format!("a_{language}_guest_that_attacks_is_bounded_and_named"),
         attacks::are_bounded,
         "",
@@ -182,12 +188,28 @@ fn passes(toolchain: &Toolchain, project: Result<Project, ProjectError>) -> Resu
 fn all_functions(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
     let project = Project::all_functions(toolchain.language()).map_err(reported)?;
     let built = toolchain.build(&project, witlet()).map_err(reported)?;
+    carry_out(&built.component, &host_vectors(), &["--limits", r#"{"memory": "64Mi", "timeout": "10s"}"#])
+}
+
+/// The same with contract 0.2.
+fn all_functions_0_2(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
+    for guest in Project::all_functions_0_2(toolchain.language()).map_err(reported)? {
+        let built = toolchain.build(&guest.project, witlet()).map_err(reported)?;
+        let vectors = host_vectors_0_2().join(guest.vectors);
+        carry_out(&built.component, &vectors, &["--grants", guest.grants])?;
+    }
+    Ok(())
+}
+
+/// Asks a guest what vectors say.
+fn carry_out(component: &Path, vectors: &Path, more: &[&str]) -> Result<(), Failed> {
     let output = Command::new(witlet())
         .args(["plugin", "test"])
-        .arg(&built.component)
+        .arg(component)
         .arg("--cases")
-        .arg(host_vectors())
-        .args(["--only", "load,vectors", "--limits", r#"{"memory": "64Mi", "timeout": "10s"}"#])
+        .arg(vectors)
+        .args(["--only", "load,vectors"])
+        .args(more)
         .output()
         .map_err(reported)?;
     if output.status.success() {
@@ -200,6 +222,11 @@ fn all_functions(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
 /// What a host must answer to guests, and get from them.
 pub(crate) fn host_vectors() -> PathBuf {
     repository().join("host/conformance/vectors/host")
+}
+
+/// The same of contract 0.2.
+pub(crate) fn host_vectors_0_2() -> PathBuf {
+    repository().join("host/conformance/vectors/host-0.2")
 }
 
 /// Follows the language's chapter in an empty folder, with the tools that are installed.

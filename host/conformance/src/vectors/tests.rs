@@ -6,10 +6,13 @@ use witlet_wasm::plugin::LoadError;
 
 use super::*;
 
-const HOST: [&str; 3] = [
+const HOST: [&str; 6] = [
     include_str!("../../vectors/host/admission.yaml"),
     include_str!("../../vectors/host/probe.yaml"),
     include_str!("../../vectors/host/pod-source.yaml"),
+    include_str!("../../vectors/host-0.2/admission.yaml"),
+    include_str!("../../vectors/host-0.2/probe.yaml"),
+    include_str!("../../vectors/host-0.2/pod-source.yaml"),
 ];
 
 #[test]

@@ -29,6 +29,12 @@ func errorCode(handle, result uint32)
 //go:wasmimport witlet:host/errors@0.2.0 [method]error.message
 func errorMessage(handle, result uint32)
 
+//go:wasmimport witlet:host/errors@0.2.0 [method]error.retry-after-milliseconds
+func errorRetryAfter(handle, result uint32)
+
+//go:wasmimport witlet:host/errors@0.2.0 [method]error.detail
+func errorDetail(handle, keyAddress, keyLength, result uint32)
+
 //go:wasmimport witlet:host/errors@0.2.0 [resource-drop]error
 func dropError(handle uint32)
 
@@ -47,14 +53,7 @@ func WithTexts(first, second string, call func(a, b, c, d uint32)) {
 func Result(err error) uint32 {
 	var handle uint32
 	if err != nil {
-		of := AsError(err)
-		WithTexts(of.Code, of.Message, func(a, b, c, d uint32) { handle = errorNew(a, b, c, d) })
-		if of.RetryAfterMilliseconds > 0 {
-			errorSetRetryAfter(handle, of.RetryAfterMilliseconds)
-		}
-		for key, value := range of.Details {
-			WithTexts(key, value, func(a, b, c, d uint32) { errorSetDetail(handle, a, b, c, d) })
-		}
+		handle = made(err)
 	}
 	abi.Result.Begin(8)
 	if err != nil {
@@ -64,17 +63,60 @@ func Result(err error) uint32 {
 	return abi.Result.Address()
 }
 
-// Received is the error that the host made, which is given back.
-func Received(handle uint32) error {
-	defer dropError(handle)
-	read := func(getter func(handle, result uint32)) string {
+// made is an error that the host has.
+func made(err error) uint32 {
+	var handle uint32
+	of := AsError(err)
+	WithTexts(of.Code, of.Message, func(a, b, c, d uint32) { handle = errorNew(a, b, c, d) })
+	if of.RetryAfterMilliseconds > 0 {
+		errorSetRetryAfter(handle, of.RetryAfterMilliseconds)
+	}
+	for key, value := range of.Details {
+		WithTexts(key, value, func(a, b, c, d uint32) { errorSetDetail(handle, a, b, c, d) })
+	}
+	return handle
+}
+
+// Received is the error that the host made. Its details are asked for while the call runs, after which it is given back.
+func Received(handle uint32) *Error {
+	lent := Lend(handle, dropError)
+	retryAfter, _ := GetOption(errorRetryAfter, lent, abi.U64, 8)
+	return &Error{
+		Code: Get(errorCode, lent, abi.Text), Message: Get(errorMessage, lent, abi.Text), RetryAfterMilliseconds: retryAfter,
+		detail: func(key string) (string, bool) { return GetOptional(errorDetail, lent, key, abi.Text, 4) },
+	}
+}
+
+// Kept is an error as the host keeps it.
+func Kept(err error) *Error { return Received(made(err)) }
+
+// Done is the error of a call that returns nothing else.
+func Done(call func(result uint32), layOut func()) error {
+	_, err := Returned(call, func(uint32) struct{} { return struct{}{} }, layOut)
+	return err
+}
+
+// Returned is what a call returns behind the flag that says that it is no error. The arguments are laid out by a function that is called
+// between Enter and Leave, if there is one.
+func Returned[T any](call func(result uint32), read func(at uint32) T, layOut func()) (value T, err error) {
+	handle := func() uint32 {
 		abi.Enter()
 		defer abi.Leave()
+		if layOut != nil {
+			layOut()
+		}
 		result := abi.ImportResult()
-		getter(handle, result)
-		return abi.Text(result)
+		call(result)
+		if abi.Flag(result) == 0 {
+			value = read(result + 4)
+			return 0
+		}
+		return abi.U32(result + 4)
+	}()
+	if handle != 0 {
+		err = Received(handle)
 	}
-	return &Error{Code: read(errorCode), Message: read(errorMessage)}
+	return value, err
 }
 
 // A Lease is a handle that the host has lent until the call ends.

@@ -11,8 +11,18 @@ type Error struct {
 	Message string
 	// RetryAfterMilliseconds is when another try makes sense; 0 while nothing is known of it.
 	RetryAfterMilliseconds uint64
-	// Details are what else is known, at most 16.
+	// Details are what else is known, at most 16. What the host's error has is asked for by Detail.
 	Details map[string]string
+	detail  func(key string) (string, bool)
+}
+
+// Detail is what is said under this key.
+func (e *Error) Detail(key string) (string, bool) {
+	if e.detail != nil {
+		return e.detail(key)
+	}
+	value, ok := e.Details[key]
+	return value, ok
 }
 
 // Error is the message.
@@ -33,3 +43,6 @@ func AsError(err error) *Error {
 	}
 	return &Error{Code: "Failed", Message: err.Error()}
 }
+
+// Exported makes the pod source of a component of its configuration; its feedback is the same type.
+var Exported func(config string) (any, error)

@@ -4,15 +4,16 @@ import (
 	"log/slog"
 
 	"witlet.dev/plugin/internal/abi"
+	"witlet.dev/plugin/internal/lines"
 )
 
 //go:wasmimport witlet:host/log@0.1.0 write
 func logWrite(level, message, messageLength, fields, fieldsLength uint32)
 
 // Package log writes where slog does from then on.
-func init() { slog.SetDefault(slog.New(&LogHandler{Write: write})) }
+func init() { slog.SetDefault(slog.New(&lines.Handler{Write: write})) }
 
-func write(level uint32, message string, fields []Field) {
+func write(level uint32, message string, fields []lines.Field) {
 	abi.Enter()
 	defer abi.Leave()
 	arguments := &abi.Arguments

@@ -1,4 +1,5 @@
-package host
+// Package lines has lines of log/slog written by a host, whatever the contract.
+package lines
 
 import (
 	"context"
@@ -9,8 +10,8 @@ import (
 // A Field is a name and a value for structured logs.
 type Field struct{ Name, Value string }
 
-// LogHandler has lines of log/slog written by the host, whose clock and whose levels count.
-type LogHandler struct {
+// A Handler has lines of log/slog written by the host, whose clock and whose levels count.
+type Handler struct {
 	// Write writes one line at a level of the contract, trace being 0 and error 4.
 	Write  func(level uint32, message string, fields []Field)
 	fields []Field
@@ -19,10 +20,10 @@ type LogHandler struct {
 }
 
 // Enabled leaves it to the host which lines are kept.
-func (h *LogHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h *Handler) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle writes a line.
-func (h *LogHandler) Handle(_ context.Context, record slog.Record) error {
+func (h *Handler) Handle(_ context.Context, record slog.Record) error {
 	fields := slices.Clip(h.fields)
 	record.Attrs(func(attr slog.Attr) bool {
 		fields = appendAttr(fields, h.prefix, attr)
@@ -33,7 +34,7 @@ func (h *LogHandler) Handle(_ context.Context, record slog.Record) error {
 }
 
 // WithAttrs is a handler whose lines have more fields.
-func (h *LogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	more := *h
 	more.fields = slices.Clip(h.fields)
 	for _, attr := range attrs {
@@ -43,7 +44,7 @@ func (h *LogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // WithGroup is a handler whose further fields have names that begin with the group's.
-func (h *LogHandler) WithGroup(name string) slog.Handler {
+func (h *Handler) WithGroup(name string) slog.Handler {
 	more := *h
 	if name != "" {
 		more.prefix += name + "."

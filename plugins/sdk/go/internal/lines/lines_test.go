@@ -1,4 +1,4 @@
-package host
+package lines
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 func TestLinesKeepTheirLevelAndFields(t *testing.T) {
 	var lines []string
-	logger := slog.New(&LogHandler{Write: func(level uint32, message string, fields []Field) {
+	logger := slog.New(&Handler{Write: func(level uint32, message string, fields []Field) {
 		lines = append(lines, fmt.Sprint(level, " ", message, " ", fields))
 	}})
 	logger.Log(t.Context(), plugin.LevelTrace, "trace")
@@ -37,14 +37,5 @@ func TestLinesKeepTheirLevelAndFields(t *testing.T) {
 		if line != want[i] {
 			t.Errorf("%q instead of %q", line, want[i])
 		}
-	}
-}
-
-func TestAConfigurationIsDecodedOnce(t *testing.T) {
-	config := NewConfig[struct{}]()
-	first, err := config.Get()
-	second, _ := config.Get()
-	if err != nil || first != second {
-		t.Errorf("%p, %p, %v", first, second, err)
 	}
 }

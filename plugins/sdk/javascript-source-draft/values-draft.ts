@@ -1,0 +1,1 @@
+../javascript-probe-draft/values-draft.ts

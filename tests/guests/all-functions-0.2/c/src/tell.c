@@ -1,0 +1,1 @@
+../../../all-functions/c/src/tell.c

@@ -1,0 +1,1 @@
+../../../../plugins/sdk/templates/files/cpp/common/plugin.mk

@@ -1,0 +1,1 @@
+../../../all-functions/cpp/src/tell.hpp

@@ -1,0 +1,1 @@
+../../../../plugins/sdk/templates/files/javascript/common/plugin.mk

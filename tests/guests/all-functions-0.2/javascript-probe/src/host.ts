@@ -1,0 +1,1 @@
+../../javascript/src/host.ts

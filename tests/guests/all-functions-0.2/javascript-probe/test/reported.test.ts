@@ -1,0 +1,1 @@
+../../javascript/test/reported.test.ts

@@ -1,0 +1,1 @@
+../../../../plugins/sdk/templates/files/python/common/plugin.mk
