@@ -56,6 +56,14 @@ pub struct EvictionPorts {
     pub notifier: Arc<dyn MemoryNotifier>,
 }
 
+/// What the agent knows of its pods.
+pub(crate) struct KnownPods {
+    /// The pods themselves.
+    pub(crate) view: Arc<dyn PodView>,
+    /// What was published of them.
+    pub(crate) statuses: Arc<PodStatusStore>,
+}
+
 /// What the event loop is asked to do.
 #[derive(Debug)]
 pub(crate) enum EvictionRequest {
@@ -110,10 +118,9 @@ impl Evictor {
         ports: EvictionPorts,
         images: ImageGc,
         config: EvictionConfig,
-        view: Arc<dyn PodView>,
+        KnownPods { view, statuses }: KnownPods,
         events: Arc<EventLog>,
         clock: Arc<dyn Clock>,
-        statuses: Arc<PodStatusStore>,
         usage: watch::Sender<LastUsage>,
     ) -> (Self, mpsc::Receiver<EvictionRequest>) {
         let (requests, receiver) = mpsc::channel(REQUESTS_MAX);

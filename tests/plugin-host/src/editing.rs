@@ -56,7 +56,7 @@ async fn change(node: &Node, set: &str) {
 
 /// Half of the other set's file, or rules that the handlers refuse. Returns once the host has reported it.
 async fn break_it(node: &Node, other: &str, edit: usize) {
-    if edit % 2 == 0 {
+    if edit.is_multiple_of(2) {
         let text = configuration(&entries(other));
         let (half, _) = text.split_at(text.rfind("object.metadata").expect("both handlers have the rule"));
         node.configure(half);

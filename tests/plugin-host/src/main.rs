@@ -83,6 +83,7 @@ fn main() -> ExitCode {
     .copied();
     let mut trials: Vec<Trial> = claims.map(|(name, show)| Trial::test(name, move || run(show))).collect();
     trials.extend(registry::trials(&arguments));
+    trials.extend(networks::trials(&arguments));
     trials.extend(kit::shipped::trials());
     trials.extend(kit::faults::trials());
     libtest_mimic::run(&arguments, trials).exit_code()

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
+use libtest_mimic::{Arguments, Trial};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use tempfile::TempDir;
@@ -17,8 +18,24 @@ use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+use witlet_harness::is_required;
 
+use crate::probes_v0_2;
 use crate::servers::Server;
+
+/// What needs a network namespace: ignored on a machine that makes none, unless everything is required.
+#[allow(clippy::print_stderr, reason = "says why nothing ran, as a test may")]
+pub(crate) fn trials(arguments: &Arguments) -> Vec<Trial> {
+    let makes_some = OwnNetwork::new().is_some();
+    if !makes_some && !arguments.list {
+        eprintln!("SKIPPED: the loopback interface of a pod: this machine makes no network namespaces");
+    }
+    let name = "a_probe_type_reaches_the_loopback_interface_of_its_pod";
+    let test = Trial::test(name, || {
+        crate::run(|| Box::pin(probes_v0_2::a_probe_type_reaches_the_loopback_interface_of_its_pod()))
+    });
+    vec![test.with_ignored_flag(!makes_some && !is_required())]
+}
 
 /// A process in a network of its own, as a pod's.
 pub(crate) struct OwnNetwork {

@@ -1,12 +1,13 @@
 //! Every function that the host gives, called where it isn't meant for: on what an earlier call had, on what was given back, and while a
 //! plugin is loaded. The functions are those of the WIT, so that none is left out.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::abi::{AbiVariant, WasmType};
-use wit_parser::{Function, FunctionKind, Handle, Resolve, TypeDefKind, TypeId, WorldId, WorldItem};
+use wit_parser::{
+    Function, FunctionKind, Handle, InterfaceId, Resolve, TypeDefKind, TypeId, WorldId, WorldItem,
+};
 use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 use witlet_core::image::{CredentialOrigin, ResolvedImage};
 use witlet_core::probe::ProbeOutcome;
@@ -196,64 +197,70 @@ fn wasm(of: WasmType) -> &'static str {
     }
 }
 
+/// What is written of the imports.
+#[derive(Default)]
+struct Written {
+    imports: String,
+    globals: String,
+    uses: String,
+    called: Vec<Called>,
+}
+
+impl Written {
+    /// The resources of an interface: how each is dropped, and where its handle is kept.
+    fn resources(&mut self, wit: &Resolve, interface: InterfaceId, module: &str) {
+        for (name, id) in &wit.interfaces[interface].types {
+            if !matches!(wit.types[*id].kind, TypeDefKind::Resource) {
+                continue;
+            }
+            let id = name.replace('-', "_");
+            self.imports +=
+                &format!("(import \"{module}\" \"[resource-drop]{name}\" (func $drop_{id} (param i32)))\n");
+            self.globals += &format!("(global $h_{id} (mut i32) (i32.const 0))\n");
+        }
+    }
+
+    /// A function, and its call with zeros and the kept handle.
+    fn function(&mut self, wit: &Resolve, function: &Function, module: &str, id: &str) {
+        let signature = wit.wasm_signature(AbiVariant::GuestImport, function);
+        let list = |word: &str, all: &[WasmType]| match all {
+            [] => String::new(),
+            all => format!("({word} {})", all.iter().map(|of| wasm(*of)).collect::<Vec<_>>().join(" ")),
+        };
+        let (parameters, results) = (list("param", &signature.params), list("result", &signature.results));
+        let name = &function.name;
+        self.imports += &format!("(import \"{module}\" \"{name}\" (func {id} {parameters} {results}))\n");
+        let resource = resource_of(wit, function);
+        let mut arguments: Vec<String> = signature.params.iter().map(|of| zero(*of).to_owned()).collect();
+        if let (Some(resource), Some(first)) = (&resource, arguments.first_mut()) {
+            *first = format!("(global.get $h_{})", resource.replace('-', "_"));
+        }
+        if signature.retptr
+            && let Some(last) = arguments.last_mut()
+        {
+            *last = "(i32.const 8192)".to_owned();
+        }
+        let (number, arguments) = (self.called.len(), arguments.join(" "));
+        let drops = "(drop)".repeat(signature.results.len());
+        self.uses += &format!(
+            "(if (i32.eq (global.get $selected) (i32.const {number})) (then (call {id} {arguments}) {drops}))\n"
+        );
+        self.called.push(Called { interface: module.to_owned(), name: name.clone(), resource });
+    }
+}
+
 /// The core module: it keeps a handle of each resource when it is given no number, and calls the function with the number otherwise.
 fn core(role: &Role, wit: &Resolve, world: WorldId) -> (String, Vec<Called>) {
-    let (mut imports, mut uses, mut globals) = (String::new(), String::new(), String::new());
-    let mut called = Vec::new();
+    let mut written = Written::default();
     for item in wit.worlds[world].imports.values() {
         let WorldItem::Interface { id: interface, .. } = item else { continue };
         let module = wit.id_of(*interface).expect("it has a name");
-        let own: Vec<&String> = wit.interfaces[*interface]
-            .types
-            .iter()
-            .filter(|(_, id)| matches!(wit.types[**id].kind, TypeDefKind::Resource))
-            .map(|(name, _)| name)
-            .collect();
-        for name in own {
-            let id = name.replace('-', "_");
-            writeln!(imports, r#"(import "{module}" "[resource-drop]{name}" (func $drop_{id} (param i32)))"#)
-                .expect("a text takes it");
-            writeln!(globals, "(global $h_{id} (mut i32) (i32.const 0))").expect("a text takes it");
-        }
+        written.resources(wit, *interface, &module);
         for function in wit.interfaces[*interface].functions.values() {
-            let signature = wit.wasm_signature(AbiVariant::GuestImport, function);
-            let parameters: Vec<&str> = signature.params.iter().map(|of| wasm(*of)).collect();
-            let results: Vec<&str> = signature.results.iter().map(|of| wasm(*of)).collect();
-            let resource = resource_of(wit, function);
-            let list = |word: &str, all: &[&str]| match all {
-                [] => String::new(),
-                all => format!("({word} {})", all.join(" ")),
-            };
-            writeln!(
-                imports,
-                r#"(import "{module}" "{}" (func {} {} {}))"#,
-                function.name,
-                id(&prefix(role, &module), &function.name),
-                list("param", &parameters),
-                list("result", &results),
-            )
-            .expect("a text takes it");
-            let mut arguments: Vec<String> = signature.params.iter().map(|of| zero(*of).to_owned()).collect();
-            if let (Some(resource), Some(first)) = (&resource, arguments.first_mut()) {
-                *first = format!("(global.get $h_{})", resource.replace('-', "_"));
-            }
-            if signature.retptr
-                && let Some(last) = arguments.last_mut()
-            {
-                *last = "(i32.const 8192)".to_owned();
-            }
-            let drops = "(drop)".repeat(results.len());
-            writeln!(
-                uses,
-                "(if (i32.eq (global.get $selected) (i32.const {})) (then (call {} {}) {drops}))",
-                called.len(),
-                id(&prefix(role, &module), &function.name),
-                arguments.join(" "),
-            )
-            .expect("a text takes it");
-            called.push(Called { interface: module.clone(), name: function.name.clone(), resource });
+            written.function(wit, function, &module, &id(&prefix(role, &module), &function.name));
         }
     }
+    let Written { imports, globals, uses, called } = written;
     let keeps: String = role.kept.iter().map(keeping).collect();
     let exports = role.exports;
     let text = format!(

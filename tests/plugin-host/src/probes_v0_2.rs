@@ -21,7 +21,7 @@ claims!(
     a_probe_type_of_0_2_warns_of_its_configuration,
     what_a_probe_type_of_0_2_is_not_granted_is_named,
     a_probe_type_speaks_tls_by_the_authorities_and_the_certificate_of_its_grants,
-    a_probe_type_reaches_the_loopback_interface_of_its_pod,
+    a_loopback_interface_is_reached_only_with_its_grant_and_a_network_of_the_pods_own,
 );
 
 /// A runtime whose containers have this process.
@@ -152,33 +152,40 @@ async fn a_probe_type_speaks_tls_by_the_authorities_and_the_certificate_of_its_g
     assert_eq!(later, Ok(ProbeOutcome::Success("nothing is kept".to_owned())), "its instance is gone");
 }
 
-async fn a_probe_type_reaches_the_loopback_interface_of_its_pod() {
-    let entry = |name: &str, network: &str| {
-        format!(
-            "- {{name: {name}, component: v0-2.wasm, probe: {{}}, \
-             grants: {{network: [{network}], secrets: [granted], exec: true}}}}\n"
-        )
-    };
-    let entries = entry("granted", "pod-loopback") + &entry("outside", "pod");
-    let talk = |port: u16| format!(r#"{{"do": "talk", "port": {port}, "text": "hello"}}"#);
-    // The process of a container in the node's network.
-    let (node, _secrets) = node_with(&entries, "", Some(std::process::id())).await;
-    let failure = async |node: &Node, name: &str, port: u16| match probe(node, name, &talk(port)).await {
+const LOOPBACK: &str = r#"
+- {name: granted, component: v0-2.wasm, probe: {}, grants: {network: [pod-loopback], secrets: [granted], exec: true}}
+- {name: outside, component: v0-2.wasm, probe: {}, grants: {network: [pod], secrets: [granted], exec: true}}
+"#;
+
+/// Says something to a port of the pod.
+fn talk(port: u16) -> String {
+    format!(r#"{{"do": "talk", "port": {port}, "text": "hello"}}"#)
+}
+
+/// In which words a probe fails.
+async fn failure(node: &Node, name: &str, port: u16) -> String {
+    match probe(node, name, &talk(port)).await {
         Ok(ProbeOutcome::Failure(words)) => words,
         other => panic!("{other:?}"),
-    };
+    }
+}
+
+async fn a_loopback_interface_is_reached_only_with_its_grant_and_a_network_of_the_pods_own() {
+    // The process of a container in the node's network.
+    let (node, _secrets) = node_with(LOOPBACK, "", Some(std::process::id())).await;
     let words = failure(&node, "granted", 1).await;
     assert!(words.starts_with("NoNetwork: the pod is in the network of the host"), "{words}");
     let words = failure(&node, "outside", 1).await;
     assert!(words.starts_with("NotGranted: "), "{words}");
-    let (unknown, _secrets) = node_with(&entries, "", None).await;
+    let (unknown, _secrets) = node_with(LOOPBACK, "", None).await;
     let words = failure(&unknown, "granted", 1).await;
     assert!(words.starts_with("NoNetwork: the container runtime doesn't say"), "{words}");
-    let Some(network) = OwnNetwork::new() else {
-        println!("skipped: this machine lets no one make a network namespace");
-        return;
-    };
-    let (node, _secrets) = node_with(&entries, "", Some(network.process())).await;
+}
+
+/// Needs a network namespace.
+pub(crate) async fn a_probe_type_reaches_the_loopback_interface_of_its_pod() {
+    let network = OwnNetwork::new().expect("this machine makes network namespaces");
+    let (node, _secrets) = node_with(LOOPBACK, "", Some(network.process())).await;
     let port = network.echo();
     let reached = probe(&node, "granted", &talk(port)).await;
     assert_eq!(reached, Ok(ProbeOutcome::Success("0|hello".to_owned())));

@@ -21,7 +21,7 @@ use crate::cache::PodCache;
 use crate::cgroups::CgroupManager;
 use crate::container_logs::LogKeeper;
 use crate::event_loop::Outside;
-use crate::eviction::{EvictionRequest, Evictor};
+use crate::eviction::{EvictionRequest, Evictor, KnownPods};
 use crate::executor::Executor;
 use crate::executor::hooks::Hooks;
 use crate::executor::image_handlers::ImageHandlers;
@@ -230,10 +230,9 @@ impl Services<'_> {
             self.ports.eviction.clone(),
             images,
             self.settings.eviction.clone(),
-            view,
+            KnownPods { view, statuses: self.statuses.clone() },
             self.ports.events.clone(),
             self.ports.clock.clone(),
-            self.statuses.clone(),
             usage,
         );
         self.serves.spawn(&mut self.tasks, "the eviction manager", evictor.run(self.serves.stop.clone()));

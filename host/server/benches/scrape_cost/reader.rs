@@ -11,6 +11,7 @@ use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
@@ -27,7 +28,8 @@ pub(super) fn read(address: &str, authority: &str) {
             .await
             .expect("a connection");
         let (mut sender, connection) = handshake(TokioIo::new(stream)).await.expect("HTTP");
-        tokio::spawn(connection);
+        let mut connections = JoinSet::new();
+        connections.spawn(connection);
         for line in std::io::stdin().lock().lines() {
             let line = line.expect("a line");
             let (path, is_gzip) = line.split_once(' ').expect("two words");

@@ -29,12 +29,12 @@ pub enum SignatureError {
     )]
     Signatures {
         /// Of the artifact.
-        reference: ComponentReference,
+        reference: Box<ComponentReference>,
         /// The files of the keys that count, for people.
         keys: String,
         /// What was found.
         #[source]
-        cause: SignaturesError,
+        cause: Box<SignaturesError>,
     },
     /// There is no one who asks registries.
     #[error("this program pulls nothing from registries")]
@@ -133,7 +133,11 @@ impl SignatureDemand {
             ) => Err(broken.into()),
             (Err(cause), _) => {
                 let keys: Vec<String> = self.keys().map(|key| key.display().to_string()).collect();
-                Err(SignatureError::Signatures { reference, keys: keys.join(" or "), cause })
+                Err(SignatureError::Signatures {
+                    reference: Box::new(reference),
+                    keys: keys.join(" or "),
+                    cause: Box::new(cause),
+                })
             }
         }
     }

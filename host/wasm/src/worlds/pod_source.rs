@@ -98,5 +98,5 @@ pub(crate) fn serving(version: &str) -> Option<&'static Adapter> {
 
 /// Whether a component exports the feedback of this version.
 fn has_feedback(component: &InstancePre<AsyncState>, version: &str) -> bool {
-    component.component().get_export_index(None, &format!("{FEEDBACK}@{version}")).is_some()
+    component.component().get_export_index(None, format!("{FEEDBACK}@{version}")).is_some()
 }

@@ -28,10 +28,12 @@ fn role() -> RoleStatus {
     }
 }
 
-/// One with everything, and one with nothing that may be missing.
-pub(super) fn plugins() -> Vec<Value> {
-    let role = role();
-    let text = |text: &str| Some(text.to_owned());
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+/// A plugin that has everything.
+fn complete(role: RoleStatus) -> PluginStatus {
     let difference = Difference {
         pod: "default/web".to_owned(),
         uid: "u-1".to_owned(),
@@ -39,7 +41,7 @@ pub(super) fn plugins() -> Vec<Value> {
         verdict: "admit".to_owned(),
         decision: "reject".to_owned(),
     };
-    let complete = PluginStatus {
+    PluginStatus {
         name: "images".to_owned(),
         builtin: false,
         component: "/etc/witlet/images.wasm".to_owned(),
@@ -77,7 +79,7 @@ pub(super) fn plugins() -> Vec<Value> {
         pending: text("it doesn't load"),
         warnings: vec!["it wants the grant network".to_owned()],
         last_error: text("it trapped"),
-        roles: vec![role.clone()],
+        roles: vec![role],
         shadow_report: Some(ShadowReport { differences: vec![difference], ..ShadowReport::default() }),
         rollout: Some(RolloutStatus {
             of: "old".to_owned(),
@@ -93,7 +95,13 @@ pub(super) fn plugins() -> Vec<Value> {
             reason: Some(RevertReason::ErrorBudgetExceeded),
             message: text("2 of 20 calls failed, which is more than 1%"),
         }),
-    };
+    }
+}
+
+/// One with everything, and one with nothing that may be missing.
+pub(super) fn plugins() -> Vec<Value> {
+    let role = role();
+    let complete = complete(role.clone());
     let role =
         RoleStatus { version: None, quarantine_seconds: None, p50_seconds: None, p99_seconds: None, ..role };
     let least = PluginStatus {

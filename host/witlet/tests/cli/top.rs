@@ -59,7 +59,7 @@ impl Top {
     /// What comes before these words.
     async fn until(&mut self, words: &str) -> String {
         let seen = timeout(WAIT_TIMEOUT, self.terminal.until("", words)).await;
-        seen.unwrap_or_else(|_| panic!("never seen: {words:?}")).expect("it goes on")
+        seen.map_err(|_| format!("never seen: {words:?}")).expect("it's shown in time").expect("it goes on")
     }
 
     fn text(&self, name: &str) -> String {

@@ -5,7 +5,9 @@
 #![allow(unsafe_code, reason = "the bindings are made of raw pointers")]
 #![allow(
     dead_code,
+    missing_docs,
     unreachable_pub,
+    clippy::duplicate_mod,
     reason = "the files of the handlers are crates of their own, and only the component uses it all"
 )]
 

@@ -12,7 +12,8 @@ fn sets_differ_by_pods_and_by_what_manifests_say() {
     let yaml = "metadata: {name: a, namespace: edge}\nspec: {hostname: x}\n";
     let json = r#"{"spec": {"hostname": "x"}, "metadata": {"namespace": "edge", "name": "a"}}"#;
     let other = "metadata: {name: a, namespace: edge}\nspec: {hostname: y}\n";
-    let cases: [(&[&str], &[&str], &[(&str, PodDifference)]); 7] = [
+    type Case<'a> = (&'a [&'a str], &'a [&'a str], &'a [(&'a str, PodDifference)]);
+    let cases: [Case<'_>; 7] = [
         (&[], &[], &[]),
         (&[yaml], &[json], &[]),
         (&[yaml], &[other], &[("edge/a", Changed)]),

@@ -72,7 +72,7 @@ pub(super) fn seconds(text: &mut Vec<u8>, nanoseconds: u64) {
     const SECOND: u64 = 1_000_000_000;
     let mut digits = itoa::Buffer::new();
     text.extend_from_slice(digits.format(nanoseconds / SECOND).as_bytes());
-    if nanoseconds % SECOND != 0 {
+    if !nanoseconds.is_multiple_of(SECOND) {
         // With a digit before them, so that those at the beginning are there.
         let fraction = digits.format(SECOND + nanoseconds % SECOND).trim_end_matches('0');
         text.push(b'.');

@@ -88,7 +88,7 @@ impl RemoteFetcher {
     ) -> Result<Fetched, FetchFailure> {
         let failed = |error: &str| FetchFailure::new(source, error);
         let read = tokio::task::spawn_blocking(move || own.read()).await;
-        let (token, authorities) =
+        let OwnContents { token, authorities } =
             read.map_err(|_| failed("interrupted"))?.map_err(|error| failed(&error))?;
         let egress = match authorities {
             None => self.egress.clone(),
@@ -145,13 +145,19 @@ struct OwnFiles {
     authorities: Option<PathBuf>,
 }
 
+/// What is in them.
+struct OwnContents {
+    token: Option<Arc<[u8]>>,
+    authorities: Option<Vec<u8>>,
+}
+
 impl OwnFiles {
     /// The token and the authorities. Blocks as long as the disk does.
-    fn read(&self) -> Result<(Option<Arc<[u8]>>, Option<Vec<u8>>), String> {
+    fn read(&self) -> Result<OwnContents, String> {
         let token = self.token.as_deref().map(read_secret).transpose();
         let token = token.map_err(|error| format!("its token: {}", one_line(&error)))?;
         let authorities = self.authorities.as_deref().map(read_authorities).transpose()?;
-        Ok((token, authorities))
+        Ok(OwnContents { token, authorities })
     }
 }
 

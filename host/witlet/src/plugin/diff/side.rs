@@ -94,7 +94,7 @@ pub(crate) enum SideError {
         side: String,
         /// Why not.
         #[source]
-        cause: LoadError,
+        cause: Box<LoadError>,
     },
 }
 
@@ -206,7 +206,7 @@ impl Side {
         let plugin = host
             .admission(self.wasm.clone(), options)
             .await
-            .map_err(|cause| SideError::Load { side: self.name.clone(), cause })?;
+            .map_err(|cause| SideError::Load { side: self.name.clone(), cause: Box::new(cause) })?;
         self.loaded = Some((load, plugin.clone()));
         Ok(plugin)
     }

@@ -83,7 +83,7 @@ impl TargetFacts {
     pub(crate) fn container(&self) -> ContainerView {
         let spec = &self.manifest["spec"];
         let lists = [&spec["containers"], &spec["initContainers"]];
-        let mut all = lists.into_iter().flat_map(|list| json::items(list));
+        let mut all = lists.into_iter().flat_map(json::items);
         let found = all.find(|container| json::text(&container["name"]) == self.container);
         ContainerView {
             name: self.container.clone(),

@@ -36,7 +36,7 @@ pub(crate) fn run(name: &str) -> Result<Verdict, Error> {
             spam();
         },
         "huge-answer" => Ok(Verdict::reject("Huge", "x".repeat(HUGE))),
-        other => Err(Error::nothing_found(&format!("unknown attack {other}"))),
+        other => Err(Error::nothing_found(format!("unknown attack {other}"))),
     }
 }
 
