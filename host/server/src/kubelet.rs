@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::HeaderName;
+use axum::http::{HeaderName, header};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::{Method, Request};
@@ -354,6 +354,10 @@ impl KubeletServer {
         }
         if !route.takes(request.method()) {
             return answers::method_not_allowed(route.methods());
+        }
+        let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+        if let Some(media_type) = route.not_acceptable(accept.unwrap_or_default()) {
+            return answers::not_acceptable(media_type);
         }
         match route {
             Route::Healthz(check) => {

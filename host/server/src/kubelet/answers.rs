@@ -10,12 +10,12 @@ use witlet_ports::RuntimeError;
 /// An answer that ends a request early; in a box, because it is large.
 pub(super) type Refused = Box<Response>;
 
-/// Plain words.
+/// Plain words, as go-restful writes them.
 pub(super) fn text(code: StatusCode, words: impl Into<String>) -> Response {
-    nosniff((code, words.into()).into_response())
+    (code, words.into()).into_response()
 }
 
-/// The same answer for browsers that would otherwise guess what it is.
+/// The same answer for browsers that would otherwise guess what it is. Upstream has it where Go's own library or a handler says so.
 pub(super) fn nosniff(mut answer: Response) -> Response {
     answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     answer
@@ -32,7 +32,7 @@ pub(super) fn head(answer: Response) -> Response {
 
 /// Words of a failure with an end of line, as Go's `http.Error` has them.
 pub(super) fn error(code: StatusCode, words: &str) -> Response {
-    text(code, format!("{words}\n"))
+    nosniff(text(code, format!("{words}\n")))
 }
 
 pub(super) fn json(value: &impl Serialize) -> Response {
@@ -63,6 +63,12 @@ pub(super) fn method_not_allowed(allowed: &[Method]) -> Response {
         answer.headers_mut().insert(header::ALLOW, names);
     }
     answer
+}
+
+/// A path that has no other form than this one, which the client doesn't take.
+pub(super) fn not_acceptable(media_type: &str) -> Response {
+    let words = format!("406: Not Acceptable\n\nAvailable representations: {media_type}");
+    text(StatusCode::NOT_ACCEPTABLE, words)
 }
 
 /// An endpoint that the operator has switched off.

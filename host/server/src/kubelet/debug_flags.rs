@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
@@ -24,9 +24,9 @@ impl KubeletServer {
     /// Sets the verbosity to the number in the body.
     pub(super) async fn debug_flags(&self, request: Request<Incoming>) -> Response {
         if request.method() != Method::PUT {
-            return answers::error(StatusCode::NOT_ACCEPTABLE, "unsupported http method");
+            return plain(StatusCode::NOT_ACCEPTABLE, "unsupported http method");
         }
-        let bad = |words: &str| answers::error(StatusCode::BAD_REQUEST, words);
+        let bad = |words: &str| plain(StatusCode::BAD_REQUEST, words);
         let body = Limited::new(request.into_body(), BODY_BYTES_MAX).collect();
         let body = match tokio::time::timeout(BODY_DEADLINE, body).await {
             Ok(Ok(body)) => body.to_bytes(),
@@ -39,11 +39,18 @@ impl KubeletServer {
         match verbosity(&text).and_then(set) {
             Ok(()) => {
                 tracing::info!(verbosity = &*text, "Set the verbosity of the log");
-                answers::text(StatusCode::OK, format!("successfully set klog.logging.verbosity to {text}\n"))
+                plain(StatusCode::OK, &format!("successfully set klog.logging.verbosity to {text}"))
             }
             Err(why) => bad(&why),
         }
     }
+}
+
+/// Words in plain text without a character set, as upstream's handler writes them.
+fn plain(code: StatusCode, words: &str) -> Response {
+    let mut answer = answers::error(code, words);
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    answer
 }
 
 /// The verbosity that a text names, or why it names none, in the words of Go's parser.

@@ -39,11 +39,21 @@ impl KubeletServer {
         mirror.is_some_and(|mirror| PodUid::of(mirror).as_str() == expected)
     }
 
-    /// The running container that is meant.
-    pub(super) async fn running_container(&self, target: &Target<'_>) -> Result<ContainerId, Refused> {
+    /// The running container that is meant, for a command in it.
+    pub(super) async fn container_to_run_in(&self, target: &Target<'_>) -> Result<ContainerId, Refused> {
+        self.running_container(target, format!("container not found ({:?})", target.container)).await
+    }
+
+    /// The running container that is meant, for its streams. Upstream has other words there if it is missing.
+    pub(super) async fn container_to_attach_to(&self, target: &Target<'_>) -> Result<ContainerId, Refused> {
+        let Target { namespace, pod, container, .. } = target;
+        self.running_container(target, format!("container {container} not found in pod {pod}_{namespace}"))
+            .await
+    }
+
+    async fn running_container(&self, target: &Target<'_>, words: String) -> Result<ContainerId, Refused> {
         let pod = self.pod(target)?;
-        let words = format!("container not found ({:?})", target.container);
-        let missing = || Refused::new(answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words));
+        let missing = || Refused::new(answers::text(StatusCode::INTERNAL_SERVER_ERROR, words));
         if !self.has_uid(&pod, target.uid) {
             return Err(missing());
         }
@@ -62,7 +72,7 @@ impl KubeletServer {
         let found = ready.max_by_key(|sandbox| sandbox.created_at);
         found.map(|sandbox| sandbox.id.clone()).ok_or_else(|| {
             let words = format!("failed to find sandboxID for pod {}_{}", target.pod, target.namespace);
-            answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words).into()
+            answers::text(StatusCode::INTERNAL_SERVER_ERROR, words).into()
         })
     }
 

@@ -1,5 +1,6 @@
 //! `/healthz`: the checks of upstream's, in its form.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use hyper::Uri;
 use tokio::time::Instant;
+use witlet_core::go;
 
 use super::access::ServerPort;
 use super::answers;
@@ -64,7 +66,8 @@ impl SyncLoop {
         }
         let (code, words) = match check {
             Some(name) => match checks.iter().find(|(known, _)| *known == name) {
-                Some((_, result)) => single(result),
+                Some((_, Ok(()))) => return answers::text(StatusCode::OK, "ok"),
+                Some((_, Err(why))) => failed(why),
                 None => return answers::not_found(),
             },
             None => {
@@ -75,15 +78,12 @@ impl SyncLoop {
                 together(&checks, verbose, &excluded, counts)
             }
         };
-        answers::text(code, words)
+        answers::nosniff(answers::text(code, words))
     }
 }
 
-fn single(result: &Result<(), String>) -> (StatusCode, String) {
-    match result {
-        Ok(()) => (StatusCode::OK, "ok".to_owned()),
-        Err(why) => (StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {why}\n")),
-    }
+fn failed(why: &str) -> (StatusCode, String) {
+    (StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {why}\n"))
 }
 
 /// Why a check failed is in the agent's log only, as upstream has it. Only checks that are made together are counted.
@@ -94,7 +94,7 @@ fn together(
     counts: &HealthCounts,
 ) -> (StatusCode, String) {
     let mut words = String::new();
-    let mut failed = false;
+    let mut has_failed = false;
     for (name, result) in checks {
         if excluded.contains(name) {
             words += &format!("[+]{name} excluded: ok\n");
@@ -106,11 +106,18 @@ fn together(
             Err(why) => {
                 tracing::info!(check = name, why, "Healthz check failed");
                 words += &format!("[-]{name} failed: reason withheld\n");
-                failed = true;
+                has_failed = true;
             }
         }
     }
-    if failed {
+    let is_known = |name: &str| checks.iter().any(|(known, _)| *known == name);
+    let unknown: BTreeSet<&str> = excluded.iter().copied().filter(|name| !is_known(name)).collect();
+    if !unknown.is_empty() {
+        let unknown: Vec<String> = unknown.into_iter().map(go::quote).collect();
+        let unknown = unknown.join(",");
+        words += &format!("warn: some health checks cannot be excluded: no matches for {unknown}\n");
+    }
+    if has_failed {
         return (StatusCode::INTERNAL_SERVER_ERROR, words + "healthz check failed\n");
     }
     (StatusCode::OK, if verbose { words + "healthz check passed\n" } else { "ok".to_owned() })

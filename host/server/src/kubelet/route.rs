@@ -8,6 +8,8 @@ mod tests;
 /// What upstream's routes for reads take; a `HEAD` isn't one of them.
 const READS: &[Method] = &[Method::GET];
 
+const JSON: &str = "application/json";
+
 /// A pod in a path, and what of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target<'a> {
@@ -218,6 +220,23 @@ impl<'a> Route<'a> {
             }
             Self::Run(_) | Self::Checkpoint(_) => &[Method::POST],
         }
+    }
+
+    /// The media type of a route that upstream declares one for.
+    fn media_type(&self) -> Option<&'static str> {
+        match self {
+            Self::Pods | Self::RunningPods | Self::StatsSummary | Self::Checkpoint(_) => Some(JSON),
+            _ => None,
+        }
+    }
+
+    /// The only media type of this route, if a client with this `Accept` doesn't take it. As go-restful reads the header: qualities don't
+    /// count, and of patterns only that for everything does.
+    pub(super) fn not_acceptable(&self, accept: &str) -> Option<&'static str> {
+        let media_type = self.media_type()?;
+        let mut names = accept.split(',').map(|part| part.split(';').next().unwrap_or_default().trim());
+        let is_taken = accept.is_empty() || names.any(|name| name == "*/*" || name == media_type);
+        (!is_taken).then_some(media_type)
     }
 
     pub(super) fn takes(&self, method: &Method) -> bool {

@@ -7,11 +7,12 @@ use axum::response::Response;
 use hyper::Uri;
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use witlet_core::runtime::{ContainerRunState, RuntimePod};
+use witlet_core::pod::PodUid;
+use witlet_core::runtime::{ContainerRunState, ObservedPod, RuntimePod};
 
 use super::query::query;
 use super::route::Target;
-use super::{KubeletServer, answers};
+use super::{KubeletServer, answers, find};
 use crate::pod_list::PodList;
 
 impl KubeletServer {
@@ -21,7 +22,7 @@ impl KubeletServer {
         let command =
             query.iter().find(|(name, _)| name == "cmd").map_or("", |(_, command)| command.as_str());
         let command: Vec<String> = command.split(' ').map(str::to_owned).collect();
-        let id = match self.running_container(&target).await {
+        let id = match self.container_to_run_in(&target).await {
             Ok(id) => id,
             Err(refused) => return *refused,
         };
@@ -33,18 +34,34 @@ impl KubeletServer {
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
                 let words =
                     format!("command '{}' exited with {}: {said}", command.join(" "), output.exit_code);
-                answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words)
+                answers::text(StatusCode::INTERNAL_SERVER_ERROR, words)
             }
-            Err(failed) => answers::error(StatusCode::INTERNAL_SERVER_ERROR, &failed.to_string()),
+            Err(failed) => answers::text(StatusCode::INTERNAL_SERVER_ERROR, failed.to_string()),
         }
     }
 
-    /// `/runningpods/`: what the runtime has, whatever created it.
+    /// `/runningpods/`: what the runtime has, whatever created it. For tests: each pod is looked at for its images.
     pub(super) async fn running_pods(&self) -> Response {
-        match self.parts.pods.list_pods().await {
-            Ok(pods) => answers::json(&PodList::new(pods.iter().filter_map(running).map(Arc::new).collect())),
-            Err(failed) => answers::error(StatusCode::INTERNAL_SERVER_ERROR, &failed.to_string()),
+        let listed = match self.parts.pods.list_pods().await {
+            Ok(listed) => listed,
+            Err(failed) => return answers::text(StatusCode::INTERNAL_SERVER_ERROR, failed.to_string()),
+        };
+        let mut pods = Vec::new();
+        for mut pod in listed.iter().filter_map(running) {
+            match self.parts.pods.pod_status(&PodUid::of(&pod)).await {
+                Ok(seen) => add_images(&mut pod, &seen),
+                Err(error) => tracing::debug!(%error, "Failed to get the images of a running pod"),
+            }
+            pods.push(Arc::new(pod));
         }
+        answers::json(&PodList::new(pods))
+    }
+}
+
+/// A container's image is what the runtime pinned it to.
+fn add_images(pod: &mut Pod, seen: &ObservedPod) {
+    for container in pod.spec.iter_mut().flat_map(|spec| &mut spec.containers) {
+        container.image = find::running(seen, &container.name).map(|found| found.image_id.clone());
     }
 }
 

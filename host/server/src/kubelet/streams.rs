@@ -37,7 +37,7 @@ impl KubeletServer {
         let command = query.into_iter().filter(|(name, _)| name == "command").map(|(_, word)| word);
         let command: Vec<String> = command.collect();
         self.count_websocket(request.headers(), "exec");
-        let url = match self.running_container(&target).await {
+        let url = match self.container_to_run_in(&target).await {
             Ok(id) => self.parts.streaming.exec(&id, &command, options).await,
             Err(refused) => return *refused,
         };
@@ -55,7 +55,7 @@ impl KubeletServer {
             Err(refused) => return answers::text(StatusCode::BAD_REQUEST, refused),
         };
         self.count_websocket(request.headers(), "attach");
-        let url = match self.running_container(&target).await {
+        let url = match self.container_to_attach_to(&target).await {
             Ok(id) => self.parts.streaming.attach(&id, options).await,
             Err(refused) => return *refused,
         };

@@ -52,8 +52,9 @@ impl KubeletServer {
         url: &str,
         stop: CancellationToken,
     ) -> Response {
+        // Upstream answers so whatever is wrong with a request that it passes on.
         if !asks_for_upgrade(request.headers()) || request.version() != Version::HTTP_11 {
-            return answers::error(StatusCode::BAD_REQUEST, "Upgrade request required");
+            return answers::error(StatusCode::INTERNAL_SERVER_ERROR, "Upgrade request required");
         }
         let Ok(permit) = self.streams.clone().try_acquire_owned() else { return answers::too_many_streams() };
         let sender = hyper::upgrade::on(&mut request);

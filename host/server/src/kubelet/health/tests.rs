@@ -10,21 +10,36 @@ fn checks_are_reported_as_upstream_tells_them() {
     let well: Vec<Check> = vec![("ping", Ok(())), ("log", Ok(()))];
     let sick: Vec<Check> = vec![("ping", Ok(())), ("syncloop", Err("it stands still".to_owned()))];
     let ok = StatusCode::OK;
-    let failed = StatusCode::INTERNAL_SERVER_ERROR;
+    let code = StatusCode::INTERNAL_SERVER_ERROR;
     let reported = "[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n";
-    let cases: [HealthCase<'_>; 6] = [
+    let cases: [HealthCase<'_>; 9] = [
         (&well, false, &[], ok, "ok"),
         (&well, true, &[], ok, "[+]ping ok\n[+]log ok\nhealthz check passed\n"),
-        (&sick, false, &[], failed, reported),
-        (&sick, true, &[], failed, reported),
+        (&sick, false, &[], code, reported),
+        (&sick, true, &[], code, reported),
         (&sick, false, &["syncloop"], ok, "ok"),
         (&sick, true, &["syncloop"], ok, "[+]ping ok\n[+]syncloop excluded: ok\nhealthz check passed\n"),
+        (&well, false, &["nope"], ok, "ok"),
+        (
+            &well,
+            true,
+            &["z", "log", "a \"b\"", "z"],
+            ok,
+            "[+]ping ok\n[+]log excluded: ok\nwarn: some health checks cannot be excluded: no matches for \"a \\\"b\\\"\",\"z\"\nhealthz check passed\n",
+        ),
+        (
+            &sick,
+            false,
+            &["z"],
+            code,
+            "[+]ping ok\n[-]syncloop failed: reason withheld\nwarn: some health checks cannot be excluded: no matches for \"z\"\nhealthz check failed\n",
+        ),
     ];
-    for (checks, verbose, excluded, code, words) in cases {
+    for (checks, verbose, excluded, expected, words) in cases {
         let counts = HealthCounts::default();
-        assert_eq!(together(checks, verbose, excluded, &counts), (code, words.to_owned()));
+        assert_eq!(together(checks, verbose, excluded, &counts), (expected, words.to_owned()));
     }
-    assert_eq!(single(&sick[1].1), (failed, "internal server error: it stands still\n".to_owned()));
+    assert_eq!(failed("it stands still"), (code, "internal server error: it stands still\n".to_owned()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -86,3 +86,29 @@ fn other_paths_lead_nowhere() {
         assert_eq!(Route::of(path), None, "{path}");
     }
 }
+
+#[test]
+fn only_what_upstream_declares_a_media_type_for_depends_on_accept() {
+    let json = Some("application/json");
+    let cases = [
+        ("", None),
+        ("*/*", None),
+        ("*/*;q=0.1", None),
+        ("application/json", None),
+        ("text/html, application/json;q=0.5", None),
+        ("text/plain,*/*", None),
+        ("text/plain", json),
+        ("application/yaml", json),
+        ("application/*", json),
+        ("Application/JSON", json),
+        ("text/plain,", json),
+    ];
+    for (accept, expected) in cases {
+        for path in ["/pods", "/runningpods/", "/stats/summary", "/checkpoint/ns/web/app"] {
+            assert_eq!(Route::of(path).unwrap().not_acceptable(accept), expected, "{path}: {accept}");
+        }
+        for path in ["/metrics", "/configz", "/flagz", "/exec/ns/web/app", "/run/ns/web/app", "/logs/"] {
+            assert_eq!(Route::of(path).unwrap().not_acceptable(accept), None, "{path}: {accept}");
+        }
+    }
+}

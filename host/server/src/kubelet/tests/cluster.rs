@@ -221,6 +221,7 @@ impl AgentView for Cluster {
 fn observed(id: &str, state: ContainerRunState, created: i64, log_path: &Path) -> ObservedContainer {
     let created = Timestamp::from_second(created).expect("a time");
     let mut observed = ObservedContainer::new(id.into(), "app", state, created);
+    observed.image_id = format!("sha256:{id}");
     observed.log_path = log_path.display().to_string();
     observed
 }

@@ -17,6 +17,7 @@ async fn set_verbosity(world: &World, body: &str) -> (u16, String) {
     let request = request.map(|_| Full::new(Bytes::from(body.to_owned())));
     let reply = soon(world.request(request, &admin)).await;
     assert_eq!(reply.headers["x-content-type-options"], "nosniff");
+    assert_eq!(reply.headers["content-type"], "text/plain");
     (reply.code.as_u16(), reply.body)
 }
 

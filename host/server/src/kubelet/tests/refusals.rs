@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::cluster::{running, web};
 use super::soon;
-use super::world::{CONNECTIONS_MAX, Ca, SetUp, Who, World};
+use super::world::{CONNECTIONS_MAX, Ca, SetUp, Who, World, request};
 
 /// Every path, with a method that it takes, the code for someone who may do everything, and whether `reader` may, too.
 const PATHS: [(&str, &str, u16, bool); 32] = [
@@ -38,11 +38,11 @@ const PATHS: [(&str, &str, u16, bool); 32] = [
     ("GET", "/containerLogs/default/web/app", 200, false),
     ("POST", "/run/default/web/app?cmd=ls", 200, false),
     ("POST", "/run/default/web/u-1/app?cmd=ls", 200, false),
-    ("POST", "/exec/default/web/app?output=1", 400, false),
-    ("GET", "/exec/default/web/u-1/app?output=1", 400, false),
-    ("POST", "/attach/default/web/app?output=1", 400, false),
-    ("POST", "/portForward/default/web", 400, false),
-    ("POST", "/portForward/default/web/u-1", 400, false),
+    ("POST", "/exec/default/web/app?output=1", 500, false),
+    ("GET", "/exec/default/web/u-1/app?output=1", 500, false),
+    ("POST", "/attach/default/web/app?output=1", 500, false),
+    ("POST", "/portForward/default/web", 500, false),
+    ("POST", "/portForward/default/web/u-1", 500, false),
     ("POST", "/checkpoint/default/web/app", 200, false),
     ("GET", "/debug/pprof/heap", 501, false),
     ("GET", "/", 404, false),
@@ -197,13 +197,34 @@ async fn reads_answer_as_upstreams_do() {
     assert_eq!(pods["items"][0]["status"]["containerStatuses"][0]["containerID"], "fake://c-2");
     let running: Value = serde_json::from_str(&soon(world.get("/runningpods/")).await.body).unwrap();
     assert_eq!(running["items"].as_array().map(Vec::len), Some(1), "{running}");
-    assert_eq!(running["items"][0]["spec"]["containers"][0]["name"], "app");
+    let container = &running["items"][0]["spec"]["containers"][0];
+    assert_eq!((&container["name"], &container["image"]), (&"app".into(), &"sha256:c-2".into()));
     let configz: Value = serde_json::from_str(&soon(world.get("/configz")).await.body).unwrap();
     assert_eq!(configz["kubeletconfig"]["maxPods"], 110);
     let metrics = soon(world.get("/metrics")).await;
     assert!(metrics.body.contains("witlet_event_loop_events_total 7"), "{}", metrics.body);
     let verbose = soon(world.get("/healthz?verbose")).await;
     assert_eq!(verbose.body, "[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n");
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_takes_no_json_is_refused_where_there_is_nothing_else() {
+    let world = world(SetUp::default()).await;
+    let admin = Who::token("admin");
+    let words = "406: Not Acceptable\n\nAvailable representations: application/json";
+    for (path, accept, code) in [
+        ("/pods", "text/plain", 406),
+        ("/pods", "text/plain, */*", 200),
+        ("/stats/summary", "application/yaml", 406),
+        ("/configz", "application/yaml", 200),
+    ] {
+        let mut request = request(Method::GET, path, &admin.token);
+        request.headers_mut().insert("accept", accept.parse().unwrap());
+        let reply = soon(world.request(request, &admin)).await;
+        assert_eq!((reply.code.as_u16(), reply.body == words), (code, code == 406), "{path}: {accept}");
+        assert!(code == 200 || !reply.headers.contains_key("x-content-type-options"), "{path}: {accept}");
+    }
     world.stop().await;
 }
 
@@ -254,12 +275,12 @@ async fn commands_that_are_run_answer_with_their_output() {
     let ran = run("/run/default/web/app?cmd=ls%20-l+/tmp").await;
     assert_eq!((ran.code.as_u16(), ran.body.as_str()), (200, "c-2: ls,-l,/tmp\nsaid\n"));
     let ran = run("/run/default/web/app?cmd=false").await;
-    assert_eq!((ran.code.as_u16(), ran.body.as_str()), (500, "command 'false' exited with 3: said\n\n"));
+    assert_eq!((ran.code.as_u16(), ran.body.as_str()), (500, "command 'false' exited with 3: said\n"));
     let missing = run("/run/default/none/app?cmd=ls").await;
     assert_eq!((missing.code.as_u16(), missing.body.as_str()), (404, "pod does not exist"));
     for path in ["/run/default/web/none?cmd=ls", "/run/default/web/u-2/none?cmd=ls"] {
         let missing = run(path).await;
-        assert_eq!((missing.code.as_u16(), missing.body.as_str()), (500, "container not found (\"none\")\n"));
+        assert_eq!((missing.code.as_u16(), missing.body.as_str()), (500, "container not found (\"none\")"));
     }
     assert_eq!(soon(world.get("/run/default/web/app?cmd=ls")).await.code.as_u16(), 405);
     world.stop().await;
@@ -307,7 +328,7 @@ async fn http2_is_spoken_side_by_side() {
     }
     // Nothing can be upgraded there.
     let refused = soon(ask("/exec/default/web/app?output=1", "Bearer admin")).await;
-    assert_eq!(refused, (400, "Upgrade request required\n".to_owned()));
+    assert_eq!(refused, (500, "Upgrade request required\n".to_owned()));
     world.stop().await;
 }
 

@@ -174,9 +174,9 @@ async fn what_leads_nowhere_is_reported() {
     let cases = [
         ("/exec/default/web/app", "SPDY/3.1", 400, "you must specify at least 1 of stdin, stdout, stderr"),
         ("/exec/default/none/app?output=1", "SPDY/3.1", 404, "pod does not exist"),
-        ("/exec/default/web/none?output=1", "SPDY/3.1", 500, "container not found (\"none\")\n"),
-        ("/exec/default/web/u-2/app?output=1", "SPDY/3.1", 500, "container not found (\"app\")\n"),
-        ("/attach/default/web/none?output=1", "SPDY/3.1", 500, "container not found (\"none\")\n"),
+        ("/exec/default/web/none?output=1", "SPDY/3.1", 500, "container not found (\"none\")"),
+        ("/exec/default/web/u-2/app?output=1", "SPDY/3.1", 500, "container not found (\"app\")"),
+        ("/attach/default/web/none?output=1", "SPDY/3.1", 500, "container none not found in pod web_default"),
         ("/portForward/default/none", "SPDY/3.1", 404, "pod does not exist"),
         ("/portForward/default/web/u-2", "SPDY/3.1", 404, "pod not found"),
         ("/portForward/default/web", "websocket", 400, "query parameter \"port\" is required"),
