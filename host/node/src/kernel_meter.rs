@@ -23,6 +23,7 @@ use witlet_core::stats::system_containers::{NamedCgroups, SystemContainer, Syste
 use witlet_ports::{Clock, ContainerCounts, KernelCounts, KernelDetails, KernelMeter, PodCounts, RunningPod};
 
 use crate::file_systems::{NodeFileSystems, measure_nearest};
+use crate::mounts::KnownFilesystems;
 use crate::node_readings::kernel::read;
 use crate::node_readings::pids;
 use crate::process::boot_second;
@@ -68,12 +69,14 @@ struct Kernel {
     processors: PathBuf,
 }
 
-/// Paths of cgroups below the mount points of controllers.
+/// Paths of cgroups below the mount points of controllers, and what is mounted.
 #[derive(Debug, Default)]
 struct Found {
     pods: HashMap<PodUid, PathBuf>,
     /// Sandboxes, too.
     containers: HashMap<ContainerId, PathBuf>,
+    /// The node's file systems.
+    filesystems: KnownFilesystems,
 }
 
 impl Found {

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags};
 use rustix::mount::{MountPropagationFlags, UnmountFlags};
 use witlet_core::stats::cadvisor::BlockDevice;
@@ -143,6 +144,39 @@ pub(crate) fn filesystems(table: &[u8]) -> Vec<MountedFilesystem> {
         }
     }
     all
+}
+
+/// The node's own file systems. The table is read only when mounts have changed: with many pods it has thousands of lines, each of which the
+/// kernel makes again.
+#[derive(Debug, Default)]
+pub(crate) struct KnownFilesystems {
+    /// The table, open for its changes; none if they aren't known.
+    table: Option<File>,
+    found: Vec<MountedFilesystem>,
+}
+
+impl KnownFilesystems {
+    /// Those that are mounted now; none if the table can't be read.
+    pub(crate) fn current(&mut self) -> &[MountedFilesystem] {
+        if self.table.as_ref().is_none_or(has_changed) {
+            // What is mounted while the table is read counts as a change.
+            let read = File::open(MOUNTINFO).and_then(|table| Ok((table, read_table()?)));
+            (self.table, self.found) = match read {
+                Ok((table, text)) => (Some(table), filesystems(&text)),
+                Err(_) => (None, Vec::new()),
+            };
+        }
+        &self.found
+    }
+}
+
+/// Whether something was mounted or unmounted since the table was opened, or since this was asked last (`proc_pid_mounts(5)`).
+fn has_changed(table: &File) -> bool {
+    let mut asked = [PollFd::new(table, PollFlags::PRI)];
+    match poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
+        Ok(_) => asked[0].revents().intersects(PollFlags::PRI | PollFlags::ERR),
+        Err(_) => true,
+    }
 }
 
 /// The third field is the device, the fifth the mount point; after the dash come the kind and the source.

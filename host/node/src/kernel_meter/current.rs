@@ -93,9 +93,9 @@ impl Look<'_> {
         let read_at = self.clock.now();
         let mut all = self.lock_known();
         let (limits, network) =
-            all.remove(cgroup).map(|known| (known.limits, known.network)).unwrap_or_default();
+            all.take(cgroup).map(|known| (known.limits, known.network)).unwrap_or_default();
         let known = KnownCgroup { read_at, usage, details: None, limits, processes: None, network };
-        all.insert(cgroup.to_owned(), known);
+        all.put(cgroup, known);
     }
 
     /// Keeps all figures that were read just now.
@@ -108,7 +108,7 @@ impl Look<'_> {
     ) {
         let read_at = self.clock.now();
         let mut all = self.lock_known();
-        let network = all.remove(cgroup).and_then(|known| known.network);
+        let network = all.take(cgroup).and_then(|known| known.network);
         let known = KnownCgroup {
             read_at,
             usage: details.usage,
@@ -117,7 +117,7 @@ impl Look<'_> {
             processes: Some(processes),
             network,
         };
-        all.insert(cgroup.to_owned(), known);
+        all.put(cgroup, known);
     }
 
     pub(super) fn lock_known(&self) -> std::sync::MutexGuard<'_, KnownCgroups> {
@@ -128,6 +128,6 @@ impl Look<'_> {
     pub(super) fn forget_gone(&self) {
         let now = self.clock.now();
         let is_recent = |known: &KnownCgroup| now.duration_since(known.usage.at).abs() <= UNCHANGED_MAX;
-        self.lock_known().retain(|_, known| is_recent(known));
+        self.lock_known().keep(is_recent);
     }
 }

@@ -18,7 +18,7 @@ use super::files::CgroupFiles;
 use super::known::{KnownLimits, ListedProcesses};
 use super::{Found, Look, PROCESSES, booted_at, read, relative};
 use crate::file_systems::measure_nearest;
-use crate::mounts::{MountedFilesystem, filesystems, read_table};
+use crate::mounts::MountedFilesystem;
 
 #[cfg(test)]
 mod tests;
@@ -62,9 +62,9 @@ impl Look<'_> {
         found.forget_others(pods);
         self.forget_gone();
         let diskstats = partitions(&read(&proc.join("diskstats")).unwrap_or_default());
-        let mounted = read_table().map(|table| filesystems(&table)).unwrap_or_default();
-        let filesystems = mounted.into_iter().take(FILESYSTEMS_MAX).filter_map(|mounted| {
-            let MountedFilesystem { device, point, is_in_memory, .. } = &mounted;
+        let mounted = found.filesystems.current();
+        let filesystems = mounted.iter().take(FILESYSTEMS_MAX).filter_map(|mounted| {
+            let MountedFilesystem { device, point, is_in_memory, .. } = mounted;
             let measured = measure_nearest(point)?;
             let traffic = diskstats.get(device).cloned();
             Some(FilesystemUsage {
@@ -195,13 +195,15 @@ impl Look<'_> {
         }
         let controller = if self.is_v2 { "" } else { "memory" };
         let listed = files.read(controller, PROCESSES).unwrap_or_default();
-        let known = known.unwrap_or_else(|| {
+        let mut known = known.unwrap_or_else(|| {
             let created_at = self.created_at(cgroup).max(booted_at);
-            KnownLimits { at, limits: details.limits(), created_at }
+            KnownLimits { at, limits: details.limits(), created_at, open_files: None }
         });
-        let processes = self.processes(&listed, budget);
+        let all = ListedProcesses::of(&listed);
+        let processes = self.processes(&listed, budget, known.open_files);
+        known.open_files = all.first.map(|first| (first, processes.open_files_max));
         let details = CgroupDetails { processes, created_at: known.created_at, ..details };
-        self.keep_details(cgroup, &details, known, ListedProcesses::of(&listed));
+        self.keep_details(cgroup, &details, known, all);
         Some(details)
     }
 
@@ -213,13 +215,16 @@ impl Look<'_> {
         Timestamp::try_from(oldest).ok()
     }
 
-    fn processes(&self, listed: &str, budget: &Budget) -> Processes {
+    /// `known` is the process that was the first one, and how many files it may have open.
+    fn processes(&self, listed: &str, budget: &Budget, known: Option<(u32, Option<i64>)>) -> Processes {
         let mut processes = Processes::default();
         for pid in listed.lines().filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit())) {
             let folder = self.kernel.proc.join(pid);
             if processes.count == 0 {
-                processes.open_files_max =
-                    read(&folder.join("limits")).and_then(|limits| open_files_max(&limits));
+                processes.open_files_max = match known {
+                    Some((first, open_files_max)) if pid.parse::<u32>() == Ok(first) => open_files_max,
+                    _ => read(&folder.join("limits")).and_then(|limits| open_files_max(&limits)),
+                };
             }
             processes.count += 1;
             self.open_files(&folder.join("fd"), budget, &mut processes);

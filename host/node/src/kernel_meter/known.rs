@@ -1,7 +1,8 @@
 //! What is known of each cgroup since it was read.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 
 use jiff::Timestamp;
 use witlet_core::stats::cadvisor::{CgroupDetails, CgroupLimits};
@@ -33,6 +34,8 @@ pub(super) struct KnownLimits {
     pub(super) at: Timestamp,
     pub(super) limits: CgroupLimits,
     pub(super) created_at: Option<Timestamp>,
+    /// The first process, and how many files it may have open, if that is known.
+    pub(super) open_files: Option<(u32, Option<i64>)>,
 }
 
 /// Processes in a cgroup.
@@ -49,8 +52,33 @@ impl ListedProcesses {
     }
 }
 
-/// By the cgroup's path below the mount points of controllers.
-pub(super) type KnownCgroups = HashMap<PathBuf, KnownCgroup>;
+/// By the cgroup's path below the mount points of controllers, as the bytes that it is: to tell paths apart by their components takes three
+/// times as long, and each look does so some thousand times.
+#[derive(Debug, Default)]
+pub(super) struct KnownCgroups(HashMap<OsString, KnownCgroup>);
+
+impl KnownCgroups {
+    pub(super) fn get(&self, cgroup: &Path) -> Option<&KnownCgroup> {
+        self.0.get(cgroup.as_os_str())
+    }
+
+    pub(super) fn get_mut(&mut self, cgroup: &Path) -> Option<&mut KnownCgroup> {
+        self.0.get_mut(cgroup.as_os_str())
+    }
+
+    /// Forgets what is known of a cgroup, and returns it.
+    pub(super) fn take(&mut self, cgroup: &Path) -> Option<KnownCgroup> {
+        self.0.remove(cgroup.as_os_str())
+    }
+
+    pub(super) fn put(&mut self, cgroup: &Path, known: KnownCgroup) {
+        self.0.insert(cgroup.as_os_str().to_owned(), known);
+    }
+
+    pub(super) fn keep(&mut self, is_kept: impl Fn(&KnownCgroup) -> bool) {
+        self.0.retain(|_, known| is_kept(known));
+    }
+}
 
 /// When a cgroup was seen to be as it was by one of those above it, the nearest first, which were looked at before: those of all pods, then
 /// a pod's, then those of its containers. The root has other figures.

@@ -401,6 +401,30 @@ async fn limits_of_a_busy_cgroup_are_read_once_a_minute_and_its_processes_always
 }
 
 #[tokio::test]
+async fn how_many_files_the_first_process_may_open_is_read_once_a_minute() {
+    let machine = version_2("kubepods/podu-1", "c1");
+    let file = |name: &str| format!("cgroup/kubepods/podu-1/c1/{name}");
+    let limits = |pid: u32, open_files: u32| {
+        let text = format!("Limit  Soft\nMax open files            {open_files}   4096   files\n");
+        machine.write(&format!("proc/{pid}/limits"), &text);
+    };
+    limits(77, 1024);
+    assert_eq!(details_of_container(&machine).await.2, Some(1024));
+    limits(77, 2048);
+    limits(99, 512);
+    // Another process has its own, whenever it comes.
+    for (seconds, first, open_files) in [(30, 77, 1024), (10, 99, 512), (10, 77, 2048)] {
+        machine.later(seconds);
+        machine.write(&file("cpu.stat"), &format!("usage_usec {}\n", machine.clock.now().as_second()));
+        machine.write(&file("cgroup.procs"), &format!("{first}\n"));
+        assert_eq!(details_of_container(&machine).await.2, Some(open_files), "{seconds} s later");
+    }
+    limits(77, 3072);
+    machine.later(60);
+    assert_eq!(details_of_container(&machine).await.2, Some(3072));
+}
+
+#[tokio::test]
 async fn a_network_is_read_once_a_second_though_nothing_runs_in_it() {
     let machine = version_2("kubepods/podu-1", "c1");
     let sent = async || {

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, clippy::panic, reason = "a test program of its own")]
 
 mod cleaning;
+mod filesystems;
 mod hanging;
 mod memory;
 mod memory_reports;
@@ -112,6 +113,7 @@ fn main() -> ExitCode {
         hanging::CASES,
         unprivileged::CASES,
         sharing::CASES,
+        filesystems::CASES,
     ]
     .concat();
     let trials = cases.into_iter().map(|(name, case)| {
