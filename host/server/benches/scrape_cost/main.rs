@@ -2,8 +2,8 @@
 //! that sleep.
 //!
 //! Needs root, for it makes `SCRAPE_PODS` (450 if not given) pods' cgroups with two processes each, and removes them at the end. Each path
-//! is read as it is and compressed, while nothing happens in any pod and after something happened in each. Prints one JSON object a line:
-//! CPU of the process with the server (its client is another one), in milliseconds.
+//! is read as it is and compressed: while nothing happens in any pod, and after something happened in a tenth of them and in each. Prints
+//! one JSON object a line: CPU of the process with the server (its client is another one), in milliseconds.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark talks to its user")]
 
@@ -41,6 +41,8 @@ const PATHS: [&str; 6] = [
 /// How often all paths are read, and the pause between: longer than measurements are shared for.
 const ROUNDS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(1100);
+/// In how many of the pods something happens between two rounds: none, one in ten, all.
+const BUSY: [(&str, Option<usize>); 3] = [("none", None), ("a tenth", Some(10)), ("all", Some(1))];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -68,8 +70,8 @@ fn main() -> ExitCode {
     let (address, authority) = runtime.block_on(serve(&pods, folder.path(), &mut serving));
     let mut client = Client::start(&address, &authority);
     for is_gzip in [false, true] {
-        for is_busy in [false, true] {
-            measure(&mut client, &pods, rounds, is_gzip, is_busy);
+        for busy in BUSY {
+            measure(&mut client, &pods, rounds, is_gzip, busy);
         }
     }
     ExitCode::SUCCESS
@@ -77,12 +79,12 @@ fn main() -> ExitCode {
 
 /// Reads all paths again and again, and prints what each cost on average.
 #[allow(clippy::disallowed_methods, reason = "between two rounds real time passes")]
-fn measure(client: &mut Client, pods: &Pods, rounds: usize, is_gzip: bool, is_busy: bool) {
+fn measure(client: &mut Client, pods: &Pods, rounds: usize, is_gzip: bool, busy: (&str, Option<usize>)) {
     let mut of_paths = PATHS.map(|_| (0.0, 0.0, 0));
     for round in 0..=rounds {
         std::thread::sleep(PAUSE);
-        if is_busy {
-            pods.wake();
+        if let (_, Some(one_in)) = busy {
+            pods.wake(one_in);
         }
         for (path, (cpu, took, bytes)) in PATHS.into_iter().zip(&mut of_paths) {
             let before = cpu_ms();
@@ -101,12 +103,12 @@ fn measure(client: &mut Client, pods: &Pods, rounds: usize, is_gzip: bool, is_bu
         all = (all.0 + cpu, all.1 + took);
         println!(
             "{}",
-            json!({"path": path, "gzip": is_gzip, "busy": is_busy, "bytes": bytes, "cpu_ms": each(cpu), "ms": each(took)})
+            json!({"path": path, "gzip": is_gzip, "busy": busy.0, "bytes": bytes, "cpu_ms": each(cpu), "ms": each(took)})
         );
     }
     println!(
         "{}",
-        json!({"path": "all", "gzip": is_gzip, "busy": is_busy, "cpu_ms": each(all.0), "ms": each(all.1)})
+        json!({"path": "all", "gzip": is_gzip, "busy": busy.0, "cpu_ms": each(all.0), "ms": each(all.1)})
     );
 }
 
