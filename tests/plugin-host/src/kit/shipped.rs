@@ -57,7 +57,7 @@ const EXAMPLES: [(Builtin, &str); 6] = [
         Builtin { name: "postgres-ready", component: witlet_test_guests::POSTGRES_READY },
         "rust/postgres-ready/cases.yaml",
     ),
-    (Builtin { name: "redis-ping", component: witlet_test_guests::REDIS_PING }, "rust/redis-ping/cases.yaml"),
+    (Builtin { name: "redis-ping", component: witlet_test_guests::REDIS_PING }, "cases/redis-ping.yaml"),
     (
         Builtin { name: "time-window", component: witlet_test_guests::TIME_WINDOW },
         "rust/time-window/cases.yaml",
