@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 use thiserror::Error;
 
-use crate::artifact::CREATED;
+use crate::artifact::{CREATED, TITLE};
 use crate::digest::digest_of;
 use crate::manifest::{COMPONENT_BYTES_MAX, LAYER_TYPE, Layer, MANIFEST_TYPE, SET_TYPE, is_sha256};
 use crate::referrers::{EMPTY, EMPTY_TYPE};
@@ -28,8 +28,6 @@ pub const SET_FILES_MAX: usize = 192;
 /// How large all files of a set may be together.
 pub const SET_BYTES_MAX: u64 = 256 << 20;
 
-/// Annotation of a layer: its file's name.
-const TITLE: &str = "org.opencontainers.image.title";
 /// Longest name of a file.
 const NAME_BYTES_MAX: usize = 255;
 /// How deep folders of a set may be.

@@ -34,7 +34,7 @@ class Redis(ProbeType):
             raise invalid("passwordSecret", "is empty")
 
     def check_parameters(self, check: Check, parameters: Parameters) -> None:
-        if parameters.port == 0:
+        if parameters.port is not None and not 1 <= parameters.port <= 65535:
             raise HandlerError("InvalidParameters", "port: must be 1 to 65535")
 
     def probe(self, target: Target, parameters: Parameters) -> Outcome:

@@ -21,7 +21,9 @@ use crate::plugin_request::PluginRequest;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct FileDocument {
     api_version: String,
-    kind: String,
+    // Looked at before the rest is read.
+    #[serde(rename = "kind")]
+    _kind: String,
     role: Role,
     #[serde(default)]
     config: Value,
@@ -148,12 +150,15 @@ fn head(value: Value) -> Result<FileDocument, Problem> {
     if !value.is_object() {
         return Problem::new(WHOLE, "a case file has the fields apiVersion, kind, role and cases");
     }
+    // A manifest given for a case file has a first unknown field, which isn't what is wrong.
+    let kind = value.get("kind").and_then(Value::as_str).filter(|kind| *kind != KIND);
+    if let Some(kind) = kind {
+        let help = "`witlet plugin eval` asks admission handlers about manifests";
+        return Problem::new("kind", format!("must be {KIND:?}, found {kind:?}: {help}"));
+    }
     let document: FileDocument = read(value)?;
     if document.api_version != API_VERSION {
         return Problem::new("apiVersion", format!("{:?} isn't {API_VERSION:?}", document.api_version));
-    }
-    if document.kind != KIND {
-        return Problem::new("kind", format!("{:?} isn't {KIND:?}", document.kind));
     }
     if document.cases.len() > CASES_MAX {
         return Problem::new("cases", format!("{} are more than {CASES_MAX}", document.cases.len()));

@@ -328,7 +328,15 @@ fn what_is_wrong_is_reported_by_file_case_and_field() {
 fn heads_of_files_are_checked() {
     let cases = [
         ("apiVersion: v1\nkind: PluginCases\nrole: probe\ncases: []\n", "apiVersion: \"v1\" isn't"),
-        ("apiVersion: witlet.dev/v1alpha1\nkind: Cases\nrole: probe\ncases: []\n", "kind: \"Cases\" isn't"),
+        (
+            "apiVersion: witlet.dev/v1alpha1\nkind: Cases\nrole: probe\ncases: []\n",
+            "kind: must be \"PluginCases\", found \"Cases\"",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n",
+            "found \"Pod\": `witlet plugin eval` asks admission handlers about manifests",
+        ),
+        ("apiVersion: witlet.dev/v1alpha1\nrole: probe\ncases: []\n", "missing field `kind`"),
         (
             "apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: sink\ncases: []\n",
             "role: unknown variant",

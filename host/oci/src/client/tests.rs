@@ -51,6 +51,7 @@ fn registry(
 fn artifact(report: Option<&'static [u8]>) -> Artifact {
     Artifact {
         wasm: Bytes::from_static(WASM),
+        file_name: "a.wasm".to_owned(),
         exports: Vec::new(),
         imports: Vec::new(),
         created: "2026-01-01T00:00:00Z".parse().expect("a time"),

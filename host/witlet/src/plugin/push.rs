@@ -27,6 +27,9 @@ const PASSWORD_BYTES_MAX: u64 = 64 << 10;
 /// What the component is called, for people.
 const TITLE: &str = "org.opencontainers.image.title";
 
+/// How the file of a component ends.
+const ENDING: &str = ".wasm";
+
 /// Why nothing was pushed, or not all of it.
 #[derive(Debug, Error)]
 pub(crate) enum Error {
@@ -120,6 +123,7 @@ pub(crate) async fn run(args: &PushArgs) -> Result<(), Error> {
     let size = component.wasm.len() as u64;
     let artifact = Artifact {
         wasm: component.wasm.to_vec().into(),
+        file_name: file_name(&component.name),
         exports,
         imports,
         created,
@@ -173,6 +177,14 @@ pub(super) fn annotations(
         };
     }
     Ok(annotations)
+}
+
+/// What others call the file: the component's name, with the ending that says what it is.
+fn file_name(component: &str) -> String {
+    match component.ends_with(ENDING) {
+        true => component.to_owned(),
+        false => format!("{component}{ENDING}"),
+    }
 }
 
 /// When the component was made: the same time makes the same digest (<https://reproducible-builds.org/specs/source-date-epoch/>).
@@ -237,6 +249,12 @@ mod tests {
         for text in ["a", "=b", ""] {
             assert!(annotations("a", BTreeMap::new(), &[text.to_owned()]).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_file_is_called_as_the_component_with_its_ending() {
+        assert_eq!(file_name("team-label.wasm"), "team-label.wasm");
+        assert_eq!(file_name("image-policy"), "image-policy.wasm");
     }
 
     #[test]

@@ -48,6 +48,7 @@ fn artifact() -> Artifact {
     let inspection = inspect(WASM).expect("a component");
     Artifact {
         wasm: WASM.into(),
+        file_name: "tags.wasm".to_owned(),
         exports: inspection.exports,
         imports: inspection.imports,
         created: "2026-01-02T03:04:05Z".parse().expect("a time"),
@@ -100,6 +101,9 @@ pub(super) async fn read_by_others() {
     assert_eq!((config.os, config.architecture), (own.os, own.architecture));
     assert_eq!(config.layer_digests, own.layer_digests);
     assert_eq!(manifest.layers[0].media_type, layer.media_type);
+    // `oras pull` writes a layer under this name, and leaves out one without it.
+    let of_layer = manifest.layers[0].annotations.as_ref().expect("it has some");
+    assert_eq!(of_layer["org.opencontainers.image.title"], "tags.wasm");
     // Again: the same digest, and nothing to send.
     let again = push(&registry, &artifact()).await;
     assert_eq!((again.digest, again.sent), (pushed.digest, 0));

@@ -129,7 +129,7 @@ class Probe(unittest.TestCase):
 
 class Checks(unittest.TestCase):
     def test_what_is_wrong_is_refused_by_name(self) -> None:
-        for text, words in [('{"port": 0}', "port: must be"), ('{"prot": 1}', "prot: unknown field"), ("[]", "an object")]:
+        for text, words in [('{"port": 0}', "port: must be"), ('{"port": 65536}', "port: must be"), ('{"prot": 1}', "prot: unknown field"), ("[]", "an object")]:
             with self.subTest(text=text), self.assertRaises(Err) as refused, patch.object(errors, "Error", FakeError):
                 with patch.object(configuration, "get", return_value="null"):
                     Prober().check_parameters(Check(), text)
