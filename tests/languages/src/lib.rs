@@ -18,6 +18,6 @@ pub mod tutorial;
 mod watch;
 
 pub use build::{BuildError, Built};
-pub use project::{EXAMPLES, Guest, Project, ProjectError, examples, repository};
+pub use project::{EXAMPLES, GO_RUNTIME, Guest, Project, ProjectError, examples, repository};
 pub use requirements::{REQUIRE_VARIABLE, is_required};
 pub use toolchain::{Absent, TOOLS_VARIABLE, Toolchain};

@@ -16,6 +16,8 @@ const EXAMPLES_0_2: [(&str, &[Language]); 3] = [
     ("redis-ping", &[Language::Python, Language::JavaScript, Language::Go]),
     ("pod-folder", &[Language::Python, Language::JavaScript, Language::Go]),
 ];
+/// The guest of [`Project::go_runtime`].
+pub const GO_RUNTIME: &str = "go-runtime";
 /// What builds leave in a project's folder. It is no part of the project.
 const LEFTOVERS: &[&str] = &[
     "node_modules",
@@ -152,6 +154,14 @@ impl Project {
             Ok(Guest { project, vectors, grants })
         };
         guests.iter().map(guest).collect()
+    }
+
+    /// The guest that says how Go's runtime and library behave, with cases of its own.
+    ///
+    /// # Errors
+    /// When its folder can't be read.
+    pub fn go_runtime() -> Result<Self, ProjectError> {
+        Self::read(Language::Go, GO_RUNTIME, &repository().join("tests/guests").join(GO_RUNTIME))
     }
 
     fn read(language: Language, name: &str, folder: &Path) -> Result<Self, ProjectError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use libtest_mimic::Failed;
-use witlet_languages::{examples, repository};
+use witlet_languages::{GO_RUNTIME, examples, repository};
 use witlet_templates::Language;
 
 /// Where guest programs are. A folder in one of them is a program if it has one of [`PROGRAMS`]' files.
@@ -68,6 +68,9 @@ fn programs(folder: &Path) -> Result<Vec<String>, Failed> {
 fn built_by_this_suite(folder: &str, name: &str) -> bool {
     if folder.starts_with("tests/guests/all-functions") {
         return Language::parse(name.split('-').next().unwrap_or(name)).is_some();
+    }
+    if folder == "tests/guests" {
+        return name == GO_RUNTIME;
     }
     let of = folder.strip_prefix("examples/plugins/").and_then(Language::parse);
     of.is_some_and(|language| examples(language).any(|example| example == name))

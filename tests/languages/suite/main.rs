@@ -141,6 +141,9 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
         attacks::are_bounded,
         "",
     ));
+    if language == Language::Go {
+        trials.push(trial("what_gos_runtime_promises_holds_in_a_component".to_owned(), go_runtime, ""));
+    }
     if all {
         trials.push(trial(
             format!("the_{language}_tutorial_ends_in_a_plugin_that_a_daemon_uses"),
@@ -176,6 +179,10 @@ fn template(toolchain: &Toolchain, role: &str) -> Result<(), Failed> {
 
 fn example(toolchain: &Toolchain, name: &str) -> Result<(), Failed> {
     passes(toolchain, Project::example(toolchain.language(), name))
+}
+
+fn go_runtime(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
+    passes(toolchain, Project::go_runtime())
 }
 
 /// Builds a project, and has it test itself with the kit.

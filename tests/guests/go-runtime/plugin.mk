@@ -1,0 +1,1 @@
+../../../plugins/sdk/templates/files/go/common/plugin.mk
