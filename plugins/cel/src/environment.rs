@@ -28,6 +28,10 @@ const MISSING: &[(&str, &str)] = &[
         "a node asks no authorizer; the others are object, oldObject, node, request, others, image, params and variables",
     ),
     ("namespaceObject", "a node doesn't know the namespace's object; its name is object.metadata.namespace"),
+    ("Request.userInfo", "a node doesn't know who asks; where the pod is from is request.source"),
+    ("Request.object", "the pod is object"),
+    ("Request.oldObject", "the pod before is oldObject"),
+    ("Request.dryRun", "a node isn't asked for a trial"),
 ];
 
 /// All but the variables of the configuration, which are added one after the other.

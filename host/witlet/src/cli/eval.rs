@@ -85,7 +85,14 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "JSON", help_heading = "Handlers", conflicts_with = "plugins")]
     pub(crate) limits: Option<String>,
     /// One CEL expression that pods must meet, evaluated by the shipped handler `cel`
-    #[arg(long, value_name = "EXPR", conflicts_with_all = ["plugins", "component"], help_heading = "Handlers")]
+    #[arg(
+        long,
+        value_name = "EXPR",
+        conflicts_with_all = ["plugins", "component"],
+        // An expression may begin with a minus sign.
+        allow_hyphen_values = true,
+        help_heading = "Handlers"
+    )]
     pub(crate) expression: Option<String>,
     /// Message of a pod that doesn't meet --expression
     #[arg(long, value_name = "TEXT", requires = "expression", help_heading = "Handlers")]

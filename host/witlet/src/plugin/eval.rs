@@ -126,7 +126,8 @@ async fn judge(args: &EvalArgs, files: &mut Files, scratch: &Path) -> Result<Rep
     let (host, is_single) = match started.await {
         Ok(started) => started,
         Err(error) => {
-            report.problems.push(handlers::as_problem(error)?);
+            let problem = handlers::as_problem(error)?;
+            report.problems.push(if args.expression.is_some() { of_expression(problem) } else { problem });
             return Ok(report);
         }
     };
@@ -149,8 +150,8 @@ async fn judge(args: &EvalArgs, files: &mut Files, scratch: &Path) -> Result<Rep
 
 /// What is wrong with `--expression`, without the entry that was made for it.
 fn of_expression(problem: String) -> String {
-    match problem.split_once("validations[0].expression, ") {
-        Some((_, fault)) => format!("--expression, {fault}"),
+    match problem.split_once("validations[0].expression") {
+        Some((_, fault)) => format!("--expression{fault}"),
         None => problem,
     }
 }

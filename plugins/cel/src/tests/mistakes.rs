@@ -29,7 +29,7 @@ const SYNTAX: &[Mistake] = &[
     ),
     ("“web”", 1, 1, "'“' has no meaning here", "texts stand between straight quotation marks"),
     ("500Mi", 1, 1, "\"500Mi\" is no number", "amounts are written quantity('500Mi')"),
-    ("if == 1", 1, 1, "if is a reserved word", "no variable has this name"),
+    ("if == 1", 1, 1, "if is a reserved word", "a condition is written a ? b : c"),
     ("Pod{name: 'a'}", 1, 4, "objects can't be made by naming a type", "maps are written {'key': value}"),
     (
         "has(object.metadata.labels['a'])",

@@ -12,9 +12,6 @@ use crate::near;
 use crate::types::{Schema, Type};
 use crate::value::Value;
 
-/// How many fields an object may have that a message lists.
-const FIELDS_SHOWN_MAX: usize = 12;
-
 /// What an expression may refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -22,7 +19,8 @@ pub struct Environment {
     pub schema: Schema,
     /// Names of variables with their types.
     pub variables: Vec<(String, Type)>,
-    /// Names that aren't there, with what to do instead: variables of Kubernetes that a node has nothing for.
+    /// Names that aren't there, with what to do instead: variables of Kubernetes that a node has nothing for, and fields as
+    /// `Object.field`.
     pub missing: Vec<(&'static str, &'static str)>,
 }
 
@@ -131,7 +129,11 @@ impl Checker<'_> {
         let known = locals.chain(self.environment.variables.iter().map(|(variable, _)| variable.as_str()));
         Err(match near::nearest(name, known.clone()) {
             Some(nearest) => fault.help(format!("did you mean {nearest}?")),
-            None => fault.help(format!("there are {}", known.collect::<Vec<_>>().join(", "))),
+            None => {
+                let is_word = name.starts_with(|letter: char| letter.is_ascii_uppercase());
+                let text = if is_word { format!("; a text is written '{name}'") } else { String::new() };
+                fault.help(format!("there are {}{text}", known.collect::<Vec<_>>().join(", ")))
+            }
         })
     }
 
@@ -148,7 +150,9 @@ impl Checker<'_> {
                 Some(fields) => match fields.get(field) {
                     Some(of) => of.clone(),
                     None if mode != Access::Get && self.environment.schema.is_open(name) => Type::Dyn,
-                    None => return Err(unknown_field(name, field, fields.keys().map(|field| &**field), at)),
+                    None => {
+                        return Err(self.unknown_field(name, field, fields.keys().map(|field| &**field), at));
+                    }
                 },
             },
             other => return Err(help::no_fields(other, field, at)),
@@ -158,6 +162,21 @@ impl Checker<'_> {
             Access::Get if !is_optional => found,
             Access::Get | Access::Optional => Type::Optional(Rc::new(found)),
         })
+    }
+
+    fn unknown_field<'a>(
+        &self,
+        object: &str,
+        field: &str,
+        fields: impl Iterator<Item = &'a str> + Clone,
+        at: u32,
+    ) -> Fault {
+        let mut missing = self.environment.missing.iter();
+        let fault = Fault::new(at, format!("{object} has no field {field}"));
+        match missing.find(|(name, _)| name.split_once('.') == Some((object, field))) {
+            Some((_, help)) => fault.help(*help),
+            None => help::near_fields(fault, field, fields),
+        }
     }
 
     fn index(&mut self, operand: &Expr, index: &Expr, is_optional: bool, at: u32) -> Checked {
@@ -282,24 +301,6 @@ fn of_literal(value: &Value) -> Type {
         Value::Bytes(_) => Type::Bytes,
         Value::Type(_) => Type::Type,
         _ => Type::Dyn,
-    }
-}
-
-fn unknown_field<'a>(
-    object: &str,
-    field: &str,
-    fields: impl Iterator<Item = &'a str> + Clone,
-    at: u32,
-) -> Fault {
-    let fault = Fault::new(at, format!("{object} has no field {field}"));
-    if let Some(nearest) = near::nearest(field, fields.clone()) {
-        return fault.help(format!("did you mean {nearest}?"));
-    }
-    let names: Vec<&str> = fields.collect();
-    match names.len() {
-        0 => fault.help("it has none"),
-        1..=FIELDS_SHOWN_MAX => fault.help(format!("it has {}", names.join(", "))),
-        _ => fault.help("its fields are those of Kubernetes' API"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tokens of an expression.
 
 use crate::error::{Fault, shortened};
+use crate::functions;
 use crate::literal;
 
 /// A token with the offsets where it begins and ends.
@@ -33,18 +34,19 @@ const SIGNS: &[&str] = &[
     "%", "<", ">", "!",
 ];
 
-/// Signs of other languages, with what is meant here.
-const MISTAKEN: &[(char, &str)] = &[
-    ('&', "\"and\" is written &&"),
-    ('|', "\"or\" is written ||"),
-    ('=', "values are compared by =="),
-    ('“', "texts stand between straight quotation marks"),
-    ('”', "texts stand between straight quotation marks"),
-    ('‘', "texts stand between straight quotation marks"),
-    ('’', "texts stand between straight quotation marks"),
-    (';', "an expression has no statements"),
-    ('$', "names have letters, digits and underscores"),
-    ('#', "comments begin with //"),
+/// Signs of other languages, with what is meant here. Longer ones first.
+const MISTAKEN: &[(&str, &str)] = &[
+    ("=>", "a variable and what is asked about it are two arguments, as in list.all(x, x != '')"),
+    ("=", "values are compared by =="),
+    ("&", "\"and\" is written &&"),
+    ("|", "\"or\" is written ||"),
+    ("“", "texts stand between straight quotation marks"),
+    ("”", "texts stand between straight quotation marks"),
+    ("‘", "texts stand between straight quotation marks"),
+    ("’", "texts stand between straight quotation marks"),
+    (";", "an expression has no statements"),
+    ("$", "names have letters, digits and underscores"),
+    ("#", "comments begin with //"),
 ];
 
 /// All tokens of a source, the last of which is [`TokenKind::End`].
@@ -118,7 +120,7 @@ impl Lexer<'_> {
                 }
                 None => {
                     let fault = Fault::new(offset(at), format!("{letter:?} has no meaning here"));
-                    let meant = MISTAKEN.iter().find(|(mistaken, _)| *mistaken == letter);
+                    let meant = MISTAKEN.iter().find(|(mistaken, _)| self.rest().starts_with(mistaken));
                     return Err(meant.map_or(fault.clone(), |(_, help)| fault.help(*help)));
                 }
             },
@@ -215,8 +217,15 @@ impl Lexer<'_> {
             return Ok(());
         }
         let word = shortened(&self.source[at..self.at]);
-        Err(Fault::new(offset(at), format!("{word:?} is no number"))
-            .help(format!("amounts are written quantity('{word}')")))
+        let fault = Fault::new(offset(at), format!("{word:?} is no number"));
+        let is = |function: &str| functions::convert(function, word).is_ok();
+        Err(if is("quantity") {
+            fault.help(format!("amounts are written quantity('{word}')"))
+        } else if is("duration") {
+            fault.help(format!("spans of time are written duration('{word}')"))
+        } else {
+            fault.help("numbers are written like 7, 1.5, 2e3 or 0x1f, and texts between quotation marks")
+        })
     }
 }
 

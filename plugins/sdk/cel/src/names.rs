@@ -52,6 +52,15 @@ const FOREIGN: &[(&str, &str)] = &[
     ("every", "it is called all(…)"),
     ("match", "it is called matches(…)"),
     ("hasKey", "keys are asked for by `key in map`"),
+    ("containsKey", "keys are asked for by `key in map`"),
+    ("has", "it is called has(object.field); keys of maps are asked for by `'key' in map`"),
+    ("get", "it is written map['key'], or map[?'key'].orValue(…) where the key may be missing"),
+    ("count", "the length is size(…)"),
+    ("isEmpty", "it is written size(…) == 0"),
+    ("empty", "it is written size(…) == 0"),
+    ("concat", "texts and lists are joined by +"),
+    ("strip", "it is called trim()"),
+    ("regex", "it is called matches(…)"),
     ("group", "a node asks no authorizer"),
     ("path", "a node asks no authorizer"),
     ("serviceAccount", "a node asks no authorizer"),
@@ -59,6 +68,16 @@ const FOREIGN: &[(&str, &str)] = &[
     ("now", "the time of the decision is request.now"),
     ("semver", "versions aren't compared here; see the chapter's differences"),
 ];
+
+/// What is written instead of a word that is reserved.
+pub(crate) fn instead_of(reserved: &str) -> &'static str {
+    match reserved {
+        "if" | "else" => "a condition is written a ? b : c",
+        "for" | "while" | "loop" => "lists are asked by all(x, …), exists(x, …), filter(x, …) and map(x, …)",
+        "let" | "var" | "const" | "function" | "return" => "an expression has no statements",
+        _ => "no variable has this name",
+    }
+}
 
 /// Whether no variable can have this name.
 pub(crate) fn is_reserved(name: &str) -> bool {
@@ -86,8 +105,12 @@ pub(crate) fn unknown_function(name: &str, at: u32) -> Fault {
         return fault.help(*help);
     }
     let known = functions::names().chain(Macro::names()).chain(["has"]);
-    match near::nearest(name, known) {
-        Some(nearest) => fault.help(format!("did you mean {nearest}()?")),
+    if let Some(nearest) = near::nearest(name, known) {
+        return fault.help(format!("did you mean {nearest}()?"));
+    }
+    let foreign = near::nearest(name, FOREIGN.iter().map(|(foreign, _)| *foreign));
+    match FOREIGN.iter().find(|(name, _)| Some(*name) == foreign) {
+        Some((_, help)) => fault.help(*help),
         None => fault.help("functions are those of CEL and of Kubernetes' libraries"),
     }
 }

@@ -6,7 +6,7 @@ use crate::ast::{Access, BinaryOp, Comprehension, Expr, ExprKind, Macro};
 use crate::error::{Fault, shortened};
 use crate::functions;
 use crate::lexer::{Token, TokenKind, tokens};
-use crate::names::{is_reserved, qualified_type, unescaped, unknown_function};
+use crate::names::{instead_of, is_reserved, qualified_type, unescaped, unknown_function};
 use crate::value::Value;
 
 /// The longest source of an expression.
@@ -107,11 +107,31 @@ impl Parser {
         };
         let shown: String = found.chars().take(40).collect();
         let fault = Fault::new(self.at(), format!("found {shown}: {expected}"));
-        match shown.as_str() {
-            "and" => fault.help("\"and\" is written &&"),
-            "or" => fault.help("\"or\" is written ||"),
-            "not" => fault.help("\"not\" is written !"),
-            _ => fault,
+        match self.foreign_operator(&shown) {
+            Some(help) => fault.help(help),
+            None => fault,
+        }
+    }
+
+    /// What is meant by what stands here, if it is another language's operator.
+    fn foreign_operator(&self, shown: &str) -> Option<&'static str> {
+        // The sign that this one follows without a blank.
+        let before = match self.next.checked_sub(1).and_then(|before| self.tokens.get(before)) {
+            Some(Token { kind: TokenKind::Sign(sign), end, .. }) if *end == self.at() => *sign,
+            _ => "",
+        };
+        let is_glued = self.next.checked_sub(1).is_some_and(|before| self.tokens[before].end == self.at());
+        match (before, shown) {
+            (_, "and") => Some("\"and\" is written &&"),
+            (_, "or") => Some("\"or\" is written ||"),
+            (_, "not") => Some("\"not\" is written !"),
+            (_, "is") => Some("values are compared by ==, and whether a field is there is asked by has(…)"),
+            ("<", ">") => Some("\"different\" is written !="),
+            ("?", "?") => Some("what counts where nothing is: object.spec.?hostname.orValue('')"),
+            _ if is_glued && matches!(self.peek(), TokenKind::Double(_)) => {
+                Some("elements are asked for by their number, as in list[0]")
+            }
+            _ => None,
         }
     }
 
@@ -133,8 +153,12 @@ impl Parser {
             if !parser.takes("?") {
                 return Ok(condition);
             }
+            let is_chain = parser.is_next(".");
             let yes = parser.nested(Self::or)?;
-            parser.expect(":", "is expected between the two results of a condition")?;
+            parser.expect(":", "is expected between the two results of a condition").map_err(|fault| {
+                let help = "a field that may be missing is asked for by .?field, as in object.spec.?hostname";
+                if is_chain { fault.help(help) } else { fault }
+            })?;
             let no = parser.expr()?;
             node(at, ExprKind::Conditional(Box::new([condition, yes, no])))
         })
@@ -348,9 +372,7 @@ impl Parser {
     fn name(&mut self, word: &str) -> Result<Expr, Fault> {
         let at = self.at();
         if is_reserved(word) {
-            return Err(
-                Fault::new(at, format!("{word} is a reserved word")).help("no variable has this name")
-            );
+            return Err(Fault::new(at, format!("{word} is a reserved word")).help(instead_of(word)));
         }
         if word == "in" {
             return Err(self.unexpected("a value is expected"));
@@ -397,6 +419,10 @@ impl Parser {
         let mut entries = Vec::new();
         while !self.takes("}") {
             let is_optional = self.takes("?");
+            if self.is_next("{") {
+                return Err(Fault::new(self.at(), "a map can't be a key of a map")
+                    .help("maps are written {'key': value}; templates with {{ }} aren't filled in"));
+            }
             let key = self.expr()?;
             self.expect(":", "is expected between key and value")?;
             entries.push((key, self.expr()?, is_optional));

@@ -6,7 +6,7 @@ use crate::functions::{self, Function};
 use crate::types::{Type, list_of_types};
 use crate::value::Value;
 
-use super::is_alike;
+use super::{help, is_alike};
 
 /// One overload.
 struct Signature {
@@ -100,9 +100,11 @@ pub(super) fn result(function: &Function, has_receiver: bool, args: &[Type], at:
     let there: Vec<String> = function.signatures.iter().map(|signature| overload(name, signature)).collect();
     let fault = Fault::new(at, format!("there is no {found}"));
     let is_optional = matches!(args.first(), Some(Type::Optional(_))) && has_receiver;
-    Err(match is_optional {
-        true => fault.help("the value may be missing: say what counts then by .orValue(…)"),
-        false => fault.help(format!("there is {}", there.join(", "))),
+    let of_other = args.first().filter(|_| has_receiver).and_then(|of| help::other_receiver(name, of));
+    Err(match of_other {
+        _ if is_optional => fault.help("the value may be missing: say what counts then by .orValue(…)"),
+        Some(help) => fault.help(help),
+        None => fault.help(format!("there is {}", there.join(", "))),
     })
 }
 

@@ -3,9 +3,44 @@
 use crate::ast::BinaryOp;
 use crate::error::Fault;
 use crate::functions;
+use crate::near;
 use crate::types::Type;
 
 use super::is_number;
+
+/// How many fields an object may have that a message lists.
+const FIELDS_SHOWN_MAX: usize = 12;
+
+/// A field that isn't there, with the one that was probably meant.
+pub(super) fn near_fields<'a>(
+    fault: Fault,
+    field: &str,
+    fields: impl Iterator<Item = &'a str> + Clone,
+) -> Fault {
+    if let Some(nearest) = near::nearest(field, fields.clone()) {
+        return fault.help(format!("did you mean {nearest}?"));
+    }
+    let names: Vec<&str> = fields.collect();
+    match names.len() {
+        0 => fault.help("it has none"),
+        1..=FIELDS_SHOWN_MAX => fault.help(format!("it has {}", names.join(", "))),
+        _ => fault.help("its fields are those of Kubernetes' API"),
+    }
+}
+
+/// A method of texts that was called on another value.
+pub(super) fn other_receiver(name: &str, of: &Type) -> Option<&'static str> {
+    match (name, of) {
+        ("contains", Type::List(_)) => Some("lists are asked by `element in list`"),
+        ("contains", Type::Map(..)) => Some("keys are asked for by `key in map`"),
+        ("contains", Type::Object(_)) => Some("whether a field is there is asked by has(…)"),
+        ("contains", Type::Cidr) => Some("networks have containsIP(…) and containsCIDR(…)"),
+        ("matches" | "startsWith" | "endsWith", Type::List(_)) => {
+            Some("its elements are asked by exists(x, …) or all(x, …)")
+        }
+        _ => None,
+    }
+}
 
 /// What should be a condition isn't one.
 pub(super) fn no_condition(of: &str, found: &Type, at: u32) -> Fault {
@@ -31,6 +66,7 @@ pub(super) fn no_fields(of: &Type, field: &str, at: u32) -> Fault {
             fault.help(format!("functions are called, as in .{field}(…)"))
         }
         Type::List(_) => fault.help("ask its elements, as in list.all(x, …) or list[0]"),
+        Type::String => fault.help("parts of a text are asked for by contains(…), matches(…) and split(…)"),
         _ => fault.help("only objects and maps have fields"),
     }
 }
@@ -124,6 +160,9 @@ fn no_comparison(op: BinaryOp, left: &Type, right: &Type, fault: Fault) -> Fault
         (Type::Duration, _) | (_, Type::Duration) => fault.help("spans are written duration('1h30m')"),
         (Type::Timestamp, _) | (_, Type::Timestamp) => {
             fault.help("times are written timestamp('2026-01-02T03:04:05Z')")
+        }
+        (Type::String, Type::Bool) | (Type::Bool, Type::String) => {
+            fault.help("true and false are written without quotation marks")
         }
         _ if is_equality => fault.help("both sides must have the same type"),
         _ => fault.help("both sides must be numbers, texts, bytes, bools or times, and the same of these"),

@@ -2,15 +2,20 @@
 
 use crate::{Environment, Program, Schema, Type};
 
+const MISSING: [(&str, &str); 2] =
+    [("authorizer", "a node asks no authorizer"), ("Request.userInfo", "a node doesn't know who asks")];
+
 fn environment() -> Environment {
     let schema = Schema::parse(
         "Pod metadata:ObjectMeta spec:PodSpec\n\
          ObjectMeta name:string namespace:string labels:map(string,string)\n\
          PodSpec containers:list(Container) hostNetwork:bool hostname:string priority:int securityContext:SecurityContext\n\
          Container name:string image:string args:list(string) limits:map(string,string) securityContext:SecurityContext\n\
-         SecurityContext runAsUser:int privileged:bool",
+         SecurityContext runAsUser:int privileged:bool\n\
+         Request name:string",
     );
     let variables = [
+        ("request", Type::object("Request")),
         ("object", Type::object("Pod")),
         ("oldObject", Type::object("Pod")),
         ("now", Type::Timestamp),
@@ -18,7 +23,7 @@ fn environment() -> Environment {
         ("params", Type::Dyn),
     ];
     let variables = variables.map(|(name, of)| (name.to_owned(), of)).into();
-    Environment { schema, variables, missing: vec![("authorizer", "a node asks no authorizer")] }
+    Environment { schema, variables, missing: MISSING.to_vec() }
 }
 
 fn problem(source: &str) -> String {
@@ -60,7 +65,7 @@ fn mistakes_of_syntax_have_place_and_help() {
         ("500Mi", "line 1, column 1: \"500Mi\" is no number; amounts are written quantity('500Mi')"),
         ("true ? 1", "line 1, column 9: found the end: : is expected between the two results of a condition"),
         ("1 2", "line 1, column 3: found 2: the expression should end here, or go on with an operator"),
-        ("if == 1", "line 1, column 1: if is a reserved word; no variable has this name"),
+        ("if == 1", "line 1, column 1: if is a reserved word; a condition is written a ? b : c"),
         (
             "Pod{name: 'a'}",
             "line 1, column 4: objects can't be made by naming a type; maps are written {'key': value}",
@@ -91,7 +96,7 @@ fn unknown_names_come_with_the_nearest_one() {
         ("objekt.spec", "line 1, column 1: there is no variable objekt; did you mean object?"),
         (
             "pod.spec",
-            "line 1, column 1: there is no variable pod; there are object, oldObject, now, used, params",
+            "line 1, column 1: there is no variable pod; there are request, object, oldObject, now, used, params",
         ),
         (
             "authorizer.group('')",
@@ -137,6 +142,99 @@ fn unknown_names_come_with_the_nearest_one() {
         (
             "object.spec.containers.any(c, true)",
             "line 1, column 24: there is no function any(); it is called exists(…)",
+        ),
+    ]);
+}
+
+#[test]
+fn what_other_languages_write_is_said_in_this_ones_words() {
+    check(&[
+        (
+            "object.spec.containers.all(c => c.image != '')",
+            "line 1, column 30: '=' has no meaning here; a variable and what is asked about it are two arguments, as in list.all(x, x != '')",
+        ),
+        (
+            "object.spec.hostNetwork === true",
+            "line 1, column 27: '=' has no meaning here; values are compared by ==",
+        ),
+        (
+            "object.spec.hostNetwork <> true",
+            "line 1, column 26: found >: a value is expected; \"different\" is written !=",
+        ),
+        (
+            "object.spec.hostNetwork is true",
+            "line 1, column 25: found is: the expression should end here, or go on with an operator; values are compared by ==, and whether a field is there is asked by has(…)",
+        ),
+        (
+            "object.spec.hostNetwork ?? false",
+            "line 1, column 26: found ?: a value is expected; what counts where nothing is: object.spec.?hostname.orValue('')",
+        ),
+        (
+            "object?.spec?.hostNetwork",
+            "line 1, column 13: found ?: : is expected between the two results of a condition; a field that may be missing is asked for by .?field, as in object.spec.?hostname",
+        ),
+        (
+            "object.spec.containers.0.image == 'a'",
+            "line 1, column 23: found 0: the expression should end here, or go on with an operator; elements are asked for by their number, as in list[0]",
+        ),
+        (
+            "for c in object.spec.containers: c.image",
+            "line 1, column 1: for is a reserved word; lists are asked by all(x, …), exists(x, …), filter(x, …) and map(x, …)",
+        ),
+        (
+            "{{ .Values.x }} == 'a'",
+            "line 1, column 2: a map can't be a key of a map; maps are written {'key': value}; templates with {{ }} aren't filled in",
+        ),
+        ("'1h' == 30s", "line 1, column 9: \"30s\" is no number; spans of time are written duration('30s')"),
+        (
+            "3a == 1",
+            "line 1, column 1: \"3a\" is no number; numbers are written like 7, 1.5, 2e3 or 0x1f, and texts between quotation marks",
+        ),
+    ]);
+}
+
+#[test]
+fn names_and_methods_of_other_languages_come_with_those_of_this_one() {
+    check(&[
+        (
+            "object.spec.hostname == Running",
+            "line 1, column 25: there is no variable Running; there are request, object, oldObject, now, used, params; a text is written 'Running'",
+        ),
+        (
+            "request.userInfo.username == 'a'",
+            "line 1, column 9: Request has no field userInfo; a node doesn't know who asks",
+        ),
+        (
+            "object.metadata.labels.has('team')",
+            "line 1, column 24: there is no function has(); it is called has(object.field); keys of maps are asked for by `'key' in map`",
+        ),
+        (
+            "object.metadata.labels.contains('team')",
+            "line 1, column 24: there is no map(string, string).contains(string); keys are asked for by `key in map`",
+        ),
+        (
+            "object.spec.containers[0].args.contains('a')",
+            "line 1, column 32: there is no list(string).contains(string); lists are asked by `element in list`",
+        ),
+        (
+            "cidr('10.0.0.0/8').contains(ip('10.1.1.1'))",
+            "line 1, column 20: there is no cidr.contains(ip); networks have containsIP(…) and containsCIDR(…)",
+        ),
+        (
+            "object.spec.containers.count() < 5",
+            "line 1, column 24: there is no function count(); the length is size(…)",
+        ),
+        (
+            "object.spec.containers.lenght() < 5",
+            "line 1, column 24: there is no function lenght(); the length is size(…)",
+        ),
+        (
+            "object.spec.hostNetwork == 'true'",
+            "line 1, column 25: == doesn't take bool and string; true and false are written without quotation marks",
+        ),
+        (
+            "object.spec.containers[0].image.tag == '1'",
+            "line 1, column 33: string has no fields: .tag was asked for; parts of a text are asked for by contains(…), matches(…) and split(…)",
         ),
     ]);
 }
