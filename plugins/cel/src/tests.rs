@@ -384,7 +384,7 @@ fn wrong_expressions_are_refused_by_their_place() {
         ),
         (
             json!({"validations": [{"expression": "request.userInfo.name == ''"}]}),
-            "validations[0].expression, line 1, column 9: Request has no field userInfo; it has hostPorts, name, namespace, now, operation, phase, priority, qosClass, requests, source, subResource, uid",
+            "validations[0].expression, line 1, column 9: Request has no field userInfo; a node doesn't know who asks; where the pod is from is request.source",
         ),
         (
             json!({"validations": [{"expression": "namespaceObject.metadata.name == ''"}]}),

@@ -108,7 +108,9 @@ pub(crate) fn unknown_function(name: &str, at: u32) -> Fault {
     if let Some(nearest) = near::nearest(name, known) {
         return fault.help(format!("did you mean {nearest}()?"));
     }
-    let foreign = near::nearest(name, FOREIGN.iter().map(|(foreign, _)| *foreign));
+    // Short names are near to many, and those of the authorizer are asked for by their own names alone.
+    let foreign = FOREIGN.iter().filter(|(foreign, help)| foreign.len() > 4 && !help.ends_with("authorizer"));
+    let foreign = near::nearest(name, foreign.map(|(foreign, _)| *foreign));
     match FOREIGN.iter().find(|(name, _)| Some(*name) == foreign) {
         Some((_, help)) => fault.help(*help),
         None => fault.help("functions are those of CEL and of Kubernetes' libraries"),

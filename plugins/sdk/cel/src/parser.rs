@@ -115,20 +115,21 @@ impl Parser {
 
     /// What is meant by what stands here, if it is another language's operator.
     fn foreign_operator(&self, shown: &str) -> Option<&'static str> {
-        // The sign that this one follows without a blank.
-        let before = match self.next.checked_sub(1).and_then(|before| self.tokens.get(before)) {
-            Some(Token { kind: TokenKind::Sign(sign), end, .. }) if *end == self.at() => *sign,
+        // What this one follows without a blank.
+        let before = self.next.checked_sub(1).and_then(|before| self.tokens.get(before));
+        let before = before.filter(|before| before.end == self.at());
+        let sign = match before {
+            Some(Token { kind: TokenKind::Sign(sign), .. }) => *sign,
             _ => "",
         };
-        let is_glued = self.next.checked_sub(1).is_some_and(|before| self.tokens[before].end == self.at());
-        match (before, shown) {
+        match (sign, shown) {
             (_, "and") => Some("\"and\" is written &&"),
             (_, "or") => Some("\"or\" is written ||"),
             (_, "not") => Some("\"not\" is written !"),
             (_, "is") => Some("values are compared by ==, and whether a field is there is asked by has(…)"),
             ("<", ">") => Some("\"different\" is written !="),
             ("?", "?") => Some("what counts where nothing is: object.spec.?hostname.orValue('')"),
-            _ if is_glued && matches!(self.peek(), TokenKind::Double(_)) => {
+            _ if before.is_some() && matches!(self.peek(), TokenKind::Double(_)) => {
                 Some("elements are asked for by their number, as in list[0]")
             }
             _ => None,
