@@ -356,7 +356,8 @@ fn a_javascript_project_is_typescript_whose_imports_are_there() {
         let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         assert!(paths.contains("src/plugin.ts"), "{role}: the Makefile builds dist/src/plugin.js");
         let sdk = paths.iter().filter(|path| path.starts_with("src/sdk/"));
-        assert_eq!(sdk.copied().collect::<Vec<_>>(), ["src/sdk/witlet.ts"], "{role}");
+        let modules = ["src/sdk/witlet-address.ts", "src/sdk/witlet-tcp.ts", "src/sdk/witlet.ts"];
+        assert_eq!(sdk.copied().collect::<Vec<_>>(), modules, "{role}");
         assert!(paths.iter().any(|path| path.starts_with("test/") && path.ends_with(".test.ts")), "{role}");
         for source in files.iter().filter(|file| file.path.ends_with(".ts")) {
             let imports = text(&files, &source.path).lines().filter_map(|line| line.split_once(" from '."));
@@ -364,8 +365,9 @@ fn a_javascript_project_is_typescript_whose_imports_are_there() {
                 // Of a source `/policy.ts';` or `/sdk/witlet.ts';`, of a test `./src/policy.ts';`.
                 let file = module.trim_end_matches("';").trim_start_matches(['.', '/']);
                 let file = file.strip_prefix("src/").unwrap_or(file);
+                let folder = if source.path.starts_with("src/sdk/") { "src/sdk" } else { "src" };
                 assert!(
-                    paths.contains(format!("src/{file}").as_str()),
+                    paths.contains(format!("{folder}/{file}").as_str()),
                     "{role}: {} imports {file}",
                     source.path
                 );

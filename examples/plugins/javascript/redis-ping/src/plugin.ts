@@ -6,7 +6,7 @@ import { get as secret } from 'witlet:host/secret@0.2.0';
 
 import { redis } from './redis.ts';
 import { HandlerError, exported } from './sdk/witlet-probe-draft.ts';
-import { connect } from './tcp.ts';
+import { connect } from './sdk/witlet-tcp.ts';
 
 /** The newest value of a secret. Throws a HandlerError if there is none. */
 function read(name: string): Uint8Array {

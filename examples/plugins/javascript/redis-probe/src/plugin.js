@@ -6,8 +6,8 @@ import { get as secret } from 'witlet:host/secret@0.1.0';
 
 import { ping, withoutLineEnd } from './redis.js';
 import { Refusal, TcpError, once } from './sdk/witlet.js';
+import { connect } from './sdk/witlet-tcp.js';
 import { parseConfig, parseParameters } from './settings.js';
-import { connect } from './tcp.js';
 
 /** @typedef {typeof import('witlet:probe/prober@0.1.0')} Prober */
 /** @typedef {import('witlet:probe/types@0.1.0').Outcome} Outcome */

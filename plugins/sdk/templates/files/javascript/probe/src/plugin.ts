@@ -5,7 +5,7 @@ import type * as Prober from 'witlet:probe/prober@0.1.0';
 
 import { parseParameters, probe } from './greeting.ts';
 import { Fields } from './sdk/witlet.ts';
-import { connect } from './tcp.ts';
+import { connect } from './sdk/witlet-tcp.ts';
 
 export const prober: typeof Prober = {
   validate(config) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { socketAddress } from '../src/address.ts';
+import { socketAddress } from '../src/sdk/witlet-address.ts';
 
 test('an IPv4 address is four numbers', () => {
   assert.deepEqual(socketAddress('127.0.0.1', 25), { tag: 'ipv4', val: { port: 25, address: [127, 0, 0, 1] } });

@@ -1,4 +1,5 @@
-// TCP connections over `wasi:sockets`, each step of which waits no longer than the probe has time.
+// TCP connections over `wasi:sockets`, each step of which waits no longer than there is time. For plugins whose world imports them; others
+// don't import this module.
 
 import { subscribeDuration } from 'wasi:clocks/monotonic-clock@0.2.0';
 import { type Pollable, poll } from 'wasi:io/poll@0.2.0';
@@ -8,8 +9,8 @@ import type { ErrorCode, Network } from 'wasi:sockets/network@0.2.0';
 import type { TcpSocket } from 'wasi:sockets/tcp@0.2.0';
 import { createTcpSocket } from 'wasi:sockets/tcp-create-socket@0.2.0';
 
-import { socketAddress } from './address.ts';
-import { TcpError } from './sdk/witlet.ts';
+import { socketAddress } from './witlet-address.ts';
+import { TcpError } from './witlet.ts';
 
 /** Milliseconds that are left. */
 type Remaining = () => bigint;

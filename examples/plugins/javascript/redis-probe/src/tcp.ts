@@ -1,1 +1,0 @@
-../../../../../plugins/sdk/templates/files/javascript/probe/src/tcp.ts
