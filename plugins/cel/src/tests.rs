@@ -296,7 +296,7 @@ fn a_resize_is_an_update_with_the_resources_that_were() {
     assert_eq!(said(&facts, &one("oldObject == null")), "admit");
     assert_eq!(
         said(&facts, &one("oldObject.metadata.name == 'web'")),
-        "error: validations[0].expression: line 1, column 11: a null_type has no fields: .metadata was asked for"
+        "error: validations[0].expression: line 1, column 11: null has no fields: .metadata was asked for; say what counts then, as in oldObject == null || oldObject.spec.hostNetwork"
     );
 }
 

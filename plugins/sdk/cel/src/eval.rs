@@ -398,6 +398,10 @@ fn select_of(operand: &Value, field: &str, mode: Access) -> Result<Value, Failur
         Value::Map(map) => map,
         Value::Optional(None) => return found(None, field, optional(mode)),
         Value::Optional(Some(value)) => return select_of(value, field, optional(mode)),
+        Value::Null => {
+            let help = "say what counts then, as in oldObject == null || oldObject.spec.hostNetwork";
+            return Err(format!("null has no fields: .{field} was asked for; {help}").into());
+        }
         other => return Err(format!("a {} has no fields: .{field} was asked for", other.type_name()).into()),
     };
     found(map.field(field).cloned(), field, mode)
@@ -421,7 +425,10 @@ fn index_of(operand: &Value, index: &Value, is_optional: bool, budget: &Budget) 
             };
             let value = usize::try_from(at).ok().and_then(|at| list.get(at).cloned());
             if value.is_none() && !is_optional {
-                return Err(format!("index out of bounds: {at} in a list of {}", list.len()).into());
+                let (size, help) = (list.len(), "say what counts instead, as in [?");
+                return Err(
+                    format!("index out of bounds: {at} in a list of {size}; {help}{at}].orValue(…)").into()
+                );
             }
             value
         }

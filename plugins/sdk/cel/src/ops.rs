@@ -14,7 +14,7 @@ const SHOWN_CHARS_MAX: usize = 80;
 /// Says that an operator or a function isn't there for values of these types.
 pub(crate) fn no_overload(name: &str, args: &[&Value]) -> Failure {
     let types: Vec<&str> = args.iter().map(|arg| arg.type_name()).collect();
-    format!("no such overload: {name} of {}", types.join(", ")).into()
+    format!("no such overload: {name} of {}; what a value is says type(…)", types.join(", ")).into()
 }
 
 /// A value in a message.
@@ -125,8 +125,10 @@ fn add(left: &Value, right: &Value, budget: &Budget) -> Result<Value, Failure> {
 }
 
 fn arithmetic(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Failure> {
-    let by_zero =
-        || Failure::from(if op == BinaryOp::Modulo { "modulus by zero" } else { "division by zero" });
+    let by_zero = || {
+        let what = if op == BinaryOp::Modulo { "modulus" } else { "division" };
+        Failure::from(format!("{what} by zero; say what counts then, as in x == 0 ? 0 : 7 / x"))
+    };
     let is_division = matches!(op, BinaryOp::Divide | BinaryOp::Modulo);
     match (left, right) {
         (Value::Int(_), Value::Int(0)) | (Value::UInt(_), Value::UInt(0)) if is_division => Err(by_zero()),

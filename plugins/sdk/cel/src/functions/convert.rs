@@ -120,7 +120,13 @@ fn to_bool(call: &Call<'_>) -> Outcome {
 
 fn unconverted(call: &Call<'_>, text: &str) -> crate::error::Failure {
     let shown: String = text.chars().take(40).collect();
-    format!("{shown:?} is no {}", call.name).into()
+    let help = match call.name {
+        "int" | "uint" => "; whole numbers are written like 7",
+        "double" => "; numbers are written like 7, 1.5 or 2e3",
+        "bool" => "; it is written true or false",
+        _ => "",
+    };
+    format!("{shown:?} is no {}{help}", call.name).into()
 }
 
 fn out_of_range(call: &Call<'_>) -> Outcome {

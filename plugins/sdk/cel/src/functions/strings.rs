@@ -59,7 +59,7 @@ fn contains(call: &Call<'_>) -> Outcome {
 }
 
 fn out_of_range(index: i64) -> Failure {
-    format!("index out of range: {index}").into()
+    format!("index out of range: {index}; how many characters there are says size(…)").into()
 }
 
 /// Where a character begins; the number of characters is the end.
