@@ -8,7 +8,7 @@
 //! refusal changes nothing for the other pods, so it stands as if it had been given at once.
 //!
 //! Pods that run and are asked about again come last. What they are admitted for changes nothing, so it always counts; a rejection by
-//! handlers that were replaced meanwhile is dropped, for they are all asked about again then.
+//! handlers that were replaced meanwhile is dropped, because they are all asked about again then.
 //!
 //! A rejection that is published later (`witlet_core::admission::rejections`) waits here until then. It is final as any other, so
 //! that a change of the node or its pods doesn't matter to it; but when the handlers change meanwhile, the pod is asked for again.

@@ -37,7 +37,7 @@ struct Inner {
     /// By their versions: in the order in which they happened last.
     events: BTreeMap<u64, RecordedEvent>,
     versions: HashMap<Arc<Event>, u64>,
-    /// Of the newest event that found no room any more; 0 before there is one.
+    /// Of the newest event that was dropped because the log was full; 0 before there is one.
     forgotten: u64,
 }
 

@@ -17,14 +17,14 @@ use crate::cgroups::CgroupSettings;
 
 /// How many events of the PLEG may wait for the loop; more are dropped and counted (upstream: 1000).
 pub const PLEG_EVENTS_MAX: usize = 1000;
-/// How many pods may wait for a look on demand; a pod that finds no room is seen at the next relist
+/// How many pods may wait for a look on demand; a pod that doesn't fit is seen at the next relist
 /// (upstream: 200).
 pub const RELIST_REQUESTS_MAX: usize = 200;
 /// How many pods the PLEG looks at closely at the same time.
 pub const INSPECTIONS_MAX: usize = 16;
 /// How many probe results may wait for the loop (upstream: 20).
 pub const PROBE_RESULTS_MAX: usize = 20;
-/// How many events that the runtime tells by itself may wait; the runtime waits, too, while there is no room.
+/// How many events that the runtime tells by itself may wait; the runtime waits, too, while the queue is full.
 pub const RUNTIME_EVENTS_MAX: usize = 256;
 /// How many pods are put to the admission handlers at the same time, if the first of them is slow.
 pub const ADMISSIONS_MAX: usize = 16;

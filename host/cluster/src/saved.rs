@@ -175,7 +175,7 @@ impl SavedPods {
 
     async fn save(&self, node_name: &str, pods: Vec<Arc<Pod>>, now: Timestamp) -> Result<(), String> {
         let node_name = node_name.to_owned();
-        // Next to the runtime's threads, for it may be megabytes.
+        // Next to the runtime's threads, because it may be megabytes.
         let writing = tokio::task::spawn_blocking(move || write(&node_name, pods, now, PAGE_BYTES_MAX));
         let (pages, left_out) = writing.await.map_err(|error| error.to_string())?;
         if left_out > 0 {
@@ -233,9 +233,9 @@ fn write(
             continue;
         };
         let length = raw.get().len();
-        let has_room = parts.iter().position(|part| part.bytes + length <= bytes_max);
-        let place = has_room.unwrap_or(parts.len());
-        if has_room.is_none() {
+        let has_capacity = parts.iter().position(|part| part.bytes + length <= bytes_max);
+        let place = has_capacity.unwrap_or(parts.len());
+        if has_capacity.is_none() {
             if is_finished(pod) || parts.len() == PAGES_MAX {
                 left_out += 1;
                 continue;

@@ -40,7 +40,7 @@ pub enum RehearsalError {
     #[error("{0}")]
     Setup(String),
     /// Servers or folders of the case can't be had, or the plugin can't be loaded.
-    #[error("load the plugin for the case {case:?}")]
+    #[error("failed to load the plugin for the case {case:?}")]
     Stage {
         /// The case.
         case: String,

@@ -150,7 +150,7 @@ async fn judge(ctx: &Ctx<'_>, scenario: &Scenario) -> Option<Fault> {
             Ok(answered) => failure(&answered, VALIDATES),
             Err(error) => Some(Fault::new(one_line(&error), VALIDATES)),
         },
-        // The machine has no room for it.
+        // The machine has no capacity for it.
         Err(StageError::Environment(_)) => None,
     }
 }

@@ -154,7 +154,7 @@ pub(crate) fn now_default() -> Timestamp {
     Timestamp::constant(1_767_225_600, 0)
 }
 
-/// A node with room: 4 processors, 8 GiB, 110 pods.
+/// A node with capacity: 4 processors, 8 GiB, 110 pods.
 pub(crate) fn node_default() -> Arc<NodeFacts> {
     Arc::new(NodeFacts {
         name: NODE_NAME.to_owned(),

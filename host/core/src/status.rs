@@ -1,7 +1,7 @@
 //! A pod's status: what the API, the local socket and people see of it, generated from facts.
 //!
 //! Rules of the kubelet's `generateAPIPodStatus` and of its status manager. `PodStatus.resize` stays empty, as it does
-//! upstream since conditions say how a resize stands; so does `allocatedResourcesStatus`, for there are no device plugins.
+//! upstream since conditions say how a resize stands; so does `allocatedResourcesStatus`, because there are no device plugins.
 
 mod addresses;
 mod conditions;

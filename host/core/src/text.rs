@@ -9,7 +9,7 @@ pub fn shortened(text: impl Into<String>, bytes_max: usize) -> String {
     if text.len() > bytes_max {
         text.truncate(text.floor_char_boundary(bytes_max.saturating_sub(CUT.len_utf8())));
         text.push(CUT);
-        // What is kept isn't kept in the room of what was cut.
+        // What is kept isn't kept in the memory of what was cut.
         text.shrink_to_fit();
     }
     text

@@ -10,7 +10,7 @@ pub struct Deadlines {
     pub health: Duration,
     /// Whatever isn't named here: upstream's `runtimeRequestTimeout`. `StopContainer` gets it on top of the grace.
     pub request: Duration,
-    /// `RunPodSandbox`: twice the request's, for it may pull the pause image (`remote_runtime.go`).
+    /// `RunPodSandbox`: twice the request's, because it may pull the pause image (`remote_runtime.go`).
     pub run_sandbox: Duration,
     /// `PullImage`. Upstream sets none and trusts the runtime to end pulls that make no progress; this is the last
     /// resort.

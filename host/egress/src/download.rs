@@ -86,7 +86,7 @@ pub enum DownloadError {
     #[error(transparent)]
     Send(#[from] SendError),
     /// An answer that broke off.
-    #[error("read the response")]
+    #[error("failed to read the response")]
     Body(#[from] BodyError),
     /// Not the file.
     #[error("the server answered {status}")]
@@ -112,7 +112,7 @@ pub enum DownloadError {
     #[error(transparent)]
     Redirect(#[from] RedirectError),
     /// The request can't be made.
-    #[error("make the request")]
+    #[error("failed to make the request")]
     Request(#[from] http::Error),
     /// It took too long.
     #[error("the download timed out after {}s", DOWNLOAD_TIME_MAX.as_secs())]

@@ -44,7 +44,7 @@ pub enum LoopbackError {
         port: u16,
     },
     /// No connection.
-    #[error("connect to the pod's loopback interface: {0}")]
+    #[error("failed to connect to the pod's loopback interface: {0}")]
     Connect(#[source] io::Error),
 }
 

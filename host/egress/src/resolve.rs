@@ -55,14 +55,14 @@ pub trait Resolve: Send + Sync {
 pub struct SystemResolver {
     /// Permits for all lookups.
     all: Arc<Semaphore>,
-    /// Room for one plugin's.
+    /// Capacity for one plugin's.
     own: Arc<Semaphore>,
 }
 
 impl SystemResolver {
     /// One for the node.
     pub fn new() -> Self {
-        Self::with_room(LOOKUPS_MAX, LOOKUPS_SHARE)
+        Self::with_capacity(LOOKUPS_MAX, LOOKUPS_SHARE)
     }
 
     /// The same with a share of its own, for one more plugin.
@@ -70,11 +70,11 @@ impl SystemResolver {
         Self { all: self.all.clone(), own: Arc::new(Semaphore::new(LOOKUPS_SHARE)) }
     }
 
-    fn with_room(all: usize, own: usize) -> Self {
+    fn with_capacity(all: usize, own: usize) -> Self {
         Self { all: Arc::new(Semaphore::new(all)), own: Arc::new(Semaphore::new(own)) }
     }
 
-    /// Looks a name up next to the async threads, once there is room. The room is taken until the lookup has really
+    /// Looks a name up next to the async threads, once there is capacity. It is taken until the lookup has really
     /// ended, whether a caller still waits for it or not.
     async fn on_own_thread<T: Send + 'static>(
         &self,
@@ -83,7 +83,7 @@ impl SystemResolver {
         let own = self.own.clone().acquire_owned().await.map_err(io::Error::other)?;
         let all = self.all.clone().acquire_owned().await.map_err(io::Error::other)?;
         let looking = tokio::task::spawn_blocking(move || {
-            let _room = (own, all);
+            let _capacity = (own, all);
             look_up()
         });
         looking.await.map_err(io::Error::other)?

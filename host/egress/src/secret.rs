@@ -21,7 +21,7 @@ const MODE_OF_OTHERS: u32 = 0o077;
 #[derive(Debug, Error)]
 pub enum SecretError {
     /// The file can't be opened or read.
-    #[error("read the secret in {}", path.display())]
+    #[error("failed to read the secret in {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,

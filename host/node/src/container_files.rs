@@ -143,7 +143,7 @@ fn write_hosts(path: &Path, content: &[u8]) -> io::Result<()> {
         return Ok(());
     }
     file.set_permissions(fs::Permissions::from_mode(0o644))?;
-    // Over what is there, which has its room on the disk: cut off first, a full disk would leave nothing.
+    // Over what is there, which has its blocks on the disk: cut off first, a full disk would leave nothing.
     file.seek(SeekFrom::Start(0))?;
     file.write_all(content)?;
     file.set_len(u64::try_from(content.len()).unwrap_or(u64::MAX))

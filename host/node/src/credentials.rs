@@ -99,7 +99,7 @@ impl FileVersion {
 enum ConfigError {
     #[error(transparent)]
     Files(#[from] FilesError),
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Malformed {
         path: PathBuf,
         #[source]

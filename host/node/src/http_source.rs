@@ -45,7 +45,7 @@ enum FetchError {
     #[error(transparent)]
     Send(#[from] SendError),
     /// An answer that broke off.
-    #[error("read the response")]
+    #[error("failed to read the response")]
     Body(#[from] BodyError),
     /// Not the pods.
     #[error("{status}")]
@@ -60,7 +60,7 @@ enum FetchError {
     #[error(transparent)]
     Redirect(#[from] request::RedirectError),
     /// The request can't be made.
-    #[error("send the request")]
+    #[error("failed to send the request")]
     Request(#[from] http::Error),
     /// It took too long.
     #[error("no response within {}s", LOOK_TIME_MAX.as_secs())]

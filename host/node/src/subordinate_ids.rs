@@ -23,10 +23,10 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Debug, Error)]
 pub enum SubordinateIdsError {
     /// The machine's list of users can't be read.
-    #[error("look up the user {USER:?}")]
+    #[error("failed to look up the user {USER:?}")]
     User(#[source] io::Error),
     /// The program can't be run.
-    #[error("run {program} for the user {user:?}")]
+    #[error("failed to run {program} for the user {user:?}")]
     Run {
         /// The program.
         program: String,

@@ -16,7 +16,7 @@ use crate::set::SetError;
 #[derive(Debug, Error)]
 pub enum TransferError {
     /// The file with credentials can't be read.
-    #[error("read the registry's credentials in {}", path.display())]
+    #[error("failed to read the registry's credentials in {}", path.display())]
     CredentialsFile {
         /// The file.
         path: PathBuf,
@@ -166,7 +166,7 @@ pub enum TransferError {
     #[error(transparent)]
     Set(#[from] SetError),
     /// A file of a set can't be written.
-    #[error("write {}", path.display())]
+    #[error("failed to write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -200,7 +200,7 @@ pub enum TransferError {
         /// The digest that the registry answers.
         found: String,
     },
-    /// The list of reports can't be read, or has no room for another.
+    /// The list of reports can't be read, or is full.
     #[error(transparent)]
     Referrers(#[from] ReferrersError),
     /// All in all it took too long.

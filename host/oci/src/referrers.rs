@@ -40,7 +40,7 @@ pub enum ReferrersError {
         "what the registry lists as a conformance report isn't one: it needs one layer of {REPORT_LAYER_TYPE}, at most {REPORT_BYTES_MAX} bytes large"
     )]
     NoReport,
-    /// No room for another one.
+    /// It is full.
     #[error("the registry's list of conformance reports is full: remove some of them")]
     Full,
 }

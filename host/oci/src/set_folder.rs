@@ -28,7 +28,7 @@ const READ_BYTES: usize = 64 << 10;
 #[derive(Debug, Error)]
 pub enum SetFolderError {
     /// The manifest, or a file, can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// Which one.
         path: PathBuf,

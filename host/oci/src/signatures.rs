@@ -129,7 +129,7 @@ pub(crate) struct SignatureDocuments {
 ///
 /// # Errors
 ///
-/// When the manifest that is there is malformed, or has no room for another.
+/// When the manifest that is there is malformed, or is full.
 pub(crate) fn with_signature(
     existing: Option<&[u8]>,
     payload: &[u8],

@@ -56,7 +56,7 @@ pub struct RegistriesConfig {
 #[derive(Debug, Error)]
 pub enum RegistryError {
     /// The folder can't be used.
-    #[error("open the folder of components from registries")]
+    #[error("failed to open the folder of components from registries")]
     Store(#[from] StoreError),
 }
 

@@ -18,7 +18,7 @@ use crate::digest::digest_of;
 use crate::referrers::{REPORT_BYTES_MAX, REPORTS_MAX};
 use crate::signatures::{self, SIGNATURE_BYTES_MAX, SIGNATURES_MAX};
 
-/// How much room all components together may take; those that no one asked for longest go first.
+/// How many bytes all components together may take; those that no one asked for longest go first.
 pub const STORE_BYTES_MAX: u64 = 1 << 30;
 /// How many files there may be.
 pub const STORE_FILES_MAX: usize = 512;
@@ -144,7 +144,7 @@ impl Store {
         Ok(bytes)
     }
 
-    /// Puts bytes under their digest, and removes what was used longest ago if there isn't room for all.
+    /// Puts bytes under their digest, and removes what was used longest ago if not all fit.
     pub fn write(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let Some(path) = self.path(digest) else { return Ok(()) };
         self.write_file(&path, bytes)
@@ -180,7 +180,7 @@ impl Store {
     }
 
     fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-        self.make_room(bytes.len() as u64)?;
+        self.free_capacity(bytes.len() as u64)?;
         let unfinished = path.with_extension(&UNFINISHED[1..]);
         replace_file(path, &unfinished, bytes, 0o600).map_err(failed("write", path))
     }
@@ -197,7 +197,7 @@ impl Store {
         Some(name.into())
     }
 
-    fn make_room(&self, bytes: u64) -> Result<(), StoreError> {
+    fn free_capacity(&self, bytes: u64) -> Result<(), StoreError> {
         let mut files: Vec<(SystemTime, PathBuf, u64)> = Vec::new();
         for found in std::fs::read_dir(&self.folder).map_err(failed("list", &self.folder))? {
             let found = found.map_err(failed("list", &self.folder))?;

@@ -10,7 +10,7 @@ use witlet_ports::SpanSink;
 
 use crate::metrics::{DropReason, SpanCounts};
 
-/// Takes spans as long as there is room.
+/// Takes spans as long as there is capacity.
 pub struct SpanQueue {
     spans: Sender<SpanData>,
     counts: Arc<SpanCounts>,

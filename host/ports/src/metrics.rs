@@ -47,7 +47,7 @@ impl<const L: usize, T> Default for Series<L, T> {
 }
 
 impl<const L: usize, T> Series<L, T> {
-    /// The series with these labels, which is made if there is room; none counts as dropped.
+    /// The series with these labels, which is made if there is capacity; none counts as dropped.
     fn get_or_make(&mut self, values: [&str; L], make: impl FnOnce() -> T) -> Option<&mut T> {
         let values = values.map(str::to_owned);
         if self.by_labels.len() >= SERIES_MAX && !self.by_labels.contains_key(&values) {

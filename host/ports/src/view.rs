@@ -111,7 +111,7 @@ pub struct AgentStats {
     pub probes: ProbeTotals,
     /// Pods that admission refused since the agent began, by reason; reasons beyond a bounded number count as `Other`.
     pub rejections: BTreeMap<String, u64>,
-    /// Pods that were ended since the agent began to make room for a critical one, by the first resource that it lacked; resources beyond a
+    /// Pods that were ended since the agent began to free capacity for a critical one, by the first resource that it lacked; resources beyond a
     /// bounded number count as `Other` (upstream: `kubelet_preemptions`).
     pub preemptions: BTreeMap<String, u64>,
     /// Pods that admission handlers see as the node's (upstream: `kubelet_active_pods`).

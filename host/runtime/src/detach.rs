@@ -51,7 +51,7 @@ pub enum Spawned {
 #[derive(Debug, Error)]
 pub enum SpawnError {
     /// Its log can't be opened.
-    #[error("open the runtime's log {}", path.display())]
+    #[error("failed to open the runtime's log {}", path.display())]
     Log {
         /// The log.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum SpawnError {
         cause: io::Error,
     },
     /// The program can't be started.
-    #[error("start {}", program.display())]
+    #[error("failed to start {}", program.display())]
     Start {
         /// The program.
         program: PathBuf,

@@ -138,7 +138,7 @@ pub(crate) enum MountError {
         host_path: PathBuf,
     },
     /// The private folder can't be made.
-    #[error("make {}", path.display())]
+    #[error("failed to make {}", path.display())]
     Private {
         /// The folder or file.
         path: PathBuf,

@@ -52,7 +52,7 @@ pub enum ServeError {
         root_dir: PathBuf,
     },
     /// The lock can't be had.
-    #[error("lock {}", path.display())]
+    #[error("failed to lock {}", path.display())]
     Lock {
         /// The lock.
         path: PathBuf,
@@ -67,16 +67,16 @@ pub enum ServeError {
     #[error("use the cache of compiled code")]
     Cache(#[from] CacheError),
     /// The engine can't be set up.
-    #[error("set up the engine")]
+    #[error("failed to set up the engine")]
     Programs(#[from] ProgramsError),
     /// The threads for workloads can't be started.
-    #[error("start the threads that run workloads")]
+    #[error("failed to start the threads that run workloads")]
     Threads(#[source] io::Error),
     /// The socket can't be had.
     #[error(transparent)]
     Socket(#[from] SocketError),
     /// The server failed.
-    #[error("serve")]
+    #[error("failed to serve")]
     Serve(#[from] tonic::transport::Error),
 }
 

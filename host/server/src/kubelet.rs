@@ -33,7 +33,7 @@ use crate::stats::{StatsPorts, StatsProvider, VOLUME_STATS_PERIOD};
 mod access;
 mod answers;
 mod checkpoint;
-mod checkpoint_room;
+mod checkpoint_capacity;
 pub(crate) mod connection_limit;
 pub(crate) mod connections;
 mod debug_flags;
@@ -63,7 +63,7 @@ mod zpages;
 
 use access::{AccessControl, ServerPort};
 pub use access::{Authentication, Authorization};
-use checkpoint_room::CheckpointRoom;
+use checkpoint_capacity::CheckpointCapacity;
 use connection_limit::ConnectionPermit;
 use gzip::Gzip;
 use health::SyncLoop;
@@ -218,7 +218,7 @@ pub struct KubeletServer {
     logs: Arc<Semaphore>,
     /// One for each query of the machine's logs.
     queries: Arc<Semaphore>,
-    checkpoints: CheckpointRoom,
+    checkpoints: CheckpointCapacity,
     access: AccessControl,
     gzip: Gzip,
     /// What outlives the request that began it: streams, and connections to the runtime.
@@ -255,7 +255,7 @@ impl KubeletServer {
             streams: Arc::new(streams),
             logs: Arc::new(logs),
             queries: Arc::new(Semaphore::new(QUERIES_MAX)),
-            checkpoints: CheckpointRoom::default(),
+            checkpoints: CheckpointCapacity::default(),
             access,
             gzip: Gzip::default(),
             tasks: TaskTracker::new(),

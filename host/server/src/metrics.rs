@@ -96,7 +96,7 @@ fn event_loop(to: &mut Exposition, stats: &AgentStats) {
     for (source, unread) in &stats.unread_sources {
         family.sample(&[("source", source)], unread.as_secs_f64());
     }
-    let help = "[ALPHA] PLEG events that the event loop had no room for";
+    let help = "[ALPHA] PLEG events that the event loop had no capacity for";
     to.counter("kubelet_pleg_discard_events", help, stats.pleg_events_dropped);
 }
 
@@ -120,8 +120,7 @@ fn refusals(to: &mut Exposition, stats: &AgentStats) {
     for (reason, count) in &stats.rejections {
         family.sample(&[("reason", reason)], *count as f64);
     }
-    let help =
-        "[ALPHA] Pods that were ended to make room for a critical one, by the first resource that it lacked";
+    let help = "[ALPHA] Pods that were ended to free capacity for a critical one, by the first resource that it lacked";
     let mut family = to.family("kubelet_preemptions", help, Kind::Counter);
     for (resource, count) in &stats.preemptions {
         family.sample(&[("preemption_signal", resource)], *count as f64);

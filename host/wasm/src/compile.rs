@@ -154,7 +154,7 @@ pub enum CompileError {
         /// What it was given.
         limit: Duration,
     },
-    /// The compiler wanted more memory than it may have.
+    /// The compiler exceeded its memory limit.
     #[error("compiling took more than {limit} bytes of memory")]
     OutOfMemory {
         /// What it was given.

@@ -71,7 +71,7 @@ impl fmt::Display for EngineKind {
 
 /// An engine couldn't be made: the settings don't fit the machine, or it has no address space left.
 #[derive(Debug, Error)]
-#[error("make the {kind} engine")]
+#[error("failed to make the {kind} engine")]
 pub struct EngineError {
     /// Which one.
     pub kind: EngineKind,
@@ -151,7 +151,7 @@ pub fn async_pooled() -> Result<Engine, EngineError> {
     pooled(EngineKind::Asynchronous, pool(WAITING_SLOTS, WAITING_TABLES_PER_SLOT))
 }
 
-/// The engine of workloads, which live long: memory is allocated on demand, for there are few and they stay.
+/// The engine of workloads, which live long: memory is allocated on demand, because there are few and they stay.
 pub fn asynchronous() -> Result<Engine, EngineError> {
     make(EngineKind::Asynchronous, &settings(EngineKind::Asynchronous))
 }

@@ -111,10 +111,10 @@ pub struct PluginFile {
 #[derive(Debug, Error)]
 pub enum StartError {
     /// The engine couldn't be made.
-    #[error("start the plugin engine")]
+    #[error("failed to start the plugin engine")]
     Engine(#[from] EngineError),
     /// The contracts couldn't be linked to the engine.
-    #[error("link the host's functions: {message}")]
+    #[error("failed to link the host's functions: {message}")]
     Linker {
         /// The engine's words.
         message: String,
@@ -123,7 +123,7 @@ pub enum StartError {
     #[error(transparent)]
     Ticker(#[from] TickerError),
     /// The cache of compiled code can't be used.
-    #[error("open the cache of compiled plugins")]
+    #[error("failed to open the cache of compiled plugins")]
     Cache(#[from] CacheError),
     /// The configuration can't be read or taken.
     #[error(transparent)]
@@ -134,7 +134,7 @@ pub enum StartError {
 #[derive(Debug, Error)]
 pub enum FileError {
     /// It can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,

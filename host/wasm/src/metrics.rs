@@ -57,7 +57,7 @@ pub enum CallOutcome {
     Trapped,
     /// It took longer than it may.
     TimedOut,
-    /// It wanted more memory than it may have.
+    /// It exceeded its memory limit.
     OutOfMemory,
     /// Its answer isn't one that the contract allows.
     BadAnswer,

@@ -117,7 +117,7 @@ fn sanitized_word(reason: &str, fallback: &str, bytes_max: usize) -> String {
     word
 }
 
-/// A sentence for people: cut, and with control characters escaped, for it ends up on terminals and in logs.
+/// A sentence for people: cut, and with control characters escaped, because it ends up on terminals and in logs.
 fn sentence(text: &str, bytes_max: usize) -> String {
     printable(text, bytes_max)
 }

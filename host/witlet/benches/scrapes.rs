@@ -112,11 +112,11 @@ async fn measure(endpoint: String, pods: usize) -> Result<Value, Failed> {
     }
     let idle = cpu_of_window(&cluster, IDLE_WINDOW).await?;
     let scraped = rounds(&cluster, &client, idle).await?;
-    let crowd = crowd(&cluster, &client).await?;
+    let at_once = scraped_at_once(&cluster, &client).await?;
     let restarts: i32 =
         cluster.api().list::<Pod>().iter().filter_map(container).map(|(_, count)| count).sum();
     let figures = json!({
-        "pods": pods, "idle_cpu_pct": rounded(idle * 100.0), "scrapes": scraped, "crowd": crowd,
+        "pods": pods, "idle_cpu_pct": rounded(idle * 100.0), "scrapes": scraped, "at_once": at_once,
         "restarts": restarts, "anon_mb": rounded(usage_of(&cluster)?.memory_kib as f64 / 1024.0),
     });
     if let Err(error) = cluster.end().await {
@@ -152,7 +152,7 @@ async fn all_are_ready(cluster: &Cluster, pods: usize) -> Result<(), Failed> {
             return Ok(());
         }
         if begun.elapsed() > START_DEADLINE {
-            return Err(cluster.complaint(&format!("{ready} of {pods} pods are ready")));
+            return Err(cluster.failure(&format!("{ready} of {pods} pods are ready")));
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
@@ -206,7 +206,7 @@ fn percentile_ms(times: &mut [Duration], percent: usize) -> f64 {
 }
 
 /// Many at once, next to clients that stall or go away.
-async fn crowd(cluster: &Cluster, client: &kube::Client) -> Result<Value, Failed> {
+async fn scraped_at_once(cluster: &Cluster, client: &kube::Client) -> Result<Value, Failed> {
     let before = usage_of(cluster)?;
     let mut stalled = Vec::new();
     for _ in 0..SILENT {

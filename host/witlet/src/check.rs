@@ -35,7 +35,7 @@ pub(crate) enum CheckError {
     #[error(transparent)]
     Label(#[from] ArgsError),
     /// There is no space for compiled plugins.
-    #[error("create a temporary folder for compiled plugins")]
+    #[error("failed to create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// There is no space for components from registries.
     #[error(transparent)]

@@ -32,7 +32,7 @@ pub(crate) enum ExecCommandError {
     #[error(transparent)]
     Exec(#[from] ExecError),
     /// The runtime can't run it.
-    #[error("run the command in container {container:?} of pod {pod:?}: {reason}")]
+    #[error("failed to run the command in container {container:?} of pod {pod:?}: {reason}")]
     NotRun {
         /// The pod.
         pod: String,

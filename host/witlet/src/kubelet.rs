@@ -109,7 +109,7 @@ pub(crate) struct Start {
 }
 
 /// The kubelet's arguments, if the program was called as the kubelet: by that name, or with it as the first word. Commands of
-/// witlet's stay its own whatever it is called, for it calls itself.
+/// witlet's stay its own whatever it is called, because it calls itself.
 pub(crate) fn arguments(all: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<&[OsString]> {
     let (program, rest) = all.split_first()?;
     let first = rest.first().and_then(|word| word.to_str()).unwrap_or_default();

@@ -11,13 +11,13 @@ use crate::cli::OutputFormat;
 #[derive(Debug, Error)]
 pub(crate) enum OutputError {
     /// Standard output is gone.
-    #[error("write to standard output")]
+    #[error("failed to write to standard output")]
     Write(#[source] std::io::Error),
     /// The value has no JSON form.
-    #[error("encode as JSON")]
+    #[error("failed to encode as JSON")]
     Json(#[source] serde_json::Error),
     /// The value has no YAML form.
-    #[error("encode as YAML: {message}")]
+    #[error("failed to encode as YAML: {message}")]
     Yaml {
         /// The encoder's words.
         message: String,

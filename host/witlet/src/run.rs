@@ -69,7 +69,7 @@ use crate::settings::{Folders, Manifests, Settings};
 pub(crate) enum RunError {
     /// A folder of the agent's can't be made.
     #[error(
-        "create {}; run witlet as root, or set --root-dir, --pod-logs-dir and --api-socket to folders that it may write",
+        "failed to create {}; run witlet as root, or set --root-dir, --pod-logs-dir and --api-socket to folders that it may write",
         path.display()
     )]
     Folder {
@@ -112,7 +112,7 @@ pub(crate) enum RunError {
     #[error(transparent)]
     Plugins(#[from] PluginsError),
     /// The local API has no socket.
-    #[error("serve the local API at the socket that --api-socket names")]
+    #[error("failed to serve the local API at the socket that --api-socket names")]
     Socket(#[from] BindError),
     /// A part of the agent ended that shouldn't have.
     #[error("a task of the agent ended")]
@@ -121,7 +121,7 @@ pub(crate) enum RunError {
     #[error(transparent)]
     Agent(#[from] AgentError),
     /// The local API failed.
-    #[error("serve the local API")]
+    #[error("failed to serve the local API")]
     Api(#[source] std::io::Error),
 }
 

@@ -83,7 +83,7 @@ async fn a_mirror_of_another_hash_is_made_again_and_other_edits_stay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_of_the_api_server_ends_for_a_static_one_that_needs_its_room() {
+async fn a_pod_of_the_api_server_ends_for_a_static_one_that_needs_its_capacity() {
     let world = World::started();
     let resources = json!({"requests": {"cpu": "3"}});
     let app = json!({"name": "app", "image": "sleeper:1", "imagePullPolicy": "IfNotPresent", "resources": resources});

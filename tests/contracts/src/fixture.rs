@@ -1,4 +1,4 @@
-//! What the cases are written with: pods of their own, and ways to wait and to complain.
+//! What the cases are written with: pods of their own, and ways to wait and to fail.
 
 use std::collections::BTreeMap;
 use std::fmt;

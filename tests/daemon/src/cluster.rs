@@ -34,7 +34,7 @@ pub(crate) const IN_PLACE: &[(&str, Test)] =
 
 /// What needs promtool: see [`promtool::why_not`].
 pub(crate) const WITH_PROMTOOL: &[(&str, Test)] = &[
-    ("promtool_has_no_complaint_about_the_metrics_of_a_node", || Box::pin(promtool::has_no_complaint())),
+    ("promtool_has_no_finding_about_the_metrics_of_a_node", || Box::pin(promtool::has_no_finding())),
     ("incidents_that_promtool_plays_to_the_rules_fire_their_alerts", || {
         Box::pin(async { promtool::plays_incidents_to_the_rules() })
     }),

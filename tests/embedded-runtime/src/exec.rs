@@ -140,7 +140,7 @@ async fn memory(runtime: Runtime) {
     let ran = runtime.exec(&id, &["subject", "eat"], 60).await.expect("it runs");
     assert_eq!(ran.exit_code, 137);
     let words = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(words.contains("wanted more memory than its limit of 16777216 bytes"), "{words}");
+    assert!(words.contains("exceeded its memory limit of 16777216 bytes"), "{words}");
     let status = runtime.status(&id).await.expect("a status");
     assert_eq!(status.state(), ContainerState::ContainerRunning, "who asked is who is killed");
 }

@@ -162,7 +162,7 @@ async fn failures(runtime: Runtime) {
     for (path, remark) in [
         ("/silent", None),
         ("/panic", Some("GET /panic: ")),
-        ("/eat", Some("GET /eat: wanted more memory than its limit of 268435456 bytes")),
+        ("/eat", Some("GET /eat: exceeded its memory limit of 268435456 bytes")),
     ] {
         let (status, body) = get(&address, path).await;
         assert_eq!((status, body.as_str()), (500, "the program ended without an answer\n"), "{path}");

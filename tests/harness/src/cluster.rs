@@ -195,11 +195,7 @@ impl Cluster {
             let failed = log.lines().any(|line| line.starts_with("error: "));
             ready((runs || failed).then_some(runs))
         });
-        if started.await == Some(true) {
-            Ok(cluster)
-        } else {
-            Err(cluster.complaint("the daemon doesn't run"))
-        }
+        if started.await == Some(true) { Ok(cluster) } else { Err(cluster.failure("the daemon doesn't run")) }
     }
 
     pub fn api(&self) -> &ApiServer {
@@ -213,7 +209,7 @@ impl Cluster {
     /// Waits for something, and tells what the daemon said if it doesn't come.
     pub async fn until<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Option<T>) -> Result<T, Failed> {
         let found = poll_until(WAIT_TIMEOUT, || ready(look(self))).await;
-        found.ok_or_else(|| self.complaint(&format!("never: {what}")))
+        found.ok_or_else(|| self.failure(&format!("never: {what}")))
     }
 
     /// Waits until nothing is left that `look` misses; what it misses is reported.
@@ -234,7 +230,7 @@ impl Cluster {
     }
 
     /// A failure with all that helps to understand it.
-    pub fn complaint(&self, what: &str) -> Failed {
+    pub fn failure(&self, what: &str) -> Failed {
         let pods: Vec<String> = self.api().list::<Pod>().iter().map(summary).collect();
         let log = self.daemon.log();
         let lines: Vec<&str> = log.lines().collect();

@@ -126,8 +126,8 @@ fn evaluated(folder: &Path, pods: &[Value], entries: &[Value]) -> Result<Value, 
         .output()
         .map_err(reported)?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let complaint = |_no_report| Failed::from(format!("{}{}", text(&output.stdout), text(&output.stderr)));
-    serde_json::from_slice(&output.stdout).map_err(complaint)
+    let failed = |_no_report| Failed::from(format!("{}{}", text(&output.stdout), text(&output.stderr)));
+    serde_json::from_slice(&output.stdout).map_err(failed)
 }
 
 /// What is wrong with how an attack ended.

@@ -65,14 +65,14 @@ pub fn full_name(name: &str) -> String {
 
 /// Counts what is lost. Nothing is, if it is empty.
 pub fn count(desired: &BTreeMap<String, ExpectedPod>, seen: &NodeSnapshot) -> Vec<Loss> {
-    let mut losses = Vec::new();
+    let mut found = Vec::new();
     for one in desired.values() {
         let name = full_name(&one.name);
         let lost = of_wanted(one, &name, seen);
-        losses.extend(lost.into_iter().map(|what| Loss { pod: name.clone(), what }));
+        found.extend(lost.into_iter().map(|what| Loss { pod: name.clone(), what }));
     }
-    losses.extend(left_over(desired, seen));
-    losses
+    found.extend(left_over(desired, seen));
+    found
 }
 
 /// What there is of a pod: the newest of each, and how often it was restarted.
@@ -260,8 +260,8 @@ fn too_many(pod: &RuntimePod, seen: &NodeSnapshot) -> Vec<String> {
 fn left_over(desired: &BTreeMap<String, ExpectedPod>, seen: &NodeSnapshot) -> Vec<Loss> {
     let names: BTreeSet<String> = desired.keys().map(|name| full_name(name)).collect();
     let mut uids = BTreeSet::new();
-    let mut losses = doubles(&seen.runtime);
-    let mut lost = |pod: &str, what: &str| losses.push(Loss { pod: pod.to_owned(), what: what.to_owned() });
+    let mut found = doubles(&seen.runtime);
+    let mut lost = |pod: &str, what: &str| found.push(Loss { pod: pod.to_owned(), what: what.to_owned() });
     for pod in &seen.pods {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         if names.contains(name) {
@@ -285,5 +285,5 @@ fn left_over(desired: &BTreeMap<String, ExpectedPod>, seen: &NodeSnapshot) -> Ve
     for name in seen.links.iter().filter(|name| !names.contains(name.as_str())) {
         lost(name, "links to its logs are left");
     }
-    losses
+    found
 }

@@ -223,7 +223,7 @@ async fn the_built_ins_admit_a_modest_pod() {
     let mut expected: Vec<&str> = builtins.iter().map(|builtin| builtin.name).collect();
     expected.push("last");
     assert_eq!(names, expected, "built-ins come first");
-    // An empty node has room for no pod at all.
+    // An empty node has capacity for no pod at all.
     match node.admit(critical("web")).await {
         Decision::Reject { reason, .. } => assert_eq!(reason, "UnexpectedAdmissionError"),
         other => panic!("{other:?}"),

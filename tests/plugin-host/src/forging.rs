@@ -10,7 +10,7 @@ use crate::node::{Node, configuration, pod, pod_in, write};
 claims!(
     each_forgery_has_its_name,
     plugins_that_hang_while_they_load_keep_no_one_from_answering,
-    instances_that_wait_leave_room_for_others,
+    instances_that_wait_leave_capacity_for_others,
 );
 
 /// What the pod's status says: a reason and a part of the message. No reason: admitted.
@@ -29,7 +29,7 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     ("forged-list", "HandlerTrapped", "out of bounds"),
     ("forged-case", "HandlerTrapped", "unexpected discriminant"),
     ("forty-thousand-shortages", "HandlerBadAnswer", "40000 shortages are more than 64"),
-    ("grow-tables", "HandlerOutOfMemory", "it wanted more than 40000 table elements"),
+    ("grow-tables", "HandlerOutOfMemory", "it exceeded its limit of 40000 table elements"),
     ("four-memories", "", ""),
     ("memory64", "HandlerNotLoaded", "memory64 must be enabled"),
     ("shared-memory", "HandlerNotLoaded", "threads must be enabled"),
@@ -97,7 +97,7 @@ async fn plugins_that_hang_while_they_load_keep_no_one_from_answering() {
     assert!(good.calls() > 0);
 }
 
-async fn instances_that_wait_leave_room_for_others() {
+async fn instances_that_wait_leave_capacity_for_others() {
     let node = Node::with("").await;
     let (_, component) = HANDLERS.iter().find(|(name, _)| *name == "four-memories").expect("it is listed");
     write(&node.folder.path().join("four-memories.wasm"), component);

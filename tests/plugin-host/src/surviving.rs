@@ -32,7 +32,7 @@ claims!(
 /// Behaviour, reason in the pod's status, and a part of the message.
 const ATTACKS: &[(&str, &str, &str)] = &[
     ("loop-in-admit", "HandlerTimedOut", "no answer within 100ms"),
-    ("memory-bomb", "HandlerOutOfMemory", "it wanted more than 16777216 bytes of memory"),
+    ("memory-bomb", "HandlerOutOfMemory", "it exceeded its memory limit of 16777216 bytes"),
     ("recursion", "HandlerTrapped", "it ran out of stack"),
     ("trap", "HandlerTrapped", "unreachable"),
     ("panic", "HandlerTrapped", "unreachable"),

@@ -37,7 +37,7 @@ async fn node_on_0_2() -> Node {
     Node::start("", &builtins, crate::node::compiler(cache())).await.expect("the host starts")
 }
 
-/// What is said of a node that has room.
+/// What is said of a node that has capacity.
 fn node_object() -> Value {
     json!({
         "metadata": {"name": "machine1", "labels": {"kubernetes.io/os": "linux", "zone": "a"}},

@@ -231,9 +231,7 @@ async fn play(endpoint: String) -> Result<(), Failed> {
     cluster.until("its object is gone", |c| c.pod("talks").is_none().then_some(())).await?;
     let code = reported_exit_code(&cluster);
     if code != Some(json!(0)) || address.is_none() {
-        return Err(
-            cluster.complaint(&format!("it was reported to have ended with {code:?}, at {address:?}"))
-        );
+        return Err(cluster.failure(&format!("it was reported to have ended with {code:?}, at {address:?}")));
     }
     // The node forgets it a moment after its object is gone.
     let gone = cluster.daemon.wait_for_pods("the node has none", |pods| pods.is_empty());

@@ -38,7 +38,7 @@ async fn a_running_pod_whose_verdict_is_put_off_goes_on_is_restarted_and_counted
     let event =
         "AdmissionPending ×3 The pod goes on as it is. PluginLoading: handler fake is still being loaded\n";
     assert!(events.contains(event), "{events}");
-    // What ended is started again, and a new pod finds the room taken.
+    // What ended is started again, and a new pod finds the capacity taken.
     pass(60.0).await;
     assert_eq!(status(&node, "web"), "Running app: running, 1 restarts");
     let other = pod("other").container(container("app", "sleeper:1").request("cpu", "3")).build();

@@ -54,7 +54,7 @@ fn sized(name: &str, cpu: &str, memory: &str, policy: Value) -> Vec<k8s_openapi:
     vec![pod_with_uid(name, &format!("uid-{name}"), json!({"containers": [app]}))]
 }
 
-/// The pod `big` wishes for 3 CPUs, for which there is no room.
+/// The pod `big` wishes for 3 CPUs, that doesn't fit.
 async fn big_waits_for_more(node: &FakeNode) {
     node.source.put("big", sized("big", "3", "1Gi", json!([])));
     pass(5.0).await;
@@ -130,7 +130,7 @@ async fn a_resize_may_want_the_container_restarted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wish_that_has_no_room_waits_until_another_pod_leaves() {
+async fn a_wish_that_does_not_fit_waits_until_another_pod_leaves() {
     let node = started();
     node.source.put("web", sized("web", "1", "1Gi", json!([])));
     node.source.put("big", sized("big", "2", "1Gi", json!([])));

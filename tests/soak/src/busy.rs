@@ -45,8 +45,8 @@ fn entries(_: &Path, port: u16) -> Value {
     ])
 }
 
-fn crowd_pod(number: usize) -> Value {
-    let mut pod = pod("crowd", &format!("crowd-{number}"));
+fn stress_pod(number: usize) -> Value {
+    let mut pod = pod("stress", &format!("stress-{number}"));
     let containers = (0..CONTAINERS)
         .map(|container| json!({"name": format!("app-{container}"), "image": "registry.example.com/app:1"}));
     pod["spec"]["containers"] = containers.collect();
@@ -146,7 +146,7 @@ async fn listen(node: &FakeNode, enough: f64) -> Result<Periods, Failed> {
 pub(crate) async fn play() -> Result<(), Failed> {
     let node = FakeNode::start(&["--max-pods", "1000", "--stop-pods-on-exit"], entries).await?;
     for number in 0..PODS {
-        node.put(&format!("crowd-{number}"), &[crowd_pod(number)])?;
+        node.put(&format!("stress-{number}"), &[stress_pod(number)])?;
     }
     node.until("all are ready", |look| {
         let statuses = look.pods.iter().filter_map(|pod| pod["status"]["containerStatuses"].as_array());

@@ -227,10 +227,10 @@ impl Chaos {
         }
     }
 
-    fn tell(&mut self, losses: &[Loss]) -> Failed {
-        self.figures.lost = losses.len();
-        let lines: Vec<String> = losses.iter().map(ToString::to_string).collect();
-        let logs: Vec<String> = losses
+    fn tell(&mut self, lost: &[Loss]) -> Failed {
+        self.figures.lost = lost.len();
+        let lines: Vec<String> = lost.iter().map(ToString::to_string).collect();
+        let logs: Vec<String> = lost
             .iter()
             .take(3)
             .map(|loss| {
@@ -241,7 +241,7 @@ impl Chaos {
         Failed::from(format!(
             "lost {} in round {}:\n{}\nwhat was done in the round before:\n{}\nwhat was done:\n{}\nthe daemon's \
              log of them:\n{}\n{}",
-            losses.len(),
+            lost.len(),
             self.figures.rounds,
             lines.join("\n"),
             self.story_before.join("\n"),

@@ -64,9 +64,9 @@ fn script() -> Value {
     json!({"do": "bring", "texts": [brought.to_string()], "times": BROUGHT})
 }
 
-fn crowd_pod(number: usize) -> Value {
+fn stress_pod(number: usize) -> Value {
     let readiness = json!({"type": "witness", "parameters": {}, "periodMilliseconds": 1000, "timeoutMilliseconds": 10_000});
-    probed(pod("crowd", &format!("crowd-{number}")), &readiness)
+    probed(pod("stress", &format!("stress-{number}")), &readiness)
 }
 
 fn asks(name: &str) -> Value {
@@ -146,7 +146,7 @@ impl Stage {
         let loaded = |look: &Look| look.configured().filter(|plugin| plugin["state"] == "Ready").count() == 3;
         self.node.until("three plugins are loaded", loaded).await?;
         for number in 0..PODS {
-            self.node.put(&format!("crowd-{number}"), &[crowd_pod(number)])?;
+            self.node.put(&format!("stress-{number}"), &[stress_pod(number)])?;
         }
         let look = self.node.until("all pods run and are ready", |look| {
             ready(look) == PODS && look.running("brought").len() == BROUGHT
@@ -161,8 +161,8 @@ impl Stage {
         let (early, late) = (format!("early-{version}"), format!("late-{version}"));
         let gone = usize::try_from(version).unwrap_or_default() - 1;
         self.node.put(&early, &[asks(&early)])?;
-        self.node.remove(&format!("crowd-{gone}"))?;
-        self.node.put(&format!("crowd-{}", gone + PODS), &[crowd_pod(gone + PODS)])?;
+        self.node.remove(&format!("stress-{gone}"))?;
+        self.node.put(&format!("stress-{}", gone + PODS), &[stress_pod(gone + PODS)])?;
         let begun = moment();
         self.node.configure(&entries(self.node.folder.path(), self.node.port, version))?;
         let before = self.digests.clone();
@@ -246,7 +246,7 @@ impl Stage {
         for entry in std::fs::read_dir(pods)? {
             std::fs::remove_file(entry?.path())?;
         }
-        let gone = self.node.until("the pods are gone", |look| look.running("crowd").is_empty()).await?;
+        let gone = self.node.until("the pods are gone", |look| look.running("stress").is_empty()).await?;
         let reported = self.node.take_reported();
         self.counted.0 += u64::try_from(reported.iter().filter(|reported| reported.who != "source").count())
             .unwrap_or_default();
@@ -272,6 +272,6 @@ fn digests(look: &Look) -> Vec<Value> {
 }
 
 fn ready(look: &Look) -> usize {
-    let pods = look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == "crowd");
+    let pods = look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == "stress");
     pods.filter(|pod| pod["status"]["containerStatuses"][0]["ready"] == true).count()
 }

@@ -251,7 +251,7 @@ async fn others_are_ended_for_a_pod_only_in_the_world_that_it_was_asked_for_in()
     rig.add("b", 2);
     rig.next();
     rig.queue.world_changed();
-    assert!(!rig.answer("a", preempt()), "there may be room by now");
+    assert!(!rig.answer("a", preempt()), "there may be capacity by now");
     assert_eq!(rig.next(), "a idle", "asked again at once, and no pod next to it");
     assert!(rig.answer("a", preempt()));
     assert_eq!(rig.next(), "b until 10000", "it waits, and is asked again when that changes");

@@ -60,7 +60,7 @@ impl Lifeline {
         tasks.spawn(async move {
             let panic = running.await.err().map(|panic| panic_words(&*panic));
             if !stop.is_cancelled() {
-                // The first report ends the agent; there is room for one.
+                // The first report ends the agent; the channel holds one.
                 let _reported = ended.try_send(AgentError::PartEnded { part, panic });
             }
         });

@@ -145,7 +145,7 @@ impl Services<'_> {
             tasks.spawn(async move {
                 let panicked = running.await.is_err();
                 if !stop.is_cancelled() {
-                    // The first report ends the agent; there is room for one.
+                    // The first report ends the agent; the channel holds one.
                     let _reported = ended.try_send(AgentError::SourceEnded { source_name, panicked });
                 }
             });
@@ -191,7 +191,7 @@ impl Services<'_> {
         let (cgroups, Lifeline { stop, ended }) = (manager.clone(), self.serves.clone());
         let keeping = async move {
             if let Err(error) = cgroups.run(stop).await {
-                // The first report ends the agent; there is room for one.
+                // The first report ends the agent; the channel holds one.
                 let _reported = ended.try_send(AgentError::Cgroups(error));
             }
         };

@@ -209,7 +209,7 @@ impl EventLoop {
             }
             Decision::Defer { reason, message, .. } => {
                 if reason != preemption::REASON {
-                    self.advance(uid, LifeEvent::RoomSettled);
+                    self.advance(uid, LifeEvent::CapacitySettled);
                 }
                 self.show_blocked(uid, &reason, &message);
             }

@@ -39,7 +39,7 @@ impl EventLoop {
             let count = EndCount::Preemption(resource.to_owned());
             self.end_by_node(victim, &end, BTreeMap::new(), None, count);
         }
-        self.advance(uid, LifeEvent::WaitsForRoom);
+        self.advance(uid, LifeEvent::WaitsForCapacity);
         if outdates_verdicts {
             self.admissions += 1;
             self.others = None;

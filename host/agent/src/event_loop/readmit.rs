@@ -18,10 +18,10 @@ impl EventLoop {
         }
         let now = self.begun.elapsed();
         self.readmissions.set_handlers(self.outside.admission.readmit_handlers(), now);
-        let room = ASKED_MAX.saturating_sub(self.queue.asked_of(Operation::Readmit));
+        let capacity = ASKED_MAX.saturating_sub(self.queue.asked_of(Operation::Readmit));
         let running = self.pods.iter().filter(|(_, record)| is_rechecked(record));
         let running: BTreeSet<&PodUid> = running.map(|(uid, _)| uid).collect();
-        for uid in self.readmissions.take_due(&running, room, now) {
+        for uid in self.readmissions.take_due(&running, capacity, now) {
             self.queue.add_readmit(&uid);
         }
     }

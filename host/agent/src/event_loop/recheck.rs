@@ -24,12 +24,12 @@ impl EventLoop {
         if !was_on {
             self.note_node_for_rechecks();
         }
-        let (now, room) =
+        let (now, capacity) =
             (self.rechecks_clock(), ASKED_MAX.saturating_sub(self.queue.asked_of(Operation::Recheck)));
         let running = self.pods.iter().filter(|(_, record)| is_rechecked(record));
         let running: BTreeSet<&PodUid> = running.map(|(uid, _)| uid).collect();
         let jitter = &self.outside.jitter;
-        for uid in self.rechecks.take_due(&running, room, now, || jitter.unit()) {
+        for uid in self.rechecks.take_due(&running, capacity, now, || jitter.unit()) {
             self.queue.add_recheck(&uid);
         }
     }

@@ -47,7 +47,7 @@ impl EventLoop {
         let wall = self.outside.clock.now();
         let published_at = wall.checked_add(delay).unwrap_or(wall);
         let message = rejections::message(handler, (reason, message), (owner, nth), published_at);
-        self.advance(uid, LifeEvent::RoomSettled);
+        self.advance(uid, LifeEvent::CapacitySettled);
         self.show_blocked(uid, rejections::REASON, &message);
         true
     }

@@ -43,7 +43,7 @@ enum StreamEnd {
 
 impl RuntimeEvents {
     /// Runs until `stop`. A stream that ends is opened again, after a delay that doubles; of a runtime that sends none
-    /// none is asked for again before it was away, for it may come back as another release.
+    /// none is asked for again before it was away, because it may come back as another release.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         tokio::select! {
             biased;

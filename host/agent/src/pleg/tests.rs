@@ -200,7 +200,7 @@ async fn a_failed_list_changes_nothing_and_is_no_fresh_look() {
 }
 
 #[tokio::test]
-async fn events_that_find_no_room_are_dropped_and_counted() {
+async fn events_that_find_a_full_queue_are_dropped_and_counted() {
     let mut bench = bench(1);
     bench.script.set(RUNS);
     bench.pleg.relist().await;

@@ -124,8 +124,8 @@ fn that_the_node_ended_a_pod_isnt_taken_back() {
     statuses.put_status(&a, phase("Running"));
     let end = NodeEnd {
         reason: "Preempting".into(),
-        message: "no room".into(),
-        condition_message: Some("no room".into()),
+        message: "no capacity".into(),
+        condition_message: Some("no capacity".into()),
     };
     let ended = ended_by_node(&pod("a", "1"), &phase("Running"), &end, Timestamp::UNIX_EPOCH);
     assert!(statuses.put_status(&a, ended.clone()));

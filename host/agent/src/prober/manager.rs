@@ -71,7 +71,7 @@ pub(crate) struct Manager {
     pods: HashMap<task::Id, PodUid>,
     /// How many each pod has running; at least one.
     of_pods: HashMap<PodUid, usize>,
-    /// Probes for which there was no room; each slot at most once.
+    /// Probes that didn't fit; each slot at most once.
     queue: VecDeque<Ready>,
     /// Changes that weren't read yet; the newest of each probe.
     changes: BTreeMap<(PodUid, ContainerId, ProbeKind), ProbeResult>,
@@ -277,7 +277,7 @@ impl Manager {
 
     /// Runs a probe, or puts it in the queue.
     fn start(&mut self, ready: Ready) {
-        if self.running.len() >= PROBES_AT_ONCE_MAX || !self.has_room(&ready.uid) {
+        if self.running.len() >= PROBES_AT_ONCE_MAX || !self.has_capacity(&ready.uid) {
             self.queue.push_back(ready);
             return;
         }
@@ -297,7 +297,7 @@ impl Manager {
         slot.running = Some(running);
     }
 
-    fn has_room(&self, uid: &PodUid) -> bool {
+    fn has_capacity(&self, uid: &PodUid) -> bool {
         self.of_pods.get(uid).is_none_or(|running| *running < PROBES_OF_POD_AT_ONCE_MAX)
     }
 
@@ -310,16 +310,16 @@ impl Manager {
         }
     }
 
-    /// Runs probes from the queue while there is room.
+    /// Runs probes from the queue while there is capacity.
     fn fill(&mut self) {
         while self.running.len() < PROBES_AT_ONCE_MAX {
-            let next = self.queue.iter().position(|ready| self.has_room(&ready.uid));
+            let next = self.queue.iter().position(|ready| self.has_capacity(&ready.uid));
             let Some(ready) = next.and_then(|next| self.queue.remove(next)) else { return };
             self.start(ready);
         }
     }
 
-    /// A probe ended. One that was dropped meanwhile, for it checks something else now, has nothing to say.
+    /// A probe ended. One that was dropped meanwhile, because it checks something else now, has nothing to say.
     fn ended(&mut self, task: task::Id, ended: Ended) {
         let mut slots = self.shared.lock();
         let Some(slot) = slots.slot(ended.id) else { return };

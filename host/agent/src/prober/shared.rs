@@ -13,7 +13,7 @@ use super::slots::Slots;
 
 /// How many probes run at the same time; further ones wait in the order in which they were due.
 pub const PROBES_AT_ONCE_MAX: usize = 1024;
-/// How many of them are of one pod, so that a pod whose probes hang can't take the room of the others.
+/// How many of them are of one pod, so that a pod whose probes hang can't take the capacity of the others.
 pub(super) const PROBES_OF_POD_AT_ONCE_MAX: usize = 32;
 
 /// A result that changed.

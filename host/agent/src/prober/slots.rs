@@ -44,7 +44,7 @@ pub(super) enum Stage {
     Delayed(Instant),
     /// It waits for a tick.
     Waiting(Instant),
-    /// It waits for room, or runs.
+    /// It waits for capacity, or runs.
     Probing,
     /// It has nothing to do until there is another instance of the container.
     Stopped,

@@ -434,7 +434,7 @@ async fn only_so_many_probes_run_at_the_same_time() {
     assert_eq!(bench.world.most_running.load(Ordering::Relaxed), PROBES_AT_ONCE_MAX);
     let probed: BTreeSet<String> =
         bench.world.log.lock().unwrap().iter().map(|(_, name)| name.clone()).collect();
-    assert_eq!(probed.len(), 1_500, "those for which there was no room had their turn");
+    assert_eq!(probed.len(), 1_500, "those that didn't fit had their turn");
     assert_eq!(bench.result(&pods[74], "i19", Liveness), Some(Success));
     bench.end().await;
 }
@@ -465,7 +465,7 @@ async fn a_pod_whose_probes_hang_holds_up_its_own_only() {
     bench.prober.remove_pod(&PodUid::of(&stuck));
     seconds(1).await;
     assert_eq!(bench.world.running.load(Ordering::Relaxed), 0);
-    // It comes back, and has its room again.
+    // It comes back, and has its capacity again.
     bench.add(&stuck);
     seconds(2).await;
     assert_eq!(bench.world.running.load(Ordering::Relaxed), PROBES_OF_POD_AT_ONCE_MAX);

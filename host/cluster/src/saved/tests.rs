@@ -70,7 +70,7 @@ fn finished_pods_give_way_to_those_that_run_however_old_and_important_they_are()
 }
 
 #[test]
-fn pods_that_run_open_pages_up_to_a_bound_and_finished_ones_get_the_room_that_is_left() {
+fn pods_that_run_open_pages_up_to_a_bound_and_finished_ones_get_the_bytes_that_are_left() {
     let finished = |name: &str| {
         let mut pod = Pod::clone(&pod(name, 0, "2030-01-01T00:00:00Z"));
         pod.status.get_or_insert_default().phase = Some("Failed".to_owned());

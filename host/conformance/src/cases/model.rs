@@ -87,7 +87,7 @@ impl CaseFile {
 #[derive(Debug, Error)]
 pub enum CasesError {
     /// It can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,

@@ -58,7 +58,7 @@ fn what_a_question_does_not_say_is_as_of_a_plain_node_and_pod() {
     );
     assert_eq!(request.node.node.metadata.name.as_deref(), Some("node-1"), "the plain node can be read");
     let allocatable = request.node.node.status.as_ref().and_then(|status| status.allocatable.clone());
-    assert_eq!(allocatable.expect("it has room")["cpu"].0, "4");
+    assert_eq!(allocatable.expect("it has capacity")["cpu"].0, "4");
     assert_eq!(request.other_pods.len(), 0);
     let case = cases("probe", "cases: [{name: a, expect: {outcome: success}}]");
     let (target, own_address) = target(&case);

@@ -49,7 +49,7 @@ fn answers_are_judged() {
         (reject("it goes on…"), None),
         (trap(), Some("it trapped: unreachable")),
         (late(), Some("no answer within 100ms")),
-        (failed(CallError::OutOfMemory { limit: 7 }), Some("it wanted more than 7 bytes of memory")),
+        (failed(CallError::OutOfMemory { limit: 7 }), Some("it exceeded its memory limit of 7 bytes")),
         (refused("I don't know"), None),
         (refused(" "), Some("an error without words")),
         (failed(CallError::Busy), None),

@@ -45,7 +45,7 @@ pub enum FailureKind {
     Trapped,
     /// It took longer than it may.
     TimedOut,
-    /// It wanted more memory than it may have.
+    /// It exceeded its memory limit.
     OutOfMemory,
     /// It answered what the contract doesn't allow, such as a rejection without a reason.
     BadAnswer,

@@ -54,12 +54,12 @@ impl Readmissions {
         self.handlers = handlers;
     }
 
-    /// The pods to ask about now, at most `room`. `running` are all that may be asked about; the others aren't any more. Which handlers
+    /// The pods to ask about now, at most `capacity`. `running` are all that may be asked about; the others aren't any more. Which handlers
     /// are asked about one says [`Self::take_waiting`].
-    pub fn take_due(&mut self, running: &BTreeSet<&PodUid>, room: usize, now: Duration) -> Vec<PodUid> {
+    pub fn take_due(&mut self, running: &BTreeSet<&PodUid>, capacity: usize, now: Duration) -> Vec<PodUid> {
         self.pods.retain(|uid, _| running.contains(uid));
         let is_due = |pod: &Readmission| pod.not_before <= now && !self.handlers.is_subset(&pod.asked);
-        let due = self.pods.iter_mut().filter(|(_, pod)| is_due(pod)).take(room);
+        let due = self.pods.iter_mut().filter(|(_, pod)| is_due(pod)).take(capacity);
         let mut uids = Vec::new();
         for (uid, pod) in due {
             let unasked = self.handlers.difference(&pod.asked).cloned();

@@ -126,12 +126,12 @@ impl Rechecks {
         self.handlers = handlers;
     }
 
-    /// The pods to ask about now, those first that are due for longest; at most `room`. `running` are all that may be asked about, and
+    /// The pods to ask about now, those first that are due for longest; at most `capacity`. `running` are all that may be asked about, and
     /// `chance` gives numbers from 0 to 1. Which handlers are asked about one says [`Self::take_waiting`].
     pub fn take_due(
         &mut self,
         running: &BTreeSet<&PodUid>,
-        room: usize,
+        capacity: usize,
         now: Duration,
         mut chance: impl FnMut() -> f64,
     ) -> Vec<PodUid> {
@@ -155,7 +155,7 @@ impl Rechecks {
         let due = self.pods.iter().filter_map(|(uid, pod)| Some((pod.due_since(now)?, uid.clone())));
         let mut due: Vec<(Duration, PodUid)> = due.collect();
         due.sort();
-        due.truncate(room);
+        due.truncate(capacity);
         for (_, uid) in &due {
             let Some(pod) = self.pods.get_mut(uid) else { continue };
             pod.asked = Some(now);

@@ -87,7 +87,7 @@ impl RejectionHistory {
         let nth = before.map_or(0, |owner| owner.count).saturating_add(1);
         let delay = delay(nth);
         if !self.owners.contains_key(owner_uid) && self.owners.len() >= OWNERS_MAX {
-            self.make_room(now);
+            self.free_capacity(now);
         }
         let noted = OwnerRejections { count: nth, published_at: now.saturating_add(delay) };
         self.owners.insert(owner_uid.to_owned(), noted);
@@ -95,7 +95,7 @@ impl RejectionHistory {
     }
 
     /// Forgets controllers without a rejection for long, or the one of them that has been without for longest.
-    fn make_room(&mut self, now: Duration) {
+    fn free_capacity(&mut self, now: Duration) {
         self.owners.retain(|_, owner| !owner.is_over(now));
         if self.owners.len() < OWNERS_MAX {
             return;

@@ -279,7 +279,7 @@ impl PluginSets {
         }
     }
 
-    /// The set with this digest ran last, and its files are damaged: if it is still chosen it is taken without delay, for that is no
+    /// The set with this digest ran last, and its files are damaged: if it is still chosen it is taken without delay, because that is no
     /// change.
     #[must_use]
     pub fn with_damaged(self, digest: Option<&str>) -> Self {

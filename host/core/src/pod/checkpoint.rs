@@ -29,7 +29,7 @@ const RESIZABLE: [&str; 2] = ["cpu", "memory"];
 #[derive(Debug, Error)]
 pub enum CheckpointError {
     /// It isn't what this program writes.
-    #[error("read the checkpoint")]
+    #[error("failed to read the checkpoint")]
     Malformed(#[from] serde_json::Error),
     /// Another release wrote it, in a form that this one doesn't know.
     #[error("unsupported checkpoint version {found}, expected {VERSION}")]

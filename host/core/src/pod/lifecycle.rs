@@ -69,9 +69,9 @@ pub enum Event {
         is_alive: bool,
     },
     /// Others end to free resources for it.
-    WaitsForRoom,
+    WaitsForCapacity,
     /// It has the capacity that it waited for, or isn't to have it.
-    RoomSettled,
+    CapacitySettled,
     /// It was granted other resources, or an edit.
     Granted,
     /// Nothing of its source changed; look again.
@@ -173,11 +173,11 @@ impl Lifecycle {
             Event::Admitted => self.admitted(facts),
             Event::Rejected => self.rejected(facts),
             Event::Deferred { is_alive } => self.deferred(is_alive, facts),
-            Event::WaitsForRoom => {
+            Event::WaitsForCapacity => {
                 self.waits_for_capacity = self.waits_for_verdict();
                 Vec::new()
             }
-            Event::RoomSettled => {
+            Event::CapacitySettled => {
                 self.waits_for_capacity = false;
                 Vec::new()
             }

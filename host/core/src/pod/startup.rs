@@ -41,7 +41,7 @@ pub struct StartLatency {
     pub has_network: bool,
 }
 
-/// Whether the start of a pod that the node sees for the first time counts: it hasn't been here before, and didn't wait for room.
+/// Whether the start of a pod that the node sees for the first time counts: it hasn't been here before, and didn't wait for capacity.
 pub fn is_tracked(pod: &Pod) -> bool {
     let status = pod.status.as_ref();
     let conditions = status.and_then(|status| status.conditions.as_ref()).into_iter().flatten();

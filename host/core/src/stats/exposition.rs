@@ -20,10 +20,10 @@ use text::{Value, WrittenTime, escape, label, seconds};
 /// The largest exposition, in bytes; 10,000 series have some 1.5 MB.
 pub const EXPOSITION_BYTES_MAX: usize = 16 << 20;
 
-/// Observations that no series had room for. Only families that have dropped some have a series of it.
+/// Observations that no series had capacity for. Only families that have dropped some have a series of it.
 const DROPPED: &str = "witlet_metrics_observations_dropped_total";
 const DROPPED_HELP: &str =
-    "Observations that weren't counted, for their family has no room for another series";
+    "Observations that weren't counted, because their family has no capacity for another series";
 
 /// What a line of text has besides its name and shared labels, in most cases.
 const LINE_MORE: usize = 96;
@@ -127,7 +127,7 @@ pub struct Exposition {
     is_cut: bool,
     /// The time that was written last: figures that follow each other mostly have the same.
     time: WrittenTime,
-    /// By the name of the family that had no room.
+    /// By the name of the family that had no capacity.
     dropped: BTreeMap<&'static str, u64>,
 }
 
@@ -188,7 +188,7 @@ impl Exposition {
         }
     }
 
-    /// A family left out so many observations since its beginning, for it had no room for their series. They are shown at the end, in a
+    /// A family left out so many observations since its beginning, because it had no capacity for their series. They are shown at the end, in a
     /// family of their own.
     pub fn dropped(&mut self, family: &'static str, observations: u64) {
         if observations > 0 {
@@ -334,7 +334,7 @@ impl FamilyWriter<'_> {
             return;
         }
         let before = text.len();
-        // Most lines fit into it, so that the pieces below find their room.
+        // Most lines fit into it, so that the pieces below fit.
         text.reserve(name.len() + of.0.len() + LINE_MORE);
         text.extend_from_slice(name.as_bytes());
         text.extend_from_slice(suffix.as_bytes());

@@ -19,7 +19,7 @@ pub struct InterfaceUsage {
     pub rx_packets: u64,
     /// Packets that couldn't be received.
     pub rx_errors: u64,
-    /// Packets for which there was no room.
+    /// Packets that didn't fit.
     pub rx_dropped: u64,
     /// Bytes sent.
     pub tx_bytes: u64,
@@ -27,7 +27,7 @@ pub struct InterfaceUsage {
     pub tx_packets: u64,
     /// Packets that couldn't be sent.
     pub tx_errors: u64,
-    /// Packets for which there was no room.
+    /// Packets that didn't fit.
     pub tx_dropped: u64,
 }
 

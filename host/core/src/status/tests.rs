@@ -161,7 +161,7 @@ fn an_evicted_or_preempted_pod_whose_containers_end_well_has_succeeded() {
         let pod = pod(policy, &["a", "b"]);
         let runs = in_sandbox(vec![running(&pod, "a"), running(&pod, "b")]);
         let last = generate_of(&pod, &runs, None, 5);
-        let condition_message = Some("room is needed".to_owned());
+        let condition_message = Some("capacity is needed".to_owned());
         let end = NodeEnd { reason: reason.to_owned(), message: "m".to_owned(), condition_message };
         let ended = ended_by_node(&pod, &last, &end, at(6));
         let still_runs = generate_end(&pod, &runs, &ended, 7);

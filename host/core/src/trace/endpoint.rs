@@ -127,7 +127,7 @@ fn host_port(text: &str) -> Option<(String, u16)> {
     is_named.then(|| (host.to_owned(), port))
 }
 
-/// A path or a name; `//` before it has room for an authority, of which there is none.
+/// A path or a name; `//` before it could begin an authority, of which there is none.
 fn socket<'a>(text: &str, rest: &'a str) -> Result<&'a str, CollectorEndpointError> {
     let socket = match rest.strip_prefix("//") {
         Some(absolute) => Some(absolute).filter(|absolute| absolute.starts_with('/')),

@@ -158,7 +158,7 @@ pub struct SpanData {
 }
 
 impl SpanData {
-    /// Adds an event, as long as there is room for it.
+    /// Adds an event, as long as it fits.
     pub fn push_event(&mut self, event: SpanEvent) {
         let bytes: usize =
             self.events.iter().chain([&event]).map(|event| text_bytes(&event.attributes)).sum();

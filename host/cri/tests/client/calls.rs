@@ -55,7 +55,7 @@ async fn a_command_in_what_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
-async fn output_above_the_limit_is_named_and_long_complaints_are_cut() {
+async fn output_above_the_limit_is_named_and_long_errors_are_cut() {
     let server = Server::start(Answers::default());
     let containers = runtime_at(server.path()).containers;
     let error = containers.exec_sync(&"c-stays".into(), &words(&["flood"]), None).await.expect_err("17 MiB");

@@ -49,7 +49,7 @@ async fn addresses_are_used_once_each_and_only_so_many() {
 async fn a_lookup_that_hangs_is_given_up_after_its_time() {
     let (resolver, asked) = (SystemResolver::new(), name("a.example"));
     // The lookup that holds the permit never ends.
-    let permits = resolver.own.clone().acquire_many_owned(LOOKUPS_SHARE as u32).await.expect("room");
+    let permits = resolver.own.clone().acquire_many_owned(LOOKUPS_SHARE as u32).await.expect("capacity");
     let begun = tokio::time::Instant::now();
     let error = resolver.resolve(&asked).await.expect_err("it hangs");
     assert_eq!(error, ResolveError::Timeout { name: asked.to_string() });
@@ -98,21 +98,21 @@ impl Hung {
 }
 
 #[tokio::test]
-async fn lookups_that_hang_take_no_more_threads_than_there_is_room_for() {
-    let resolver = SystemResolver::with_room(3, 2);
+async fn lookups_that_hang_take_no_more_threads_than_there_are_permits_for() {
+    let resolver = SystemResolver::with_capacity(3, 2);
     let (hung, release) = Hung::new();
     for _ in 0..20 {
         hung.give_up(&resolver);
     }
-    // Their callers are gone, and the room is taken all the same. Another plugin has a share of its own.
+    // Their callers are gone, and the capacity is taken all the same. Another plugin has a share of its own.
     let other = SystemResolver { all: resolver.all.clone(), own: Arc::new(Semaphore::new(2)) };
-    ends(other.on_own_thread(|| Ok(()))).await.expect("there is room");
+    ends(other.on_own_thread(|| Ok(()))).await.expect("there is capacity");
     assert_eq!(hung.begun(release).await, 2);
-    ends(resolver.on_own_thread(|| Ok(()))).await.expect("there is room again");
+    ends(resolver.on_own_thread(|| Ok(()))).await.expect("there is capacity again");
 }
 
 #[tokio::test]
-async fn all_plugins_together_have_bounded_room() {
+async fn all_plugins_together_have_bounded_capacity() {
     let first = SystemResolver::new();
     let (hung, release) = Hung::new();
     for _ in 0..LOOKUPS_MAX {
@@ -122,5 +122,5 @@ async fn all_plugins_together_have_bounded_room() {
         }
     }
     assert_eq!(hung.begun(release).await, LOOKUPS_MAX);
-    ends(first.on_own_thread(|| Ok(()))).await.expect("there is room again");
+    ends(first.on_own_thread(|| Ok(()))).await.expect("there is capacity again");
 }

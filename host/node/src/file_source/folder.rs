@@ -288,7 +288,7 @@ impl KnownFile {
                 self.understood = true;
                 // Content that means the same, such as a changed comment, is no change.
                 let mut pods: Vec<_> = pods.into_iter().map(Arc::new).collect();
-                // Collected in place, they would lie in the room that the pods themselves had.
+                // Collected in place, they would lie in the memory that the pods themselves had.
                 pods.shrink_to_fit();
                 if self.pods != pods {
                     self.pods = pods;

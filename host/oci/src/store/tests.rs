@@ -86,7 +86,7 @@ fn no_text_from_a_manifest_leads_out_of_the_folder() {
 }
 
 #[test]
-fn the_one_that_was_used_longest_ago_makes_room() {
+fn the_one_that_was_used_longest_ago_frees_capacity() {
     let folder = folder();
     let store = Store::bounded(&folder.path().join("components"), 100, 3).expect("opened");
     let old = |bytes: &[u8], seconds: u64| {

@@ -38,9 +38,9 @@ fn a_batch_says_who_sends_it_and_has_all_of_its_spans() {
         started_at: at(10),
         ended_at: at(12),
         attributes: vec![Attribute::text("k8s.pod", "default/web"), Attribute::int("code", 500)],
-        events: vec![SpanEvent::exception("no room", at(11))],
+        events: vec![SpanEvent::exception("no capacity", at(11))],
         links: vec![Link { context: context(9, false, None) }],
-        status: SpanStatus::error("no room"),
+        status: SpanStatus::error("no capacity"),
     };
     let root = SpanData {
         context: context(8, true, None),
@@ -71,10 +71,10 @@ fn a_batch_says_who_sends_it_and_has_all_of_its_spans() {
     assert_eq!(failed.kind(), otlp::span::SpanKind::Server);
     assert_eq!(shown(&failed.attributes), ["k8s.pod=default/web", "code=Some(IntValue(500))"]);
     assert_eq!(failed.events[0].name, "exception");
-    assert_eq!(shown(&failed.events[0].attributes), ["exception.message=no room"]);
+    assert_eq!(shown(&failed.events[0].attributes), ["exception.message=no capacity"]);
     assert_eq!((failed.links[0].span_id[7], failed.links[0].flags), (9, 0x300));
     let status = failed.status.as_ref().expect("there");
-    assert_eq!((&*status.message, status.code()), ("no room", otlp::status::StatusCode::Error));
+    assert_eq!((&*status.message, status.code()), ("no capacity", otlp::status::StatusCode::Error));
     assert_eq!((root.parent_span_id.len(), root.flags), (0, 0x101));
     assert_eq!(root.status.as_ref().expect("there").code(), otlp::status::StatusCode::Unset);
 }

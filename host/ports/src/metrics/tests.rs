@@ -86,7 +86,7 @@ fn what_a_full_family_does_not_count_is_counted_by_family() {
         counters.add([&n.to_string()]);
         durations.observe([&n.to_string()], 1.0);
     }
-    assert!(!shown().contains(dropped), "all had room");
+    assert!(!shown().contains(dropped), "all had capacity");
     for _ in 0..2 {
         counters.add(["more"]);
     }

@@ -156,12 +156,12 @@ async fn a_public_request_links_its_caller() {
 async fn an_error_is_recorded_and_is_the_status() {
     let (tracer, kept) = tracer(1_000_000);
     let mut span = tracer.span(|| named("failed"));
-    span.fail(|| "no room".to_owned());
+    span.fail(|| "no capacity".to_owned());
     span.add(|| vec![Attribute::int("tries", 3)]);
     drop(span);
     let spans = kept.0.lock().expect("not poisoned");
-    assert_eq!(spans[0].status, SpanStatus::Error("no room".to_owned()));
-    assert_eq!(spans[0].events, [SpanEvent::exception("no room", spans[0].events[0].at)]);
+    assert_eq!(spans[0].status, SpanStatus::Error("no capacity".to_owned()));
+    assert_eq!(spans[0].events, [SpanEvent::exception("no capacity", spans[0].events[0].at)]);
     assert_eq!(spans[0].attributes, [Attribute::int("tries", 3)]);
 }
 

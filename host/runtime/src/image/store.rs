@@ -333,7 +333,7 @@ impl ImageStore {
 }
 
 /// Removes the compiled code of an image that is gone. That it stays is no reason to fail: it is used again if the
-/// image is, and makes room for others when there is too much of it.
+/// image is, and frees capacity for others when there is too much of it.
 fn forget_code(compiler: &Compiler, programs: &Programs, id: &str) {
     let Some(digest) = id.strip_prefix(ID_PREFIX).and_then(unhex) else { return };
     if let Err(error) = compiler.forget(programs.engine(), EngineKind::Asynchronous, &digest) {

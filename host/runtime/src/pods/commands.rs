@@ -10,7 +10,7 @@ use crate::workload::{self, CapturedOutput, Exit, StopSignal, WorkloadSpec};
 
 /// How many commands may run in one container at once.
 pub(crate) const COMMANDS_MAX: usize = 8;
-/// What is kept of a command's output, both streams together: with some room for the rest, one message of the CRI
+/// What is kept of a command's output, both streams together: with some capacity for the rest, one message of the CRI
 /// (16 MiB).
 const OUTPUT_BYTES_MAX: usize = (16 << 20) - (64 << 10);
 

@@ -79,7 +79,7 @@ pub(crate) enum PodsError {
     #[error("keep the state")]
     State(#[from] StateError),
     /// The log can't be opened.
-    #[error("open log {}", path.display())]
+    #[error("failed to open log {}", path.display())]
     Log {
         /// The log.
         path: PathBuf,

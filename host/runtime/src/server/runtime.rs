@@ -64,7 +64,7 @@ fn event_stream(events: Receiver<Arc<Event>>) -> EventStream {
         match events.recv().await {
             Ok(event) => Some((Ok(convert::event(&event)), Some(events))),
             Err(RecvError::Lagged(missed)) => {
-                let words = format!("{missed} events were missed, for they weren't read in time");
+                let words = format!("{missed} events were missed, because they weren't read in time");
                 Some((Err(Status::data_loss(words)), None))
             }
             Err(RecvError::Closed) => None,

@@ -28,7 +28,7 @@ pub enum SocketError {
         path: PathBuf,
     },
     /// The system refused.
-    #[error("listen at {}", path.display())]
+    #[error("failed to listen at {}", path.display())]
     Listen {
         /// The socket.
         path: PathBuf,

@@ -7,9 +7,9 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use thiserror::Error;
 
-/// A container wanted more memory than it may have.
+/// A container exceeded its memory limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("wanted more memory than its limit of {limit_bytes} bytes")]
+#[error("exceeded its memory limit of {limit_bytes} bytes")]
 pub(crate) struct MemoryExceeded {
     /// The limit.
     pub(crate) limit_bytes: u64,

@@ -21,7 +21,7 @@ pub(crate) enum ExitReason {
     Completed,
     /// With another code.
     Error,
-    /// It wanted more memory than its limit.
+    /// It exceeded its memory limit.
     OomKilled,
     /// It couldn't be started.
     StartError,

@@ -38,7 +38,7 @@ pub enum ProgramsError {
     #[error(transparent)]
     Ticker(#[from] TickerError),
     /// What workloads import.
-    #[error("link WASI")]
+    #[error("failed to link WASI")]
     Link(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 

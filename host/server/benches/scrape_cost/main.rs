@@ -1,7 +1,7 @@
 //! What the six paths of a node's figures cost the processor: a server over TLS on the loopback, and below it real cgroups with processes
 //! that sleep.
 //!
-//! Needs root, for it makes `SCRAPE_PODS` (450 if not given) pods' cgroups with two processes each, and removes them at the end. Each path
+//! Needs root, because it makes `SCRAPE_PODS` (450 if not given) pods' cgroups with two processes each, and removes them at the end. Each path
 //! is read as it is and compressed: while nothing happens in any pod, and after something happened in a tenth of them and in each. Prints
 //! one JSON object a line: CPU of the process with the server (its client is another one), in milliseconds.
 

@@ -87,7 +87,7 @@ pub enum ExecError {
     #[error(transparent)]
     Client(#[from] ClientError),
     /// What the command wrote couldn't be passed on.
-    #[error("write the output of the command")]
+    #[error("failed to write the output of the command")]
     Output(#[source] io::Error),
     /// The streams ended before the command did.
     #[error("the streams of the command broke off")]

@@ -41,7 +41,7 @@ pub enum ClientError {
         path: PathBuf,
     },
     /// The daemon took too long.
-    #[error("the agent at {} did not respond within {}s", path.display(), REQUEST_DEADLINE.as_secs())]
+    #[error("the agent at {} did not respond within {}s: it may be starting still, or be overloaded", path.display(), REQUEST_DEADLINE.as_secs())]
     TimedOut {
         /// The socket.
         path: PathBuf,

@@ -13,7 +13,7 @@ use serde_json::json;
 use witlet_core::pod::PodUid;
 
 use super::answers::Refused;
-use super::checkpoint_room::ArchiveName;
+use super::checkpoint_capacity::ArchiveName;
 use super::find::running;
 use super::logs::has_container;
 use super::query::query;

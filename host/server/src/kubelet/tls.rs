@@ -52,7 +52,7 @@ pub enum TlsError {
         message: String,
     },
     /// A certificate can't be made.
-    #[error("make a certificate for {name}: {message}")]
+    #[error("failed to make a certificate for {name}: {message}")]
     Make {
         /// Whom it is for.
         name: String,

@@ -20,7 +20,7 @@ pub(super) async fn a_pod_that_asks_for_too_much_is_rejected_and_nothing_of_it_r
     })
     .await?;
     let status = seen.pod("greedy").and_then(|pod| pod.status.clone()).unwrap_or_default();
-    // Static pods are critical: room would be made for them, and there isn't any that could be.
+    // Static pods are critical: capacity would be freed for them, and there isn't any that could be.
     let reason = status.reason.as_deref();
     ensure(reason == Some("UnexpectedAdmissionError"), || format!("the reason is another: {seen}"))?;
     let message = status.message.unwrap_or_default();

@@ -28,7 +28,7 @@ const MODE_OTHERS: u32 = 0o077;
 const DIGEST_HEX_BYTES: usize = 64;
 /// How many components' code is kept. A node runs a handful; the rest is of earlier releases and of tests.
 const ENTRIES_MAX: usize = 128;
-/// How much room they may take together; the one that was stored last stays, however large.
+/// How many bytes they may take together; the one that was stored last stays, however large.
 const CACHE_BYTES_MAX: u64 = 2 << 30;
 /// End of the name of a file with code.
 const CODE: &str = "cwasm";
@@ -248,7 +248,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Removes the entries that were used longest ago when there are too many or they take too much room, and what crashes
+    /// Removes the entries that were used longest ago when there are too many or they take too many bytes, and what crashes
     /// left unfinished. What is in use stays mapped.
     fn prune(&self, newest: &str) -> io::Result<()> {
         let mut codes = Vec::new();
@@ -308,7 +308,7 @@ impl Cache {
                 .map_err(|cause| error("move into place", cause.into()))
         });
         if written.is_err() {
-            // On a full disk a part of a file would only take more room.
+            // On a full disk a part of a file would only take more bytes.
             let removed = self.unlink(&temporary);
             tracing::debug!(?removed, file = temporary, "Removed an unfinished file from the cache");
         }

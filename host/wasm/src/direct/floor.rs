@@ -34,7 +34,7 @@ pub enum FloorError {
     #[error(transparent)]
     Ticker(#[from] TickerError),
     /// The module can't be compiled, instantiated or called.
-    #[error("run a module that does nothing")]
+    #[error("failed to run a module that does nothing")]
     Run(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -54,7 +54,7 @@ impl Floor {
     /// With an engine and a pool of its own.
     ///
     /// # Errors
-    /// When this machine has no room for another engine.
+    /// When this machine is full engine.
     pub fn new(role: Role) -> Result<Self, FloorError> {
         let engine = match role {
             Role::Admission => engine::synchronous()?,

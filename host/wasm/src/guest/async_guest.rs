@@ -173,7 +173,7 @@ impl AsyncState {
         self.connections.open()
     }
 
-    /// After a call. Whether the instance may be kept: one that holds sockets or answers by HTTP may not, for they reach
+    /// After a call. Whether the instance may be kept: one that holds sockets or answers by HTTP may not, because they reach
     /// what the next call perhaps doesn't.
     pub(crate) fn end(&mut self) -> bool {
         self.probe = None;

@@ -390,7 +390,7 @@ fn report_failed(plugin: &str, pod: &PodFacts, took: Duration, error: &CallError
     );
 }
 
-/// Notes what there was no room for in an answer.
+/// Notes what didn't fit in an answer.
 fn report_left_out(plugin: &str, pod: &PodFacts, left_out: usize) {
     if left_out > 0 {
         tracing::warn!(

@@ -47,7 +47,7 @@ pub(super) fn queue() -> (ShadowQueue, mpsc::Receiver<DecidedRequest>) {
 }
 
 impl ShadowQueue {
-    /// Never waits: what there is no room for is skipped, and counted.
+    /// Never waits: what doesn't fit is skipped, and counted.
     pub(super) fn push(&self, request: DecidedRequest) {
         if let Err(error) = self.0.try_send(request) {
             let request = error.into_inner();

@@ -106,6 +106,8 @@ impl Supervisor {
         supervisor.restore_rollouts(shared).await;
         let first = supervisor.sources.read_first().await;
         let taken = supervisor.first_set(shared, first).await?;
+        // With an empty cache this takes a while, in which nothing else is logged.
+        tracing::info!(count = supervisor.desired.len(), "Loading shipped plugins");
         // First alone, so that no other component's compilation is in their way.
         for spec in supervisor.desired.clone() {
             supervisor.begin(shared, spec);

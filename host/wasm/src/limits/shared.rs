@@ -129,7 +129,7 @@ pub(crate) struct PooledLimits {
     usage: Arc<Usage>,
     /// What the latest growth took from the pool.
     latest: usize,
-    /// Whether the pool was empty when this store wanted more.
+    /// Whether the pool was empty when this store needed more.
     crowded: bool,
 }
 
@@ -161,7 +161,7 @@ impl PooledLimits {
         self.own.hit()
     }
 
-    /// Whether others had taken the memory that this store wanted and may have.
+    /// Whether others had taken the memory that this store needed and may have.
     pub(crate) fn crowded(&self) -> bool {
         self.crowded
     }

@@ -14,7 +14,7 @@ const LINGER_TICKS: u32 = 20;
 
 /// The ticking thread couldn't be started.
 #[derive(Debug, Error)]
-#[error("start the thread that ticks the engine's epochs")]
+#[error("failed to start the thread that ticks the engine's epochs")]
 pub struct TickerError(#[from] std::io::Error);
 
 /// Ticks an engine's epoch from a thread of its own, which parks while nothing runs. Ends when dropped.

@@ -81,13 +81,13 @@ impl CustomNumbers {
         counts.filter(|(_, count)| *count > 0)
     }
 
-    fn has_room(&self) -> bool {
+    fn has_capacity(&self) -> bool {
         self.counters.len() + self.histograms.len() < SERIES_MAX
     }
 
     fn add(&mut self, name: String, labels: Vec<(String, String)>, amount: u64) -> Result<(), LeftOut> {
         let series = Series::new(name, labels)?;
-        if !self.counters.contains_key(&series) && !self.has_room() {
+        if !self.counters.contains_key(&series) && !self.has_capacity() {
             return Err(LeftOut::Series);
         }
         let count = self.counters.entry(series).or_default();
@@ -105,7 +105,7 @@ impl CustomNumbers {
             return Err(LeftOut::Name);
         }
         let series = Series::new(name, labels)?;
-        if !self.histograms.contains_key(&series) && !self.has_room() {
+        if !self.histograms.contains_key(&series) && !self.has_capacity() {
             return Err(LeftOut::Series);
         }
         let observations = self.histograms.entry(series).or_default();

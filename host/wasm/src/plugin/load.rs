@@ -101,7 +101,7 @@ impl Loaded {
         self.described.warnings().iter().chain(said).map(String::as_str)
     }
 
-    /// How many warnings there was no room for.
+    /// How many warnings didn't fit.
     pub(crate) fn warnings_left_out(&self) -> usize {
         self.setup.warnings.left_out + self.warned.left_out
     }

@@ -118,7 +118,7 @@ pub(crate) fn agrees(verdict: &Verdict, decision: &Decision) -> bool {
         (Verdict::Shortage(shortages), Decision::Reject { reason, .. }) => {
             shortages.first().is_some_and(|shortage| reason.strip_prefix("OutOf") == Some(&shortage.resource))
         }
-        // Room is made for what is short.
+        // Capacity is freed for what is short.
         (Verdict::Shortage(_), Decision::Preempt { .. }) => true,
         (Verdict::Admit, Decision::Reject { .. } | Decision::Preempt { .. } | Decision::Defer { .. })
         | (Verdict::Reject { .. }, Decision::Admit | Decision::Preempt { .. } | Decision::Defer { .. })

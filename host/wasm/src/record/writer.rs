@@ -32,7 +32,7 @@ use crate::worlds::admission::facts::RequestFacts;
 pub const RECORDS_MAX: usize = 1000;
 /// How large one recorded call may be; 500 pods of 20 KB fit. A larger one isn't written, which is logged.
 pub const RECORD_BYTES_MAX: usize = 16 << 20;
-/// How much room the recorded calls of one plugin may take; the oldest go first.
+/// How many bytes the recorded calls of one plugin may take; the oldest go first.
 pub const FOLDER_BYTES_MAX: u64 = 64 << 20;
 /// Calls that wait to be written, of all plugins together. While there are as many, others aren't recorded.
 pub const QUEUE_MAX: usize = 64;
@@ -58,7 +58,7 @@ pub struct RecorderConfig {
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The file can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -279,7 +279,7 @@ impl PluginRecorder {
         }
     }
 
-    /// Copies only what there is room for.
+    /// Copies only what fits.
     fn push(&self, call: impl FnOnce() -> (CallInput, RecordedResponse), took: Duration) {
         match self.shared.queue.try_reserve() {
             Ok(place) => {
@@ -322,7 +322,7 @@ pub(super) enum WriteError {
         #[source]
         cause: io::Error,
     },
-    #[error("encode it")]
+    #[error("failed to encode it")]
     Json(#[source] serde_json::Error),
     #[error("it has {bytes} bytes, more than {RECORD_BYTES_MAX}")]
     TooLarge { bytes: usize },
@@ -348,7 +348,7 @@ fn write(root: &Path, entry: Entry, serial: u64) -> Result<(), WriteError> {
         }
     );
     let text = encode(entry)?;
-    make_room(&folder, max, text.len() as u64)?;
+    free_capacity(&folder, max, text.len() as u64)?;
     let path = folder.join(&name);
     let unfinished = folder.join(format!("{name}{UNFINISHED}"));
     replace_file_with(&path, &unfinished, &text, 0o600, Durability::None).map_err(failed("write", &path))
@@ -390,7 +390,7 @@ fn encode(entry: Entry) -> Result<Vec<u8>, WriteError> {
 }
 
 /// Removes the oldest until one more of this size fits, and what a crash left unfinished. Names sort by time.
-fn make_room(folder: &Path, max: usize, bytes: u64) -> Result<(), WriteError> {
+fn free_capacity(folder: &Path, max: usize, bytes: u64) -> Result<(), WriteError> {
     let mut records: Vec<(PathBuf, u64)> = Vec::new();
     for found in std::fs::read_dir(folder).map_err(failed("list", folder))? {
         let found = found.map_err(failed("list", folder))?;
@@ -404,14 +404,14 @@ fn make_room(folder: &Path, max: usize, bytes: u64) -> Result<(), WriteError> {
         }
     }
     records.sort();
-    let mut room: u64 = records.iter().map(|(_, size)| size).sum::<u64>() + bytes;
+    let mut capacity: u64 = records.iter().map(|(_, size)| size).sum::<u64>() + bytes;
     let mut count = records.len() + 1;
     for (path, size) in records {
-        if count <= max.max(1) && room <= FOLDER_BYTES_MAX {
+        if count <= max.max(1) && capacity <= FOLDER_BYTES_MAX {
             break;
         }
         std::fs::remove_file(&path).map_err(failed("remove", &path))?;
-        room -= size;
+        capacity -= size;
         count -= 1;
     }
     Ok(())

@@ -57,7 +57,7 @@ pub(crate) const fn types<const N: usize, S, P: ?Sized>(
     types
 }
 
-/// Returns the newer one of two that serve a component, for it may bring an older and a newer version of a role.
+/// Returns the newer one of two that serve a component, because it may bring an older and a newer version of a role.
 pub(crate) fn newer<S, P: ?Sized>(
     found: Option<&'static Adapter<S, P>>,
     other: &'static Adapter<S, P>,

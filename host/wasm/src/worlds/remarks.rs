@@ -20,12 +20,12 @@ pub(crate) const ANNOTATION_VALUE_BYTES_MAX: usize = 1 << 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Warnings {
     pub(crate) kept: Vec<String>,
-    /// How many there was no room for.
+    /// How many didn't fit.
     pub(crate) left_out: usize,
 }
 
 impl Warnings {
-    /// Keeps a warning, cut to its bound, where there is room.
+    /// Keeps a warning, cut to its bound, where there is capacity.
     pub(crate) fn add(&mut self, message: &str) {
         if self.kept.len() < WARNINGS_MAX {
             self.kept.push(printable(message, WARNING_BYTES_MAX));
@@ -39,12 +39,12 @@ impl Warnings {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Annotations {
     pub(crate) kept: BTreeMap<String, String>,
-    /// How many there was no room for.
+    /// How many didn't fit.
     pub(crate) left_out: usize,
 }
 
 impl Annotations {
-    /// Keeps an annotation where there is room. The last value of a key counts.
+    /// Keeps an annotation where there is capacity. The last value of a key counts.
     pub(crate) fn add(&mut self, key: &str, value: &str) {
         let key = printable(key, ANNOTATION_KEY_BYTES_MAX);
         if self.kept.len() < ANNOTATIONS_MAX || self.kept.contains_key(&key) {

@@ -19,7 +19,7 @@ pub(crate) enum GetError {
     #[error(transparent)]
     Lookup(#[from] LookupError),
     /// The terminal can't be written to.
-    #[error("write to the terminal")]
+    #[error("failed to write to the terminal")]
     Terminal(#[source] std::io::Error),
     /// There is no such thing.
     #[error("{kind} {name:?} not found{place}")]

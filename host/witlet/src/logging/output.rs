@@ -5,8 +5,8 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A stream. One that can't be written to (a full disk, a reader that is gone) loses lines, and nothing else: to complain
-/// about it on standard error as well would end the process.
+/// A stream. One that can't be written to (a full disk, a reader that is gone) loses lines, and nothing else: to report
+/// that on standard error as well would end the process.
 pub(super) type Stream = Box<dyn Write + Send>;
 
 /// The log's streams.
@@ -16,7 +16,7 @@ pub(super) struct Output {
     info: Option<Mutex<InfoStream>>,
 }
 
-/// Information that is held back until there is no room for a line, or until a flush.
+/// Information that is held back until a line does not fit, or until a flush.
 struct InfoStream {
     stream: Stream,
     held: Vec<u8>,

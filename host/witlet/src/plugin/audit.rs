@@ -41,7 +41,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Client(#[from] ClientError),
     /// There is no space for compiled plugins.
-    #[error("create a temporary folder for compiled plugins")]
+    #[error("failed to create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// No handler can be asked.
     #[error(transparent)]

@@ -46,7 +46,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Entry(#[from] EntryError),
     /// There is no space for compiled code.
-    #[error("create a temporary folder for compiled plugins")]
+    #[error("failed to create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// The plugin host doesn't start.
     #[error(transparent)]
@@ -55,7 +55,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Rehearsal(#[from] RehearsalError),
     /// The plugin doesn't answer.
-    #[error("run case {case:?}, call {call}")]
+    #[error("failed to run case {case:?}, call {call}")]
     Ask {
         /// The case.
         case: String,

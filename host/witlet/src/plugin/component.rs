@@ -31,7 +31,7 @@ pub(crate) struct Component {
 #[derive(Debug, Error)]
 pub(crate) enum ComponentError {
     /// The file can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -55,7 +55,7 @@ pub(crate) enum ComponentError {
         cause: TargetError,
     },
     /// The registry doesn't bring it.
-    #[error("pull {target}")]
+    #[error("failed to pull {target}")]
     Pull {
         /// Which one.
         target: String,

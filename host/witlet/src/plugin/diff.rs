@@ -32,7 +32,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Side(#[from] SideError),
     /// There is no space for compiled code.
-    #[error("create a temporary folder for compiled plugins")]
+    #[error("failed to create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// The plugin host doesn't start.
     #[error(transparent)]

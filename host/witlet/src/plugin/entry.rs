@@ -25,7 +25,7 @@ pub(crate) enum EntryError {
     #[error(transparent)]
     Cases(#[from] CasesError),
     /// A file can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,

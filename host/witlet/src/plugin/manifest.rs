@@ -18,7 +18,7 @@ use crate::output::{OutputError, print};
 #[derive(Debug, Error)]
 pub(crate) enum Error {
     /// A file can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub(crate) enum Error {
         cause: SectionError,
     },
     /// The file can't be written.
-    #[error("write {}", path.display())]
+    #[error("failed to write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,

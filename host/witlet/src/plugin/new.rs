@@ -48,7 +48,7 @@ pub(crate) enum Error {
         path: PathBuf,
     },
     /// A file or a folder can't be written or read.
-    #[error("write {}", path.display())]
+    #[error("failed to write {}", path.display())]
     Write {
         /// Which.
         path: PathBuf,

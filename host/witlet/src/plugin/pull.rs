@@ -29,7 +29,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Login(#[from] push::Error),
     /// The registry doesn't bring it.
-    #[error("pull {target}")]
+    #[error("failed to pull {target}")]
     Pull {
         /// Which one.
         target: String,
@@ -44,7 +44,7 @@ pub(crate) enum Error {
         path: PathBuf,
     },
     /// The file can't be written.
-    #[error("write {}", path.display())]
+    #[error("failed to write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,

@@ -61,7 +61,7 @@ pub(crate) enum Error {
         seconds: i64,
     },
     /// The report can't be read.
-    #[error("read the conformance report {}", path.display())]
+    #[error("failed to read the conformance report {}", path.display())]
     ReadReport {
         /// The file.
         path: PathBuf,
@@ -87,10 +87,10 @@ pub(crate) enum Error {
         digest: String,
     },
     /// The password can't be read.
-    #[error("read the password from standard input")]
+    #[error("failed to read the password from standard input")]
     Password(#[source] std::io::Error),
     /// The registry doesn't take it.
-    #[error("push {target}")]
+    #[error("failed to push {target}")]
     Push {
         /// Where to.
         target: String,

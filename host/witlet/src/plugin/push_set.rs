@@ -34,7 +34,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Push(#[from] push::Error),
     /// A file can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub(crate) enum Error {
         cause: ConfigError,
     },
     /// The registry doesn't take it.
-    #[error("push {target}")]
+    #[error("failed to push {target}")]
     Transfer {
         /// Where to.
         target: String,

@@ -31,7 +31,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Component(#[from] ComponentError),
     /// The configuration can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Plugins {
         /// The file.
         path: PathBuf,
@@ -73,7 +73,7 @@ pub(crate) enum Error {
         text: String,
     },
     /// A file of `--data` can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Data {
         /// The file.
         path: PathBuf,
@@ -82,7 +82,7 @@ pub(crate) enum Error {
         cause: std::io::Error,
     },
     /// There is no space for compiled code.
-    #[error("create a temporary folder for compiled plugins")]
+    #[error("failed to create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// The question can't be asked again.
     #[error(transparent)]

@@ -34,7 +34,7 @@ pub(crate) enum ServeError {
     #[error("{0}")]
     Usage(&'static str),
     /// There is no space for compiled plugins.
-    #[error("create a temporary folder for compiled plugins")]
+    #[error("failed to create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// There is no space for components from registries.
     #[error(transparent)]
@@ -46,7 +46,7 @@ pub(crate) enum ServeError {
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// The address can't be listened on.
-    #[error("listen on {address}")]
+    #[error("failed to listen on {address}")]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -55,7 +55,7 @@ pub(crate) enum ServeError {
         cause: std::io::Error,
     },
     /// The certificate for the API server can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Authority {
         /// The file.
         path: PathBuf,

@@ -25,7 +25,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Login(#[from] push::Error),
     /// The key can't be read.
-    #[error("read the key {}", path.display())]
+    #[error("failed to read the key {}", path.display())]
     ReadKey {
         /// The file.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub(crate) enum Error {
         cause: KeyError,
     },
     /// The registry doesn't have it, or doesn't take the signature.
-    #[error("sign {target}")]
+    #[error("failed to sign {target}")]
     Sign {
         /// What.
         target: String,

@@ -36,7 +36,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// A file can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) enum Error {
         component: String,
     },
     /// A report can't be kept.
-    #[error("write {}", path.display())]
+    #[error("failed to write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -69,10 +69,10 @@ pub(crate) enum Error {
         cause: std::io::Error,
     },
     /// The report has no JSON form.
-    #[error("encode the report as JSON")]
+    #[error("failed to encode the report as JSON")]
     Json(#[source] serde_json::Error),
     /// There is no space for compiled code.
-    #[error("create a temporary folder for compiled plugins")]
+    #[error("failed to create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// The kit can't be started.
     #[error(transparent)]

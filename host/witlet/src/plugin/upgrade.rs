@@ -32,7 +32,7 @@ const NEEDED: [&str; 2] = ["Makefile", "wit/world.wit"];
 #[derive(Debug, Error)]
 pub(crate) enum Error {
     /// Something of the project can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// Which file or folder.
         path: PathBuf,
@@ -96,7 +96,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Write(#[from] new::Error),
     /// A file can't be removed.
-    #[error("remove {}", path.display())]
+    #[error("failed to remove {}", path.display())]
     Remove {
         /// Which.
         path: PathBuf,

@@ -31,7 +31,7 @@ pub(crate) enum ClusterError {
     )]
     Embedded,
     /// The kubeconfig, or what it names, is of no use.
-    #[error("reach the API server that --kubeconfig names")]
+    #[error("failed to reach the API server that --kubeconfig names")]
     Connect(#[from] ConnectError),
 }
 

@@ -30,7 +30,7 @@ const STOP_PERIOD: Duration = Duration::from_millis(50);
 #[derive(Debug, Error)]
 pub(crate) enum EmbeddedError {
     /// This program doesn't know its own file.
-    #[error("find this program's file to start the embedded runtime")]
+    #[error("failed to find this program's file to start the embedded runtime")]
     Program(#[source] std::io::Error),
     /// Its socket's path would be longer than the kernel takes.
     #[error(
@@ -42,10 +42,10 @@ pub(crate) enum EmbeddedError {
         socket: PathBuf,
     },
     /// It doesn't start.
-    #[error("start the embedded runtime")]
+    #[error("failed to start the embedded runtime")]
     Spawn(#[from] SpawnError),
     /// It can't be asked to end.
-    #[error("stop the embedded runtime, process {process_id}")]
+    #[error("failed to stop the embedded runtime, process {process_id}")]
     Stop {
         /// Its process.
         process_id: i32,

@@ -43,7 +43,7 @@ const CHECKPOINTS: &str = "checkpoints";
 #[derive(Debug, Error)]
 pub(crate) enum EndpointsError {
     /// The address is taken, or not the machine's.
-    #[error("listen on {address}; set another port with {flag}, or 0 for none")]
+    #[error("failed to listen on {address}; set another port with {flag}, or 0 for none")]
     Listen {
         /// Which.
         address: SocketAddr,
@@ -54,7 +54,7 @@ pub(crate) enum EndpointsError {
         cause: std::io::Error,
     },
     /// There is no certificate to show.
-    #[error("serve the node's endpoints over TLS")]
+    #[error("failed to serve the node's endpoints over TLS")]
     Tls(#[from] TlsError),
 }
 

@@ -40,7 +40,7 @@ pub(crate) enum LockError {
         holder: Option<u32>,
     },
     /// The file system said no.
-    #[error("lock {}", path.display())]
+    #[error("failed to lock {}", path.display())]
     Io {
         /// The lock.
         path: PathBuf,

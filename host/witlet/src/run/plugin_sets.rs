@@ -45,7 +45,7 @@ pub(crate) enum SetsError {
     #[error(transparent)]
     Policy(#[from] SetPolicyError),
     /// The folder of sets can't be used.
-    #[error("open the folder of sets of plugins")]
+    #[error("failed to open the folder of sets of plugins")]
     Folder(#[from] StoreError),
 }
 

@@ -86,7 +86,7 @@ pub(crate) enum ArgsError {
     #[error("--manifest-url")]
     ManifestUrl(#[from] ManifestUrlError),
     /// There is no working folder that a relative path could start at.
-    #[error("make {} absolute", path.display())]
+    #[error("failed to make {} absolute", path.display())]
     Path {
         /// The path.
         path: PathBuf,

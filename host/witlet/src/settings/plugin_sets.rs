@@ -27,7 +27,7 @@ const ITEMS_MAX: usize = 16;
 #[derive(Debug, Error)]
 pub(crate) enum SetPolicyError {
     /// It can't be read.
-    #[error("read {}, which --plugin-sets names", path.display())]
+    #[error("failed to read {}, which --plugin-sets names", path.display())]
     Read {
         /// The file.
         path: PathBuf,

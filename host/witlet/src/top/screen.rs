@@ -12,7 +12,7 @@ const HOME: &str = "\x1b[H";
 const CLEAR_LINE: &str = "\x1b[K\r\n";
 const CLEAR_REST: &str = "\x1b[J";
 
-/// The lines of a screen: title, note, table. What finds no room is counted on the last line.
+/// The lines of a screen: title, note, table. What doesn't fit is counted on the last line.
 pub(super) fn lines(look: &Look, note: Option<&str>, size: Size) -> Vec<String> {
     let (width, height) = (usize::from(size.width), usize::from(size.height));
     let mut lines = vec![look.title.clone(), note.unwrap_or_default().to_owned()];

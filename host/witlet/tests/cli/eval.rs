@@ -147,7 +147,7 @@ fn an_invalid_document_is_named_and_the_others_are_judged() {
         "spec.containers[0].imag: unknown field",
     ];
     prints(&eval(&[&mixed]), 4, &words);
-    prints(&eval(&["/nonexistent.yaml"]), 4, &["error: read /nonexistent.yaml"]);
+    prints(&eval(&["/nonexistent.yaml"]), 4, &["error: failed to read /nonexistent.yaml"]);
     let usage = eval(&[&mixed, "--old", &mixed]);
     assert!(usage.code == 2 && usage.err.contains("--operation resize"), "{}", usage.err);
     assert_eq!(eval(&[]).code, 2);

@@ -48,7 +48,7 @@ fn its_name_makes_it_the_kubelet() {
     let expected = format!("Kubernetes v1.36.0+witlet.{}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(String::from_utf8_lossy(&by_name.stdout), expected);
     assert_eq!(kubelet(&["--version"]).out, expected);
-    // Witlet's own commands stay, for it calls itself.
+    // Witlet's own commands stay, because it calls itself.
     let own = Command::new(&name).args(["get", "--help"]).output().expect("the binary runs");
     assert!(String::from_utf8_lossy(&own.stdout).contains("pods"));
 }

@@ -130,7 +130,7 @@ impl Fleet {
             return Ok(());
         }
         let shown = self.shown().await;
-        Err(self.cluster.complaint(&format!("never: {plugin}, {state} and {words:?}; {shown}")))
+        Err(self.cluster.failure(&format!("never: {plugin}, {state} and {words:?}; {shown}")))
     }
 
     /// A new pod of each name is judged: those of `refuses` are rejected, others run.

@@ -91,9 +91,9 @@ async fn last_words_reach_a_client_that_still_sends() {
     words.extend(spdy_data(5, true, b"all"));
     words.extend([0x80, 3, 0, 6, 0, 0, 0, 4, 0, 0, 0, 2]);
     words.extend(spdy_data(1, true, b"{\"status\":\"Success\"}"));
-    far.write_all(&words).await.expect("room");
-    near.write_all(&masked(0x82, b"\0late")).await.expect("room");
-    near.write_all(&masked(0x82, &[CLOSE, STDIN])).await.expect("room");
+    far.write_all(&words).await.expect("capacity");
+    near.write_all(&masked(0x82, b"\0late")).await.expect("capacity");
+    near.write_all(&masked(0x82, &[CLOSE, STDIN])).await.expect("capacity");
     let (from_client, to_client) = io::split(client);
     let to_client = Mutex::new(to_client);
     let reported = carry(from_client, &to_client, node, desired).await.expect("streams");

@@ -147,7 +147,7 @@ pub(crate) fn refused<T: Debug>(result: Result<T, kube::Error>) -> (u16, String)
     }
 }
 
-/// The fields that a refusal complains about.
+/// The fields that a refusal names.
 pub(crate) fn fields<T: Debug>(result: Result<T, kube::Error>) -> Vec<String> {
     match result {
         Err(kube::Error::Api(status)) => {

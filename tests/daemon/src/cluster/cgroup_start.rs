@@ -140,7 +140,7 @@ async fn alone(endpoint: String) -> Result<(), Failed> {
         files.iter().find_map(|file| std::fs::read_to_string(folder.join(file)).ok())
     });
     if limit.as_deref().map(str::trim) != Some("67108864") {
-        return Err(cluster.complaint(&format!("the limit of its cgroup's memory is {limit:?}")));
+        return Err(cluster.failure(&format!("the limit of its cgroup's memory is {limit:?}")));
     }
     cluster.delete("web", Some(1))?;
     cluster.until("its object is gone", |cluster| cluster.pod("web").is_none().then_some(())).await?;

@@ -27,7 +27,7 @@ const DISK: u64 = 160;
 const OWN: usize = 8;
 const HIGH: u64 = 70;
 const LOW: u64 = 55;
-/// More images than the disk has room for.
+/// More images than fit on the disk.
 const MOST: usize = 16;
 
 /// Why no images can be pulled here.
@@ -102,7 +102,7 @@ async fn until(
     let deadline = tokio::time::Instant::now() + witlet_harness::WAIT_TIMEOUT;
     while !holds().await? {
         if tokio::time::Instant::now() >= deadline {
-            return Err(cluster.complaint(&format!("never: {what}")));
+            return Err(cluster.failure(&format!("never: {what}")));
         }
         tokio::time::sleep(witlet_harness::cluster::AGAIN).await;
     }
@@ -176,9 +176,7 @@ async fn pull_until_full(containerd: &Containerd, images: &[String]) -> Result<(
             .await?;
         let there = are_there(&runtime, &images[..pulled]).await?;
         if there.len() != pulled {
-            return Err(
-                cluster.complaint(&format!("of {pulled} young images only these are left: {there:?}"))
-            );
+            return Err(cluster.failure(&format!("of {pulled} young images only these are left: {there:?}")));
         }
     }
     let reported = cluster.event_count(NODE, "FreeDiskSpaceFailed");
@@ -194,19 +192,19 @@ async fn pull_until_full(containerd: &Containerd, images: &[String]) -> Result<(
     );
     let stays = |image: &String| there.contains(image);
     if !stays(keeper) || !stays(late) || there.len() == pulled {
-        return Err(cluster.complaint(&format!("of {pulled} images these are left: {there:?}")));
+        return Err(cluster.failure(&format!("of {pulled} images these are left: {there:?}")));
     }
     if containerd.pins_its_sandbox_image()
         && runtime.images.status(PAUSE_IMAGE).await.map_err(failed)?.is_none()
     {
-        return Err(cluster.complaint("an image that the runtime pins was removed"));
+        return Err(cluster.failure("an image that the runtime pins was removed"));
     }
     if cluster.event_count(NODE, "FreeDiskSpaceFailed") != reported {
-        return Err(cluster.complaint("enough was freed, and it is reported that it wasn't"));
+        return Err(cluster.failure("enough was freed, and it is reported that it wasn't"));
     }
     let restarts = cluster.pod("keeper").and_then(|pod| container(&pod)).map(|(_, restarts)| restarts);
     if restarts != Some(0) {
-        return Err(cluster.complaint(&format!("the pod whose image is used was restarted: {restarts:?}")));
+        return Err(cluster.failure(&format!("the pod whose image is used was restarted: {restarts:?}")));
     }
     leaves(&cluster, &runtime, "keeper").await?;
     cluster.end().await

@@ -92,7 +92,7 @@ pub(super) async fn bootstraps() -> Result<(), Failed> {
         .until("it says that it was denied", |c| c.daemon.log().contains("was denied").then_some(()))
         .await?;
     if kubeconfig.exists() || cluster.api().get::<Node>("", NODE).is_some() {
-        return Err(cluster.complaint("a node joined whose request was denied"));
+        return Err(cluster.failure("a node joined whose request was denied"));
     }
     cluster.api().delete::<CertificateSigningRequest>("", &request_name(&request), None).map_err(refused)?;
     let request = cluster.until("it asks again once its request is gone", waiting).await?;
@@ -124,7 +124,7 @@ pub(super) async fn bootstraps() -> Result<(), Failed> {
     cluster.create("late")?;
     cluster.ready("late").await?;
     if cluster.cri().started("web", "main") != 1 {
-        return Err(cluster.complaint("a pod was started again"));
+        return Err(cluster.failure("a pod was started again"));
     }
     cluster.end().await
 }
@@ -255,7 +255,7 @@ pub(super) async fn as_the_kubelet() -> Result<(), Failed> {
     for file in ["pki/kubelet-client-current.pem", "pki/kubelet.crt", "pki/kubelet.key"] {
         // The link is to where it leads from within.
         if home.join(file).symlink_metadata().is_err() {
-            return Err(cluster.complaint(&format!("/var/lib/kubelet/{file} isn't there")));
+            return Err(cluster.failure(&format!("/var/lib/kubelet/{file} isn't there")));
         }
     }
     let healthz = get(cluster.healthz, "/healthz").await?;
@@ -273,7 +273,7 @@ pub(super) async fn as_the_kubelet() -> Result<(), Failed> {
     cluster.create("late")?;
     cluster.ready("late").await?;
     if cluster.cri().starts().len() != 3 {
-        return Err(cluster.complaint("a restart started pods again"));
+        return Err(cluster.failure("a restart started pods again"));
     }
     cluster.end().await
 }

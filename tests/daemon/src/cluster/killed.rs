@@ -60,7 +60,7 @@ fn once(cluster: &Cluster, pods: &Pods) -> Result<(), Failed> {
     if wrong.is_empty() {
         return Ok(());
     }
-    Err(cluster.complaint(&format!("containers weren't started once: {wrong:?}")))
+    Err(cluster.failure(&format!("containers weren't started once: {wrong:?}")))
 }
 
 async fn kill_after(cluster: &mut Cluster, moment: Duration) -> Result<(), Failed> {
@@ -93,7 +93,7 @@ pub(super) async fn while_pods_come_and_go() -> Result<(), Failed> {
         }
         let ended: usize = pods.jobs.iter().map(|name| cluster.cri().exit(name, CODE)).sum();
         if ended != pods.jobs.len() {
-            return Err(cluster.complaint(&format!("{ended} jobs ran")));
+            return Err(cluster.failure(&format!("{ended} jobs ran")));
         }
         if round % 2 == 0 {
             cluster.daemon.launch().map_err(failed)?;

@@ -65,7 +65,7 @@ async fn played(endpoint: String, test: impl for<'a> FnOnce(&'a World) -> Step<'
         let tested = timeout(WAIT_TIMEOUT * 2, test(&world)).await;
         let tested = tested.unwrap_or_else(|_| Err("it took too long".into()));
         if let Err(error) = tested {
-            return Err(world.cluster.complaint(error.message().unwrap_or_default()));
+            return Err(world.cluster.failure(error.message().unwrap_or_default()));
         }
         world.cluster.end().await
     };

@@ -66,7 +66,7 @@ pub(super) async fn registers_again() -> Result<(), Failed> {
     cluster.create("late")?;
     cluster.ready("late").await?;
     if containers(&cluster) != before || cluster.cri().starts().len() != PODS + 1 {
-        return Err(cluster.complaint("pods were touched when their node's object was"));
+        return Err(cluster.failure("pods were touched when their node's object was"));
     }
 
     // One pod more is deleted while there is no node.
@@ -76,7 +76,7 @@ pub(super) async fn registers_again() -> Result<(), Failed> {
     cluster.node_ready().await?;
     let left: Vec<Pod> = cluster.api().list();
     if left.len() != PODS || containers(&cluster) != before {
-        return Err(cluster.complaint("pods were touched when their node's object was"));
+        return Err(cluster.failure("pods were touched when their node's object was"));
     }
     cluster.end().await
 }

@@ -81,7 +81,7 @@ fn happens(cluster: &Cluster) -> Result<(), Failed> {
     for (fate, name, policy) in pods() {
         let exits = |code| match cluster.cri().exit(&name, code) {
             1 => Ok(()),
-            others => Err(cluster.complaint(&format!("{name} has {others} containers that run"))),
+            others => Err(cluster.failure(&format!("{name} has {others} containers that run"))),
         };
         match fate {
             Fate::Steady => {}
@@ -222,7 +222,7 @@ pub(super) async fn a_minute() -> Result<(), Failed> {
     let requests = cluster.api().requests().len();
     // What was on its way when the road was blocked may have arrived.
     if cluster.cri().running() != 5 * EACH + 1 || !cluster.api().list::<Pod>().iter().any(leaves) {
-        return Err(cluster.complaint(&format!("{requests} requests came over a road that was blocked")));
+        return Err(cluster.failure(&format!("{requests} requests came over a road that was blocked")));
     }
 
     cluster.ground.road.set(Traffic::Open);
@@ -234,11 +234,11 @@ pub(super) async fn a_minute() -> Result<(), Failed> {
     let storm: Vec<_> = patches(&cluster).into_iter().filter(|(_, count)| *count > PATCHES_MAX).collect();
     if !(missing.is_empty() && unreported.is_empty() && repeated.is_empty() && storm.is_empty()) {
         let wrong = format!("wrong: {missing:?} {unreported:?}\nrepeated: {repeated:#?}\nPATCHes: {storm:?}");
-        return Err(cluster.complaint(&wrong));
+        return Err(cluster.failure(&wrong));
     }
     let gets = cluster.api().count("get pods");
     if gets > 0 {
-        return Err(cluster.complaint(&format!("statuses cost {gets} reads")));
+        return Err(cluster.failure(&format!("statuses cost {gets} reads")));
     }
     cluster.end().await
 }

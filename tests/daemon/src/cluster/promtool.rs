@@ -16,10 +16,10 @@ pub(crate) const PATHS: &[&str] =
 /// The tool, of Debian's package `prometheus`.
 const PROMTOOL: &str = "promtool";
 
-/// How it ends where it read everything and doesn't like something (`lintErrExitCode`).
-const HAS_COMPLAINTS: i32 = 3;
+/// How it ends where it read everything and has findings (`lintErrExitCode`).
+const HAS_FINDINGS: i32 = 3;
 
-/// Its complaint about a family without a help text, which no family may have.
+/// What it prints of a family without a help text, which no family may have.
 const NO_HELP: &str = "no help text";
 
 /// How families of this agent begin. The names of all others are upstream's, and not ours to change: `kubelet_evictions` is a counter
@@ -41,7 +41,7 @@ pub(crate) fn why_not() -> Option<String> {
 }
 
 /// Every path can be read, and no name of the agent's own is against the conventions.
-pub(super) async fn has_no_complaint() -> Result<(), Failed> {
+pub(super) async fn has_no_finding() -> Result<(), Failed> {
     let cluster = Cluster::start().await?;
     cluster.node_ready().await?;
     for name in PODS {
@@ -53,16 +53,16 @@ pub(super) async fn has_no_complaint() -> Result<(), Failed> {
     let who = Identity::new("kube-apiserver-kubelet-client", &["system:masters"]);
     let issued = cluster.api().client_certificate(&who, SignedDuration::from_hours(1))?;
     let client = cluster.node_client(&issued).await?;
-    let mut complaints = Vec::new();
+    let mut findings = Vec::new();
     for path in PATHS {
         let exposed = client.request_text(http::Request::get(*path).body(Vec::new())?).await?;
         if !exposed.contains("# TYPE ") {
-            complaints.push(format!("{path} has no family"));
+            findings.push(format!("{path} has no family"));
         }
-        complaints.extend(complaints_about(&exposed)?.into_iter().map(|what| format!("{path}: {what}")));
+        findings.extend(findings_about(&exposed)?.into_iter().map(|what| format!("{path}: {what}")));
     }
     cluster.end().await?;
-    if complaints.is_empty() { Ok(()) } else { Err(complaints.join("\n").into()) }
+    if findings.is_empty() { Ok(()) } else { Err(findings.join("\n").into()) }
 }
 
 /// What is played to the rules in `examples/monitoring`.
@@ -83,7 +83,7 @@ pub(super) fn plays_incidents_to_the_rules() -> Result<(), Failed> {
 }
 
 /// Its lines, `FAMILY WHAT`, but for those about names that are upstream's.
-fn complaints_about(exposed: &str) -> Result<Vec<String>, Failed> {
+fn findings_about(exposed: &str) -> Result<Vec<String>, Failed> {
     let mut promtool = Command::new(PROMTOOL)
         .args(["check", "metrics"])
         .stdin(Stdio::piped())
@@ -96,7 +96,7 @@ fn complaints_about(exposed: &str) -> Result<Vec<String>, Failed> {
     }
     let output = promtool.wait_with_output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.success() && output.status.code() != Some(HAS_COMPLAINTS) {
+    if !output.status.success() && output.status.code() != Some(HAS_FINDINGS) {
         return Err(format!("{PROMTOOL} can't read it: {said}").into());
     }
     let is_ours = |line: &&str| line.starts_with(OWN) || line.contains(NO_HELP);

@@ -135,7 +135,7 @@ pub(super) async fn by_the_shipped_handlers() -> Result<(), Failed> {
         .await?;
     cluster.ready("web").await?;
     if cluster.cri().starts().len() != 1 || cluster.cri().sandboxes() != 1 {
-        return Err(cluster.complaint("something of a pod that was refused ran"));
+        return Err(cluster.failure("something of a pod that was refused ran"));
     }
     for case in &cases {
         cluster.delete(case.name, None)?;

@@ -61,7 +61,7 @@ pub(super) async fn mirrors_follow() -> Result<(), Failed> {
         })
         .await?;
     if uid(&edited) != uid(&first) || image(&edited) != Some("registry.example.com/etcd:edited") {
-        return Err(cluster.complaint("a mirror that was edited was replaced, although its hash holds"));
+        return Err(cluster.failure("a mirror that was edited was replaced, although its hash holds"));
     }
 
     // Deleted by hand, with grace and without, it comes back; so it does from under a daemon that is restarted.
@@ -81,12 +81,12 @@ pub(super) async fn mirrors_follow() -> Result<(), Failed> {
             })
             .await?;
         if hash(&again) != manifest_hash || container(&again) != before {
-            return Err(cluster.complaint("the new mirror isn't of the same pod"));
+            return Err(cluster.failure("the new mirror isn't of the same pod"));
         }
         seen.push(uid(&again));
     }
     if cluster.cri().starts().len() != 1 || !cluster.cri().ends().is_empty() {
-        return Err(cluster.complaint("a static pod was touched when its mirror was"));
+        return Err(cluster.failure("a static pod was touched when its mirror was"));
     }
 
     // Another manifest is another pod.

@@ -116,7 +116,7 @@ async fn under(endpoint: String, behavior: &str) -> Result<(), Failed> {
         let found = limit(&cluster, case)?;
         eprintln!("{behavior}: {} may swap {found} bytes", case.name);
         if found != expected.to_string() {
-            return Err(cluster.complaint(&format!("{}: it may swap {found}, not {expected}", case.name)));
+            return Err(cluster.failure(&format!("{}: it may swap {found}, not {expected}", case.name)));
         }
     }
     for case in &cases {

@@ -301,7 +301,7 @@ async fn switch(endpoint: String) -> Result<(), Failed> {
             resize(&cluster, name, milli, mebi).await?;
             let is = cluster.pod(name).and_then(|pod| container(&pod));
             if is != *was {
-                return Err(cluster.complaint(&format!("{agent:?} restarted {name}: {was:?}, {is:?}")));
+                return Err(cluster.failure(&format!("{agent:?} restarted {name}: {was:?}, {is:?}")));
             }
         }
         let missing = |cluster: &Cluster| {

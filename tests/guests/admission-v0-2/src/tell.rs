@@ -1,4 +1,4 @@
-//! All that a request has, as JSON. A rejection's message has room for one part of it.
+//! All that a request has, as JSON. A rejection's message holds one part of it.
 
 use serde_json::{Value, json};
 

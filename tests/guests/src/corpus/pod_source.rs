@@ -51,7 +51,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     written("source-indirect-recursion", LONGER, Fails("it ran out of stack")),
     intruder("source-spin", "spin", SECOND, TIMED_OUT),
     intruder("source-wait-for-ever", "wait-for-ever", SECOND, TIMED_OUT),
-    intruder("source-grow", "grow", LONGER, Fails("it wanted more than 67108864 bytes of memory")),
+    intruder("source-grow", "grow", LONGER, Fails("it exceeded its memory limit of 67108864 bytes")),
     intruder("source-recurse-indirectly", "recurse-indirectly", LONGER, Fails("it ran out of stack")),
     intruder("source-exit", "exit 3", LONGER, Fails("it exited with code 1")),
     intruder("source-print-forever", "print-forever", SECOND, TIMED_OUT),

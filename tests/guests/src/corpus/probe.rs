@@ -18,7 +18,7 @@ const fn network(name: &'static str, config: &'static str, timeout: u32, expecte
 
 const TIMED_OUT: Expected = Fails("no answer within 1000ms");
 const TOO_MUCH: Expected = Fails("it handed over more than 2097152 bytes at once");
-const NO_MEMORY: Expected = Fails("it wanted more than 16777216 bytes of memory");
+const NO_MEMORY: Expected = Fails("it exceeded its memory limit of 16777216 bytes");
 const VALIDATED: Expected = Refused(&["while it validated its configuration", "no answer within 1000ms"]);
 /// A probe that waits has failed, and its type did nothing wrong.
 const WAITED: Expected = Tells("no answer within 1s");
@@ -28,7 +28,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     written("probe-loop-at-start", LONGER, VALIDATED),
     written("probe-loop-at-initialize", LONGER, VALIDATED),
     written("probe-trap-at-start", LONGER, Refused(&["it trapped", "unreachable"])),
-    written("probe-grow-at-start", LONGER, Refused(&["it wanted more than 16777216 bytes of memory"])),
+    written("probe-grow-at-start", LONGER, Refused(&["it exceeded its memory limit of 16777216 bytes"])),
     written("probe-loop-in-validate", LONGER, VALIDATED),
     written("probe-loop-in-realloc", SECOND, TIMED_OUT),
     written("probe-call-in-realloc", LONGER, Fails("cannot leave")),
@@ -54,7 +54,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     written("probe-long-pointer", LONGER, TOO_MUCH),
     written("probe-many-log-fields", LONGER, TOO_MUCH),
     written("probe-forged-level", LONGER, Fails("unexpected discriminant")),
-    written("probe-grow-tables", LONGER, Fails("it wanted more than 40000 table elements")),
+    written("probe-grow-tables", LONGER, Fails("it exceeded its limit of 40000 table elements")),
     written("probe-throws", LONGER, Bounded),
     written("probe-collected-giant", LONGER, Bounded),
     written("probe-memory64", LONGER, Refused(&["memory64 must be enabled"])),

@@ -113,7 +113,7 @@ async fn another_period_holds_at_once_and_cuts_no_probe_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_check_is_made_in_place_of_one_that_waits_for_room() {
+async fn another_check_is_made_in_place_of_one_that_waits_for_capacity() {
     let bench = Bench::settled().await;
     let count = PROBES_OF_POD_AT_ONCE_MAX + 1;
     let pod = |annotation: Option<&str>| {
@@ -139,7 +139,7 @@ async fn another_check_is_made_in_place_of_one_that_waits_for_room() {
     seconds(2).await;
     bench.add(&pod(Some(r#"{"liveness": {"type": "x", "parameters": {"command": ["other"]}}}"#)));
     seconds(2).await;
-    assert_eq!(bench.times("other"), [0; 0], "there is no room still");
+    assert_eq!(bench.times("other"), [0; 0], "there is no capacity still");
     seconds(900).await;
     assert!(!bench.times("other").is_empty());
     let last = format!("stuck-{}", count - 1);

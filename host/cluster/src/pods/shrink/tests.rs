@@ -50,7 +50,7 @@ fn capacities(pod: &Pod) -> Vec<(usize, usize)> {
 }
 
 #[test]
-fn lists_have_no_room_to_spare_and_say_the_same() {
+fn lists_have_no_capacity_to_spare_and_say_the_same() {
     let read = pod();
     assert!(capacities(&read).iter().any(|(capacity, length)| capacity > length), "{:?}", capacities(&read));
     let mut fitted = pod();

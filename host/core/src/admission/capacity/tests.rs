@@ -24,7 +24,7 @@ fn word(decision: &Decision) -> &'static str {
 }
 
 #[test]
-fn no_pod_is_refused_and_room_is_made_for_one_at_a_time() {
+fn no_pod_is_refused_and_capacity_is_freed_for_one_at_a_time() {
     let message = || "words".to_owned();
     let admit = Decision::Admit;
     let reject = Decision::Reject { reason: "OutOfcpu".to_owned(), message: message(), handler: None };
@@ -105,7 +105,7 @@ fn letters_of(uid: &PodUid) -> &'static str {
 }
 
 #[test]
-fn victims_that_run_are_ended_unless_another_pod_is_made_room_for() {
+fn victims_that_run_are_ended_unless_another_pod_gets_capacity_freed() {
     check("me app", "app", expect!["preempt; ends [app], outdates verdicts: true; a refusal: reject"]);
     check(
         "me app ending",

@@ -168,7 +168,7 @@ fn others_end_for_a_critical_pod_only_if_nothing_else_is_against_it() {
             "reject UnexpectedAdmissionError",
         ),
         (
-            "a pod that can't get room doesn't wait",
+            "a pod that can't get capacity doesn't wait",
             &[short_of("memory"), defer("A", 1)],
             2,
             "reject UnexpectedAdmissionError",
@@ -199,7 +199,7 @@ fn a_shortage_that_is_none_ends_no_one() {
 fn a_critical_pods_decision_says_what_lacks() {
     let critical = request(Who::Critical, Operation::Add);
     let Decision::Preempt { message, .. } = ask_for(&critical, &[short_of("cpu")]).1 else {
-        panic!("room can be made")
+        panic!("capacity can be freed")
     };
     assert_eq!(
         message,

@@ -24,9 +24,9 @@ fn started() -> Readmissions {
 }
 
 /// The pods that are asked about, each with the handlers.
-fn take(all: &mut Readmissions, running: &[&str], room: usize, at: u64) -> Vec<String> {
+fn take(all: &mut Readmissions, running: &[&str], capacity: usize, at: u64) -> Vec<String> {
     let running: Vec<PodUid> = running.iter().map(|name| uid(name)).collect();
-    let due = all.take_due(&running.iter().collect(), room, seconds(at));
+    let due = all.take_due(&running.iter().collect(), capacity, seconds(at));
     let asked = due.iter().map(|uid| {
         let waiting = all.take_waiting(uid);
         format!("{uid}: {}", waiting.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" "))

@@ -38,8 +38,8 @@ fn running(count: usize) -> (Rechecks, Vec<PodUid>) {
     (rechecks, pods)
 }
 
-fn take(rechecks: &mut Rechecks, pods: &[PodUid], room: usize, at: Duration) -> Vec<String> {
-    let taken = rechecks.take_due(&pods.iter().collect(), room, at, || 0.5);
+fn take(rechecks: &mut Rechecks, pods: &[PodUid], capacity: usize, at: Duration) -> Vec<String> {
+    let taken = rechecks.take_due(&pods.iter().collect(), capacity, at, || 0.5);
     taken.iter().map(ToString::to_string).collect()
 }
 
@@ -75,7 +75,7 @@ fn without_an_interval_nothing_is_asked_and_bounds_hold() {
 }
 
 #[test]
-fn what_there_is_no_room_for_comes_next_and_pods_that_are_gone_are_forgotten() {
+fn what_is_left_over_comes_next_and_pods_that_are_gone_are_forgotten() {
     let (mut rechecks, pods) = running(10);
     assert_eq!(take(&mut rechecks, &pods, 2, minutes(7.5)), ["u0", "u1"]);
     assert_eq!(take(&mut rechecks, &pods[3..], 2, minutes(7.5)), ["u3", "u4"]);

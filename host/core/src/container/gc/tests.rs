@@ -177,7 +177,7 @@ fn a_bound_below_one_of_each_keeps_the_newest() {
 }
 
 #[test]
-fn ended_pods_lose_all_when_the_node_needs_the_room() {
+fn ended_pods_lose_all_when_the_node_needs_the_capacity() {
     let pods = "p a=exited@1 b=running@2\nq a=exited@1 a=exited@2";
     let case = Case { ended: &["q"], policy: GcPolicy::default(), ..case(pods) };
     check(&case, "q/a1", "");
@@ -223,7 +223,7 @@ fn dead_sandboxes_go_by_whether_their_pod_is_wanted_and_what_is_in_them() {
         ("next to a ready one as well", case("p s0=dead@1 s1=ready@2"), "s0"),
         ("not as long as a container is left in it", case("p s0=dead@1 s1=dead@2 a=exited@1/s0"), ""),
         (
-            "those of ended pods when the node needs the room",
+            "those of ended pods when the node needs the capacity",
             Case { ended: &["p"], evict_ended: true, ..case("p s0=dead@1 s1=dead@2") },
             "s0 s1",
         ),

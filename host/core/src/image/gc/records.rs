@@ -39,7 +39,7 @@ impl UnusedImage {
 #[derive(Debug, Error)]
 pub enum ImageTimesError {
     /// Not what this program writes.
-    #[error("read image times")]
+    #[error("failed to read image times")]
     Malformed(#[from] serde_json::Error),
     /// Another release wrote it, in a form that this one doesn't know.
     #[error("unsupported version {found} of image times, expected {VERSION}")]

@@ -14,7 +14,7 @@ use crate::pod::PodUid;
 #[derive(Debug, Error)]
 pub enum AllocationError {
     /// They aren't JSON of the form.
-    #[error("read allocated resources")]
+    #[error("failed to read allocated resources")]
     Malformed(#[source] serde_json::Error),
     /// They aren't as they were written.
     #[error("checksum of allocated resources is {found}, expected {expected}")]

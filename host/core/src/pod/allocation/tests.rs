@@ -300,10 +300,10 @@ fn a_refused_wish_leaves_the_allocation_and_is_asked_about_again_unless_it_is_in
     let pod = with(BURSTABLE);
     let text = |text: &str| text.to_owned();
     assert_eq!(after_admission(&pod, Decision::Admit), Grant::Granted(Allocation::of(&pod)));
-    let short = Decision::Reject { reason: text("OutOfcpu"), message: text("no room"), handler: None };
+    let short = Decision::Reject { reason: text("OutOfcpu"), message: text("no capacity"), handler: None };
     assert_eq!(
         after_admission(&pod, short),
-        Grant::Deferred { why: text("OutOfcpu"), message: text("no room"), retry_after: None }
+        Grant::Deferred { why: text("OutOfcpu"), message: text("no capacity"), retry_after: None }
     );
     let never = Decision::Reject { reason: text("Infeasible"), message: text("never"), handler: None };
     let refused = Infeasible::Refused { message: text("never") };

@@ -150,8 +150,8 @@ fn table(sources: SourcesRead) -> String {
         ("removed", Some("added")),
         ("removed, ending", Some("worker added")),
         ("restored, ending", Some("worker")),
-        ("wanted", Some("source worker added")),
-        ("wanted, ended", Some("source worker added ended")),
+        ("desired", Some("source worker added")),
+        ("desired, ended", Some("source worker added ended")),
         ("rejected", Some("source rejected added")),
         ("returning", Some("source returning added")),
         ("returning, inspected", Some("source returning added present")),
@@ -212,12 +212,12 @@ fn pods_that_no_source_added_are_left_alone_while_a_source_is_partly_unread() {
         restored, ending     -    | end                | status allocation folders
         restored, ending     dead | end                | status allocation folders
         restored, ending     runs | end                | status allocation folders
-        wanted               -    |                    | status allocation folders
-        wanted               dead |                    | status allocation folders
-        wanted               runs |                    | status allocation folders
-        wanted, ended        -    |                    | status allocation folders
-        wanted, ended        dead |                    | status allocation folders
-        wanted, ended        runs |                    | status allocation folders
+        desired              -    |                    | status allocation folders
+        desired              dead |                    | status allocation folders
+        desired              runs |                    | status allocation folders
+        desired, ended       -    |                    | status allocation folders
+        desired, ended       dead |                    | status allocation folders
+        desired, ended       runs |                    | status allocation folders
         rejected             -    |                    | status allocation folders
         rejected             dead | remove s1          | status allocation folders
         rejected             runs | kill               | status allocation folders
@@ -249,12 +249,12 @@ fn pods_that_no_source_has_end_and_are_forgotten_once_all_sources_were_read() {
         restored, ending     -    | end                | status allocation folders
         restored, ending     dead | end                | status allocation folders
         restored, ending     runs | end                | status allocation folders
-        wanted               -    |                    | status allocation folders
-        wanted               dead |                    | status allocation folders
-        wanted               runs |                    | status allocation folders
-        wanted, ended        -    |                    | status allocation folders
-        wanted, ended        dead |                    | status allocation folders
-        wanted, ended        runs |                    | status allocation folders
+        desired              -    |                    | status allocation folders
+        desired              dead |                    | status allocation folders
+        desired              runs |                    | status allocation folders
+        desired, ended       -    |                    | status allocation folders
+        desired, ended       dead |                    | status allocation folders
+        desired, ended       runs |                    | status allocation folders
         rejected             -    |                    | status allocation folders
         rejected             dead | remove s1          | status allocation folders
         rejected             runs | kill               | status allocation folders
@@ -269,7 +269,7 @@ fn pods_that_no_source_has_end_and_are_forgotten_once_all_sources_were_read() {
 }
 
 #[test]
-fn what_ended_pods_have_left_goes_when_the_node_needs_the_room() {
+fn what_ended_pods_have_left_goes_when_the_node_needs_the_capacity() {
     let pods = BTreeMap::from([("u".into(), record("source worker added ended"))]);
     let runtime = [runtime_pod("u", "s1 app:c1@s1=exited")];
     for (evict_ended, expected) in [(false, ""), (true, "s1")] {

@@ -78,7 +78,7 @@ fn show(life: &Lifecycle) -> String {
         words.push(format!("{origin}{state}{at_work}{returns}"));
     }
     if life.waits_for_capacity {
-        words.push("waits for room".to_owned());
+        words.push("waits for capacity".to_owned());
     }
     if words.is_empty() { "gone".to_owned() } else { words.join(" + ") }
 }
@@ -86,7 +86,8 @@ fn show(life: &Lifecycle) -> String {
 /// Ways to every kind of point in a pod's life, as events.
 fn points() -> Vec<Vec<Event>> {
     use Event::{
-        Added, Admitted, Deferred, Kill, Orphaned, Rejected, Removed, StartDenied, WaitsForRoom, WorkEnded,
+        Added, Admitted, Deferred, Kill, Orphaned, Rejected, Removed, StartDenied, WaitsForCapacity,
+        WorkEnded,
     };
     let added = || Added(Arrival::default());
     let kill = || Kill(KillOptions::default());
@@ -94,7 +95,7 @@ fn points() -> Vec<Vec<Event>> {
     vec![
         vec![],
         vec![added()],
-        vec![added(), WaitsForRoom],
+        vec![added(), WaitsForCapacity],
         vec![added(), Rejected],
         vec![added(), Admitted],
         vec![added(), Admitted, StartDenied],
@@ -139,8 +140,8 @@ fn events() -> Vec<(Event, &'static str, Option<Pod>)> {
         (Event::Rejected, "", kept()),
         (Event::Deferred { is_alive: false }, "", kept()),
         (Event::Deferred { is_alive: true }, "", kept()),
-        (Event::WaitsForRoom, "", kept()),
-        (Event::RoomSettled, "", kept()),
+        (Event::WaitsForCapacity, "", kept()),
+        (Event::CapacitySettled, "", kept()),
         (Event::Granted, "", kept()),
         (Event::Look, "", kept()),
         (kill(None), "", kept()),
@@ -201,5 +202,5 @@ fn the_cluster_and_the_clean_up_see_where_a_pod_stands() {
         let flags: Vec<&str> = flags.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
         _ = writeln!(table, "{}: {:?}, {}", show(&life), life.need(), flags.join(", "));
     }
-    expect_file!["tests/standing.txt"].assert_eq(&table);
+    expect_file!["tests/state.txt"].assert_eq(&table);
 }

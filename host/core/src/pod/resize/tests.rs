@@ -93,18 +93,18 @@ fn a_deferred_wish_waits_since_it_was_first_asked_about() {
     check(
         vec![
             Considered(LARGE, 1),
-            Decided(reject("OutOfcpu", "no room")),
-            Decided(reject("OutOfcpu", "no room")),
-            Decided(reject("OutOfcpu", "still no room")),
+            Decided(reject("OutOfcpu", "no capacity")),
+            Decided(reject("OutOfcpu", "no capacity")),
+            Decided(reject("OutOfcpu", "still no capacity")),
             Considered(LARGE, 5),
             Decided(Decision::Admit),
         ],
         expect![[r#"
             ask, waiting since 1 | -
-            ResizeDeferred: Pod resize OutOfcpu, sync | Deferred: no room
-            - | Deferred: no room
-            sync | Deferred: still no room
-            ask, waiting since 1 | Deferred: still no room
+            ResizeDeferred: Pod resize OutOfcpu, sync | Deferred: no capacity
+            - | Deferred: no capacity
+            sync | Deferred: still no capacity
+            ask, waiting since 1 | Deferred: still no capacity
             allocate | -
         "#]],
     );
@@ -132,12 +132,12 @@ fn an_infeasible_wish_is_not_asked_about_until_it_changes() {
 
 #[test]
 fn a_wish_that_is_taken_back_or_whose_pod_ends_waits_no_more() {
-    let deferred = || Decided(reject("OutOfcpu", "no room"));
+    let deferred = || Decided(reject("OutOfcpu", "no capacity"));
     check(
         vec![Considered(LARGE, 1), deferred(), Considered(SMALL, 2)],
         expect![[r#"
         ask, waiting since 1 | -
-        ResizeDeferred: Pod resize OutOfcpu, sync | Deferred: no room
+        ResizeDeferred: Pod resize OutOfcpu, sync | Deferred: no capacity
         stop asking, sync | -
     "#]],
     );
@@ -145,7 +145,7 @@ fn a_wish_that_is_taken_back_or_whose_pod_ends_waits_no_more() {
         vec![Considered(LARGE, 1), deferred(), Ending(LARGE)],
         expect![[r#"
         ask, waiting since 1 | -
-        ResizeDeferred: Pod resize OutOfcpu, sync | Deferred: no room
+        ResizeDeferred: Pod resize OutOfcpu, sync | Deferred: no capacity
         stop asking, sync | -
     "#]],
     );
@@ -159,9 +159,9 @@ fn the_queue_asks_again_about_a_wish_that_is_not_infeasible() {
     assert_eq!(again(infeasible.clone()), infeasible);
     let deferred = |retry_after| Decision::Defer {
         reason: "OutOfcpu".to_owned(),
-        message: "no room".to_owned(),
+        message: "no capacity".to_owned(),
         retry_after,
     };
-    assert_eq!(again(reject("OutOfcpu", "no room")), deferred(ASK_AGAIN_AFTER));
+    assert_eq!(again(reject("OutOfcpu", "no capacity")), deferred(ASK_AGAIN_AFTER));
     assert_eq!(again(deferred(Duration::from_secs(7))), deferred(Duration::from_secs(7)));
 }

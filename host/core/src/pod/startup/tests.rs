@@ -71,7 +71,7 @@ fn a_pod_has_started_when_all_containers_run() {
 }
 
 #[test]
-fn pods_that_were_here_or_waited_for_room_do_not_count() {
+fn pods_that_were_here_or_waited_for_capacity_do_not_count() {
     let with = |status: Value| {
         let mut pod = pod(json!({"containers": []}));
         pod.status = Some(serde_json::from_value(status).expect("a status"));

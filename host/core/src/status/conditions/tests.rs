@@ -362,19 +362,19 @@ fn a_disruption_is_not_forgotten() {
 
 #[test]
 fn a_resize_shows_in_two_conditions_until_the_pod_ends() {
-    let pending = |reason| ResizePending { reason, message: "no room".to_owned(), generation: Some(2) };
+    let pending = |reason| ResizePending { reason, message: "no capacity".to_owned(), generation: Some(2) };
     let failed = ResizeInProgress { error: Some("the runtime said no".to_owned()), generation: Some(1) };
     let under_way = ResizeInProgress { error: None, generation: Some(1) };
     let cases = [
         (None, None, "none", "none"),
-        (Some(pending(ResizePendingReason::Deferred)), None, "True Deferred: no room", "none"),
-        (Some(pending(ResizePendingReason::Infeasible)), None, "True Infeasible: no room", "none"),
+        (Some(pending(ResizePendingReason::Deferred)), None, "True Deferred: no capacity", "none"),
+        (Some(pending(ResizePendingReason::Infeasible)), None, "True Infeasible: no capacity", "none"),
         (None, Some(under_way.clone()), "none", "True -: -"),
         (None, Some(failed), "none", "True Error: the runtime said no"),
         (
             Some(pending(ResizePendingReason::Deferred)),
             Some(under_way),
-            "True Deferred: no room",
+            "True Deferred: no capacity",
             "True -: -",
         ),
     ];

@@ -42,7 +42,7 @@ async fn each_part_of_a_body_has_time_of_its_own() {
 
     let (mut body, mut theirs) = piped(wait, 20).await;
     let before = Instant::now();
-    theirs.write_all(b"x").await.expect("there is room");
+    theirs.write_all(b"x").await.expect("there is capacity");
     assert!(matches!(body.frame().await, Some(Ok(_))));
     assert!(matches!(body.frame().await, Some(Err(BodyError::Timeout))));
     assert_eq!(before.elapsed(), wait);

@@ -24,7 +24,7 @@ where
     let (ours, theirs) = duplex(CONNECTION_BYTES);
     let (sender, receiver) = mpsc::channel(sizes.len().max(1));
     for size in sizes {
-        sender.try_send(*size).expect("there is room");
+        sender.try_send(*size).expect("there is capacity");
     }
     drop(sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

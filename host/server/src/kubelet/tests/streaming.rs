@@ -216,7 +216,7 @@ async fn a_silent_stream_ends_and_the_stop_ends_all() {
 }
 
 #[tokio::test]
-async fn logs_and_streams_leave_each_other_room() {
+async fn logs_and_streams_leave_each_other_capacity() {
     let world = world(SetUp::default(), "http://127.0.0.1:1/exec/token-1".to_owned()).await;
     let taken = |of: &Arc<Semaphore>| {
         let all = u32::try_from(of.available_permits()).unwrap();

@@ -126,9 +126,9 @@ async fn the_last_output_reaches_a_client_that_still_sends() {
     let (mut sender, left) = duplex(16);
     let (right, mut backend) = duplex(1024);
     let words = vec![7; 512];
-    backend.write_all(&words).await.expect("room");
+    backend.write_all(&words).await.expect("capacity");
     drop(backend);
-    sender.write_all(b"late").await.expect("room");
+    sender.write_all(b"late").await.expect("capacity");
     let mut received = Vec::new();
     let carried = both_ways(left, right, Duration::from_hours(4));
     let (read, ()) = tokio::join!(sender.read_to_end(&mut received), carried);

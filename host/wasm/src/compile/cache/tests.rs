@@ -101,7 +101,7 @@ fn a_cache_behind_a_link_is_refused() {
 }
 
 #[test]
-fn what_takes_too_much_room_goes_oldest_first() {
+fn what_takes_too_many_bytes_goes_oldest_first() {
     const HALF: u64 = CACHE_BYTES_MAX / 2;
     let cases: [(&[u64], usize); 5] = [
         (&[], 0),

@@ -13,7 +13,7 @@ fn the_module_writes_a_word_and_nothing_else() {
 #[tokio::test]
 async fn the_module_runs_on_the_engine_of_each_role() {
     for role in [Role::Admission, Role::Probe, Role::PodSource] {
-        let floor = Floor::new(role).expect("there is room for an engine");
+        let floor = Floor::new(role).expect("there is capacity for an engine");
         for _ in 0..3 {
             floor.call().await.expect("it does nothing wrong");
         }

@@ -17,14 +17,14 @@ pub(crate) enum AsyncStartError {
     #[error(transparent)]
     Ticker(#[from] TickerError),
     /// The threads couldn't be started.
-    #[error("start the threads of probes and pod sources")]
+    #[error("failed to start the threads of probes and pod sources")]
     Threads {
         /// Why not.
         #[source]
         cause: io::Error,
     },
     /// The contracts couldn't be linked to the engine.
-    #[error("link the host's functions: {message}")]
+    #[error("failed to link the host's functions: {message}")]
     Linker {
         /// The engine's words.
         message: String,

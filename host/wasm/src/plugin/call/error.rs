@@ -30,14 +30,14 @@ pub enum CallError {
         /// What it was given.
         limit: Duration,
     },
-    /// It wanted more memory than it may have.
-    #[error("it wanted more than {limit} bytes of memory")]
+    /// It exceeded its memory limit.
+    #[error("it exceeded its memory limit of {limit} bytes")]
     OutOfMemory {
         /// What it was given.
         limit: usize,
     },
-    /// It wanted larger tables than it may have.
-    #[error("it wanted more than {limit} table elements")]
+    /// It exceeded its limit of table elements.
+    #[error("it exceeded its limit of {limit} table elements")]
     OutOfTable {
         /// What it was given.
         limit: usize,

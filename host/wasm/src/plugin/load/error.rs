@@ -22,7 +22,7 @@ const WORDS_BYTES_MAX: usize = 2048;
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The file can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// The component's file.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum LoadError {
     #[error("this program has no folder for a plugin's state (grants.state)")]
     NoStateFolder,
     /// The folder for its state can't be made.
-    #[error("make the folder for its state {}", path.display())]
+    #[error("failed to make the folder for its state {}", path.display())]
     StateFolder {
         /// The folder.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum LoadError {
         cause: std::io::Error,
     },
     /// What it is granted of the node isn't a folder that is there.
-    #[error("open the folder {}, which grants.files names", path.display())]
+    #[error("failed to open the folder {}, which grants.files names", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -58,7 +58,7 @@ pub enum LoadError {
         cause: std::io::Error,
     },
     /// The engine of probes and pod sources can't be started.
-    #[error("start the engine of probes and pod sources")]
+    #[error("failed to start the engine of probes and pod sources")]
     Engine(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Loading it ended before it was done, by a fault of the host's.
     #[error("loading it ended early, which is a fault of the host's")]

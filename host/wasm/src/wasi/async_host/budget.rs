@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn neither_one_instance_nor_one_plugin_nor_all_together_exceed_their_budget() {
         let all = Arc::new(Semaphore::new(2 * CONNECTIONS_MAX));
-        let share = |room| Arc::new(Semaphore::new(room));
+        let share = |capacity| Arc::new(Semaphore::new(capacity));
         let one_plugin = share(CONNECTIONS_MAX + 2);
         let one = ConnectionBudget::new(one_plugin.clone(), all.clone());
         let sibling = ConnectionBudget::new(one_plugin, all.clone());

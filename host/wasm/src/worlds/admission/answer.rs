@@ -39,7 +39,7 @@ pub(crate) struct Remarks {
     pub(crate) warnings: Vec<String>,
     /// For the decision log.
     pub(crate) annotations: BTreeMap<String, String>,
-    /// How many of both there was no room for.
+    /// How many of both didn't fit.
     pub(crate) left_out: usize,
     /// Of an error: when another try makes sense.
     pub(crate) retry_after: Option<Duration>,
@@ -60,8 +60,8 @@ impl AnswerSink {
         self.said = Some(match (self.said.take(), statement) {
             (None, statement) => statement,
             (Some(Statement::Shortages(mut kept)), Statement::Shortages(more)) => {
-                let room = SHORTAGES_KEPT.saturating_sub(kept.len());
-                kept.extend(more.into_iter().take(room));
+                let capacity = SHORTAGES_KEPT.saturating_sub(kept.len());
+                kept.extend(more.into_iter().take(capacity));
                 Statement::Shortages(kept)
             }
             (Some(first), second) => {

@@ -34,7 +34,7 @@ impl GuestError {
         self.details.get(&printable(key, KEY_BYTES_MAX))
     }
 
-    /// What there is no room for is left out.
+    /// What doesn't fit is left out.
     pub(crate) fn set_detail(&mut self, key: &str, value: &str) {
         let key = printable(key, KEY_BYTES_MAX);
         if self.details.len() < DETAILS_MAX || self.details.contains_key(&key) {

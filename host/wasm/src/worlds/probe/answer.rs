@@ -30,7 +30,7 @@ pub(crate) struct ProbeRemarks {
     pub(crate) latency: Option<Duration>,
     /// For those who look at the call later.
     pub(crate) annotations: BTreeMap<String, String>,
-    /// How many warnings and annotations there was no room for.
+    /// How many warnings and annotations didn't fit.
     pub(crate) left_out: usize,
 }
 

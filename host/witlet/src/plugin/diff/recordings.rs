@@ -11,7 +11,7 @@ pub(super) const RECORDINGS_MAX: usize = 10_000;
 #[derive(Debug, Error)]
 pub(crate) enum RecordingsError {
     /// A folder can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Read {
         /// The folder.
         path: PathBuf,

@@ -61,7 +61,7 @@ pub(crate) enum SideError {
         name: String,
     },
     /// Data of the entry can't be read.
-    #[error("read {}", path.display())]
+    #[error("failed to read {}", path.display())]
     Data {
         /// The file.
         path: PathBuf,

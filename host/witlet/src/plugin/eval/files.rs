@@ -14,7 +14,7 @@ pub(super) const STANDARD_INPUT: &str = "-";
 
 /// A file can't be read.
 #[derive(Debug, Error)]
-#[error("read {}", shown(path))]
+#[error("failed to read {}", shown(path))]
 pub(crate) struct ReadError {
     path: PathBuf,
     #[source]

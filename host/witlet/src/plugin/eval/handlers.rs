@@ -53,7 +53,7 @@ pub(crate) enum HandlersError {
     #[error(transparent)]
     Entry(#[from] EntryError),
     /// The temporary folder can't be written.
-    #[error("write {}", path.display())]
+    #[error("failed to write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,

@@ -120,7 +120,7 @@ fn given_node(path: Option<&Path>, files: &mut Files) -> Result<Option<NodeFacts
 
 /// Makes questions of what files have.
 struct Reader {
-    /// The node of `--node`; otherwise the one that has room.
+    /// The node of `--node`; otherwise the one that has capacity.
     node: Arc<NodeFacts>,
     is_given: bool,
     now: Timestamp,

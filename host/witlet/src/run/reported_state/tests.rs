@@ -34,13 +34,13 @@ impl EventSink for RecordedEvents {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_disk_makes_the_node_unready_after_a_minute_and_is_reported_until_there_is_room() {
+async fn a_full_disk_makes_the_node_unready_after_a_minute_and_is_reported_until_there_is_capacity() {
     let (disk, reported, stop) =
         (Arc::new(Disk::default()), RecordedEvents::default(), CancellationToken::new());
     let state = ReportedState::new(disk.clone());
     let events = || reported.0.lock().expect("the lock is not poisoned").len();
     let story = async {
-        state.save("a", b"").await.expect("there is room");
+        state.save("a", b"").await.expect("there is capacity");
         disk.is_full.store(true, Ordering::Relaxed);
         state.save("a", b"").await.expect_err("there is none");
         sleep(Duration::from_secs(5)).await;

@@ -30,7 +30,7 @@ pub(super) struct Parsed<'a> {
 }
 
 /// All fields: those that a flag stands for, those that `witlet run` decides, and defaults. Headers of `--manifest-url-header` are left
-/// out, for they may hold tokens.
+/// out, because they may hold tokens.
 pub(super) fn configuration(args: &RunArgs, parsed: &Parsed<'_>) -> Value {
     let mut fields = Map::new();
     let groups = [node(args, parsed), server(args, parsed), sources(args, parsed), pods(args, parsed)];

@@ -16,7 +16,7 @@ fn look(rows: usize) -> Look {
 }
 
 #[test]
-fn what_finds_no_room_is_counted() {
+fn what_does_not_fit_is_counted() {
     let shown =
         |rows: usize, width: u16, height: u16| lines(&look(rows), None, Size { width, height }).join("\n");
     expect![[r#"

@@ -159,7 +159,7 @@ async fn kill_at(cluster: &mut Cluster, traces: &Traces, (what, is_reached): Ste
     let deadline = Instant::now() + WAIT_TIMEOUT;
     while !is_reached(cluster, traces) {
         if Instant::now() >= deadline {
-            return Err(cluster.complaint(&format!("{}: never: {what}", traces.name)));
+            return Err(cluster.failure(&format!("{}: never: {what}", traces.name)));
         }
         sleep(LOOK_INTERVAL).await;
     }

@@ -63,7 +63,7 @@ impl Neighbour {
         let restarts = container(&pod).map(|(_, restarts)| restarts);
         if !is_true(&pod, "Ready") || restarts != Some(0) {
             return Err(
-                cluster.complaint(&format!("the neighbour isn't ready, or was restarted: {restarts:?}"))
+                cluster.failure(&format!("the neighbour isn't ready, or was restarted: {restarts:?}"))
             );
         }
         took.sort();

@@ -88,7 +88,7 @@ async fn collect(containerd: &Containerd, images: &[String; 2]) -> Result<(), Fa
     }
     let found = are_there(&runtime, &all).await?;
     if found != kept {
-        return Err(cluster.complaint(&format!("these images are left: {found:?}, not {kept:?}")));
+        return Err(cluster.failure(&format!("these images are left: {found:?}, not {kept:?}")));
     }
     containerd.label_image(own, &format!("{LABEL}=")).map_err(failed)?;
     let kept = [PAUSE_IMAGE.to_owned()];
@@ -97,7 +97,7 @@ async fn collect(containerd: &Containerd, images: &[String; 2]) -> Result<(), Fa
     look(&cluster, reported).await?;
     let found = are_there(&runtime, &all).await?;
     if found != kept {
-        return Err(cluster.complaint(&format!("unpinned: these images are left: {found:?}, not {kept:?}")));
+        return Err(cluster.failure(&format!("unpinned: these images are left: {found:?}, not {kept:?}")));
     }
     cluster.end().await
 }

@@ -271,7 +271,7 @@ fn a_limit_of_memory_below_its_use_stops_the_whole_change() {
         error.to_string(),
         r#"attempting to set container "x" memory limit (52428800) below current usage (62914560)"#
     );
-    assert_eq!(world(40 * MI).plan().steps.len(), 4, "enough room");
+    assert_eq!(world(40 * MI).plan().steps.len(), 4, "enough memory");
     let mut grows = World::new("Always a:x", "ready x=running", &[("x", LARGE, SMALL)]);
     grows.usage.insert("x-0".into(), 500 * MI);
     assert_eq!(grows.plan().resize_error, None, "a limit that grows is never refused");

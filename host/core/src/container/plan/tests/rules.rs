@@ -66,7 +66,7 @@ fn app_containers_restart_by_their_rules() {
         ),
         ("also where it is stricter", "Always a:x:Never a:y", "ready x=exit1 y=running", &[]),
         (
-            "a failed probe goes by the policy, for there is no exit code yet",
+            "a failed probe goes by the policy, because there is no exit code yet",
             "Never a:x:Never:in137=restart a:y:Always",
             "ready x=running/L-bad y=running/L-bad",
             &["kill x-0 LivenessProbe 30s, y-0 LivenessProbe 30s", "start y #1"],

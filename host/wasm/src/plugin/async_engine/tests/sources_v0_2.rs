@@ -125,14 +125,14 @@ async fn a_source_receives_how_its_pods_are_and_which_are_left_out() {
         reason: "PodForbidden".to_owned(),
         message: "was not admitted".to_owned(),
     };
-    let refused = r#"{"phase":"Failed","reason":"OutOfcpu","message":"no room"}"#;
+    let refused = r#"{"phase":"Failed","reason":"OutOfcpu","message":"no capacity"}"#;
     let news = [status("web", Some(refused)), status("old", None), PodNews::LeftOut(left_out)];
     assert_eq!(source.notify(news.into()).await.result.ok(), Some(Ok(())));
     let lines: Vec<String> = tap.take().into_iter().map(|line| line.message).collect();
     assert_eq!(
         lines,
         [
-            json!(["status", "default", "web", "uid-of-web", "Failed", "OutOfcpu", "no room", refused]),
+            json!(["status", "default", "web", "uid-of-web", "Failed", "OutOfcpu", "no capacity", refused]),
             json!(["gone", "default", "old", "uid-of-old", "", "", "", null]),
             json!(["left-out", "kube-system", "evil", "", "", "PodForbidden", "was not admitted", null]),
         ]

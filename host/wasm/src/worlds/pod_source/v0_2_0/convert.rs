@@ -92,14 +92,14 @@ mod tests {
                 status: status.map(str::to_owned),
             })
         };
-        let text = r#"{"phase": "Failed", "reason": "OutOfcpu", "message": "no room", "conditions": []}"#;
+        let text = r#"{"phase": "Failed", "reason": "OutOfcpu", "message": "no capacity", "conditions": []}"#;
         let refused = change(Some(text));
         assert_eq!(
             (kind(&refused), uid(&refused), status(&refused).as_deref()),
             ("status", "u".to_owned(), Some(text))
         );
         let Brief { phase, reason, message } = brief(&refused);
-        assert_eq!((&*phase, &*reason, &*message), ("Failed", "OutOfcpu", "no room"));
+        assert_eq!((&*phase, &*reason, &*message), ("Failed", "OutOfcpu", "no capacity"));
         let running = change(Some(r#"{"phase": "Running"}"#));
         assert_eq!(brief(&running), Brief { phase: "Running".to_owned(), ..Brief::default() });
         let gone = change(None);

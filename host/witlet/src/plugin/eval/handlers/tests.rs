@@ -32,8 +32,10 @@ fn a_configuration_that_is_too_long_is_refused_and_not_cut_off() {
         match config(Some(&argument), &mut Files::default()) {
             Ok(value) => assert!(expected && value == json!({"a": 1}), "{length}: {value}"),
             Err(error) => {
-                let refused =
-                    format!("read {}: the file must have at most {MANIFEST_BYTES_MAX} bytes", path.display());
+                let refused = format!(
+                    "failed to read {}: the file must have at most {MANIFEST_BYTES_MAX} bytes",
+                    path.display()
+                );
                 assert!(!expected && error.is_invalid_input(), "{length}: {error}");
                 assert_eq!(one_line(&error), refused);
             }
@@ -49,7 +51,8 @@ fn a_configuration_that_is_no_text_is_refused_with_the_file_and_the_place() {
     let argument = format!("@{}", path.display());
     let error = config(Some(&argument), &mut Files::default()).expect_err("it is no text");
     assert!(error.is_invalid_input(), "{error}");
-    let refused = format!("read {}: the file must be UTF-8 text: invalid byte at offset 4", path.display());
+    let refused =
+        format!("failed to read {}: the file must be UTF-8 text: invalid byte at offset 4", path.display());
     assert_eq!(one_line(&error), refused);
 }
 

@@ -31,7 +31,7 @@ fn only(mut questions: Questions) -> PodQuestion {
 }
 
 #[test]
-fn without_flags_a_pod_comes_from_an_api_server_to_a_node_with_room() {
+fn without_flags_a_pod_comes_from_an_api_server_to_a_node_with_capacity() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let web = file(folder.path(), "web.yaml", &pod("web", ""));
     let request = only(gathered(&[&web])).request;
@@ -123,7 +123,7 @@ fn what_is_wrong_is_named_and_the_rest_is_judged() {
     assert_eq!(questions.asked.len(), 2);
     let [document, missing] = questions.problems.as_slice() else { panic!("{questions:?}") };
     assert!(document.starts_with(&format!("{mixed}: document 2 (line 6): line ")), "{document}");
-    assert!(missing.starts_with("read /nonexistent.yaml: "), "{missing}");
+    assert!(missing.starts_with("failed to read /nonexistent.yaml: "), "{missing}");
     let empty =
         gathered(&[&file(folder.path(), "s.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n")]);
     assert_eq!(empty.problems, ["the files have no pod to judge"]);
@@ -132,7 +132,7 @@ fn what_is_wrong_is_named_and_the_rest_is_judged() {
     assert!(other_node.asked.is_empty() && other_node.problems[0].contains("nodes"), "{other_node:?}");
     let long =
         file(folder.path(), "long.yaml", &format!("{}{}", pod("web", ""), "#".repeat(MANIFEST_BYTES_MAX)));
-    let refused = format!("read {long}: the file must have at most {MANIFEST_BYTES_MAX} bytes");
+    let refused = format!("failed to read {long}: the file must have at most {MANIFEST_BYTES_MAX} bytes");
     for words in [&[long.as_str()][..], &[&mixed, "--node", &long]] {
         let too_long = gathered(words);
         assert!(too_long.asked.is_empty(), "{words:?}");

@@ -134,7 +134,7 @@ fn a_pod_that_waits_shows_its_containers_and_a_resize_its_condition() {
     let waits = vec![handler("gate", false, answered(HandlerResponse::Verdict(defer), true))];
     let shortage = Shortage { resource: "cpu".to_owned(), requested: 5000, used: 0, capacity: 4000 };
     let short = vec![handler(
-        "room",
+        "free",
         false,
         answered(HandlerResponse::Verdict(Verdict::Shortage(vec![shortage])), true),
     )];
@@ -146,7 +146,7 @@ fn a_pod_that_waits_shows_its_containers_and_a_resize_its_condition() {
     check(
         vec![
             pod(Operation::Add, decision, Some("gate"), waits),
-            pod(Operation::Resize, out_of, Some("room"), short),
+            pod(Operation::Resize, out_of, Some("free"), short),
             pod(Operation::Resize, Decision::Admit, None, Vec::new()),
         ],
         true,
@@ -159,9 +159,9 @@ fn a_pod_that_waits_shows_its_containers_and_a_resize_its_condition() {
               containers: waiting, reason Blocked, message "NotNow: later"
 
             web.yaml: document 1 (line 1): Job shop/web
-            shop/web-xxxxx: deferred by room
+            shop/web-xxxxx: deferred by free
               HANDLER   OUTCOME    TIME     MEMORY   CPU      DIGEST         MESSAGE
-              room      shortage   80.0µs   3.0Mi    60.0µs   0123456789ab   cpu: requested 5000, used 0, capacity 4000
+              free      shortage   80.0µs   3.0Mi    60.0µs   0123456789ab   cpu: requested 5000, used 0, capacity 4000
               condition: PodResizePending, reason Deferred, message "Node didn't have enough resource: cpu"
 
             web.yaml: document 1 (line 1): Job shop/web

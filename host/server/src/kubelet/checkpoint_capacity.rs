@@ -17,8 +17,8 @@ const WAITING_MAX: usize = 32;
 /// Archives of one container and second.
 const OF_SECOND_MAX: usize = 1000;
 
-/// Room for checkpoints. What is saved has its place until the runtime is done with it, also for a client that is gone.
-pub(super) struct CheckpointRoom {
+/// Capacity for checkpoints. What is saved has its place until the runtime is done with it, also for a client that is gone.
+pub(super) struct CheckpointCapacity {
     /// One for each request.
     places: Arc<Semaphore>,
     /// One for each container that is being saved.
@@ -27,7 +27,7 @@ pub(super) struct CheckpointRoom {
     pub(super) names: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
-impl Default for CheckpointRoom {
+impl Default for CheckpointCapacity {
     fn default() -> Self {
         Self {
             places: Arc::new(Semaphore::new(AT_ONCE_MAX + WAITING_MAX)),
@@ -37,7 +37,7 @@ impl Default for CheckpointRoom {
     }
 }
 
-impl CheckpointRoom {
+impl CheckpointCapacity {
     /// Waits for a turn; none if too many wait.
     pub(super) async fn turn(&self) -> Option<[OwnedSemaphorePermit; 2]> {
         let place = self.places.clone().try_acquire_owned().ok()?;

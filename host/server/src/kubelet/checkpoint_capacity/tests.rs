@@ -4,22 +4,22 @@ use super::*;
 
 #[tokio::test]
 async fn four_are_saved_at_the_same_time_and_a_bounded_number_waits() {
-    let room = CheckpointRoom::default();
+    let capacity = CheckpointCapacity::default();
     let mut turns = Vec::new();
     for _ in 0..AT_ONCE_MAX {
-        turns.push(room.turn().await.expect("there is room"));
+        turns.push(capacity.turn().await.expect("there is capacity"));
     }
-    let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| Box::pin(room.turn())).collect();
+    let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| Box::pin(capacity.turn())).collect();
     for turn in &mut waiting {
         assert!(futures::poll!(turn).is_pending(), "it waits");
     }
-    assert!(room.turn().await.is_none(), "too many wait");
+    assert!(capacity.turn().await.is_none(), "too many wait");
     turns.pop();
     let turn = waiting.remove(0).await;
     assert!(turn.is_some());
-    // One that gives up makes room for another one.
+    // One that gives up frees capacity for another one.
     waiting.pop();
-    assert!(futures::poll!(Box::pin(room.turn())).is_pending());
+    assert!(futures::poll!(Box::pin(capacity.turn())).is_pending());
 }
 
 #[test]
