@@ -106,23 +106,13 @@ pub enum CgroupStartError {
     Reservation(#[from] ExcessiveReservation),
     /// The cgroup of all pods can't be made or set.
     #[error("failed to create the cgroup of all pods {name}: {cause}")]
-    Kubepods {
-        /// Its name.
-        name: String,
-        /// Why not.
-        cause: CgroupError,
-    },
+    Kubepods { name: String, cause: CgroupError },
     /// A controller is missing.
     #[error(transparent)]
     Controllers(CgroupError),
     /// The cgroup of all pods lacks something.
     #[error("error validating root container {name} : {cause}")]
-    Incomplete {
-        /// Its name.
-        name: String,
-        /// What.
-        cause: CgroupError,
-    },
+    Incomplete { name: String, cause: CgroupError },
     /// The cgroup of a class can't be made or set.
     #[error("failed to {action} top level {tier:?} QOS cgroup : {cause}")]
     Tier {
@@ -130,7 +120,6 @@ pub enum CgroupStartError {
         action: &'static str,
         /// The class.
         tier: Tier,
-        /// Why not.
         cause: CgroupError,
     },
     /// Limits of the system's own cgroup can't be set.

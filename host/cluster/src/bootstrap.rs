@@ -32,28 +32,20 @@ const SIGNED_WITHIN: Duration = Duration::from_secs(15 * 60);
 pub enum CsrError {
     /// The request can't be made.
     #[error("certificate signing request: {message}")]
-    Make {
-        /// Why.
-        message: String,
-    },
+    Make { message: String },
     /// The API server didn't take it, or didn't show it.
     #[error("certificate signing request {name}: {cause}")]
     Api {
         /// Its name, or the beginning of it.
         name: String,
-        /// Why.
         cause: Box<kube::Error>,
     },
     /// Another request has the name.
     #[error("certificate signing request {name} exists already, for another key or signer")]
-    Other {
-        /// The name.
-        name: String,
-    },
+    Other { name: String },
     /// Someone said no.
     #[error("certificate signing request {name} was denied: {reason}: {message}")]
     Denied {
-        /// Its name.
         name: String,
         /// As it was said.
         reason: String,
@@ -63,7 +55,6 @@ pub enum CsrError {
     /// The signer gave up.
     #[error("certificate signing request {name} failed: {reason}: {message}")]
     Failed {
-        /// Its name.
         name: String,
         /// As the signer said.
         reason: String,
@@ -72,16 +63,10 @@ pub enum CsrError {
     },
     /// It was deleted.
     #[error("certificate signing request {name} was deleted before it was signed")]
-    Deleted {
-        /// Its name.
-        name: String,
-    },
+    Deleted { name: String },
     /// No one approved or signed it.
     #[error("certificate signing request {name} was not signed within {SIGNED_WITHIN:?}")]
-    Late {
-        /// Its name.
-        name: String,
-    },
+    Late { name: String },
 }
 
 /// What a request asks for, and under which name.

@@ -94,7 +94,6 @@ pub enum ConnectError {
     Identity {
         /// The kubeconfig.
         path: PathBuf,
-        /// Why.
         cause: IdentityError,
     },
     /// TLS can't be set up.
@@ -102,7 +101,6 @@ pub enum ConnectError {
     Tls {
         /// The kubeconfig.
         path: PathBuf,
-        /// Why.
         cause: TlsError,
     },
     /// What is shown in requests can't be shown.
@@ -110,7 +108,6 @@ pub enum ConnectError {
     Credentials {
         /// The kubeconfig.
         path: PathBuf,
-        /// Why.
         cause: CredentialsError,
     },
     /// A header or the server's name can't be used.

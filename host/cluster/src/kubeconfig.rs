@@ -27,30 +27,20 @@ pub(crate) const FILE_MAX: u64 = 4 * 1024 * 1024;
 pub enum KubeconfigError {
     /// The file, or one that it names, can't be read.
     #[error("{}: {cause}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
+    Read { path: PathBuf, cause: io::Error },
     /// It isn't a kubeconfig.
     #[error("kubeconfig {}: {message}", path.display())]
     Parse {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         message: String,
     },
     /// It names no current context.
     #[error("kubeconfig {}: current-context is not set", path.display())]
-    NoContext {
-        /// The file.
-        path: PathBuf,
-    },
+    NoContext { path: PathBuf },
     /// Something that it names isn't in it.
     #[error("kubeconfig {}: {kind} {name:?} does not exist", path.display())]
     Missing {
-        /// The file.
         path: PathBuf,
         /// `context`, `cluster` or `user`.
         kind: &'static str,
@@ -60,7 +50,6 @@ pub enum KubeconfigError {
     /// A field that can't be used.
     #[error("kubeconfig {}: {owner}: {field}: {message}", path.display())]
     Field {
-        /// The file.
         path: PathBuf,
         /// Such as `user "node"`.
         owner: String,

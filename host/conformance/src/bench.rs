@@ -31,7 +31,6 @@ pub enum RehearsalError {
     /// No case of the role has this name, or none asks anything.
     #[error("{}", match name { Some(name) => format!("no case of the role {role} is called {name:?}"), None => format!("no case of the role {role} asks the plugin anything") })]
     NoCase {
-        /// The role.
         role: Role,
         /// The name that was asked for.
         name: Option<String>,
@@ -42,9 +41,7 @@ pub enum RehearsalError {
     /// Servers or folders of the case can't be had, or the plugin can't be loaded.
     #[error("failed to load the plugin for the case {case:?}")]
     Stage {
-        /// The case.
         case: String,
-        /// Why not.
         #[source]
         cause: Box<StageError>,
     },

@@ -21,9 +21,7 @@ pub const KIND: &str = "ConformanceReport";
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// [`API_VERSION`]
     pub api_version: &'static str,
-    /// [`KIND`]
     pub kind: &'static str,
     /// The kit's version.
     pub kit_version: &'static str,
@@ -51,7 +49,6 @@ pub struct Examined {
     pub name: String,
     /// SHA-256 in hexadecimal.
     pub digest: String,
-    /// Its size.
     pub size_bytes: usize,
 }
 
@@ -65,7 +62,6 @@ impl Examined {
 /// A role of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ReportRole {
-    /// Which.
     pub role: Role,
     /// The contract's version that served it.
     pub version: &'static str,

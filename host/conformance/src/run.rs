@@ -18,10 +18,7 @@ pub enum RunError {
     Inspect(#[from] InspectError),
     /// The component can't be used here at all.
     #[error("it has no role that this release supports: {}", obstacles.join("; "))]
-    NoRole {
-        /// Why not.
-        obstacles: Vec<String>,
-    },
+    NoRole { obstacles: Vec<String> },
     /// There is nothing to ask.
     #[error("there are no cases of the role {}: write them into cases.yaml next to the component, or name case files", roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(" or "))]
     NoCases {

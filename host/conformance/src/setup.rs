@@ -20,7 +20,6 @@ use crate::plan::Plan;
 /// How a plugin is loaded in one role. Change what is to be different, and load it.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    /// The role.
     pub(crate) role: Role,
     /// `config:` of its entry; `${ADDRESS}` stands for [`Self::address`].
     pub(crate) config: Value,

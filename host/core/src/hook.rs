@@ -24,10 +24,7 @@ const HTTP_PORT: u16 = 80;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// Runs a command in the container.
-    Exec {
-        /// The command.
-        command: Vec<String>,
-    },
+    Exec { command: Vec<String> },
     /// Sends a request. Any answer is a success, whatever its status.
     HttpGet(HttpHook),
     /// Waits.
@@ -41,7 +38,6 @@ pub struct HttpHook {
     pub scheme: Scheme,
     /// Address or name.
     pub host: String,
-    /// Port.
     pub port: u16,
     /// Path with the query, escaped so that it can be sent as it is.
     pub path: String,

@@ -123,7 +123,6 @@ pub struct ProbeRequest {
     /// A JSON object as text, with variables expanded and names of ports replaced by numbers; `null` if an annotation gives
     /// none. Of the four types that a spec can name, what stands there.
     pub parameters: Arc<str>,
-    /// The pod.
     pub pod: Arc<Pod>,
     /// Name of the container in its spec.
     pub container: String,

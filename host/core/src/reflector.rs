@@ -55,7 +55,6 @@ pub enum Initial {
 pub enum Request {
     /// A watch that begins with all objects, no older than the version; an empty one is the newest.
     Stream {
-        /// The version.
         version: String,
         /// How long it is to last.
         timeout: Duration,
@@ -71,7 +70,6 @@ pub enum Request {
     },
     /// A watch of what changes after the version.
     Watch {
-        /// The version.
         version: String,
         /// How long it is to last.
         timeout: Duration,

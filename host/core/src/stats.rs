@@ -27,9 +27,7 @@ pub use metrics::{ContainerMetrics, metrics};
 /// What is used of a file system. None is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FsUsage {
-    /// Bytes.
     pub bytes: Option<u64>,
-    /// Inodes.
     pub inodes: Option<u64>,
 }
 
@@ -58,13 +56,11 @@ pub struct ContainerUsage {
     pub memory: Option<u64>,
     /// Memory with all that the runtime says of it.
     pub memory_details: Option<MemoryUsage>,
-    /// Swap.
     pub swap: Option<SwapUsage>,
     /// Processor time.
     pub cpu: Option<CpuTime>,
     /// Its writable layer.
     pub rootfs: FsUsage,
-    /// Its logs.
     pub logs: FsUsage,
 }
 
@@ -93,7 +89,6 @@ pub struct PodUsage {
     pub containers: Vec<ContainerUsage>,
     /// Working set, in bytes.
     pub memory: Option<u64>,
-    /// Processes.
     pub processes: Option<u64>,
     /// Volumes that were measured, by name.
     pub volumes: BTreeMap<String, FsUsage>,

@@ -86,7 +86,6 @@ pub enum FilesMedium {
 pub struct VolumeFile {
     /// Relative path, without `..`.
     pub path: PathBuf,
-    /// Content.
     pub content: Vec<u8>,
     /// Permission bits.
     pub mode: u32,
@@ -113,13 +112,10 @@ pub enum HostPathCheck {
     Directory,
     /// A file, made if it isn't there (0644).
     FileOrCreate,
-    /// A file.
     File,
-    /// A socket.
     Socket,
     /// A character device.
     CharDevice,
-    /// A block device.
     BlockDevice,
 }
 

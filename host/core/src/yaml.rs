@@ -16,7 +16,6 @@ const SHOWN_MAX: usize = 80;
 /// Where something stands in a text, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// The line.
     pub line: usize,
     /// The column, in characters.
     pub column: usize,

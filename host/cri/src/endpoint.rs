@@ -26,29 +26,19 @@ pub enum EndpointError {
         "runtime endpoint {endpoint:?}: scheme must be unix, as in unix:///path/to/socket, found {scheme}"
     )]
     Scheme {
-        /// As given.
         endpoint: String,
         /// What stands before `://`.
         scheme: String,
     },
     /// A path that depends on the working directory.
     #[error("runtime endpoint {endpoint:?}: the socket path must be absolute, as in unix:///path/to/socket")]
-    NotAbsolute {
-        /// As given.
-        endpoint: String,
-    },
+    NotAbsolute { endpoint: String },
     /// The kernel has no space for it.
     #[error("runtime endpoint {endpoint:?}: the socket path must have at most {SOCKET_PATH_BYTES_MAX} bytes")]
-    TooLong {
-        /// As given.
-        endpoint: String,
-    },
+    TooLong { endpoint: String },
     /// The kernel would see another path.
     #[error("runtime endpoint {endpoint:?}: the path must not contain NUL")]
-    ZeroByte {
-        /// As given.
-        endpoint: String,
-    },
+    ZeroByte { endpoint: String },
 }
 
 impl Endpoint {

@@ -43,9 +43,7 @@ const AGENT: &str = concat!("witlet/", env!("CARGO_PKG_VERSION"));
 /// What a server knows a version of a file by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validators {
-    /// `ETag`.
     pub etag: Option<String>,
-    /// `Last-Modified`.
     pub last_modified: Option<String>,
 }
 
@@ -67,9 +65,7 @@ pub struct Download<'a> {
 pub enum Downloaded {
     /// The known version is the newest.
     Unchanged,
-    /// The file.
     File {
-        /// Its bytes.
         bytes: Vec<u8>,
         /// What the server knows it by.
         validators: Validators,
@@ -101,10 +97,7 @@ pub enum DownloadError {
     UnaskedNotModified,
     /// More bytes than there may be.
     #[error("the file must have at most {bytes_max} bytes")]
-    TooLarge {
-        /// How many.
-        bytes_max: usize,
-    },
+    TooLarge { bytes_max: usize },
     /// Round and round.
     #[error("stopped after {REDIRECTS_MAX} redirects")]
     TooManyRedirects,

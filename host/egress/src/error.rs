@@ -16,10 +16,7 @@ pub enum LookupError {
     },
     /// It resolves to nothing that it may open, such as loopback and link-local addresses only.
     #[error("no address of {name} is granted")]
-    AddressesDenied {
-        /// The name.
-        name: String,
-    },
+    AddressesDenied { name: String },
     /// The call has looked up too many names.
     #[error("a call must look up at most {PINS_MAX} names")]
     TooMany,

@@ -33,14 +33,12 @@ pub enum NetworkGrant {
     ProbeHost,
     /// Addresses. They mean what they say, loopback and link-local ones too.
     Address {
-        /// Which.
         net: IpNet,
         /// Which ports.
         ports: Ports,
     },
     /// Names. They never reach what only an address grant may: see [`Reach`](crate::Reach).
     Name {
-        /// Which.
         pattern: NamePattern,
         /// Which ports.
         ports: Ports,
@@ -91,35 +89,26 @@ pub enum GrantError {
         "network grant {text:?}: {cause}; a grant is `pod`, `pod-loopback`, `probe-host`, an address or net, or a name with a port"
     )]
     Name {
-        /// The text.
         text: String,
         /// What is wrong with it as a name.
         cause: NameError,
     },
     /// A name without a port.
     #[error("network grant {text:?}: a name needs a port, such as {text}:443")]
-    NoPort {
-        /// The text.
-        text: String,
-    },
+    NoPort { text: String },
     /// A port that is none.
     #[error("network grant {text:?}: {ports:?} is neither a port (1 to 65535) nor a range such as 1024-2048")]
     Ports {
-        /// The text.
         text: String,
         /// What stands where the ports should.
         ports: String,
     },
     /// A net that is none.
     #[error("network grant {text:?}: no prefix length of this kind of address")]
-    Prefix {
-        /// The text.
-        text: String,
-    },
+    Prefix { text: String },
     /// An address within a net.
     #[error("network grant {text:?}: the address has bits beyond its prefix; the net is {net}")]
     HostBits {
-        /// The text.
         text: String,
         /// The net that it is in, as a grant has it.
         net: String,
@@ -128,32 +117,20 @@ pub enum GrantError {
     #[error(
         "network grant {text:?}: brackets are for IPv6 addresses, such as [2001:db8::]/32 or [2001:db8::7]:443"
     )]
-    Brackets {
-        /// The text.
-        text: String,
-    },
+    Brackets { text: String },
     /// An IPv6 address without brackets: whether its end is a port is ambiguous.
     #[error(
         "network grant {text:?}: an IPv6 address stands in brackets, such as [2001:db8::]/32 or [2001:db8::7]:443"
     )]
-    NoBrackets {
-        /// The text.
-        text: String,
-    },
+    NoBrackets { text: String },
     /// An IPv4 address in the clothes of an IPv6 address. Those are judged as what they are.
     #[error("network grant {text:?}: write IPv4-mapped addresses as IPv4 addresses")]
-    Mapped {
-        /// The text.
-        text: String,
-    },
+    Mapped { text: String },
     /// A name that only ever resolves to what names don't reach (RFC 6761 section 6.3).
     #[error(
         "network grant {text:?}: names never reach loopback addresses; grant 127.0.0.1 and [::1] with the port"
     )]
-    Localhost {
-        /// The text.
-        text: String,
-    },
+    Localhost { text: String },
 }
 
 impl FromStr for NetworkGrant {

@@ -76,16 +76,10 @@ pub enum SendError {
     HeadersTooLarge,
     /// The server closed the connection before its answer's end.
     #[error("malformed HTTP exchange: {cause}")]
-    Closed {
-        /// How.
-        cause: hyper::Error,
-    },
+    Closed { cause: hyper::Error },
     /// The request's body broke off.
     #[error("the request's body broke off: {cause}")]
-    RequestBody {
-        /// How.
-        cause: hyper::Error,
-    },
+    RequestBody { cause: hyper::Error },
     /// What the server sends isn't HTTP/1.
     #[error("malformed HTTP exchange: {cause}")]
     Protocol {

@@ -31,18 +31,10 @@ pub enum LoopbackError {
     HostNetwork,
     /// The namespace can't be entered.
     #[error("enter the network of process {process}: {cause}")]
-    Enter {
-        /// The process.
-        process: u32,
-        /// Why not.
-        cause: io::Error,
-    },
+    Enter { process: u32, cause: io::Error },
     /// Not in time.
     #[error("dial tcp 127.0.0.1:{port}: i/o timeout")]
-    Timeout {
-        /// The port.
-        port: u16,
-    },
+    Timeout { port: u16 },
     /// No connection.
     #[error("failed to connect to the pod's loopback interface: {0}")]
     Connect(#[source] io::Error),

@@ -30,17 +30,13 @@ pub enum ResolveError {
     /// The resolver says that there are none, or can't say, in its words.
     #[error("lookup {name}: {words}")]
     Failed {
-        /// The name.
         name: String,
         /// What the resolver says.
         words: String,
     },
     /// No answer in time.
     #[error("lookup {name}: no answer in time")]
-    Timeout {
-        /// The name.
-        name: String,
-    },
+    Timeout { name: String },
 }
 
 /// Resolves names.

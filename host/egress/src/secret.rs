@@ -23,40 +23,26 @@ pub enum SecretError {
     /// The file can't be opened or read.
     #[error("failed to read the secret in {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         cause: io::Error,
     },
     /// A folder, a pipe, a device.
     #[error("{} must be a regular file", path.display())]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// It belongs to neither root nor the user of this process.
     #[error("{} must belong to root or the agent's user, found owner {owner}", path.display())]
     Owner {
-        /// The file.
         path: PathBuf,
         /// The owner's id.
         owner: u32,
     },
     /// Others than its owner can read or write it.
     #[error("{} must have mode 0600 or 0400, found {mode:04o}", path.display())]
-    Mode {
-        /// The file.
-        path: PathBuf,
-        /// The mode.
-        mode: u32,
-    },
+    Mode { path: PathBuf, mode: u32 },
     /// Larger than [`SECRET_BYTES_MAX`].
     #[error("{} must have at most {SECRET_BYTES_MAX} bytes", path.display())]
-    Large {
-        /// The file.
-        path: PathBuf,
-    },
+    Large { path: PathBuf },
 }
 
 /// What a secret's file holds now, byte for byte. Blocks as long as the disk does. Links are followed, as mounted secrets

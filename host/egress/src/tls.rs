@@ -42,10 +42,7 @@ pub enum TlsError {
     PlainAnswer,
     /// The host is neither an address nor a name.
     #[error("tls: {host:?} is not a server's name")]
-    Name {
-        /// The host.
-        host: String,
-    },
+    Name { host: String },
     /// The node trusts no certificate authority, so that no certificate can be valid.
     #[error(
         "tls: this node has no certificate authorities to verify servers by; install them (package ca-certificates)"
@@ -53,10 +50,7 @@ pub enum TlsError {
     NoAuthorities,
     /// The server's certificate isn't valid for this host.
     #[error("tls: failed to verify certificate: {cause}")]
-    Certificate {
-        /// Why.
-        cause: CertificateError,
-    },
+    Certificate { cause: CertificateError },
     /// The server refused the handshake.
     #[error("tls: the server refused: {alert:?}")]
     Alert {
@@ -65,16 +59,10 @@ pub enum TlsError {
     },
     /// What the plugin was granted of authorities and certificates can't be used.
     #[error("tls: {words}")]
-    Material {
-        /// Why.
-        words: String,
-    },
+    Material { words: String },
     /// The handshake failed in another way.
     #[error("tls: {cause}")]
-    Handshake {
-        /// Why.
-        cause: io::Error,
-    },
+    Handshake { cause: io::Error },
 }
 
 impl TlsError {
@@ -107,10 +95,7 @@ pub enum AuthorityError {
     },
     /// No certificate, or very many.
     #[error("must have 1 to {AUTHORITIES_MAX} certificates, found {count}")]
-    Count {
-        /// How many.
-        count: usize,
-    },
+    Count { count: usize },
 }
 
 /// A PEM text that no client can show itself by.
@@ -124,10 +109,7 @@ pub enum ClientCertificateError {
     },
     /// There is no certificate in it, or very many.
     #[error("must have 1 to {CHAIN_MAX} certificates, the client's first, found {count}")]
-    Count {
-        /// How many.
-        count: usize,
-    },
+    Count { count: usize },
     /// There is no private key in it.
     #[error("must have the private key (PKCS#8, PKCS#1 or SEC1) next to the certificates: {words}")]
     NoKey {
@@ -136,10 +118,7 @@ pub enum ClientCertificateError {
     },
     /// The key isn't that of the certificate, or of a kind that isn't known.
     #[error("the private key does not fit the certificate: {words}")]
-    Unfit {
-        /// Why.
-        words: String,
-    },
+    Unfit { words: String },
 }
 
 /// How a client shows who it is. The key is never shown.
@@ -290,7 +269,7 @@ fn verifying(
 
 /// No certificate is verified.
 fn insecure(client: Option<&ClientIdentity>) -> Result<Arc<ClientConfig>, TlsError> {
-    let verifier = Arc::new(Anybody { provider: Arc::new(ring::default_provider()) });
+    let verifier = Arc::new(AnyServer { provider: Arc::new(ring::default_provider()) });
     finish(builder().dangerous().with_custom_certificate_verifier(verifier), client)
 }
 
@@ -318,11 +297,11 @@ fn finish(
 
 /// Takes every certificate: upstream's probes and hooks ask whether the server is there, not who it is.
 #[derive(Debug)]
-struct Anybody {
+struct AnyServer {
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyServer {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

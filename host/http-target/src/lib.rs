@@ -44,10 +44,7 @@ pub enum TargetError {
         port: i64,
     },
     /// The scheme is neither `HTTP` nor `HTTPS`.
-    UnknownScheme {
-        /// The scheme.
-        scheme: String,
-    },
+    UnknownScheme { scheme: String },
 }
 
 impl fmt::Display for TargetError {

@@ -28,18 +28,15 @@ pub enum SubordinateIdsError {
     /// The program can't be run.
     #[error("failed to run {program} for the user {user:?}")]
     Run {
-        /// The program.
         program: String,
         /// For whom.
         user: String,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// The program failed. Where the user exists it has to have ids.
     #[error("{program} for the user {user:?} ended with {status}: {message}")]
     Failed {
-        /// The program.
         program: String,
         /// For whom.
         user: String,

@@ -57,7 +57,6 @@ pub enum Step {
 /// A request for a token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenRequest {
-    /// Where.
     pub realm: String,
     /// Names and values, not escaped.
     pub parameters: Vec<(&'static str, String)>,

@@ -18,16 +18,13 @@ pub enum TransferError {
     /// The file with credentials can't be read.
     #[error("failed to read the registry's credentials in {}", path.display())]
     CredentialsFile {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// The file with credentials is no docker configuration.
     #[error("the registry's credentials in {}", path.display())]
     Credentials {
-        /// The file.
         path: PathBuf,
         /// What is wrong.
         #[source]
@@ -43,7 +40,6 @@ pub enum TransferError {
         registry: String,
         /// The manifest, the component, a token.
         what: TransferItem,
-        /// Why not.
         #[source]
         cause: SendError,
     },
@@ -54,22 +50,17 @@ pub enum TransferError {
         registry: String,
         /// The manifest, the component, a token.
         what: TransferItem,
-        /// How.
         #[source]
         cause: BodyError,
     },
     /// It wants credentials, and there are none.
     #[error("{registry} requires credentials: set a file with pullCredentials (--registry-credentials)")]
-    NoCredentials {
-        /// The registry.
-        registry: String,
-    },
+    NoCredentials { registry: String },
     /// It doesn't take the credentials.
     #[error(
         "{registry} rejected the credentials (HTTP {status}): check the file of pullCredentials (--registry-credentials) and the user's rights"
     )]
     Refused {
-        /// The registry.
         registry: String,
         /// 401 or 403.
         status: u16,
@@ -77,7 +68,6 @@ pub enum TransferError {
     /// It wants credentials of a kind that no one has.
     #[error("{registry} requires an unsupported authentication method: {challenge:?}")]
     Challenge {
-        /// The registry.
         registry: String,
         /// Its header.
         challenge: String,
@@ -85,7 +75,6 @@ pub enum TransferError {
     /// The place for tokens gave none.
     #[error("{registry} requires a token, and {realm} returned none (HTTP {status})")]
     Token {
-        /// The registry.
         registry: String,
         /// The place for tokens.
         realm: String,
@@ -97,7 +86,6 @@ pub enum TransferError {
         "{registry} does not have {what}: check repository, tag, digest and the rights of the credentials"
     )]
     NotFound {
-        /// The registry.
         registry: String,
         /// The manifest, or the component.
         what: TransferItem,
@@ -109,13 +97,11 @@ pub enum TransferError {
         registry: String,
         /// What for.
         what: TransferItem,
-        /// The status.
         status: u16,
     },
     /// Redirects without end.
     #[error("{registry} redirected more than {REDIRECTS_MAX} times for {what}")]
     Redirects {
-        /// The registry.
         registry: String,
         /// What for.
         what: TransferItem,
@@ -125,9 +111,7 @@ pub enum TransferError {
     TooLarge {
         /// The host.
         registry: String,
-        /// What.
         what: TransferItem,
-        /// The limit.
         limit: u64,
     },
     /// Fewer bytes than the manifest says.
@@ -135,7 +119,6 @@ pub enum TransferError {
     Size {
         /// The host.
         registry: String,
-        /// What.
         what: TransferItem,
         /// As the manifest says.
         expected: u64,
@@ -149,7 +132,6 @@ pub enum TransferError {
     Digest {
         /// The host.
         registry: String,
-        /// What.
         what: TransferItem,
         /// What was asked for.
         expected: String,
@@ -168,20 +150,16 @@ pub enum TransferError {
     /// A file of a set can't be written.
     #[error("failed to write {}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// A push isn't taken.
     #[error("{registry} rejected {what} (HTTP {status}){words}")]
     Declined {
-        /// The registry.
         registry: String,
         /// What was pushed.
         what: TransferItem,
-        /// The status.
         status: u16,
         /// The registry's own words with something before them; empty if it has none.
         words: String,
@@ -191,7 +169,6 @@ pub enum TransferError {
         "{registry} stored {what} as {found}, expected {expected}: do not use this registry until the cause is known"
     )]
     Kept {
-        /// The registry.
         registry: String,
         /// What was pushed.
         what: TransferItem,
@@ -214,13 +191,11 @@ pub enum TransferError {
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferItem {
-    /// The manifest.
     Manifest,
     /// The layer that is a component.
     Component,
     /// The layer of another artifact.
     Layer,
-    /// A token.
     Token,
     /// What stands next to the layer in an artifact.
     Config,
@@ -228,7 +203,6 @@ pub enum TransferItem {
     Referrers,
     /// A signed conformance report.
     Report,
-    /// A signature.
     Signature,
     /// A file of a set.
     SetFile,

@@ -79,10 +79,7 @@ pub enum ManifestError {
     },
     /// Not one layer.
     #[error("the manifest must have one layer, found {layers}: push the component with `wkg oci push`")]
-    Layers {
-        /// How many.
-        layers: usize,
-    },
+    Layers { layers: usize },
     /// The layer is something else.
     #[error("its layer is {media_type:?}, expected {}: push it with `wkg oci push`", LAYER_TYPES[0])]
     Layer {
@@ -176,10 +173,7 @@ pub enum LayerError {
     },
     /// Not one layer.
     #[error("the artifact must have one layer, found {layers}: push one file alone")]
-    Layers {
-        /// How many.
-        layers: usize,
-    },
+    Layers { layers: usize },
     /// The layer's digest is of a kind that isn't checked here.
     #[error("its layer's digest must be `sha256:` and 64 lower-case hexadecimal digits: push the file again")]
     Digest,

@@ -52,16 +52,10 @@ pub enum SetError {
     },
     /// More files than a set may have.
     #[error("it has {files} files, more than {SET_FILES_MAX}")]
-    Files {
-        /// How many.
-        files: usize,
-    },
+    Files { files: usize },
     /// Larger than a set may be.
     #[error("its files have {bytes} bytes, more than {SET_BYTES_MAX}")]
-    TooLarge {
-        /// How many.
-        bytes: u64,
-    },
+    TooLarge { bytes: u64 },
     /// No plugin file, or not in its place.
     #[error("it has no plugin file: its first layer must be {PLUGIN_FILE_TYPE} with the title {PLUGIN_FILE}")]
     NoPluginFile,
@@ -73,10 +67,7 @@ pub enum SetError {
     },
     /// A digest of a kind that isn't checked here, or a file that is too large.
     #[error("its file {name:?} has no digest of SHA-256, or more than {COMPONENT_BYTES_MAX} bytes")]
-    Layer {
-        /// Which file.
-        name: String,
-    },
+    Layer { name: String },
 }
 
 /// A file of a set on its way into a registry.
@@ -86,7 +77,6 @@ pub struct SetFile {
     pub name: String,
     /// What it is.
     pub media_type: &'static str,
-    /// Its bytes.
     pub bytes: Bytes,
 }
 

@@ -30,18 +30,13 @@ pub enum SetFolderError {
     /// The manifest, or a file, can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// Which one.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// It has other bytes than it had.
     #[error("{} isn't what it was", path.display())]
-    Changed {
-        /// Which one.
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
     /// The manifest is of something else.
     #[error(transparent)]
     Manifest(#[from] SetError),

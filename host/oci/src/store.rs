@@ -47,18 +47,13 @@ pub enum StoreError {
     Io {
         /// What was tried.
         action: &'static str,
-        /// Where.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// Another user could put components there.
     #[error("{} must be a folder that only this user can write: remove it, or set another --root-dir", path.display())]
-    Unsafe {
-        /// The folder.
-        path: PathBuf,
-    },
+    Unsafe { path: PathBuf },
 }
 
 /// Opens a regular file, and no link to one.

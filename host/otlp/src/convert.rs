@@ -13,9 +13,7 @@ mod tests;
 /// Who sends spans.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// `service.name`
     pub service_name: String,
-    /// `host.name`
     pub host_name: String,
     /// The name of the instrumentation, and its version.
     pub scope: (String, String),

@@ -34,7 +34,6 @@ pub struct NodeAction {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct AccessError {
-    /// One sentence.
     pub message: String,
 }
 

@@ -33,7 +33,6 @@ pub enum CgroupError {
     UnreadControllers {
         /// Its path below the mount point.
         name: String,
-        /// Why not.
         cause: Box<CgroupError>,
     },
     /// Controllers that pods need aren't mounted.
@@ -68,7 +67,6 @@ pub enum CgroupError {
     /// A file says something unexpected.
     #[error("read {path}: {problem}")]
     Value {
-        /// Which file.
         path: String,
         /// What is wrong with its content.
         problem: String,
@@ -78,7 +76,6 @@ pub enum CgroupError {
     Processes {
         /// The cgroup.
         name: String,
-        /// Why not.
         problem: String,
     },
     /// systemd makes cgroups, and isn't there.
@@ -95,7 +92,6 @@ pub enum CgroupError {
     Systemd {
         /// The method of its manager.
         call: &'static str,
-        /// The unit.
         unit: String,
         /// Its words.
         problem: String,
@@ -159,7 +155,6 @@ pub trait Cgroups: Send + Sync {
 pub struct CgroupDrivers {
     /// The file system; none where the machine has no cgroups.
     pub cgroupfs: Option<Arc<dyn Cgroups>>,
-    /// systemd.
     pub systemd: Option<Arc<dyn Cgroups>>,
     /// The machine's own processes and tunables; none where they are left as they are.
     pub system: Option<Arc<dyn NodeSystem>>,

@@ -66,7 +66,6 @@ pub enum ComponentReferenceError {
     /// No registry stands before the first slash: there is no default one for components.
     #[error("the registry is missing: write {OCI_SCHEME}HOST/REPOSITORY@sha256:DIGEST")]
     Registry,
-    /// No digest.
     #[error("the digest is missing: add @sha256:DIGEST")]
     NoDigest,
     /// Another algorithm, or not 64 hexadecimal digits.
@@ -100,7 +99,6 @@ impl FromStr for ComponentReference {
 #[derive(Debug, Error)]
 #[error("fetch {reference}")]
 pub struct FetchError {
-    /// Which one.
     pub reference: ComponentReference,
     /// Why not, with the way out.
     #[source]
@@ -186,9 +184,7 @@ pub struct Artifact {
 #[derive(Debug, Error)]
 #[error("fetch {target}")]
 pub struct ArtifactError {
-    /// Which one.
     pub target: Target,
-    /// Why not.
     #[source]
     pub cause: Box<dyn std::error::Error + Send + Sync>,
 }

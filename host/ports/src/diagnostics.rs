@@ -6,7 +6,6 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct VerbosityError {
-    /// One sentence.
     pub message: String,
 }
 

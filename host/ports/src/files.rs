@@ -18,9 +18,7 @@ use crate::RuntimeError;
 pub struct FilesError {
     /// What was tried, as a verb: `create folder`, `write`, `remove`.
     pub action: &'static str,
-    /// Where.
     pub path: PathBuf,
-    /// Why not.
     #[source]
     pub cause: std::io::Error,
 }

@@ -30,7 +30,6 @@ pub struct ImageFilesystems {
 /// A container with the image that it was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerImage {
-    /// The container.
     pub container: ContainerId,
     /// The image's identifier.
     pub image: String,

@@ -19,7 +19,6 @@ pub enum ObjectError {
     Unavailable {
         /// Which object, as upstream names it: `configmap "default/settings"`.
         object: String,
-        /// One sentence.
         message: String,
     },
     /// The API server refuses it.
@@ -35,7 +34,6 @@ pub enum ObjectError {
 /// A service account token. What it says isn't shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
-    /// The token.
     pub token: String,
     /// When it ends.
     pub expires_at: Timestamp,

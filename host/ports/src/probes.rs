@@ -24,16 +24,10 @@ pub enum ProbeError {
     },
     /// It could not be carried out. Its result is discarded, and it is tried again.
     #[error("{message}")]
-    NotCarriedOut {
-        /// One sentence.
-        message: String,
-    },
+    NotCarriedOut { message: String },
     /// It could not be carried out, and another try soon won't do better: the type is in quarantine or isn't loaded.
     #[error("{message}")]
-    NotNow {
-        /// One sentence.
-        message: String,
-    },
+    NotNow { message: String },
 }
 
 /// The types of probes: `exec`, `httpGet`, `tcpSocket`, `grpc`, and those of configured plugins.
@@ -48,7 +42,6 @@ pub trait ProbeTypes: Send + Sync {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct HookError {
-    /// One sentence.
     pub message: String,
 }
 

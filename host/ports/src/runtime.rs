@@ -20,7 +20,6 @@ pub enum RuntimeError {
     /// Nothing answers at the endpoint: not there, refused, or gone in the middle of the call.
     #[error("{call}: the runtime at {endpoint} can't be reached: {message}")]
     Unavailable {
-        /// The call.
         call: &'static str,
         /// The socket.
         endpoint: String,
@@ -30,7 +29,6 @@ pub enum RuntimeError {
     /// The runtime took longer than the call may take.
     #[error("{call}: no answer within {}s", limit.as_secs_f64())]
     DeadlineExceeded {
-        /// The call.
         call: &'static str,
         /// What it was given.
         limit: Duration,
@@ -38,7 +36,6 @@ pub enum RuntimeError {
     /// The sandbox, container or image doesn't exist.
     #[error("{call}: not found: {message}")]
     NotFound {
-        /// The call.
         call: &'static str,
         /// The runtime's words.
         message: String,
@@ -46,7 +43,6 @@ pub enum RuntimeError {
     /// Something of that name exists already.
     #[error("{call}: exists already: {message}")]
     AlreadyExists {
-        /// The call.
         call: &'static str,
         /// The runtime's words.
         message: String,
@@ -54,7 +50,6 @@ pub enum RuntimeError {
     /// The message is larger than both sides allow (16 MiB).
     #[error("{call}: message too large: {message}")]
     TooLarge {
-        /// The call.
         call: &'static str,
         /// The transport's words.
         message: String,
@@ -62,7 +57,6 @@ pub enum RuntimeError {
     /// The runtime doesn't implement the call.
     #[error("{call}: the runtime doesn't implement it: {message}")]
     Unimplemented {
-        /// The call.
         call: &'static str,
         /// The runtime's words.
         message: String,
@@ -70,7 +64,6 @@ pub enum RuntimeError {
     /// The runtime tried and failed, or refused.
     #[error("{call}: {message}")]
     Failed {
-        /// The call.
         call: &'static str,
         /// gRPC's name of the status code, such as [`UNKNOWN`].
         code: &'static str,
@@ -80,7 +73,6 @@ pub enum RuntimeError {
     /// The runtime answered something that the CRI doesn't allow.
     #[error("{call}: malformed answer: {message}")]
     Malformed {
-        /// The call.
         call: &'static str,
         /// What is wrong with it.
         message: String,
@@ -257,11 +249,8 @@ pub struct Runtime {
     pub info: Arc<dyn RuntimeInfo>,
     /// What it has.
     pub view: Arc<dyn PodView>,
-    /// Sandboxes.
     pub sandboxes: Arc<dyn Sandboxes>,
-    /// Containers.
     pub containers: Arc<dyn Containers>,
-    /// Images.
     pub images: Arc<dyn Images>,
     /// What it keeps of images.
     pub image_store: Arc<dyn ImageStore>,

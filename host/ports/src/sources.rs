@@ -69,7 +69,6 @@ pub struct PodStatusUpdate {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct SourceNotifyError {
-    /// One sentence.
     pub message: String,
     /// When it is notified again.
     pub retry: NotifyRetry,

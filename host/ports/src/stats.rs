@@ -49,11 +49,9 @@ pub trait StorageMeter: Send + Sync {
 /// A pod of which something runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningPod {
-    /// Its UID.
     pub uid: PodUid,
     /// Its containers that run.
     pub containers: Vec<ContainerId>,
-    /// Its sandbox.
     pub sandbox: Option<SandboxId>,
     /// Whether it is in the node's network, which isn't counted for it.
     pub host_network: bool,
@@ -114,7 +112,6 @@ pub struct PodDetails {
     pub cgroup: Option<DetailedCgroup>,
     /// Its sandbox's.
     pub sandbox: Option<DetailedCgroup>,
-    /// Its containers'.
     pub containers: BTreeMap<ContainerId, DetailedCgroup>,
     /// Traffic of its network; empty on the host's.
     pub network: Vec<InterfaceUsage>,

@@ -20,7 +20,6 @@ use crate::probes::ProbeCounts;
 /// An event as the agent remembers it: repeats are counted, not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEvent {
-    /// What happened.
     pub event: Arc<Event>,
     /// How often, at least 1.
     pub count: u32,

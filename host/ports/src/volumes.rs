@@ -15,9 +15,7 @@ pub enum VolumeError {
     Io {
         /// What was tried, as a verb: `mount tmpfs at`, `write`.
         action: &'static str,
-        /// Where.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
@@ -50,7 +48,6 @@ pub enum VolumeError {
     /// A path leads out of its volume.
     #[error("subpath {} of volume {volume} leads out of it", path.display())]
     Escapes {
-        /// The volume.
         volume: String,
         /// The path in it.
         path: PathBuf,

@@ -26,7 +26,6 @@ pub(crate) enum AddressError {
     /// The kernel refused the mark that keeps others away from the address.
     #[error("claim {address}")]
     Claim {
-        /// The address.
         address: Ipv4Addr,
         /// What the kernel said.
         #[source]

@@ -23,7 +23,6 @@ const LOG_MODE: u32 = 0o640;
 /// How to start the runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detached {
-    /// The program.
     pub program: PathBuf,
     /// Its arguments. They must lead to [`crate::serve`] with this socket and with `new_session`.
     pub arguments: Vec<OsString>,
@@ -41,10 +40,7 @@ pub enum Spawned {
     /// One was there.
     WasRunning,
     /// A new process.
-    Started {
-        /// Its identifier.
-        process_id: u32,
-    },
+    Started { process_id: u32 },
 }
 
 /// Why the runtime isn't there.
@@ -55,23 +51,19 @@ pub enum SpawnError {
     Log {
         /// The log.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// The program can't be started.
     #[error("failed to start {}", program.display())]
     Start {
-        /// The program.
         program: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// It ended before it answered.
     #[error("the runtime ended at once ({status}): see {}", log_file.display())]
     Ended {
-        /// How.
         status: ExitStatus,
         /// Where it says why.
         log_file: PathBuf,
@@ -79,7 +71,6 @@ pub enum SpawnError {
     /// It doesn't answer in time.
     #[error("the runtime doesn't answer at {} within {}s: see {}", socket.display(), limit.as_secs_f64(), log_file.display())]
     Late {
-        /// The socket.
         socket: PathBuf,
         /// The time that it had.
         limit: Duration,

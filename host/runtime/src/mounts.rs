@@ -38,7 +38,6 @@ pub(crate) struct Mount {
 /// What is at a mount's place on the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A folder.
     Folder,
     /// A regular file.
     File,
@@ -71,7 +70,6 @@ pub(crate) struct PlannedFile {
 pub(crate) struct PlannedFolder {
     /// Where it appears.
     pub(crate) guest_path: String,
-    /// Its files.
     pub(crate) files: Vec<PlannedFile>,
 }
 
@@ -96,10 +94,7 @@ pub(crate) struct Plan {
 pub(crate) enum MountError {
     /// A path in the container that isn't absolute, or goes upwards.
     #[error("mount path {container_path:?} isn't an absolute path without `..`")]
-    Path {
-        /// The path.
-        container_path: String,
-    },
+    Path { container_path: String },
     /// Two mounts of the same place.
     #[error("{container_path} is mounted twice")]
     Twice {
@@ -111,7 +106,6 @@ pub(crate) enum MountError {
         "file {container_path} can't be mounted into {folder}, which is a mount itself: the embedded runtime has no mounts within mounts for files"
     )]
     FileInFolder {
-        /// The file.
         container_path: String,
         /// The mounted folder.
         folder: String,
@@ -121,7 +115,6 @@ pub(crate) enum MountError {
     Source {
         /// The place on the node.
         host_path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
@@ -142,7 +135,6 @@ pub(crate) enum MountError {
     Private {
         /// The folder or file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },

@@ -56,7 +56,6 @@ pub enum ServeError {
     Lock {
         /// The lock.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },

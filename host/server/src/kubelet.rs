@@ -154,9 +154,7 @@ pub struct Diagnostics {
     pub kubernetes_version: String,
     /// `/debug/flags/v`
     pub verbosity: Arc<dyn LogVerbosity>,
-    /// `/logs/`
     pub system_logs: Arc<dyn SystemLogs>,
-    /// `/checkpoint/`
     pub checkpoints: Arc<dyn Checkpoints>,
     /// Where archives of containers go; it is made when it is needed.
     pub checkpoint_folder: PathBuf,

@@ -15,33 +15,22 @@ const SOCKET_PATH_BYTES_MAX: usize = 107;
 pub enum BindError {
     /// Another process answers on it.
     #[error("{} is in use by another process: stop it, or set another path with --api-socket", path.display())]
-    InUse {
-        /// The socket.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// Something that isn't a socket has that name.
     #[error("{} exists and is not a socket: move it, or set another path with --api-socket", path.display())]
-    NotASocket {
-        /// The path.
-        path: PathBuf,
-    },
+    NotASocket { path: PathBuf },
     /// The kernel takes no path as long as this.
     #[error(
         "{} has {} bytes, a socket path must have at most {SOCKET_PATH_BYTES_MAX}: set a shorter one with --api-socket",
         path.display(), path.as_os_str().len()
     )]
-    TooLong {
-        /// The path.
-        path: PathBuf,
-    },
+    TooLong { path: PathBuf },
     /// The file system said no.
     #[error("{action} {}", path.display())]
     Io {
         /// What was tried.
         action: &'static str,
-        /// Where.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },

@@ -17,7 +17,6 @@ const FIN: u8 = 1;
 pub enum Frame {
     /// Bytes of a stream.
     Data {
-        /// Which one.
         id: u32,
         /// What came.
         bytes: Vec<u8>,

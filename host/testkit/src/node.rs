@@ -87,7 +87,6 @@ pub type ConnectCluster = Box<dyn Fn(&FakeNode) -> ClusterEdge + Send + Sync>;
 pub struct FakeNode {
     /// Time, which stands still unless everything waits.
     pub clock: ManualClock,
-    /// The runtime.
     pub runtime: Arc<FakeRuntime>,
     /// The runtime of the next agent, if it is another one.
     pub other_runtime: Option<Runtime>,

@@ -27,7 +27,6 @@ pub use image::{Behaviour, FakeImage};
 /// How a command in a container goes.
 #[derive(Clone, Debug, Default)]
 pub struct ExecScript {
-    /// Its exit code.
     pub exit_code: i32,
     /// What it says.
     pub stdout: String,

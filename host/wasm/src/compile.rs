@@ -169,7 +169,6 @@ pub enum CompileError {
     /// The child ended in another way.
     #[error("the compiler ended with {status}: {message}")]
     Failed {
-        /// How.
         status: ExitStatus,
         /// The end of its standard error.
         message: String,
@@ -179,9 +178,7 @@ pub enum CompileError {
     Child {
         /// What was tried.
         action: &'static str,
-        /// The program.
         program: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

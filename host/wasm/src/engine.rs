@@ -73,7 +73,6 @@ impl fmt::Display for EngineKind {
 #[derive(Debug, Error)]
 #[error("failed to make the {kind} engine")]
 pub struct EngineError {
-    /// Which one.
     pub kind: EngineKind,
     /// The engine's words.
     #[source]

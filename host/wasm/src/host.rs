@@ -136,16 +136,13 @@ pub enum FileError {
     /// It can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// It can be read, and is wrong.
     #[error("{}", path.display())]
     Content {
-        /// The file.
         path: PathBuf,
         /// Where and why.
         #[source]

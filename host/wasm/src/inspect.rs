@@ -25,16 +25,13 @@ const PAGE_BYTES: u64 = 64 << 10;
 pub struct Producer {
     /// `language`, `processed-by` or `sdk`.
     pub field: String,
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: String,
 }
 
 /// A role that a component exports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ServedRole {
-    /// Which.
     pub role: Role,
     /// The contract's version that serves it.
     pub version: &'static str,
@@ -56,7 +53,6 @@ pub struct Contract {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fit {
-    /// The role.
     pub role: Role,
     /// The role's default for `limits.memory`, in bytes.
     pub memory_bytes_default: usize,
@@ -86,7 +82,6 @@ pub struct Inspection {
     pub denied: Vec<String>,
     /// What it exports.
     pub exports: Vec<String>,
-    /// Its size.
     pub size_bytes: usize,
     /// SHA-256 in hexadecimal.
     pub digest: String,
@@ -106,7 +101,6 @@ pub enum InspectError {
     /// They begin as one and break off or go wrong.
     #[error("the component is damaged at byte {offset}: {message}")]
     Damaged {
-        /// Where.
         offset: u64,
         /// The parser's words.
         message: String,

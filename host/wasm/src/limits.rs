@@ -33,9 +33,7 @@ pub struct Limits {
     pub table_elements_max: usize,
     /// Core instances.
     pub instances_max: usize,
-    /// Memories.
     pub memories_max: usize,
-    /// Tables.
     pub tables_max: usize,
     /// Bytes that one call may hand to the host.
     pub hostcall_bytes_max: usize,
@@ -145,7 +143,6 @@ impl StaticNeeds {
 /// Which limit a guest ran into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitHit {
-    /// Memory.
     Memory,
     /// Table elements.
     Table,

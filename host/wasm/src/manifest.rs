@@ -39,16 +39,10 @@ const ANNOTATION: &str = "org.opencontainers.image.";
 pub enum ManifestError {
     /// It has too many bytes.
     #[error("the manifest has {bytes} bytes, at most {MANIFEST_BYTES_MAX} are allowed")]
-    TooLarge {
-        /// How many.
-        bytes: usize,
-    },
+    TooLarge { bytes: usize },
     /// The component has more than one.
     #[error("the component has {count} sections {SECTION}, at most one is allowed")]
-    Many {
-        /// How many.
-        count: usize,
-    },
+    Many { count: usize },
     /// Neither JSON nor YAML, an unknown field, a value of the wrong type.
     #[error("{message}")]
     Syntax {
@@ -57,12 +51,7 @@ pub enum ManifestError {
     },
     /// Another document, or one of a release that writes another form.
     #[error("expected kind {KIND} of {API_VERSION}, found {kind} of {api_version}")]
-    Kind {
-        /// Its kind.
-        kind: String,
-        /// Its version.
-        api_version: String,
-    },
+    Kind { kind: String, api_version: String },
     /// A field has what it may not.
     #[error("{field}: {problem}")]
     Field {

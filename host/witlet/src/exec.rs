@@ -34,9 +34,7 @@ pub(crate) enum ExecCommandError {
     /// The runtime can't run it.
     #[error("failed to run the command in container {container:?} of pod {pod:?}: {reason}")]
     NotRun {
-        /// The pod.
         pod: String,
-        /// The container.
         container: String,
         /// The runtime's words.
         reason: String,

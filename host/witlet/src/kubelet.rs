@@ -62,9 +62,7 @@ pub(crate) enum KubeletError {
     /// A file can't be read.
     #[error("failed to load kubelet config file {}", path.display())]
     Read {
-        /// Which.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
@@ -73,10 +71,7 @@ pub(crate) enum KubeletError {
     Configuration(#[from] ConfigurationError),
     /// The drop-ins are too many.
     #[error("--config-dir {}: more than {FOLDER_ENTRIES_MAX} files and folders", folder.display())]
-    TooMany {
-        /// The folder.
-        folder: PathBuf,
-    },
+    TooMany { folder: PathBuf },
     /// Feature gates that can't be set like this.
     #[error("failed to set feature gates from initial flags-based config: {0}")]
     Gates(#[from] GateError),

@@ -49,10 +49,7 @@ pub(crate) enum LookupError {
     },
     /// The pod has no containers at all.
     #[error("pod {pod:?} has no containers")]
-    NoContainers {
-        /// Which.
-        pod: String,
-    },
+    NoContainers { pod: String },
 }
 
 fn hint(elsewhere: &[String], close: &[String]) -> String {

@@ -73,9 +73,7 @@ pub(crate) enum RunError {
         path.display()
     )]
     Folder {
-        /// The folder.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

@@ -119,7 +119,6 @@ pub(crate) struct Manifests {
     pub(crate) path: Option<PathBuf>,
     /// How often it is listed.
     pub(crate) path_period: Duration,
-    /// A URL.
     pub(crate) url: Option<ManifestUrl>,
     /// How often it is asked.
     pub(crate) url_period: Duration,

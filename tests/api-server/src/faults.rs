@@ -26,7 +26,6 @@ pub enum Effect {
         code: u16,
         /// The type of the body.
         content_type: &'static str,
-        /// The body.
         body: &'static str,
     },
     /// What it asks for is done, and half of the answer's bytes are sent; of a watch, half an event.

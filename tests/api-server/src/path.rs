@@ -7,7 +7,6 @@ use crate::resources::{self, Resource};
 /// What a request is about.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// The resource.
     pub(crate) resource: &'static Resource,
     /// Namespace; empty for the cluster, or all namespaces.
     pub(crate) namespace: String,

@@ -12,9 +12,7 @@ use crate::value::metadata;
 /// Namespace and name; the namespace is empty for objects of the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
-    /// Namespace.
     pub(crate) namespace: String,
-    /// Name.
     pub(crate) name: String,
 }
 

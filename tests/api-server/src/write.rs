@@ -117,7 +117,6 @@ fn refuse_if(resource: &Resource, name: &str, causes: Vec<Cause>) -> Result<(), 
 
 /// How an object is changed.
 pub(crate) struct Change<'a> {
-    /// Where.
     pub(crate) key: &'a Key,
     /// Through which subresource; empty for the object itself.
     pub(crate) subresource: &'a str,

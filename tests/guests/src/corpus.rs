@@ -10,9 +10,7 @@ mod probe;
 /// What the plugin's entry says that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// `admission:`
     Admission,
-    /// `probe:`
     Probe,
     /// `podSource:`
     PodSource,
@@ -51,7 +49,6 @@ pub enum Expected {
 pub struct Attack {
     /// The plugin's name.
     pub name: &'static str,
-    /// Its role.
     pub role: Role,
     /// Its component.
     pub origin: Origin,

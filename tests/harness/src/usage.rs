@@ -9,7 +9,6 @@ use std::io;
 pub struct Usage {
     /// Open file descriptors.
     pub files: u64,
-    /// Threads.
     pub threads: u64,
     /// Resident memory, in KiB.
     pub memory_kib: u64,

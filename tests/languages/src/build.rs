@@ -30,9 +30,7 @@ pub enum BuildError {
     /// A file can't be written or read.
     #[error("{}", path.display())]
     File {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
@@ -41,7 +39,6 @@ pub enum BuildError {
     Start {
         /// The project's folder.
         folder: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
@@ -76,7 +73,6 @@ pub enum BuildError {
 /// A project that was built.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// The component.
     pub component: PathBuf,
     /// Where its project is.
     pub folder: PathBuf,

@@ -26,9 +26,7 @@ pub const COLUMNS: [&str; 11] = [
 /// A row of the table: language, role, and a figure for each further column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The language.
     pub language: Language,
-    /// The role.
     pub role: Role,
     /// In the order of [`COLUMNS`], from the third one on.
     pub figures: [String; COLUMNS.len() - 2],

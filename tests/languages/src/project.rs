@@ -56,16 +56,12 @@ pub enum ProjectError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// Its folders go on and on.
     #[error("{} has more than {DEPTH_MAX} folders in each other", path.display())]
-    Deep {
-        /// The folder.
-        path: PathBuf,
-    },
+    Deep { path: PathBuf },
     /// No project has this name.
     #[error(transparent)]
     Name(#[from] NameError),

@@ -26,7 +26,6 @@ const TARGET: &str = "wasm32-wasip2";
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{language} can't be built here: {why}")]
 pub struct Absent {
-    /// The language.
     pub language: Language,
     /// What is missing, and how it gets there.
     pub why: String,

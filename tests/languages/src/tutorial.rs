@@ -21,16 +21,11 @@ const MARK: &str = "==== block ";
 pub enum TutorialError {
     /// It has nothing to type.
     #[error("{} has no block that a reader types", chapter.display())]
-    Nothing {
-        /// The chapter.
-        chapter: PathBuf,
-    },
+    Nothing { chapter: PathBuf },
     /// It can't be read, or no shell can be started.
     #[error("{}", chapter.display())]
     Io {
-        /// The chapter.
         chapter: PathBuf,
-        /// What went wrong.
         #[source]
         cause: std::io::Error,
     },

@@ -87,3 +87,56 @@ fn every_unsafe_block_gives_its_proof() {
     }
     check("`// SAFETY:` stands before an unsafe block", &findings);
 }
+
+/// Whether it declares what other crates may use. What a macro declares is documented where the macro is called.
+fn declares_public(line: &str) -> bool {
+    let Some(item) = line.trim_start().strip_prefix("pub ") else { return false };
+    let item =
+        ["async ", "const ", "unsafe "].iter().fold(item, |item, word| match item.strip_prefix(word) {
+            Some(rest) if rest.contains("fn ") => rest,
+            _ => item,
+        });
+    ["fn ", "struct ", "enum ", "trait ", "type ", "const ", "static "]
+        .iter()
+        .any(|kind| item.starts_with(kind))
+        && !line.contains('$')
+}
+
+/// Numbers of the lines that declare something public without docs.
+fn undocumented(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_documented = |at: usize| {
+        let mut before = lines[..at].iter().rev().map(|line| line.trim_start());
+        // Attributes stand between; one of several lines ends with its bracket.
+        let mut in_attribute = false;
+        before
+            .find(|line| {
+                let begins = line.starts_with("#[");
+                let is_attribute = begins || in_attribute || *line == ")]";
+                in_attribute = !begins && is_attribute;
+                !is_attribute
+            })
+            .is_some_and(|line| line.starts_with("///"))
+    };
+    (0..lines.len())
+        .filter(|at| declares_public(lines[*at]) && !is_documented(*at))
+        .map(|at| at + 1)
+        .collect()
+}
+
+#[test]
+fn public_functions_and_types_are_documented() {
+    let mut findings = Vec::new();
+    for path in files(&root().join("host"), ".rs") {
+        let lines = undocumented(&read(&path));
+        findings.extend(lines.into_iter().map(|line| format!("{}:{line}", relative(&path))));
+    }
+    check("`///` stands before a public function or type", &findings);
+}
+
+#[test]
+fn docs_are_found_behind_attributes() {
+    let text = "/// A.\n#[derive(Debug)]\npub struct A;\n/// B.\n#[allow(\n    dead_code,\n    reason = \"x\"\n)]\npub async fn b() {}\n\
+                \npub const C: u8 = 1;\n#[cfg(test)]\npub(crate) fn d() {}\npub use e;\npub struct $f;\n    pub const fn g() {}\n";
+    assert_eq!(undocumented(text), [11, 16]);
+}

@@ -33,7 +33,6 @@ pub enum AgentError {
     /// Another part ended.
     #[error("{part} ended unexpectedly{}", panic.as_ref().map_or_else(String::new, |words| format!(": it panicked: {words}")))]
     PartEnded {
-        /// Which.
         part: &'static str,
         /// What its panic said, if it didn't return.
         panic: Option<String>,

@@ -83,7 +83,6 @@ pub(crate) struct ToSave {
 /// What was saved in the course of a piece of work.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Saved {
-    /// The checkpoint.
     pub(crate) checkpoint: Option<Arc<PodCheckpoint>>,
     /// The version of the allocated resources.
     pub(crate) allocation: Option<u64>,

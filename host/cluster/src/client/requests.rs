@@ -59,10 +59,7 @@ pub enum RequestError {
     },
     /// The request's own body can't be made.
     #[error("body of the request: {message}")]
-    Body {
-        /// Why.
-        message: String,
-    },
+    Body { message: String },
 }
 
 /// An extension of requests whose senders heed `Retry-After` themselves: the server's answer is given back whatever it asks.

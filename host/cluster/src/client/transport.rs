@@ -46,7 +46,6 @@ pub enum TransportError {
     Connect {
         /// Host and port.
         server: String,
-        /// Why.
         cause: io::Error,
     },
     /// The connection ended.

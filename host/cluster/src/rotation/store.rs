@@ -29,29 +29,16 @@ const KEY_TMP: &str = "kubelet-client.key.tmp";
 pub enum StoreError {
     /// A file can't be written.
     #[error("{}: {cause}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
+    Write { path: PathBuf, cause: io::Error },
     /// A file can't be read.
     #[error(transparent)]
     Read(#[from] KubeconfigError),
     /// A file holds no certificate and key.
     #[error("{}: {cause}", path.display())]
-    Identity {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: IdentityError,
-    },
+    Identity { path: PathBuf, cause: IdentityError },
     /// No key can be made.
     #[error("client key: {message}")]
-    Key {
-        /// Why.
-        message: String,
-    },
+    Key { message: String },
 }
 
 /// The folder of `--cert-dir`.

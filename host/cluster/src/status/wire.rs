@@ -29,7 +29,6 @@ pub(crate) struct Failure {
     pub(crate) next: Next,
     /// The server's code, if there was an answer.
     pub(crate) code: Option<u16>,
-    /// One sentence.
     pub(crate) message: String,
 }
 

@@ -108,7 +108,6 @@ pub(super) fn page<K: Watched>(bytes: &[u8]) -> Result<Page<K>, WatchError> {
 pub struct Said<K> {
     /// The resource version; empty where it has none.
     pub version: String,
-    /// What happened.
     pub event: Event<K>,
 }
 

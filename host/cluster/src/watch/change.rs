@@ -32,7 +32,6 @@ pub struct ObjectKey {
 pub struct Malformed {
     /// Which one, where even that can be reported.
     pub key: Option<ObjectKey>,
-    /// One sentence.
     pub message: String,
 }
 

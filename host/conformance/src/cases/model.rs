@@ -89,22 +89,16 @@ pub enum CasesError {
     /// It can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// It is larger than any such file should be.
     #[error("{file}: more than {FILE_BYTES_MAX} bytes")]
-    TooLarge {
-        /// The file.
-        file: String,
-    },
+    TooLarge { file: String },
     /// It is neither YAML nor JSON.
     #[error("{file}: {message}")]
     Syntax {
-        /// The file.
         file: String,
         /// The parser's words, with line and column.
         message: String,
@@ -112,7 +106,6 @@ pub enum CasesError {
     /// A field holds what it may not.
     #[error("{file}: {}{field}: {problem}", case.as_ref().map(|case| format!("case {case:?}: ")).unwrap_or_default())]
     Field {
-        /// The file.
         file: String,
         /// The case's name, where the field is in one that has one.
         case: Option<String>,
@@ -123,8 +116,5 @@ pub enum CasesError {
     },
     /// A folder of case files has none.
     #[error("{} has no case files (*.yaml, *.yml or *.json)", path.display())]
-    NoFiles {
-        /// The folder.
-        path: PathBuf,
-    },
+    NoFiles { path: PathBuf },
 }

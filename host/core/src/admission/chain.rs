@@ -97,7 +97,6 @@ pub enum HandlerResponse {
     Verdict(Verdict),
     /// It didn't.
     Failure {
-        /// How.
         kind: FailureKind,
         /// One sentence for people.
         message: String,

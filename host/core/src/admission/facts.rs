@@ -46,13 +46,11 @@ impl PodImage {
 /// A container of a pod. Its parts are shared, for those who hold one of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContainerFacts {
-    /// Its name.
     pub name: String,
     /// What part it plays.
     pub kind: ContainerKind,
     /// Index in its own list.
     pub index: usize,
-    /// Its image.
     pub image: Arc<PodImage>,
     /// `Always`, `IfNotPresent` or `Never`; empty if the spec says nothing.
     pub pull_policy: String,
@@ -92,9 +90,7 @@ pub struct SecurityFacts {
     pub allow_privilege_escalation: bool,
     /// It can't write to its own file system.
     pub read_only_root: bool,
-    /// As written.
     pub capabilities_add: Vec<String>,
-    /// As written.
     pub capabilities_drop: Vec<String>,
     /// `RuntimeDefault`, `Unconfined` or `Localhost/<path>`; none if nothing is said.
     pub seccomp: Option<String>,
@@ -133,7 +129,6 @@ pub struct MountFacts {
 /// A volume of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeFacts {
-    /// Its name.
     pub name: String,
     /// Index in `spec.volumes`.
     pub index: usize,

@@ -9,7 +9,6 @@ use crate::pod::resources::{self, CPU, MEMORY, QosClass};
 pub enum Tier {
     /// `kubepods` itself, where Guaranteed pods are.
     Guaranteed,
-    /// `burstable`
     Burstable,
     /// `besteffort`
     BestEffort,

@@ -14,7 +14,6 @@ pub struct PodCgroup {
     pub cpu_quota_us: i64,
     /// Length of a period in microseconds.
     pub cpu_period_us: i64,
-    /// Bytes.
     pub memory_limit_bytes: i64,
     /// Bytes that are used now; none if it isn't known.
     pub memory_usage_bytes: Option<i64>,

@@ -96,7 +96,6 @@ pub struct Garbage {
 /// A container that goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadContainer {
-    /// Which.
     pub id: ContainerId,
     /// No one knows whether it runs: it is stopped first.
     pub stop_first: bool,

@@ -33,11 +33,9 @@ const COMBINED: &str = "(combined from similar events): ";
 /// Which API object an event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
-    /// A pod.
     Pod {
         /// Namespace and name.
         full_name: PodFullName,
-        /// UID.
         uid: PodUid,
     },
     /// This node; also for what is no API object, such as a plugin or a source.
@@ -64,7 +62,6 @@ pub struct EventKey {
     pub field_path: Option<String>,
     /// Whether it is a warning.
     pub is_warning: bool,
-    /// Reason.
     pub reason: String,
     /// Message; none if many are combined.
     message: Option<String>,

@@ -31,7 +31,6 @@ pub enum NodeReclaim {
 pub struct Measured {
     /// Writable layers.
     pub rootfs: bool,
-    /// Logs.
     pub logs: bool,
     /// Local volumes.
     pub volumes: bool,

@@ -71,7 +71,6 @@ impl Default for EvictionConfig {
 /// A pod that is to end now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Eviction {
-    /// Which.
     pub uid: PodUid,
     /// With the resources that it was allocated.
     pub pod: Arc<Pod>,
@@ -140,7 +139,6 @@ impl From<Step> for Outcome {
 /// How one threshold stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdState {
-    /// The threshold.
     pub threshold: Threshold,
     /// The newest figure; none if there is none.
     pub observed: Option<Observation>,

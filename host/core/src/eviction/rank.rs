@@ -21,7 +21,6 @@ pub(super) const END_WAITS_MAX: u32 = 4;
 /// A pod that was admitted and whose containers may run.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Its UID.
     pub uid: PodUid,
     /// With the resources that it was allocated.
     pub pod: Arc<Pod>,

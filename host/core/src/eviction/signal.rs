@@ -13,15 +13,12 @@ pub enum Signal {
     AllocatableMemoryAvailable,
     /// Bytes of the file system of the agent's folder.
     NodeFsAvailable,
-    /// Its inodes.
     NodeFsInodesFree,
     /// Bytes of the file system of images.
     ImageFsAvailable,
-    /// Its inodes.
     ImageFsInodesFree,
     /// Bytes of the file system of writable layers.
     ContainerFsAvailable,
-    /// Its inodes.
     ContainerFsInodesFree,
     /// Process ids.
     PidAvailable,

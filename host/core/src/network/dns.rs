@@ -44,7 +44,6 @@ pub struct Warning {
     pub on_node: Option<String>,
     /// Upstream's reason: `DNSConfigForming`, `MissingClusterDNS`.
     pub reason: &'static str,
-    /// For people.
     pub message: String,
 }
 

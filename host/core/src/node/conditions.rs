@@ -78,9 +78,7 @@ impl Pressure {
 /// What the readings say of each pressure; none is that they say nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pressures {
-    /// Memory.
     pub memory: Option<bool>,
-    /// Disk.
     pub disk: Option<bool>,
     /// Process ids.
     pub pid: Option<bool>,

@@ -30,7 +30,6 @@ pub struct NodeInput<'a> {
 /// The node, and what changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PublishedNode {
-    /// The node.
     pub node: Node,
     /// Reason of an event if it is ready now and wasn't, or the other way round.
     pub readiness: Option<&'static str>,

@@ -21,7 +21,6 @@ const FIRST: [&str; 5] = [CPU, MEMORY, EPHEMERAL_STORAGE, PIDS, PODS];
 /// One resource. `cpu` in thousandths, all else in base units.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceUse {
-    /// Which.
     pub resource: String,
     /// All there is.
     pub capacity: i64,

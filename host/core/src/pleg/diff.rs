@@ -23,9 +23,7 @@ pub enum PlegEventKind {
 /// To what it happened. Sandboxes count like containers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlegSubject {
-    /// A container.
     Container(ContainerId),
-    /// A sandbox.
     Sandbox(SandboxId),
     /// The pod as a whole.
     Pod,
@@ -38,7 +36,6 @@ pub struct PlegEvent {
     pub uid: PodUid,
     /// Sandbox or container.
     pub subject: PlegSubject,
-    /// What happened.
     pub kind: PlegEventKind,
 }
 

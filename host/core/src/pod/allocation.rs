@@ -35,9 +35,7 @@ pub struct ContainerResources {
     pub cpu_request_milli: i64,
     /// Thousandths of a CPU.
     pub cpu_limit_milli: i64,
-    /// Bytes.
     pub memory_request_bytes: i64,
-    /// Bytes.
     pub memory_limit_bytes: i64,
 }
 

@@ -37,10 +37,7 @@ pub enum FieldError {
     },
     /// The pod has no such container.
     #[error("container {name} not found")]
-    Container {
-        /// Its name.
-        name: String,
-    },
+    Container { name: String },
     /// A quantity isn't one.
     #[error("{quantity:?} is not a quantity")]
     Quantity {
@@ -55,11 +52,9 @@ pub enum FieldError {
 /// What fields are read from.
 #[derive(Clone, Copy, Debug)]
 pub struct PodFields<'a> {
-    /// The pod.
     pub pod: &'a Pod,
     /// The addresses of its sandbox, the primary one first; none on the host network.
     pub pod_ips: &'a [IpAddr],
-    /// Its node.
     pub node: &'a NodeFacts,
 }
 

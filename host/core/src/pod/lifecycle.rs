@@ -56,7 +56,6 @@ pub enum Event {
     Unwanted,
     /// Only the runtime has it, and it is to end within this grace.
     Orphaned {
-        /// Seconds.
         grace_seconds: i64,
     },
     /// It was admitted.
@@ -78,7 +77,6 @@ pub enum Event {
     Look,
     /// It is to end.
     Kill(KillOptions),
-    /// Its work ended.
     WorkEnded(Outcome),
     /// Its work may not start yet: another pod of the same full name still runs.
     StartDenied,

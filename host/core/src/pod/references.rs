@@ -13,11 +13,8 @@ mod tests;
 /// Objects by name, all of the pod's own namespace, and tokens of its service account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct References {
-    /// Config maps.
     pub config_maps: BTreeSet<String>,
-    /// Secrets.
     pub secrets: BTreeSet<String>,
-    /// Tokens.
     pub tokens: BTreeSet<TokenWish>,
 }
 

@@ -43,7 +43,6 @@ pub struct KillOptions {
 /// One thing that the agent wants of a worker.
 #[derive(Clone, Debug)]
 pub struct Update {
-    /// Why.
     pub kind: UpdateKind,
     /// The pod as its source has it now; none for one that only the runtime still knows.
     pub pod: Option<Arc<Pod>>,
@@ -103,7 +102,6 @@ pub enum Task {
     Sync,
     /// Stop its containers and sandboxes, and see that none is left running.
     Terminate {
-        /// Seconds.
         grace_seconds: i64,
         /// Because the node needs the capacity.
         evicted: bool,

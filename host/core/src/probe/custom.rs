@@ -59,7 +59,6 @@ pub enum InvalidProbe {
     /// A number is out of its bounds.
     #[error("{field} must be between {min} and {max}, found {found}")]
     Bounds {
-        /// Which.
         field: &'static str,
         /// The least that it may be.
         min: u64,

@@ -25,7 +25,6 @@ pub struct ProbedPod {
 /// The instance of a container that a worker probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbedContainer {
-    /// Which.
     pub id: ContainerId,
     /// What it does.
     pub state: ProbedState,

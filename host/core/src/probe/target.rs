@@ -17,10 +17,7 @@ pub enum TargetError {
     TcpSocketHook,
     /// No port of the container has this name.
     #[error("port {name} not found")]
-    UnknownPort {
-        /// The name.
-        name: String,
-    },
+    UnknownPort { name: String },
     /// Its number, host or scheme can't be used.
     #[error(transparent)]
     Request(#[from] http::TargetError),

@@ -53,7 +53,6 @@ impl ContainerRunState {
 /// A sandbox in a list: little, but of all pods in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedSandbox {
-    /// Its id.
     pub id: SandboxId,
     /// 0 for the pod's first.
     pub attempt: u32,
@@ -66,7 +65,6 @@ pub struct ListedSandbox {
 /// A container in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedContainer {
-    /// Its id.
     pub id: ContainerId,
     /// Name in the pod's spec.
     pub name: String,
@@ -104,7 +102,6 @@ impl RuntimePod {
 /// A sandbox looked at closely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedSandbox {
-    /// Its id.
     pub id: SandboxId,
     /// 0 for the pod's first.
     pub attempt: u32,
@@ -121,7 +118,6 @@ pub struct ObservedSandbox {
 /// A container looked at closely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedContainer {
-    /// Its id.
     pub id: ContainerId,
     /// Name in the pod's spec.
     pub name: String,
@@ -316,7 +312,6 @@ pub struct RuntimeHandler {
     pub name: String,
     /// Recursive read-only mounts.
     pub recursive_read_only_mounts: bool,
-    /// User namespaces.
     pub user_namespaces: bool,
 }
 
@@ -374,7 +369,6 @@ pub struct ExecOutput {
     pub stdout: Vec<u8>,
     /// Standard error, cut by the runtime.
     pub stderr: Vec<u8>,
-    /// Exit code.
     pub exit_code: i32,
 }
 
@@ -383,7 +377,6 @@ pub struct ExecOutput {
 pub struct ImageAuth {
     /// User name.
     pub username: String,
-    /// Password.
     pub password: String,
     /// Who that is, in configurations of old. No runtime is reported; a kubelet's records count it.
     pub email: String,
@@ -391,7 +384,6 @@ pub struct ImageAuth {
     pub auth: String,
     /// The registry.
     pub server_address: String,
-    /// Identity token.
     pub identity_token: String,
     /// Bearer token.
     pub registry_token: String,
@@ -428,9 +420,7 @@ impl RuntimeStatus {
 pub struct ImageInfo {
     /// What a container is created from.
     pub id: String,
-    /// Tags.
     pub repo_tags: Vec<String>,
-    /// Digests.
     pub repo_digests: Vec<String>,
     /// Bytes on disk.
     pub size_bytes: u64,

@@ -11,9 +11,7 @@ use super::ContainerId;
 pub enum Protocol {
     /// TCP, the default of Kubernetes.
     Tcp,
-    /// UDP
     Udp,
-    /// SCTP
     Sctp,
 }
 
@@ -120,13 +118,10 @@ pub enum AppArmorProfile {
 /// SELinux label of a container; empty parts are the runtime's choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelinuxLabel {
-    /// User.
     pub user: String,
-    /// Role.
     pub role: String,
     /// Type.
     pub kind: String,
-    /// Level.
     pub level: String,
 }
 
@@ -219,9 +214,7 @@ pub struct ContainerSpec {
     pub working_dir: String,
     /// Environment in order.
     pub env: Vec<(String, String)>,
-    /// Mounts.
     pub mounts: Vec<Mount>,
-    /// Devices.
     pub devices: Vec<Device>,
     /// Labels, those of `labels` among them.
     pub labels: BTreeMap<String, String>,

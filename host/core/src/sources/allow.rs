@@ -72,22 +72,13 @@ pub enum Rule {
     },
     /// It is bound to another node.
     #[error("spec.nodeName must be empty or this node's name, found {node_name:?}")]
-    OtherNode {
-        /// The node.
-        node_name: String,
-    },
+    OtherNode { node_name: String },
     /// It says that another source brought it.
     #[error("annotation {CONFIG_SOURCE} must not name another source, found {source_name:?}")]
-    OtherSource {
-        /// The source.
-        source_name: String,
-    },
+    OtherSource { source_name: String },
     /// It carries an annotation that only the agent or an API server writes.
     #[error("annotation {annotation} must not be set by a source")]
-    Forged {
-        /// Which one.
-        annotation: &'static str,
-    },
+    Forged { annotation: &'static str },
     /// An earlier pod of the set has its name.
     #[error("duplicate name: an earlier pod of the set has it")]
     DuplicateName,
@@ -97,7 +88,6 @@ pub enum Rule {
     /// It may do more than the level allows.
     #[error("violates PodSecurity {level}: {}", violations.join("; "))]
     PodSecurity {
-        /// The level.
         level: SecurityLevel,
         /// Each in one clause.
         violations: Vec<String>,
@@ -155,17 +145,13 @@ pub enum SetError {
     /// More pods than the source may have.
     #[error("the set must have at most {max} pods, found {found}")]
     TooMany {
-        /// How many.
         found: usize,
         /// How many may be.
         max: usize,
     },
     /// More than [`SET_BYTES_MAX`].
     #[error("the set must have at most {SET_BYTES_MAX} bytes, found {bytes}")]
-    TooLarge {
-        /// How many.
-        bytes: usize,
-    },
+    TooLarge { bytes: usize },
     /// A set of pods without a pod: to have none, a source says that it is empty.
     #[error("the set must have at least one pod; a source without pods returns `empty`")]
     NoPods,

@@ -131,18 +131,10 @@ pub enum Fault {
     },
     /// A kind that isn't run here.
     #[error("kind must be Pod, PodList or List of v1, found {kind} of {api_version}")]
-    Kind {
-        /// As written.
-        api_version: String,
-        /// As written.
-        kind: String,
-    },
+    Kind { api_version: String, kind: String },
     /// More than [`PROBLEMS_MAX`].
     #[error("and {count} more errors")]
-    More {
-        /// How many.
-        count: usize,
-    },
+    More { count: usize },
     /// A field of a pod.
     #[error(
         "{}{}{field}",

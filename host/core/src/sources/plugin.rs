@@ -29,7 +29,6 @@ pub struct PollResponse {
 pub struct SourceFault {
     /// A CamelCase word.
     pub reason: String,
-    /// One sentence.
     pub message: String,
     /// When it wants to be asked again; none leaves it to the host.
     pub retry_after: Option<Duration>,
@@ -71,7 +70,6 @@ pub struct LeftOutPod {
     pub name: String,
     /// A CamelCase word.
     pub reason: String,
-    /// One sentence.
     pub message: String,
 }
 

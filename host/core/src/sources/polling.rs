@@ -58,7 +58,6 @@ pub enum Polled {
     Failure {
         /// A CamelCase word.
         reason: String,
-        /// One sentence.
         message: String,
         /// It won't be asked before this is over.
         not_before: Option<Duration>,
@@ -72,7 +71,6 @@ pub enum Report {
     Failed {
         /// A CamelCase word.
         reason: String,
-        /// One sentence.
         message: String,
     },
     /// It can again.
@@ -80,10 +78,7 @@ pub enum Report {
     /// A pod isn't among what runs.
     LeftOut(LeftOut),
     /// So many more aren't, either.
-    MoreLeftOut {
-        /// How many.
-        count: usize,
-    },
+    MoreLeftOut { count: usize },
 }
 
 /// A full set to send.

@@ -15,9 +15,7 @@ pub struct CgroupUsage {
     pub at: Timestamp,
     /// Processor time since the cgroup was made, in nanoseconds.
     pub cpu_nanoseconds: Option<u64>,
-    /// Memory.
     pub memory: Option<MemoryUsage>,
-    /// Swap.
     pub swap: Option<SwapUsage>,
     /// How long processes waited.
     pub pressure: PressureUsage,

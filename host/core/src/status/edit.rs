@@ -13,7 +13,6 @@ pub(super) const EPHEMERAL_CONTAINERS: &str = "witlet.dev/EphemeralContainersPen
 pub enum EditKind {
     /// Images of its containers.
     Images,
-    /// Its ephemeral containers.
     EphemeralContainers,
 }
 

@@ -10,7 +10,6 @@ mod tests;
 pub struct Termination {
     /// Which kind of container: `init_container`, `container` or `ephemeral_container`.
     pub container_type: &'static str,
-    /// Its exit code.
     pub exit_code: i32,
     /// Why it ended, in the word of its status; may be empty.
     pub reason: String,

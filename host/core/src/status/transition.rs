@@ -12,7 +12,6 @@ use crate::pod::resources::is_sidecar;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("terminated container {container} would leave its state, which restart policy {policy:?} forbids")]
 pub struct IllegalTransition {
-    /// The container.
     pub container: String,
     /// The pod's policy.
     pub policy: RestartPolicy,

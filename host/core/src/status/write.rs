@@ -33,7 +33,6 @@ pub struct AtServer<'a> {
     pub resource_version: &'a str,
     /// Whether it has a deletion timestamp.
     pub is_deleted: bool,
-    /// Its status.
     pub status: &'a PodStatus,
 }
 
@@ -79,7 +78,6 @@ pub struct AtNode<'a> {
 pub enum Write {
     /// A strategic merge patch on `pods/status`.
     Patch {
-        /// Its body.
         body: Value,
         /// What the server's status is to be.
         desired: Box<PodStatus>,

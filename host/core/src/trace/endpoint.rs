@@ -44,19 +44,13 @@ pub enum CollectorEndpointError {
     Refused(String),
     /// No host or port.
     #[error("tracing endpoint {endpoint:?} must be HOST:PORT such as {DEFAULT}")]
-    HostPort {
-        /// As given.
-        endpoint: String,
-    },
+    HostPort { endpoint: String },
     /// No socket.
     #[error(
         "tracing endpoint {endpoint:?} must be unix:///PATH or unix-abstract:///NAME, with at most \
          {SOCKET_BYTES_MAX} bytes and without NUL"
     )]
-    Socket {
-        /// As given.
-        endpoint: String,
-    },
+    Socket { endpoint: String },
 }
 
 impl Default for CollectorEndpoint {

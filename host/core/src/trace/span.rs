@@ -64,7 +64,6 @@ pub enum AttributeValue {
 pub struct Attribute {
     /// In OpenTelemetry's form: words with dots.
     pub name: &'static str,
-    /// What.
     pub value: AttributeValue,
 }
 
@@ -89,9 +88,7 @@ fn cut(mut text: String) -> String {
 /// Something that happened within a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanEvent {
-    /// What.
     pub name: &'static str,
-    /// When.
     pub at: Timestamp,
     /// More about it.
     pub attributes: Vec<Attribute>,
@@ -149,7 +146,6 @@ pub struct SpanData {
     pub ended_at: Timestamp,
     /// What is known of it.
     pub attributes: Vec<Attribute>,
-    /// What happened.
     pub events: Vec<SpanEvent>,
     /// Spans of other traces.
     pub links: Vec<Link>,

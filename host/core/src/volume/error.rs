@@ -10,7 +10,6 @@ pub enum VolumeSpecError {
     /// A kind of volume that this release doesn't have.
     #[error("volume {volume}: {kind} volumes are not supported by this release")]
     Unsupported {
-        /// The volume.
         volume: String,
         /// Field of the API, such as `secret`.
         kind: &'static str,
@@ -18,7 +17,6 @@ pub enum VolumeSpecError {
     /// `emptyDir.medium` is no word of the API.
     #[error("volume {volume}: unknown storage medium {medium:?}")]
     Medium {
-        /// The volume.
         volume: String,
         /// The word.
         medium: String,
@@ -26,7 +24,6 @@ pub enum VolumeSpecError {
     /// `emptyDir.sizeLimit` is no quantity.
     #[error("volume {volume}: sizeLimit {quantity:?} is not a quantity")]
     Quantity {
-        /// The volume.
         volume: String,
         /// The text.
         quantity: String,
@@ -35,32 +32,22 @@ pub enum VolumeSpecError {
     #[error(
         "volume {volume}: medium HugePages can't be used if containers request several sizes of huge pages"
     )]
-    SeveralPageSizes {
-        /// The volume.
-        volume: String,
-    },
+    SeveralPageSizes { volume: String },
     /// No container asks for huge pages of this kind.
     #[error(
         "volume {volume}: medium {medium}: huge pages requested, but there is no resource request for huge pages"
     )]
     NoPageSize {
-        /// The volume.
         volume: String,
         /// The medium as the spec has it.
         medium: String,
     },
     /// A path on the host that climbs.
     #[error("volume {volume}: invalid HostPath `{path}`: must not contain '..'")]
-    HostPath {
-        /// The volume.
-        volume: String,
-        /// The path.
-        path: String,
-    },
+    HostPath { volume: String, path: String },
     /// `hostPath.type` is no word of the API.
     #[error("volume {volume}: {kind:?} is an invalid volume type")]
     HostPathType {
-        /// The volume.
         volume: String,
         /// The word.
         kind: String,
@@ -68,9 +55,7 @@ pub enum VolumeSpecError {
     /// The path of a file in a volume that can't be.
     #[error("volume {volume}: invalid path {path:?}: {problem}")]
     FilePath {
-        /// The volume.
         volume: String,
-        /// The path.
         path: String,
         /// What is wrong with it.
         problem: &'static str,
@@ -78,11 +63,8 @@ pub enum VolumeSpecError {
     /// What a file refers to can't be had.
     #[error("volume {volume}: value of file {path:?}")]
     Value {
-        /// The volume.
         volume: String,
-        /// The path.
         path: String,
-        /// Why not.
         #[source]
         cause: FieldError,
     },
@@ -91,7 +73,6 @@ pub enum VolumeSpecError {
     NoObject {
         /// `configmap` or `secret`.
         kind: &'static str,
-        /// Its name.
         name: String,
     },
     /// A config map or secret doesn't have a key, which isn't optional.
@@ -99,7 +80,6 @@ pub enum VolumeSpecError {
     NoKey {
         /// `configmap references non-existent config` or `references non-existent secret`.
         kind: &'static str,
-        /// The key.
         key: String,
     },
     /// The API server doesn't let this node have it.
@@ -134,12 +114,7 @@ pub enum VolumeSpecError {
     },
     /// A mount of a volume that the pod doesn't have.
     #[error("cannot find volume {volume:?} to mount into container {container:?}")]
-    NoVolume {
-        /// The volume.
-        volume: String,
-        /// The container.
-        container: String,
-    },
+    NoVolume { volume: String, container: String },
     /// `subPathExpr` names variables that aren't there or are empty.
     #[error("missing value for {variables}")]
     NoVariable {
@@ -171,7 +146,6 @@ pub enum VolumeSpecError {
         "failed to resolve recursive read-only mode: volume {volume:?} requested recursive read-only mode, but it is {problem}"
     )]
     RecursiveReadOnly {
-        /// The volume.
         volume: String,
         /// What stands against it.
         problem: String,

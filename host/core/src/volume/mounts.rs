@@ -16,7 +16,6 @@ const HOSTS_PATH: &str = "/etc/hosts";
 /// A container whose mounts are asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct MountInput<'a> {
-    /// Its pod.
     pub pod: &'a Pod,
     /// Its spec; an ephemeral container's in the shape of the others.
     pub container: &'a Container,

@@ -38,9 +38,7 @@ pub enum Fetched<T> {
 /// `Debug` shows names only.
 #[derive(Clone, Default)]
 pub struct ReferencedObjects {
-    /// Config maps.
     pub config_maps: BTreeMap<String, Fetched<Arc<ConfigMap>>>,
-    /// Secrets.
     pub secrets: BTreeMap<String, Fetched<Arc<Secret>>>,
     /// Tokens of the pod's service account.
     pub tokens: BTreeMap<TokenWish, Fetched<String>>,

@@ -24,7 +24,6 @@ pub enum BodyError {
     /// The server closed the connection.
     #[error("unexpected EOF")]
     Closed {
-        /// How.
         #[source]
         cause: hyper::Error,
     },

@@ -39,10 +39,7 @@ pub enum ManifestUrlError {
     },
     /// The value has bytes that no header's has.
     #[error("header {name} has an invalid character in its value")]
-    Value {
-        /// Its name.
-        name: String,
-    },
+    Value { name: String },
 }
 
 /// A redirect that isn't followed.

@@ -12,16 +12,13 @@ pub enum NodeError {
     /// A file of the kernel can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// Which.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// A file of the kernel says something unexpected.
     #[error("{} does not have {what}", path.display())]
     Content {
-        /// Which.
         path: PathBuf,
         /// What was looked for.
         what: &'static str,
@@ -34,10 +31,5 @@ pub enum NodeError {
     },
     /// An address can't be a node's.
     #[error("node address {address} is not usable: {reason}; set --node-ip")]
-    Address {
-        /// Which.
-        address: IpAddr,
-        /// Why not.
-        reason: &'static str,
-    },
+    Address { address: IpAddr, reason: &'static str },
 }

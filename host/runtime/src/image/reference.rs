@@ -24,34 +24,19 @@ pub(crate) enum ReferenceError {
         "image {reference:?} can't be run here: the embedded runtime runs WebAssembly components from files, \
          such as file:hello.wasm or file:///srv/images/hello.wasm"
     )]
-    NotAFile {
-        /// The reference.
-        reference: String,
-    },
+    NotAFile { reference: String },
     /// It names another machine.
     #[error("image {reference:?} names a host: use file:///path for a file on this one")]
-    Host {
-        /// The reference.
-        reference: String,
-    },
+    Host { reference: String },
     /// Nothing stands after the scheme.
     #[error("image {reference:?} names no file")]
-    Empty {
-        /// The reference.
-        reference: String,
-    },
+    Empty { reference: String },
     /// `..` would leave the folder.
     #[error("image {reference:?} may not contain `..`")]
-    Upwards {
-        /// The reference.
-        reference: String,
-    },
+    Upwards { reference: String },
     /// A byte that no path can have.
     #[error("image {reference:?} contains a zero byte")]
-    ZeroByte {
-        /// The reference.
-        reference: String,
-    },
+    ZeroByte { reference: String },
 }
 
 /// Reads a reference: `file:///absolute`, `file:/absolute` or `file:relative` (RFC 8089 without a host; nothing is

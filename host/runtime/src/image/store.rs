@@ -52,7 +52,6 @@ pub(crate) enum ImageError {
     /// There is no such file.
     #[error("image {reference:?}: there is no file {}", path.display())]
     Missing {
-        /// The reference.
         reference: String,
         /// Where it was looked for.
         path: PathBuf,
@@ -60,66 +59,45 @@ pub(crate) enum ImageError {
     /// A link leads out of the folder of images.
     #[error("image {reference:?} leads out of the image folder {}", root.display())]
     Escape {
-        /// The reference.
         reference: String,
         /// The folder of images.
         root: PathBuf,
     },
     /// A folder, a device or the like.
     #[error("image {reference:?}: {} is no regular file", path.display())]
-    NotRegular {
-        /// The reference.
-        reference: String,
-        /// The path.
-        path: PathBuf,
-    },
+    NotRegular { reference: String, path: PathBuf },
     /// More bytes than an image may have.
     #[error("image {reference:?} is larger than {COMPONENT_BYTES_MAX} bytes")]
-    TooLarge {
-        /// The reference.
-        reference: String,
-    },
+    TooLarge { reference: String },
     /// The file can't be read.
     #[error("image {reference:?}: read {}", path.display())]
     Read {
-        /// The reference.
         reference: String,
-        /// The path.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// It isn't a component, or the compiler refuses it.
     #[error("image {reference:?}")]
     Compile {
-        /// The reference.
         reference: String,
-        /// Why.
         #[source]
         cause: CompileError,
     },
     /// A component, but no program that this runtime can start.
     #[error("image {reference:?}")]
     Program {
-        /// The reference.
         reference: String,
-        /// Why not.
         #[source]
         cause: ProgramError,
     },
     /// The copy wasn't what was pulled any more.
     #[error("image {reference:?}: its copy was damaged and is forgotten: pull it again")]
-    Damaged {
-        /// The reference.
-        reference: String,
-    },
+    Damaged { reference: String },
     /// It needs more to start than any workload may have.
     #[error("image {reference:?}")]
     Needs {
-        /// The reference.
         reference: String,
-        /// What.
         #[source]
         cause: NeedsError,
     },
@@ -135,9 +113,7 @@ pub(crate) enum ImageError {
     /// The copy or the note about it can't be kept.
     #[error("keep image {reference:?}")]
     Keep {
-        /// The reference.
         reference: String,
-        /// Why not.
         #[source]
         cause: StateError,
     },

@@ -19,26 +19,16 @@ use crate::workload::LimitTooLow;
 pub(crate) enum PodsError {
     /// There is no such sandbox.
     #[error("there is no sandbox {id}")]
-    NoSandbox {
-        /// Its identifier.
-        id: String,
-    },
+    NoSandbox { id: String },
     /// There is no such container.
     #[error("there is no container {id}")]
-    NoContainer {
-        /// Its identifier.
-        id: String,
-    },
+    NoContainer { id: String },
     /// The sandbox was stopped.
     #[error("sandbox {id} isn't ready: no container can run in it")]
-    SandboxNotReady {
-        /// Its identifier.
-        id: String,
-    },
+    SandboxNotReady { id: String },
     /// The container was started before, and can't be again.
     #[error("container {id} is {life}: only a created container can be started")]
     NotCreated {
-        /// Its identifier.
         id: String,
         /// What it is instead.
         life: &'static str,
@@ -46,7 +36,6 @@ pub(crate) enum PodsError {
     /// The container has no running program.
     #[error("container {id} is {life}: nothing runs in it")]
     NotRunning {
-        /// Its identifier.
         id: String,
         /// What it is instead.
         life: &'static str,
@@ -56,9 +45,7 @@ pub(crate) enum PodsError {
     NameTaken {
         /// A sandbox or a container.
         what: &'static str,
-        /// Its name.
         name: String,
-        /// Its attempt.
         attempt: u32,
         /// The one that is there.
         id: String,
@@ -83,26 +70,18 @@ pub(crate) enum PodsError {
     Log {
         /// The log.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// The component has nothing that could be run next to its own work.
     #[error("container {id} can run no commands: its component doesn't export wasi:cli/run")]
-    NoCommand {
-        /// Its identifier.
-        id: String,
-    },
+    NoCommand { id: String },
     /// Too many commands run in the container.
     #[error("container {id} runs {COMMANDS_MAX} commands already")]
-    TooManyCommands {
-        /// Its identifier.
-        id: String,
-    },
+    TooManyCommands { id: String },
     /// A command took longer than it may, and was killed.
     #[error("the command in container {id} took longer than {}s and was killed", limit.as_secs_f64())]
     CommandTooLong {
-        /// Its identifier.
         id: String,
         /// What it was given.
         limit: Duration,
@@ -113,16 +92,11 @@ pub(crate) enum PodsError {
     /// The limit of memory can't be changed.
     #[error("change the limits of container {id}")]
     Memory {
-        /// Its identifier.
         id: String,
-        /// Why not.
         #[source]
         cause: LimitTooLow,
     },
     /// A killed program didn't end.
     #[error("container {id} was killed, but hasn't ended yet")]
-    DoesNotEnd {
-        /// Its identifier.
-        id: String,
-    },
+    DoesNotEnd { id: String },
 }

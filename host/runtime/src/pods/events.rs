@@ -29,11 +29,9 @@ pub(crate) enum EventKind {
 /// Something that happened to a container or, as with containerd, to a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// What.
     pub(crate) kind: EventKind,
     /// To whom.
     pub(crate) id: String,
-    /// When.
     pub(crate) at: Timestamp,
     /// Its sandbox afterwards, if that is still there.
     pub(crate) sandbox: Option<SandboxRecord>,

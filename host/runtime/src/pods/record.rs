@@ -34,9 +34,7 @@ pub(crate) struct SandboxSpec {
     pub(crate) hostname: String,
     /// Where its containers' logs go; none if empty.
     pub(crate) log_directory: PathBuf,
-    /// Labels.
     pub(crate) labels: BTreeMap<String, String>,
-    /// Annotations.
     pub(crate) annotations: BTreeMap<String, String>,
     /// Whether the pod is on the node's network.
     pub(crate) host_network: bool,
@@ -60,11 +58,9 @@ impl SandboxSpec {
 /// A sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SandboxRecord {
-    /// Its identifier.
     pub(crate) id: String,
     /// What was asked for.
     pub(crate) config: SandboxSpec,
-    /// Its network.
     pub(crate) network: Network,
     /// When it was made.
     pub(crate) created_at: Timestamp,
@@ -90,13 +86,10 @@ pub(crate) struct ContainerSpec {
     pub(crate) arguments: Vec<String>,
     /// Where relative paths begin.
     pub(crate) working_dir: String,
-    /// Environment.
     pub(crate) environment: Vec<(String, String)>,
     /// Mounts as they were asked for, files among them.
     pub(crate) mounts: Vec<Mount>,
-    /// Labels.
     pub(crate) labels: BTreeMap<String, String>,
-    /// Annotations.
     pub(crate) annotations: BTreeMap<String, String>,
     /// The log's place in the sandbox's folder of logs; none if empty.
     pub(crate) log_path: PathBuf,
@@ -128,7 +121,6 @@ pub(crate) enum Life {
         started_at: Option<Timestamp>,
         /// When it ended.
         finished_at: Timestamp,
-        /// How.
         exit: Exit,
     },
 }
@@ -161,9 +153,7 @@ impl Life {
 /// A container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContainerRecord {
-    /// Its identifier.
     pub(crate) id: String,
-    /// Its sandbox.
     pub(crate) sandbox_id: String,
     /// What was asked for.
     pub(crate) config: ContainerSpec,

@@ -18,7 +18,6 @@ use crate::image::{Image as Pulled, ImageStore};
 
 /// Answers for the images.
 pub(crate) struct ImageServer {
-    /// The images.
     pub(crate) images: Arc<ImageStore>,
     /// The clock.
     pub(crate) now: Now,

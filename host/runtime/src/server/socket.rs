@@ -17,22 +17,14 @@ const SOCKET_MODE: u32 = 0o600;
 pub enum SocketError {
     /// Another runtime answers there.
     #[error("another process already serves {}", path.display())]
-    Answered {
-        /// The socket.
-        path: PathBuf,
-    },
+    Answered { path: PathBuf },
     /// Something else has the name.
     #[error("{} is there already and no socket", path.display())]
-    NoSocket {
-        /// The path.
-        path: PathBuf,
-    },
+    NoSocket { path: PathBuf },
     /// The system refused.
     #[error("failed to listen at {}", path.display())]
     Listen {
-        /// The socket.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },

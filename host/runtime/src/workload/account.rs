@@ -11,7 +11,6 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("exceeded its memory limit of {limit_bytes} bytes")]
 pub(crate) struct MemoryExceeded {
-    /// The limit.
     pub(crate) limit_bytes: u64,
 }
 

@@ -49,7 +49,6 @@ pub(super) enum Entry {
     Command(CommandPre<State>),
     /// It exports `wasi:http/incoming-handler`, which is asked for each request.
     Handler {
-        /// The handler.
         handler: ProxyPre<State>,
         /// `wasi:cli/run`, for commands next to it, if it exports that as well.
         command: Option<CommandPre<State>>,

@@ -18,13 +18,11 @@ use crate::network::Network;
 pub(crate) struct WorkloadSpec {
     /// Their arguments; the first is their name.
     pub(crate) arguments: Vec<String>,
-    /// Their environment.
     pub(crate) environment: Vec<(String, String)>,
     /// Where relative paths begin; empty for the root.
     pub(crate) working_dir: String,
     /// The folders that they see.
     pub(crate) preopens: Arc<[Preopen]>,
-    /// Their network.
     pub(crate) network: Network,
     /// The port that a program that answers HTTP is served on.
     pub(crate) port: u16,

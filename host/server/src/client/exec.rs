@@ -38,7 +38,6 @@ const REPORT_BYTES_MAX: usize = 64 * 1024;
 pub struct ExecOptions {
     /// The pod's namespace.
     pub namespace: String,
-    /// The pod.
     pub pod: String,
     /// One of its containers.
     pub container: String,

@@ -28,7 +28,6 @@ pub enum ClientError {
     /// No daemon listens there.
     #[error("no agent answers at {}: start one with `witlet run`, or set its socket with --api-socket", path.display())]
     NotRunning {
-        /// The socket.
         path: PathBuf,
         /// Why the connection failed.
         #[source]
@@ -36,16 +35,10 @@ pub enum ClientError {
     },
     /// The socket belongs to another user.
     #[error("permission denied for {}: run as root", path.display())]
-    Denied {
-        /// The socket.
-        path: PathBuf,
-    },
+    Denied { path: PathBuf },
     /// The daemon took too long.
     #[error("the agent at {} did not respond within {}s: it may be starting still, or be overloaded", path.display(), REQUEST_DEADLINE.as_secs())]
-    TimedOut {
-        /// The socket.
-        path: PathBuf,
-    },
+    TimedOut { path: PathBuf },
     /// The daemon refuses what was asked for.
     #[error("{reason}")]
     Refused {
@@ -56,14 +49,10 @@ pub enum ClientError {
     },
     /// The connection ended before the answer did: the agent has ended, or was killed.
     #[error("the connection to the agent at {} ended", path.display())]
-    Ended {
-        /// The socket.
-        path: PathBuf,
-    },
+    Ended { path: PathBuf },
     /// The answer isn't what this version understands.
     #[error("the agent at {} sent an invalid response to {request}: {message}", path.display())]
     BadAnswer {
-        /// The socket.
         path: PathBuf,
         /// What was asked.
         request: String,

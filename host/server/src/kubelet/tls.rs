@@ -37,16 +37,13 @@ pub enum TlsError {
     Io {
         /// What was tried.
         action: &'static str,
-        /// Where.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// A file doesn't hold what it should.
     #[error("{}: {message}", path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         message: String,
@@ -56,7 +53,6 @@ pub enum TlsError {
     Make {
         /// Whom it is for.
         name: String,
-        /// Why not.
         message: String,
     },
     /// Certificate and key don't work together.
@@ -66,7 +62,6 @@ pub enum TlsError {
         certificate: PathBuf,
         /// The key's file.
         key: PathBuf,
-        /// Why not.
         #[source]
         cause: rustls::Error,
     },
@@ -80,7 +75,6 @@ pub struct TlsOptions {
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// `authentication.x509.clientCAFile`: who signs the certificates of clients. If none is given, none counts.
     pub client_ca: Option<PathBuf>,
-    /// `--cert-dir`.
     pub cert_dir: PathBuf,
     /// The node, which a certificate that is made here is for.
     pub node_name: String,

@@ -59,7 +59,6 @@ pub struct Programs {
 /// What plays a role in a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// Image.
     pub image: String,
     /// Entry point; empty takes the image's.
     pub command: Vec<String>,
@@ -233,7 +232,6 @@ impl std::fmt::Display for NodeSnapshot {
 
 /// The world of fakes.
 pub struct FakeWorld {
-    /// Its node.
     pub node: FakeNode,
 }
 

@@ -66,10 +66,7 @@ pub enum VerifyError {
     Base64,
     /// More signatures than are ever needed.
     #[error("a report must have at most {SIGNATURES_MAX} signatures, found {count}")]
-    Signatures {
-        /// How many.
-        count: usize,
-    },
+    Signatures { count: usize },
     /// The envelope has something else in it.
     #[error("payloadType must be {PAYLOAD_TYPE}, found {found:?}")]
     PayloadType {

@@ -52,16 +52,13 @@ pub enum CacheError {
     Io {
         /// What was tried.
         action: &'static str,
-        /// Where.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// Belongs to another user.
     #[error("{} belongs to user {owner}, not to user {expected}: compiled code from others isn't run", path.display())]
     Owner {
-        /// Where.
         path: PathBuf,
         /// Whose it is.
         owner: u32,
@@ -71,7 +68,6 @@ pub enum CacheError {
     /// Others may read or write it.
     #[error("{} has mode {mode:o}, which lets others in", path.display())]
     Mode {
-        /// Where.
         path: PathBuf,
         /// Permission bits.
         mode: u32,
@@ -79,21 +75,16 @@ pub enum CacheError {
     /// A link, a folder, or a file that has another name elsewhere.
     #[error("{} is {found}, not a file of the cache's own", path.display())]
     NotAFile {
-        /// Where.
         path: PathBuf,
         /// What it is.
         found: &'static str,
     },
     /// Not what was written.
     #[error("{} is damaged: its digest isn't the one recorded next to it", path.display())]
-    Damaged {
-        /// Where.
-        path: PathBuf,
-    },
+    Damaged { path: PathBuf },
     /// Compiled for another engine or processor.
     #[error("{} doesn't fit this program or processor", path.display())]
     Unfit {
-        /// Where.
         path: PathBuf,
         /// The engine's words.
         #[source]
@@ -101,10 +92,7 @@ pub enum CacheError {
     },
     /// An entry that was just written isn't there.
     #[error("{} vanished", path.display())]
-    Vanished {
-        /// Where.
-        path: PathBuf,
-    },
+    Vanished { path: PathBuf },
 }
 
 impl CacheError {

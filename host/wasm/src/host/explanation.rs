@@ -23,7 +23,6 @@ pub struct Explanation {
 /// One handler.
 #[derive(Clone, Debug)]
 pub struct HandlerReport {
-    /// Its name.
     pub name: String,
     /// Whether it is there without being configured.
     pub builtin: bool,

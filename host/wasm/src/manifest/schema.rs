@@ -117,10 +117,8 @@ impl Type {
 /// What fields may be there that `properties` doesn't name.
 #[derive(Debug, Default)]
 enum Others {
-    /// Any.
     #[default]
     Any,
-    /// None.
     None,
     /// Those that fit this.
     Like(Box<Node>),
@@ -141,7 +139,6 @@ struct Node {
     properties: BTreeMap<String, Node>,
     required: Vec<String>,
     others: Others,
-    /// For people.
     description: Option<String>,
 }
 

@@ -39,9 +39,7 @@ pub enum ConformanceError {
     /// The report's file can't be read.
     #[error("failed to read the conformance report {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },

@@ -19,16 +19,13 @@ pub enum KeyFileError {
     /// It can't be read.
     #[error("failed to read the key {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// Others than root and this user could have put their own key there.
     #[error("the key {} isn't safe: {problem}", path.display())]
     Unsafe {
-        /// The file.
         path: PathBuf,
         /// What is wrong, and the way out.
         problem: String,
@@ -36,7 +33,6 @@ pub enum KeyFileError {
     /// The file has no such key.
     #[error("the key {} can't be used", path.display())]
     Key {
-        /// The file.
         path: PathBuf,
         /// What it has instead.
         #[source]

@@ -132,10 +132,7 @@ pub(crate) enum Mismatch {
         because: &'static str,
     },
     /// It doesn't meet this field.
-    Field {
-        /// Which one.
-        field: MatchField,
-    },
+    Field { field: MatchField },
     /// It meets this item of `exclude`.
     Excluded {
         /// From 0.

@@ -49,7 +49,6 @@ pub enum BuiltinRole {
 pub struct Builtin {
     /// Its name, which no configured plugin may take.
     pub name: &'static str,
-    /// The component.
     pub component: &'static [u8],
     /// What it is for.
     pub role: BuiltinRole,

@@ -34,9 +34,7 @@ pub const KIND: &str = "RecordedCall";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RecordedCall {
-    /// [`API_VERSION`]
     pub api_version: String,
-    /// [`KIND`]
     pub kind: String,
     /// What this file doesn't have, in words for people.
     pub note: String,
@@ -163,7 +161,6 @@ impl From<OperationRecord> for Operation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodRecord {
-    /// The source.
     pub source: String,
     /// The whole pod.
     pub pod: Arc<Pod>,
@@ -244,13 +241,11 @@ pub struct RecordedProbeRequest {
     pub probe_type: String,
     /// As JSON text.
     pub parameters: String,
-    /// The pod.
     pub pod: Arc<Pod>,
     /// The container's name.
     pub container: String,
     /// The instance.
     pub container_id: String,
-    /// Its restarts.
     pub restarts: u32,
     /// The pod's addresses.
     pub pod_ips: Vec<IpAddr>,
@@ -268,7 +263,6 @@ pub struct RecordedProbeRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecRecord {
-    /// The command.
     pub command: Vec<String>,
     /// Its output as the probe saw it, what isn't UTF-8 replaced; none if it couldn't be run.
     pub output: Option<String>,
@@ -350,14 +344,12 @@ pub enum RecordedResponse {
     Reject {
         /// For the pod's status.
         reason: String,
-        /// For people.
         message: String,
     },
     /// Admission: not now.
     Defer {
         /// For the pod's status.
         reason: String,
-        /// For people.
         message: String,
         /// When it wants to be asked again.
         retry_after_milliseconds: u64,
@@ -373,15 +365,9 @@ pub enum RecordedResponse {
         detail: String,
     },
     /// Probe: it passes, and someone should know something.
-    Warning {
-        /// What.
-        detail: String,
-    },
+    Warning { detail: String },
     /// Probe: it fails.
-    Failure {
-        /// Why.
-        detail: String,
-    },
+    Failure { detail: String },
     /// Source: as before.
     Unchanged {
         /// For the next poll.
@@ -389,7 +375,6 @@ pub enum RecordedResponse {
     },
     /// Source: these.
     Pods {
-        /// Manifests.
         manifests: Vec<String>,
         /// For the next poll.
         cursor: Option<String>,
@@ -403,14 +388,12 @@ pub enum RecordedResponse {
     Fault {
         /// CamelCase.
         reason: String,
-        /// For people.
         message: String,
     },
     /// No usable answer.
     Failed {
         /// As metrics name it.
         outcome: String,
-        /// What happened.
         message: String,
     },
 }

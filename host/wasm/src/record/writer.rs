@@ -60,22 +60,16 @@ pub enum RecordError {
     /// The file can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },
     /// More bytes than a recorded call has.
     #[error("{} has more than {RECORD_BYTES_MAX} bytes, so it is no recorded call", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// Something else.
     #[error("{} is no recorded call", path.display())]
     Format {
-        /// The file.
         path: PathBuf,
         /// Where and why.
         #[source]
@@ -84,7 +78,6 @@ pub enum RecordError {
     /// Of a release that writes another form.
     #[error("{} is {kind} of {api_version}; this witlet reads {KIND} of {API_VERSION}", path.display())]
     Version {
-        /// The file.
         path: PathBuf,
         /// What it says it is.
         kind: String,

@@ -41,7 +41,6 @@ const WASI_ASYNC: [&str; 2] = ["wasi:http/types@0.2", "wasi:http/outgoing-handle
 /// Capabilities that a component can have only by a grant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
-    /// Secrets.
     pub(crate) secret: bool,
     /// Commands in probed containers.
     pub(crate) exec: bool,

@@ -23,7 +23,6 @@ pub(super) struct Text {
 enum Line {
     /// Key and value, which stands in a column with those of the lines around it.
     Field(String, String),
-    /// As it is.
     Plain(String),
 }
 

@@ -39,7 +39,6 @@ pub(crate) enum ConfigurationError {
     /// It is neither YAML nor JSON.
     #[error("{}: {message}", file.display())]
     Syntax {
-        /// The file.
         file: PathBuf,
         /// The parser's words.
         message: String,
@@ -47,7 +46,6 @@ pub(crate) enum ConfigurationError {
     /// It says that it is something else.
     #[error("{}: {what} must be {expected}, found {found:?}", file.display())]
     Kind {
-        /// The file.
         file: PathBuf,
         /// `apiVersion` or `kind`.
         what: &'static str,
@@ -63,7 +61,6 @@ pub(crate) enum ConfigurationError {
         place.map(|place| format!("{place}: ")).unwrap_or_default()
     )]
     Type {
-        /// The file.
         file: PathBuf,
         /// Where in it.
         place: Option<Position>,

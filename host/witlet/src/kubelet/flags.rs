@@ -29,7 +29,6 @@ pub(crate) enum FlagError {
     /// No flag has this letter.
     #[error("unknown shorthand flag: {letter:?} in -{group}")]
     Shorthand {
-        /// The letter.
         letter: char,
         /// What it stands in.
         group: String,

@@ -29,7 +29,6 @@ pub(crate) enum Error {
     NoRole {
         /// As it was named.
         file: String,
-        /// Why not.
         obstacles: Vec<String>,
     },
     /// The component doesn't have the role that was asked for.
@@ -57,11 +56,9 @@ pub(crate) enum Error {
     /// The plugin doesn't answer.
     #[error("failed to run case {case:?}, call {call}")]
     Ask {
-        /// The case.
         case: String,
         /// Which call of the measurement, from 1.
         call: u32,
-        /// Why not.
         #[source]
         cause: AskError,
     },

@@ -33,9 +33,7 @@ pub(crate) enum ComponentError {
     /// The file can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
@@ -57,7 +55,6 @@ pub(crate) enum ComponentError {
     /// The registry doesn't bring it.
     #[error("failed to pull {target}")]
     Pull {
-        /// Which one.
         target: String,
         /// Why not, with the way out.
         #[source]

@@ -27,18 +27,13 @@ pub(crate) enum EntryError {
     /// A file can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// A file is larger than any configuration.
     #[error("{} must have at most {CONFIG_BYTES_MAX} bytes", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// Words that are neither a file nor meant as a value.
     #[error("--config must be a file or a JSON object, found {words}")]
     NoConfig {
@@ -48,7 +43,6 @@ pub(crate) enum EntryError {
     /// A value is neither JSON nor YAML.
     #[error("{flag}: {message}")]
     Value {
-        /// The flag.
         flag: &'static str,
         /// The parser's words.
         message: String,

@@ -20,16 +20,13 @@ pub(crate) enum Error {
     /// A file can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// The component is none.
     #[error("{}", path.display())]
     Inspect {
-        /// Its file.
         path: PathBuf,
         /// What it is instead.
         #[source]
@@ -38,7 +35,6 @@ pub(crate) enum Error {
     /// The manifest isn't taken.
     #[error("{}", path.display())]
     Manifest {
-        /// Its file.
         path: PathBuf,
         /// What is wrong with it.
         #[source]
@@ -49,16 +45,13 @@ pub(crate) enum Error {
     Embed {
         /// The component's file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: SectionError,
     },
     /// The file can't be written.
     #[error("failed to write {}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

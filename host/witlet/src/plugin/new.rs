@@ -50,9 +50,7 @@ pub(crate) enum Error {
     /// A file or a folder can't be written or read.
     #[error("failed to write {}", path.display())]
     Write {
-        /// Which.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

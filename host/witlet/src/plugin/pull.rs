@@ -31,7 +31,6 @@ pub(crate) enum Error {
     /// The registry doesn't bring it.
     #[error("failed to pull {target}")]
     Pull {
-        /// Which one.
         target: String,
         /// Why not, with the way out.
         #[source]
@@ -39,16 +38,11 @@ pub(crate) enum Error {
     },
     /// Someone's file is there.
     #[error("file {} exists with other content: set another file with --to, or overwrite it with --force", path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// The file can't be written.
     #[error("failed to write {}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },

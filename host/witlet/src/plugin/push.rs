@@ -56,23 +56,17 @@ pub(crate) enum Error {
     },
     /// The time is none.
     #[error("SOURCE_DATE_EPOCH {seconds} is out of range")]
-    Epoch {
-        /// Seconds.
-        seconds: i64,
-    },
+    Epoch { seconds: i64 },
     /// The report can't be read.
     #[error("failed to read the conformance report {}", path.display())]
     ReadReport {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// The report is none.
     #[error("the conformance report {}", path.display())]
     Report {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         #[source]
@@ -81,7 +75,6 @@ pub(crate) enum Error {
     /// The report is about another component.
     #[error("the conformance report {} is about another component than sha256:{digest}: create one with `witlet plugin test`", path.display())]
     OtherComponent {
-        /// The file.
         path: PathBuf,
         /// The component's digest.
         digest: String,

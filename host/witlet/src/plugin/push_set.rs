@@ -36,16 +36,13 @@ pub(crate) enum Error {
     /// A file can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// The plugin file is wrong, or names what a set can't have.
     #[error("{}", path.display())]
     Configuration {
-        /// The file.
         path: PathBuf,
         /// Where and why.
         #[source]

@@ -33,16 +33,13 @@ pub(crate) enum Error {
     /// The configuration can't be read.
     #[error("failed to read {}", path.display())]
     Plugins {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// The configuration is wrong.
     #[error("{}", path.display())]
     Configuration {
-        /// The file.
         path: PathBuf,
         /// Where and why.
         #[source]
@@ -51,7 +48,6 @@ pub(crate) enum Error {
     /// The configuration doesn't have the plugin.
     #[error("{} has no plugin {name:?}: set its component with --component", path.display())]
     NoEntry {
-        /// The file.
         path: PathBuf,
         /// The recorded plugin.
         name: String,
@@ -75,9 +71,7 @@ pub(crate) enum Error {
     /// A file of `--data` can't be read.
     #[error("failed to read {}", path.display())]
     Data {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

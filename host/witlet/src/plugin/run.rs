@@ -29,7 +29,6 @@ pub(crate) enum Error {
         path.display()
     )]
     Recorded {
-        /// The file.
         path: PathBuf,
         /// As it was named.
         component: String,
@@ -48,7 +47,6 @@ pub(crate) enum Error {
     Run {
         /// As it was named.
         component: String,
-        /// Why not.
         #[source]
         cause: RunError,
     },

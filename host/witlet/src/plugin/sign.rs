@@ -27,16 +27,13 @@ pub(crate) enum Error {
     /// The key can't be read.
     #[error("failed to read the key {}", path.display())]
     ReadKey {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// The key doesn't sign.
     #[error("the key {} can't be used", path.display())]
     Key {
-        /// The file.
         path: PathBuf,
         /// What it is instead.
         #[source]
@@ -45,7 +42,6 @@ pub(crate) enum Error {
     /// The registry doesn't have it, or doesn't take the signature.
     #[error("failed to sign {target}")]
     Sign {
-        /// What.
         target: String,
         /// Why not, with the way out.
         #[source]

@@ -38,18 +38,14 @@ pub(crate) enum Error {
     /// A file can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// A key can't be taken.
     #[error("--sign {}", path.display())]
     Key {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: KeyError,
     },
@@ -62,9 +58,7 @@ pub(crate) enum Error {
     /// A report can't be kept.
     #[error("failed to write {}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

@@ -36,14 +36,12 @@ pub(crate) enum Error {
     Read {
         /// Which file or folder.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// What says of which template it is can't be taken.
     #[error("{}", path.display())]
     ProjectFile {
-        /// The file.
         path: PathBuf,
         /// What is wrong.
         #[source]
@@ -51,10 +49,7 @@ pub(crate) enum Error {
     },
     /// It is larger than any such file.
     #[error("{} must have at most {PROJECT_FILE_BYTES_MAX} bytes", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// An older release mustn't undo what a newer one did.
     #[error("{} is of witlet {version}, this is {VERSION}: upgrade with that release or a later one", path.display())]
     Newer {
@@ -65,10 +60,7 @@ pub(crate) enum Error {
     },
     /// What the project is stands in its file.
     #[error("{} says what the project is: leave out --name, --lang and --role", path.display())]
-    Named {
-        /// The file.
-        path: PathBuf,
-    },
+    Named { path: PathBuf },
     /// Nothing of a project is there.
     #[error(
         "{} is no project of `witlet plugin new`: it has no {PROJECT_FILE}, and no {}; name the folder of a project",
@@ -76,7 +68,6 @@ pub(crate) enum Error {
         missing.join(" and no ")
     )]
     NoProject {
-        /// The folder.
         folder: PathBuf,
         /// What every project has.
         missing: Vec<&'static str>,
@@ -84,7 +75,6 @@ pub(crate) enum Error {
     /// A project of an older release, of which something can't be recognised.
     #[error("{} has no {PROJECT_FILE}, and its files don't say all that it would: set {}", folder.display(), flags.join(", "))]
     Unknown {
-        /// The folder.
         folder: PathBuf,
         /// The flags that say it.
         flags: Vec<&'static str>,
@@ -98,9 +88,7 @@ pub(crate) enum Error {
     /// A file can't be removed.
     #[error("failed to remove {}", path.display())]
     Remove {
-        /// Which.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

@@ -25,7 +25,6 @@ pub(crate) enum BaseError {
     /// `--container-runtime-endpoint` or `--image-service-endpoint` is no endpoint.
     #[error("--{flag}")]
     Endpoint {
-        /// The flag.
         flag: &'static str,
         /// What is wrong with it.
         #[source]

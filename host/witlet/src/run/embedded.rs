@@ -37,28 +37,20 @@ pub(crate) enum EmbeddedError {
         "the socket path of the embedded runtime {} has {} bytes, must have at most {SOCKET_PATH_BYTES_MAX}: set a shorter --root-dir",
         socket.display(), socket.as_os_str().len()
     )]
-    TooLong {
-        /// The socket.
-        socket: PathBuf,
-    },
+    TooLong { socket: PathBuf },
     /// It doesn't start.
     #[error("failed to start the embedded runtime")]
     Spawn(#[from] SpawnError),
     /// It can't be asked to end.
     #[error("failed to stop the embedded runtime, process {process_id}")]
     Stop {
-        /// Its process.
         process_id: i32,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// It doesn't end.
     #[error("the embedded runtime, process {process_id}, did not end within {}s", STOP_WITHIN.as_secs())]
-    StillRuns {
-        /// Its process.
-        process_id: i32,
-    },
+    StillRuns { process_id: i32 },
 }
 
 fn root_of(agent_root: &Path) -> PathBuf {

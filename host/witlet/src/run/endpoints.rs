@@ -45,11 +45,9 @@ pub(crate) enum EndpointsError {
     /// The address is taken, or not the machine's.
     #[error("failed to listen on {address}; set another port with {flag}, or 0 for none")]
     Listen {
-        /// Which.
         address: SocketAddr,
         /// What says so.
         flag: &'static str,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

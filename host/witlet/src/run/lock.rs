@@ -44,7 +44,6 @@ pub(crate) enum LockError {
     Io {
         /// The lock.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: io::Error,
     },

@@ -55,7 +55,6 @@ const MODE_OTHERS: u32 = 0o077;
 pub(crate) struct OwnFilesError {
     /// What was tried.
     action: &'static str,
-    /// Where.
     path: PathBuf,
     /// Why it failed.
     #[source]

@@ -16,14 +16,10 @@ mod tests;
 pub(crate) enum PartError {
     /// It returned while the agent ran.
     #[error("{name} ended unexpectedly")]
-    Ended {
-        /// Which.
-        name: &'static str,
-    },
+    Ended { name: &'static str },
     /// It panicked.
     #[error("{name} panicked: {message}")]
     Panicked {
-        /// Which.
         name: &'static str,
         /// The panic's message.
         message: String,

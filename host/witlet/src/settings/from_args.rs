@@ -88,9 +88,7 @@ pub(crate) enum ArgsError {
     /// There is no working folder that a relative path could start at.
     #[error("failed to make {} absolute", path.display())]
     Path {
-        /// The path.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

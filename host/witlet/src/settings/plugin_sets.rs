@@ -29,16 +29,13 @@ pub(crate) enum SetPolicyError {
     /// It can't be read.
     #[error("failed to read {}, which --plugin-sets names", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// It can be read, and is wrong.
     #[error("{}: {problem}", path.display())]
     Content {
-        /// The file.
         path: PathBuf,
         /// The field, what is wrong, and the way out.
         problem: String,

@@ -31,7 +31,6 @@ pub struct ResizeFacts<'a> {
 /// A running container gets other limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResizeContainer {
-    /// Which.
     pub id: ContainerId,
     /// What part it plays.
     pub kind: ContainerKind,
@@ -49,7 +48,6 @@ pub struct ResizeContainer {
 /// The pod's own cgroup gets another limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResizePod {
-    /// Which file.
     pub knob: PodKnob,
     /// Its new value; zero is none.
     pub value: i64,
@@ -69,9 +67,7 @@ pub enum PodKnob {
 /// A resource that can change in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Resized {
-    /// CPU.
     Cpu,
-    /// Memory.
     Memory,
 }
 

@@ -14,7 +14,6 @@ use crate::runtime::{ContainerId, ObservedPod, SandboxId, SandboxState};
 pub struct Plan {
     /// The sandbox that containers are started in; none if one has to be made first, or none is needed.
     pub sandbox: Option<SandboxId>,
-    /// The steps.
     pub steps: Vec<Step>,
     /// Why resources aren't changed now, although they should be.
     pub resize_error: Option<ResizeError>,
@@ -98,7 +97,6 @@ pub enum Step {
 /// The whole pod is stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KillPod {
-    /// Why.
     pub reason: KillReason,
     /// Containers whose process runs, or may run. All are begun with at once: what each waits for is in `stop_after`.
     pub containers: Vec<KillContainer>,
@@ -111,13 +109,11 @@ pub struct KillPod {
 /// when the runtime is asked is at least [`super::GRACE_SECONDS_MIN`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KillContainer {
-    /// Which.
     pub id: ContainerId,
     /// Name in the pod's spec.
     pub name: String,
     /// Seconds from now until being killed, at least 2.
     pub grace_seconds: i64,
-    /// Why.
     pub reason: KillReason,
     /// One sentence for the event `Killing`.
     pub message: String,
@@ -208,7 +204,6 @@ impl KillReason {
 /// Ended containers are removed from the runtime, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoveContainers {
-    /// Why.
     pub reason: RemoveReason,
     /// Which. The last ones are those that the removal is due to, so that it is gone on with if it is interrupted.
     pub containers: Vec<RemoveContainer>,
@@ -220,7 +215,6 @@ pub struct RemoveContainers {
 /// One container that is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoveContainer {
-    /// Which.
     pub id: ContainerId,
     /// Name in the pod's spec.
     pub name: String,
@@ -244,7 +238,6 @@ pub struct StartContainer {
     pub kind: ContainerKind,
     /// Index in its own list ([`super::container_at`]).
     pub index: usize,
-    /// Its name.
     pub name: String,
     /// 0 for its first instance, else one more than the previous instance has.
     pub restart_count: u32,

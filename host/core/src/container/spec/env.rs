@@ -228,22 +228,13 @@ pub enum EnvFileProblem {
     NotThere,
     /// The key is longer than [`KEY_BYTES_MAX`].
     #[error("environment variable key {key:?} exceeds maximum length of {KEY_BYTES_MAX} characters")]
-    KeyTooLong {
-        /// The key.
-        key: String,
-    },
+    KeyTooLong { key: String },
     /// The value is longer than [`VALUE_BYTES_MAX`].
     #[error("environment variable value for key {key:?} exceeds maximum size of {VALUE_BYTES_MAX} bytes")]
-    ValueTooLong {
-        /// The key.
-        key: String,
-    },
+    ValueTooLong { key: String },
     /// The file doesn't have the key.
     #[error("environment variable key {key:?} not found")]
-    NoKey {
-        /// The key.
-        key: String,
-    },
+    NoKey { key: String },
     /// The file isn't one of variables.
     #[error(transparent)]
     Format(env_file::EnvFileError),

@@ -13,9 +13,7 @@ pub enum SpecError {
     /// An environment variable asks for what the pod doesn't have.
     #[error("environment variable {variable} of container {container}")]
     Field {
-        /// The container.
         container: String,
-        /// The variable.
         variable: String,
         /// What is wrong.
         #[source]
@@ -26,7 +24,6 @@ pub enum SpecError {
     NoObject {
         /// `configmap` or `secret`.
         kind: &'static str,
-        /// Its name.
         name: String,
     },
     /// A config map or secret doesn't have a key, which isn't optional.
@@ -36,27 +33,18 @@ pub enum SpecError {
         kind: &'static str,
         /// The pod's namespace.
         namespace: String,
-        /// Its name.
         name: String,
-        /// The key.
         key: String,
     },
     /// A secret's value can't be a variable's.
     #[error("key {key} of secret {secret} is not UTF-8")]
-    NotText {
-        /// The secret.
-        secret: String,
-        /// The key.
-        key: String,
-    },
+    NotText { secret: String, key: String },
     /// A variable can't be had from a file.
     #[error("environment file {path} of volume {volume}")]
     EnvFile {
-        /// The volume.
         volume: String,
         /// Path in it.
         path: String,
-        /// Why not.
         #[source]
         problem: EnvFileProblem,
     },
@@ -69,7 +57,6 @@ pub enum SpecError {
     /// A text is longer, with its variables, than a process can be given.
     #[error("container {container}: {text} is longer than {TEXT_BYTES_MAX} bytes")]
     TooLong {
-        /// The container.
         container: String,
         /// Which text.
         text: String,
@@ -78,14 +65,10 @@ pub enum SpecError {
     #[error(
         "container {container}: variables, command and arguments come to more than {ALL_BYTES_MAX} bytes together"
     )]
-    TooMuch {
-        /// The container.
-        container: String,
-    },
+    TooMuch { container: String },
     /// A port isn't one.
     #[error("container {container}: port {port} is not between 1 and 65535")]
     Port {
-        /// The container.
         container: String,
         /// The number.
         port: i32,
@@ -93,7 +76,6 @@ pub enum SpecError {
     /// `hostIP` of a port isn't an address.
     #[error("container {container}: hostIP {ip:?} is not an IP address")]
     HostIp {
-        /// The container.
         container: String,
         /// The text.
         ip: String,
@@ -101,7 +83,6 @@ pub enum SpecError {
     /// The seccomp profile can't be used.
     #[error("seccomp profile of container {container}: {problem}")]
     Seccomp {
-        /// The container.
         container: String,
         /// What is wrong with it.
         problem: String,
@@ -109,7 +90,6 @@ pub enum SpecError {
     /// The AppArmor profile can't be used.
     #[error("AppArmor profile of container {container}: {problem}")]
     AppArmor {
-        /// The container.
         container: String,
         /// What is wrong with it.
         problem: String,
@@ -117,7 +97,6 @@ pub enum SpecError {
     /// `runAsNonRoot` forbids it, in upstream's words.
     #[error("{problem} (pod: {pod:?}, container: {container})")]
     RunAsRoot {
-        /// The container.
         container: String,
         /// The pod as upstream names it: `name_namespace(uid)`.
         pod: String,
@@ -127,7 +106,6 @@ pub enum SpecError {
     /// A quantity isn't one.
     #[error("container {container}: {resource} {quantity:?} is not a quantity")]
     Quantity {
-        /// The container.
         container: String,
         /// Such as `limits.memory`.
         resource: String,
@@ -142,10 +120,7 @@ pub enum SpecError {
     ResolvConf(#[from] ResolvConfError),
     /// No one knows the pod's runtime class.
     #[error("runtimeclass.node.k8s.io {name:?} not found")]
-    RuntimeClass {
-        /// Its name.
-        name: String,
-    },
+    RuntimeClass { name: String },
     /// The pod wants ids of its own, and none are left, in upstream's words.
     #[error("create user namespace: could not find an empty slot to allocate a user namespace")]
     NoUserNamespace,

@@ -82,7 +82,6 @@ impl<'a> Host<'a> {
 /// One sandbox to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct SandboxInput<'a> {
-    /// Its pod.
     pub pod: &'a Pod,
     /// 0 for its first sandbox.
     pub attempt: u32,
@@ -122,13 +121,11 @@ pub struct Objects<'a> {
 /// One container to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct ContainerInput<'a> {
-    /// Its pod.
     pub pod: &'a Pod,
     /// Its spec.
     pub container: &'a Container,
     /// 0 for its first instance.
     pub restart_count: u32,
-    /// Its image.
     pub image: ImageFacts<'a>,
     /// The sandbox's addresses, the primary one first; none on the host network.
     pub pod_ips: &'a [IpAddr],

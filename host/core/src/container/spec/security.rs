@@ -115,9 +115,7 @@ pub struct EffectiveSecurity<'a> {
     pub allow_privilege_escalation: bool,
     /// It can't write to its own file system.
     pub read_only_root: bool,
-    /// As written.
     pub capabilities_add: &'a [String],
-    /// As written.
     pub capabilities_drop: &'a [String],
     /// None for what the node has by default.
     pub seccomp: Option<&'a ApiSeccompProfile>,

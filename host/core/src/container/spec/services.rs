@@ -16,9 +16,7 @@ const MASTER_SERVICES: [&str; 1] = ["kubernetes"];
 /// What variables say of one service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceAddress {
-    /// Its namespace.
     pub namespace: Box<str>,
-    /// Its name.
     pub name: Box<str>,
     /// Its first address.
     pub ip: IpAddr,
@@ -31,7 +29,6 @@ pub struct ServiceAddress {
 pub struct ServicePort {
     /// Its name; empty if it has none.
     pub name: Box<str>,
-    /// Its number.
     pub number: i32,
     /// `TCP`, `UDP` or `SCTP`.
     pub protocol: Box<str>,

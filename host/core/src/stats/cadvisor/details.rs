@@ -15,7 +15,6 @@ pub struct CgroupDetails {
     pub usage: CgroupUsage,
     /// Processor time.
     pub cpu: CpuDetails,
-    /// Memory.
     pub memory: MemoryDetails,
     /// Traffic of block devices.
     pub disks: Vec<DiskUsage>,
@@ -104,7 +103,6 @@ pub struct CgroupLimits {
 /// Processes of a cgroup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Processes {
-    /// How many.
     pub count: u64,
     /// Files that they have open.
     pub file_descriptors: u64,

@@ -28,7 +28,6 @@ pub struct Scrape {
     pub has_failed: bool,
     /// Names of block devices below `/dev`.
     pub devices: BTreeMap<BlockDevice, String>,
-    /// The machine.
     pub machine: Machine,
 }
 

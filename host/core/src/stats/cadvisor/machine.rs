@@ -33,9 +33,7 @@ type CpuPlace = [i64; 4];
 pub struct Topology {
     /// Logical ones.
     pub processors: u64,
-    /// Cores.
     pub cores: u64,
-    /// Sockets.
     pub sockets: u64,
     /// Books; 0 where the machine has none.
     pub books: u64,

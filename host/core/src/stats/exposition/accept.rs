@@ -15,7 +15,6 @@ const ESCAPING_DEFAULT: &str = "underscores";
 /// What a client and a server agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Negotiated {
-    /// The format.
     pub format: Format,
     escaping: &'static str,
 }

@@ -69,9 +69,7 @@ pub struct ContainerMeasurement {
     pub nanocores: Option<u64>,
     /// Its writable layer.
     pub rootfs: FsUsage,
-    /// Its logs.
     pub logs: FsUsage,
-    /// Its processes.
     pub processes: Option<u64>,
 }
 
@@ -87,11 +85,8 @@ pub struct VolumeMeasurement {
 /// A pod.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PodMeasurement {
-    /// Its name.
     pub name: String,
-    /// Its namespace.
     pub namespace: String,
-    /// Its UID.
     pub uid: String,
     /// When its sandbox was made.
     pub started_at: Timestamp,
@@ -105,7 +100,6 @@ pub struct PodMeasurement {
     pub network: Option<Vec<InterfaceUsage>>,
     /// The pod as its source has it; none of one that no source has any more.
     pub pod: Option<std::sync::Arc<Pod>>,
-    /// Its volumes.
     pub volumes: Vec<VolumeMeasurement>,
     /// Its own files.
     pub own: FsUsage,
@@ -114,7 +108,6 @@ pub struct PodMeasurement {
 /// What was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
-    /// When.
     pub at: Timestamp,
     /// The node's name.
     pub node_name: String,

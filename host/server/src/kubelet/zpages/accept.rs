@@ -8,7 +8,6 @@ pub(super) const GROUP: &str = "config.k8s.io";
 /// A form that a page can be had in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// For people.
     Text,
     /// For programs.
     Object(Version, Encoding),

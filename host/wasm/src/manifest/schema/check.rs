@@ -27,7 +27,6 @@ pub struct Mismatch {
 /// A field at the top of a configuration, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldOutline {
-    /// Its name.
     pub name: String,
     /// Its types, such as `string or null`; `any` where the schema names none.
     pub types: String,

@@ -19,7 +19,6 @@ pub(crate) enum AsyncStartError {
     /// The threads couldn't be started.
     #[error("failed to start the threads of probes and pod sources")]
     Threads {
-        /// Why not.
         #[source]
         cause: io::Error,
     },

@@ -62,10 +62,7 @@ pub enum CallError {
     },
     /// It ended itself through WASI.
     #[error("it exited with code {code}")]
-    Exited {
-        /// Its code.
-        code: i32,
-    },
+    Exited { code: i32 },
     /// It gave an answer that the contract doesn't allow.
     #[error("{fault}")]
     BadAnswer {
@@ -80,10 +77,7 @@ pub enum CallError {
     },
     /// It couldn't be loaded.
     #[error(transparent)]
-    NotLoaded {
-        /// Why not.
-        cause: Arc<LoadError>,
-    },
+    NotLoaded { cause: Arc<LoadError> },
     /// It is fetched, compiled or asked about its configuration.
     #[error("loading it has not finished")]
     Loading,

@@ -34,7 +34,6 @@ pub enum ComponentSource {
     Shipped(String),
     /// In a registry, pinned.
     Registry {
-        /// Which one.
         reference: ComponentReference,
         /// A file in the form of a docker configuration; relative ones are looked up next to the configuration. None
         /// leaves it to the node's own credentials.

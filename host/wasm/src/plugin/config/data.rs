@@ -52,7 +52,6 @@ pub enum DataSource {
 pub enum RemoteData {
     /// From a URL.
     Url {
-        /// Which.
         url: DownloadUrl,
         /// SHA-256 of the only bytes that count, in hexadecimal.
         sha256: Option<String>,
@@ -63,7 +62,6 @@ pub enum RemoteData {
     },
     /// From a registry.
     Artifact {
-        /// Which.
         target: Target,
         /// A file in the form of a docker configuration; none leaves it to the node's own credentials.
         credentials: Option<PathBuf>,

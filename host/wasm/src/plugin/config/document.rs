@@ -217,7 +217,6 @@ pub(super) struct MatchDocument {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CriteriaDocument {
-    /// Namespaces.
     pub(super) namespaces: Option<Vec<String>>,
     /// Labels of the pod.
     pub(super) label_selector: Option<LabelSelectorDocument>,

@@ -68,7 +68,6 @@ pub const FEATURES: &[Feature] = &[
 /// An entry that isn't used because it is optional and this host lacks what it requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedEntry {
-    /// Its name.
     pub name: String,
     /// What this host doesn't have.
     pub lacks: Vec<String>,

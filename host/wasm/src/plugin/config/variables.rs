@@ -26,7 +26,6 @@ const CHECKED: &str = "";
 /// One value of the node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Variable {
-    /// `${node.name}`
     NodeName,
     /// `${node.labels['KEY']}`
     NodeLabel(String),

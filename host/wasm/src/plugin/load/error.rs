@@ -26,7 +26,6 @@ pub enum LoadError {
     Read {
         /// The component's file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
@@ -42,18 +41,14 @@ pub enum LoadError {
     /// The folder for its state can't be made.
     #[error("failed to make the folder for its state {}", path.display())]
     StateFolder {
-        /// The folder.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// What it is granted of the node isn't a folder that is there.
     #[error("failed to open the folder {}, which grants.files names", path.display())]
     Folder {
-        /// The folder.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

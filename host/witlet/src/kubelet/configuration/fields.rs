@@ -9,7 +9,6 @@ pub(crate) enum Kind {
     Int,
     /// A number.
     Float,
-    /// A text.
     Text,
     /// A duration in Go's form, as a text.
     Duration,

@@ -35,7 +35,6 @@ const DRAWN_EVERY: u32 = 64;
 /// Figures of one role.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
-    /// The role.
     pub(super) role: Role,
     /// What was asked.
     pub(super) case: String,
@@ -54,7 +53,6 @@ pub(super) struct Measured {
 /// Calls with what they took.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calls {
-    /// Their times.
     pub(super) times: Times,
     /// Linear memory of the instance after the first call.
     pub(super) memory_bytes_first: usize,

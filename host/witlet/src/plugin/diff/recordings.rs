@@ -13,9 +13,7 @@ pub(crate) enum RecordingsError {
     /// A folder can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The folder.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
@@ -24,10 +22,7 @@ pub(crate) enum RecordingsError {
         "{} has no recorded calls (*.json): a plugin's are in witlet/recorded/PLUGIN below the daemon's --root-dir, if its entry has `record: {{max: N}}`",
         path.display()
     )]
-    Empty {
-        /// The folder.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// More than anyone would look at.
     #[error("there are more than {RECORDINGS_MAX} recorded calls: name fewer")]
     TooMany,

@@ -82,7 +82,6 @@ impl SideFigures {
 pub(crate) struct SkippedRecording {
     /// Its file.
     pub(crate) recording: String,
-    /// Why not.
     pub(crate) problem: String,
 }
 

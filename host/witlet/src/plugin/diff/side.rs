@@ -39,7 +39,6 @@ pub(crate) enum SideError {
     /// The file doesn't have the entry.
     #[error("{} has no plugin {name:?}: name one of its entries behind {ENTRY}", path.display())]
     NoEntry {
-        /// The file.
         path: PathBuf,
         /// As it was named.
         name: String,
@@ -47,7 +46,6 @@ pub(crate) enum SideError {
     /// The entry judges no pods.
     #[error("plugin {name:?} of {} is no admission handler", path.display())]
     OtherRole {
-        /// The file.
         path: PathBuf,
         /// The entry.
         name: String,
@@ -55,7 +53,6 @@ pub(crate) enum SideError {
     /// What it would receive isn't here.
     #[error("plugin {name:?} of {} is granted secrets, which only a daemon has: it can't be compared", path.display())]
     Secrets {
-        /// The file.
         path: PathBuf,
         /// The entry.
         name: String,
@@ -63,9 +60,7 @@ pub(crate) enum SideError {
     /// Data of the entry can't be read.
     #[error("failed to read {}", path.display())]
     Data {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
@@ -76,7 +71,6 @@ pub(crate) enum SideError {
         path: PathBuf,
         /// The entry.
         name: String,
-        /// The data.
         data: String,
     },
     /// The entry's configuration names what the recorded node doesn't have.
@@ -92,7 +86,6 @@ pub(crate) enum SideError {
     Load {
         /// As it was named.
         side: String,
-        /// Why not.
         #[source]
         cause: Box<LoadError>,
     },

@@ -55,9 +55,7 @@ pub(crate) enum HandlersError {
     /// The temporary folder can't be written.
     #[error("failed to write {}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

@@ -27,7 +27,6 @@ const CURRENT_BYTES_MAX: u64 = 16 << 10;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct KeptSet {
-    /// Its reference.
     pub(super) reference: String,
     /// Id of the key that it is signed with.
     pub(super) signed_by: String,

@@ -57,7 +57,6 @@ const KINDS: [ControllerKind; 7] = [
 
 /// A template that was taken out of its object.
 pub(super) struct Template {
-    /// Its path.
     pub(super) path: &'static str,
     /// It: metadata and spec of a pod.
     pub(super) value: Value,
