@@ -47,6 +47,9 @@ pub struct HttpHook {
 
 /// What a handler of the spec comes to. A host that it doesn't name is the pod's address. A `tcpSocket` handler, which
 /// the API accepts only for old manifests' sake, is an error, as is one without anything.
+///
+/// # Errors
+/// There is no handler, it is a `tcpSocket`, or its port, host or scheme can't be used.
 pub fn hook(
     handler: &LifecycleHandler,
     container: &Container,

@@ -66,6 +66,9 @@ pub struct CriOptions {
 
 impl CriOptions {
     /// Both services at one endpoint (`unix:///path` or `/path`), with upstream's deadlines.
+    ///
+    /// # Errors
+    /// The text isn't an endpoint.
     pub fn at(endpoint: &str) -> Result<Self, EndpointError> {
         Ok(Self { endpoint: endpoint.parse()?, image_endpoint: None, deadlines: Deadlines::default() })
     }
@@ -85,12 +88,18 @@ pub struct CriClient {
 
 /// The runtime at this endpoint (`unix:///path` or `/path`), with upstream's deadlines. Doesn't wait for it: a
 /// runtime that isn't there is reported by each call until it is. Must be called inside a tokio runtime.
+///
+/// # Errors
+/// The text isn't an endpoint, or there is no tokio runtime.
 pub fn connect(endpoint: &str, clock: Arc<dyn Clock>) -> Result<Runtime, ConnectError> {
     Ok(CriClient::new(CriOptions::at(endpoint)?, clock)?.into_runtime())
 }
 
 impl CriClient {
     /// A client that connects with its first call. Must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// There is no tokio runtime.
     pub fn new(options: CriOptions, clock: Arc<dyn Clock>) -> Result<Self, ConnectError> {
         Handle::try_current().map_err(|_| ConnectError::NoTokioRuntime)?;
         let CriOptions { endpoint, image_endpoint, deadlines } = options;

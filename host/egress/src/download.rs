@@ -122,6 +122,9 @@ impl DownloadError {
 
 impl Egress {
     /// Downloads a file. Returns within [`DOWNLOAD_TIME_MAX`].
+    ///
+    /// # Errors
+    /// The server isn't reached or doesn't answer with the file, or the file or the way to it is too long.
     pub async fn download(&self, download: &Download<'_>) -> Result<Downloaded, DownloadError> {
         timeout(DOWNLOAD_TIME_MAX, self.download_from(download)).await.unwrap_or(Err(DownloadError::Timeout))
     }

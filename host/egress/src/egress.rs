@@ -43,12 +43,18 @@ impl Egress {
     }
 
     /// The same, trusting the certificate authorities in a PEM text next to the node's own.
+    ///
+    /// # Errors
+    /// The text isn't PEM, or has no, too many or invalid certificates.
     pub fn with_authorities(self, pem: &[u8]) -> Result<Self, AuthorityError> {
         Ok(Self { trust: self.trust.with_authorities(pem)?, ..self })
     }
 
     /// The addresses that a call reaches by a name, at least one. They stay the same for the whole call. Takes as long
     /// as the resolver does: with the node's at most [`LOOKUP_TIME_MAX`](crate::resolve::LOOKUP_TIME_MAX).
+    ///
+    /// # Errors
+    /// The call may not reach the name, or it can't be resolved in time.
     pub async fn look_up(&self, reach: &Reach, name: &str) -> Result<Vec<IpAddr>, LookupError> {
         let denied = || LookupError::Denied { name: name.to_owned() };
         let host: HostName = name.parse().map_err(|_| denied())?;

@@ -107,6 +107,9 @@ impl Egress {
     ///
     /// Nothing runs next to it: the connection makes progress while this or the answer's body is polled, and it is closed
     /// when either is dropped. Headers that belong to a connection are the connection's: the request's own are left out.
+    ///
+    /// # Errors
+    /// The call may not reach the authority, or the connection fails or has no response in time.
     pub async fn send<B>(
         &self,
         reach: &Reach,

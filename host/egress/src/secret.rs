@@ -47,6 +47,9 @@ pub enum SecretError {
 
 /// What a secret's file holds now, byte for byte. Blocks as long as the disk does. Links are followed, as mounted secrets
 /// are links; what they lead to is judged.
+///
+/// # Errors
+/// The file can't be read, isn't a regular file, belongs to another user, is open to others, or is too large.
 pub fn read_secret(path: &Path) -> Result<Arc<[u8]>, SecretError> {
     let failed = |cause| SecretError::Read { path: path.to_owned(), cause };
     // A pipe in the file's place would be waited for.

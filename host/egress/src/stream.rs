@@ -92,6 +92,9 @@ fn of_kind(kind: io::ErrorKind) -> &'static str {
 
 impl Egress {
     /// Opens a connection to an address or name that a call reaches, before the deadline.
+    ///
+    /// # Errors
+    /// The call may not reach the target, or it doesn't accept the connection in time.
     pub async fn open(
         &self,
         reach: &Reach,
@@ -103,6 +106,9 @@ impl Egress {
     }
 
     /// Opens a connection to a port of the loopback interface in the network namespace of a process, if the call reaches that.
+    ///
+    /// # Errors
+    /// The call may not reach the port, the namespace can't be entered, or nothing accepts the connection in time.
     pub async fn open_loopback(
         &self,
         reach: &Reach,
@@ -119,6 +125,9 @@ impl Egress {
 
 impl Connection {
     /// Makes TLS of it, with a server that must be `name`: a name or an address.
+    ///
+    /// # Errors
+    /// It speaks TLS already, the handshake fails, or the deadline passes. After a failed handshake the connection is closed.
     pub async fn start_tls(
         &mut self,
         egress: &Egress,
@@ -141,6 +150,9 @@ impl Connection {
     }
 
     /// Sends all of it.
+    ///
+    /// # Errors
+    /// The connection is closed or fails, or the deadline passes.
     pub async fn write_all(&mut self, bytes: &[u8], deadline: Instant) -> Result<(), StreamError> {
         let writing = async {
             match &mut self.0 {
@@ -153,6 +165,9 @@ impl Connection {
     }
 
     /// Waits for what comes next, at most so many bytes, which is 1 at least and [`READ_BYTES_MAX`] at most. Nothing is the end.
+    ///
+    /// # Errors
+    /// The connection is closed or fails, or the deadline passes.
     pub async fn read(&mut self, bytes_max: usize, deadline: Instant) -> Result<Vec<u8>, StreamError> {
         let mut buffer = vec![0; bytes_max.clamp(1, READ_BYTES_MAX)];
         let reading = async {
@@ -168,6 +183,9 @@ impl Connection {
     }
 
     /// Says that nothing more is sent.
+    ///
+    /// # Errors
+    /// The connection is closed or fails, or the deadline passes.
     pub async fn shutdown(&mut self, deadline: Instant) -> Result<(), StreamError> {
         let ending = async {
             match &mut self.0 {

@@ -76,6 +76,9 @@ pub(crate) fn unmount_below(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
 /// Makes the folder a mount whose mounts are seen in containers and the other way round, unless it lies in one
 /// (upstream: `MakeRShared` of the root folder). Without it no pod can have `mountPropagation` where `/` is private. Needs
 /// the right to mount. What is mounted below already stays visible.
+///
+/// # Errors
+/// The folder can't be mounted, which needs root.
 pub fn make_shared(folder: &Path) -> io::Result<()> {
     let folder = folder.canonicalize()?;
     if is_shared(&read_table()?, &folder) {

@@ -49,6 +49,9 @@ pub struct NodeInfo {
 
 impl NodeInfo {
     /// Reads the machine once.
+    ///
+    /// # Errors
+    /// A file of the kernel can't be read, or the name or an address can't be a node's.
     pub fn new(options: NodeOptions, clock: &dyn Clock) -> Result<Self, NodeError> {
         let created = clock.now();
         let sources = Sources { machine: Machine::read(&options.root)?, given: GivenFacts::new() };

@@ -45,6 +45,9 @@ pub fn is_loopback(host: &str) -> bool {
 
 /// The URL of a path in a registry, which is `HOST[:PORT]`. `plain_http` leaves TLS out also where the registry isn't on this
 /// machine.
+///
+/// # Errors
+/// The registry's name doesn't make a URL.
 pub fn of_registry(registry: &str, path: &str, plain_http: bool) -> Result<Uri, AddressError> {
     let malformed = || AddressError::Malformed { place: "the registry" };
     let authority: Authority = registry.parse().map_err(|_invalid| malformed())?;
@@ -58,6 +61,9 @@ pub fn of_registry(registry: &str, path: &str, plain_http: bool) -> Result<Uri, 
 }
 
 /// Where a redirect of `from` leads, or the place for tokens that it names. `registry` is where the pull began.
+///
+/// # Errors
+/// It isn't a URL, is in the clear, or leads to this machine or its network's inside from elsewhere.
 pub fn follow(from: &Uri, to: &str, registry: &Uri, place: &'static str) -> Result<Uri, AddressError> {
     let malformed = || AddressError::Malformed { place };
     let mut parts = to.trim().parse::<Uri>().map_err(|_invalid| malformed())?.into_parts();

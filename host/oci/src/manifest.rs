@@ -122,6 +122,9 @@ struct Descriptor {
 
 /// The component's layer. The bytes are those that have the digest which was asked for: what the registry says next to
 /// them counts for nothing.
+///
+/// # Errors
+/// The manifest is malformed, or isn't a component's.
 pub fn component_layer(manifest: &[u8]) -> Result<Layer, ManifestError> {
     let document: Document = serde_json::from_slice(manifest)
         .map_err(|error| ManifestError::Malformed { line: error.line(), column: error.column() })?;
@@ -188,6 +191,9 @@ pub enum LayerError {
 }
 
 /// The one layer of an artifact, whatever it is.
+///
+/// # Errors
+/// The manifest is malformed, isn't an artifact's, or its layer isn't one that may be taken.
 pub fn only_layer(manifest: &[u8], bytes_max: u64) -> Result<Layer, LayerError> {
     let document: Document = serde_json::from_slice(manifest)
         .map_err(|error| LayerError::Malformed { line: error.line(), column: error.column() })?;

@@ -73,6 +73,9 @@ pub struct Registries {
 
 impl Registries {
     /// Opens the folder. Blocks for a moment.
+    ///
+    /// # Errors
+    /// The folder can't be made or opened.
     pub fn open(config: RegistriesConfig) -> Result<Self, RegistryError> {
         let RegistriesConfig { folder, egress, credentials, progress } = config;
         let store = Store::open(&folder)?;

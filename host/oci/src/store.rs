@@ -96,6 +96,9 @@ pub struct Store {
 
 impl Store {
     /// Makes the folder, which only its owner can enter, or takes the one that is there.
+    ///
+    /// # Errors
+    /// The folder can't be made, or another user could write to it.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         Self::bounded(folder, STORE_BYTES_MAX, STORE_FILES_MAX)
     }
@@ -140,6 +143,9 @@ impl Store {
     }
 
     /// Puts bytes under their digest, and removes what was used longest ago if not all fit.
+    ///
+    /// # Errors
+    /// The disk fails.
     pub fn write(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let Some(path) = self.path(digest) else { return Ok(()) };
         self.write_file(&path, bytes)
@@ -154,6 +160,9 @@ impl Store {
     }
 
     /// Puts reports in place of those that were next to what has this digest. One that isn't text isn't kept: it is no report.
+    ///
+    /// # Errors
+    /// The disk fails.
     pub fn write_reports(&self, digest: &str, reports: &[Vec<u8>]) -> Result<(), StoreError> {
         let Some(path) = self.path_of(digest, REPORTS) else { return Ok(()) };
         let texts: Vec<&str> = reports.iter().filter_map(|report| std::str::from_utf8(report).ok()).collect();
@@ -169,6 +178,9 @@ impl Store {
     }
 
     /// Puts signatures in place of those that were next to what has this digest.
+    ///
+    /// # Errors
+    /// The disk fails.
     pub fn write_signatures(&self, digest: &str, signatures: &[ArtifactSignature]) -> Result<(), StoreError> {
         let Some(path) = self.path_of(digest, SIGNATURES) else { return Ok(()) };
         self.write_file(&path, &signatures::to_kept(signatures))

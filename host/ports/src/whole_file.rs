@@ -22,11 +22,17 @@ pub enum Durability {
 
 /// Writes the content to `unfinished`, which is in the same folder and is no one else's, and moves that into place. Both the file and
 /// its folder are flushed to the disk. A failure leaves the old file, and no half of the new one. Blocks as long as the disk does.
+///
+/// # Errors
+/// The disk fails.
 pub fn replace_file(path: &Path, unfinished: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     replace_file_with(path, unfinished, content, mode, Durability::Replaced)
 }
 
 /// The same, as durable as it has to be.
+///
+/// # Errors
+/// The disk fails.
 pub fn replace_file_with(
     path: &Path,
     unfinished: &Path,
@@ -54,6 +60,9 @@ pub fn replace_file_with(
 }
 
 /// Removes a file if it is there.
+///
+/// # Errors
+/// The disk fails; a file that isn't there is no error.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),
@@ -62,6 +71,9 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 }
 
 /// Flushes the names in a folder to the disk.
+///
+/// # Errors
+/// The disk fails.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     File::open(folder)?.sync_all()

@@ -90,6 +90,9 @@ impl LocalApi {
     }
 
     /// Serves until `stop` is cancelled, then lets running requests finish.
+    ///
+    /// # Errors
+    /// The listener fails.
     pub async fn serve(mut self, mut socket: RootOnlySocket, stop: CancellationToken) -> std::io::Result<()> {
         let Some(listener) = socket.take_listener() else { return Ok(()) };
         self.watches.stop = stop.clone();

@@ -45,6 +45,9 @@ pub struct RootOnlySocket {
 
 impl RootOnlySocket {
     /// Binds the path. A socket that a dead process left behind is replaced; one that answers is not.
+    ///
+    /// # Errors
+    /// Another process answers on it, something that isn't a socket has the path, or the file system refuses.
     pub async fn bind(path: &Path) -> Result<Self, BindError> {
         if path.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
             return Err(BindError::TooLong { path: path.to_owned() });

@@ -34,6 +34,9 @@ pub enum Frame {
 }
 
 /// Opens a stream with these headers; a client's ids are odd, and begin with 1.
+///
+/// # Errors
+/// The connection fails.
 pub async fn open(to: &mut (impl AsyncWrite + Unpin), id: u32, headers: &[(&str, &str)]) -> io::Result<()> {
     let mut payload = [id.to_be_bytes(), [0; 4]].concat();
     payload.extend([0, 0]);
@@ -42,6 +45,9 @@ pub async fn open(to: &mut (impl AsyncWrite + Unpin), id: u32, headers: &[(&str,
 }
 
 /// Sends bytes on a stream.
+///
+/// # Errors
+/// The connection fails.
 pub async fn data(to: &mut (impl AsyncWrite + Unpin), id: u32, bytes: &[u8]) -> io::Result<()> {
     for part in bytes.chunks(LENGTH as usize) {
         frame(to, id, 0, part).await?;
@@ -50,11 +56,17 @@ pub async fn data(to: &mut (impl AsyncWrite + Unpin), id: u32, bytes: &[u8]) -> 
 }
 
 /// Says that nothing more will be sent on a stream.
+///
+/// # Errors
+/// The connection fails.
 pub async fn end(to: &mut (impl AsyncWrite + Unpin), id: u32) -> io::Result<()> {
     frame(to, id, FIN, &[]).await
 }
 
 /// Answers a server's ping.
+///
+/// # Errors
+/// The connection fails.
 pub async fn pong(to: &mut (impl AsyncWrite + Unpin), payload: &[u8]) -> io::Result<()> {
     control(to, PING, 0, payload).await
 }
@@ -95,6 +107,9 @@ async fn frame(to: &mut (impl AsyncWrite + Unpin), first: u32, flags: u8, payloa
 }
 
 /// The next frame. What headers say isn't looked at.
+///
+/// # Errors
+/// The connection ends or fails.
 pub async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Frame> {
     let first = from.read_u32().await?;
     let second = from.read_u32().await?;

@@ -224,6 +224,9 @@ impl Compiler {
 
     /// The component, ready for this engine, which must have been made by [`crate::engine`] for `kind`. Takes as
     /// long as compiling does if the cache doesn't have it; never blocks the caller's thread.
+    ///
+    /// # Errors
+    /// The component is too large, doesn't compile, exceeds a limit of the compiler, or its code can't be mapped.
     pub async fn load(
         &self,
         engine: &Engine,
@@ -411,6 +414,9 @@ impl From<Cancelled> for (&'static str, std::io::Error) {
 }
 
 /// Reads a component, never more than [`COMPONENT_BYTES_MAX`] and one byte, so that a larger one is noticed.
+///
+/// # Errors
+/// The file can't be read.
 pub fn read_component(path: &std::path::Path) -> std::io::Result<Arc<[u8]>> {
     let mut bytes = Vec::new();
     open_file(path)?.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;

@@ -150,11 +150,17 @@ pub struct DirectHost(Machinery);
 
 impl DirectHost {
     /// Makes the engine of admission; the other one is made for the first plugin that needs it.
+    ///
+    /// # Errors
+    /// An engine or its threads can't be started.
     pub fn start(compiler: CompilerConfig, clock: Arc<dyn Clock>) -> Result<Self, StartError> {
         Machinery::new(compiler, clock, Surroundings::default()).map(Self)
     }
 
     /// Compiles, links and validates an admission handler.
+    ///
+    /// # Errors
+    /// The component can't be loaded, or refuses its configuration.
     pub async fn admission(
         &self,
         wasm: Arc<[u8]>,
@@ -166,6 +172,9 @@ impl DirectHost {
     }
 
     /// Compiles, links and validates a probe type or a pod source.
+    ///
+    /// # Errors
+    /// The component can't be loaded, or refuses its configuration.
     pub async fn waiting(
         &self,
         role: Role,
@@ -270,6 +279,9 @@ impl DirectPlugin {
     }
 
     /// Asks once more whether it is content with its configuration, in a fresh instance.
+    ///
+    /// # Errors
+    /// The call fails, or the plugin refuses its configuration.
     pub async fn validate(&self) -> Result<(), CallError> {
         self.caller.validate(&self.guests).await.map(|_setup| ())
     }
@@ -284,6 +296,9 @@ pub struct DirectWaiting {
 
 impl DirectWaiting {
     /// Asks once more whether it is content with its configuration.
+    ///
+    /// # Errors
+    /// The call fails, or the plugin refuses its configuration.
     pub async fn validate(&self) -> Result<(), CallError> {
         self.guests.validate(self.role).await.map(|_warnings| ())
     }

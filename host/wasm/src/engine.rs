@@ -107,6 +107,9 @@ fn make(kind: EngineKind, config: &Config) -> Result<Engine, EngineError> {
 }
 
 /// The engine that a compiling child uses: code for `kind`, without its pool.
+///
+/// # Errors
+/// The engine can't be made on this machine.
 pub fn compiling(kind: EngineKind) -> Result<Engine, EngineError> {
     make(kind, &settings(kind))
 }
@@ -140,17 +143,26 @@ fn pooled(kind: EngineKind, pool: PoolingAllocationConfig) -> Result<Engine, Eng
 }
 
 /// The engine of admission: instances from a pool, copy-on-write memory images, calls that epochs interrupt.
+///
+/// # Errors
+/// The engine can't be made on this machine.
 pub fn synchronous() -> Result<Engine, EngineError> {
     pooled(EngineKind::Synchronous, pool(POOL_SLOTS, COMPONENT_TABLES_MAX))
 }
 
 /// The engine of probes and pod sources: as admission's, with calls that wait and give way. Code for
 /// [`EngineKind::Asynchronous`] fits.
+///
+/// # Errors
+/// The engine can't be made on this machine.
 pub fn async_pooled() -> Result<Engine, EngineError> {
     pooled(EngineKind::Asynchronous, pool(WAITING_SLOTS, WAITING_TABLES_PER_SLOT))
 }
 
 /// The engine of workloads, which live long: memory is allocated on demand, because there are few and they stay.
+///
+/// # Errors
+/// The engine can't be made on this machine.
 pub fn asynchronous() -> Result<Engine, EngineError> {
     make(EngineKind::Asynchronous, &settings(EngineKind::Asynchronous))
 }

@@ -125,6 +125,9 @@ impl From<wasmparser::BinaryReaderError> for InspectError {
 }
 
 /// Reads the component's sections.
+///
+/// # Errors
+/// The bytes aren't a component, or a damaged one.
 pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
     compile::check_header(wasm)?;
     let mut found = ComponentContents::default();

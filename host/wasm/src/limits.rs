@@ -120,6 +120,9 @@ impl StaticNeeds {
     }
 
     /// Whether a store with these limits can hold it.
+    ///
+    /// # Errors
+    /// It starts with more memory, table elements, memories or tables than the limits allow.
     pub fn check(&self, limits: &Limits) -> Result<(), NeedsError> {
         if self.memories as usize > limits.memories_max {
             return Err(NeedsError::Memories { needed: self.memories, limit: limits.memories_max });

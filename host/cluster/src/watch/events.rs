@@ -29,6 +29,9 @@ impl<K: Watched> Events<K> {
     }
 
     /// The next event, if all of it is there; an error if it says that the watch failed.
+    ///
+    /// # Errors
+    /// The event can't be decoded, or says that the watch failed.
     #[allow(clippy::should_implement_trait, reason = "none now doesn't mean none ever")]
     pub fn next(&mut self) -> Option<Result<Said<K>, WatchError>> {
         Some(match self.lines.next()? {

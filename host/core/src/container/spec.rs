@@ -35,6 +35,9 @@ pub use security::{EffectiveSecurity, apparmor};
 pub use services::{MASTER_NAMESPACE, ServiceAddress, ServicePort, service_variables};
 
 /// One container in its pod's sandbox.
+///
+/// # Errors
+/// A field of the container, or an object that it refers to, can't be made part of a container; the error names it.
 pub fn container_spec(input: ContainerInput<'_>) -> Result<ContainerSpec, SpecError> {
     let ContainerInput { pod, container, restart_count, image, .. } = input;
     if container.volume_devices.as_ref().is_some_and(|devices| !devices.is_empty()) {

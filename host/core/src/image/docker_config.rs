@@ -82,18 +82,27 @@ struct Entry {
 
 impl DockerConfig {
     /// The present form: `{"auths": {"registry": {…}}}`. Fields besides `auths` are passed over.
+    ///
+    /// # Errors
+    /// The text isn't JSON of this form, or an `auth` isn't base64 of `USER:PASSWORD`.
     pub fn parse_json(text: &[u8]) -> Result<Self, DockerConfigError> {
         let config: ConfigJson = serde_json::from_slice(text)?;
         Self::of(config.auths.unwrap_or_default())
     }
 
     /// The form of old: `{"registry": {…}}`.
+    ///
+    /// # Errors
+    /// The text isn't JSON of this form, or an `auth` isn't base64 of `USER:PASSWORD`.
     pub fn parse_dockercfg(text: &[u8]) -> Result<Self, DockerConfigError> {
         Self::of(serde_json::from_slice(text)?)
     }
 
     /// A pull secret by its type and data; none if it is of another type, or lacks its key, which upstream passes
     /// over (`credentialprovider/secrets`).
+    ///
+    /// # Errors
+    /// What the secret's key has can't be read.
     pub fn parse_secret(
         kind: &str,
         data: &BTreeMap<String, Vec<u8>>,

@@ -74,6 +74,9 @@ pub struct ImageReference {
 
 impl ImageReference {
     /// Takes a reference apart. `file:` references aren't of this kind and are [`ReferenceError::Format`].
+    ///
+    /// # Errors
+    /// The text isn't a reference, in the words of upstream's parser.
     pub fn parse(image: &str) -> Result<Self, ReferenceError> {
         check_text(image)?;
         if image.starts_with(FILE_SCHEME) {
@@ -148,6 +151,9 @@ impl ImageReference {
 
 /// The reference as the runtime gets it: with `:latest` if it names neither tag nor digest, otherwise as it stands.
 /// Short names stay short, so that the runtime's own search order counts (upstream: `applyDefaultImageTag`).
+///
+/// # Errors
+/// The text isn't a reference.
 pub fn with_default_tag(image: &str) -> Result<String, ReferenceError> {
     check_text(image)?;
     if let Some(path) = image.strip_prefix(FILE_SCHEME) {
@@ -160,6 +166,9 @@ pub fn with_default_tag(image: &str) -> Result<String, ReferenceError> {
 
 /// The reference as it stands without tag and digest, which records of pulls are kept under (upstream:
 /// `trimImageTagDigest`). A `file:` reference has neither and stays whole.
+///
+/// # Errors
+/// The text isn't a reference.
 pub fn without_tag_and_digest(image: &str) -> Result<String, ReferenceError> {
     if image.starts_with(FILE_SCHEME) {
         return with_default_tag(image);

@@ -42,6 +42,9 @@ pub struct LogRequest {
 
 impl LogRequest {
     /// Reads a query. The first value of a name counts; names that aren't known are left alone, as upstream does.
+    ///
+    /// # Errors
+    /// A value isn't of its type, or makes no sense, alone or with the others.
     pub fn from_query(pairs: &[(String, String)]) -> Result<Self, LogRequestError> {
         let first = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let flag = |name| first(name).is_some_and(is_true);

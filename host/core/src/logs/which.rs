@@ -9,6 +9,9 @@ mod tests;
 
 /// The id (`<runtime>://<id>`) of the instance of a container whose log is to be shown, as the pod's status says; or why
 /// there is none, in the words of upstream's `validateContainerLogStatus`.
+///
+/// # Errors
+/// No instance of the container has a log.
 pub fn container_with_log(
     pod: &str,
     status: &PodStatus,

@@ -69,6 +69,9 @@ enum Base {
 }
 
 /// The resolv.conf of a pod: what its policy takes as the base, then what `dnsConfig` adds, cut to the limits.
+///
+/// # Errors
+/// A line of the host's resolv.conf, where that is the base, says `nameserver` and nothing more.
 pub fn of_pod(pod: &Pod, host: Host<'_>) -> Result<PodDns, ResolvConfError> {
     let mut config = parse(host.resolv_conf.unwrap_or_default())?;
     let mut warnings = Vec::new();
@@ -217,6 +220,9 @@ fn line_bytes(searches: &[String]) -> usize {
 }
 
 /// Reads a resolv.conf: name servers add up; of `search` and `options` the last line counts.
+///
+/// # Errors
+/// A line says `nameserver` and nothing more.
 pub fn parse(text: &str) -> Result<DnsConfig, ResolvConfError> {
     let mut config = DnsConfig::default();
     for (index, line) in text.lines().enumerate() {

@@ -62,6 +62,9 @@ pub struct PodHostname {
 }
 
 /// The override, else `spec.hostname`, else the pod's name cut to 63 bytes; the domain follows from `spec.subdomain`.
+///
+/// # Errors
+/// A name in the spec isn't valid, or nothing is left of the pod's own.
 pub fn of_pod(pod: &Pod, cluster_domain: &str) -> Result<PodHostname, HostnameError> {
     let spec = pod.spec.as_ref();
     let set = |field: Option<&String>| field.filter(|text| !text.is_empty()).cloned();
@@ -103,6 +106,9 @@ fn cut(name: &str) -> Result<String, HostnameError> {
 
 impl PodHostname {
     /// What the kernel calls the pod's machine: the host name, or the full name with `setHostnameAsFQDN`.
+    ///
+    /// # Errors
+    /// The full name is too long.
     pub fn kernel_name(&self, as_fqdn: bool) -> Result<String, HostnameError> {
         if self.domain.is_empty() || !as_fqdn {
             return Ok(self.hostname.clone());

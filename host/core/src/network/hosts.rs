@@ -29,6 +29,9 @@ fe00::2\tip6-allrouters
 const ALIASES: &str = "\n# Entries added by HostAliases.\n";
 
 /// The content: the pod's own name by each of its addresses, or the host's file for a pod on its network; then aliases.
+///
+/// # Errors
+/// The pod's host name can't be determined.
 pub fn content(pod: &Pod, pod_ips: &[IpAddr], host: Host<'_>) -> Result<String, HostnameError> {
     let mut text = match network_of(pod) {
         NamespaceMode::Node => format!("{OF_HOST}{}", host.etc_hosts),

@@ -91,6 +91,9 @@ pub fn is_resource(resource: &str) -> bool {
 
 impl PodFields<'_> {
     /// A field for an environment variable; empty for what this pod doesn't have.
+    ///
+    /// # Errors
+    /// The pod has no such field, or doesn't offer it to variables.
     pub fn environment(&self, path: &str) -> Result<String, FieldError> {
         if !is_environment_field(path) {
             return Err(FieldError::Path { path: path.to_owned() });
@@ -110,6 +113,9 @@ impl PodFields<'_> {
     }
 
     /// A resource of a container of the pod: of `own` where the selector names none.
+    ///
+    /// # Errors
+    /// The container or the resource doesn't exist, or a quantity isn't one.
     pub fn resource(
         &self,
         selector: &ResourceFieldSelector,
@@ -140,6 +146,9 @@ impl PodFields<'_> {
     }
 
     /// The content of a file of a `downwardAPI` volume.
+    ///
+    /// # Errors
+    /// Neither a field nor a resource is asked for, or one that the pod doesn't offer.
     pub fn file(&self, file: &DownwardAPIVolumeFile) -> Result<String, FieldError> {
         match (&file.field_ref, &file.resource_field_ref) {
             (Some(field), _) if is_file_field(&field.field_path) => of_metadata(self.pod, &field.field_path),

@@ -56,6 +56,9 @@ pub struct Amount {
 }
 
 /// Reads a quantity: an optional sign, digits with an optional point, and a suffix or exponent.
+///
+/// # Errors
+/// The text isn't a quantity.
 pub fn parse(text: &str) -> Result<Amount, QuantityError> {
     if text.is_empty() {
         return Err(QuantityError::Empty);
@@ -234,11 +237,17 @@ fn saturate(number: i128) -> i64 {
 }
 
 /// A quantity in base units (bytes, pieces), rounded up; saturates.
+///
+/// # Errors
+/// The text isn't a quantity.
 pub fn value(quantity: &Quantity) -> Result<i64, QuantityError> {
     Ok(parse(&quantity.0)?.value())
 }
 
 /// A quantity in thousandths (of a CPU), rounded up; saturates.
+///
+/// # Errors
+/// The text isn't a quantity.
 pub fn milli(quantity: &Quantity) -> Result<i64, QuantityError> {
     Ok(parse(&quantity.0)?.milli())
 }

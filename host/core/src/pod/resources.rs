@@ -66,6 +66,9 @@ impl QosClass {
 }
 
 /// An amount in the unit that its resource is counted in: `cpu` in thousandths, all else in base units, rounded up.
+///
+/// # Errors
+/// The text isn't a quantity.
 pub fn amount(resource: &str, quantity: &Quantity) -> Result<i64, quantity::QuantityError> {
     if resource == CPU { quantity::milli(quantity) } else { quantity::value(quantity) }
 }

@@ -123,6 +123,9 @@ impl UserNamespaces {
     }
 
     /// The same ranges, which have to lie in this one. Nothing is changed if one doesn't.
+    ///
+    /// # Errors
+    /// A range lies outside of these ids.
     pub fn within(self, range: IdRange) -> Result<Self, UserNamespaceError> {
         let mut moved = Self::of_range(range);
         self.first_ids.iter().try_for_each(|(uid, first_id)| moved.restore(uid, *first_id))?;
@@ -130,6 +133,9 @@ impl UserNamespaces {
     }
 
     /// The pod's ids: those that it has, else the lowest free range, which it has from now on.
+    ///
+    /// # Errors
+    /// All ranges are in use.
     pub fn allocate(&mut self, uid: &PodUid) -> Result<UserNamespace, UserNamespaceError> {
         if let Some(namespace) = self.of(uid) {
             return Ok(namespace);
@@ -147,6 +153,9 @@ impl UserNamespaces {
     }
 
     /// Notes a range that a pod has from before the agent's start.
+    ///
+    /// # Errors
+    /// The range isn't one of these ids, or belongs to another pod.
     pub fn restore(&mut self, uid: &PodUid, first_id: u32) -> Result<(), UserNamespaceError> {
         let anothers = self.first_ids.iter().any(|(other, taken)| *taken == first_id && other != uid);
         let moved = self.first_ids.get(uid).is_some_and(|known| *known != first_id);
@@ -158,6 +167,9 @@ impl UserNamespaces {
     }
 
     /// Notes what the kubelet's file of a pod says that ran before the agent's start.
+    ///
+    /// # Errors
+    /// The file can't be read, or its range can't be restored.
     pub fn restore_from_file(&mut self, uid: &PodUid, content: &[u8]) -> Result<(), UserNamespaceFileError> {
         Ok(self.restore(uid, first_id_of_file(content)?)?)
     }

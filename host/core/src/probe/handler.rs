@@ -54,6 +54,9 @@ impl ProbeHandler {
 /// What a probe of the spec asks of its type: `exec`, `httpGet`, `tcpSocket` or `grpc`, with the spec's own object. Variables
 /// are replaced in commands only, as upstream has it (`ExpandContainerCommandOnlyStatic`: a variable whose value comes
 /// from elsewhere counts as empty).
+///
+/// # Errors
+/// There is no handler, its port, host or scheme can't be used, or a text is too long once its variables are replaced.
 pub fn handler_of_spec(probe: &Probe, container: &Container) -> Result<ProbeHandler, HandlerError> {
     if let Some(exec) = &probe.exec {
         let env = plain_env(container);

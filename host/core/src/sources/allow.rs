@@ -171,6 +171,9 @@ pub struct AllowedPods {
 
 /// Turns a set of manifests into what may run of it. A pod whose newest manifest isn't understood stays as it is in `last`,
 /// if it still may be there; and if a manifest doesn't even tell its pod's name, nothing that `last` has goes.
+///
+/// # Errors
+/// The set has no pod, more than it may have, or more bytes.
 pub fn take(
     manifests: &[String],
     source: &SourceName,

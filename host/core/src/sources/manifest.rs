@@ -152,6 +152,9 @@ pub enum Fault {
 }
 
 /// Reads a manifest: static pods of this node, named, defaulted and validated; or everything that is wrong.
+///
+/// # Errors
+/// The manifest can't be read, or a pod of it isn't valid; the error has all problems.
 pub fn static_pods(bytes: &[u8], origin: Origin<'_>) -> Result<Vec<Pod>, ManifestError> {
     read(bytes, origin, |_| ())
         .map(|pods| pods.into_iter().map(|(pod, ())| pod).collect())

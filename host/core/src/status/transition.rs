@@ -18,6 +18,9 @@ pub struct IllegalTransition {
 }
 
 /// Refuses a new status in which a container that has ended for good hasn't.
+///
+/// # Errors
+/// A container that has ended for good would run again.
 pub fn check_container_transition(
     pod: &Pod,
     old: &PodStatus,

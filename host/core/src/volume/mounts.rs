@@ -74,6 +74,9 @@ impl PlannedMount {
 }
 
 /// The container's mounts in upstream's order: those of its spec, the hosts file, the termination log.
+///
+/// # Errors
+/// A mount isn't valid; the error names its volume.
 pub fn mounts(input: MountInput<'_>) -> Result<Vec<PlannedMount>, VolumeSpecError> {
     let desired = input.container.volume_mounts.as_deref().unwrap_or_default();
     let mut planned = Vec::with_capacity(desired.len() + 2);

@@ -70,6 +70,9 @@ impl fmt::Debug for ManifestUrl {
 impl ManifestUrl {
     /// A URL, and headers as upstream's flag has them: `KEY:VALUE`, several of them separated by commas, and the flag
     /// several times. A user and password in the URL become basic authentication, as with Go's client.
+    ///
+    /// # Errors
+    /// The URL or a header isn't valid.
     pub fn new<S: AsRef<str>>(url: &str, headers: &[S]) -> Result<Self, ManifestUrlError> {
         let refused = |authority: &str| {
             let url = url.replacen(&format!("{authority}@"), "", 1);

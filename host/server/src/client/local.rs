@@ -79,6 +79,9 @@ impl LocalClient {
     }
 
     /// The JSON answer to a GET.
+    ///
+    /// # Errors
+    /// No agent answers in time, it refuses, or the answer isn't of this type.
     pub async fn get<T: DeserializeOwned>(&self, request: &str) -> Result<T, ClientError> {
         let body = tokio::time::timeout(REQUEST_DEADLINE, self.fetch(request))
             .await
@@ -87,6 +90,9 @@ impl LocalClient {
     }
 
     /// The text that a GET is answered with.
+    ///
+    /// # Errors
+    /// No agent answers in time, or it refuses.
     pub async fn text(&self, request: &str) -> Result<String, ClientError> {
         let body = tokio::time::timeout(REQUEST_DEADLINE, self.fetch(request))
             .await

@@ -108,6 +108,9 @@ type Stamp = (u64, u64, i64, i64, u64);
 
 impl ServerTls {
     /// Reads the files, or makes a certificate. Waits for the disk: for the start of a program.
+    ///
+    /// # Errors
+    /// The files can't be used, or no certificate can be made.
     pub fn open(options: TlsOptions, clock: Arc<dyn Clock>) -> Result<Arc<Self>, TlsError> {
         let files = match &options.certificate {
             Some(files) => files.clone(),

@@ -43,6 +43,9 @@ impl Shared {
 
 impl EpochTicker {
     /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system makes no thread.
     pub fn start(engine: &Engine, period: Duration) -> Result<Self, TickerError> {
         let shared = Arc::new(Shared::default());
         let thread = std::thread::Builder::new().name("epochs".into()).spawn({

@@ -306,6 +306,9 @@ impl RecordedProbeRequest {
     }
 
     /// The question itself.
+    ///
+    /// # Errors
+    /// The recorded kind of probe isn't one.
     pub fn request(&self) -> Result<ProbeRequest, RecordedRequestError> {
         let kind = ProbeKind::ALL
             .into_iter()

@@ -120,6 +120,9 @@ pub enum Identity {
 pub type GivenData = BTreeMap<String, Vec<u8>>;
 
 /// Asks the question that was recorded, with the recorded configuration, limits and grants, and with data that must be the recorded ones.
+///
+/// # Errors
+/// The component or the data are others, or the call depended on what isn't recorded.
 pub async fn replay(
     recorded: &RecordedCall,
     wasm: Arc<[u8]>,

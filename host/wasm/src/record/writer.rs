@@ -87,6 +87,9 @@ pub enum RecordError {
 }
 
 /// Reads a recorded call.
+///
+/// # Errors
+/// The file can't be read, is too large, or isn't a record of this version.
 pub fn read(path: &Path) -> Result<RecordedCall, RecordError> {
     let failed = |cause| RecordError::Read { path: path.to_owned(), cause };
     let mut text = Vec::new();

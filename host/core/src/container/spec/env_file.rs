@@ -55,6 +55,9 @@ pub enum EnvFileError {
 }
 
 /// The first value of `key`; none if the file, up to there without fault, doesn't have it.
+///
+/// # Errors
+/// A line before the key isn't an assignment; the error names the line.
 pub fn value_of(text: &str, key: &str) -> Result<Option<String>, EnvFileError> {
     const BLANK: [char; 2] = [' ', '\t'];
     let mut lines =

@@ -13,6 +13,9 @@ use crate::pod::user_namespace;
 use crate::runtime::{DnsConfig, NamespaceMode, PortMapping, SandboxSpec, UserNamespace};
 
 /// The sandbox of a pod.
+///
+/// # Errors
+/// A field of the pod can't be made part of a sandbox; the error names it.
 pub fn sandbox_spec(input: SandboxInput<'_>) -> Result<SandboxSpec, SpecError> {
     let SandboxInput { pod, attempt, log_directory, user_namespace: _, host } = input;
     let no_spec = PodSpec::default();

@@ -111,6 +111,9 @@ impl Allocations {
     }
 
     /// Reads what `encode`, or a kubelet, wrote.
+    ///
+    /// # Errors
+    /// The bytes aren't JSON of this form, or aren't as they were written.
     pub fn decode(bytes: &[u8]) -> Result<Self, AllocationError> {
         let saved: Checkpoint = serde_json::from_slice(bytes).map_err(AllocationError::Malformed)?;
         let found = checksum(&saved.data);
