@@ -18,14 +18,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::image::ResolvedImage;
 use crate::node::NodeFacts;
 use crate::pod::{PodUid, SourceName};
 
-/// Why admission is asked. Kubernetes knows the first two operations (`lifecycle/interfaces.go`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Why admission is asked. Kubernetes knows the first two operations (`lifecycle/interfaces.go`). Recorded calls have its camelCase form,
+/// all else [`Operation::as_str`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Operation {
     /// The pod is new to this node.
     Add,

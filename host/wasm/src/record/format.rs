@@ -101,7 +101,7 @@ impl RecordedRequest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestRecord {
     /// `add`, `resize`, `update`, `ephemeral`, `imageResolved`, `readmit` or `recheck`.
-    operation: OperationRecord,
+    operation: Operation,
     /// The time that the plugin saw.
     now: Timestamp,
     /// The pod that asks.
@@ -115,46 +115,6 @@ pub struct RequestRecord {
     node: NodeRecord,
     /// The admitted pods.
     other_pods: Vec<PodRecord>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum OperationRecord {
-    Add,
-    Resize,
-    Update,
-    Ephemeral,
-    ImageResolved,
-    Readmit,
-    Recheck,
-}
-
-impl From<Operation> for OperationRecord {
-    fn from(operation: Operation) -> Self {
-        match operation {
-            Operation::Add => Self::Add,
-            Operation::Resize => Self::Resize,
-            Operation::Update => Self::Update,
-            Operation::Ephemeral => Self::Ephemeral,
-            Operation::ImageResolved => Self::ImageResolved,
-            Operation::Readmit => Self::Readmit,
-            Operation::Recheck => Self::Recheck,
-        }
-    }
-}
-
-impl From<OperationRecord> for Operation {
-    fn from(operation: OperationRecord) -> Self {
-        match operation {
-            OperationRecord::Add => Self::Add,
-            OperationRecord::Resize => Self::Resize,
-            OperationRecord::Update => Self::Update,
-            OperationRecord::Ephemeral => Self::Ephemeral,
-            OperationRecord::ImageResolved => Self::ImageResolved,
-            OperationRecord::Readmit => Self::Readmit,
-            OperationRecord::Recheck => Self::Recheck,
-        }
-    }
 }
 
 /// A pod and where it came from.
@@ -194,7 +154,7 @@ impl RequestRecord {
         };
         let node = &facts.node.facts;
         Self {
-            operation: facts.operation.into(),
+            operation: facts.operation,
             now: facts.now,
             pod: pod(facts.pod()),
             old_pod: facts.old_pod.as_ref().map(|old| old.pod.clone()),
@@ -221,7 +181,7 @@ impl RequestRecord {
             source: SourceName::from(other.source.as_str()),
         });
         AdmissionRequest {
-            operation: self.operation.into(),
+            operation: self.operation,
             now: self.now,
             pod: self.pod.pod.clone(),
             old_pod: self.old_pod.clone(),
