@@ -202,7 +202,11 @@ async fn take_over(
     // An earlier build that comes back can read what is left behind.
     for (name, none) in found.into_iter().filter(|_| all_written) {
         if let Err(error) = state.save(&name, none).await {
-            tracing::warn!(file = name, error = one_line(&error), "Failed to empty what was taken over");
+            tracing::warn!(
+                file = name,
+                error = one_line(&error),
+                "Failed to empty a checkpoint file of an earlier release"
+            );
         }
     }
     entries

@@ -202,7 +202,7 @@ impl Evictor {
             tracing::warn!(
                 error = one_line(error),
                 period = ?MONITORING_PERIOD,
-                "Eviction manager: the kernel doesn't report shortages of memory; they are noticed by looking"
+                "Eviction manager: failed to subscribe to memory pressure of the kernel, polling instead"
             );
         }
         self.is_polling_only = failed.is_some();
@@ -281,7 +281,7 @@ impl Evictor {
         for threshold in met.difference(&self.met) {
             tracing::warn!(
                 threshold,
-                "The node is short: pods may be evicted and new ones refused; `witlet get node` shows how much is left"
+                "Eviction threshold is met: pods may be evicted and new ones refused; `witlet get node` shows how much is left"
             );
         }
         self.met = met;

@@ -188,7 +188,7 @@ impl ImageGcManager {
         let elapsed = SignedDuration::try_from(since.elapsed()).unwrap_or(SignedDuration::MAX);
         let set_by = now.duration_since(before).saturating_sub(elapsed);
         if set_by.abs() > CLOCK_TOLERANCE {
-            tracing::info!(seconds = set_by.as_secs(), "The clock was set, and the times of images with it");
+            tracing::info!(seconds = set_by.as_secs(), "Clock was set, adjusted the times of images");
             self.records.follow_clock(set_by);
         }
         self.read_at = (now, Instant::now());

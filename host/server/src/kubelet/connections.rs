@@ -160,7 +160,7 @@ pub(crate) async fn accept<F>(
             tracing::debug!(%from, %error, "Failed to set connection options");
         }
         let Some(permit) = limit.take(from.ip()).map(Arc::new) else {
-            tracing::debug!(%from, "Closed connection: all that the client may have are in use");
+            tracing::debug!(%from, "Closed connection: the client has reached its limit of connections");
             continue;
         };
         let visit = each(stream, from, permit.clone(), tasks.clone());

@@ -192,7 +192,7 @@ async fn carry(
     let (sender, backend) = match upgraded {
         Ok((sender, backend)) => (TokioIo::new(sender), TokioIo::new(backend)),
         Err(error) => {
-            tracing::debug!(%error, "Stream ended before it began");
+            tracing::debug!(%error, "Stream was closed before it was established");
             return;
         }
     };

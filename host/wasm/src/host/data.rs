@@ -263,7 +263,7 @@ impl DataStore {
         let serve: BTreeMap<String, KeptEntry> = serve.collect();
         let failure = match tokio::task::spawn_blocking(move || kept.save(&serve)).await {
             Ok(Ok(())) => {
-                tracing::debug!("Kept data of plugins");
+                tracing::debug!("Saved data of plugins");
                 (self.keep_failures, self.keep_due) = (0, None);
                 for state in self.states.values_mut() {
                     state.kept_confirmed = state.notes.confirmed;
@@ -277,7 +277,7 @@ impl DataStore {
         self.keep_failures = self.keep_failures.saturating_add(1);
         let wait = refresh::RETRY.after(self.keep_failures);
         self.keep_due = Some(now + wait);
-        tracing::warn!(error = failure, retry_in_ms = wait.as_millis(), "Failed to keep data of plugins");
+        tracing::warn!(error = failure, retry_in_ms = wait.as_millis(), "Failed to save data of plugins");
         Some(failure).filter(|_| self.keep_failures == 1)
     }
 

@@ -70,7 +70,7 @@ pub(crate) fn read_all<K>(
             Ok(key) => keys.push((path.clone(), key)),
             // It doesn't count. Whether that matters depends on who signed.
             Err(error) => {
-                tracing::warn!(error = witlet_core::error::one_line(&error), "Ignored a key of signatures");
+                tracing::warn!(error = witlet_core::error::one_line(&error), "Ignored a signature key");
                 broken.get_or_insert(error);
             }
         }

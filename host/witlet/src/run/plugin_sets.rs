@@ -147,12 +147,12 @@ impl SetManager {
         if let (Some(KeptSet { reference, .. }), None) = (&kept, ran) {
             tracing::warn!(
                 set = reference,
-                "The key of the set of plugins does not count any more, not using the set"
+                "The key of the plugin set is no longer trusted, not using the set"
             );
         }
         let (damaged, ran) = (ran.filter(|_| !is_whole), ran.filter(|_| is_whole));
         if let Some(KeptSet { reference, .. }) = damaged {
-            tracing::error!(set = reference, "The set of plugins that served is damaged, not using it");
+            tracing::error!(set = reference, "The plugin set of the last run is damaged, not using it");
         }
         let reference = ran.map(|kept| &*kept.reference);
         let sets = PluginSets::new(&parts.node_name, policy.policy.sets.clone(), reference)
@@ -274,7 +274,7 @@ impl SetManager {
         let folder = self.parts.steps.folder.clone();
         if let Err(error) = blocking(move || folder.forget()).await {
             // The next start asks the node's object again.
-            tracing::warn!(%error, "Failed to forget the set of plugins");
+            tracing::warn!(%error, "Failed to remove the record of the plugin set");
         }
         self.before = self.sets.running().map(|before| before.digest().to_owned());
         self.signed_by = None;
@@ -289,10 +289,10 @@ impl SetManager {
         let PolicyChange { policy, signer } = change;
         if let Some(problem) = policy.problem.clone().filter(|_| policy.problem != self.policy.problem) {
             let message = format!("{problem}; the policy before goes on");
-            tracing::error!(error = message, "Rejected policy of sets of plugins, keeping the last one");
+            tracing::error!(error = message, "Rejected plugin set policy, keeping the last one");
             self.record(EventType::Warning, "PluginSetPolicyInvalid", message);
         } else if policy.problem.is_none() {
-            tracing::info!("Read policy of sets of plugins");
+            tracing::info!("Read plugin set policy");
         }
         self.policy = policy;
         self.sets.use_policy(self.policy.policy.sets.clone(), now);
@@ -300,7 +300,7 @@ impl SetManager {
             (Some(Ok(signed_by)), Some(reference)) => {
                 if let Err(error) = self.keep(KeptSet { reference, signed_by: signed_by.clone() }).await {
                     // The next start takes the set as one whose key doesn't count.
-                    tracing::warn!(%error, "Failed to keep the key of the set of plugins");
+                    tracing::warn!(%error, "Failed to save the key of the plugin set");
                 }
                 self.signed_by = Some(signed_by);
             }
@@ -313,11 +313,11 @@ impl SetManager {
         self.show();
         let Some(SetNews { is_warning, reason, message }) = news else { return };
         let kind = if is_warning {
-            tracing::error!(error = message, "Failed to take set of plugins");
+            tracing::error!(error = message, "Failed to apply plugin set");
             EventType::Warning
         } else {
             let set = self.sets.running().map(SetReference::as_str);
-            tracing::info!(set, "Changed set of plugins");
+            tracing::info!(set, "Changed plugin set");
             EventType::Normal
         };
         self.record(kind, reason, message);

@@ -115,7 +115,7 @@ impl KeptData {
             Ok(_) => Index::default(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Index::default(),
             Err(error) => {
-                tracing::warn!(%error, "Failed to read which data of plugins are kept");
+                tracing::warn!(%error, "Failed to list saved data of plugins");
                 Index::default()
             }
         }

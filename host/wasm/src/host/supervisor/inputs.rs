@@ -91,7 +91,7 @@ impl Supervisor {
         // It was taken before.
         let Ok(configuration) = self.sources.parse(&text) else { return };
         self.want(shared, ReadConfiguration { text, configuration }).await;
-        tracing::info!(has_data, "Read plugin configuration again, what it names has changed");
+        tracing::info!(has_data, "Reloaded plugin configuration because a file that it names has changed");
     }
 
     /// Whether the node has other values of those that the configuration names.

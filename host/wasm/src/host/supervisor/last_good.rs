@@ -105,8 +105,8 @@ impl Supervisor {
         match tokio::task::spawn_blocking(move || last_good.save_demanding(text.as_deref())).await {
             Ok(Ok(())) => {}
             // The last good set then has its own demands.
-            Ok(Err(error)) => tracing::warn!(%error, "Failed to keep what is demanded of components"),
-            Err(error) => tracing::debug!(%error, "Task that keeps what is demanded of components failed"),
+            Ok(Err(error)) => tracing::warn!(%error, "Failed to save the requirements of components"),
+            Err(error) => tracing::debug!(%error, "Task that saves the requirements of components failed"),
         }
     }
 
@@ -165,8 +165,8 @@ impl Supervisor {
         match tokio::task::spawn_blocking(move || last_good.load_rollouts()).await {
             Ok(Ok(kept)) => shared.rollouts.restore(kept, Instant::now()),
             // They begin again, a reverted one too.
-            Ok(Err(error)) => tracing::warn!(%error, "Failed to read where rollouts of plugins stood"),
-            Err(error) => tracing::debug!(%error, "Task that reads rollouts of plugins failed"),
+            Ok(Err(error)) => tracing::warn!(%error, "Failed to load the rollouts of plugins"),
+            Err(error) => tracing::debug!(%error, "Task that loads the rollouts of plugins failed"),
         }
     }
 
@@ -175,9 +175,9 @@ impl Supervisor {
         let Some(last_good) = self.sources.last_good.clone() else { return };
         let Some(rollouts) = shared.rollouts.take_changed() else { return };
         match tokio::task::spawn_blocking(move || last_good.save_rollouts(&rollouts)).await {
-            Ok(Ok(())) => tracing::debug!("Kept where rollouts of plugins stand"),
-            Ok(Err(error)) => tracing::warn!(%error, "Failed to keep where rollouts of plugins stand"),
-            Err(error) => tracing::debug!(%error, "Task that keeps rollouts of plugins failed"),
+            Ok(Ok(())) => tracing::debug!("Saved the rollouts of plugins"),
+            Ok(Err(error)) => tracing::warn!(%error, "Failed to save the rollouts of plugins"),
+            Err(error) => tracing::debug!(%error, "Task that saves the rollouts of plugins failed"),
         }
     }
 
@@ -196,10 +196,10 @@ impl Supervisor {
         self.kept = Some(set.clone());
         let saved = tokio::task::spawn_blocking(move || last_good.save(&set, &sources)).await;
         match saved {
-            Ok(Ok(())) => tracing::debug!("Kept the plugins as the last good ones"),
+            Ok(Ok(())) => tracing::debug!("Saved the plugins as the last good ones"),
             // A start without a set has the one before, or the built-ins.
-            Ok(Err(error)) => tracing::warn!(%error, "Failed to keep the last good plugins"),
-            Err(error) => tracing::debug!(%error, "Task that keeps the last good plugins failed"),
+            Ok(Err(error)) => tracing::warn!(%error, "Failed to save the last good plugins"),
+            Err(error) => tracing::debug!(%error, "Task that saves the last good plugins failed"),
         }
     }
 }

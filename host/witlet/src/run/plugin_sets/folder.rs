@@ -66,7 +66,7 @@ impl SetFolder {
             Ok(()) => true,
             Err(error) => {
                 if folder.exists() {
-                    tracing::warn!(digest, error = one_line(&error), "Set of plugins is damaged");
+                    tracing::warn!(digest, error = one_line(&error), "Plugin set is damaged");
                 }
                 false
             }
@@ -132,7 +132,7 @@ impl SetFolder {
 fn remove(folder: &Path) {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!(path = %folder.display(), %error, "Failed to remove set of plugins");
+            tracing::warn!(path = %folder.display(), %error, "Failed to remove plugin set");
         }
         Ok(()) | Err(_) => {}
     }
