@@ -30,7 +30,7 @@ pub enum LoopbackError {
     )]
     HostNetwork,
     /// The namespace can't be entered.
-    #[error("enter the network of process {process}: {cause}")]
+    #[error("failed to enter the network of process {process}: {cause}")]
     Enter { process: u32, cause: io::Error },
     /// Not in time.
     #[error("dial tcp 127.0.0.1:{port}: i/o timeout")]

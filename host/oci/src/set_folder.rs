@@ -35,7 +35,7 @@ pub enum SetFolderError {
         cause: io::Error,
     },
     /// It has other bytes than it had.
-    #[error("{} isn't what it was", path.display())]
+    #[error("{} was changed since it was written", path.display())]
     Changed { path: PathBuf },
     /// The manifest is of something else.
     #[error(transparent)]

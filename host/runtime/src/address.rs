@@ -24,7 +24,7 @@ pub(crate) enum AddressError {
     #[error("every address of {NETWORK_NAME} is taken")]
     Exhausted,
     /// The kernel refused the mark that keeps others away from the address.
-    #[error("claim {address}")]
+    #[error("failed to claim {address}")]
     Claim {
         address: Ipv4Addr,
         /// What the kernel said.

@@ -111,7 +111,7 @@ pub(crate) enum MountError {
         folder: String,
     },
     /// Nothing is there.
-    #[error("mount {}", host_path.display())]
+    #[error("failed to mount {}", host_path.display())]
     Source {
         /// The place on the node.
         host_path: PathBuf,
@@ -119,13 +119,13 @@ pub(crate) enum MountError {
         cause: io::Error,
     },
     /// A device, a socket or the like.
-    #[error("mount {}: it is neither a folder nor a regular file", host_path.display())]
+    #[error("cannot mount {}: it is neither a folder nor a regular file", host_path.display())]
     Kind {
         /// The place on the node.
         host_path: PathBuf,
     },
     /// A file that can't be linked is too large for a copy.
-    #[error("mount {}: it can't be linked and is larger than {COPY_BYTES_MAX} bytes", host_path.display())]
+    #[error("cannot mount {}: it can't be linked and is larger than {COPY_BYTES_MAX} bytes", host_path.display())]
     TooLarge {
         /// The place on the node.
         host_path: PathBuf,

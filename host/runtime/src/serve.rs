@@ -60,10 +60,10 @@ pub enum ServeError {
         cause: io::Error,
     },
     /// The runtime's folder can't be used.
-    #[error("use the runtime's folder, which --root-dir names")]
+    #[error("failed to use the runtime's folder, which --root-dir names")]
     State(#[from] StateError),
     /// The cache of compiled code can't be used.
-    #[error("use the cache of compiled code")]
+    #[error("failed to use the cache of compiled code")]
     Cache(#[from] CacheError),
     /// The engine can't be set up.
     #[error("failed to set up the engine")]

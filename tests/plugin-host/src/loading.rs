@@ -243,7 +243,7 @@ async fn a_configured_compile_bomb_does_not_delay_the_start_and_pods_wait_until_
     match node.admit(crate::node::pod_in("bombed", "web")).await {
         Decision::Defer { reason, message, .. } => {
             assert_eq!(reason, "HandlerNotLoaded");
-            assert!(message.contains("loading it has not finished"), "{message}");
+            assert!(message.contains("it is still being loaded"), "{message}");
         }
         other => panic!("{other:?}"),
     }

@@ -311,7 +311,7 @@ async fn what_a_demand_keeps_out_does_not_come_back_at_a_start() {
         assert_eq!(node.host.file_error().is_some(), is_broken);
         let status = node.status("one");
         assert_eq!(status.state, PluginState::Failed, "{text:?}: {status:#?}");
-        assert!(status.detail.is_some_and(|detail| detail.contains("requireConformance keeps it out")));
+        assert!(status.detail.is_some_and(|detail| detail.contains("requireConformance does not allow it")));
         assert!(matches!(node.admit(pod("web")).await, Decision::Defer { .. }), "its policy decides");
         let problems = node.host.problems();
         let names_it = |problem: &String| problem.starts_with("plugin \"one\" is not loaded: ");

@@ -102,7 +102,7 @@ async fn a_plugin_without_a_report_is_kept_out_and_its_policy_answers_until_one_
     let reported = detail(&node);
     let path = node.folder.path().join(REPORT);
     let words =
-        format!("requireConformance keeps it out: there is no conformance report at {}", path.display());
+        format!("requireConformance does not allow it: there is no conformance report at {}", path.display());
     assert!(reported.starts_with(&words) && reported.contains("witlet plugin test"), "{reported}");
     let Decision::Defer { message, .. } = node.admit(pod("web")).await else { panic!("it isn't asked") };
     assert!(message.contains("requireConformance"), "{message}");

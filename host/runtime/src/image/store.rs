@@ -70,7 +70,7 @@ pub(crate) enum ImageError {
     #[error("image {reference:?} is larger than {COMPONENT_BYTES_MAX} bytes")]
     TooLarge { reference: String },
     /// The file can't be read.
-    #[error("image {reference:?}: read {}", path.display())]
+    #[error("image {reference:?}: failed to read {}", path.display())]
     Read {
         reference: String,
         path: PathBuf,
@@ -111,7 +111,7 @@ pub(crate) enum ImageError {
     #[error("there are {IMAGES_MAX} images already")]
     TooMany,
     /// The copy or the note about it can't be kept.
-    #[error("keep image {reference:?}")]
+    #[error("failed to store image {reference:?}")]
     Keep {
         reference: String,
         #[source]

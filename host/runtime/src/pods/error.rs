@@ -57,13 +57,13 @@ pub(crate) enum PodsError {
     #[error("there are {CONTAINERS_MAX} containers already")]
     TooManyContainers,
     /// The sandbox can't have an address.
-    #[error("give the sandbox an address")]
+    #[error("failed to give the sandbox an address")]
     Address(#[from] AddressError),
     /// The image can't be used.
     #[error(transparent)]
     Image(#[from] ImageError),
     /// The state can't be kept.
-    #[error("keep the state")]
+    #[error("failed to save the state")]
     State(#[from] StateError),
     /// The log can't be opened.
     #[error("failed to open log {}", path.display())]
@@ -90,7 +90,7 @@ pub(crate) enum PodsError {
     #[error("{LISTENERS_MAX} clients listen to events already")]
     TooManyListeners,
     /// The limit of memory can't be changed.
-    #[error("change the limits of container {id}")]
+    #[error("failed to change the limits of container {id}")]
     Memory {
         id: String,
         #[source]

@@ -56,7 +56,7 @@ pub enum TlsError {
         message: String,
     },
     /// Certificate and key don't work together.
-    #[error("use the certificate {} with the key {}", certificate.display(), key.display())]
+    #[error("failed to use the certificate {} with the key {}", certificate.display(), key.display())]
     Unusable {
         /// The certificate's file.
         certificate: PathBuf,

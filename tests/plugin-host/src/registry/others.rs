@@ -204,7 +204,7 @@ pub(super) async fn vouched() {
     assert_eq!(without.state, PluginState::Failed);
     let detail = without.detail.unwrap_or_default();
     let words =
-        format!("requireConformance keeps it out: there is no conformance report next to {reference}");
+        format!("requireConformance does not allow it: there is no conformance report next to {reference}");
     assert!(detail.starts_with(&words) && detail.contains("witlet plugin push"), "{detail}");
     push(&registry, &Artifact { report: Some(report(1).into()), ..artifact() }).await;
     let with = loaded(&registry, &entry).await;
@@ -223,7 +223,7 @@ pub(super) async fn signed() {
     let without = loaded(&registry, &entry).await;
     assert_eq!(without.state, PluginState::Failed);
     let detail = without.detail.unwrap_or_default();
-    let words = format!("requireSignature keeps it out: {reference} isn't signed with ");
+    let words = format!("requireSignature does not allow it: {reference} isn't signed with ");
     assert!(detail.starts_with(&words) && detail.ends_with("it has no signature"), "{detail}");
     let key = ArtifactSigningKey::from_pem(KEY.as_bytes()).expect("a key");
     let made = sign_artifact(&place.name(), &pushed.digest, &key).expect("signed");

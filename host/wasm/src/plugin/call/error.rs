@@ -79,7 +79,7 @@ pub enum CallError {
     #[error(transparent)]
     NotLoaded { cause: Arc<LoadError> },
     /// It is fetched, compiled or asked about its configuration.
-    #[error("loading it has not finished")]
+    #[error("it is still being loaded")]
     Loading,
     /// It failed too often.
     #[error("it failed too often and isn't asked for another {}s", remaining.as_secs_f64().ceil())]

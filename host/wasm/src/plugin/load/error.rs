@@ -59,10 +59,10 @@ pub enum LoadError {
     #[error("loading it ended early, which is a fault of the host's")]
     Interrupted,
     /// The configuration demands a report on it that isn't there, or isn't good enough.
-    #[error("requireConformance keeps it out")]
+    #[error("requireConformance does not allow it")]
     Conformance(#[source] Box<ConformanceError>),
     /// The configuration demands a signature of it that isn't there, or isn't good enough.
-    #[error("requireSignature keeps it out")]
+    #[error("requireSignature does not allow it")]
     Signature(#[source] Box<SignatureError>),
     /// The component doesn't compile, or its code doesn't load.
     #[error("the component can't be compiled")]
