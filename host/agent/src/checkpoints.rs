@@ -28,7 +28,7 @@ const USER_NAMESPACES: &str = "user-namespaces.json";
 #[derive(Debug, Error)]
 #[error("read which ids of user namespaces are in use, from {of}: {problem}")]
 pub struct IdsUnknown {
-    /// The file.
+    /// Path of the file.
     of: String,
     /// What is wrong with it.
     problem: String,

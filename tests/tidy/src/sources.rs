@@ -134,6 +134,36 @@ fn public_functions_and_types_are_documented() {
     check("`///` stands before a public function or type", &findings);
 }
 
+/// Docs that say no more than the name below them.
+const RESTATING: &[&str] = &[
+    "How many.",
+    "How.",
+    "Its name.",
+    "The file.",
+    "The path.",
+    "What happened.",
+    "What.",
+    "Where.",
+    "Which one.",
+    "Which.",
+    "Why not.",
+    "Why.",
+];
+
+#[test]
+fn comments_do_not_restate_names() {
+    let mut findings = Vec::new();
+    for path in files(&root().join("host"), ".rs") {
+        let text = read(&path);
+        for (index, line) in text.lines().enumerate() {
+            if line.trim_start().strip_prefix("/// ").is_some_and(|docs| RESTATING.contains(&docs)) {
+                findings.push(format!("{}:{}: {}", relative(&path), index + 1, line.trim_start()));
+            }
+        }
+    }
+    check("a comment says more than the name below it", &findings);
+}
+
 #[test]
 fn docs_are_found_behind_attributes() {
     let text = "/// A.\n#[derive(Debug)]\npub struct A;\n/// B.\n#[allow(\n    dead_code,\n    reason = \"x\"\n)]\npub async fn b() {}\n\

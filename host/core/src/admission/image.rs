@@ -19,7 +19,6 @@ mod tests;
 /// A container as it is asked about.
 #[derive(Clone, Copy, Debug)]
 pub struct ImageQuestion<'a> {
-    /// Its name.
     pub container: &'a str,
     /// Changes with its spec.
     pub definition: &'a str,

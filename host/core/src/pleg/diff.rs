@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::pod::PodUid;
 use crate::runtime::{ContainerId, ContainerRunState, RuntimePod, SandboxId, SandboxState};
 
-/// What happened.
+/// Kind of a change that relisting the runtime found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlegEventKind {
     /// It runs now.

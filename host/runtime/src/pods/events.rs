@@ -13,7 +13,7 @@ const EVENTS_MAX: usize = 1024;
 /// How many may listen at once.
 pub(crate) const LISTENERS_MAX: usize = 16;
 
-/// What happened.
+/// Kind of an event of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventKind {
     /// It was made.

@@ -48,18 +48,14 @@ pub(crate) enum ServeError {
     /// The address can't be listened on.
     #[error("failed to listen on {address}")]
     Listen {
-        /// The address.
         address: SocketAddr,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },
     /// The certificate for the API server can't be read.
     #[error("failed to read {}", path.display())]
     Authority {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         #[source]
         cause: std::io::Error,
     },

@@ -77,7 +77,6 @@ pub enum ResizeError {
     /// The container uses more than its new limit.
     #[error("attempting to set container {container:?} memory limit ({limit}) below current usage ({usage})")]
     ContainerMemory {
-        /// Its name.
         container: String,
         /// Bytes.
         limit: i64,

@@ -83,7 +83,6 @@ pub enum Step {
     WaitBackoff {
         /// What part it plays.
         kind: ContainerKind,
-        /// Its name.
         container: String,
         /// Until when, and how long it is.
         wait: Wait,

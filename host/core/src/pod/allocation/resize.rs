@@ -54,10 +54,7 @@ pub enum Infeasible {
     },
     /// The container is of a kind that keeps its resources.
     #[error("resources of init container {container} are immutable: only those of sidecars may change")]
-    InitContainer {
-        /// Its name.
-        container: String,
-    },
+    InitContainer { container: String },
     /// What is limited or asked for once can't be taken back, only changed.
     #[error("{what} of {resource} of {of} must not be removed")]
     Removed {
@@ -70,10 +67,7 @@ pub enum Infeasible {
     },
     /// The kernel can't change what a container may swap.
     #[error("In-place resize of containers with swap is not supported (container {container})")]
-    Swap {
-        /// Its name.
-        container: String,
-    },
+    Swap { container: String },
     /// Its CPUs are pinned.
     #[error("Resize is infeasible for Guaranteed Pods alongside CPU Manager static policy")]
     StaticCpus,
