@@ -57,7 +57,6 @@ const TYPES: &[&str] = &[
     "Ledger",
     "Looker",
     "Place",
-    "Places",
     "Question",
     "Scene",
     "Seen",
