@@ -47,7 +47,7 @@ const SEED_SHORT: u64 = 7;
 const ACTIONS: usize = 10;
 
 /// Actions in a round with many pods.
-const CROWD_ACTIONS: usize = 40;
+const STRESS_ACTIONS: usize = 40;
 
 /// How much more the daemon, or the embedded runtime, may take without pods after a third of the time than before it.
 /// Threads come and go with the work, and an allocator keeps a little of what it once had.
@@ -105,7 +105,7 @@ async fn come_and_go(chaos: &mut Chaos, time: Option<Duration>) -> Result<(), Fa
     chaos.stress().await?;
     chaos.settle().await?;
     loop {
-        chaos.round(CROWD_ACTIONS).await?;
+        chaos.round(STRESS_ACTIONS).await?;
         if time.is_none_or(|time| begun.elapsed() >= time) {
             break;
         }

@@ -53,11 +53,11 @@ impl WorkloadPattern {
         varied: 100,
         sturdy: false,
         timeout: Duration::from_secs(600),
-        actions: CROWD_ACTIONS,
+        actions: STRESS_ACTIONS,
     };
 }
 
-const CROWD_ACTIONS: &[(Action, usize)] = &[
+const STRESS_ACTIONS: &[(Action, usize)] = &[
     (Action::Add, 40),
     (Action::Edit, 8),
     (Action::Label, 5),
