@@ -48,7 +48,7 @@ pub(crate) struct HandlerArgs {
     /// PluginConfiguration with the handlers to ask (default: the shipped handlers alone)
     #[arg(long, value_name = "FILE")]
     pub(crate) plugins: Option<PathBuf>,
-    /// Ask the shipped handlers, too (default: true, but with --component and --expression false)
+    /// Ask the shipped handlers, too (default: true, but false where one handler alone is asked)
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) shipped: Option<bool>,
     /// Unsafe sysctls or patterns that pods may set, as the daemon's flag
