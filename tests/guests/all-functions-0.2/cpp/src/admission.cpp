@@ -299,7 +299,7 @@ static void tell_part(Tell &tell, std::string_view part, witlet_admission_admiss
         tell.text("", "there is no such part");
 }
 
-// The handler has its configuration as it came, for it says which part is asked for.
+// The handler has its configuration as it came, because it says which part is asked for.
 class Handler {
   public:
     static witlet::Outcome<Handler> from_config(std::string_view config)
