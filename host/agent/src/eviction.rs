@@ -3,6 +3,7 @@
 //! What is decided is decided by `witlet_core::eviction`; nothing here waits on the loop's own time.
 
 mod storage;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use witlet_core::node::measured::NodeUsage;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::stats::{PodUsages, combine};
 use witlet_ports::{
-    Clock, EventSink, MemoryNotifier, NodeReader, PodView, RuntimeError, RuntimeStats, StorageMeter,
+    Clock, EventSink, KernelMeter, MemoryNotifier, NodeReader, PodView, RuntimeStats, StorageMeter,
 };
 
 use crate::event_log::EventLog;
@@ -33,6 +34,7 @@ use crate::handlers_node::LastUsage;
 use crate::image_gc::ImageGc;
 use crate::pod_status_store::PodStatusStore;
 use storage::StorageCache;
+use usage::PodMeter;
 
 /// How often it is looked whether an evicted pod is gone (upstream: `podCleanupPollFreq`).
 const POD_CLEANUP_POLL: Duration = Duration::from_secs(1);
@@ -48,7 +50,9 @@ const REQUESTS_MAX: usize = 4;
 pub struct EvictionPorts {
     /// What the node has left.
     pub node_reader: Arc<dyn NodeReader>,
-    /// What containers use.
+    /// What the kernel counts of pods.
+    pub kernel: Arc<dyn KernelMeter>,
+    /// What writable layers take; and all that containers use where the kernel doesn't count it.
     pub stats: Arc<dyn RuntimeStats>,
     /// What pods' folders take.
     pub storage: Arc<dyn StorageMeter>,
@@ -94,7 +98,7 @@ struct LoopEnded;
 pub(crate) struct Evictor {
     ports: EvictionPorts,
     images: ImageGc,
-    view: Arc<dyn PodView>,
+    meter: PodMeter,
     events: Arc<EventLog>,
     clock: Arc<dyn Clock>,
     statuses: Arc<PodStatusStore>,
@@ -129,10 +133,11 @@ impl Evictor {
             tracing::warn!(reason = words, "Eviction manager: threshold has no effect");
         }
         let manager = EvictionManager::new(config);
+        let meter = PodMeter { kernel: ports.kernel.clone(), runtime: ports.stats.clone(), view };
         let evictor = Self {
             ports,
             images,
-            view,
+            meter,
             events,
             clock,
             statuses,
@@ -243,14 +248,16 @@ impl Evictor {
                     known.retain(|pod| pod.uid == uid);
                     return Ok(known.into_iter().map(Waited::since_before).collect());
                 }
-                Step::MeasureLimited { containers: true } => self.usages(None).await.map(Found::Limited),
+                Step::MeasureLimited { containers: true } => {
+                    self.meter.layers(self.storage.known()).await.map(Found::Limited)
+                }
                 Step::MeasureLimited { containers: false } => Ok(Found::Limited(self.volumes(&pods))),
                 Step::MeasureAll(resource) => {
                     if matches!(resource, StarvedResource::EphemeralStorage | StarvedResource::Inodes) {
                         let all = pods.iter().map(|pod| pod.pod.clone()).collect();
                         self.storage.measure_now(all).await;
                     }
-                    self.usages(Some(resource)).await.map(Found::All)
+                    self.meter.usages(resource, self.storage.known()).await.map(Found::All)
                 }
                 Step::Reclaim(reclaims) => {
                     for reclaim in reclaims {
@@ -300,23 +307,8 @@ impl Evictor {
 
     /// Of these pods their volumes alone.
     fn volumes(&self, pods: &[Candidate]) -> PodUsages {
-        combine(pods.iter().map(|pod| pod.uid.clone()), [], &BTreeMap::new(), self.storage.known())
-    }
-
-    async fn usages(&self, resource: Option<StarvedResource>) -> Result<PodUsages, RuntimeError> {
-        let containers = self.ports.stats.containers().await?;
-        let processes = match resource {
-            Some(StarvedResource::Pids) => self.ports.stats.processes().await?,
-            _ => BTreeMap::new(),
-        };
-        // Which pods are there matters only where those that weren't measured go first.
-        let listed = match resource {
-            Some(_) => Some(self.view.list_pods().await?),
-            None => None,
-        };
-        let sandboxes = listed.iter().flat_map(|pods| pods.iter()).map(|pod| pod.uid.clone());
-        let containers = containers.into_iter().map(|one| (one.uid, one.attempt, one.usage));
-        Ok(combine(sandboxes, containers, &processes, self.storage.known()))
+        let uids = pods.iter().map(|pod| pod.uid.clone());
+        combine(uids, [], &BTreeMap::new(), &BTreeMap::new(), self.storage.known())
     }
 
     async fn reclaim(&self, reclaim: NodeReclaim) -> Result<(), LoopEnded> {

@@ -149,24 +149,66 @@ pub fn newest(containers: impl IntoIterator<Item = Measured>) -> NewestUsages {
     newest
 }
 
-/// What was measured of pods, put together: containers by the runtime, disk by the node. A pod is there if it has a container or a
-/// sandbox (upstream: the summary). Its memory is its containers' together, and nothing where it has none.
+/// What the kernel counts of a pod of which something runs. What it doesn't say is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CountedPod {
+    /// Working set of the pod's own cgroup, in bytes.
+    pub memory: Option<u64>,
+    /// Its containers that run.
+    pub containers: Vec<CountedContainer>,
+}
+
+/// What the kernel counts of a container that runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CountedContainer {
+    /// Its name in the pod.
+    pub name: String,
+    /// Working set of its cgroup, in bytes.
+    pub memory: Option<u64>,
+    /// Processes in its cgroup.
+    pub processes: Option<u64>,
+}
+
+impl CountedPod {
+    /// Those of all containers; none if they aren't known of each.
+    fn processes(&self) -> Option<u64> {
+        self.containers
+            .iter()
+            .try_fold(0, |sum: u64, container| Some(sum.saturating_add(container.processes?)))
+    }
+}
+
+/// Whether the kernel counts this of every container that runs, so that the runtime needn't be asked. Of nothing it doesn't.
+pub fn is_counted(
+    pods: &BTreeMap<PodUid, CountedPod>,
+    figure: impl Fn(&CountedContainer) -> Option<u64>,
+) -> bool {
+    let mut containers = pods.values().flat_map(|pod| &pod.containers);
+    !pods.is_empty() && containers.all(|container| figure(container).is_some())
+}
+
+/// What was measured of pods, put together: memory and processes by the kernel, and by the runtime where that has none; writable layers
+/// by the runtime, other disk by the node. A pod is there if it has a container or a sandbox. Its memory is that of its cgroup, or else
+/// its containers' together, and nothing where it has none (upstream: `listPodStatsPartiallyFromCRI`).
 pub fn combine(
     sandboxes: impl IntoIterator<Item = PodUid>,
     containers: impl IntoIterator<Item = Measured>,
+    counted: &BTreeMap<PodUid, CountedPod>,
     processes: &BTreeMap<PodUid, u64>,
     storage: &BTreeMap<PodUid, LocalStorage>,
 ) -> PodUsages {
     let without_containers = || PodUsage { memory: Some(0), ..PodUsage::default() };
     let mut usages: PodUsages = sandboxes.into_iter().map(|uid| (uid, without_containers())).collect();
-    for ((uid, _), (_, container)) in newest(containers) {
+    for ((uid, _), (_, container)) in with_counts(newest(containers), counted) {
         let usage = usages.entry(uid).or_insert_with(without_containers);
         let memory = container.memory.unwrap_or(0);
         usage.memory = usage.memory.map(|others| others.saturating_add(memory));
         usage.containers.push(container);
     }
     for (uid, usage) in &mut usages {
-        usage.processes = processes.get(uid).copied();
+        let counted = counted.get(uid);
+        usage.memory = counted.and_then(|pod| pod.memory).or(usage.memory);
+        usage.processes = counted.and_then(CountedPod::processes).or_else(|| processes.get(uid).copied());
         let Some(disk) = storage.get(uid) else { continue };
         usage.volumes = disk.volumes.clone();
         usage.own = disk.own;
@@ -175,6 +217,19 @@ pub fn combine(
         }
     }
     usages
+}
+
+/// The kernel's figures count, whatever the runtime says, which may know nothing of the container.
+fn with_counts(mut containers: NewestUsages, counted: &BTreeMap<PodUid, CountedPod>) -> NewestUsages {
+    for (uid, pod) in counted {
+        for CountedContainer { name, memory, .. } in &pod.containers {
+            let Some(memory) = memory else { continue };
+            let unknown = || (0, ContainerUsage { name: name.clone(), ..ContainerUsage::default() });
+            let (_, usage) = containers.entry((uid.clone(), name.clone())).or_insert_with(unknown);
+            usage.memory = Some(*memory);
+        }
+    }
+    containers
 }
 
 /// Whether a volume's content is the node's disk and goes with the pod (upstream: `IsLocalEphemeralVolume`): `emptyDir` on disk,

@@ -7,13 +7,13 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::{ContainerId, SandboxId};
+use witlet_core::runtime::{ContainerId, RuntimePod, SandboxId};
 use witlet_core::stats::cadvisor::{BlockDevice, CgroupDetails, FilesystemUsage, Topology};
 use witlet_core::stats::cgroup_usage::CgroupUsage;
 use witlet_core::stats::network::InterfaceUsage;
 use witlet_core::stats::summary::{FsMeasurement, Scope};
 use witlet_core::stats::system_containers::{SystemContainer, SystemUsage};
-use witlet_core::stats::{ContainerUsage, LocalStorage};
+use witlet_core::stats::{ContainerUsage, CountedContainer, CountedPod, LocalStorage};
 
 use crate::RuntimeError;
 
@@ -57,6 +57,16 @@ pub struct RunningPod {
     pub host_network: bool,
 }
 
+impl RunningPod {
+    /// None of a pod of which nothing runs.
+    pub fn of(pod: &RuntimePod, host_network: bool) -> Option<Self> {
+        let containers: Vec<ContainerId> =
+            pod.running_containers().map(|container| container.id.clone()).collect();
+        let sandbox = pod.sandbox().map(|sandbox| sandbox.id.clone());
+        (!containers.is_empty()).then(|| Self { uid: pod.uid.clone(), containers, sandbox, host_network })
+    }
+}
+
 /// What the kernel counts of a container.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContainerCounts {
@@ -94,6 +104,25 @@ pub struct KernelCounts {
     pub pids: Option<(u64, u64)>,
     /// When the machine was started.
     pub booted_at: Option<Timestamp>,
+}
+
+impl KernelCounts {
+    /// Memory and processes of a pod, with each container that runs; none if none does.
+    pub fn counted(&self, pod: &RuntimePod) -> Option<CountedPod> {
+        let counts = self.pods.get(&pod.uid);
+        let container = |name: &str, id: &ContainerId| {
+            let counts = counts.and_then(|counts| counts.containers.get(id));
+            CountedContainer {
+                name: name.to_owned(),
+                memory: counts.and_then(|counts| Some(counts.usage.memory?.working_set)),
+                processes: counts.and_then(|counts| counts.processes),
+            }
+        };
+        let containers: Vec<CountedContainer> =
+            pod.running_containers().map(|listed| container(&listed.name, &listed.id)).collect();
+        let memory = counts.and_then(|counts| Some(counts.usage?.memory?.working_set));
+        (!containers.is_empty()).then_some(CountedPod { memory, containers })
+    }
 }
 
 /// A cgroup in full.

@@ -10,9 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::{
-    ContainerId, ContainerRunState, ListedContainer, ListedSandbox, RuntimePod, SandboxState,
-};
+use witlet_core::runtime::{ContainerId, RuntimePod};
 use witlet_core::stats::cadvisor::Scrape;
 use witlet_core::stats::cgroup_usage::CgroupUsage;
 use witlet_core::stats::rates::Rates;
@@ -226,7 +224,7 @@ impl StatsProvider {
         let none = PodCounts::default();
         let counted = counts.pods.get(&pod.uid).unwrap_or(&none);
         let now = self.ports.clock.now();
-        let containers = newest_running(pod).filter_map(|container| {
+        let containers = pod.running_containers().filter_map(|container| {
             let counts = counted.containers.get(&container.id);
             let measured = by_runtime.get(&(pod.uid.clone(), container.name.clone())).map(|(_, usage)| usage);
             let usage = match counts {
@@ -381,24 +379,8 @@ fn forget(rates: &mut Rates<Measured>, listed: &[RuntimePod]) {
 
 /// None of a pod of which nothing runs.
 fn running(pod: &RuntimePod, spec: Option<&ShownPod>) -> Option<RunningPod> {
-    let containers: Vec<ContainerId> = newest_running(pod).map(|container| container.id.clone()).collect();
     let host_network = spec.and_then(|shown| shown.pod.spec.as_ref()?.host_network).unwrap_or(false);
-    let sandbox = sandbox(pod).map(|sandbox| sandbox.id.clone());
-    (!containers.is_empty()).then(|| RunningPod { uid: pod.uid.clone(), containers, sandbox, host_network })
-}
-
-/// The sandbox that the pod runs in, or ran in last.
-fn sandbox(pod: &RuntimePod) -> Option<&ListedSandbox> {
-    let ready = pod.sandboxes.iter().find(|sandbox| sandbox.state == SandboxState::Ready);
-    ready.or(pod.sandboxes.first())
-}
-
-/// Containers of the newest sandbox that run: of each name one.
-fn newest_running(pod: &RuntimePod) -> impl Iterator<Item = &ListedContainer> {
-    let sandbox = sandbox(pod).map(|sandbox| &sandbox.id);
-    pod.containers.iter().filter(move |container| {
-        container.state == ContainerRunState::Running && Some(&container.sandbox_id) == sandbox
-    })
+    RunningPod::of(pod, host_network)
 }
 
 fn nanocores(rates: &mut Rates<Measured>, of: Measured, usage: &CgroupUsage) -> Option<u64> {

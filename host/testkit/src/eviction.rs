@@ -1,17 +1,22 @@
 //! What a fake node has left, and what its pods use: tests set it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::Notify;
 use witlet_core::eviction::{Filesystems, MemoryWatch};
 use witlet_core::pod::PodUid;
+use witlet_core::stats::cgroup_usage::{CgroupUsage, MemoryUsage, PressureUsage};
+use witlet_core::stats::summary::{FsMeasurement, Scope};
 use witlet_core::stats::{ContainerUsage, LocalStorage};
 use witlet_ports::{
-    ContainerStats, Left, MemoryNotifier, MemoryNotifierError, NodeImage, NodeReader, NodeReadings,
-    RuntimeError, RuntimeStats, StorageMeter,
+    ContainerCounts, ContainerStats, KernelCounts, KernelDetails, KernelMeter, Left, MemoryNotifier,
+    MemoryNotifierError, NodeImage, NodeReader, NodeReadings, PodCounts, RunningPod, RuntimeError,
+    RuntimeStats, StorageMeter,
 };
 
 use crate::FakeRuntime;
@@ -30,12 +35,25 @@ struct Figures {
     readings: NodeReadings,
     containers: Vec<ContainerStats>,
     processes: BTreeMap<PodUid, u64>,
+    cgroups: BTreeMap<PodUid, FakeCgroups>,
+    stats_calls: u32,
     storage: BTreeMap<PodUid, LocalStorage>,
     is_down: bool,
     measured: u32,
     looks: u32,
     watches: Vec<MemoryWatch>,
     cannot_notify: bool,
+}
+
+/// What the kernel counts of a pod: in its own cgroup, and in each one of its containers. At first pods have no cgroups.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FakeCgroups {
+    /// Working set of the pod, in bytes.
+    pub memory: u64,
+    /// That of each container.
+    pub container_memory: u64,
+    /// Processes of each container.
+    pub processes: u64,
 }
 
 /// Plenty: half of everything.
@@ -58,6 +76,8 @@ impl FakeUsage {
             readings,
             containers: Vec::new(),
             processes: BTreeMap::new(),
+            cgroups: BTreeMap::new(),
+            stats_calls: 0,
             storage: BTreeMap::new(),
             is_down: false,
             measured: 0,
@@ -88,6 +108,16 @@ impl FakeUsage {
     /// How many processes a pod has from now on.
     pub fn set_processes(&self, pod: &Pod, count: u64) {
         self.lock().processes.insert(PodUid::of(pod), count);
+    }
+
+    /// What the kernel counts of a pod from now on.
+    pub fn set_cgroups(&self, pod: &Pod, cgroups: FakeCgroups) {
+        self.lock().cgroups.insert(PodUid::of(pod), cgroups);
+    }
+
+    /// How often the runtime was asked what pods use.
+    pub fn stats_calls(&self) -> u32 {
+        self.lock().stats_calls
     }
 
     /// What a pod's folders take from now on.
@@ -128,7 +158,8 @@ impl FakeUsage {
     }
 
     fn answer(&self, call: &'static str) -> Result<MutexGuard<'_, Figures>, RuntimeError> {
-        let figures = self.lock();
+        let mut figures = self.lock();
+        figures.stats_calls += 1;
         if figures.is_down {
             return Err(RuntimeError::failed(call, "failed as the test wanted"));
         }
@@ -163,6 +194,40 @@ impl RuntimeStats for FakeUsage {
 
     async fn processes(&self) -> Result<BTreeMap<PodUid, u64>, RuntimeError> {
         Ok(self.answer("ListPodSandboxStats")?.processes.clone())
+    }
+}
+
+#[async_trait]
+impl KernelMeter for FakeUsage {
+    async fn counts(&self, pods: Vec<RunningPod>, scope: Scope) -> KernelCounts {
+        let figures = self.lock();
+        let counts = |pod: RunningPod| {
+            let FakeCgroups { memory, container_memory, processes } = *figures.cgroups.get(&pod.uid)?;
+            let processes = (scope == Scope::All).then_some(processes);
+            let container = ContainerCounts { usage: working_set(container_memory), processes };
+            let containers = pod.containers.into_iter().map(|id| (id, container)).collect();
+            let usage = Some(working_set(memory));
+            Some((pod.uid, PodCounts { usage, containers, network: None }))
+        };
+        KernelCounts { pods: pods.into_iter().filter_map(counts).collect(), ..KernelCounts::default() }
+    }
+
+    async fn details(&self, _: Vec<RunningPod>) -> Option<KernelDetails> {
+        None
+    }
+
+    async fn filesystem(&self, _: &Path) -> Option<FsMeasurement> {
+        None
+    }
+}
+
+fn working_set(bytes: u64) -> CgroupUsage {
+    CgroupUsage {
+        at: Timestamp::UNIX_EPOCH,
+        cpu_nanoseconds: Some(0),
+        memory: Some(MemoryUsage { working_set: bytes, ..MemoryUsage::default() }),
+        swap: None,
+        pressure: PressureUsage::default(),
     }
 }
 

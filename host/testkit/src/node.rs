@@ -240,6 +240,7 @@ impl FakeNode {
             objects,
             eviction: EvictionPorts {
                 node_reader: self.usage.clone(),
+                kernel: self.usage.clone(),
                 stats: self.usage.clone(),
                 storage: self.usage.clone(),
                 notifier: self.usage.clone(),

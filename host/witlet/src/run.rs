@@ -36,7 +36,7 @@ use witlet_node::{
     CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, HttpSource,
     KernelMemoryNotifier, MachineSystem, NodeContainerFiles, NodeContainerLogs, NodeCredentials,
     NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, ProcessMetrics,
-    PullSecrets, SubordinateIdsError, SystemMeter, SystemdCgroups, process_started_at, subordinate_ids,
+    PullSecrets, SubordinateIdsError, SystemdCgroups, process_started_at, subordinate_ids,
 };
 use witlet_otlp::Exporter;
 use witlet_ports::{
@@ -201,10 +201,9 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
 
 /// What the local API measures usage with.
 fn usage_ports(settings: &Settings, base: &Base) -> UsagePorts {
-    let kernel = SystemMeter::new(&settings.cgroups.root, settings.named_cgroups(), base.clock.clone());
     let stats = CgroupContainerStats {
         pods: base.runtime.view.clone(),
-        kernel: Arc::new(kernel),
+        kernel: base.kernel.clone(),
         runtime: Arc::new(base.cri.clone()),
     };
     UsagePorts {
@@ -224,14 +223,13 @@ fn answers(
     (metrics, probes, diagnostics): (Metrics, Arc<dyn MetricsSource>, Diagnostics),
 ) -> Answers {
     let Folders { root, pod_logs, .. } = &settings.folders;
-    let kernel = SystemMeter::new(&settings.cgroups.root, settings.named_cgroups(), base.clock.clone());
     Answers {
         stats: StatsPorts {
             view: view.clone(),
             pods: base.runtime.view.clone(),
             runtime: Arc::new(base.cri.clone()),
             images: Arc::new(base.cri.clone()),
-            kernel: Arc::new(kernel),
+            kernel: base.kernel.clone(),
             storage: Arc::new(DiskUsage::new(root, pod_logs)),
             clock: base.clock.clone(),
             node_name: base.name.clone(),
@@ -308,6 +306,7 @@ fn ports(
         objects,
         eviction: EvictionPorts {
             node_reader: base.node_reader.clone(),
+            kernel: base.kernel.clone(),
             stats: Arc::new(base.cri.clone()),
             storage: Arc::new(DiskUsage::new(root, pod_logs)),
             notifier: Arc::new(KernelMemoryNotifier::new(PodsCgroup::below(&settings.cgroups.root))),

@@ -1,5 +1,6 @@
 //! Pods end because the node is short of something, or exceed limits of theirs: each once, and no others.
 
+mod measured;
 mod waits;
 
 use std::collections::BTreeMap;

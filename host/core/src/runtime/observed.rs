@@ -97,6 +97,20 @@ impl RuntimePod {
         self.containers.iter().any(|container| container.state == ContainerRunState::Running)
             || self.sandboxes.iter().any(|sandbox| sandbox.state == SandboxState::Ready)
     }
+
+    /// The sandbox that the pod runs in, or ran in last.
+    pub fn sandbox(&self) -> Option<&ListedSandbox> {
+        let ready = self.sandboxes.iter().find(|sandbox| sandbox.state == SandboxState::Ready);
+        ready.or(self.sandboxes.first())
+    }
+
+    /// Containers of that sandbox that run: of each name one.
+    pub fn running_containers(&self) -> impl Iterator<Item = &ListedContainer> {
+        let sandbox = self.sandbox().map(|sandbox| &sandbox.id);
+        self.containers.iter().filter(move |container| {
+            container.state == ContainerRunState::Running && Some(&container.sandbox_id) == sandbox
+        })
+    }
 }
 
 /// A sandbox looked at closely.

@@ -10,7 +10,7 @@ use witlet_core::runtime::{ListedContainer, RuntimePod};
 use witlet_core::stats::cadvisor::{Machine, Row, RowLabels, Scrape};
 use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod, ShownPod};
 
-use super::{FRESH, StatsProvider, newest_running, running, sandbox};
+use super::{FRESH, StatsProvider, running};
 
 #[cfg(test)]
 mod tests;
@@ -100,11 +100,11 @@ fn rows_of_pod(pod: &RuntimePod, spec: Option<&ShownPod>, details: PodDetails) -
     let labels =
         || RowLabels { namespace: pod.namespace.clone(), pod: pod.name.clone(), ..RowLabels::default() };
     let mut rows: Vec<Row> = cgroup.map(|cgroup| row(cgroup, labels())).into_iter().collect();
-    if let Some((cgroup, sandbox)) = of_sandbox.zip(sandbox(pod)) {
+    if let Some((cgroup, sandbox)) = of_sandbox.zip(pod.sandbox()) {
         let labels = RowLabels { name: sandbox.id.to_string(), ..labels() };
         rows.push(Row { network, ..row(cgroup, labels) });
     }
-    for container in newest_running(pod) {
+    for container in pod.running_containers() {
         let Some(cgroup) = containers.remove(&container.id) else { continue };
         let labels = RowLabels {
             container: container.name.clone(),

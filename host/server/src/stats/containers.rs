@@ -11,7 +11,7 @@ use witlet_ports::{
     ContainerCounts, ContainerStats, KernelMeter, PodView, RunningPod, RuntimeError, RuntimeStats,
 };
 
-use super::{FRESH, newest_running, running};
+use super::FRESH;
 
 #[cfg(test)]
 mod tests;
@@ -31,13 +31,13 @@ pub struct CgroupContainerStats {
 impl RuntimeStats for CgroupContainerStats {
     async fn containers(&self) -> Result<Vec<ContainerStats>, RuntimeError> {
         let listed = self.pods.list_pods_within(FRESH).await?;
-        let pods: Vec<RunningPod> = listed.iter().filter_map(|pod| running(pod, None)).collect();
+        let pods: Vec<RunningPod> = listed.iter().filter_map(|pod| RunningPod::of(pod, false)).collect();
         let counts = self.kernel.counts(pods, Scope::CpuAndMemory).await;
         let mut found = Vec::new();
         let mut is_complete = true;
         for pod in listed.iter() {
             let counted = counts.pods.get(&pod.uid);
-            for container in newest_running(pod) {
+            for container in pod.running_containers() {
                 match counted.and_then(|counted| counted.containers.get(&container.id)) {
                     Some(counts) => found.push(stats(&pod.uid, &container.name, counts)),
                     None => is_complete = false,

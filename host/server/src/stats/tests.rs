@@ -8,7 +8,9 @@ use k8s_openapi::api::core::v1::{Node, PodSpec, Volume};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use witlet_core::runtime::{ListedSandbox, ObservedPod, RuntimeEvent};
+use witlet_core::runtime::{
+    ContainerRunState, ListedContainer, ListedSandbox, ObservedPod, RuntimeEvent, SandboxState,
+};
 use witlet_core::stats::ContainerUsage;
 use witlet_core::stats::cgroup_usage::MemoryUsage;
 use witlet_ports::{

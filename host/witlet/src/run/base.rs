@@ -8,7 +8,8 @@ use witlet_core::node::facts;
 use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, EndpointError};
 use witlet_egress::Egress;
 use witlet_node::{
-    FileStateStore, NodeError, NodeInfo, NodeOptions, PodsCgroup, SystemClock, SystemNodeReader, ThreadJitter,
+    FileStateStore, NodeError, NodeInfo, NodeOptions, PodsCgroup, SystemClock, SystemMeter, SystemNodeReader,
+    ThreadJitter,
 };
 use witlet_ports::{Runtime, SourceHealth};
 
@@ -57,6 +58,8 @@ pub(crate) struct Base {
     pub(crate) spans: Spans,
     /// What the machine has left.
     pub(crate) node_reader: Arc<SystemNodeReader>,
+    /// What the kernel counts of the machine and its pods.
+    pub(crate) kernel: Arc<SystemMeter>,
 }
 
 impl Base {
@@ -76,6 +79,7 @@ impl Base {
             let pods = PodsCgroup::below(&settings.cgroups.root);
             Arc::new(SystemNodeReader::new(settings.folders.root.clone(), Arc::new(cri.clone()), pods))
         };
+        let kernel = SystemMeter::new(&settings.cgroups.root, settings.named_cgroups(), clock.clone());
         let mut runtime = cri.clone().into_runtime();
         runtime.info =
             Arc::new(RuntimeFacts::new(runtime.info, machine.clone(), settings.runtime.cgroup_driver));
@@ -93,6 +97,7 @@ impl Base {
             health: Arc::default(),
             spans,
             node_reader,
+            kernel: Arc::new(kernel),
         })
     }
 
