@@ -12,6 +12,7 @@ use witlet_core::pod::PodUid;
 use witlet_core::pod::checkpoint::{CheckpointError, EndReport, PodCheckpoint, WholePages};
 use witlet_core::pod::edit::AcceptedContainers;
 use witlet_core::pod::user_namespace::{IdRange, UserNamespaceFileError, UserNamespaces, to_file, wants_own};
+use witlet_core::status::StartedContainers;
 use witlet_ports::{EventSink, PodFiles, StateStore};
 
 use crate::settings::AgentSettings;
@@ -81,6 +82,13 @@ impl Checkpoint {
     /// The pod as it is to be known after a restart; none if nothing has to be known of it.
     pub(crate) fn content(&self) -> Option<Arc<PodCheckpoint>> {
         self.content.clone()
+    }
+
+    /// Probes have found this of the containers of an admitted pod.
+    pub(crate) fn set_started(&mut self, started: StartedContainers) {
+        if let Some(content) = self.content.as_mut().filter(|content| *content.started() != started) {
+            Arc::make_mut(content).set_started(started);
+        }
     }
 
     /// Whether that isn't on disk.

@@ -32,7 +32,7 @@ use witlet_core::container::plan::resize::{ResizeFacts, in_progress};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::worker::{Task, Work};
 use witlet_core::runtime::{ContainerId, ObservedPod, RuntimeHandler};
-use witlet_core::status::{self, ResizeInProgress, ResizeStatus, StatusInput};
+use witlet_core::status::{self, ResizeInProgress, ResizeStatus, StartedContainers, StatusInput};
 use witlet_core::trace;
 use witlet_ports::{
     Clock, ClusterObjects, ContainerFiles, EventSink, HostFiles, PodFiles, Runtime, RuntimeError, Tracer,
@@ -173,6 +173,8 @@ impl Executor {
         let previous = self.statuses.status(&job.uid);
         let (node, health) = (self.node.borrow().clone(), self.health.borrow().clone());
         let probes = self.prober.results(&job.uid);
+        let none_started = StartedContainers::new();
+        let started_before = job.to_save.checkpoint.as_ref().map(|checkpoint| checkpoint.started());
         let resize = self.resize_status(job, pod, observed);
         let status = status::generate(StatusInput {
             pod,
@@ -183,6 +185,7 @@ impl Executor {
             recursive_read_only: self.handler_of(pod).recursive_read_only_mounts,
             waiting: &job.memory.waiting,
             probes: &probes,
+            started_before: started_before.unwrap_or(&none_started),
             resize: &resize,
             ends,
             now: self.clock.now(),

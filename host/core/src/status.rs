@@ -41,7 +41,7 @@ pub use edit::{EditKind, PendingEdit, PendingEditReason};
 pub use merge::merge;
 pub use patch::patch;
 pub use phase::Phase;
-pub use probed::probed;
+pub use probed::{StartedContainers, probed, started_containers};
 pub use resize::{
     PENDING as RESIZE_PENDING, ResizeInProgress, ResizePending, ResizePendingReason, ResizeStatus,
 };
@@ -72,6 +72,8 @@ pub struct StatusInput<'a> {
     pub waiting: &'a BTreeMap<String, Waiting>,
     /// Results of probes, by container id.
     pub probes: &'a ProbeResults,
+    /// What probes had found before the agent was restarted.
+    pub started_before: &'a StartedContainers,
     /// How an in-place resize of the pod stands.
     pub resize: &'a ResizeStatus,
     /// No container of the pod will be started any more: it is deleted, evicted, or was found ended.

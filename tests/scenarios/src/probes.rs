@@ -276,6 +276,43 @@ async fn a_restarted_agent_takes_ready_containers_for_ready() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_restarted_agent_takes_what_probes_had_found_of_a_static_pod_from_its_checkpoint() {
+    let mut node = started();
+    let probes = json!({
+        "readinessProbe": probe("/ready", json!({"failureThreshold": 3})),
+        "startupProbe": probe("/up", json!({})),
+    });
+    node.source.put("web", vec![from_spec("web", probed(&probes))]);
+    pass(30.0).await;
+    assert!(is_ready(&node));
+    node.kill();
+    // A container that has started isn't asked again whether it has, and is ready until its probe has failed often enough.
+    node.endpoints.set_failing(UP, true);
+    node.endpoints.set_failing(READY, true);
+    node.start();
+    let before = asked(&node, "/up").len();
+    for _ in 0..14 {
+        pass(0.5).await;
+        let shown = shown(&node, "web").and_then(|pod| pod.status);
+        if shown.is_some_and(|status| status.container_statuses.is_some()) {
+            let status = container_of(&node, "web", "app");
+            assert!(status.ready && status.started == Some(true), "{status:?}");
+        }
+    }
+    pass(20.0).await;
+    let status = container_of(&node, "web", "app");
+    assert_eq!((status.started, status.ready, status.restart_count), (Some(true), false, 0));
+    assert_eq!(asked(&node, "/up").len(), before);
+
+    // That it isn't ready any more is known to the next agent, too.
+    node.kill();
+    node.start();
+    pass(0.5).await;
+    let status = container_of(&node, "web", "app");
+    assert_eq!((status.started, status.ready), (Some(true), false));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_container_of_a_few_seconds_is_not_ready_for_a_restarted_agent_before_its_probe_says_so() {
     let mut node = started();
     node.endpoints.set_failing(READY, true);

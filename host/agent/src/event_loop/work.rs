@@ -112,7 +112,18 @@ impl EventLoop {
             .statuses
             .revise_status(uid, |pod, last| status::probed(pod, last, container, *kind, *result, now));
         if kind.needs_sync(*result) {
+            self.keep_started(uid);
             self.sync_pods(std::slice::from_ref(uid));
+        }
+    }
+
+    /// Has the pod's next work save what probes have found. Sources have that of their pods, but for static ones.
+    fn keep_started(&mut self, uid: &PodUid) {
+        let status = self.outside.statuses.status(uid);
+        let Some((record, status)) = self.pods.get_mut(uid).zip(status) else { return };
+        let PodRecord { sourced, checkpoint, .. } = record;
+        if let Some(sourced) = sourced.as_ref().filter(|sourced| is_static(&sourced.pod)) {
+            checkpoint.set_started(status::started_containers(&sourced.pod, &status));
         }
     }
 

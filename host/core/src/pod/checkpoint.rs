@@ -1,4 +1,5 @@
-//! What a restarted agent has to know of one pod, next to what its folder and the runtime tell: that it was admitted, and how it ended.
+//! What a restarted agent has to know of one pod, next to what its folder and the runtime tell: that it was admitted, what the probes of
+//! a static one had found, and how it ended.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use thiserror::Error;
 use super::PodUid;
 use super::edit::AcceptedContainers;
 use crate::container::hash::digest_json;
-use crate::status::{EditKind, is_ended_by_node};
+use crate::status::{EditKind, StartedContainers, is_ended_by_node};
 
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,8 @@ pub struct PodCheckpoint {
     admitted: Option<String>,
     /// What that has of images and ephemeral containers; none if an earlier build saved it.
     accepted: Option<AcceptedContainers>,
+    /// What probes had found, where no source knows it.
+    started: StartedContainers,
     /// The last status of the pod, if it has ended for good.
     ended: Option<PodStatus>,
     /// How many seconds its containers have to end, if it was evicted.
@@ -72,6 +75,8 @@ struct Saved {
     admitted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accepted: Option<AcceptedContainers>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    started: StartedContainers,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<PodStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,6 +101,16 @@ impl PodCheckpoint {
     /// Images and ephemeral containers that were admitted; none if that isn't known.
     pub fn accepted(&self) -> Option<&AcceptedContainers> {
         self.accepted.as_ref()
+    }
+
+    /// What probes have found.
+    pub fn set_started(&mut self, started: StartedContainers) {
+        self.started = started;
+    }
+
+    /// What probes had found when that was saved.
+    pub fn started(&self) -> &StartedContainers {
+        &self.started
     }
 
     /// The pod has ended for good, with this status. If it ended by itself before the node came to end it, that isn't reported.
@@ -159,11 +174,13 @@ impl PodCheckpoint {
     }
 
     fn encode_within(&self, bytes_max: usize) -> Vec<u8> {
-        let Self { admitted, accepted, ended, grace_seconds, unreported } = self.clone();
-        let mut saved = Saved { version: VERSION, admitted, accepted, ended, grace_seconds, unreported };
-        let shorten: [fn(&mut Saved); 3] = [
+        let Self { admitted, accepted, started, ended, grace_seconds, unreported } = self.clone();
+        let version = VERSION;
+        let mut saved = Saved { version, admitted, accepted, started, ended, grace_seconds, unreported };
+        let shorten: [fn(&mut Saved); 4] = [
             |saved| saved.ended.iter_mut().for_each(cut_messages),
             |saved| saved.ended.iter_mut().for_each(leave_containers_out),
+            |saved| saved.started.clear(),
             |saved| saved.accepted = None,
         ];
         for shorten in shorten {
@@ -181,12 +198,12 @@ impl PodCheckpoint {
     /// # Errors
     /// When it is something else.
     pub fn decode(bytes: &[u8]) -> Result<Self, CheckpointError> {
-        let Saved { version, admitted, accepted, ended, grace_seconds, unreported } =
+        let Saved { version, admitted, accepted, started, ended, grace_seconds, unreported } =
             serde_json::from_slice(bytes)?;
         if version != VERSION {
             return Err(CheckpointError::Version { found: version });
         }
-        Ok(Self { admitted, accepted, ended, grace_seconds, unreported })
+        Ok(Self { admitted, accepted, started, ended, grace_seconds, unreported })
     }
 }
 

@@ -1,13 +1,16 @@
 //! What a probe has found out, taken into the last status at once: a sync of the pod may take as long as a pull does
 //! (upstream: `SetContainerReadiness` and `SetContainerStartup` of the status manager).
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodStatus};
 
 use super::Phase;
 use super::conditions::{self, ConditionInput};
 use super::containers::is_running;
 use super::resize::ResizeStatus;
+use crate::probe::facts::probed_containers;
 use crate::probe::{ProbeKind, ProbeResult};
 use crate::runtime::ContainerId;
 
@@ -56,6 +59,23 @@ pub fn probed(
         conditions::put(status.conditions.get_or_insert_default(), condition);
     }
     Some(status)
+}
+
+/// Containers that have started, by id, and whether they are ready.
+pub type StartedContainers = BTreeMap<ContainerId, bool>;
+
+/// What a restarted agent can't know before probes have run again: which containers have started, and whether they are ready. Containers
+/// without startup and readiness probes are left out, for both follows from that they run.
+pub fn started_containers(pod: &Pod, status: &PodStatus) -> StartedContainers {
+    let is_probed =
+        |container: &Container| container.startup_probe.is_some() || container.readiness_probe.is_some();
+    let started = |(container, is_sidecar): (&Container, bool)| {
+        let statuses = if is_sidecar { &status.init_container_statuses } else { &status.container_statuses };
+        let status = statuses.iter().flatten().find(|status| status.name == container.name)?;
+        let has_started = is_running(status) && status.started == Some(true);
+        id_of(status).filter(|_| has_started).map(|id| (ContainerId::from(id), status.ready))
+    };
+    probed_containers(pod).filter(|(container, _)| is_probed(container)).filter_map(started).collect()
 }
 
 /// Without the runtime's scheme.

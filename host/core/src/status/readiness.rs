@@ -9,23 +9,30 @@ use crate::probe::ProbeResult;
 use crate::runtime::ObservedContainer;
 
 /// Fills in `started` and `ready`. Without a result, which after a restart of the agent is so for a while, what was said
-/// of the same instance before stands.
+/// of the same instance before stands: by the last status, or by what was saved.
 pub(super) fn set(status: &mut ContainerStatus, context: Context<'_>, newest: Option<&ObservedContainer>) {
     let Context { input, kind, container, before, .. } = context;
     let results = newest.and_then(|newest| input.probes.get(&newest.id)).copied().unwrap_or_default();
     let runs = is_running(status);
     let same = before.filter(|before| before.container_id == status.container_id && is_running(before));
+    let saved = newest.and_then(|newest| input.started_before.get(&newest.id)).filter(|_| same.is_none());
     let started = runs
         && match results.startup {
             Some(result) => result == ProbeResult::Success,
             None => {
-                container.startup_probe.is_none() || same.is_some_and(|before| before.started == Some(true))
+                container.startup_probe.is_none()
+                    || saved.is_some()
+                    || same.is_some_and(|before| before.started == Some(true))
             }
         };
     let serves = started
         && match results.readiness {
             Some(result) => result == ProbeResult::Success,
-            None => container.readiness_probe.is_none() || same.is_some_and(|before| before.ready),
+            None => {
+                container.readiness_probe.is_none()
+                    || saved.is_some_and(|ready| *ready)
+                    || same.is_some_and(|before| before.ready)
+            }
         };
     (status.started, status.ready) = match kind {
         ContainerKind::App | ContainerKind::Sidecar => (Some(started), serves),

@@ -137,6 +137,21 @@ fn the_grace_of_an_evicted_pod_is_kept_until_it_is_admitted_again() {
 }
 
 #[test]
+fn what_probes_had_found_is_kept_until_the_pod_is_admitted_again_and_left_out_before_its_images() {
+    let mut checkpoint = admitted(&pod("Always", &["a"]));
+    let started: StartedContainers = [("a-0".into(), true), ("b-0".into(), false)].into();
+    checkpoint.set_started(started.clone());
+    checkpoint.revise(&pod("Always", &["a", "b"]));
+    let read = PodCheckpoint::decode(&checkpoint.encode()).expect("its own form");
+    assert_eq!((&read, read.started()), (&checkpoint, &started));
+    let all = checkpoint.encode().len();
+    let shorter = PodCheckpoint::decode(&checkpoint.encode_within(all - 1)).expect("its own form");
+    assert_eq!((shorter.started().len(), shorter.accepted()), (0, checkpoint.accepted()));
+    checkpoint.admit(&pod("Always", &["a"]));
+    assert_eq!(checkpoint.started().len(), 0);
+}
+
+#[test]
 fn the_report_of_an_end_by_the_node_is_kept_until_it_is_made() {
     let evicted = PodStatus { reason: Some("Evicted".to_owned()), ..status(10) };
     let mut checkpoint = PodCheckpoint::default();

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::EphemeralContainer;
 use super::*;
 use crate::fixtures::{at, exited, first, in_sandbox, instance, observed, pod, running, spec};
 use crate::probe::{ContainerProbes, ProbeResult, ProbeResults};
-use crate::status::ResizeStatus;
+use crate::status::{ResizeStatus, StartedContainers};
 
 mod init;
 mod removal;
@@ -33,12 +33,14 @@ struct Facts {
     previous: Option<PodStatus>,
     waiting: BTreeMap<String, Waiting>,
     probes: ProbeResults,
+    started_before: StartedContainers,
 }
 
 impl Facts {
     fn of(pod: Pod, containers: Vec<ObservedContainer>) -> Self {
         let observed = in_sandbox(containers);
-        Self { pod, observed, previous: None, waiting: BTreeMap::new(), probes: ProbeResults::new() }
+        let (waiting, probes, started_before) = Default::default();
+        Self { pod, observed, previous: None, waiting, probes, started_before }
     }
 
     fn before(mut self, statuses: Vec<ContainerStatus>) -> Self {
@@ -66,6 +68,7 @@ impl Facts {
             recursive_read_only: true,
             waiting: &self.waiting,
             probes: &self.probes,
+            started_before: &self.started_before,
             resize: &ResizeStatus::default(),
             ends: false,
             now: at(1_000),
@@ -285,6 +288,45 @@ fn a_restart_of_the_agent_takes_back_neither_started_nor_ready_of_the_same_insta
     facts.observed.containers.insert(0, instance(&pod, "a", 1, ContainerRunState::Running));
     let status = facts.statuses().remove(0);
     assert_eq!((status.started, status.ready), (Some(false), false), "another instance has to show it again");
+}
+
+#[test]
+fn what_was_saved_of_an_instance_counts_until_its_probes_say_more() {
+    use ProbeResult::{Failure, Success};
+    let mut pod = one();
+    first(&mut pod).startup_probe = Some(Default::default());
+    first(&mut pod).readiness_probe = Some(Default::default());
+    // Of which container it was saved that it started, and whether it was ready; results; then started, ready.
+    let cases = [
+        (None, None, None, false, false),
+        (Some(("a-0", true)), None, None, true, true),
+        (Some(("a-0", false)), None, None, true, false),
+        (Some(("a-1", true)), None, None, false, false),
+        (Some(("a-0", true)), None, Some(Failure), true, false),
+        (Some(("a-0", false)), None, Some(Success), true, true),
+        (Some(("a-0", true)), Some(Failure), None, false, false),
+    ];
+    for (saved, startup, readiness, started, ready) in cases {
+        let mut facts = Facts::of(pod.clone(), vec![running(&pod, "a")]);
+        facts.started_before = saved.map(|(id, ready)| (id.into(), ready)).into_iter().collect();
+        facts.probes.insert("a-0".into(), ContainerProbes { startup, readiness, liveness: None });
+        let status = facts.statuses().remove(0);
+        assert_eq!(
+            (status.started, status.ready),
+            (Some(started), ready),
+            "{saved:?} {startup:?} {readiness:?}"
+        );
+    }
+    // What was said of it since is newer than what was saved.
+    let mut facts = Facts::of(pod.clone(), vec![running(&pod, "a")]);
+    let passes = Some(Success);
+    let unready = ContainerProbes { startup: passes, readiness: Some(Failure), liveness: None };
+    facts.probes.insert("a-0".into(), unready);
+    let said = facts.statuses();
+    facts.probes.clear();
+    facts.started_before = [("a-0".into(), true)].into();
+    let status = facts.before(said).statuses().remove(0);
+    assert_eq!((status.started, status.ready), (Some(true), false));
 }
 
 #[test]

@@ -120,3 +120,25 @@ fn nothing_changes_by_what_is_known_or_is_of_no_running_container() {
         assert_eq!(probed(&pod, &last, &id.into(), kind, result, at(9)), None, "{id} {kind:?} {result:?}");
     }
 }
+
+#[test]
+fn containers_with_probes_that_have_started_are_kept_for_a_restarted_agent() {
+    let (mut pod, mut status) = facts();
+    let kept = |pod: &Pod, status: &PodStatus| -> Vec<(String, bool)> {
+        started_containers(pod, status).into_iter().map(|(id, ready)| (id.to_string(), ready)).collect()
+    };
+    assert_eq!(kept(&pod, &status), [], "without probes it follows from that they run");
+    spec(&mut pod).init_containers.as_mut().unwrap()[0].startup_probe = Some(Default::default());
+    spec(&mut pod).containers[0].startup_probe = Some(Default::default());
+    spec(&mut pod).containers[1].readiness_probe = Some(Default::default());
+    let all = [("a-0", true), ("b-0", false), ("s-0", true)].map(|(id, ready)| (id.to_owned(), ready));
+    assert_eq!(kept(&pod, &status), all);
+    // One that hasn't started, one that ended, and one that isn't there yet.
+    let containers = status.container_statuses.as_mut().unwrap();
+    containers[0].started = Some(false);
+    let terminated = Some(ContainerStateTerminated::default());
+    containers[1].state = Some(ContainerState { terminated, ..ContainerState::default() });
+    status.init_container_statuses.as_mut().unwrap()[0].container_id = None;
+    assert_eq!(kept(&pod, &status), []);
+    assert_eq!(kept(&pod, &PodStatus::default()), []);
+}

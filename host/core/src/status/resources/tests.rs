@@ -38,6 +38,7 @@ fn status_of(
         recursive_read_only: false,
         waiting: &BTreeMap::new(),
         probes: &BTreeMap::new(),
+        started_before: &BTreeMap::new(),
         resize,
         ends: false,
         now: crate::fixtures::at(1),

@@ -54,6 +54,7 @@ proptest! {
             let input = StatusInput {
                 pod: &pod, observed: &seen, previous: previous.as_ref(), host_ips: &[], runtime_name: "r",
                 recursive_read_only: false, waiting: &BTreeMap::new(), probes: &BTreeMap::new(),
+                started_before: &BTreeMap::new(),
                 resize: &ResizeStatus::default(), ends, now: at(second),
             };
             let status = generate(input);

@@ -30,6 +30,7 @@ impl Case {
             recursive_read_only: false,
             waiting: &BTreeMap::new(),
             probes: &BTreeMap::new(),
+            started_before: &BTreeMap::new(),
             resize: &ResizeStatus::default(),
             ends: self.ends,
             now: at(9),
