@@ -35,7 +35,7 @@ struct Figures {
     readings: NodeReadings,
     containers: Vec<ContainerStats>,
     processes: BTreeMap<PodUid, u64>,
-    cgroups: BTreeMap<PodUid, FakeCgroups>,
+    cgroups: BTreeMap<PodUid, FakePodFigures>,
     stats_calls: u32,
     storage: BTreeMap<PodUid, LocalStorage>,
     is_down: bool,
@@ -47,7 +47,7 @@ struct Figures {
 
 /// What the kernel counts of a pod: in its own cgroup, and in each one of its containers. At first pods have no cgroups.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct FakeCgroups {
+pub struct FakePodFigures {
     /// Working set of the pod, in bytes.
     pub memory: u64,
     /// That of each container.
@@ -111,7 +111,7 @@ impl FakeUsage {
     }
 
     /// What the kernel counts of a pod from now on.
-    pub fn set_cgroups(&self, pod: &Pod, cgroups: FakeCgroups) {
+    pub fn set_cgroups(&self, pod: &Pod, cgroups: FakePodFigures) {
         self.lock().cgroups.insert(PodUid::of(pod), cgroups);
     }
 
@@ -202,7 +202,7 @@ impl KernelMeter for FakeUsage {
     async fn counts(&self, pods: Vec<RunningPod>, scope: Scope) -> KernelCounts {
         let figures = self.lock();
         let counts = |pod: RunningPod| {
-            let FakeCgroups { memory, container_memory, processes } = *figures.cgroups.get(&pod.uid)?;
+            let FakePodFigures { memory, container_memory, processes } = *figures.cgroups.get(&pod.uid)?;
             let processes = (scope == Scope::All).then_some(processes);
             let container = ContainerCounts { usage: working_set(container_memory), processes };
             let containers = pod.containers.into_iter().map(|id| (id, container)).collect();

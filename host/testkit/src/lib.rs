@@ -21,7 +21,7 @@ mod volumes;
 pub use admission::{FakeAdmission, NOT_BEFORE_SECONDS, REJECTED_BY};
 pub use builders::{ContainerBuilder, PodBuilder, container, pod};
 pub use cgroups::{CgroupCut, FakeCgroups};
-pub use eviction::{FakeCgroups, FakeUsage};
+pub use eviction::{FakePodFigures, FakeUsage};
 pub use files::{FixedHostFiles, MemoryPodFiles, MemoryStateStore};
 pub use node::{ClusterEdge, ConnectCluster, FakeNode, NODE_NAME, fixed_node};
 pub use node_system::FakeNodeSystem;

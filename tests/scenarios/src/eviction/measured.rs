@@ -3,12 +3,12 @@
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 use witlet_core::stats::ContainerUsage;
-use witlet_testkit::{FakeCgroups, FakeNode};
+use witlet_testkit::{FakeNode, FakePodFigures};
 
 use super::{MIB, api_pod, clinging, evicted, left, pass, started, status_of, uses_memory};
 
 fn counts(node: &FakeNode, pod: &Pod, memory: u64, container_memory: u64, processes: u64) {
-    node.usage.set_cgroups(pod, FakeCgroups { memory, container_memory, processes });
+    node.usage.set_cgroups(pod, FakePodFigures { memory, container_memory, processes });
 }
 
 fn guaranteed(name: &str) -> Pod {
