@@ -5,6 +5,7 @@ Configuration: {"folder": "/pods"}, a folder that the grant `files` gives the pl
 
 import json
 import os
+import re
 from pathlib import Path
 
 from wit_world import exports
@@ -15,6 +16,10 @@ from witlet import fingerprint
 from witlet_source_draft import Change, HandlerError, PodSource, Poll, exported, invalid, notified, pods, unchanged
 
 FILE_BYTES_MAX = 1 << 20
+DEPTH_MAX = 128
+"""Objects and arrays in each other. The decoder takes a piece of the stack for each, and a component's stack is small."""
+
+STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
 
 
 class Folder(PodSource):
@@ -67,12 +72,27 @@ def manifest(name: str, text: bytes) -> str:
         raise HandlerError("Invalid", f"{name}: must have at most {FILE_BYTES_MAX} bytes")
     try:
         pod = text.decode()
+        if depth(pod) > DEPTH_MAX:
+            raise HandlerError("Invalid", f"{name} is nested deeper than {DEPTH_MAX} levels")
         kind = json.loads(pod).get("kind")
-    except (ValueError, AttributeError, RecursionError) as error:
+    except (ValueError, AttributeError) as error:
         raise HandlerError("Invalid", f"{name} is no JSON object: {error}") from error
     if kind != "Pod":
         raise HandlerError("Invalid", f"{name} is no object of kind Pod")
     return pod
+
+
+def depth(text: str) -> int:
+    """How deep JSON is nested."""
+    deepest = level = 0
+    for found in STRING_OR_BRACKET.finditer(text):
+        match found[0]:
+            case "{" | "[":
+                level += 1
+                deepest = max(deepest, level)
+            case "}" | "]":
+                level -= 1
+    return deepest
 
 
 Source = exported(Folder)

@@ -61,7 +61,7 @@ class Poller(unittest.TestCase):
     def test_what_cant_be_read_is_an_error_that_names_it(self) -> None:
         with self.assertRaisesRegex(HandlerError, "elsewhere: No such file"):
             Folder(str(self.folder / "elsewhere")).poll(None)
-        for text in [b'{"kind": "Po', b"[]", b"null", b"\xff", b'{"kind": "Service"}', b" " * (1 << 21)]:
+        for text in [b'{"kind": "Po', b"[]", b"null", b"\xff", b'{"kind": "Service"}', b" " * (1 << 21), b"[" * 1000]:
             (self.folder / "bad.json").write_bytes(text)
             with self.subTest(text=text[:20]), self.assertRaises(HandlerError) as error:
                 self.poll()
