@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use witlet_cel::{Budget, Failure, Value, Variables};
-use witlet_plugin_sdk_draft::{Operation, Request};
+use witlet_plugin_sdk_0_2::{Operation, Request};
 
 use crate::config::Config;
 use crate::contract;

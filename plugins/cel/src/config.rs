@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use witlet_cel::Value;
-use witlet_plugin_sdk_draft::{Error, Operation, Setup};
+use witlet_plugin_sdk_0_2::{Error, Operation, Setup};
 
 use crate::rules::Rules;
 

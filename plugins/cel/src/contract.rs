@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use witlet_cel::{Key, Quantity, Value};
-use witlet_plugin_sdk_draft::{HostPort, Node, Operation, Pod, Request, ResolvedImage};
+use witlet_plugin_sdk_0_2::{HostPort, Node, Operation, Pod, Request, ResolvedImage};
 
 /// Fields of `request`.
 const REQUEST: &[&str] = &[

@@ -32,7 +32,7 @@ mod old_object;
 mod rules;
 
 use witlet_cel::{Budget, Failure, Limits, Program, Value};
-use witlet_plugin_sdk_draft::{
+use witlet_plugin_sdk_0_2::{
     AdmissionHandler, Error, Operation, Request, Setup, Verdict, export_admission, warn,
 };
 

@@ -1,7 +1,7 @@
 //! Rules that were parsed, and what is wrong with those that can't be.
 
 use witlet_cel::{Environment, Problem, Program, Type};
-use witlet_plugin_sdk_draft::Error;
+use witlet_plugin_sdk_0_2::Error;
 
 use crate::config::Config;
 use crate::environment;

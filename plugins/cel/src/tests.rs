@@ -7,10 +7,10 @@ mod restricted;
 mod schema;
 
 use serde_json::{Value, json};
-use witlet_plugin_sdk_draft::facts::{
+use witlet_plugin_sdk_0_2::facts::{
     NodeFacts, PodFacts, RequestFacts, ResolvedImageFacts, take_log, validate,
 };
-use witlet_plugin_sdk_draft::{AdmissionHandler, Datetime, Decision, Operation};
+use witlet_plugin_sdk_0_2::{AdmissionHandler, Datetime, Decision, Operation};
 
 use super::Config;
 

@@ -7,8 +7,8 @@ use witlet_core::admission::facts::{
     container_facts, has_service_account_token, service_account, volume_facts,
 };
 use witlet_core::pod::resources;
-use witlet_plugin_sdk_draft::facts::RequestFacts;
-use witlet_plugin_sdk_draft::{Container, Image, Pod as SdkPod, Volume};
+use witlet_plugin_sdk_0_2::facts::RequestFacts;
+use witlet_plugin_sdk_0_2::{Container, Image, Pod as SdkPod, Volume};
 use witlet_wasm::plugin::PluginState;
 
 use crate::claims;
@@ -116,7 +116,7 @@ async fn a_policy_that_is_configured_wrongly_is_refused_in_its_own_words() {
 }
 
 /// Manifests, and what is seen of each: the SDKs of all languages are held to them.
-const MANIFESTS: &str = include_str!("../../../plugins/sdk/draft/manifests.json");
+const MANIFESTS: &str = include_str!("../../../plugins/sdk/guest-0.2/manifests.json");
 
 async fn the_sdk_reads_manifests_as_the_host_reads_pods() {
     let cases: Vec<Value> = serde_json::from_str(MANIFESTS).expect("it is JSON");

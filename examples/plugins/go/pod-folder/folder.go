@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"witlet.dev/plugin"
-	"witlet.dev/plugin/draft/podsource"
+	"witlet.dev/plugin/v0_2/podsource"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"witlet.dev/plugin/draft/podsource"
-	"witlet.dev/plugin/draft/podsource/feedback"
+	"witlet.dev/plugin/v0_2/podsource"
+	"witlet.dev/plugin/v0_2/podsource/feedback"
 )
 
 // folder is the source; its fields are those of the plugin's config:.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"witlet.dev/plugin/draft/podsource"
-	"witlet.dev/plugin/draft/podsource/feedback"
+	"witlet.dev/plugin/v0_2/podsource"
+	"witlet.dev/plugin/v0_2/podsource/feedback"
 )
 
 const pod = `{"kind": "Pod", "metadata": {"name": "web"}}`

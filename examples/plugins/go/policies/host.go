@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"witlet.dev/plugin/draft/admission"
+	"witlet.dev/plugin/v0_2/admission"
 )
 
 // What pods take of the host: paths, namespaces, ports, kinds of volumes.

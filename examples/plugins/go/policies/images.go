@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"witlet.dev/plugin/draft/admission"
+	"witlet.dev/plugin/v0_2/admission"
 )
 
 // allowedRegistries: images come from these places: registries, or registries with the beginning of a path. What is in no registry doesn't.

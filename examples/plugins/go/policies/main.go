@@ -2,7 +2,7 @@
 // config: {policy: noPrivileged}. Take the file that a policy of yours is closest to.
 package main
 
-import "witlet.dev/plugin/draft/admission"
+import "witlet.dev/plugin/v0_2/admission"
 
 var policies = admission.OneOf(map[string]admission.Maker{
 	"allowedRegistries":     admission.Made[allowedRegistries],

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"witlet.dev/plugin/draft/admission"
-	"witlet.dev/plugin/draft/admission/admissiontest"
+	"witlet.dev/plugin/v0_2/admission"
+	"witlet.dev/plugin/v0_2/admission/admissiontest"
 )
 
 // What each policy answers stands in ../../cases/policies.yaml, which the kit asks the component; here are one objection of each, and

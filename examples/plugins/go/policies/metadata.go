@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"witlet.dev/plugin/draft/admission"
+	"witlet.dev/plugin/v0_2/admission"
 )
 
 // Who pods belong to, and what they say of themselves.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"witlet.dev/plugin/draft/admission"
+	"witlet.dev/plugin/v0_2/admission"
 )
 
 // How a pod fits to the node and to the pods that are on it.

@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"witlet.dev/plugin/draft/admission"
+	"witlet.dev/plugin/v0_2/admission"
 )
 
 // What pods ask for and are limited to: numbers, cpu in milli-CPU and everything else in base units.

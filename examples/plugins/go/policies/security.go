@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"witlet.dev/plugin/draft/admission"
+	"witlet.dev/plugin/v0_2/admission"
 )
 
 // What containers may do: what counts of a container's security context and its pod's, for all kinds of containers.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"witlet.dev/plugin/draft/probe"
-	"witlet.dev/plugin/draft/secret"
+	"witlet.dev/plugin/v0_2/probe"
+	"witlet.dev/plugin/v0_2/secret"
 	"witlet.dev/plugin/tcp"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"witlet.dev/plugin/draft/probe"
-	"witlet.dev/plugin/draft/secret"
+	"witlet.dev/plugin/v0_2/probe"
+	"witlet.dev/plugin/v0_2/secret"
 )
 
 // target is a pod at these addresses.

@@ -13,7 +13,7 @@ from wit_world.imports import log
 from wit_world.imports.source_types import News, Setup
 
 from witlet import fingerprint
-from witlet_source_draft import Change, HandlerError, PodSource, Poll, exported, invalid, notified, pods, unchanged
+from witlet_source import Change, HandlerError, PodSource, Poll, exported, invalid, notified, pods, unchanged
 
 FILE_BYTES_MAX = 1 << 20
 DEPTH_MAX = 128

@@ -9,7 +9,7 @@ import metadata
 import node
 import resources
 import security
-from witlet_draft import exported
+from witlet_admission import exported
 
 POLICIES = (
     images.AllowedRegistries,

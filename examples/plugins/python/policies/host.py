@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from wit_world.imports.admission_types import Request, Setup
 
-from witlet_draft import AdmissionHandler, Verdict, invalid, reject_first, shown
+from witlet_admission import AdmissionHandler, Verdict, invalid, reject_first, shown
 
 
 class NoHostPath(AdmissionHandler):

@@ -4,7 +4,7 @@ import json
 
 from wit_world.imports.admission_types import Image, Request, Setup
 
-from witlet_draft import AdmissionHandler, Verdict, admit, invalid, is_within, reject_first, shown
+from witlet_admission import AdmissionHandler, Verdict, admit, invalid, is_within, reject_first, shown
 
 
 class AllowedRegistries(AdmissionHandler):

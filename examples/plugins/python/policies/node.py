@@ -4,7 +4,7 @@ import json
 
 from wit_world.imports.admission_types import Request
 
-from witlet_draft import AdmissionHandler, Shortage, Verdict, admit, controller, defer, reject_first, shortages
+from witlet_admission import AdmissionHandler, Shortage, Verdict, admit, controller, defer, reject_first, shortages
 
 
 class NodeZone(AdmissionHandler):

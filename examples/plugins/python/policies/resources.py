@@ -2,7 +2,7 @@
 
 from wit_world.imports.admission_types import Request
 
-from witlet_draft import AdmissionHandler, Verdict, admit, reject_first, shown
+from witlet_admission import AdmissionHandler, Verdict, admit, reject_first, shown
 
 
 class LimitsRequired(AdmissionHandler):

@@ -5,7 +5,7 @@ from dataclasses import field
 
 from wit_world.imports.admission_types import Container, Request
 
-from witlet_draft import AdmissionHandler, Verdict, reject_first, shown
+from witlet_admission import AdmissionHandler, Verdict, reject_first, shown
 
 
 class NoPrivileged(AdmissionHandler):

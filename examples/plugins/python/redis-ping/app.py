@@ -13,7 +13,7 @@ from wit_world.imports import secret
 from wit_world.imports.probe_types import Check, Setup, Target
 
 from witlet import Connection, NoAnswer, remaining
-from witlet_probe_draft import HandlerError, Outcome, ProbeType, address, exported, failure, invalid, success
+from witlet_probe import HandlerError, Outcome, ProbeType, address, exported, failure, invalid, success
 
 
 class Redis(ProbeType):

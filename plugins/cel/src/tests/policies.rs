@@ -1,7 +1,7 @@
 //! Policies as Kubernetes' documentation shows them, for pods.
 
 use serde_json::{Value, json};
-use witlet_plugin_sdk_draft::facts::{PodFacts, RequestFacts};
+use witlet_plugin_sdk_0_2::facts::{PodFacts, RequestFacts};
 
 use super::{asked, config, said};
 

@@ -1,7 +1,7 @@
 //! The description of Kubernetes' objects that the component has in it.
 
 use serde_json::json;
-use witlet_plugin_sdk_draft::facts::validate;
+use witlet_plugin_sdk_0_2::facts::validate;
 
 use crate::Config;
 use crate::environment;

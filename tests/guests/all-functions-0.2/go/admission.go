@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"witlet.dev/plugin"
-	"witlet.dev/plugin/draft/admission"
+	"witlet.dev/plugin/v0_2/admission"
 )
 
 type handler struct {

@@ -9,14 +9,14 @@ import (
 	"maps"
 	"slices"
 
-	"witlet.dev/plugin/draft/admission"
-	"witlet.dev/plugin/draft/data"
-	"witlet.dev/plugin/draft/host"
-	"witlet.dev/plugin/draft/metrics"
-	"witlet.dev/plugin/draft/podsource"
-	_ "witlet.dev/plugin/draft/podsource/feedback"
-	"witlet.dev/plugin/draft/probe"
-	"witlet.dev/plugin/draft/secret"
+	"witlet.dev/plugin/v0_2/admission"
+	"witlet.dev/plugin/v0_2/data"
+	"witlet.dev/plugin/v0_2/host"
+	"witlet.dev/plugin/v0_2/metrics"
+	"witlet.dev/plugin/v0_2/podsource"
+	_ "witlet.dev/plugin/v0_2/podsource/feedback"
+	"witlet.dev/plugin/v0_2/probe"
+	"witlet.dev/plugin/v0_2/secret"
 )
 
 func init() {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"witlet.dev/plugin/draft/probe"
+	"witlet.dev/plugin/v0_2/probe"
 )
 
 type prober struct {

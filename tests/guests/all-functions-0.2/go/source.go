@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"witlet.dev/plugin/draft/podsource"
-	"witlet.dev/plugin/draft/podsource/feedback"
+	"witlet.dev/plugin/v0_2/podsource"
+	"witlet.dev/plugin/v0_2/podsource/feedback"
 )
 
 type source struct {

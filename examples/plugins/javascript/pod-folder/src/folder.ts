@@ -4,7 +4,7 @@ import { getDirectories } from 'wasi:filesystem/preopens@0.2.0';
 import type { Descriptor, ErrorCode } from 'wasi:filesystem/types@0.2.0';
 
 import { FILE_BYTES_MAX, type File, isManifest } from './pods.ts';
-import { HandlerError } from './sdk/witlet-source-draft.ts';
+import { HandlerError } from './sdk/witlet-source.ts';
 
 /** How much of a file is read at once. */
 const READ_BYTES_MAX = 64 << 10;

@@ -6,7 +6,7 @@ import { write } from 'witlet:host/log@0.2.0';
 
 import { readFolder } from './folder.ts';
 import { folder } from './pods.ts';
-import { exported, exportedFeedback } from './sdk/witlet-source-draft.ts';
+import { exported, exportedFeedback } from './sdk/witlet-source.ts';
 
 const host = { config: get, Error: HostError };
 const pods = folder({ readFolder, warn: (line) => write('warn', line, []) });

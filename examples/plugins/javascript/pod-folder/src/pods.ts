@@ -1,6 +1,6 @@
 // Which pods the files of a folder are.
 
-import { type Change, HandlerError, type PodSource, type Poll, invalid, isRefused, podSource, pods, text, unchanged } from './sdk/witlet-source-draft.ts';
+import { type Change, HandlerError, type PodSource, type Poll, invalid, isRefused, podSource, pods, text, unchanged } from './sdk/witlet-source.ts';
 import { fingerprint } from './sdk/witlet.ts';
 
 export type File = { name: string; bytes: Uint8Array };

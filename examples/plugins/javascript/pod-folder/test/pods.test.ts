@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { FILE_BYTES_MAX, type File, folder, look } from '../src/pods.ts';
-import { exported, exportedFeedback, unchanged } from '../src/sdk/witlet-source-draft.ts';
+import { exported, exportedFeedback, unchanged } from '../src/sdk/witlet-source.ts';
 
 const POD = '{"kind": "Pod", "metadata": {"name": "web"}}';
 const file = (name: string, text: string): File => ({ name, bytes: new TextEncoder().encode(text) });

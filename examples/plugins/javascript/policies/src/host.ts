@@ -1,6 +1,6 @@
 // What pods take of the host: paths, namespaces, ports, kinds of volumes.
 
-import { integer, invalid, list, optional, policy, rejectFirst, shown, text } from './sdk/witlet-draft.ts';
+import { integer, invalid, list, optional, policy, rejectFirst, shown, text } from './sdk/witlet-admission.ts';
 
 /** Volumes bring no paths of the host but these and what is below them. */
 export const noHostPath = policy({

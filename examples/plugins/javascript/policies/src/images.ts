@@ -2,7 +2,7 @@
 
 import type { Image } from 'witlet:admission/admission-types@0.2.0';
 
-import { admit, integer, invalid, isWithin, list, policy, rejectFirst, shown, text } from './sdk/witlet-draft.ts';
+import { admit, integer, invalid, isWithin, list, policy, rejectFirst, shown, text } from './sdk/witlet-admission.ts';
 
 /** Images come from these places: registries, or registries with the beginning of a path. What is in no registry doesn't. */
 export const allowedRegistries = policy({

@@ -1,6 +1,6 @@
 // Who pods belong to, and what they say of themselves.
 
-import { admit, controller, dict, list, policy, reject, rejectFirst, shown, text } from './sdk/witlet-draft.ts';
+import { admit, controller, dict, list, policy, reject, rejectFirst, shown, text } from './sdk/witlet-admission.ts';
 
 /** Pods have these labels, with one of these values where any are given. */
 export const requiredLabels = policy({

@@ -1,6 +1,6 @@
 // How a pod fits to the node and to the pods that are on it.
 
-import { admit, controller, defer, integer, policy, rejectFirst, shortages, text } from './sdk/witlet-draft.ts';
+import { admit, controller, defer, integer, policy, rejectFirst, shortages, text } from './sdk/witlet-admission.ts';
 
 /** A pod that names a zone, by this label, runs in that zone. */
 export const nodeZone = policy({

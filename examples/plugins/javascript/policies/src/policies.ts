@@ -5,7 +5,7 @@ import * as images from './images.ts';
 import * as metadata from './metadata.ts';
 import * as node from './node.ts';
 import * as resources from './resources.ts';
-import { oneOf } from './sdk/witlet-draft.ts';
+import { oneOf } from './sdk/witlet-admission.ts';
 import * as security from './security.ts';
 
 export const POLICIES = { ...images, ...security, ...host, ...resources, ...metadata, ...node };

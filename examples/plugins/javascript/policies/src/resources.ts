@@ -1,6 +1,6 @@
 // What pods ask for and are limited to: numbers, `cpu` in milli-CPU and everything else in base units.
 
-import { admit, dict, integer, list, policy, rejectFirst, shown, text } from './sdk/witlet-draft.ts';
+import { admit, dict, integer, list, policy, rejectFirst, shown, text } from './sdk/witlet-admission.ts';
 
 /** Containers are limited in these resources; ephemeral containers have no resources. */
 export const limitsRequired = policy({

@@ -1,6 +1,6 @@
 // What containers may do: what counts of a container's security context and its pod's, for all kinds of containers.
 
-import { integer, list, optional, policy, rejectFirst, shown, text } from './sdk/witlet-draft.ts';
+import { integer, list, optional, policy, rejectFirst, shown, text } from './sdk/witlet-admission.ts';
 
 /** No container is privileged. */
 export const noPrivileged = policy({

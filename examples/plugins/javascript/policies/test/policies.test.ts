@@ -6,7 +6,7 @@ import test from 'node:test';
 
 import { POLICIES, policies } from '../src/policies.ts';
 import { PodFacts, RequestFacts, load } from '../src/sdk/facts.ts';
-import { type Verdict, admit, defer, reject } from '../src/sdk/witlet-draft.ts';
+import { type Verdict, admit, defer, reject } from '../src/sdk/witlet-admission.ts';
 
 /** A pod that does most of what policies are against. */
 const BAD = {

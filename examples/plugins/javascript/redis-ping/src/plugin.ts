@@ -5,7 +5,7 @@ import { Error as HostError } from 'witlet:host/errors@0.2.0';
 import { get as secret } from 'witlet:host/secret@0.2.0';
 
 import { redis } from './redis.ts';
-import { HandlerError, exported } from './sdk/witlet-probe-draft.ts';
+import { HandlerError, exported } from './sdk/witlet-probe.ts';
 import { connect } from './sdk/witlet-tcp.ts';
 
 /** The newest value of a secret. Throws a HandlerError if there is none. */

@@ -1,7 +1,7 @@
 // Example of contract 0.2: a probe type. A Redis server answers PING, and how long that took is said.
 
 import { Reader, TcpError } from './sdk/witlet.ts';
-import { HandlerError, type ProbeType, address, failure, integer, invalid, optional, probeType, success, text } from './sdk/witlet-probe-draft.ts';
+import { HandlerError, type ProbeType, address, failure, integer, invalid, optional, probeType, success, text } from './sdk/witlet-probe.ts';
 
 /** What the probe needs of a connection. */
 export type Connection = { write(bytes: Uint8Array): void; read(length: number): Uint8Array | undefined; close(): void };

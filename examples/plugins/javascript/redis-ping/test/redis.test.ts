@@ -7,7 +7,7 @@ import type { Check, Setup, Target } from 'witlet:probe/probe-types@0.2.0';
 
 import { type Outside, redis } from '../src/redis.ts';
 import { TcpError } from '../src/sdk/witlet.ts';
-import { HandlerError, type LoadedType } from '../src/sdk/witlet-probe-draft.ts';
+import { HandlerError, type LoadedType } from '../src/sdk/witlet-probe.ts';
 
 const encoder = new TextEncoder();
 

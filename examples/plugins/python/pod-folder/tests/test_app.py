@@ -12,9 +12,9 @@ from componentize_py_types import Err
 from wit_world.imports import config as configuration
 from wit_world.imports import errors, log
 
-import witlet_source_draft as sdk
+import witlet_source as sdk
 from app import Feedback, Folder, Source
-from witlet_source_draft import HandlerError, Poll, pods, unchanged
+from witlet_source import HandlerError, Poll, pods, unchanged
 
 POD = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}'
 

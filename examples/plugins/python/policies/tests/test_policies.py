@@ -5,7 +5,7 @@ import unittest
 from typing import Any
 
 from app import POLICIES
-from witlet_draft import HandlerError, Reject, Verdict, admit, defer, reject
+from witlet_admission import HandlerError, Reject, Verdict, admit, defer, reject
 from witlet_facts import PodFacts, RequestFacts, loaded
 
 BAD = {

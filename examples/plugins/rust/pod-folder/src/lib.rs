@@ -9,8 +9,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
-use witlet_plugin_sdk_draft::source::{Change, PodSource, Poll, Setup, fingerprint};
-use witlet_plugin_sdk_draft::{Error, export_feedback, export_source, warn};
+use witlet_plugin_sdk_0_2::source::{Change, PodSource, Poll, Setup, fingerprint};
+use witlet_plugin_sdk_0_2::{Error, export_feedback, export_source, warn};
 
 /// The most bytes of a file.
 const FILE_BYTES_MAX: u64 = 1 << 20;

@@ -1,7 +1,7 @@
 //! What the source makes of folders, and of what it receives.
 
-use witlet_plugin_sdk_draft::facts::{take_log, validate_source};
-use witlet_plugin_sdk_draft::source::Snapshot;
+use witlet_plugin_sdk_0_2::facts::{take_log, validate_source};
+use witlet_plugin_sdk_0_2::source::Snapshot;
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use witlet_plugin_sdk_draft::{AdmissionHandler, Error, Operation, Request, Setup, Verdict, Volume};
+use witlet_plugin_sdk_0_2::{AdmissionHandler, Error, Operation, Request, Setup, Verdict, Volume};
 
 /// Volumes bring no paths of the host but these and what is below them.
 #[derive(Debug, Deserialize)]

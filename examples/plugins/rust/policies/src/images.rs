@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use witlet_plugin_sdk_draft::{AdmissionHandler, Error, Image, Operation, Request, Setup, Verdict};
+use witlet_plugin_sdk_0_2::{AdmissionHandler, Error, Image, Operation, Request, Setup, Verdict};
 
 /// Images come from these places: registries, or registries with the beginning of a path. What is in no registry doesn't.
 #[derive(Debug, Deserialize)]

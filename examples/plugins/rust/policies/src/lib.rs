@@ -11,9 +11,7 @@ pub mod resources;
 pub mod security;
 
 use serde::Deserialize;
-use witlet_plugin_sdk_draft::{
-    AdmissionHandler, Error, Operation, Request, Setup, Verdict, export_admission,
-};
+use witlet_plugin_sdk_0_2::{AdmissionHandler, Error, Operation, Request, Setup, Verdict, export_admission};
 
 /// Makes one handler of many: the field `policy` of the configuration says which, the others are that policy's own.
 macro_rules! policies {

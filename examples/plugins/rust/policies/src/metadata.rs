@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use witlet_plugin_sdk_draft::{AdmissionHandler, Error, Operation, Request, Verdict};
+use witlet_plugin_sdk_0_2::{AdmissionHandler, Error, Operation, Request, Verdict};
 
 /// Pods have these labels, with one of these values where any are given.
 #[derive(Debug, Deserialize)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use witlet_plugin_sdk_draft::{AdmissionHandler, Error, Operation, QosClass, Request, Shortage, Verdict};
+use witlet_plugin_sdk_0_2::{AdmissionHandler, Error, Operation, QosClass, Request, Shortage, Verdict};
 
 /// A pod that names a zone runs in that zone.
 #[derive(Debug, Deserialize)]

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use witlet_plugin_sdk_draft::{
-    AdmissionHandler, ContainerKind, Error, Operation, QosClass, Request, Verdict,
-};
+use witlet_plugin_sdk_0_2::{AdmissionHandler, ContainerKind, Error, Operation, QosClass, Request, Verdict};
 
 /// When resources are decided on.
 const ADD_AND_RESIZE: [Operation; 2] = [Operation::Add, Operation::Resize];

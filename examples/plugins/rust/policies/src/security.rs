@@ -1,9 +1,7 @@
 //! What containers may do: what counts of a container's security context and its pod's, for all kinds of containers.
 
 use serde::Deserialize;
-use witlet_plugin_sdk_draft::{
-    AdmissionHandler, Container, ContainerKind, Error, Operation, Request, Verdict,
-};
+use witlet_plugin_sdk_0_2::{AdmissionHandler, Container, ContainerKind, Error, Operation, Request, Verdict};
 
 /// No container is privileged.
 #[derive(Debug, Deserialize)]

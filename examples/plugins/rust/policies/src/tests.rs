@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use witlet_plugin_sdk_draft::facts::{self, NodeFacts, PodFacts, RequestFacts};
-use witlet_plugin_sdk_draft::{AdmissionHandler, Decision, Operation, Verdict};
+use witlet_plugin_sdk_0_2::facts::{self, NodeFacts, PodFacts, RequestFacts};
+use witlet_plugin_sdk_0_2::{AdmissionHandler, Decision, Operation, Verdict};
 
 use super::{POLICIES, Policy};
 

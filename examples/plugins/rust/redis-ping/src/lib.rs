@@ -7,10 +7,10 @@
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use witlet_plugin_sdk_draft::net::{self, TcpStream};
-use witlet_plugin_sdk_draft::probe::{Check, Outcome, ProbeType, Setup, Target};
-use witlet_plugin_sdk_draft::time::Deadline;
-use witlet_plugin_sdk_draft::{Error, export_probe, secret};
+use witlet_plugin_sdk_0_2::net::{self, TcpStream};
+use witlet_plugin_sdk_0_2::probe::{Check, Outcome, ProbeType, Setup, Target};
+use witlet_plugin_sdk_0_2::time::Deadline;
+use witlet_plugin_sdk_0_2::{Error, export_probe, secret};
 
 /// Where Redis listens unless configured otherwise.
 const PORT: u16 = 6379;

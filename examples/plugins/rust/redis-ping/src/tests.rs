@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::thread::JoinHandle;
 
 use serde_json::json;
-use witlet_plugin_sdk_draft::facts::{TargetFacts, check_parameters, set_secret, validate_probe_type};
-use witlet_plugin_sdk_draft::probe::Finding;
+use witlet_plugin_sdk_0_2::facts::{TargetFacts, check_parameters, set_secret, validate_probe_type};
+use witlet_plugin_sdk_0_2::probe::Finding;
 
 use super::*;
 

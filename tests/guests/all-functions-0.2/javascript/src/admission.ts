@@ -5,7 +5,7 @@ import { get as config } from 'witlet:host/config@0.2.0';
 import { write } from 'witlet:host/log@0.2.0';
 
 import { Refusal, ofData, ofError, ofHost, ownError, refuse } from './host.ts';
-import { remembered } from './sdk/values-draft.ts';
+import { remembered } from './sdk/values.ts';
 import { NONE, type Reported, each, getters, json, settings } from './reported.ts';
 
 export function validate(setup: Setup, text: string): void {

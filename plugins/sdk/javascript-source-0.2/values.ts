@@ -1,0 +1,1 @@
+../javascript-probe-0.2/values.ts

@@ -1,1 +1,0 @@
-../javascript-probe-draft/values-draft.ts
