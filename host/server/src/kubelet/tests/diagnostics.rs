@@ -17,7 +17,9 @@ async fn set_verbosity(world: &World, body: &str) -> (u16, String) {
     let request = request.map(|_| Full::new(Bytes::from(body.to_owned())));
     let reply = soon(world.request(request, &admin)).await;
     assert_eq!(reply.headers["x-content-type-options"], "nosniff");
-    assert_eq!(reply.headers["content-type"], "text/plain");
+    // That the endpoint is off is said by upstream's server, everything else by the endpoint's own handler.
+    let media_type = if reply.code == 405 { "text/plain; charset=utf-8" } else { "text/plain" };
+    assert_eq!(reply.headers["content-type"], media_type);
     (reply.code.as_u16(), reply.body)
 }
 
