@@ -50,7 +50,7 @@ const ATTACKS: &[Attack] = &[
 fn growth(language: Language) -> Option<(&'static str, &'static str)> {
     Some(match language {
         Language::JavaScript => ("HandlerFailed", "out of memory"),
-        _ => ("HandlerOutOfMemory", "bytes of memory"),
+        _ => ("HandlerOutOfMemory", "exceeded its memory limit"),
     })
 }
 

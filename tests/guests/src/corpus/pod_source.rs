@@ -29,7 +29,7 @@ const ESCAPED: Expected = Tells("not-permitted");
 pub(super) const ATTACKS: &[Attack] = &[
     written("source-other-answer", LONGER, Refused(&["expected `record` found `string`"])),
     written("source-loop-at-start", LONGER, VALIDATED),
-    written("source-grow-at-start", LONGER, Refused(&["bytes of memory"])),
+    written("source-grow-at-start", LONGER, Refused(&["it exceeded its memory limit of 67108864 bytes"])),
     written("source-loop-in-validate", LONGER, VALIDATED),
     written("source-loop-in-second-realloc", LONGER, Bounded),
     written("source-loop-after-return", SECOND, TIMED_OUT),
