@@ -88,8 +88,8 @@ fn a_plugin_keeps_its_numbers_over_a_reload_and_loses_them_with_its_name() {
     assert_eq!(metrics.plugin("goes").role(Role::Admission).calls(), 0);
 }
 
-#[test]
-fn prometheus_can_read_it() {
+/// Of one plugin that has done everything, and one that doesn't load.
+fn rich() -> Metrics {
     let metrics = Metrics::default();
     let plugin = metrics.plugin("no-latest-tag");
     plugin.record_load(LoadOutcome::Loaded);
@@ -105,7 +105,12 @@ fn prometheus_can_read_it() {
     plugin.set_rollout(Some(RolloutNumbers { of: "old".into(), percent: 20, is_reverted: false }));
     metrics.set_configuration_refused(true);
     metrics.plugin("fails").record_load(LoadOutcome::Failed);
-    let text = text(&metrics);
+    metrics
+}
+
+#[test]
+fn prometheus_can_read_it() {
+    let text = text(&rich());
     let lines: Vec<&str> = text.lines().filter(|line| !line.contains("_bucket{")).collect();
     expect![[r##"
         # HELP witlet_plugin_calls_total Calls of the plugin by what came of them

@@ -44,10 +44,7 @@ fn check(text: &str, expected: &Expect) {
     expected.assert_eq(error(text).lines().next().unwrap_or_default());
 }
 
-#[test]
-fn the_example_of_the_design_is_taken() {
-    let taken = parse(
-        r#"
+const EXAMPLE: &str = r#"
 apiVersion: witlet.dev/v1alpha1
 kind: PluginConfiguration
 secrets:
@@ -70,10 +67,11 @@ plugins:
     component: builtin:compose
     podSource: {interval: 5s, allow: {namespaces: [edge], namePrefix: c-, podSecurity: restricted, maxPods: 3}}
     grants: {files: [{path: /etc/witlet/compose, guestPath: /compose}, {path: /var/edge, readOnly: false}], state: true}
-"#,
-        SHIPPED,
-    )
-    .unwrap_or_else(|error| panic!("{error}"));
+"#;
+
+#[test]
+fn the_example_of_the_design_is_taken() {
+    let taken = parse(EXAMPLE, SHIPPED).unwrap_or_else(|error| panic!("{error}"));
     let [secret] = &taken.secrets[..] else { panic!("{taken:?}") };
     assert_eq!((&*secret.name, &*secret.file), ("redis-password", std::path::Path::new("secrets/redis")));
     let [tag, redis, compose] = &taken.plugins[..] else { panic!("{taken:?}") };
