@@ -286,8 +286,9 @@ pub(crate) fn versions_here(interface: &str) -> Vec<&'static str> {
         .chain([DATA, CONNECTIONS])
         .chain(GIVEN)
         .filter_map(|given| given.split_once('@'));
-    let exported = exported.into_iter();
-    let exported = exported.flat_map(|(name, versions)| versions.iter().map(move |version| (name, *version)));
+    let exported = exported
+        .into_iter()
+        .flat_map(|(name, versions)| versions.iter().map(move |version| (name, *version)));
     let types = TYPES.iter().flat_map(|(_, types)| types.iter().copied());
     imported
         .chain(types)

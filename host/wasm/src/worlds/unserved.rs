@@ -11,7 +11,7 @@ use wasmtime::{Engine, StoreContextMut};
 use super::detect::served_by;
 use super::host::HostView;
 use super::host::error::GuestError;
-use super::probe::handles::TargetHandle;
+use super::probe::{self, handles::TargetHandle};
 use crate::engine::EngineKind;
 use crate::wasi::{ANSWER_SIZE_MAX, ITEMS_MAX, LinkedResources, define_refused, fits, refusal};
 
@@ -23,12 +23,11 @@ struct Unserved;
 
 /// The resources that other interfaces of the contracts share, which one that is missing here may have functions for.
 pub(crate) fn borrowed(interface: &str, resource: &str) -> Option<ResourceType> {
-    match (interface, resource) {
-        ("witlet:host/errors", "error") => Some(ResourceType::host::<GuestError>()),
-        ("witlet:probe/types" | "witlet:probe/probe-types", "target") => {
-            Some(ResourceType::host::<TargetHandle>())
-        }
-        (_, _) => None,
+    let is_probes = || probe::TYPES.iter().any(|(types, _)| *types == interface);
+    match resource {
+        "error" if interface == "witlet:host/errors" => Some(ResourceType::host::<GuestError>()),
+        "target" if is_probes() => Some(ResourceType::host::<TargetHandle>()),
+        _ => None,
     }
 }
 
