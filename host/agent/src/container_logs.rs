@@ -46,9 +46,9 @@ impl LogKeeper {
     }
 
     async fn rotate_all(&self) {
-        let looks = self.cache.all();
+        let pods = self.cache.all();
         let containers =
-            looks.iter().flat_map(|pod| pod.containers.iter().map(move |container| (pod, container)));
+            pods.iter().flat_map(|pod| pod.containers.iter().map(move |container| (pod, container)));
         let with_log = containers.filter(|(_, container)| {
             container.state == ContainerRunState::Running && !container.log_path.is_empty()
         });

@@ -159,7 +159,7 @@ impl Evictor {
             // No threshold, no pressure, for good.
             let none = Pressures { memory: Some(false), disk: Some(false), pid: Some(false) };
             let _ended = self.requests.send(EvictionRequest::Pressures(none)).await;
-            _ = stop.run_until_cancelled(self.looks()).await;
+            _ = stop.run_until_cancelled(self.observe_regularly()).await;
             return;
         }
         // A loop that has ended has nothing more to end.
@@ -187,7 +187,7 @@ impl Evictor {
     }
 
     /// Looks at the node for those who want to know what it uses. Never ends.
-    async fn looks(&self) {
+    async fn observe_regularly(&self) {
         loop {
             _ = self.observe().await;
             sleep(MONITORING_PERIOD).await;

@@ -319,11 +319,11 @@ impl ImageGcManager {
         let unseen: Vec<ContainerId> =
             listed.into_iter().filter(|id| !self.mounted.contains_key(*id)).cloned().collect();
         let store = &self.ports.store;
-        let looks = unseen.into_iter().map(|container| async move {
+        let inspections = unseen.into_iter().map(|container| async move {
             store.mounted_images(&container).await.map(|images| (container, images))
         });
-        let looks: Vec<_> = looks.collect();
-        let seen: Vec<(ContainerId, Vec<String>)> = stream::iter(looks)
+        let inspections: Vec<_> = inspections.collect();
+        let seen: Vec<(ContainerId, Vec<String>)> = stream::iter(inspections)
             .buffer_unordered(STATUS_CALLS_AT_ONCE)
             .try_collect()
             .await

@@ -202,9 +202,9 @@ impl Pleg {
             .map(|pod| (pod, diff(self.known.get(&pod.uid), Some(pod))))
             .filter(|(pod, events)| !events.is_empty() || again.contains(&pod.uid))
             .collect();
-        let looks = self.inspect(changed.iter().map(|(pod, _)| pod.uid.clone()).collect()).await;
+        let inspected = self.inspect(changed.iter().map(|(pod, _)| pod.uid.clone()).collect()).await;
         let failed: HashSet<PodUid> =
-            looks.into_iter().filter(|(_, failed)| *failed).map(|(uid, _)| uid).collect();
+            inspected.into_iter().filter(|(_, failed)| *failed).map(|(uid, _)| uid).collect();
         for (pod, events) in changed {
             if failed.contains(&pod.uid) {
                 // The old record stays, so that the next list finds the same changes.
@@ -242,7 +242,7 @@ impl Pleg {
     /// Looks closely at pods, several at the same time, and puts what is seen into the cache. Says of each whether
     /// that failed.
     async fn inspect(&self, uids: Vec<PodUid>) -> Vec<(PodUid, bool)> {
-        let looks = uids.into_iter().map(|uid| async move {
+        let inspections = uids.into_iter().map(|uid| async move {
             let begun = Instant::now();
             let inspection = self.inspector.inspect(&uid).await;
             self.metrics.inspected(begun.elapsed());
@@ -251,7 +251,7 @@ impl Pleg {
             }
             (uid, inspection.is_err())
         });
-        stream::iter(looks).buffer_unordered(INSPECTIONS_MAX).collect().await
+        stream::iter(inspections).buffer_unordered(INSPECTIONS_MAX).collect().await
     }
 
     fn send(&self, events: Vec<PlegEvent>) {

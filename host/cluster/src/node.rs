@@ -34,11 +34,11 @@ pub use overlay::ClusterNode;
 /// Tries to send one status (upstream: `nodeStatusUpdateRetry`).
 const STATUS_TRIES_MAX: u32 = 5;
 /// The agent's own view of the node is looked at this often until it is ready, so that others receive soon.
-const FAST_LOOK: Duration = Duration::from_millis(100);
+const FAST_READ_INTERVAL: Duration = Duration::from_millis(100);
 /// For at most this long after the start (upstream: `nodeReadyGracePeriod`).
-const FAST_LOOKS_MAX: Duration = Duration::from_secs(120);
+const FAST_READS_MAX: Duration = Duration::from_secs(120);
 /// And this often afterwards: a change of Ready is sent at once.
-const LOOK: Duration = Duration::from_secs(1);
+const READ_INTERVAL: Duration = Duration::from_secs(1);
 /// A node that was ready before the start stays so for this long, while the agent looks at its runtime (upstream:
 /// `maxWaitForContainerRuntime`).
 const RUNTIME_WAIT: Duration = Duration::from_secs(30);
@@ -177,8 +177,8 @@ struct Teller {
     images: Option<(Instant, Vec<ContainerImage>)>,
 }
 
-/// One look at the node.
-struct Look {
+/// What was read of the node at one time.
+struct NodeReading {
     facts: Arc<NodeFacts>,
     shown: Arc<Node>,
     pressures: Pressures,
@@ -228,9 +228,9 @@ impl Teller {
                 return Duration::ZERO;
             }
         }
-        let is_starting = !self.was_ready && self.began.elapsed() < FAST_LOOKS_MAX;
-        let look = if is_starting { FAST_LOOK } else { LOOK };
-        look.min(self.next_status.saturating_duration_since(Instant::now()))
+        let is_starting = !self.was_ready && self.began.elapsed() < FAST_READS_MAX;
+        let interval = if is_starting { FAST_READ_INTERVAL } else { READ_INTERVAL };
+        interval.min(self.next_status.saturating_duration_since(Instant::now()))
     }
 
     fn registered(&mut self) {
@@ -246,10 +246,10 @@ impl Teller {
             self.cache.put(node);
             return Ok(());
         }
-        let look = self.look().await;
+        let reading = self.read().await;
         // There may be one, and it may be ready; who makes a new one finds out.
-        let ready = self.ready(&look, self.cache.current().as_deref());
-        let seen = self.seen(&look, ready.as_ref());
+        let ready = self.ready(&reading, self.cache.current().as_deref());
+        let seen = self.seen(&reading, ready.as_ref());
         let (desired, news) = registration::initial(&seen, &self.options.registration);
         self.startup.note(|startup| startup.attempt(self.ports.clock.now()));
         let node = match self.api.create(&desired).await {
@@ -274,11 +274,11 @@ impl Teller {
 
     /// Sends the status, if it is time.
     async fn update(&mut self) {
-        let look = self.look().await;
+        let reading = self.read().await;
         let mut base = self.cache.current();
         for _ in 0..STATUS_TRIES_MAX {
             let result = match &base {
-                Some(existing) => self.update_from(existing, &look).await,
+                Some(existing) => self.update_from(existing, &reading).await,
                 None => Err(ApiError::Missing),
             };
             match result {
@@ -300,12 +300,12 @@ impl Teller {
         }
     }
 
-    async fn update_from(&mut self, existing: &Node, look: &Look) -> Result<(), ApiError> {
-        let ready = self.ready(look, Some(existing));
-        let seen = self.seen(look, ready.as_ref());
+    async fn update_from(&mut self, existing: &Node, reading: &NodeReading) -> Result<(), ApiError> {
+        let ready = self.ready(reading, Some(existing));
+        let seen = self.seen(reading, ready.as_ref());
         let (desired, news) = registration::current(existing, &seen, &self.options.registration);
         let changed = update::has_changed(existing, &desired);
-        if self.schedule.is_due(changed, look.now)
+        if self.schedule.is_due(changed, reading.now)
             && let Some(patch) = update::patch(existing, &desired)
         {
             let sent = self.api.patch_status(&patch).await?;
@@ -313,14 +313,14 @@ impl Teller {
                 self.startup.note(|startup| startup.ready(self.ports.clock.now()));
             }
             self.cache.put(sent);
-            self.schedule.sent(changed, look.now, self.ports.jitter.unit());
+            self.schedule.sent(changed, reading.now, self.ports.jitter.unit());
             self.tell(news);
         }
         self.tell_schedulable(existing);
         Ok(())
     }
 
-    async fn look(&mut self) -> Look {
+    async fn read(&mut self) -> NodeReading {
         let is_old = self.images.as_ref().is_none_or(|(at, _)| at.elapsed() >= IMAGES_REFRESH);
         if is_old && let Some(found) = self.ports.node_reader.images().await {
             self.images = Some((Instant::now(), status::images(found, self.options.images_max)));
@@ -328,27 +328,27 @@ impl Teller {
         let now = whole_seconds(self.ports.clock.now());
         let shown = self.view.node();
         let pressures = conditions::pressures_of(&shown);
-        Look { facts: self.ports.node.watch().borrow().clone(), shown, pressures, now }
+        NodeReading { facts: self.ports.node.watch().borrow().clone(), shown, pressures, now }
     }
 
-    fn ready(&self, look: &Look, existing: Option<&Node>) -> Option<NodeCondition> {
-        let has_looked = self.was_ready || self.began.elapsed() >= RUNTIME_WAIT;
-        conditions::ready_to_tell(conditions::ready(&look.shown), existing, has_looked)
+    fn ready(&self, reading: &NodeReading, existing: Option<&Node>) -> Option<NodeCondition> {
+        let has_read = self.was_ready || self.began.elapsed() >= RUNTIME_WAIT;
+        conditions::ready_to_tell(conditions::ready(&reading.shown), existing, has_read)
     }
 
-    fn seen<'a>(&'a self, look: &'a Look, ready: Option<&'a NodeCondition>) -> NodeSnapshot<'a> {
+    fn seen<'a>(&'a self, reading: &'a NodeReading, ready: Option<&'a NodeCondition>) -> NodeSnapshot<'a> {
         NodeSnapshot {
-            machine: &look.facts.node,
+            machine: &reading.facts.node,
             ready,
-            source: conditions::of_type(&look.shown, conditions::SOURCE_UNREADABLE),
-            plugins: conditions::of_type(&look.shown, conditions::PLUGINS_READY),
-            set: SetReport::of(&look.shown),
-            agent: look.shown.status.as_ref(),
-            pressures: look.pressures,
+            source: conditions::of_type(&reading.shown, conditions::SOURCE_UNREADABLE),
+            plugins: conditions::of_type(&reading.shown, conditions::PLUGINS_READY),
+            set: SetReport::of(&reading.shown),
+            agent: reading.shown.status.as_ref(),
+            pressures: reading.pressures,
             images: self.images.as_ref().map(|(_, images)| images.as_slice()),
             port: self.options.port,
             external_addresses: self.options.registration.external_cloud,
-            now: look.now,
+            now: reading.now,
         }
     }
 

@@ -23,7 +23,7 @@ use crate::services::Services;
 use crate::tokens::Tokens;
 use crate::watch::{self, Change, Selection, WatchError, Watched};
 pub(crate) use store::OBJECTS_MAX;
-use store::{Kind, Look, Object, ObjectName, Store};
+use store::{Kind, Object, ObjectName, ObjectState, Store};
 
 mod store;
 #[cfg(test)]
@@ -104,14 +104,14 @@ impl Objects {
             let Some(news) = self.store().news(&name) else { return Err(not_registered(&name)) };
             // What comes between the look and the wait wakes up, too.
             let changed = news.notified();
-            match self.store().look(&name) {
+            match self.store().state_of(&name) {
                 None => return Err(not_registered(&name)),
-                Some(Look::Read(object)) => return Ok(object),
-                Some(Look::Failed(error @ ObjectError::Unavailable { .. })) => return Err(error),
+                Some(ObjectState::Read(object)) => return Ok(object),
+                Some(ObjectState::Failed(error @ ObjectError::Unavailable { .. })) => return Err(error),
                 // A node may see an object a little after the pod that names it was bound.
-                Some(Look::Failed(error)) if Instant::now() >= until => return Err(error),
-                Some(Look::Unread) if Instant::now() >= until => return Err(not_synced(&name)),
-                Some(Look::Failed(_) | Look::Unread) => {}
+                Some(ObjectState::Failed(error)) if Instant::now() >= until => return Err(error),
+                Some(ObjectState::Unread) if Instant::now() >= until => return Err(not_synced(&name)),
+                Some(ObjectState::Failed(_) | ObjectState::Unread) => {}
             }
             tokio::select! {
                 () = changed => {}

@@ -39,24 +39,24 @@ const MEASURE_MAX: Duration = Duration::from_secs(60);
 pub struct DiskUsage {
     pods: PathBuf,
     logs: PathBuf,
-    /// One look at a pod's folders at a time: a file system that hangs must not gather threads.
-    looks: Arc<Mutex<BTreeMap<PodUid, Look>>>,
+    /// One measurement of a pod's folders at a time: a file system that hangs must not gather threads.
+    locks: Arc<Mutex<BTreeMap<PodUid, PodLock>>>,
 }
 
-/// Held by the thread that looks.
-type Look = Arc<AsyncMutex<()>>;
+/// Held by the thread that measures.
+type PodLock = Arc<AsyncMutex<()>>;
 
 impl DiskUsage {
     /// `root` is the agent's own folder, `logs` the one that all pods' logs are in.
     pub fn new(root: &Path, logs: &Path) -> Self {
-        Self { pods: root.join("pods"), logs: logs.to_owned(), looks: Arc::default() }
+        Self { pods: root.join("pods"), logs: logs.to_owned(), locks: Arc::default() }
     }
 
     /// The pod's. Those that neither a thread nor a caller holds are forgotten.
-    fn look(&self, uid: PodUid) -> Look {
-        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        looks.retain(|_, look| Arc::strong_count(look) > 1);
-        looks.entry(uid).or_default().clone()
+    fn lock_of(&self, uid: PodUid) -> PodLock {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+        locks.entry(uid).or_default().clone()
     }
 }
 
@@ -64,9 +64,9 @@ impl DiskUsage {
 impl StorageMeter for DiskUsage {
     async fn measure(&self, pod: &Pod) -> LocalStorage {
         let places = Places::of(self, pod);
-        let (deadline, look) = (Instant::now() + MEASURE_MAX, self.look(PodUid::of(pod)));
+        let (deadline, lock) = (Instant::now() + MEASURE_MAX, self.lock_of(PodUid::of(pod)));
         let measuring = async {
-            let turn = look.lock_owned().await;
+            let turn = lock.lock_owned().await;
             let measure = move || {
                 let measured = places.measure(deadline);
                 drop(turn);

@@ -72,7 +72,7 @@ impl EventLoop {
                         PodEvents::new(&*self.outside.events, &full_name, uid).warning(&reason, &message);
                     }
                 }
-                Effect::Sync => self.advance(uid, LifeEvent::Look),
+                Effect::Sync => self.advance(uid, LifeEvent::SyncRequested),
             }
         }
     }

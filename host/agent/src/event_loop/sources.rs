@@ -154,7 +154,7 @@ impl EventLoop {
         self.outside.statuses.put_pod(&uid, pod);
         // Another controller has opened or closed a readiness gate.
         if is_outdated && self.has_worker(&uid) {
-            self.advance(&uid, LifeEvent::Look);
+            self.advance(&uid, LifeEvent::SyncRequested);
         }
     }
 

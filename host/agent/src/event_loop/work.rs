@@ -132,7 +132,7 @@ impl EventLoop {
             if let Some(handle) = self.worker_handle(&event.uid) {
                 tracing::info!(pod = %handle.full_name, pod_uid = %event.uid, event = logged(event), "SyncLoop (PLEG): event for pod");
             }
-            self.advance(&event.uid, LifeEvent::Look);
+            self.advance(&event.uid, LifeEvent::SyncRequested);
         }
     }
 
@@ -140,7 +140,7 @@ impl EventLoop {
     pub(super) fn sync_pods(&mut self, uids: &[PodUid]) {
         for uid in uids {
             if self.has_worker(uid) {
-                self.advance(uid, LifeEvent::Look);
+                self.advance(uid, LifeEvent::SyncRequested);
             }
         }
     }
@@ -148,7 +148,7 @@ impl EventLoop {
     /// Syncs the pods that are due, and ends those that have waited too long.
     pub(super) fn sync_due(&mut self) {
         for uid in self.due.take_due(Instant::now()) {
-            self.advance(&uid, LifeEvent::Look);
+            self.advance(&uid, LifeEvent::SyncRequested);
         }
         self.end_overdue();
     }
@@ -362,7 +362,7 @@ impl EventLoop {
         if let Some(full_name) = self.worker_handle(uid).map(|handle| handle.full_name.clone())
             && let Some(next) = self.statics.forget(&full_name, uid)
         {
-            self.advance(&next, LifeEvent::Look);
+            self.advance(&next, LifeEvent::SyncRequested);
         }
         self.advance(uid, LifeEvent::Cleared);
     }

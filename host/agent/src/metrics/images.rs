@@ -29,7 +29,7 @@ impl Default for ImageMetrics {
             ),
             checks: Counters::new(
                 "kubelet_imagemanager_image_mustpull_checks_total",
-                "[ALPHA] Looks whether a pod may use an image that is there, by what came of them",
+                "[ALPHA] Checks whether a pod may use an image that is there, by their results",
                 ["result"],
             ),
             pulls: Histograms::new(

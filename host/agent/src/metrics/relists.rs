@@ -33,7 +33,7 @@ impl Default for RelistMetrics {
             ),
             inspections: Histograms::new(
                 "kubelet_pleg_pod_relist_duration_seconds",
-                "[ALPHA] How long looks at single pods in the runtime took",
+                "[ALPHA] How long inspections of single pods in the runtime took",
                 [],
                 DEFAULT_BUCKETS,
             ),

@@ -96,7 +96,7 @@ impl Object {
 
 /// What is known of an object.
 #[derive(Clone, PartialEq)]
-pub(super) enum Look {
+pub(super) enum ObjectState {
     /// Nothing yet.
     Unread,
     /// Nothing, for this reason.
@@ -107,7 +107,7 @@ pub(super) enum Look {
 
 struct Item {
     users: BTreeSet<PodUid>,
-    look: Look,
+    state: ObjectState,
     /// Since when no one uses it.
     idle_since: Option<Instant>,
     /// Anyone who waits for it to be read.
@@ -117,7 +117,7 @@ struct Item {
 impl Item {
     /// It never changes again.
     fn is_settled(&self) -> bool {
-        matches!(&self.look, Look::Read(Some(object)) if object.is_immutable())
+        matches!(&self.state, ObjectState::Read(Some(object)) if object.is_immutable())
     }
 }
 
@@ -174,7 +174,7 @@ impl Store {
         }
         let item = self.items.entry(name.clone()).or_insert_with(|| Item {
             users: BTreeSet::new(),
-            look: Look::Unread,
+            state: ObjectState::Unread,
             idle_since: None,
             news: Arc::default(),
         });
@@ -218,8 +218,8 @@ impl Store {
     }
 
     /// What is known of an object; none if no one uses it.
-    pub(super) fn look(&self, name: &ObjectName) -> Option<Look> {
-        self.items.get(name).map(|item| item.look.clone())
+    pub(super) fn state_of(&self, name: &ObjectName) -> Option<ObjectState> {
+        self.items.get(name).map(|item| item.state.clone())
     }
 
     /// Reports as soon as something else is known of the object.
@@ -232,9 +232,9 @@ impl Store {
         let Some(item) = self.items.get_mut(name) else {
             return ReadOutcome { is_settled: false, has_changed: false };
         };
-        let before = std::mem::replace(&mut item.look, Look::Read(object));
+        let before = std::mem::replace(&mut item.state, ObjectState::Read(object));
         // Anyone who asked before the first answer came waits for it; anyone who was refused doesn't.
-        let has_changed = before != Look::Unread && before != item.look;
+        let has_changed = before != ObjectState::Unread && before != item.state;
         if has_changed {
             self.changed.extend(item.users.iter().cloned());
         }
@@ -245,12 +245,12 @@ impl Store {
     /// The object can't be had. What is known of it stays.
     pub(super) fn failed(&mut self, name: &ObjectName, error: ObjectError) {
         let Some(item) = self.items.get_mut(name) else { return };
-        match item.look {
-            Look::Unread | Look::Failed(_) => {
-                item.look = Look::Failed(error);
+        match item.state {
+            ObjectState::Unread | ObjectState::Failed(_) => {
+                item.state = ObjectState::Failed(error);
                 item.news.notify_waiters();
             }
-            Look::Read(_) => {}
+            ObjectState::Read(_) => {}
         }
     }
 

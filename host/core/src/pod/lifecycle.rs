@@ -74,7 +74,7 @@ pub enum Event {
     /// It was granted other resources, or an edit.
     Granted,
     /// Nothing of its source changed; look again.
-    Look,
+    SyncRequested,
     /// It is to end.
     Kill(KillOptions),
     WorkEnded(Outcome),
@@ -112,7 +112,7 @@ pub enum Effect {
     Run(Work),
     /// Cut the running work short where it waits; it still has to end.
     CancelRunning,
-    /// Feed [`Event::Look`] in after the time that [`worker::requeue_after`] gives.
+    /// Feed [`Event::SyncRequested`] in after the time that [`worker::requeue_after`] gives.
     Requeue,
     /// The pod has ended: its full name is free. Feed [`Event::Cleared`] in.
     Finished,
@@ -180,7 +180,7 @@ impl Lifecycle {
                 Vec::new()
             }
             Event::Granted => self.turn(UpdateKind::Update, facts),
-            Event::Look => self.look(facts),
+            Event::SyncRequested => self.sync_requested(facts),
             Event::Kill(options) => self.kill(options, facts),
             Event::WorkEnded(outcome) => self.tell(WorkerEvent::WorkEnded(outcome)),
             Event::StartDenied => self.tell(WorkerEvent::StartDenied),
@@ -381,7 +381,7 @@ impl Lifecycle {
     }
 
     /// What only the runtime has receives nothing but that it has to end.
-    fn look(&mut self, facts: &Facts) -> Vec<Effect> {
+    fn sync_requested(&mut self, facts: &Facts) -> Vec<Effect> {
         match self.worker.as_ref().map(Worker::origin) {
             Some(Origin::RuntimeOnly) => self.kill(KillOptions::default(), facts),
             Some(Origin::Source) | None => self.turn(UpdateKind::Sync, facts),

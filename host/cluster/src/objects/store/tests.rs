@@ -57,7 +57,7 @@ async fn objects_are_watched_from_the_first_user_until_a_while_after_the_last() 
     assert_eq!(watched(&store), r#"configmap "shop/m" secret "shop/s""#);
     assert!(!store.drop_idle(now + IDLE_MAX));
     assert_eq!(watched(&store), r#"configmap "shop/m""#);
-    assert!(store.look(&secret("s")).is_none());
+    assert!(store.state_of(&secret("s")).is_none());
     // Someone comes before the while is over.
     store.unregister(&PodUid::from("two"), now);
     assert!(!store.register(&pod("three", &["m"], &[]), now));
@@ -103,10 +103,10 @@ async fn what_is_known_outlives_failures() {
     store.register(&pod("one", &["m"], &[]), now);
     let error = || ObjectError::Refused { object: "m".to_owned(), message: "no".to_owned() };
     store.failed(&map("m"), error());
-    assert!(store.look(&map("m")) == Some(Look::Failed(error())));
+    assert!(store.state_of(&map("m")) == Some(ObjectState::Failed(error())));
     store.read(&map("m"), Some(content("1", false)));
     store.failed(&map("m"), error());
-    assert!(store.look(&map("m")) == Some(Look::Read(Some(content("1", false)))));
+    assert!(store.state_of(&map("m")) == Some(ObjectState::Read(Some(content("1", false)))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,7 +115,7 @@ async fn immutable_objects_are_watched_until_they_were_read() {
     store.register(&pod("one", &["m"], &[]), now);
     assert!(store.read(&map("m"), Some(content("1", true))).is_settled);
     assert_eq!(watched(&store), "");
-    assert!(store.look(&map("m")) == Some(Look::Read(Some(content("1", true)))));
+    assert!(store.state_of(&map("m")) == Some(ObjectState::Read(Some(content("1", true)))));
 }
 
 #[test]
@@ -144,7 +144,7 @@ async fn there_is_a_bound() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     store.register(&pod("greedy", &names, &[]), now);
     assert_eq!(store.watched().count(), OBJECTS_MAX);
-    assert!(store.look(&map(names[OBJECTS_MAX])).is_none());
+    assert!(store.state_of(&map(names[OBJECTS_MAX])).is_none());
     store.unregister(&PodUid::from("greedy"), now);
     assert!(!store.drop_idle(now + IDLE_MAX));
     assert_eq!(store.watched().count(), 0);

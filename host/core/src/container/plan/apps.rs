@@ -46,7 +46,7 @@ fn begins_again(pod: &Pod, container: &Container, observed: &ObservedPod) -> boo
 }
 
 /// Looks at each app container once. Says whether anything of the pod goes on.
-pub(super) fn look(input: PlanInput<'_>, actions: &mut Actions) -> bool {
+pub(super) fn decide(input: PlanInput<'_>, actions: &mut Actions) -> bool {
     let PlanInput { pod, observed, .. } = input;
     let mut kept = false;
     for (index, container) in app_containers(pod).iter().enumerate() {
@@ -105,5 +105,5 @@ fn reason_to_kill(
     if probes.startup == Some(ProbeResult::Failure) {
         return Some(KillReason::StartupProbe);
     }
-    resize::look(input, ContainerKind::App, container, running, changes)
+    resize::decide(input, ContainerKind::App, container, running, changes)
 }

@@ -19,10 +19,10 @@ pub(super) fn plan_in_sandbox(input: PlanInput<'_>, sandbox: SandboxId) -> Plan 
             actions.ephemeral.push(index);
         }
     }
-    let kept = match init::look(input, &sandbox, &mut actions) {
+    let kept = match init::decide(input, &sandbox, &mut actions) {
         init::Init::Failed => false,
         init::Init::Running => true,
-        init::Init::Done => apps::look(input, &mut actions),
+        init::Init::Done => apps::decide(input, &mut actions),
     };
     if !kept {
         return kill::plan_end(pod, observed, KillReason::PodEnds);

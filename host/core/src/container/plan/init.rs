@@ -37,7 +37,7 @@ enum Frontier {
 }
 
 /// Looks at each init container and sidecar once.
-pub(super) fn look(input: PlanInput<'_>, sandbox: &SandboxId, actions: &mut Actions) -> Init {
+pub(super) fn decide(input: PlanInput<'_>, sandbox: &SandboxId, actions: &mut Actions) -> Init {
     let PlanInput { pod, observed, .. } = input;
     let init = init_containers(pod);
     let newest = |container: &Container| {
@@ -66,7 +66,7 @@ pub(super) fn look(input: PlanInput<'_>, sandbox: &SandboxId, actions: &mut Acti
         if kind_of_init(container) == ContainerKind::Sidecar {
             match newest(container) {
                 Some(newest) => {
-                    look_at_sidecar(input, index, container, newest, actions);
+                    decide_sidecar(input, index, container, newest, actions);
                 }
                 None => actions.init.push(index),
             }
@@ -76,9 +76,9 @@ pub(super) fn look(input: PlanInput<'_>, sandbox: &SandboxId, actions: &mut Acti
         return Init::Done;
     };
     let came_to = match kind_of_init(container) {
-        ContainerKind::Sidecar => look_at_sidecar(input, frontier, container, newest, actions),
+        ContainerKind::Sidecar => decide_sidecar(input, frontier, container, newest, actions),
         ContainerKind::Init | ContainerKind::App | ContainerKind::Ephemeral => {
-            look_at_init(input, frontier, container, newest, actions)
+            decide_init(input, frontier, container, newest, actions)
         }
     };
     match came_to {
@@ -92,7 +92,7 @@ pub(super) fn look(input: PlanInput<'_>, sandbox: &SandboxId, actions: &mut Acti
     }
 }
 
-fn look_at_init(
+fn decide_init(
     input: PlanInput<'_>,
     index: usize,
     container: &Container,
@@ -123,7 +123,7 @@ fn look_at_init(
 }
 
 /// A sidecar is kept running whatever the pod's policy. It has done its part once it has started.
-fn look_at_sidecar(
+fn decide_sidecar(
     input: PlanInput<'_>,
     index: usize,
     container: &Container,
@@ -158,7 +158,8 @@ fn look_at_sidecar(
             (KillReason::LivenessProbe, Frontier::Passed)
         }
         ContainerRunState::Running => {
-            let change = resize::look(input, ContainerKind::Sidecar, container, newest, &mut actions.resize);
+            let change =
+                resize::decide(input, ContainerKind::Sidecar, container, newest, &mut actions.resize);
             let Some(reason) = change else { return Frontier::Passed };
             (reason, Frontier::Passed)
         }

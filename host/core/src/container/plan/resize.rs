@@ -35,7 +35,7 @@ struct Change {
 
 /// What a running container has to go through for its resources: a restart, whose reason is returned, or a change in place,
 /// which is noted. Nothing if they are as they should be.
-pub(super) fn look(
+pub(super) fn decide(
     input: PlanInput<'_>,
     kind: ContainerKind,
     container: &Container,

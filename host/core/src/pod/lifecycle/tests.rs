@@ -143,7 +143,7 @@ fn events() -> Vec<(Event, &'static str, Option<Pod>)> {
         (Event::WaitsForCapacity, "", kept()),
         (Event::CapacitySettled, "", kept()),
         (Event::Granted, "", kept()),
-        (Event::Look, "", kept()),
+        (Event::SyncRequested, "", kept()),
         (kill(None), "", kept()),
         (kill(Some(3)), "", kept()),
         (Event::WorkEnded(Outcome::Done), "", kept()),

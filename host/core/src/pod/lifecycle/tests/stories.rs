@@ -22,7 +22,7 @@ fn any_event() -> impl Strategy<Value = (Event, bool, bool)> {
         1 => Just(Event::WaitsForCapacity),
         1 => Just(Event::CapacitySettled),
         1 => Just(Event::Granted),
-        2 => Just(Event::Look),
+        2 => Just(Event::SyncRequested),
         1 => kill,
         6 => outcome.prop_map(Event::WorkEnded),
         1 => Just(Event::StartDenied),
@@ -120,7 +120,7 @@ proptest! {
                 None => break,
                 Some(worker) if worker.is_running() => Event::WorkEnded(Outcome::Done),
                 Some(worker) if worker.is_finished() => Event::Cleared,
-                Some(worker) if worker.is_terminating() => Event::Look,
+                Some(worker) if worker.is_terminating() => Event::SyncRequested,
                 Some(_) => Event::Unwanted,
             };
             let effects = agent.handle(event, &facts(None))?;
@@ -147,7 +147,7 @@ proptest! {
                 (_, Some(worker)) if worker.is_finished() => Event::Cleared,
                 (Some(Stage::Waiting | Stage::GoesOn), _) => Event::Admitted,
                 (Some(Stage::Returning), None) => Event::RemainsGone,
-                _ => Event::Look,
+                _ => Event::SyncRequested,
             };
             agent.handle(event, &desired)?;
         }
