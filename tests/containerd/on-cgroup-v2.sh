@@ -12,7 +12,7 @@
 set -euo pipefail
 
 fail() { echo "$0: $*" >&2; exit 125; }
-[ $# -ge 2 ] || fail "KERNEL.deb and a command are wanted; the head of the script says more"
+[ $# -ge 2 ] || fail "KERNEL.deb and a command are required; the head of the script says more"
 kernel=$(realpath "$1"); shift
 for program in qemu-system-x86_64 depmod modprobe cpio busybox dpkg-deb; do
     command -v "$program" > /dev/null || fail "$program isn't installed"

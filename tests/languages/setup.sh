@@ -46,9 +46,9 @@ book() {
     --no-default-features --features search "mdbook@$mdbook" >&2
 }
 
-wanted=("$@")
-if [ $# = 0 ]; then wanted=(rust c cpp python javascript go book); fi
-for name in "${wanted[@]}"; do
+desired=("$@")
+if [ $# = 0 ]; then desired=(rust c cpp python javascript go book); fi
+for name in "${desired[@]}"; do
   case "$name" in
     rust) make --no-print-directory setup >&2 && say "rust: already there" ;;
     c) language c "TOOLS=$tools/c" ;;

@@ -122,7 +122,7 @@ impl Rotation {
         }
     }
 
-    /// When the next certificate is wanted; never if the one in use is kept to its end.
+    /// When the next certificate is due; never if the one in use is kept to its end.
     fn due(&self, replace: bool) -> Option<Timestamp> {
         let now = self.clock.now();
         let Some(identity) = self.identities.current().filter(|_| !replace) else { return Some(now) };

@@ -68,10 +68,12 @@ fn chosen<T: Copy>(all: &[T], names: &[String], name: impl Fn(&T) -> &str) -> Re
     if all.is_empty() {
         return Err(None);
     }
-    if let Some(missing) = names.iter().find(|wanted| !all.iter().any(|one| name(one) == wanted.as_str())) {
+    if let Some(missing) =
+        names.iter().find(|requested| !all.iter().any(|one| name(one) == requested.as_str()))
+    {
         return Err(Some(missing.clone()));
     }
-    let is_chosen = |one: &T| names.is_empty() || names.iter().any(|wanted| name(one) == wanted);
+    let is_chosen = |one: &T| names.is_empty() || names.iter().any(|requested| name(one) == requested);
     Ok(all.iter().copied().filter(is_chosen).collect())
 }
 

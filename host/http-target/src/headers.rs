@@ -14,10 +14,10 @@ pub fn headers(given: &[(&str, &str)], user_agent: &str) -> Vec<(String, String)
     let mut headers: Vec<(String, String)> = Vec::with_capacity(given.len() + 2);
     for (name, value) in given {
         let of_default = ["User-Agent", "Accept"].iter().any(|known| name.eq_ignore_ascii_case(known));
-        let unwanted = of_default && first(name).is_some_and(|(_, first)| first.is_empty());
+        let undesired = of_default && first(name).is_some_and(|(_, first)| first.is_empty());
         let is_host = name.eq_ignore_ascii_case("Host");
         let other_host = is_host && (value.is_empty() || headers.iter().any(|(name, _)| name == "Host"));
-        if !unwanted && !other_host {
+        if !undesired && !other_host {
             let name = if is_host { "Host" } else { name };
             headers.push((name.to_owned(), (*value).to_owned()));
         }

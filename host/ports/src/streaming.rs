@@ -5,7 +5,7 @@ use witlet_core::runtime::{ContainerId, SandboxId};
 
 use crate::RuntimeError;
 
-/// Which of a process's streams are wanted.
+/// Which of a process's streams are requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamOptions {
     /// Standard input.

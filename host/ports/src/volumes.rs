@@ -36,14 +36,14 @@ pub enum VolumeError {
         found: &'static str,
     },
     /// Huge pages are mounted already, of another size.
-    #[error("{} has pages of {found_bytes} bytes and should have {wanted_bytes}", path.display())]
+    #[error("{} has pages of {found_bytes} bytes and should have {desired_bytes}", path.display())]
     PageSize {
         /// Where they are mounted.
         path: PathBuf,
         /// Bytes of a page there.
         found_bytes: u64,
         /// Bytes of a page that was asked for.
-        wanted_bytes: u64,
+        desired_bytes: u64,
     },
     /// A path leads out of its volume.
     #[error("subpath {} of volume {volume} leads out of it", path.display())]

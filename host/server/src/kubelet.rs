@@ -1,4 +1,4 @@
-//! The kubelet's endpoints: port 10250 over TLS for authorized clients, and the plain ones for health and, if wanted,
+//! The kubelet's endpoints: port 10250 over TLS for authorized clients, and the plain ones for health and, if configured,
 //! for reading.
 
 use std::collections::BTreeMap;
@@ -277,7 +277,7 @@ impl KubeletServer {
         connections::serve_plain(self, listener, ServerPort::ReadOnly, stop).await;
     }
 
-    /// Answers one request that came in by a listener, compressed where that is wanted.
+    /// Answers one request that came in by a listener, compressed where that is requested.
     async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,

@@ -130,7 +130,7 @@ impl LocalApi {
     }
 }
 
-/// What of a list is wanted, in the words of the API.
+/// What of a list is requested, in the words of the API.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ListOptions {

@@ -1,6 +1,6 @@
 //! A validating admission webhook: admission handlers asked by an API server before a pod exists, over TLS.
 //!
-//! It speaks HTTP/1.1, as API servers do with webhooks. Clients show a certificate only where that is wanted: what it answers is no secret.
+//! It speaks HTTP/1.1, as API servers do with webhooks. Clients show a certificate only where that is required: what it answers is no secret.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -25,7 +25,7 @@ pub const NOT_BEFORE_SECONDS: &str = "example.witlet.dev/not-before-seconds";
 /// Label: the handlers never answer for such a pod before their deadline, and then defer it.
 const HANGS: &str = "fake/admission-hangs";
 
-/// Label: the pod is rejected, with reason `NotWanted`. Its value is the name of the configured handler that does; empty for a shipped
+/// Label: the pod is rejected, with reason `NotNeeded`. Its value is the name of the configured handler that does; empty for a shipped
 /// one.
 pub const REJECTED_BY: &str = "fake/rejected-by";
 
@@ -227,8 +227,8 @@ impl Admission for FakeAdmission {
         let rejected_by = meta.labels.as_ref().and_then(|labels| labels.get(REJECTED_BY));
         if let Some(handler) = rejected_by.filter(|_| !self.admits_all.load(Ordering::Relaxed)) {
             return Decision::Reject {
-                reason: "NotWanted".to_owned(),
-                message: "this pod isn't wanted".to_owned(),
+                reason: "NotNeeded".to_owned(),
+                message: "this pod isn't needed".to_owned(),
                 handler: Some(handler.clone()).filter(|name| !name.is_empty()),
             };
         }

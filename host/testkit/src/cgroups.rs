@@ -104,7 +104,7 @@ impl FakeCgroups {
             None => Ok(false),
             Some(CgroupCut::Before | CgroupCut::Half) => std::future::pending().await,
             Some(CgroupCut::After) => Ok(true),
-            Some(CgroupCut::Fails) => Err(CgroupError::Lost("cut as the test wanted".to_owned())),
+            Some(CgroupCut::Fails) => Err(CgroupError::Lost("cut as the test planned".to_owned())),
         }
     }
 
@@ -146,7 +146,7 @@ impl FakeCgroups {
         let mut inner = self.lock();
         if let Some(left) = inner.failures.get_mut(call).filter(|left| **left > 0) {
             *left -= 1;
-            return Err(CgroupError::Lost(format!("{call}: failed as the test wanted")));
+            return Err(CgroupError::Lost(format!("{call}: failed as the test planned")));
         }
         Ok(inner)
     }
@@ -203,7 +203,7 @@ impl Cgroups for FakeCgroups {
         let cut = self.count();
         match cut {
             Some(CgroupCut::Before) => std::future::pending().await,
-            Some(CgroupCut::Fails) => return Err(CgroupError::Lost("cut as the test wanted".to_owned())),
+            Some(CgroupCut::Fails) => return Err(CgroupError::Lost("cut as the test planned".to_owned())),
             Some(CgroupCut::Half | CgroupCut::After) | None => {}
         }
         {

@@ -161,7 +161,7 @@ impl FakeUsage {
         let mut figures = self.lock();
         figures.stats_calls += 1;
         if figures.is_down {
-            return Err(RuntimeError::failed(call, "failed as the test wanted"));
+            return Err(RuntimeError::failed(call, "failed as the test planned"));
         }
         Ok(figures)
     }

@@ -77,7 +77,7 @@ impl FakeNodeSystem {
             let mut inner = self.lock();
             if inner.failures > 0 {
                 inner.failures -= 1;
-                return Err(CgroupError::Lost("failed as the test wanted".to_owned()));
+                return Err(CgroupError::Lost("failed as the test planned".to_owned()));
             }
         }
         self.runtime.note(what, object);

@@ -294,7 +294,7 @@ impl FakeRuntime {
         }
         if let Some(left) = inner.failures.get_mut(call).filter(|left| **left > 0) {
             *left -= 1;
-            return Err(RuntimeError::failed(call, "failed as the test wanted"));
+            return Err(RuntimeError::failed(call, "failed as the test planned"));
         }
         for container in inner.containers.values_mut() {
             container.pass_time();

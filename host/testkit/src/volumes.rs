@@ -124,7 +124,7 @@ impl Volumes for MemoryMachine {
         let mut inner = self.lock();
         if let Some(left) = inner.failing.get_mut(&volume.name).filter(|left| **left > 0) {
             *left -= 1;
-            let cause = std::io::Error::other("failed as the test wanted");
+            let cause = std::io::Error::other("failed as the test planned");
             return Err(VolumeError::Io { action: "set up", path, cause });
         }
         inner.volumes.insert((uid.clone(), volume.name.clone()), volume.clone());

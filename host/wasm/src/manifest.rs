@@ -71,7 +71,7 @@ impl From<SchemaError> for ManifestError {
 /// A grant that a plugin wants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WantedGrant {
+pub struct RequestedGrant {
     /// A field of `grants:`, one of [`GRANTS`].
     pub name: String,
     /// What the plugin does with it.
@@ -112,7 +112,7 @@ struct Document {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parameters: Option<Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    grants: Vec<WantedGrant>,
+    grants: Vec<RequestedGrant>,
 }
 
 /// What says how the rest is read.
@@ -205,7 +205,7 @@ impl Manifest {
                 );
             }
             if !names.insert(&*grant.name) {
-                return refused(&at("name"), format!("{} is wanted twice: give one reason", grant.name));
+                return refused(&at("name"), format!("{} is requested twice: give one reason", grant.name));
             }
             if let Some(problem) = no_text(&grant.reason) {
                 return refused(&at("reason"), problem);
@@ -259,14 +259,14 @@ impl Manifest {
     }
 
     /// The grants that it wants.
-    pub fn grants(&self) -> &[WantedGrant] {
+    pub fn grants(&self) -> &[RequestedGrant] {
         &self.document.grants
     }
 
     /// The grants that it wants and isn't given, each in a sentence. `given` are fields of `grants:`.
     pub fn ungranted(&self, given: &[String]) -> Vec<String> {
-        let missing = self.grants().iter().filter(|wanted| !given.contains(&wanted.name));
-        let sentence = |WantedGrant { name, reason }: &WantedGrant| {
+        let missing = self.grants().iter().filter(|requested| !given.contains(&requested.name));
+        let sentence = |RequestedGrant { name, reason }: &RequestedGrant| {
             format!("it wants the grant {name}, which its entry does not give: {reason}")
         };
         missing.map(sentence).collect()

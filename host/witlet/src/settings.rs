@@ -65,7 +65,7 @@ pub(crate) struct Settings {
     pub(crate) oom_score: Option<i32>,
     /// Feature gates, for handlers that look at some.
     pub(crate) feature_gates: BTreeMap<String, bool>,
-    /// Spans to a collector, if they are wanted.
+    /// Spans to a collector, if they are configured.
     pub(crate) tracing: Option<TracingSettings>,
     /// What `/configz` shows.
     pub(crate) configz: Value,

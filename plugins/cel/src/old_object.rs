@@ -27,8 +27,8 @@ fn with_resources(container: &Value, statuses: Option<&Value>) -> Option<Value> 
         Some(Value::String(name)) => Some(name.clone()),
         _ => None,
     };
-    let wanted = name(container)?;
-    let status = statuses.iter().find(|status| name(status).as_ref() == Some(&wanted))?;
+    let desired = name(container)?;
+    let status = statuses.iter().find(|status| name(status).as_ref() == Some(&desired))?;
     let resources = field(status, "resources")?.clone();
     Some(with_fields(container, vec![("resources", resources)]))
 }

@@ -34,7 +34,7 @@ pub(crate) fn place_of(list: &str, index: usize, name: &str) -> String {
 
 /// Which results an expression may have.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum Expected {
     Bool,
     String,
     Any,
@@ -59,30 +59,30 @@ impl Findings {
         &mut self,
         place: String,
         source: &str,
-        checked: Option<(&Environment, Wanted)>,
+        checked: Option<(&Environment, Expected)>,
     ) -> Option<(Program, Type)> {
         let parsed = Program::parse(source).and_then(|program| {
-            let Some((environment, wanted)) = checked else { return Ok((program, Type::Dyn)) };
+            let Some((environment, expected)) = checked else { return Ok((program, Type::Dyn)) };
             let of = program.check(environment)?;
-            fits(&of, wanted)?;
+            fits(&of, expected)?;
             Ok((program, of))
         });
         parsed.map_err(|problem| self.add(place, &problem)).ok()
     }
 }
 
-fn fits(of: &Type, wanted: Wanted) -> Result<(), Problem> {
-    let (name, is_fit) = match wanted {
-        Wanted::Bool => ("bool", matches!(of, Type::Bool | Type::Dyn)),
-        Wanted::String => ("string", matches!(of, Type::String | Type::Dyn)),
-        Wanted::Any => ("", true),
+fn fits(of: &Type, expected: Expected) -> Result<(), Problem> {
+    let (name, is_fit) = match expected {
+        Expected::Bool => ("bool", matches!(of, Type::Bool | Type::Dyn)),
+        Expected::String => ("string", matches!(of, Type::String | Type::Dyn)),
+        Expected::Any => ("", true),
     };
     if is_fit {
         return Ok(());
     }
-    let help = match (of, wanted) {
+    let help = match (of, expected) {
         (Type::Optional(_), _) => "say what counts where nothing is, as in .orValue(…)",
-        (_, Wanted::String) => "write string(…) around it",
+        (_, Expected::String) => "write string(…) around it",
         _ => "compare it with what it should be",
     };
     let message = format!("the result must be {name}, it is {of}");
@@ -105,7 +105,7 @@ impl Rules {
         let mut variables = Vec::with_capacity(config.variables.len());
         for (index, named) in config.variables.iter().enumerate() {
             let place = place_of("variables", index, &named.name);
-            let checked = environment.as_ref().map(|environment| (environment, Wanted::Any));
+            let checked = environment.as_ref().map(|environment| (environment, Expected::Any));
             let taken = findings.take(place, &named.expression, checked);
             if let Some(environment) = &mut environment {
                 // One that is wrong may still be referred to: what is wrong is said once.
@@ -114,20 +114,20 @@ impl Rules {
             }
             variables.extend(taken.map(|(program, _)| (named.name.clone(), program)));
         }
-        let checked = |wanted| environment.as_ref().map(|environment| (environment, wanted));
+        let checked = |expected| environment.as_ref().map(|environment| (environment, expected));
         let mut conditions = Vec::with_capacity(config.match_conditions.len());
         for (index, named) in config.match_conditions.iter().enumerate() {
             let place = place_of("matchConditions", index, &named.name);
-            let taken = findings.take(place, &named.expression, checked(Wanted::Bool));
+            let taken = findings.take(place, &named.expression, checked(Expected::Bool));
             conditions.extend(taken.map(|(program, _)| (named.name.clone(), program)));
         }
         let mut validations = Vec::with_capacity(config.validations.len());
         for (index, rule) in config.validations.iter().enumerate() {
             let place = place_of("validations", index, "expression");
-            let expression = findings.take(place, &rule.expression, checked(Wanted::Bool));
+            let expression = findings.take(place, &rule.expression, checked(Expected::Bool));
             let message = rule.message_expression.as_ref().and_then(|source| {
                 let place = place_of("validations", index, "messageExpression");
-                findings.take(place, source, checked(Wanted::String))
+                findings.take(place, source, checked(Expected::String))
             });
             let message = message.map(|(program, _)| program);
             validations.extend(expression.map(|(expression, _)| Rule { expression, message }));

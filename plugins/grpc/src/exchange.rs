@@ -15,7 +15,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The one stream.
 const STREAM: u32 = 1;
 
-/// `SETTINGS_ENABLE_PUSH`: 0: no more than the answer is wanted.
+/// `SETTINGS_ENABLE_PUSH`: 0: the server sends no more than the answer.
 const NO_PUSH: [u8; 6] = [0, 2, 0, 0, 0, 0];
 
 /// `SETTINGS_MAX_HEADER_LIST_SIZE`

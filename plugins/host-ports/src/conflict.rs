@@ -8,7 +8,7 @@ const ALL_ADDRESSES: &str = "0.0.0.0";
 /// The protocol of a port that names none.
 const DEFAULT_PROTOCOL: &str = "TCP";
 
-/// Whether any of the wanted ports is taken. Ports that the same pod wants twice aren't a conflict here: the pod's
+/// Whether any of the requested ports is taken. Ports that the same pod wants twice aren't a conflict here: the pod's
 /// validation speaks about those.
 pub(crate) fn conflicts(requested: &[HostPort], used: &[HostPort]) -> bool {
     requested.iter().any(|port| used.iter().any(|taken| excludes(port, taken)))

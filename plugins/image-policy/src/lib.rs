@@ -1,4 +1,4 @@
-//! Admission handler: images come from allowed places only and, if wanted, are pinned by digest.
+//! Admission handler: images come from allowed places only and, if configured, are pinned by digest.
 //!
 //! Shipped, but off. Its configuration:
 //!

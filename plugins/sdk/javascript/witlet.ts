@@ -293,9 +293,9 @@ function bodyOf(reader: Reader, headers: Map<string, string>, bytesMax: number):
   if (headers.get('transfer-encoding')?.toLowerCase() === 'chunked') return chunks(reader, bytesMax);
   const declared = headers.get('content-length');
   if (declared === undefined) return reader.bytes(bytesMax);
-  const wanted = Math.min(length(declared, 10), bytesMax);
-  const body = reader.bytes(wanted);
-  if (body.length < wanted) throw new TcpError('the server closed the connection');
+  const desired = Math.min(length(declared, 10), bytesMax);
+  const body = reader.bytes(desired);
+  if (body.length < desired) throw new TcpError('the server closed the connection');
   return body;
 }
 
@@ -305,11 +305,11 @@ function chunks(reader: Reader, bytesMax: number): Uint8Array {
   while (at < bytesMax) {
     const size = length(reader.line().split(';')[0], 16);
     if (size === 0) break;
-    const wanted = Math.min(size, bytesMax - at);
-    const chunk = reader.bytes(wanted);
-    if (chunk.length < wanted) throw new TcpError('the server closed the connection');
+    const desired = Math.min(size, bytesMax - at);
+    const chunk = reader.bytes(desired);
+    if (chunk.length < desired) throw new TcpError('the server closed the connection');
     body.set(chunk, at);
-    at += wanted;
+    at += desired;
     if (at < bytesMax && reader.line() !== '') {
       throw new TcpError('a chunk of the answer has another length than it says');
     }

@@ -342,9 +342,9 @@ def _body(connection: Connection, headers: dict[str, str], bytes_max: int) -> by
     declared = headers.get("content-length")
     if declared is None:
         return connection.read(bytes_max)
-    wanted = min(_number(declared.encode(), 10), bytes_max)
-    body = connection.read(wanted)
-    if len(body) < wanted:
+    desired = min(_number(declared.encode(), 10), bytes_max)
+    body = connection.read(desired)
+    if len(body) < desired:
         raise NoAnswer("the server closed the connection")
     return body
 

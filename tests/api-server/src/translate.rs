@@ -132,7 +132,7 @@ impl StreamOptions {
             ("resize", RESIZE, self.tty),
         ];
         all.into_iter()
-            .filter(|(_, _, is_wanted)| *is_wanted)
+            .filter(|(_, _, is_desired)| *is_desired)
             .map(|(name, channel, _)| (name, channel))
             .collect()
     }

@@ -40,7 +40,7 @@ fn manifest(name: &str, container: &Value) -> String {
     .to_string()
 }
 
-/// The pod once it is as wanted.
+/// The pod once it is as expected.
 async fn pod(
     world: &DaemonWorld,
     name: &str,

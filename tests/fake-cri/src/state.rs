@@ -317,7 +317,7 @@ fn unindex(ids: &mut BTreeMap<String, Ids>, key: Option<&str>, id: &str) {
     }
 }
 
-/// Whether every wanted label is there.
+/// Whether every desired label is there.
 fn contains(have: &BTreeMap<String, String>, expected: &BTreeMap<String, String>) -> bool {
     expected.iter().all(|(key, value)| have.get(key) == Some(value))
 }

@@ -231,7 +231,7 @@ impl Daemon {
         }
     }
 
-    /// Waits until the pods are as wanted, and returns them. A daemon that doesn't answer yet is asked again.
+    /// Waits until the pods are as expected, and returns them. A daemon that doesn't answer yet is asked again.
     pub async fn wait_for_pods(
         &self,
         what: &str,

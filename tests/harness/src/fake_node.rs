@@ -248,7 +248,7 @@ impl FakeNode {
         })
     }
 
-    /// Waits until all is as wanted.
+    /// Waits until all is as expected.
     pub async fn until(&self, what: &str, mut expected: impl FnMut(&Look) -> bool) -> Result<Look, Failed> {
         let begun = Instant::now();
         loop {

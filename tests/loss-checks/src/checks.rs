@@ -68,7 +68,7 @@ pub fn count(desired: &BTreeMap<String, ExpectedPod>, seen: &NodeSnapshot) -> Ve
     let mut found = Vec::new();
     for one in desired.values() {
         let name = full_name(&one.name);
-        let lost = of_wanted(one, &name, seen);
+        let lost = of_desired(one, &name, seen);
         found.extend(lost.into_iter().map(|what| Loss { pod: name.clone(), what }));
     }
     found.extend(left_over(desired, seen));
@@ -117,7 +117,7 @@ fn runs(container: &ListedContainer) -> bool {
     container.state == ContainerRunState::Running
 }
 
-fn of_wanted(desired: &ExpectedPod, name: &str, seen: &NodeSnapshot) -> Vec<String> {
+fn of_desired(desired: &ExpectedPod, name: &str, seen: &NodeSnapshot) -> Vec<String> {
     let shown: Vec<&Pod> =
         seen.pods.iter().filter(|pod| pod.metadata.name.as_deref() == Some(name)).collect();
     let [pod] = shown[..] else { return vec![format!("the agent shows it {} times", shown.len())] };

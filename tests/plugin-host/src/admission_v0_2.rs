@@ -112,7 +112,7 @@ pub(crate) async fn ask(node: &Node, request: AdmissionRequest) -> Decision {
 
 async fn handlers_of_both_contracts_are_asked_next_to_each_other() {
     let (node, _secrets) = node(&(hostile("old", "admit", "order: 1") + &entries(&["reject"]))).await;
-    assert_eq!(refused(&node, "reject").await, rejected("NotWanted", "this pod isn't wanted"));
+    assert_eq!(refused(&node, "reject").await, rejected("NotNeeded", "this pod isn't needed"));
     for (name, version) in [("old", "0.1.0"), ("reject", VERSION)] {
         let status = node.status(name);
         let versions: Vec<_> = status.roles.iter().map(|role| role.version).collect();
@@ -123,8 +123,8 @@ async fn handlers_of_both_contracts_are_asked_next_to_each_other() {
 async fn each_kind_of_answer_becomes_a_verdict() {
     let (node, _secrets) = node(&entries(&["admit", "reject", "reject-badly", "defer", "shortage"])).await;
     assert_eq!(node.admit(pod_in("admit", "web")).await, Decision::Admit);
-    assert_eq!(refused(&node, "reject").await, rejected("NotWanted", "this pod isn't wanted"));
-    assert_eq!(refused(&node, "reject-badly").await, rejected("NotWanted", "two\\nlines"));
+    assert_eq!(refused(&node, "reject").await, rejected("NotNeeded", "this pod isn't needed"));
+    assert_eq!(refused(&node, "reject-badly").await, rejected("NotNeeded", "two\\nlines"));
     let deferred = Decision::Defer {
         reason: "NotNow".to_owned(),
         message: "not now".to_owned(),

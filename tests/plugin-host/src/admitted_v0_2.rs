@@ -101,7 +101,7 @@ async fn a_handler_is_asked_about_running_pods_as_often_as_its_entry_says() {
     let intervals = [("often".into(), minutes(10)), ("rarely".into(), minutes(120))].into();
     assert_eq!(admission.recheck_intervals(), intervals);
     assert!(admission.answers(Operation::Recheck));
-    let (reason, message) = ("NotWanted", "this pod isn't wanted");
+    let (reason, message) = ("NotNeeded", "this pod isn't needed");
     assert_eq!(with.unsigned("often", recheck(&with, "often").await), rejected(reason, message));
     assert_eq!(with.unsigned("rarely", recheck(&with, "rarely").await), rejected("Asked", "recheck"));
     assert_eq!(ask(&with, running("never")).await, Decision::Admit);
@@ -131,7 +131,7 @@ async fn a_handler_is_asked_after_a_restart_if_it_subscribes_to_that() {
         let of_these = admission.recheck(request, [name.into()].into());
         async { of_these.await.decision }
     };
-    let rejected = rejected("NotWanted", "this pod isn't wanted");
+    let rejected = rejected("NotNeeded", "this pod isn't needed");
     assert_eq!(with.unsigned("wants", asked("wants").await), rejected);
     assert_eq!(asked("fails").await, Decision::Admit, "a failure ends no pod that runs");
     assert_eq!(asked("other").await, Decision::Admit);

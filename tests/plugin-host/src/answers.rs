@@ -44,7 +44,7 @@ async fn a_verdict_decides() {
     };
     let cases = [
         ("admit", Decision::Admit),
-        ("reject", reject("NotWanted", "this pod isn't wanted")),
+        ("reject", reject("NotNeeded", "this pod isn't needed")),
         ("defer", defer),
         ("shortage", shortage),
     ];
@@ -80,7 +80,7 @@ async fn a_shortage_lets_the_later_handlers_speak() {
         + &hostile("strict", "reject", "order: 2, match: {systemPods: true}");
     let node = Node::with(&entries).await;
     let decision = node.refused_by("strict", critical("web")).await;
-    assert_eq!(decision, reject("NotWanted", "this pod isn't wanted"));
+    assert_eq!(decision, reject("NotNeeded", "this pod isn't needed"));
     match node.admit(pod("web")).await {
         Decision::Reject { reason, .. } => assert_eq!(reason, "OutOfcpu", "the first refusal is reported"),
         other => panic!("{other:?}"),
@@ -106,7 +106,7 @@ async fn only_shipped_handlers_and_entries_that_opt_in_are_asked_about_system_po
     if let Some(spec) = &mut picky.spec {
         spec.node_selector = Some([("disk".to_owned(), "fast".to_owned())].into());
     }
-    let refused = reject("NotWanted", "this pod isn't wanted");
+    let refused = reject("NotNeeded", "this pod isn't needed");
     // The entry's match, whether the node has an API server, and what becomes of a static pod, of one of kube-system and of one of
     // the API server.
     let cases = [
@@ -265,10 +265,10 @@ async fn decisions_are_logged_while_the_configuration_wants_it() {
     node.admit(pod("other")).await;
     node.until("both are logged", |_| lines().contains("\"other\"")).await;
     let text = lines();
-    assert!(!text.contains("\"before\""), "nothing is logged before it is wanted: {text}");
+    assert!(!text.contains("\"before\""), "nothing is logged before it is desired: {text}");
     let first: Value = serde_json::from_str(text.lines().next().unwrap_or_default()).expect("it is JSON");
     let seen = (&first["name"], &first["decision"], &first["reason"], &first["plugin"]);
-    assert_eq!(seen, (&json!("web"), &json!("reject"), &json!("NotWanted"), &json!("strict")));
+    assert_eq!(seen, (&json!("web"), &json!("reject"), &json!("NotNeeded"), &json!("strict")));
     assert_eq!(first["digest"].as_str(), node.status("strict").digest.as_deref());
     let last: Value = serde_json::from_str(text.lines().last().unwrap_or_default()).expect("it is JSON");
     assert_eq!(

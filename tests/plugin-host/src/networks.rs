@@ -73,7 +73,7 @@ impl OwnNetwork {
             let mut said = Vec::new();
             stream.read_to_end(&mut said).expect("the client speaks");
             stream.write_all(&said).expect("the client listens");
-            // The client may have gone once it had what it wanted.
+            // The client may have gone once it had what it needed.
             let _ = stream.shutdown(Shutdown::Both);
         });
         port

@@ -149,7 +149,7 @@ async fn swaps_under_load_lose_no_call_and_mix_no_versions() {
             while !stop.load(Ordering::Relaxed) {
                 match admission.admit(request(pod("web"))).await {
                     Decision::Admit => {}
-                    Decision::Reject { reason, .. } if reason == "NotWanted" => {}
+                    Decision::Reject { reason, .. } if reason == "NotNeeded" => {}
                     other => wrong.push(other),
                 }
                 calls.fetch_add(1, Ordering::Relaxed);

@@ -100,7 +100,7 @@ async fn attacks_leave_the_host_working() {
     for round in 0..8 {
         let decision = node.admit(pod("web")).await;
         assert!(
-            matches!(&decision, Decision::Reject { reason, .. } if reason == "NotWanted"),
+            matches!(&decision, Decision::Reject { reason, .. } if reason == "NotNeeded"),
             "{round}: {decision:?}"
         );
     }
@@ -237,7 +237,7 @@ async fn a_shadow_changes_nothing_and_its_differences_are_reported() {
     assert_eq!((stricter.agreed, stricter.differed), (1, 3));
     let difference = &stricter.differences[0];
     assert_eq!((&*difference.pod, &*difference.uid), ("default/good", "uid-of-good"));
-    assert_eq!(difference.verdict, "reject NotWanted: this pod isn't wanted");
+    assert_eq!(difference.verdict, "reject NotNeeded: this pod isn't needed");
     assert_eq!(difference.decision, "admit");
     let same = report(&node, "same", 1).await;
     assert_eq!((same.agreed, same.differed), (1, 0));

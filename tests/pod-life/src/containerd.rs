@@ -90,11 +90,11 @@ async fn exec(api: SocketAddr) -> Result<(), Failed> {
     let said = (spdy.all(stdout).await?, spdy.all(stderr).await?);
     let reported: Value = serde_json::from_str(&spdy.all(error).await?)?;
     let cause = &reported["details"]["causes"][0];
-    let as_wanted = said == ("to be said back\n".to_owned(), "no good\n".to_owned())
+    let as_expected = said == ("to be said back\n".to_owned(), "no good\n".to_owned())
         && reported["reason"] == "NonZeroExitCode"
         && cause["reason"] == "ExitCode"
         && cause["message"] == "7";
-    if as_wanted {
+    if as_expected {
         Ok(())
     } else {
         Err(format!("the command said {said:?} and ended with {reported}").into())
@@ -111,10 +111,10 @@ async fn exec_by_websocket(api: SocketAddr) -> Result<(), Failed> {
     let reported = socket.until(3, |bytes| bytes.ends_with(b"}")).await?;
     let said = (socket.until(1, |_| true).await?, socket.until(2, |_| true).await?);
     let reported: Value = serde_json::from_slice(&reported)?;
-    let as_wanted = said == (b"to be said back\n".to_vec(), b"no good\n".to_vec())
+    let as_expected = said == (b"to be said back\n".to_vec(), b"no good\n".to_vec())
         && reported["reason"] == "NonZeroExitCode"
         && reported["details"]["causes"][0]["message"] == "7";
-    if as_wanted {
+    if as_expected {
         Ok(())
     } else {
         Err(format!("the command said {said:?} and ended with {reported}").into())

@@ -104,8 +104,8 @@ fn missing(summary: &Value, uid: &str) -> Vec<&'static str> {
 }
 
 /// Each of these wants a line that begins with its first text and has the others.
-fn has_all(metrics: &str, wanted: &[&[&str]]) -> Result<(), Failed> {
-    for parts in wanted {
+fn has_all(metrics: &str, expected: &[&[&str]]) -> Result<(), Failed> {
+    for parts in expected {
         let is_it = |line: &str| {
             parts.first().is_some_and(|first| line.starts_with(first))
                 && parts.iter().all(|part| line.contains(part))

@@ -157,7 +157,7 @@ async fn a_cgroup_that_cant_be_made_holds_the_pod_up_until_it_can() {
     pass(3.0).await;
     assert!(!status(&node, "b").contains("running"), "{}", status(&node, "b"));
     expect![[r#"
-        FailedToCreatePodContainer ×1 unable to ensure pod container exists: failed to create container for [kubepods burstable poduid-b] : the work on the cgroup didn't finish: create: failed as the test wanted
+        FailedToCreatePodContainer ×1 unable to ensure pod container exists: failed to create container for [kubepods burstable poduid-b] : the work on the cgroup didn't finish: create: failed as the test planned
     "#]]
     .assert_eq(&reported(&node, "b"));
     pass(30.0).await;
@@ -343,7 +343,7 @@ async fn a_runtime_that_sizes_sandboxes_is_notified_of_limits_before_they_are_wr
     "#]]
     .assert_eq(&orders(&node));
     let reported = condition(&node, "g", "PodResizeInProgress").unwrap_or_default();
-    assert!(reported.contains("update: failed as the test wanted"), "{reported}");
+    assert!(reported.contains("update: failed as the test planned"), "{reported}");
     pass(60.0).await;
     assert_eq!(condition(&node, "g", "PodResizeInProgress"), None, "it is tried again");
     node.runtime.fail_next("UpdatePodSandboxResources", 1);

@@ -26,7 +26,7 @@ fn web(image: &str, ephemeral: &[&str]) -> Vec<Pod> {
 
 fn reject() -> Decision {
     Decision::Reject {
-        reason: "NotWanted".to_owned(),
+        reason: "NotNeeded".to_owned(),
         message: "no (plugin images)".to_owned(),
         handler: Some("images".to_owned()),
     }
@@ -67,7 +67,7 @@ fn asked(node: &FakeNode) -> usize {
 
 fn warnings(node: &FakeNode) -> String {
     let all = reported(node, "web");
-    let lines = all.lines().filter(|line| line.starts_with("NotWanted") || line.starts_with("NotNow"));
+    let lines = all.lines().filter(|line| line.starts_with("NotNeeded") || line.starts_with("NotNow"));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
@@ -79,10 +79,10 @@ async fn a_refused_image_leaves_the_old_container_running_with_an_event_and_a_co
     assert_eq!(orders(&node), "");
     assert_eq!(
         condition(&node, "web", IMAGES).as_deref(),
-        Some("True Rejected: NotWanted: no (plugin images)")
+        Some("True Rejected: NotNeeded: no (plugin images)")
     );
     expect![[r#"
-        NotWanted ×1 The update of images is rejected, the containers go on with those that they have: no (plugin images)
+        NotNeeded ×1 The update of images is rejected, the containers go on with those that they have: no (plugin images)
     "#]]
     .assert_eq(&warnings(&node));
     assert_eq!(asked(&node), 1, "it isn't asked about again while nothing changes");
@@ -219,10 +219,10 @@ async fn a_refused_ephemeral_container_is_not_started_and_an_admitted_one_is() {
     assert_eq!(orders(&node), "");
     assert_eq!(
         condition(&node, "web", EPHEMERAL).as_deref(),
-        Some("True Rejected: NotWanted: no (plugin images)")
+        Some("True Rejected: NotNeeded: no (plugin images)")
     );
     expect![[r#"
-        NotWanted ×1 The ephemeral containers are rejected and not started: no (plugin images)
+        NotNeeded ×1 The ephemeral containers are rejected and not started: no (plugin images)
     "#]]
     .assert_eq(&warnings(&node));
     // An image that no one is asked about goes its way.

@@ -158,7 +158,7 @@ async fn a_collection_that_fails_is_reported_each_minute_until_it_goes_again() {
     pass(10.0).await;
     let (count, message) = reported().expect("it is reported at once");
     assert_eq!(count, 1);
-    assert!(message.contains("failed as the test wanted"), "{message}");
+    assert!(message.contains("failed as the test planned"), "{message}");
     pass(120.0).await;
     assert_eq!(reported().map(|(count, _)| count), Some(3));
     node.runtime.fail_next("ListPodSandbox", 0);

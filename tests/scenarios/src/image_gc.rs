@@ -181,7 +181,7 @@ async fn a_removal_that_fails_is_tried_again_and_reported_when_it_fails_again() 
     node.runtime.fail_next("RemoveImage", 1);
     pass(300.0).await;
     expect![[r#"
-        ImageGCFailed ×1 wanted to free 100 bytes, but freed 0 bytes space with errors in image deletion: rpc error: code = Unknown desc = failed as the test wanted
+        ImageGCFailed ×1 wanted to free 100 bytes, but freed 0 bytes space with errors in image deletion: rpc error: code = Unknown desc = failed as the test planned
     "#]]
     .assert_eq(&image_events(&node));
     pass(300.0).await;
@@ -296,7 +296,7 @@ async fn a_file_system_that_cannot_be_read_fails_the_collection() {
     pass(300.0).await;
     assert_eq!(
         image_events(&node),
-        "ImageGCFailed ×1 rpc error: code = Unknown desc = failed as the test wanted\n"
+        "ImageGCFailed ×1 rpc error: code = Unknown desc = failed as the test planned\n"
     );
     assert_eq!(images(&node), "old:1 pinned:1 used:1");
     pass(300.0).await;

@@ -349,7 +349,7 @@ async fn failures_of_the_runtime_are_shown_in_the_words_of_a_kubelet() {
     node.runtime.fail_next("CreateContainer", 1);
     node.source.put("web", vec![sleeper("web").build()]);
     pass(20.0).await;
-    expect!["Pending app: CreateContainerError(failed as the test wanted), 0 restarts"]
+    expect!["Pending app: CreateContainerError(failed as the test planned), 0 restarts"]
         .assert_eq(&status(&node, "web"));
     pass(30.0).await;
     node.runtime.fail_next("StopContainer", 1);
@@ -359,9 +359,9 @@ async fn failures_of_the_runtime_are_shown_in_the_words_of_a_kubelet() {
     let failures = events(&node, "web");
     let failures: Vec<&str> = failures.lines().filter(|event| event.contains("Failed")).collect();
     expect![[r#"
-        FailedCreatePodSandBox ×1 Failed to create pod sandbox: rpc error: code = Unknown desc = failed as the test wanted
-        Failed ×1 Error: failed as the test wanted
-        FailedKillPod ×1 error killing pod: [failed to "KillContainer" for "app" with KillContainerError: "rpc error: code = Unknown desc = failed as the test wanted", failed to "KillPodSandbox" for "f2059ad4c635fa60d441132dd7ec7a67" with KillPodSandboxError: "rpc error: code = Unknown desc = failed as the test wanted"]"#]].assert_eq(&failures.join("\n"));
+        FailedCreatePodSandBox ×1 Failed to create pod sandbox: rpc error: code = Unknown desc = failed as the test planned
+        Failed ×1 Error: failed as the test planned
+        FailedKillPod ×1 error killing pod: [failed to "KillContainer" for "app" with KillContainerError: "rpc error: code = Unknown desc = failed as the test planned", failed to "KillPodSandbox" for "f2059ad4c635fa60d441132dd7ec7a67" with KillPodSandboxError: "rpc error: code = Unknown desc = failed as the test planned"]"#]].assert_eq(&failures.join("\n"));
 }
 
 #[tokio::test(start_paused = true)]

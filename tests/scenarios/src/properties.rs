@@ -415,7 +415,7 @@ impl Play<'_> {
             let (shape, full) = (&self.story.shapes[pod], format!("{}-node1", name(pod)));
             let of_pod: Vec<_> = listed.iter().filter(|listed| listed.name == full).collect();
             if !self.expected.contains(&pod) {
-                prop_assert!(of_pod.is_empty(), "{full} isn't wanted: {of_pod:?}");
+                prop_assert!(of_pod.is_empty(), "{full} isn't needed: {of_pod:?}");
                 continue;
             }
             let shown = status(&self.node, &name(pod));

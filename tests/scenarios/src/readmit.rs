@@ -11,7 +11,7 @@ use crate::support::{condition, node, orders, pass, pod_with_uid, reported, stat
 
 fn reject() -> Decision {
     Decision::Reject {
-        reason: "NotWanted".to_owned(),
+        reason: "NotNeeded".to_owned(),
         message: "no (plugin images)".to_owned(),
         handler: Some("images".to_owned()),
     }
@@ -83,13 +83,13 @@ async fn a_rejected_pod_ends_within_its_grace_and_says_why_over_a_restart() {
     node.start();
     pass(60.0).await;
     assert!(orders(&node).contains("stop within 30s"), "it has its grace");
-    assert!(status(&node, "web").starts_with("Failed NotWanted"), "{}", status(&node, "web"));
+    assert!(status(&node, "web").starts_with("Failed NotNeeded"), "{}", status(&node, "web"));
     assert!(condition(&node, "web", "DisruptionTarget").is_some());
     let events = reported(&node, "web");
-    assert!(events.contains("NotWanted ×1 Pod was rejected: no (plugin images)"), "{events}");
+    assert!(events.contains("NotNeeded ×1 Pod was rejected: no (plugin images)"), "{events}");
     node.start();
     pass(60.0).await;
-    assert!(status(&node, "web").starts_with("Failed NotWanted"), "{}", status(&node, "web"));
+    assert!(status(&node, "web").starts_with("Failed NotNeeded"), "{}", status(&node, "web"));
     assert_eq!(asked(&node, "web"), 1, "what has ended isn't asked about");
     assert!(!orders(&node).contains("create"));
 }
@@ -116,7 +116,7 @@ async fn handlers_that_reject_every_pod_end_one_in_ten_minutes() {
     pass(300.0).await;
     assert_eq!(failed(&node), 1);
     let goes_on = |name: &&&str| {
-        let words = "NotWanted ×1 The pod is rejected and goes on, because enough pods have been ended";
+        let words = "NotNeeded ×1 The pod is rejected and goes on, because enough pods have been ended";
         reported(&node, name).contains(words)
     };
     assert_eq!(names.iter().filter(goes_on).count(), 2);

@@ -15,7 +15,7 @@ const EVERY: u64 = 600;
 
 fn reject() -> Decision {
     Decision::Reject {
-        reason: "NotWanted".to_owned(),
+        reason: "NotNeeded".to_owned(),
         message: "no (plugin images)".to_owned(),
         handler: Some("images".to_owned()),
     }
@@ -77,25 +77,25 @@ async fn a_rejected_pod_ends_within_its_grace_and_stays_ended_over_a_restart() {
     intervals(1).await;
     let log = orders(&node);
     assert!(log.contains("stop within 30s web-node1/app#0"), "{log}");
-    assert!(status(&node, "web").starts_with("Failed NotWanted"), "{}", status(&node, "web"));
+    assert!(status(&node, "web").starts_with("Failed NotNeeded"), "{}", status(&node, "web"));
     let target = condition(&node, "web", "DisruptionTarget").unwrap_or_default();
     assert_eq!(target, "True TerminationByKubelet: Pod was rejected: no (plugin images)");
     let events = || {
         let all = reported(&node, "web");
         all.lines()
-            .filter(|line| line.starts_with("NotWanted"))
+            .filter(|line| line.starts_with("NotNeeded"))
             .map(|line| format!("{line}\n"))
             .collect::<String>()
     };
     expect![[r#"
-        NotWanted ×1 Pod was rejected: no (plugin images)
+        NotNeeded ×1 Pod was rejected: no (plugin images)
     "#]]
     .assert_eq(&events());
     intervals(2).await;
     assert_eq!(asked(&node, "web"), 1, "what has ended isn't asked about");
     node.start();
     pass(60.0).await;
-    assert!(status(&node, "web").starts_with("Failed NotWanted"), "{}", status(&node, "web"));
+    assert!(status(&node, "web").starts_with("Failed NotNeeded"), "{}", status(&node, "web"));
     let log = orders(&node);
     assert!(!log.contains("create"), "{log}");
 }
@@ -121,7 +121,7 @@ async fn a_handler_that_rejects_every_pod_ends_one_in_an_interval() {
     assert_eq!(ended(&node), 1);
     let said = names.iter().filter(|name| {
         reported(&node, name)
-            .contains("NotWanted ×1 The pod is rejected and goes on, because enough pods have been ended")
+            .contains("NotNeeded ×1 The pod is rejected and goes on, because enough pods have been ended")
     });
     assert_eq!(said.count(), 2);
     intervals(1).await;
@@ -140,7 +140,7 @@ async fn other_handlers_are_asked_within_a_minute() {
     assert_eq!(asked(&node, "web"), 0, "at the start handlers come as they are loaded");
     node.admission.set_answer(Operation::Recheck, Some(reject()));
     pass(65.0).await;
-    assert!(status(&node, "web").starts_with("Failed NotWanted"), "{}", status(&node, "web"));
+    assert!(status(&node, "web").starts_with("Failed NotNeeded"), "{}", status(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -69,7 +69,7 @@ async fn rejected_before(node: &FakeNode, count: u32) {
     for n in 1..=count {
         put(node, replica(&format!("before-{n}"), "policy"));
         pass(delay(n).as_secs_f64() + 1.5).await;
-        assert_eq!(status(node, &format!("before-{n}")), "Failed NotWanted");
+        assert_eq!(status(node, &format!("before-{n}")), "Failed NotNeeded");
     }
 }
 
@@ -138,22 +138,22 @@ async fn a_rejection_that_waits_shows_who_rejected_the_pod_why_and_when_it_fails
     assert_eq!(waiting_reason(&node, "web").as_deref(), Some("Blocked"));
     let shown = message(&node, "web");
     for part in [
-        "Admission handler policy rejected the pod: NotWanted: this pod isn't wanted. The pod fails at 2030-01-01T00:00:",
+        "Admission handler policy rejected the pod: NotNeeded: this pod isn't needed. The pod fails at 2030-01-01T00:00:",
         "because this is rejection 4 of pods of ReplicaSet web on this node",
     ] {
         assert!(shown.contains(part), "{shown:?} has no {part:?}");
     }
     assert_eq!(events(&node, "web", "Blocked"), [format!("RejectionDelayed: {shown}")]);
-    assert_eq!(events(&node, "web", "NotWanted"), [""; 0]);
+    assert_eq!(events(&node, "web", "NotNeeded"), [""; 0]);
     let stats = node.agent().stats();
     assert_eq!((stats.rejections_waiting, stats.rejections_delayed, stats.deferred), (1, 3, 0));
-    assert_eq!(stats.rejections["NotWanted"], 3, "what waits isn't published");
+    assert_eq!(stats.rejections["NotNeeded"], 3, "what waits isn't published");
     pass(2.0).await;
-    assert_eq!(status(&node, "web"), "Failed NotWanted");
-    assert_eq!(message(&node, "web"), "Pod was rejected: this pod isn't wanted");
-    assert_eq!(events(&node, "web", "NotWanted"), ["this pod isn't wanted"]);
+    assert_eq!(status(&node, "web"), "Failed NotNeeded");
+    assert_eq!(message(&node, "web"), "Pod was rejected: this pod isn't needed");
+    assert_eq!(events(&node, "web", "NotNeeded"), ["this pod isn't needed"]);
     let stats = node.agent().stats();
-    assert_eq!((stats.rejections_waiting, stats.rejections["NotWanted"]), (0, 4));
+    assert_eq!((stats.rejections_waiting, stats.rejections["NotNeeded"]), (0, 4));
     assert_eq!(orders(&node), "");
 }
 
@@ -170,7 +170,7 @@ async fn rejections_that_no_controller_replaces_or_that_a_kubelet_makes_too_are_
         let name = pod.metadata.name.clone().unwrap_or_default();
         put(&node, pod);
         pass(0.5).await;
-        assert_eq!(status(&node, &name), "Failed NotWanted", "{name}");
+        assert_eq!(status(&node, &name), "Failed NotNeeded", "{name}");
     }
 }
 
@@ -191,7 +191,7 @@ async fn a_pod_that_is_deleted_while_its_rejection_waits_starts_nothing_and_goes
     node.source.remove("web");
     pass(20.0).await;
     assert_eq!(status(&node, "web"), "not shown");
-    assert_eq!(events(&node, "web", "NotWanted"), [""; 0], "there is nothing to publish");
+    assert_eq!(events(&node, "web", "NotNeeded"), [""; 0], "there is nothing to publish");
     assert_eq!(orders(&node), "");
     // One that is gone without a deletion.
     put(&node, replica("other", "policy"));
@@ -220,7 +220,7 @@ async fn other_handlers_are_asked_about_a_pod_whose_rejection_waits_and_do_not_c
     pass(3.5).await;
     assert_eq!(status(&node, "web"), "Pending RejectionDelayed", "7.5 of 8 s");
     pass(1.0).await;
-    assert_eq!(status(&node, "web"), "Failed NotWanted");
+    assert_eq!(status(&node, "web"), "Failed NotNeeded");
     let delayed = node.agent().stats().rejections_delayed;
     assert_eq!(delayed, 4, "a pod that is asked about again counts once");
     // The next one is admitted by the new handlers.
@@ -259,7 +259,7 @@ async fn a_controller_without_a_rejection_for_10_minutes_begins_again() {
     pass(4.0 + 600.0).await;
     put(&node, replica("late", "policy"));
     pass(1.0).await;
-    assert_eq!(status(&node, "late"), "Failed NotWanted", "as the first one");
+    assert_eq!(status(&node, "late"), "Failed NotNeeded", "as the first one");
     // The wall clock has no part in it.
     for (seconds, wait) in [(-86_400, 0.5), (2 * 86_400, 1.5)] {
         node.clock.jump(seconds);
@@ -267,7 +267,7 @@ async fn a_controller_without_a_rejection_for_10_minutes_begins_again() {
         pass(wait).await;
         assert_eq!(status(&node, &format!("after-{seconds}")), "Pending RejectionDelayed");
         pass(3.0).await;
-        assert_eq!(status(&node, &format!("after-{seconds}")), "Failed NotWanted");
+        assert_eq!(status(&node, &format!("after-{seconds}")), "Failed NotNeeded");
     }
 }
 
@@ -291,8 +291,8 @@ async fn a_pod_whose_rejection_waits_is_asked_about_after_a_restart_and_never_ru
     assert_eq!(orders(&node), "");
     node.admission.set_defers(false);
     pass(5.0).await;
-    assert_eq!(status(&node, "web"), "Failed NotWanted");
-    assert_eq!(status(&node, "more"), "Failed NotWanted");
+    assert_eq!(status(&node, "web"), "Failed NotNeeded");
+    assert_eq!(status(&node, "more"), "Failed NotNeeded");
     assert_eq!(orders(&node), "");
 }
 
@@ -327,16 +327,16 @@ async fn a_pod_that_a_recheck_ended_counts_among_the_rejections_of_its_controlle
     pass(5.0).await;
     assert_eq!(status(&node, "runs"), "Running");
     let reject = Decision::Reject {
-        reason: "NotWanted".to_owned(),
+        reason: "NotNeeded".to_owned(),
         message: "no (plugin policy)".to_owned(),
         handler: Some("policy".to_owned()),
     };
     node.admission.set_answer(Operation::Recheck, Some(reject));
     node.admission.set_recheck(Some(Duration::from_secs(600)));
     pass(620.0).await;
-    assert_eq!(status(&node, "runs"), "Failed NotWanted", "what runs ends at once");
+    assert_eq!(status(&node, "runs"), "Failed NotNeeded", "what runs ends at once");
     put(&node, replica("next", "policy"));
     pass(3.0).await;
-    assert_eq!(status(&node, "next"), "Failed NotWanted");
+    assert_eq!(status(&node, "next"), "Failed NotNeeded");
     assert_eq!(node.agent().stats().rejections_delayed, 1, "it was the second one, and waited");
 }

@@ -29,7 +29,7 @@ async fn a_resize_changes_the_running_container_and_is_reported_from_beginning_t
     };
     let (reason, message) = condition(&node).expect("it is in progress");
     assert_eq!(reason, "Error");
-    expect!["rpc error: code = Unknown desc = failed as the test wanted"].assert_eq(&message);
+    expect!["rpc error: code = Unknown desc = failed as the test planned"].assert_eq(&message);
     pass(90.0).await;
     assert_eq!(condition(&node), None);
     expect![[r#"
@@ -41,7 +41,7 @@ async fn a_resize_changes_the_running_container_and_is_reported_from_beginning_t
         Created ×1 Container created
         Started ×1 Container started
         ResizeStarted ×1 Pod resize started: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0}
-        ResizeError ×1 Pod resize error: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0,"error":"rpc error: code = Unknown desc = failed as the test wanted"}
+        ResizeError ×1 Pod resize error: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0,"error":"rpc error: code = Unknown desc = failed as the test planned"}
         ResizeCompleted ×1 Pod resize completed: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0}
     "#]].assert_eq(&reported(&node, "web"));
 }

@@ -88,6 +88,6 @@ async fn what_the_handlers_refuse_is_in_the_span_of_the_admission() {
     let (node, spans) = traced();
     node.source.put("web", vec![sleeper("web").uid("u-1").label((REJECTED_BY, "no-web")).build()]);
     pass(5.0).await;
-    let refused = "witlet.admission.decision=reject witlet.admission.reason=NotWanted";
+    let refused = "witlet.admission.decision=reject witlet.admission.reason=NotNeeded";
     has(&spans, &[format!("admitPod {WEB} {refused}")]);
 }

@@ -45,7 +45,7 @@ async fn a_volume_that_hangs_or_fails_holds_up_its_own_pod_only() {
     expect!["Pending app: ContainerCreating(), 0 restarts"].assert_eq(&status(&node, "stuck"));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "flaky"));
     expect![[r#"
-        FailedMount ×1 MountVolume.SetUp failed for volume "flaky" : set up /var/lib/witlet/pods/08244318a0c2c33a3c8642371bc7bcec/volumes/flaky: failed as the test wanted
+        FailedMount ×1 MountVolume.SetUp failed for volume "flaky" : set up /var/lib/witlet/pods/08244318a0c2c33a3c8642371bc7bcec/volumes/flaky: failed as the test planned
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Container created
         Started ×1 Container started
@@ -226,7 +226,7 @@ async fn a_volume_that_always_fails_is_tried_again_and_reported_and_others_go_on
     assert_eq!(status(&node, "other"), "Running app: running, 0 restarts");
     assert_eq!(status(&node, "web"), "Pending app: ContainerCreating(), 0 restarts");
     expect![[r#"
-        FailedMount ×12 MountVolume.SetUp failed for volume "data" : set up /var/lib/witlet/pods/u1/volumes/data: failed as the test wanted
+        FailedMount ×12 MountVolume.SetUp failed for volume "data" : set up /var/lib/witlet/pods/u1/volumes/data: failed as the test planned
     "#]].assert_eq(&reported(&node, "web"));
     node.machine.fail_volume("data", 0);
     pass(30.0).await;

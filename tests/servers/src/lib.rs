@@ -120,7 +120,7 @@ where
 {
     let head = read_head(&mut stream).await;
     if !head.is_empty() {
-        // The client may have gone once it had what it wanted.
+        // The client may have gone once it had what it needed.
         let _ = stream.write_all(answer(&head).as_bytes()).await;
         let _ = stream.shutdown().await;
     }

@@ -379,7 +379,7 @@ impl Chaos {
         Ok(())
     }
 
-    /// The pod that was removed last is wanted again.
+    /// The pod that was removed last is desired again.
     fn bring_back(&mut self) -> Result<(), Failed> {
         let Some(expected) = self.removed.pop().filter(|_| self.expected.len() < self.pattern.pods_max)
         else {

@@ -14,7 +14,7 @@ pub(crate) struct Figures {
     pub(crate) pods_added: usize,
     pub(crate) edits: usize,
     pub(crate) resizes: usize,
-    /// Pods that were wanted at the same time, at most.
+    /// Pods that were desired at the same time, at most.
     pub(crate) stress: usize,
     pub(crate) removals: usize,
     pub(crate) breaks: usize,

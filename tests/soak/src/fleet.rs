@@ -130,7 +130,7 @@ impl Agent {
         })
     }
 
-    /// Waits until it is as wanted. That its process ended is a failure at once.
+    /// Waits until it is as expected. That its process ended is a failure at once.
     async fn until(&mut self, what: &str, expected: impl Fn(&Look) -> bool) -> Result<Look, Failed> {
         let begun = Instant::now();
         loop {

@@ -106,7 +106,7 @@ impl EventLoop {
 
     fn apply_clean_up(&mut self, effect: Effect) {
         match effect {
-            Effect::End(uid) => self.advance(&uid, LifeEvent::Unwanted),
+            Effect::End(uid) => self.advance(&uid, LifeEvent::Undesired),
             Effect::KillOrphan(uid, full_name) => {
                 if !self.has_worker(&uid) {
                     self.outside.metrics.is_orphaned();

@@ -61,7 +61,7 @@ pub(crate) enum ImageError {
 }
 
 impl ImageError {
-    /// Upstream's waiting reason; none if the container isn't wanted any more.
+    /// Upstream's waiting reason; none if the container isn't needed any more.
     pub(crate) fn waiting_reason(&self) -> Option<WaitingReason> {
         match self {
             Self::InvalidName { .. } => Some(WaitingReason::InvalidImageName),

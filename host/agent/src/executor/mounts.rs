@@ -82,7 +82,7 @@ pub(super) enum HostsError {
     Files(FilesError),
 }
 
-/// A container whose mounts are wanted.
+/// A container whose mounts are desired.
 #[derive(Clone, Copy)]
 pub(super) struct MountsOf<'a> {
     pub(super) pod: &'a Pod,

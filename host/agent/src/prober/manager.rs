@@ -332,7 +332,7 @@ impl Manager {
     }
 
     /// Takes in what a probe found. One that could not be carried out, or panicked (none), changes nothing; one that no one
-    /// can make as it is wanted has failed.
+    /// can make as it should be has failed.
     fn found(&mut self, id: SlotId, took: Duration, outcome: Option<Result<ProbeOutcome, ProbeError>>) {
         let last = latest(outcome.as_ref(), self.ports.clock.now(), took);
         let shared = self.shared.clone();
@@ -407,7 +407,7 @@ impl Manager {
         self.tell(pod, uid, Some(container), reason, message);
     }
 
-    /// Has the probe wait for its next tick; if one passed meanwhile, or a probe is wanted out of turn, not at all.
+    /// Has the probe wait for its next tick; if one passed meanwhile, or a probe is requested out of turn, not at all.
     fn rest(&mut self, id: SlotId, now: Instant) {
         let mut slots = self.shared.lock();
         let Some(slot) = slots.slot(id) else { return };

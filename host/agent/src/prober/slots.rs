@@ -31,7 +31,7 @@ pub(super) enum Wake {
     Revive(SlotId),
     /// A probe has another check or another period.
     Restart(SlotId),
-    /// A probe is wanted out of turn.
+    /// A probe is requested out of turn.
     Trigger(SlotId),
 }
 

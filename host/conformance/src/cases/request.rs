@@ -94,8 +94,8 @@ impl ImageDocument {
             Some(name) => usual.chain(&mut ephemeral).find(|(found, _)| *found == name),
         };
         let Some((container, written)) = found else {
-            let wanted = self.container.map_or_else(|| "one".to_owned(), |name| format!("{name:?}"));
-            return Problem::new("image.container", format!("the pod has no container {wanted}"));
+            let expected = self.container.map_or_else(|| "one".to_owned(), |name| format!("{name:?}"));
+            return Problem::new("image.container", format!("the pod has no container {expected}"));
         };
         let id = self.id.or_else(|| self.digest.clone()).or_else(|| written.clone());
         Ok(ResolvedImage {

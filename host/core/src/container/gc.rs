@@ -1,6 +1,6 @@
 //! Which dead containers and sandboxes the runtime needn't keep any more (upstream: `kuberuntime_gc.go`).
 //!
-//! Dead containers tell why they ended, so the last one of each container of a pod is kept as long as the pod is wanted.
+//! Dead containers tell why they ended, so the last one of each container of a pod is kept as long as the pod is desired.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,9 +58,9 @@ impl Default for GcPolicy {
 /// How the agent stands to a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PodNeed {
-    /// It is wanted, and may run.
+    /// It is desired, and may run.
     Desired,
-    /// It is wanted, but none of its containers runs again: it was evicted, or has ended (upstream:
+    /// It is desired, but none of its containers runs again: it was evicted, or has ended (upstream:
     /// `ShouldPodRuntimeBeRemoved`).
     Ended,
     /// No one wants it, and none of its containers runs (upstream: `ShouldPodContentBeRemoved`).

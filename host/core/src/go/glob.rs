@@ -50,7 +50,7 @@ impl Glob {
                     star = Some((token, letter));
                     continue;
                 }
-                (Some(wanted), Some(found)) if wanted.fits(*found) => {
+                (Some(expected), Some(found)) if expected.fits(*found) => {
                     (token, letter) = (token + 1, letter + 1);
                     continue;
                 }
@@ -73,7 +73,7 @@ impl Token {
         match self {
             Self::Star => false,
             Self::Any => letter != '/',
-            Self::Letter(wanted) => *wanted == letter,
+            Self::Letter(expected) => *expected == letter,
             Self::Class { is_negated, ranges } => {
                 ranges.iter().any(|(low, high)| (*low..=*high).contains(&letter)) != *is_negated
             }

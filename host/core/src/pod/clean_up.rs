@@ -31,7 +31,7 @@ pub enum SourcesRead {
     /// A source has a part that can't be read, or a plugin's has sent no set yet: pods that no source added since the agent's start
     /// are left alone.
     Partly,
-    /// What no source has is wanted by none.
+    /// What no source has is desired by none.
     All,
 }
 
@@ -70,7 +70,7 @@ pub struct CleanUpInput<'a> {
 /// What is done to a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// End it: feed [`super::lifecycle::Event::Unwanted`] in.
+    /// End it: feed [`super::lifecycle::Event::Undesired`] in.
     End(PodUid),
     /// End what only the runtime has of it: feed [`super::lifecycle::Event::Orphaned`] in.
     KillOrphan(PodUid, PodFullName),
@@ -167,11 +167,11 @@ fn needs(input: CleanUpInput<'_>) -> (BTreeMap<PodUid, PodNeed>, Vec<(PodUid, Po
         let need = match (need(input, &pod.uid), pod.is_alive()) {
             (Need::Kept, _) | (Need::Ended | Need::Returning, true) => PodNeed::Desired,
             (Need::Ended, false) => PodNeed::Ended,
-            (Need::Unwanted, true) => {
+            (Need::Undesired, true) => {
                 orphans.push((pod.uid.clone(), PodFullName::new(&pod.namespace, &pod.name)));
                 PodNeed::Desired
             }
-            (Need::Unwanted | Need::Returning, false) => PodNeed::Gone,
+            (Need::Undesired | Need::Returning, false) => PodNeed::Gone,
         };
         needs.insert(pod.uid.clone(), need);
     }
@@ -184,7 +184,7 @@ fn need(input: CleanUpInput<'_>, uid: &PodUid) -> Need {
     match input.sources {
         SourcesRead::None => Need::Kept,
         SourcesRead::Partly if !is_known && !pod.is_some_and(|pod| pod.was_added) => Need::Kept,
-        SourcesRead::Partly | SourcesRead::All => pod.map_or(Need::Unwanted, |pod| pod.need),
+        SourcesRead::Partly | SourcesRead::All => pod.map_or(Need::Undesired, |pod| pod.need),
     }
 }
 

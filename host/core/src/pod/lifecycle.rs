@@ -1,6 +1,6 @@
 //! The life of a pod on this node, from its source to its end, as one state machine.
 //!
-//! A pod is wanted by a source at a [`Stage`], looked after by a [`Worker`], or both; a removed pod that still ends has a worker
+//! A pod is desired by a source at a [`Stage`], looked after by a [`Worker`], or both; a removed pod that still ends has a worker
 //! only, and one that waits for its admission a stage only. The agent feeds events and facts in and carries out the effects.
 
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub enum Event {
         may_end: bool,
     },
     /// All sources were seen, and none has it.
-    Unwanted,
+    Undesired,
     /// Only the runtime has it, and it is to end within this grace.
     Orphaned {
         grace_seconds: i64,
@@ -148,7 +148,7 @@ pub enum Need {
     /// It ended, and comes back again once nothing of it is left.
     Returning,
     /// No source wants it.
-    Unwanted,
+    Undesired,
 }
 
 /// One pod's life. The default is that of a pod that neither a source nor the runtime has.
@@ -166,7 +166,7 @@ impl Lifecycle {
             Event::Added(arrival) => self.added(arrival, facts),
             Event::Changed => self.changed(facts),
             Event::Removed { may_end } => self.removed(may_end, facts),
-            Event::Unwanted => self.unwanted(facts),
+            Event::Undesired => self.undesired(facts),
             Event::Orphaned { grace_seconds } => self.orphaned(grace_seconds, facts),
             Event::Admitted => self.admitted(facts),
             Event::Rejected => self.rejected(facts),
@@ -256,7 +256,7 @@ impl Lifecycle {
             (Some(worker), _) if worker.is_terminated() => Need::Ended,
             (Some(_), _) | (None, Some(Stage::Waiting | Stage::GoesOn | Stage::Admitted)) => Need::Kept,
             (None, Some(Stage::Returning)) => Need::Returning,
-            (None, Some(Stage::Rejected) | None) => Need::Unwanted,
+            (None, Some(Stage::Rejected) | None) => Need::Undesired,
         }
     }
 
@@ -319,12 +319,12 @@ impl Lifecycle {
         let mut effects = vec![Effect::StopAsking];
         match &self.worker {
             Some(worker) if !worker.is_finished() && !may_end => {}
-            Some(_) | None => effects.extend(self.unwanted(facts)),
+            Some(_) | None => effects.extend(self.undesired(facts)),
         }
         effects
     }
 
-    fn unwanted(&mut self, facts: &Facts) -> Vec<Effect> {
+    fn undesired(&mut self, facts: &Facts) -> Vec<Effect> {
         match &self.worker {
             _ if self.stage.is_some() => Vec::new(),
             Some(worker) if !worker.is_finished() => match worker.is_terminating() {
@@ -403,7 +403,7 @@ impl Lifecycle {
             return Vec::new();
         };
         match self.stage {
-            None => return self.unwanted(facts),
+            None => return self.undesired(facts),
             Some(_) if worker.origin() == Origin::RuntimeOnly => self.worker = None,
             Some(_) if worker.is_restart_requested() => {
                 (self.worker, self.stage) = (None, Some(Stage::Returning));

@@ -187,7 +187,7 @@ impl StaticPodQueue {
         true
     }
 
-    /// The pod has ended, or is no longer wanted though it never started. Returns which may start now, if any
+    /// The pod has ended, or is no longer desired though it never started. Returns which may start now, if any
     /// waits and the name is free.
     pub fn forget(&mut self, name: &PodFullName, uid: &PodUid) -> Option<PodUid> {
         if self.started.get(name) == Some(uid) {

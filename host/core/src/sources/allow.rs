@@ -164,7 +164,7 @@ pub struct AllowedPods {
     pub pods: Vec<Arc<Pod>>,
     /// What isn't among them.
     pub left_out: Vec<LeftOut>,
-    /// Whether every manifest could be understood. A forbidden pod is understood and not wanted here, so that one that ran
+    /// Whether every manifest could be understood. A forbidden pod is understood and not desired here, so that one that ran
     /// before ends; of one that isn't understood no one can tell.
     pub complete: bool,
 }

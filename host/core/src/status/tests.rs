@@ -187,7 +187,7 @@ fn an_evicted_or_preempted_pod_whose_containers_end_well_has_succeeded() {
         ("Always", "Preempting", [0, 137], "Failed Preempting true"),
         ("OnFailure", "Evicted", [143, 0], "Failed Evicted true"),
         // What the agent ends for another reason was refused, which stays to be seen.
-        ("Always", "NotWanted", [0, 0], "Failed NotWanted true"),
+        ("Always", "NotNeeded", [0, 0], "Failed NotNeeded true"),
     ] {
         assert_eq!(line(ends_as(policy, reason, &codes)), expected, "{policy} {reason} {codes:?}");
     }

@@ -12,7 +12,7 @@ use crate::server::{Answers, Server};
 use crate::{client_at, runtime_at};
 
 #[tokio::test]
-async fn streams_are_asked_for_as_they_are_wanted() {
+async fn streams_are_asked_for_as_they_are_requested() {
     let server = Server::start(Answers::default());
     let client = client_at(server.path());
     let options = StreamOptions { stdin: true, stdout: true, stderr: false, tty: true };

@@ -83,7 +83,7 @@ pub(super) fn in_huge_pages(
         return if found_bytes == page_bytes {
             Ok(())
         } else {
-            Err(VolumeError::PageSize { path: path.to_owned(), found_bytes, wanted_bytes: page_bytes })
+            Err(VolumeError::PageSize { path: path.to_owned(), found_bytes, desired_bytes: page_bytes })
         };
     }
     let mut options = vec![format!("pagesize={page_bytes}")];

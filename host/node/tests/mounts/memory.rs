@@ -65,7 +65,7 @@ fn huge_pages_are_mounted_with_the_size_of_a_page(fixture: &Fixture) {
     assert_eq!(fixture.mounted().len(), 1);
     let error = fixture.set_up("v", pages(1 << 30), None).expect_err("other pages");
     assert!(
-        matches!(error, VolumeError::PageSize { found_bytes: 0x20_0000, wanted_bytes: 0x4000_0000, .. }),
+        matches!(error, VolumeError::PageSize { found_bytes: 0x20_0000, desired_bytes: 0x4000_0000, .. }),
         "{error}"
     );
     fixture.tear_down().expect("torn down");

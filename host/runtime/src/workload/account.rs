@@ -20,7 +20,7 @@ pub(crate) struct MemoryExceeded {
 pub(crate) struct LimitTooLow {
     /// In use.
     pub(crate) used_bytes: u64,
-    /// Wanted.
+    /// Desired.
     pub(crate) limit_bytes: u64,
 }
 

@@ -140,8 +140,8 @@ impl LocalClient {
 fn path(options: &ExecOptions) -> String {
     let ExecOptions { namespace, pod, container, command, stdin, tty } = options;
     let mut path = format!("/exec/{namespace}/{pod}/{container}?output=1");
-    for (name, is_wanted) in [("input", *stdin), ("error", !tty), ("tty", *tty)] {
-        if is_wanted {
+    for (name, is_requested) in [("input", *stdin), ("error", !tty), ("tty", *tty)] {
+        if is_requested {
             path.push_str(&format!("&{name}=1"));
         }
     }
@@ -190,8 +190,8 @@ where
 
 async fn open(to: &mut (impl AsyncWrite + Unpin), options: &ExecOptions) -> io::Result<StreamIds> {
     let mut next = 1;
-    let mut opened = async |kind: &str, is_wanted: bool| -> io::Result<Option<u32>> {
-        if !is_wanted {
+    let mut opened = async |kind: &str, is_requested: bool| -> io::Result<Option<u32>> {
+        if !is_requested {
             return Ok(None);
         }
         let id = next;

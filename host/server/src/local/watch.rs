@@ -92,7 +92,7 @@ impl Watches {
 struct EventWatch {
     agent: Arc<dyn AgentView>,
     changes: watch::Receiver<u64>,
-    /// The version of the newest event that was sent or waits, or isn't wanted.
+    /// The version of the newest event that was sent or waits, or isn't needed.
     after: u64,
     /// What the client still has to get.
     waiting: VecDeque<EventLine>,

@@ -116,7 +116,7 @@ pub(super) fn plays(world: &dyn World, name: &str, role: Role) -> ContainerBuild
     container(name, &image).command(&command).args(&args)
 }
 
-/// Waits until all is as wanted; else says what was there instead. While the agent doesn't answer nothing is.
+/// Waits until all is as expected; else says what was there instead. While the agent doesn't answer nothing is.
 pub(super) async fn eventually(
     world: &dyn World,
     what: &str,

@@ -133,7 +133,7 @@ impl DecisionLog {
         self.is_on.store(is_on, Ordering::Relaxed);
     }
 
-    /// Writes a decision, if that is wanted. Never waits.
+    /// Writes a decision, if it is configured. Never waits.
     pub(super) fn push(&self, line: impl FnOnce() -> DecisionLine) {
         if !self.is_on.load(Ordering::Relaxed) {
             return;

@@ -65,7 +65,7 @@ pub(super) struct Supervisor {
     spares: BTreeMap<Arc<str>, Spec>,
     /// The set that was kept last, or should have been.
     kept: Option<LastGoodSet>,
-    /// Numbers loads, so that the result of one that isn't wanted any more is distinguished.
+    /// Numbers loads, so that the result of one that isn't needed any more is distinguished.
     serial: u64,
     /// Until when a changed set waits for all of its plugins.
     swap_at: Option<Instant>,

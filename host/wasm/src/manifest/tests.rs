@@ -65,7 +65,7 @@ fn the_schemas_are_those_of_config_and_of_parameters() {
 }
 
 #[test]
-fn wanted_grants_that_an_entry_does_not_give_are_named_with_their_reasons() {
+fn requested_grants_that_an_entry_does_not_give_are_named_with_their_reasons() {
     let given = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     assert_eq!(
         manifest().ungranted(&given(&["network"])),
@@ -112,7 +112,7 @@ fn what_is_wrong_with_a_manifest_is_reported_by_its_field() {
             "grants[0].name: \"tls\" is no grant: expected one of network, secrets",
         ),
         ("grants", grants("exec", ""), "grants[0].reason: may not be empty"),
-        ("grants", twice, "grants[1].name: exec is wanted twice"),
+        ("grants", twice, "grants[1].name: exec is requested twice"),
         ("grants", json!([{"name": "exec"}]), "reason"),
         ("kind", json!("Pod"), "expected kind PluginManifest of witlet.dev/v1alpha1, found \"Pod\" of"),
         ("apiVersion", json!("witlet.dev/v2"), "found \"PluginManifest\" of \"witlet.dev/v2\""),

@@ -113,16 +113,16 @@ pub(crate) enum Obstacle {
 
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const WANTED: [&str; 3] = [admission::HANDLER, probe::PROBER, pod_source::SOURCE];
+        const ROLES: [&str; 3] = [admission::HANDLER, probe::PROBER, pod_source::SOURCE];
         match self {
             Self::WrongWorld { exports } if exports.is_empty() => {
-                write!(f, "it exports nothing; a plugin exports one of {}", WANTED.join(", "))
+                write!(f, "it exports nothing; a plugin exports one of {}", ROLES.join(", "))
             }
             Self::WrongWorld { exports } => write!(
                 f,
                 "not a plugin: it exports {}; a plugin exports one of {}",
                 exports.join(", "),
-                WANTED.join(", ")
+                ROLES.join(", ")
             ),
             Self::Version { export, served } => {
                 write!(f, "it exports {export}, but this host serves version {}", served.join(", "))

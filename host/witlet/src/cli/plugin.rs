@@ -316,7 +316,7 @@ Examples:
         #[arg(short, long, value_name = "FORMAT", default_value = "table")]
         output: OutputFormat,
     },
-    /// Put a manifest into a component: its name, version, schemas and wanted grants
+    /// Put a manifest into a component: its name, version, schemas and requested grants
     #[command(after_help = MANIFEST_HELP)]
     Manifest(ManifestArgs),
     /// Ask a component what cases ask, in any role, and show each answer with its log lines, time and memory

@@ -61,7 +61,7 @@ impl Watched for EventWatch<'_> {
     fn show(&mut self, change: Change) -> Result<Option<String>, OutputError> {
         let Self { args, clock, widths, .. } = self;
         self.version = version(&change.object).unwrap_or(self.version);
-        if !is_wanted(&change.object, args) {
+        if !is_selected(&change.object, args) {
             return Ok(None);
         }
         match args.output {
@@ -78,16 +78,16 @@ fn version(of: &Value) -> Option<u64> {
     of["metadata"]["resourceVersion"].as_str()?.parse().ok()
 }
 
-/// Those that are wanted.
+/// Those that are selected.
 async fn list(args: &GetArgs) -> Result<Value, GetError> {
     let mut answer: Value = LocalClient::new(&args.api_socket).get("/events").await?;
     if let Some(items) = answer["items"].as_array_mut() {
-        items.retain(|event| is_wanted(event, args));
+        items.retain(|event| is_selected(event, args));
     }
     Ok(answer)
 }
 
-fn is_wanted(event: &Value, args: &GetArgs) -> bool {
+fn is_selected(event: &Value, args: &GetArgs) -> bool {
     let object = &event["involvedObject"];
     let matches = |requested: &Option<String>, key: &str| {
         requested.as_ref().is_none_or(|requested| object[key].as_str() == Some(requested))

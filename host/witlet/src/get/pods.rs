@@ -31,7 +31,7 @@ const WIDTHS_MIN: [usize; 9] = [11, 30, 5, 17, 14, 6, 15, 10, 7];
 /// Prints those that there are.
 pub(super) async fn run(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
     let mut list: List<Pod> = LocalClient::new(&args.api_socket).get("/pods").await?;
-    list.items.retain(|pod| is_wanted(pod, args));
+    list.items.retain(|pod| is_selected(pod, args));
     if let (Some(name), true) = (&args.name, list.items.is_empty()) {
         let place = args.namespace.as_ref().map(|n| format!(" in namespace {n:?}")).unwrap_or_default();
         return Err(GetError::NotFound { kind: "pod", name: name.clone(), place });
@@ -49,7 +49,7 @@ pub(super) async fn run(args: &GetArgs, now: Timestamp) -> Result<(), GetError> 
     Ok(print(&text)?)
 }
 
-fn is_wanted(pod: &Pod, args: &GetArgs) -> bool {
+fn is_selected(pod: &Pod, args: &GetArgs) -> bool {
     let matches =
         |requested: &Option<String>, have: &Option<String>| requested.is_none() || requested == have;
     matches(&args.namespace, &pod.metadata.namespace) && matches(&args.name, &pod.metadata.name)
@@ -107,7 +107,7 @@ impl Watched for PodWatch<'_> {
 
     fn show(&mut self, change: Change) -> Result<Option<String>, OutputError> {
         let pod: Pod = serde_json::from_value(change.object.clone()).map_err(OutputError::Json)?;
-        if !is_wanted(&pod, self.args) {
+        if !is_selected(&pod, self.args) {
             return Ok(None);
         }
         match self.args.output {

@@ -44,11 +44,11 @@ impl Schemas {
         let Some(schema) = schema.as_object() else {
             return findings.push(format!("{file}: a schema must be an object, found {schema}"));
         };
-        for (keyword, wanted) in schema {
+        for (keyword, expected) in schema {
             match keyword.as_str() {
                 silent if SILENT.contains(&silent) => {}
                 "type" => {
-                    let types: Vec<&str> = match wanted {
+                    let types: Vec<&str> = match expected {
                         Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
                         one => one.as_str().into_iter().collect(),
                     };
@@ -57,27 +57,29 @@ impl Schemas {
                     }
                 }
                 "enum" => {
-                    if !wanted.as_array().is_some_and(|all| all.contains(value)) {
-                        findings.push(format!("{at} must be one of {wanted}, found {value}"));
+                    if !expected.as_array().is_some_and(|all| all.contains(value)) {
+                        findings.push(format!("{at} must be one of {expected}, found {value}"));
                     }
                 }
-                "const" if value != wanted => findings.push(format!("{at} must be {wanted}, found {value}")),
-                "minimum" if value.as_f64() < wanted.as_f64() && value.is_number() => {
-                    findings.push(format!("{at} must be at least {wanted}, found {value}"));
+                "const" if value != expected => {
+                    findings.push(format!("{at} must be {expected}, found {value}"))
+                }
+                "minimum" if value.as_f64() < expected.as_f64() && value.is_number() => {
+                    findings.push(format!("{at} must be at least {expected}, found {value}"));
                 }
                 "const" | "minimum" => {}
                 "$ref" => {
-                    let (other, found) = self.find(file, wanted.as_str().unwrap_or_default());
+                    let (other, found) = self.find(file, expected.as_str().unwrap_or_default());
                     self.check(other, found, value, at, findings);
                 }
-                "anyOf" => self.any_of(file, wanted, value, at, findings),
+                "anyOf" => self.any_of(file, expected, value, at, findings),
                 "items" => {
                     for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-                        self.check(file, wanted, item, &format!("{at}[{index}]"), findings);
+                        self.check(file, expected, item, &format!("{at}[{index}]"), findings);
                     }
                 }
                 "required" => {
-                    let names = wanted.as_array().into_iter().flatten().filter_map(Value::as_str);
+                    let names = expected.as_array().into_iter().flatten().filter_map(Value::as_str);
                     let missing = names.filter(|name| value.is_object() && value.get(name).is_none());
                     findings.extend(missing.map(|name| format!("{at}.{name} is missing")));
                 }

@@ -47,7 +47,7 @@ impl Source for PodSource<'_> {
     async fn look(&mut self) -> Result<Look, GetError> {
         let named = self.named().await?;
         let list: Value = self.client.get("/usage").await?;
-        let wanted = |item: &Value| {
+        let requested = |item: &Value| {
             let metadata = &item["metadata"];
             match &named {
                 Some((namespace, name)) => metadata["namespace"] == **namespace && metadata["name"] == **name,
@@ -57,7 +57,7 @@ impl Source for PodSource<'_> {
             }
         };
         let mut items: Vec<Value> = list["items"].as_array().cloned().unwrap_or_default();
-        items.retain(wanted);
+        items.retain(requested);
         sort(&mut items, self.args.sort_by);
         let order = match self.args.sort_by {
             PodOrder::Cpu => "cpu",
@@ -72,7 +72,7 @@ impl Source for PodSource<'_> {
     }
 }
 
-/// The list with the pods that are wanted, in their order.
+/// The list with the pods that are requested, in their order.
 pub(super) fn document(list: &Value, items: Vec<Value>) -> Value {
     json!({
         "kind": list["kind"], "apiVersion": list["apiVersion"], "metadata": list["metadata"], "items": items,

@@ -348,7 +348,7 @@ fn agent(folder: &Path, pods: Value, node: Value) -> String {
             let response = format!(
                 "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
             );
-            // A client that has gone away has what it wanted.
+            // A client that has gone away has what it needed.
             let _ = stream.write_all(response.as_bytes());
         }
     });

@@ -199,7 +199,7 @@ const VERSIONS: &str = "apiVersion: witlet.dev/v1alpha1
 kind: PluginConfiguration
 plugins:
   - {name: old, component: 'builtin:cel', admission: {}, config: {validations: [{expression: 'true'}]}}
-  - {name: new, component: 'builtin:cel', admission: {rollout: {of: old, percent: 20}}, config: {validations: [{expression: 'false', message: not wanted}]}}
+  - {name: new, component: 'builtin:cel', admission: {rollout: {of: old, percent: 20}}, config: {validations: [{expression: 'false', message: not needed}]}}
   - {name: ping, component: 'builtin:redis', probe: {}}
 ";
 

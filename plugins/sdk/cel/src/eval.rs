@@ -88,8 +88,8 @@ impl Evaluator<'_> {
                 index_of(&operand, &index, *is_optional, self.budget)
             }
             ExprKind::Call { function, args, .. } => {
-                if let ("or" | "orValue", [wanted, other]) = (function.name, &args[..]) {
-                    return self.or_other(function, wanted, other);
+                if let ("or" | "orValue", [desired, other]) = (function.name, &args[..]) {
+                    return self.or_other(function, desired, other);
                 }
                 let args = self.all(args)?;
                 (function.run)(&Call { name: function.name, args: &args, budget: self.budget })
@@ -174,12 +174,12 @@ impl Evaluator<'_> {
     }
 
     /// The other value is evaluated only where there is none, as in Kubernetes.
-    fn or_other(&mut self, function: &Function, wanted: &Expr, other: &Expr) -> Result<Value, Failure> {
-        let wanted = self.eval(wanted)?;
-        if let Value::Optional(Some(value)) = &wanted {
-            return Ok(if function.name == "or" { wanted.clone() } else { (**value).clone() });
+    fn or_other(&mut self, function: &Function, desired: &Expr, other: &Expr) -> Result<Value, Failure> {
+        let desired = self.eval(desired)?;
+        if let Value::Optional(Some(value)) = &desired {
+            return Ok(if function.name == "or" { desired.clone() } else { (**value).clone() });
         }
-        let args = [wanted, self.eval(other)?];
+        let args = [desired, self.eval(other)?];
         (function.run)(&Call { name: function.name, args: &args, budget: self.budget })
     }
 

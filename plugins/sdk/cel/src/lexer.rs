@@ -78,9 +78,9 @@ impl Lexer<'_> {
     }
 
     /// Takes characters as long as they are of a kind.
-    fn take_while(&mut self, is_wanted: impl Fn(char) -> bool) -> usize {
+    fn take_while(&mut self, is_desired: impl Fn(char) -> bool) -> usize {
         let rest = self.rest();
-        let length = rest.find(|letter| !is_wanted(letter)).unwrap_or(rest.len());
+        let length = rest.find(|letter| !is_desired(letter)).unwrap_or(rest.len());
         self.at += length;
         length
     }

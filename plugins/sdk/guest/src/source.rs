@@ -7,7 +7,7 @@
 //! use witlet_plugin_sdk::export_pod_source;
 //! use witlet_plugin_sdk::source::{PodSource, Poll, SourceError};
 //!
-//! /// The pods that the configuration names, once the folder says that they are wanted.
+//! /// The pods that the configuration names, once the folder says that they are desired.
 //! struct Pods;
 //!
 //! #[derive(Deserialize)]
@@ -21,13 +21,13 @@
 //!     type Config = Config;
 //!
 //!     fn poll(cursor: Option<&str>, config: &Config) -> Result<Poll, SourceError> {
-//!         let wanted = std::fs::read_to_string(&config.flag)
+//!         let desired = std::fs::read_to_string(&config.flag)
 //!             .map_err(|cause| SourceError::new("Unavailable", format!("read {}: {cause}", config.flag)))?;
-//!         if cursor == Some(&wanted) {
-//!             return Ok(Poll::unchanged().with_cursor(wanted));
+//!         if cursor == Some(&desired) {
+//!             return Ok(Poll::unchanged().with_cursor(desired));
 //!         }
-//!         let manifests = if wanted == "yes" { config.manifests.clone() } else { Vec::new() };
-//!         Ok(Poll::all(manifests).with_cursor(wanted))
+//!         let manifests = if desired == "yes" { config.manifests.clone() } else { Vec::new() };
+//!         Ok(Poll::all(manifests).with_cursor(desired))
 //!     }
 //! }
 //!

@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         tokio.block_on(RealServer::start())
     };
     if let Err(reason) = &real {
-        if RealServer::is_wanted() && !arguments.list {
+        if RealServer::is_desired() && !arguments.list {
             eprintln!("FAILED: {reason}");
             return ExitCode::FAILURE;
         }

@@ -47,7 +47,7 @@ impl Drop for RealServer {
 
 impl RealServer {
     /// Whether it was asked for.
-    pub(crate) fn is_wanted() -> bool {
+    pub(crate) fn is_desired() -> bool {
         std::env::var_os(ASSETS).is_some()
     }
 

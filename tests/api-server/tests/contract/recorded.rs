@@ -52,7 +52,7 @@ struct RecordedRequest {
     headers: BTreeMap<String, Vec<String>>,
 }
 
-/// What this exchange's node is asked since [`TRANSLATED_SINCE`]: for a WebSocket, what it was asked when kubectl wanted the same by SPDY.
+/// What this exchange's node is asked since [`TRANSLATED_SINCE`]: for a WebSocket, what it was asked when kubectl asked for the same by SPDY.
 fn today<'a>(exchange: &'a Exchange, all: &'a [Exchange]) -> &'a RecordedRequest {
     let is_websocket = |asked: &RecordedRequest| asked.headers.contains_key("sec-websocket-protocol");
     if !is_websocket(&exchange.client) {

@@ -52,10 +52,10 @@ fn waiting(cluster: &Cluster) -> Option<CertificateSigningRequest> {
 fn is_a_nodes(request: &CertificateSigningRequest, user: &str) -> Result<(), Failed> {
     let spec = &request.spec;
     let usages = spec.usages.clone().unwrap_or_default();
-    let as_wanted = spec.signer_name == SIGNER
+    let as_expected = spec.signer_name == SIGNER
         && spec.username.as_deref() == Some(user)
         && usages == ["digital signature", "client auth"];
-    if as_wanted { Ok(()) } else { Err(format!("the request of {user} is {spec:?}").into()) }
+    if as_expected { Ok(()) } else { Err(format!("the request of {user} is {spec:?}").into()) }
 }
 
 fn manifest(name: &str) -> String {
@@ -305,10 +305,10 @@ fn is_described(node: &Node) -> Result<(), Failed> {
     let addresses: Vec<Value> = status["addresses"].as_array().cloned().unwrap_or_default();
     let internal = json!({"type": "InternalIP", "address": "192.0.2.77"});
     let hostname = json!({"type": "Hostname", "address": NODE});
-    let as_wanted = labels.get("pool.example.com/name").is_some_and(|pool| pool == "blue")
+    let as_expected = labels.get("pool.example.com/name").is_some_and(|pool| pool == "blue")
         && labels.get("kubernetes.io/hostname").is_some_and(|name| name == NODE)
         && addresses.contains(&internal)
         && addresses.contains(&hostname)
         && status["daemonEndpoints"]["kubeletEndpoint"]["Port"] == 10250;
-    if as_wanted { Ok(()) } else { Err(format!("the node is {labels:?} {status}").into()) }
+    if as_expected { Ok(()) } else { Err(format!("the node is {labels:?} {status}").into()) }
 }

@@ -38,9 +38,9 @@ impl Pods {
     }
 }
 
-/// What isn't as it should be while all run, and the jobs have ended if that is wanted.
+/// What isn't as it should be while all run, and the jobs have ended if that is expected.
 fn missing(cluster: &Cluster, pods: &Pods, jobs_ended: bool) -> Vec<String> {
-    let as_wanted = |name: &String| {
+    let as_expected = |name: &String| {
         let Some(pod) = cluster.pod(name) else { return Err(format!("{name} has no object")) };
         let is_it = if jobs_ended && pods.jobs.contains(name) {
             phase(&pod) == "Failed" && exit_code(&pod) == Some(CODE)
@@ -50,7 +50,7 @@ fn missing(cluster: &Cluster, pods: &Pods, jobs_ended: bool) -> Vec<String> {
         };
         if is_it { Ok(()) } else { Err(format!("{name} is {}", phase(&pod))) }
     };
-    pods.all().filter_map(|name| as_wanted(name).err()).collect()
+    pods.all().filter_map(|name| as_expected(name).err()).collect()
 }
 
 /// No container was started twice.

@@ -222,9 +222,11 @@ fn create(cluster: &Cluster, name: &str, spec: &Value) -> Result<(), Failed> {
 /// What all files of cgroups have under this agent.
 #[allow(clippy::print_stderr, reason = "it takes minutes, and much longer on the emulated machine")]
 async fn seen_under(endpoint: &str, agent: Agent) -> Result<files::Files, Failed> {
-    let wanted = std::env::var(PODS_VARIABLE).ok();
+    let expected = std::env::var(PODS_VARIABLE).ok();
     let mut pods = pods();
-    pods.retain(|(name, _)| wanted.as_ref().is_none_or(|wanted| wanted.split(',').any(|one| one == *name)));
+    pods.retain(|(name, _)| {
+        expected.as_ref().is_none_or(|expected| expected.split(',').any(|one| one == *name))
+    });
     let (cluster, _) = start(endpoint.to_owned(), agent).await?;
     for (name, spec) in &pods {
         create(&cluster, name, spec)?;

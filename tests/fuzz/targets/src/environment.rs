@@ -196,13 +196,13 @@ fn check_sub_path(source: &MountSource, written: usize) {
 
 /// The last value that a file is asked for is found as it was written, whatever stands before it.
 fn check_file(file: &str) {
-    let before = env_file::value_of(file, "WANTED");
-    assert_eq!(before, env_file::value_of(file, "WANTED"));
+    let before = env_file::value_of(file, "DESIRED");
+    assert_eq!(before, env_file::value_of(file, "DESIRED"));
     if env_file::value_of(file, "NO SUCH NAME") == Ok(None) && before == Ok(None) {
         let end = if file.is_empty() || file.ends_with('\n') { "" } else { "\n" };
         for last in ["", "\n", "\r\n", "\r", " # a comment"] {
-            let longer = format!("{file}{end}WANTED='a\nb'{last}");
-            assert_eq!(env_file::value_of(&longer, "WANTED"), Ok(Some("a\nb".to_owned())), "{longer:?}");
+            let longer = format!("{file}{end}DESIRED='a\nb'{last}");
+            assert_eq!(env_file::value_of(&longer, "DESIRED"), Ok(Some("a\nb".to_owned())), "{longer:?}");
         }
     }
 }

@@ -57,8 +57,8 @@ impl Guest for Plugin {
         let config = value(&config::get());
         match text(&config["do"]) {
             "admit" => answer.admit(),
-            "reject" => answer.reject("NotWanted", "this pod isn't wanted"),
-            "reject-badly" => answer.reject("not wanted", "two\nlines"),
+            "reject" => answer.reject("NotNeeded", "this pod isn't needed"),
+            "reject-badly" => answer.reject("not needed", "two\nlines"),
             "defer" => answer.defer("NotNow", "not now", 5000),
             "shortage" => {
                 answer.shortage("cpu", 500, 800, 1000);
@@ -68,7 +68,7 @@ impl Guest for Plugin {
             "nothing" => answer.warn("nothing is said"),
             "twice" => {
                 answer.admit();
-                answer.reject("NotWanted", "this pod isn't wanted");
+                answer.reject("NotNeeded", "this pod isn't needed");
             }
             "remark" => {
                 for number in 0..20 {

@@ -135,8 +135,8 @@ class Source(exports.Source):
         return PollResult(snapshot(config.get("poll")), config.get("cursor"), config.get("nextPollMilliseconds"))
 
 
-def snapshot(wanted: Any) -> Snapshot:
-    match wanted:
+def snapshot(desired: Any) -> Snapshot:
+    match desired:
         case None | {"unchanged": True}:
             return Snapshot_Unchanged()
         case {"pods": list(manifests)}:

@@ -42,18 +42,18 @@ thread_local! {
 }
 
 /// What the parameters say.
-struct Wanted<'a> {
+struct ExpectedReply<'a> {
     port: u16,
     expect: &'a str,
 }
 
 impl Parameters {
-    fn expected(&self) -> Result<Wanted<'_>, Error> {
+    fn expected(&self) -> Result<ExpectedReply<'_>, Error> {
         let port = self.port.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
         let Some(port) = port else { return Err(Error::invalid("port", "isn't between 1 and 65535")) };
         match &self.expect {
-            Value::Null => Ok(Wanted { port, expect: "" }),
-            Value::String(expect) => Ok(Wanted { port, expect }),
+            Value::Null => Ok(ExpectedReply { port, expect: "" }),
+            Value::String(expect) => Ok(ExpectedReply { port, expect }),
             Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
                 Err(Error::invalid("expect", "isn't text"))
             }
@@ -134,7 +134,7 @@ fn unconnected(error: witlet_plugin_sdk::net::Error, fault: &str) -> Result<Outc
     }
 }
 
-fn judge(said: &[u8], expected: &Wanted<'_>) -> Outcome {
+fn judge(said: &[u8], expected: &ExpectedReply<'_>) -> Outcome {
     let shown = String::from_utf8_lossy(said);
     if said.is_empty() {
         Outcome::Failure("the server said nothing".to_owned())

@@ -46,7 +46,7 @@ impl Guest for Hostile {
         attack(behaviour);
         match behaviour {
             "error" => Err("I refuse to answer".to_owned()),
-            "reject" => Ok(reject("NotWanted", "this pod isn't wanted")),
+            "reject" => Ok(reject("NotNeeded", "this pod isn't needed")),
             "defer" => Ok(defer("NotNow", 5000)),
             "shortage" => Ok(shortage("cpu")),
             "empty-reason" => Ok(reject("", "no reason")),

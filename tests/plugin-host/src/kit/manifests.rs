@@ -39,13 +39,14 @@ async fn every_component_that_ships_says_what_it_is() {
         let seen = inspect(builtin.component).expect("it ships");
         let probes = seen.roles.iter().any(|served| served.role == Role::Probe);
         assert_eq!(manifest.parameters().is_some(), probes, "{name}: a probe type has parameters");
-        let wanted: Vec<&str> = manifest.grants().iter().map(|grant| &*grant.name).collect();
+        let requested: Vec<&str> = manifest.grants().iter().map(|grant| &*grant.name).collect();
         for needed in &seen.needs_grants {
-            assert!(wanted.contains(needed), "{name} can't be loaded without {needed}");
+            assert!(requested.contains(needed), "{name} can't be loaded without {needed}");
         }
-        for wanted in wanted {
-            let of_use = seen.needs_grants.iter().chain(&seen.may_use_grants).any(|grant| *grant == wanted);
-            assert!(of_use, "{name} wants {wanted} and has no use for it");
+        for requested in requested {
+            let of_use =
+                seen.needs_grants.iter().chain(&seen.may_use_grants).any(|grant| *grant == requested);
+            assert!(of_use, "{name} wants {requested} and has no use for it");
         }
     }
 }

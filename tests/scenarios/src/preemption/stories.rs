@@ -46,7 +46,7 @@ fn deed() -> impl Strategy<Value = Deed> {
 
 struct Play {
     node: FakeNode,
-    /// The pods that are wanted, with their CPU.
+    /// The pods that are desired, with their CPU.
     expected: BTreeMap<String, u32>,
     preempted: BTreeSet<String>,
     given: u32,
@@ -87,7 +87,7 @@ impl Play {
         shown(&self.node, name)?.status?.reason
     }
 
-    /// Wanted pods that have a container that runs.
+    /// Desired pods that have a container that runs.
     async fn running(&self) -> BTreeSet<String> {
         let pods = self.node.runtime.list_pods().await.expect("the runtime is up");
         let running = pods.iter().filter(|pod| {

@@ -143,7 +143,7 @@ async fn another_check_is_made_in_place_of_one_that_waits_for_capacity() {
     seconds(900).await;
     assert!(!bench.times("other").is_empty());
     let last = format!("stuck-{}", count - 1);
-    assert_eq!(bench.times(&last), [0; 0], "what it waited for isn't wanted any more");
+    assert_eq!(bench.times(&last), [0; 0], "what it waited for isn't needed any more");
     bench.end().await;
 }
 

@@ -214,12 +214,12 @@ fn a_pod_that_the_agent_does_not_know_is_gone() {
 }
 
 #[test]
-fn dead_sandboxes_go_by_whether_their_pod_is_wanted_and_what_is_in_them() {
+fn dead_sandboxes_go_by_whether_their_pod_is_desired_and_what_is_in_them() {
     let cases: &[(&str, Case<'_>, &str)] = &[
         ("a dead one of a pod that no one wants goes", Case { gone: &["p"], ..case("p s0=dead@1") }, "s0"),
         ("a ready one never goes", Case { gone: &["p"], ..case("p s0=ready@1") }, ""),
-        ("the only one of a wanted pod stays", case("p s0=dead@1"), ""),
-        ("the older dead ones of a wanted pod go", case("p s0=dead@1 s1=dead@2 s2=dead@3"), "s0 s1"),
+        ("the only one of a desired pod stays", case("p s0=dead@1"), ""),
+        ("the older dead ones of a desired pod go", case("p s0=dead@1 s1=dead@2 s2=dead@3"), "s0 s1"),
         ("next to a ready one as well", case("p s0=dead@1 s1=ready@2"), "s0"),
         ("not as long as a container is left in it", case("p s0=dead@1 s1=dead@2 a=exited@1/s0"), ""),
         (

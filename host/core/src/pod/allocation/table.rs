@@ -80,7 +80,7 @@ impl Allocations {
         }
     }
 
-    /// Forgets all pods that aren't wanted. Says whether anything has to be saved.
+    /// Forgets all pods that aren't desired. Says whether anything has to be saved.
     pub fn retain(&mut self, keep: impl Fn(&PodUid) -> bool) -> bool {
         let before = self.pods.len();
         self.pods.retain(|uid, _| keep(uid));

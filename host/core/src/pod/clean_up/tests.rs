@@ -51,9 +51,9 @@ fn record(text: &str) -> PodFacts {
     let need = match text {
         _ if has("ended") => Need::Ended,
         _ if has("returning") => Need::Returning,
-        _ if has("rejected") => Need::Unwanted,
+        _ if has("rejected") => Need::Undesired,
         _ if has("source") || has("worker") => Need::Kept,
-        _ => Need::Unwanted,
+        _ => Need::Undesired,
     };
     PodFacts {
         need,
@@ -128,16 +128,16 @@ fn as_many_dead_containers_stay_as_the_settings_say() {
 }
 
 #[test]
-fn an_unwanted_pod_is_killed_first_and_removed_when_it_is_dead() {
-    for (name, pod, unwanted, returning) in [
+fn an_undesired_pod_is_killed_first_and_removed_when_it_is_dead() {
+    for (name, pod, undesired, returning) in [
         ("running", "s1! app:c1@s1=running", "kill n/p", ""),
         ("only its sandbox", "s1!", "kill n/p", ""),
         ("dead", "s1 app:c2@s1=exited app:c1@s1=exited", "s1", "s1"),
         ("dead, several sandboxes", "s2 s1 app:c1@s1=exited", "s2 s1", "s2 s1"),
         ("a container without its sandbox", "app:c1@s9=exited", "c1", "c1"),
     ] {
-        assert_eq!(goes("added", pod), unwanted, "{name}");
-        assert_eq!(goes("source rejected added", pod), unwanted, "{name}, rejected");
+        assert_eq!(goes("added", pod), undesired, "{name}");
+        assert_eq!(goes("source rejected added", pod), undesired, "{name}, rejected");
         assert_eq!(goes("source returning added present", pod), returning, "{name}");
     }
 }

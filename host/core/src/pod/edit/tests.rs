@@ -134,11 +134,11 @@ fn a_refused_edit_is_reported_once_and_asked_about_again_only_if_it_or_the_handl
     let mut story = Story::new();
     story.edit(["init:1", "bad:1"], &[]);
     let words = "The update of images is rejected, the containers go on with those that they have: no";
-    assert_eq!(story.decide(Images, &reject("NotWanted")), format!("NotWanted: {words}, sync"));
-    assert_eq!(story.pending(), ["witlet.dev/ImageUpdatePending Rejected: NotWanted: no"]);
+    assert_eq!(story.decide(Images, &reject("NotNeeded")), format!("NotNeeded: {words}, sync"));
+    assert_eq!(story.pending(), ["witlet.dev/ImageUpdatePending Rejected: NotNeeded: no"]);
     assert_eq!(story.consider(false), "", "a label changed");
     assert_eq!(story.consider(true), "ask Images");
-    assert_eq!(story.decide(Images, &reject("NotWanted")), "", "the same again");
+    assert_eq!(story.decide(Images, &reject("NotNeeded")), "", "the same again");
     assert_eq!(story.decide(Images, &reject("Other")), "sync", "another reason is no other event");
     assert_eq!(story.edit(["init:1", "bad:2"], &[]), "ask Images");
     assert_eq!(story.pending().len(), 1, "the condition stays until the verdict");
@@ -167,7 +167,7 @@ fn an_edit_that_is_put_off_is_reported_until_it_is_decided() {
 fn images_and_ephemeral_containers_are_judged_each_on_their_own() {
     let mut story = Story::new();
     assert_eq!(story.edit(["init:2", "app:1"], &["debug"]), "ask Images, ask EphemeralContainers");
-    story.decide(Images, &reject("NotWanted"));
+    story.decide(Images, &reject("NotNeeded"));
     assert_eq!(story.decide(EphemeralContainers, &Decision::Admit), "accept");
     assert_eq!(story.runs(), pod(["init:1", "app:1"], &["debug"]));
     assert_eq!(story.edit(["init:2", "app:1"], &["debug", "other"]), "ask EphemeralContainers");

@@ -134,7 +134,7 @@ fn events() -> Vec<(Event, &'static str, Option<Pod>)> {
         (Event::Changed, " to be deleted", Some(deleted(pod(true)))),
         (Event::Removed { may_end: true }, "", None),
         (Event::Removed { may_end: false }, "", None),
-        (Event::Unwanted, "", None),
+        (Event::Undesired, "", None),
         (Event::Orphaned { grace_seconds: 5 }, "", None),
         (Event::Admitted, "", kept()),
         (Event::Rejected, "", kept()),

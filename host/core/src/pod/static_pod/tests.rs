@@ -121,7 +121,7 @@ fn one_pod_runs_under_a_name_and_the_others_follow_in_order() {
 }
 
 #[test]
-fn a_waiting_pod_that_is_no_longer_wanted_lets_the_next_one_pass() {
+fn a_waiting_pod_that_is_no_longer_desired_lets_the_next_one_pass() {
     let name = PodFullName::new("default", "web");
     let [a, b] = ["a", "b"].map(PodUid::from);
     let mut queue = StaticPodQueue::default();

@@ -148,13 +148,13 @@ fn words_that_all_name_a_long_variable_fill_no_memory() {
     let long = "x".repeat(100_000);
     let probe = |words: usize| json!({"exec": {"command": vec!["$(LONG)"; words]}});
     let container = |number: usize, words: usize| json!({"name": format!("c{number}"), "env": [{"name": "LONG", "value": long}], "livenessProbe": probe(words)});
-    let wanted_of = |containers: Vec<serde_json::Value>| {
+    let desired_of = |containers: Vec<serde_json::Value>| {
         let pod: Pod = serde_json::from_value(json!({"spec": {"containers": containers}})).expect("a pod");
         desired_probes(&pod).probes
     };
     let too_long = |text| Err(NoHandler::Spec(HandlerError::TooLong { text }));
-    assert_eq!(wanted_of(vec![container(0, 100_000)])[0].handler, too_long("the command"), "10 GB");
-    let many = wanted_of((0..10).map(|number| container(number, 9)).collect());
+    assert_eq!(desired_of(vec![container(0, 100_000)])[0].handler, too_long("the command"), "10 GB");
+    let many = desired_of((0..10).map(|number| container(number, 9)).collect());
     assert_eq!(many.iter().filter(|probe| probe.handler.is_ok()).count(), 4, "0.9 MB each");
     assert_eq!(many[9].handler, too_long("the parameters of all probes of the pod together"));
 }

@@ -36,7 +36,7 @@ const PIECE_BYTES: usize = 32 * 1024;
 /// Of a row, in most families.
 const ROW_BYTES: usize = 4 * 1024;
 
-/// The response in small pieces, made when they are wanted.
+/// The response in small pieces, made as they are sent.
 pub fn chunks(scrape: Arc<Scrape>, format: Format) -> impl Iterator<Item = Vec<u8>> + Send {
     let first = piece(format, |to| {
         write_version(to, &scrape.machine);

@@ -19,7 +19,7 @@ pub struct Negotiated {
     escaping: &'static str,
 }
 
-/// A range of media types: which format of ours it names, if any, and how much it is wanted (0 to 1).
+/// A range of media types: which format of ours it names, if any, and how much it is preferred (0 to 1).
 #[derive(Default)]
 struct Range {
     format: Option<Format>,

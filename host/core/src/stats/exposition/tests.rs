@@ -147,7 +147,7 @@ fn a_format_is_negotiated_as_a_kubelet_does() {
         "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
     let with_histograms = format!("{message};q=0.7,{prometheus}");
     let worse = format!("{message};q=0.1,text/plain;q=0.5");
-    let unwanted = format!("{message};q=0");
+    let undesired = format!("{message};q=0");
     let (text, underscores, utf_8) = (Format::Text, "underscores", "allow-utf-8");
     for (accept, format, escaping) in [
         (None, text, underscores),
@@ -163,7 +163,7 @@ fn a_format_is_negotiated_as_a_kubelet_does() {
         (Some(&with_histograms), Format::Protobuf, underscores),
         (Some(message), Format::Protobuf, underscores),
         (Some(&worse), text, underscores),
-        (Some(&unwanted), text, underscores),
+        (Some(&undesired), text, underscores),
         (Some("application/vnd.google.protobuf;proto=other;encoding=delimited"), text, underscores),
         (
             Some("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text"),

@@ -19,7 +19,7 @@ use crate::stats::{FsUsage, ephemeral_storage, volumes};
 /// The interface that a pod's own figures are of (upstream: `defaultNetworkInterfaceName`).
 const DEFAULT_INTERFACE: &str = "eth0";
 
-/// How much is wanted.
+/// How much is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Everything.

@@ -1,4 +1,4 @@
-//! Tests of the patch: what is sent for two statuses, and that a server which applies it has what was wanted.
+//! Tests of the patch: what is sent for two statuses, and that a server which applies it has what was desired.
 
 use std::collections::BTreeMap;
 

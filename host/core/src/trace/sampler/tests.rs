@@ -36,7 +36,7 @@ fn the_parent_decides_where_there_is_one() {
 }
 
 #[test]
-fn about_the_wanted_share_of_random_ids_is_sampled() {
+fn about_the_desired_share_of_random_ids_is_sampled() {
     // A generator of full period stands for chance (splitmix).
     let mut state = 7_u64;
     let mut next = || {

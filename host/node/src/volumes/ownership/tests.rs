@@ -56,7 +56,7 @@ fn the_group_gets_access_and_folders_hand_it_on() {
 }
 
 #[test]
-fn a_root_that_is_right_spares_the_rest_where_that_is_wanted() {
+fn a_root_that_is_right_spares_the_rest_where_that_is_requested() {
     let folder = tree();
     let root = folder.path();
     give(&root.join("v"), owner(true, false)).expect("given");

@@ -35,11 +35,11 @@ where
 }
 
 /// What comes on a stream until its end.
-async fn all(stream: &mut DuplexStream, wanted: u32) -> String {
+async fn all(stream: &mut DuplexStream, desired: u32) -> String {
     let mut read = Vec::new();
     loop {
         match spdy::read(stream).await.expect("the client is there") {
-            Frame::Data { id, bytes, ends } if id == wanted => {
+            Frame::Data { id, bytes, ends } if id == desired => {
                 read.extend(bytes);
                 if ends {
                     return String::from_utf8(read).expect("it is text");

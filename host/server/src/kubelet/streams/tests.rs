@@ -7,7 +7,7 @@ fn pairs(text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn streams_are_the_ones_that_are_wanted() {
+fn streams_are_the_ones_that_are_requested() {
     let of = |stdin, stdout, stderr, tty| Ok(StreamOptions { stdin, stdout, stderr, tty });
     let none = Err("you must specify at least 1 of stdin, stdout, stderr");
     let cases = [

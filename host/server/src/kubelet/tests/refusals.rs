@@ -112,7 +112,7 @@ async fn refusals_have_upstreams_words() {
 }
 
 #[tokio::test]
-async fn who_shows_nothing_is_anonymous_only_where_that_is_wanted() {
+async fn who_shows_nothing_is_anonymous_only_where_that_is_allowed() {
     let world = world(SetUp { anonymous: true, ..SetUp::default() }).await;
     let refused = soon(world.ask(Method::GET, "/pods", &Who::default())).await;
     let words = "Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods proxy])\n";

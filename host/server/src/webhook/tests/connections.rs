@@ -117,7 +117,7 @@ async fn clients_that_hold_connections_after_a_review_do_not_shut_out_the_api_se
 }
 
 #[tokio::test]
-async fn only_clients_with_a_certificate_of_the_authority_are_answered_where_one_is_wanted() {
+async fn only_clients_with_a_certificate_of_the_authority_are_answered_where_one_is_required() {
     let folder = tempfile::tempdir().unwrap();
     let ca = Ca::new("clients");
     let served = Served::start(folder.path(), Some(&ca), Clients::Known).await;

@@ -132,7 +132,7 @@ async fn pods_wait_for_a_load_until_its_time_is_over_and_then_the_policy_holds()
 fn a_refusal_names_the_plugin_behind_its_own_words() {
     let reject = |message: &str| {
         let message = message.to_owned();
-        Verdict::Reject { reason: "NotWanted".to_owned(), message }
+        Verdict::Reject { reason: "NotNeeded".to_owned(), message }
     };
     let defer = |message: &str| Verdict::Defer {
         reason: "NotNow".to_owned(),

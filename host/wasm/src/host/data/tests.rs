@@ -163,12 +163,12 @@ async fn a_few_of_each_source_are_kept_and_nothing_of_others() {
     assert_eq!(rig.kept(), kept::KEPT_MAX + 1, "and the index");
     let other = DataSource::File(rig.folder.path().join("other"));
     std::fs::write(rig.folder.path().join("other"), "x").expect("writable");
-    let wanted = [entry("other", other.clone())];
-    assert_eq!(rig.store.want(&wanted, Path::new("/")), std::slice::from_ref(&other));
+    let desired = [entry("other", other.clone())];
+    assert_eq!(rig.store.want(&desired, Path::new("/")), std::slice::from_ref(&other));
     rig.store.read(vec![other.clone()]).await;
     rig.store.keep().await;
     assert_eq!(rig.kept(), 2, "of the other source alone");
-    assert!(rig.store.want(&wanted, Path::new("/")).is_empty(), "it was read");
+    assert!(rig.store.want(&desired, Path::new("/")).is_empty(), "it was read");
 }
 
 #[tokio::test(start_paused = true)]

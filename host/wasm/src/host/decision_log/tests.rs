@@ -106,12 +106,12 @@ fn the_newest_files_are_kept() {
 }
 
 #[tokio::test]
-async fn nothing_is_written_unless_it_is_wanted() {
+async fn nothing_is_written_unless_it_is_desired() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let log = DecisionLog::start(folder.path().to_owned());
     log.push(|| line("before"));
     log.set(true);
-    log.push(|| line("wanted"));
+    log.push(|| line("desired"));
     log.set(false);
     log.push(|| line("after"));
     let path = folder.path().join(FILE);
@@ -124,5 +124,5 @@ async fn nothing_is_written_unless_it_is_wanted() {
         }
     };
     let text = tokio::time::timeout(Duration::from_secs(60), text).await.expect("the line is written");
-    assert!(text.lines().count() == 1 && text.contains("\"wanted\""), "{text}");
+    assert!(text.lines().count() == 1 && text.contains("\"desired\""), "{text}");
 }

@@ -75,7 +75,7 @@ mod tests {
         "config": {"type": "object", "required": ["label"]}, "grants": [{"name": "network", "reason": "Connects."}]
     }"#;
 
-    const WANTED: &str = "it wants the grant network, which its entry does not give: Connects.";
+    const MISSING: &str = "it wants the grant network, which its entry does not give: Connects.";
     const NOT_USED: &str =
         "its manifest is not used: the component has 2 sections witlet:manifest, at most one is allowed";
 
@@ -92,7 +92,7 @@ mod tests {
             (Ok(None), "null", Vec::new(), Ok(&[])),
             (broken(), "null", Vec::new(), Ok(&[NOT_USED])),
             (manifest(), r#"{"label": "team"}"#, network(), Ok(&[])),
-            (manifest(), r#"{"label": "team"}"#, Vec::new(), Ok(&[WANTED])),
+            (manifest(), r#"{"label": "team"}"#, Vec::new(), Ok(&[MISSING])),
             (manifest(), "null", network(), Err(missing)),
             (manifest(), "{}", network(), Err("config: the field label is missing")),
         ];

@@ -82,7 +82,7 @@ fn difference(number: u64) -> Difference {
         pod: format!("default/{number}"),
         uid: number.to_string(),
         time: String::new(),
-        verdict: verdict_summary(&says("NotWanted")),
+        verdict: verdict_summary(&says("NotNeeded")),
         decision: decision_summary(&Decision::Admit),
     }
 }
@@ -112,8 +112,8 @@ fn events_about_differences_are_rare_and_say_how_many_there_were() {
     assert_eq!(
         events,
         [
-            "of pod default/0 it says reject NotWanted: words of the shadow, but the node decided admit",
-            "of pod default/60 it says reject NotWanted: words of the shadow, but the node decided admit \
+            "of pod default/0 it says reject NotNeeded: words of the shadow, but the node decided admit",
+            "of pod default/60 it says reject NotNeeded: words of the shadow, but the node decided admit \
              (59 more since the last event)",
         ]
     );

@@ -60,7 +60,7 @@ fn people_see_who_would_not_be_admitted_and_programs_see_all() {
     let place = QuestionPlace::of_file(std::path::Path::new("/run/witlet/witlet.sock"));
     let pods = vec![pod("web", "Running", json!({})), pod("db", "Running", json!({}))];
     let asked = questions(pods, Arc::new(NodeFacts::default()), Timestamp::UNIX_EPOCH);
-    let reject = Decision::Reject { reason: "NotWanted".to_owned(), message: "no".to_owned(), handler: None };
+    let reject = Decision::Reject { reason: "NotNeeded".to_owned(), message: "no".to_owned(), handler: None };
     let decisions = [Decision::Admit, reject];
     let mut report = Report::new(AUDIT);
     for (request, decision) in asked.iter().zip(decisions) {
@@ -70,7 +70,7 @@ fn people_see_who_would_not_be_admitted_and_programs_see_all() {
     report.problems.push("plugin \"a\" is not loaded".to_owned());
     expect![[r#"
         NAMESPACE   NAME   OUTCOME    HANDLER   REASON      MESSAGE
-        shop        db     rejected   -         NotWanted   Pod was rejected: no
+        shop        db     rejected   -         NotNeeded   Pod was rejected: no
         2 pods, 1 would not be admitted
         error: plugin "a" is not loaded
     "#]]

@@ -5,7 +5,7 @@ use witlet_wasm::role::Role;
 use super::{Error, roles};
 
 #[test]
-fn the_wanted_role_is_measured_or_all_of_them() {
+fn the_desired_role_is_measured_or_all_of_them() {
     let both = [Role::Admission, Role::Probe];
     let of = |expected| roles("x.wasm", &both, expected, &[]);
     assert_eq!(of(None).expect("it has roles"), both);

@@ -29,12 +29,12 @@ impl Signature {
 
     /// The result for these arguments, the receiver first; none if it doesn't take them.
     fn result(&self, has_receiver: bool, args: &[Type]) -> Option<Type> {
-        let wanted: Vec<&Type> = self.receiver.iter().chain(&self.params).collect();
-        if self.receiver.is_some() != has_receiver || wanted.len() != args.len() {
+        let expected: Vec<&Type> = self.receiver.iter().chain(&self.params).collect();
+        if self.receiver.is_some() != has_receiver || expected.len() != args.len() {
             return None;
         }
         let mut bound: [Option<Type>; 2] = [None, None];
-        let fits = wanted.iter().zip(args).all(|(wanted, arg)| takes(wanted, arg, &mut bound));
+        let fits = expected.iter().zip(args).all(|(expected, arg)| takes(expected, arg, &mut bound));
         fits.then(|| filled(&self.result, &bound))
     }
 }
@@ -44,8 +44,8 @@ fn slot(letter: char) -> usize {
 }
 
 /// Whether a parameter takes an argument; what its letters stand for is kept.
-fn takes(wanted: &Type, arg: &Type, bound: &mut [Option<Type>; 2]) -> bool {
-    match (wanted, arg) {
+fn takes(expected: &Type, arg: &Type, bound: &mut [Option<Type>; 2]) -> bool {
+    match (expected, arg) {
         (Type::Param(letter), _) => match &bound[slot(*letter)] {
             Some(known) => super::joined(known, arg).is_some(),
             None => {
@@ -54,14 +54,14 @@ fn takes(wanted: &Type, arg: &Type, bound: &mut [Option<Type>; 2]) -> bool {
             }
         },
         (_, Type::Dyn) | (Type::Dyn, _) => true,
-        (Type::List(wanted), Type::List(arg)) | (Type::Optional(wanted), Type::Optional(arg)) => {
-            takes(wanted, arg, bound)
+        (Type::List(expected), Type::List(arg)) | (Type::Optional(expected), Type::Optional(arg)) => {
+            takes(expected, arg, bound)
         }
         (Type::Map(key, value), Type::Map(arg_key, arg_value)) => {
             takes(key, arg_key, bound) && takes(value, arg_value, bound)
         }
         (Type::Map(..), Type::Object(_)) => true,
-        _ => is_alike(wanted, arg),
+        _ => is_alike(expected, arg),
     }
 }
 

@@ -43,10 +43,10 @@ fn constant(call: &Call<'_>) -> Outcome {
 }
 
 fn named(call: &Call<'_>) -> Outcome {
-    let [Value::String(wanted)] = call.args else { return call.unfit() };
+    let [Value::String(desired)] = call.args else { return call.unfit() };
     let names = FUNCTIONS.iter().filter(|function| function.signatures == MADE);
     let mut names = names.filter_map(|function| function.name.strip_prefix("format."));
-    let found = names.find(|name| **name == **wanted);
+    let found = names.find(|name| **name == **desired);
     Ok(found.map_or(Value::Optional(None), |name| Value::some(Value::Format(name))))
 }
 

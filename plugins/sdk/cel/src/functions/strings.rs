@@ -64,8 +64,8 @@ fn out_of_range(index: i64) -> Failure {
 
 /// Where a character begins; the number of characters is the end.
 fn byte_at(text: &str, index: i64) -> Result<usize, Failure> {
-    let wanted = usize::try_from(index).map_err(|_| out_of_range(index))?;
-    text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(wanted).ok_or_else(|| out_of_range(index))
+    let expected = usize::try_from(index).map_err(|_| out_of_range(index))?;
+    text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(expected).ok_or_else(|| out_of_range(index))
 }
 
 fn char_at(call: &Call<'_>) -> Outcome {
@@ -128,11 +128,11 @@ fn last_index_of(call: &Call<'_>) -> Outcome {
 fn position<'a>(
     call: &Call<'_>,
     elements: impl Iterator<Item = (usize, &'a Value)>,
-    wanted: &Value,
+    expected: &Value,
 ) -> Outcome {
     for (index, element) in elements {
         call.budget.spend(1)?;
-        if element.equals(wanted, call.budget)? {
+        if element.equals(expected, call.budget)? {
             return Ok(Value::Int(index as i64));
         }
     }

@@ -177,7 +177,7 @@ fn optional_values_are_asked_for_and_answered() {
         ("object.?spec.hostname", "none"),
         ("object.spec.?hostname.orValue('web-0')", "web-0"),
         ("object.spec.?priority.orValue(0)", "7"),
-        // What isn't wanted isn't evaluated.
+        // What isn't needed isn't evaluated.
         ("object.spec.?priority.orValue(object.metadata.labels['none'])", "7"),
         ("object.spec.?priority.or(optional.of(1 / 0)).value()", "7"),
         ("object.spec.?hostname.x.y.z.orValue('none')", "none"),

@@ -29,7 +29,7 @@ fn urls_are_taken_apart_or_refused() {
 }
 
 #[test]
-fn an_answers_body_is_read_as_far_as_it_is_wanted() {
+fn an_answers_body_is_read_as_far_as_it_is_desired() {
     let deadline = Deadline::after(Duration::from_secs(1));
     let request = Request::get("http://a/").expect("a URL").header("x-a", "1");
     assert_eq!(

@@ -208,8 +208,8 @@ pub(super) async fn eviction(endpoint: String) -> Result<(), Failed> {
         kill_at(&mut cluster, &traces, step).await?;
         let after = |what: &str| format!("killed when {} and after {moment:?}: {what}", step.0);
         let message = evicted(&cluster, &name).await?;
-        let wanted = format!("Usage of EmptyDir volume \"cache\" exceeds the limit \"{LIMIT}Mi\". ");
-        expect(&after("its message"), message == wanted, &message)?;
+        let expected = format!("Usage of EmptyDir volume \"cache\" exceeds the limit \"{LIMIT}Mi\". ");
+        expect(&after("its message"), message == expected, &message)?;
         cluster.until("its cgroups are gone", |_| traces.folders().is_empty().then_some(())).await?;
         expect(&after("starts"), traces.starts() == 1, &traces.starts().to_string())?;
         // A daemon that is killed right after it recorded the event may not have sent it yet, and it isn't recorded again.

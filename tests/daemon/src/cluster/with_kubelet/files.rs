@@ -104,7 +104,7 @@ pub(super) fn not_limited(cluster: &Cluster, pod: &str, milli: u64, mebi: u64) -
     let (quota, bytes) = (milli * 100, mebi << 20);
     let v1 = [("cpu.cfs_quota_us", quota.to_string()), ("memory.limit_in_bytes", bytes.to_string())];
     let v2 = [("cpu.max", format!("{quota} 100000")), ("memory.max", bytes.to_string())];
-    let wanted = if Path::new("/sys/fs/cgroup/cgroup.controllers").exists() { v2 } else { v1 };
+    let expected = if Path::new("/sys/fs/cgroup/cgroup.controllers").exists() { v2 } else { v1 };
     let files = read(cluster);
     let of = |name: &str, file: &str| {
         let mut found = files.iter().filter(|(path, _)| {
@@ -116,7 +116,7 @@ pub(super) fn not_limited(cluster: &Cluster, pod: &str, milli: u64, mebi: u64) -
         found.next().map(|(path, value)| (path.clone(), value.clone()))
     };
     let mut missing = Vec::new();
-    for (file, value) in wanted {
+    for (file, value) in expected {
         for name in [pod, "app"] {
             match of(name, file) {
                 Some((_, found)) if found == value => {}

@@ -43,14 +43,14 @@ export function statuses(changed, config) {
 }
 
 /**
- * @param {any} wanted
+ * @param {any} desired
  * @returns {Snapshot}
  */
-function snapshot(wanted) {
-  if (Array.isArray(wanted?.pods)) {
-    return { tag: 'pods', val: wanted.pods.map((/** @type {unknown} */ pod) => (typeof pod === 'string' ? pod : tell(pod))) };
+function snapshot(desired) {
+  if (Array.isArray(desired?.pods)) {
+    return { tag: 'pods', val: desired.pods.map((/** @type {unknown} */ pod) => (typeof pod === 'string' ? pod : tell(pod))) };
   }
-  return { tag: wanted?.empty === true ? 'empty' : 'unchanged' };
+  return { tag: desired?.empty === true ? 'empty' : 'unchanged' };
 }
 
 /** @param {number | null | undefined} given */

@@ -64,7 +64,7 @@ async fn addresses_are_asked_for_as_addresses_and_names_as_names() {
 }
 
 #[tokio::test]
-async fn user_and_password_are_shown_where_they_are_wanted() {
+async fn user_and_password_are_shown_where_they_are_requested() {
     let (asked, reply): (&[u8], &[u8]) = (&request(&[1, 10, 1, 2, 3]), &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
     let offered: &[u8] = &[5, 2, 0, 2];
     let shown: &[u8] = b"\x01\x02me\x02pw";

@@ -14,7 +14,7 @@ fn any_event() -> impl Strategy<Value = (Event, bool, bool)> {
         3 => arrival.prop_map(Event::Added),
         2 => Just(Event::Changed),
         2 => any::<bool>().prop_map(|may_end| Event::Removed { may_end }),
-        1 => Just(Event::Unwanted),
+        1 => Just(Event::Undesired),
         1 => (0i64..60).prop_map(|grace_seconds| Event::Orphaned { grace_seconds }),
         2 => Just(Event::Admitted),
         1 => Just(Event::Rejected),
@@ -54,7 +54,7 @@ impl Agent {
     fn feed_if_possible(&mut self, event: Event, pod: Pod) -> Result<(), TestCaseError> {
         let is_possible = match event {
             Event::Added(_) => !self.has_source,
-            Event::Orphaned { .. } => self.life.is_gone() || self.life.need() == Need::Unwanted,
+            Event::Orphaned { .. } => self.life.is_gone() || self.life.need() == Need::Undesired,
             Event::WorkEnded(_) | Event::StartDenied => self.at_work,
             _ => true,
         };
@@ -121,7 +121,7 @@ proptest! {
                 Some(worker) if worker.is_running() => Event::WorkEnded(Outcome::Done),
                 Some(worker) if worker.is_finished() => Event::Cleared,
                 Some(worker) if worker.is_terminating() => Event::SyncRequested,
-                Some(_) => Event::Unwanted,
+                Some(_) => Event::Undesired,
             };
             let effects = agent.handle(event, &facts(None))?;
             forgotten |= effects.iter().any(|effect| matches!(effect, Effect::Forget));
@@ -130,7 +130,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pod_that_stays_wanted_comes_to_run_or_has_ended_or_was_rejected(
+    fn a_pod_that_stays_desired_comes_to_run_or_has_ended_or_was_rejected(
         story in proptest::collection::vec(any_event(), 0..160)
     ) {
         let mut agent = Agent::default();

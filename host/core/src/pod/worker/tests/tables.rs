@@ -111,7 +111,7 @@ fn a_kill_between_a_creation_and_an_update_is_not_forgotten() {
 
 /// What the source says no more is ended by a kill, whatever state its worker is in.
 #[test]
-fn an_unwanted_pod_is_brought_to_its_end_from_every_state() {
+fn an_undesired_pod_is_brought_to_its_end_from_every_state() {
     let start = || update(Create, pod(Some(30)));
     let end = || Send(kill(None));
     let until_settling = || vec![end(), WorkEnded(Failed), WorkEnded(Done)];

@@ -80,7 +80,7 @@ fn check(pods: Vec<PodReport>, wide: bool, expected: Expect) {
 #[test]
 fn a_rejected_pod_shows_each_handler_and_the_words_of_its_status() {
     let reject =
-        || Verdict::Reject { reason: "NotWanted".to_owned(), message: "no\nteam\u{1b}[31m".to_owned() };
+        || Verdict::Reject { reason: "NotNeeded".to_owned(), message: "no\nteam\u{1b}[31m".to_owned() };
     let not_matched = HandlerStep::NotMatched {
         rule: "match.namespaces".to_owned(),
         message: "the pod has the namespace shop".to_owned(),
@@ -101,7 +101,7 @@ fn a_rejected_pod_shows_each_handler_and_the_words_of_its_status() {
         handler("beyond", false, answered(HandlerResponse::Verdict(reject()), false)),
     ];
     let decision = Decision::Reject {
-        reason: "NotWanted".to_owned(),
+        reason: "NotNeeded".to_owned(),
         message: "no\nteam".to_owned(),
         handler: Some("team".to_owned()),
     };
@@ -115,11 +115,11 @@ fn a_rejected_pod_shows_each_handler_and_the_words_of_its_status() {
               quiet     admit                  80.0µs   3.0Mi
               other     not matched            -        -        match.namespaces: the pod has the namespace shop
               slow      failed                 80.0µs   3.0Mi    HandlerTimedOut: no answer within 100ms; it counts as admitted (failurePolicy Admit)
-              team      reject                 80.0µs   3.0Mi    NotWanted: no team�[31m
+              team      reject                 80.0µs   3.0Mi    NotNeeded: no team�[31m
               last      not asked              -        -
               next      admit (shadow)         80.0µs   3.0Mi
-              beyond    reject (not counted)   80.0µs   3.0Mi    NotWanted: no team�[31m
-              status: phase Failed, reason NotWanted, message "Pod was rejected: no\nteam"
+              beyond    reject (not counted)   80.0µs   3.0Mi    NotNeeded: no team�[31m
+              status: phase Failed, reason NotNeeded, message "Pod was rejected: no\nteam"
 
             1 pod: 1 rejected
         "#]],
