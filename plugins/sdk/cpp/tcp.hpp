@@ -23,8 +23,8 @@ class Connection {
     // Sends all bytes.
     Result<void> send(std::string_view bytes);
 
-    // Waits for bytes, and receives as many as there is room for at most: how many, 0 once the peer has closed.
-    Result<size_t> receive(std::span<char> room);
+    // Waits for bytes, and receives as many as the buffer holds at most: how many, 0 once the peer has closed.
+    Result<size_t> receive(std::span<char> buffer);
 
     Connection(Connection &&) noexcept;
     Connection &operator=(Connection &&) noexcept;

@@ -58,7 +58,7 @@ impl Table {
         }
     }
 
-    /// Remembers a header, and forgets the oldest that have no room then; one that is larger than the table empties it.
+    /// Remembers a header, and forgets the oldest that no longer fit; one that is larger than the table empties it.
     pub(super) fn insert(&mut self, header: Header) {
         let bytes = size(&header);
         self.shrink(self.bytes_max.saturating_sub(bytes));

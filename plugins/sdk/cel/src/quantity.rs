@@ -117,7 +117,7 @@ fn magnitude(whole: &str, fraction: &str, exponent: i32, shift: u32) -> i128 {
         let factor = 10_i128.checked_pow(power).unwrap_or(i128::MAX);
         return number(trimmed).saturating_mul(1 << shift).saturating_mul(factor);
     }
-    // Whole billionths, and the digits below them: a power of two may make them whole, so that as many count as have room.
+    // Whole billionths, and the digits below them: a power of two may make them whole, so that as many count as fit.
     let below = usize::try_from(-power).unwrap_or(usize::MAX);
     let (above, rest) = trimmed.split_at(trimmed.len().saturating_sub(below));
     let zeros = below - rest.len();

@@ -109,15 +109,15 @@ class Socket {
         auto output = wasi_io_streams_borrow_output_stream(streams_->f1);
         wasi_io_streams_stream_error_t failure;
         while (!bytes.empty()) {
-            uint64_t room;
-            if (!wasi_io_streams_method_output_stream_check_write(output, &room, &failure))
+            uint64_t capacity;
+            if (!wasi_io_streams_method_output_stream_check_write(output, &capacity, &failure))
                 return stream_failed(failure);
-            if (room == 0) {
+            if (capacity == 0) {
                 if (!wait_for(wasi_io_streams_method_output_stream_subscribe(output)))
                     return fail("not everything could be sent in time");
                 continue;
             }
-            std::string_view part = bytes.substr(0, std::min<uint64_t>(room, bytes.size()));
+            std::string_view part = bytes.substr(0, std::min<uint64_t>(capacity, bytes.size()));
             plugin_list_u8_t list = {reinterpret_cast<uint8_t *>(const_cast<char *>(part.data())), part.size()};
             if (!wasi_io_streams_method_output_stream_write(output, &list, &failure))
                 return stream_failed(failure);
@@ -126,13 +126,13 @@ class Socket {
         return {};
     }
 
-    Result<size_t> receive(std::span<char> room)
+    Result<size_t> receive(std::span<char> buffer)
     {
         auto input = wasi_io_streams_borrow_input_stream(streams_->f0);
         for (;;) {
             plugin_list_u8_t list;
             wasi_io_streams_stream_error_t failure;
-            if (!wasi_io_streams_method_input_stream_read(input, room.size(), &list, &failure)) {
+            if (!wasi_io_streams_method_input_stream_read(input, buffer.size(), &list, &failure)) {
                 if (failure.tag == WASI_IO_STREAMS_STREAM_ERROR_CLOSED)
                     return size_t(0);
                 return stream_failed(failure);
@@ -140,7 +140,7 @@ class Socket {
             if (list.len > 0) {
                 // The host gives what was asked for at most.
                 std::string bytes = detail::take(list);
-                return bytes.copy(room.data(), room.size());
+                return bytes.copy(buffer.data(), buffer.size());
             }
             if (!wait_for(wasi_io_streams_method_input_stream_subscribe(input)))
                 return fail("no answer in time");
@@ -203,9 +203,9 @@ Result<void> Connection::send(std::string_view bytes)
     return socket_->send(bytes);
 }
 
-Result<size_t> Connection::receive(std::span<char> room)
+Result<size_t> Connection::receive(std::span<char> buffer)
 {
-    return socket_->receive(room);
+    return socket_->receive(buffer);
 }
 
 Connection::Connection(std::unique_ptr<Socket> socket) : socket_(std::move(socket)) {}

@@ -28,7 +28,7 @@ type Defer struct {
 }
 
 // Shortages are resources that the node lacks, from 1 to 64. The host rejects the pod with the reason OutOf<Resource> of the first one, or
-// makes room for it if it is critical.
+// preempts others for it if it is critical.
 type Shortages []Shortage
 
 // A Shortage is a resource that doesn't suffice. Units are those of Quantity.

@@ -67,15 +67,15 @@ func (s *hostStream) read(buffer []byte, deadline time.Time) (int, error) {
 func (s *hostStream) write(bytes []byte, deadline time.Time) (int, error) {
 	written := 0
 	for written < len(bytes) {
-		room, err := outputCheckWrite(s.output)
-		if err == nil && room == 0 {
+		capacity, err := outputCheckWrite(s.output)
+		if err == nil && capacity == 0 {
 			if err := wait(outputSubscribe(s.output), deadline); err != nil {
 				return written, err
 			}
 			continue
 		}
 		part := bytes[written:]
-		part = part[:min(uint64(len(part)), room)]
+		part = part[:min(uint64(len(part)), capacity)]
 		if err == nil {
 			err = outputWrite(s.output, part)
 		}

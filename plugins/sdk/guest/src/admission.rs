@@ -7,7 +7,7 @@
 //! use witlet_plugin_sdk::facts::{NodeFacts, PodFacts, RequestFacts};
 //! use witlet_plugin_sdk::{Error, Quantity};
 //!
-//! /// The node has room for the pod's processors.
+//! /// The node has the capacity for the pod's processors.
 //! struct Processors;
 //!
 //! impl AdmissionHandler for Processors {

@@ -69,7 +69,7 @@ func appendAttr(fields []Field, prefix string, attr slog.Attr) []Field {
 	return fields
 }
 
-// level is the contract's level for one of slog, which has room between its own.
+// level is the contract's level for one of slog, which leaves numbers between its own.
 func level(level slog.Level) uint32 {
 	for number, next := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 		if level < next {
