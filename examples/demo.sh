@@ -65,7 +65,7 @@ echo "Starting witlet with examples/pods on the embedded runtime (log: $log)"
   --root-dir "$home/root" --pod-logs-dir "$home/logs" --api-socket "$socket" --stop-pods-on-exit \
   >"$log" 2>&1 &
 daemon=$!
-echo "Look at it from another terminal: $witlet get pods --api-socket $socket"
+echo "Check it from another terminal: $witlet get pods --api-socket $socket"
 
 pods() { "$witlet" get pods -o wide --api-socket "$socket" 2>/dev/null || true; }
 
@@ -88,7 +88,7 @@ saw() {
 }
 
 last=""
-look() {
+check() {
   local table; table="$(pods)"
   [ -n "$table" ] || return 0
   # Ages change each second: a table is new if anything else did.
@@ -134,7 +134,7 @@ while [ "$seconds_max" = 0 ] || [ "$SECONDS" -lt "$seconds_max" ]; do
     daemon=""
     finish 1
   fi
-  look
+  check
   sleep 0.5
 done
 

@@ -1,7 +1,7 @@
-//! What the runtime was last seen to have of each pod, and the wait for a look that is new enough.
+//! What the runtime was last seen to have of each pod, and the wait for a check that is new enough.
 //!
-//! Looks are ordered by stamps from a counter, not by time: a stamp is taken before the runtime is asked, so
-//! whatever was done before the stamp was taken is seen in the look.
+//! Checks are ordered by stamps from a counter, not by time: a stamp is taken before the runtime is asked, so
+//! whatever was done before the stamp was taken is seen in the check.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,14 +16,14 @@ use witlet_ports::RuntimeError;
 #[cfg(test)]
 mod tests;
 
-/// A point in the order of looks and actions.
+/// A point in the order of checks and actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stamp(u64);
 
-/// A look at a pod, or why it failed.
+/// A check of a pod, or why it failed.
 pub(crate) type Inspection = Result<Arc<ObservedPod>, RuntimeError>;
 
-/// The newest look at each pod.
+/// The newest check of each pod.
 #[derive(Debug)]
 pub(crate) struct PodCache {
     next: AtomicU64,
@@ -33,7 +33,7 @@ pub(crate) struct PodCache {
 #[derive(Debug, Default)]
 struct Inner {
     entries: HashMap<PodUid, Entry>,
-    /// When all pods were last listed. Pods that were not looked at since are as they were then.
+    /// When all pods were last listed. Pods that were not checked since are as they were then.
     listed: Option<(Stamp, Timestamp)>,
     waiting: HashMap<PodUid, Vec<Waiter>>,
 }
@@ -60,7 +60,7 @@ impl PodCache {
         Stamp(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Keeps a look that was begun at `stamp`, unless there is a newer one.
+    /// Keeps a check that was begun at `stamp`, unless there is a newer one.
     pub(crate) fn set(&self, uid: &PodUid, inspection: Inspection, stamp: Stamp) {
         let mut inner = self.lock();
         if inner.entries.get(uid).is_none_or(|old| old.stamp < stamp) {
@@ -69,7 +69,7 @@ impl PodCache {
         }
     }
 
-    /// Forgets a pod that wasn't in the list begun at `stamp`, unless it was looked at since.
+    /// Forgets a pod that wasn't in the list begun at `stamp`, unless it was checked since.
     pub(crate) fn remove(&self, uid: &PodUid, stamp: Stamp) {
         let mut inner = self.lock();
         if inner.entries.get(uid).is_some_and(|old| old.stamp < stamp) {
@@ -77,7 +77,7 @@ impl PodCache {
         }
     }
 
-    /// All pods were listed, and those that had changed were looked at. Looks at pods that weren't in the list are
+    /// All pods were listed, and those that had changed were checked. Checks pods that weren't in the list are
     /// forgotten, unless they are newer.
     pub(crate) fn listed(&self, stamp: Stamp, at: Timestamp, has: impl Fn(&PodUid) -> bool) {
         let mut inner = self.lock();
@@ -89,17 +89,17 @@ impl PodCache {
         }
     }
 
-    /// The newest look, however old; none if the pod was never seen.
+    /// The newest check, however old; none if the pod was never seen.
     pub(crate) fn peek(&self, uid: &PodUid) -> Option<Arc<ObservedPod>> {
         self.lock().entries.get(uid).and_then(|entry| entry.inspection.as_ref().ok().cloned())
     }
 
-    /// The newest look at each pod.
+    /// The newest check of each pod.
     pub(crate) fn all(&self) -> Vec<Arc<ObservedPod>> {
         self.lock().entries.values().filter_map(|entry| entry.inspection.as_ref().ok().cloned()).collect()
     }
 
-    /// A look begun after `than`. Waits until there is one.
+    /// A check begun after `than`. Waits until there is one.
     pub(crate) async fn newer_than(&self, uid: &PodUid, than: Stamp) -> Inspection {
         let answer = {
             let mut inner = self.lock();

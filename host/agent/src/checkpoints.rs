@@ -9,7 +9,7 @@ use thiserror::Error;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject};
 use witlet_core::pod::PodUid;
-use witlet_core::pod::checkpoint::{CheckpointError, EndReport, PodCheckpoint, WholePages};
+use witlet_core::pod::checkpoint::{CheckpointError, EndReport, OlderCheckpoints, PodCheckpoint};
 use witlet_core::pod::edit::AcceptedContainers;
 use witlet_core::pod::user_namespace::{IdRange, UserNamespaceFileError, UserNamespaces, to_file, wants_own};
 use witlet_core::status::StartedContainers;
@@ -178,17 +178,17 @@ async fn take_over(
     files: &dyn PodFiles,
     events: &dyn EventSink,
 ) -> BTreeMap<PodUid, Checkpoint> {
-    type Add = fn(&mut WholePages, &[u8]) -> Result<(), CheckpointError>;
+    type Add = fn(&mut OlderCheckpoints, &[u8]) -> Result<(), CheckpointError>;
     let parts = (0..ENDED_PARTS).map(|number| format!("ended-pods-{number:02}.json"));
     let ended = parts.chain([ENDED_PODS.to_owned()]);
-    let ended = ended.map(|name| (name, WholePages::add_ended as Add, NONE_ENDED));
-    let admitted = (ADMITTED_PODS.to_owned(), WholePages::add_admitted as Add, NONE_ADMITTED);
-    let (mut pages, mut found) = (WholePages::default(), Vec::new());
+    let ended = ended.map(|name| (name, OlderCheckpoints::add_ended as Add, NONE_ENDED));
+    let admitted = (ADMITTED_PODS.to_owned(), OlderCheckpoints::add_admitted as Add, NONE_ADMITTED);
+    let (mut older, mut found) = (OlderCheckpoints::default(), Vec::new());
     for (name, add, none) in std::iter::once(admitted).chain(ended) {
         let added = match state.load(&name).await {
             Ok(None) => continue,
             Ok(Some(bytes)) if bytes == none => continue,
-            Ok(Some(bytes)) => add(&mut pages, &bytes).map_err(|error| one_line(&error)),
+            Ok(Some(bytes)) => add(&mut older, &bytes).map_err(|error| one_line(&error)),
             Err(error) => Err(one_line(&error)),
         };
         if let Err(error) = added {
@@ -199,7 +199,7 @@ async fn take_over(
     }
     let mut entries = BTreeMap::new();
     let mut all_written = true;
-    for (uid, content) in pages.into_pods() {
+    for (uid, content) in older.into_pods() {
         let is_there = files.checkpoint(&uid).await.is_ok_and(|known| known.is_some());
         let written = is_there || files.write_checkpoint(&uid, &content.encode()).await.is_ok();
         all_written &= written;
@@ -229,11 +229,11 @@ async fn user_namespaces(
     let failed =
         |of: &str, error: &dyn std::error::Error| IdsUnknown { of: of.to_owned(), problem: one_line(error) };
     let mut all = UserNamespaces::of_range(range);
-    let page = state.load(USER_NAMESPACES).await.map_err(|e| failed(USER_NAMESPACES, &e))?;
+    let bytes = state.load(USER_NAMESPACES).await.map_err(|e| failed(USER_NAMESPACES, &e))?;
     let none = serde_json::to_vec(&UserNamespaces::default());
     let none = none.expect("a map of texts and numbers always has a JSON form");
-    let page = page.filter(|bytes| *bytes != none);
-    if let Some(bytes) = &page {
+    let bytes = bytes.filter(|bytes| *bytes != none);
+    if let Some(bytes) = &bytes {
         let saved: UserNamespaces =
             serde_json::from_slice(bytes).map_err(|error| failed(USER_NAMESPACES, &error))?;
         all = saved.within(range).map_err(|error| failed(USER_NAMESPACES, &error))?;
@@ -250,12 +250,12 @@ async fn user_namespaces(
                 restored => restored.map_err(|error| failed(&of(), &error))?,
             }
         } else if let Some(ids) = all.of(&uid) {
-            // It was in the page of all pods only.
+            // It was in the checkpoint of all pods only.
             let written = files.write_user_namespace(&uid, &to_file(&ids)).await;
             written.map_err(|error| failed(&of(), &error))?;
         }
     }
-    if page.is_some() {
+    if bytes.is_some() {
         state.save(USER_NAMESPACES, &none).await.map_err(|error| failed(USER_NAMESPACES, &error))?;
     }
     Ok(all)

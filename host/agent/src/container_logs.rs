@@ -15,10 +15,10 @@ use crate::cache::PodCache;
 use crate::settings::LogLimits;
 use crate::tasks::ticker;
 
-/// How many logs are looked after at the same time: a runtime that hangs over one must not keep the others growing.
+/// How many logs are managed at the same time: a runtime that hangs over one must not keep the others growing.
 const LOGS_AT_ONCE_MAX: usize = 4;
 
-/// Looks at all logs again and again.
+/// Checks all logs again and again.
 pub(crate) struct LogKeeper {
     pub(crate) logs: Arc<dyn ContainerLogs>,
     pub(crate) containers: Arc<dyn Containers>,

@@ -36,7 +36,7 @@ use crate::pod_status_store::PodStatusStore;
 use storage::StorageCache;
 use usage::PodMeter;
 
-/// How often it is looked whether an evicted pod is gone (upstream: `podCleanupPollFreq`).
+/// How often it is checked whether an evicted pod is gone (upstream: `podCleanupPollFreq`).
 const POD_CLEANUP_POLL: Duration = Duration::from_secs(1);
 /// A pod has at least this long to end before its end is reported (upstream: `minTimeout` of `killPodNow`).
 const KILL_TIMEOUT_MIN: Duration = Duration::from_secs(10);
@@ -56,7 +56,7 @@ pub struct EvictionPorts {
     pub stats: Arc<dyn RuntimeStats>,
     /// What pods' folders take.
     pub storage: Arc<dyn StorageMeter>,
-    /// Reports shortages of memory between two looks.
+    /// Reports shortages of memory between two checks.
     pub notifier: Arc<dyn MemoryNotifier>,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Evictor {
     clock: Arc<dyn Clock>,
     statuses: Arc<PodStatusStore>,
     requests: mpsc::Sender<EvictionRequest>,
-    /// What each look says of the node's use, for admission handlers.
+    /// What each check says of the node's use, for admission handlers.
     usage: watch::Sender<LastUsage>,
     manager: EvictionManager,
     storage: StorageCache,
@@ -178,7 +178,7 @@ impl Evictor {
                 Err(ended) => return ended,
             };
             if evicted.is_empty() {
-                // What was reported during the round counts, too: that may have looked before.
+                // What was reported during the round counts, too: that may have checked before.
                 sleep(NOTIFIED_PERIOD).await;
                 let rest = MONITORING_PERIOD.saturating_sub(NOTIFIED_PERIOD);
                 let _notified = timeout(rest, self.ports.notifier.notified()).await;
@@ -186,7 +186,7 @@ impl Evictor {
         }
     }
 
-    /// Looks at the node for those who want to know what it uses. Never ends.
+    /// Checks the node for those who want to know what it uses. Never ends.
     async fn observe_regularly(&self) {
         loop {
             _ = self.observe().await;
@@ -194,7 +194,7 @@ impl Evictor {
         }
     }
 
-    /// Has the kernel report shortages from now on. Where it can't, they are noticed at the next look.
+    /// Has the kernel report shortages from now on. Where it can't, they are noticed at the next check.
     async fn watch_memory(&mut self) {
         let watches = self.manager.memory_watches();
         if watches.is_empty() {
@@ -230,7 +230,7 @@ impl Evictor {
         }
         let limited = pods.iter().filter(|pod| pod.is_evictable() && has_limits(&pod.pod));
         self.storage.refresh(limited.map(|pod| pod.pod.clone()).collect());
-        // Before the look, so that nothing is missed between both.
+        // Before the check, so that nothing is missed between both.
         self.watch_memory().await;
         let (seen, filesystems) = self.observe().await;
         let mut outcome = self.manager.begin(seen, filesystems, &pods, self.clock.now());

@@ -152,7 +152,7 @@ impl Executor {
         health.handlers.iter().find(|handler| handler.name == name).cloned().unwrap_or_default()
     }
 
-    /// Waits for a look at the pod that shows all that was done to it. None if the work was cut short.
+    /// Waits for a check of the pod that shows all that was done to it. None if the work was cut short.
     async fn inspect(&self, job: &Job) -> Option<Result<Arc<ObservedPod>, RuntimeError>> {
         tokio::select! {
             biased;
@@ -161,7 +161,7 @@ impl Executor {
         }
     }
 
-    /// Something was done to the pod: only a look from now on counts, and one is asked for.
+    /// Something was done to the pod: only a check from now on counts, and one is asked for.
     fn acted(&self, job: &mut Job) {
         job.memory.acted = self.cache.stamp();
         self.relists.request(&job.uid);

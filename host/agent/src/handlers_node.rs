@@ -12,10 +12,10 @@ use witlet_core::node::measured::NodeUsage;
 use witlet_core::node::observed::{ObservedNode, runtime_classes};
 use witlet_ports::ClusterObjects;
 
-/// What the last look at the machine said, and when it was; none before the first.
+/// What the last check of the machine said, and when it was; none before the first.
 pub(crate) type LastUsage = Option<(Instant, NodeUsage)>;
 
-/// Where it is drawn from. Nothing is measured for a question.
+/// Where it is read from. Nothing is measured for a question.
 #[derive(Clone)]
 pub(crate) struct HandlersNode {
     pub(crate) machine: watch::Receiver<Arc<NodeFacts>>,

@@ -106,8 +106,8 @@ impl PodFolders {
         let removals = self.list().await?.into_iter().map(|uid| self.remove(uid, is_known));
         let removed: Vec<Option<bool>> =
             stream::iter(removals).buffer_unordered(REMOVALS_MAX).collect().await;
-        let looked_at = removed.iter().flatten().count();
-        self.metrics.cleaned_up(looked_at, removed.iter().flatten().filter(|is_gone| !**is_gone).count());
+        let checked = removed.iter().flatten().count();
+        self.metrics.cleaned_up(checked, removed.iter().flatten().filter(|is_gone| !**is_gone).count());
         Ok(())
     }
 

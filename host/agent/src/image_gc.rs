@@ -26,7 +26,7 @@ use witlet_ports::{
 use crate::checkpoints::load_checkpoint;
 use crate::executor::images::access::PullAccess;
 
-/// How often images are looked at and collected (upstream: `ImageGCPeriod`); the first time at the start.
+/// How often images are checked and collected (upstream: `ImageGCPeriod`); the first time at the start.
 const PERIOD: Duration = Duration::from_mins(5);
 /// A clock that goes differently from time by more than this was set.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(10);
@@ -166,7 +166,7 @@ impl ImageGcManager {
         stop.run_until_cancelled(serving).await;
     }
 
-    /// Times that can't be read are reported; then all images count as detected at the first look.
+    /// Times that can't be read are reported; then all images count as detected at the first check.
     async fn load(ports: ImageGcPorts, policy: ImageGcPolicy, removals: Arc<RemovalCounts>) -> Self {
         let now = ports.clock.now();
         let read =
@@ -310,7 +310,7 @@ impl ImageGcManager {
         reclaim.outcome()
     }
 
-    /// Looks at all images and containers, and saves what is new of their times.
+    /// Checks all images and containers, and saves what is new of their times.
     async fn detect(&mut self, now: Timestamp) -> Result<(), ImageGcError> {
         let images = self.ports.store.list().await?;
         let containers = self.ports.store.containers().await?;
@@ -338,14 +338,14 @@ impl ImageGcManager {
 
     async fn image_fs(&self) -> Result<DiskUsage, ImageGcError> {
         let found = self.ports.store.filesystems().await?;
-        // Upstream, too, looks at the first one only.
+        // Upstream, too, checks the first one only.
         let image_fs = found.images.into_iter().next().ok_or(ImageGcError::NoImageFs)?;
         let bytes = self.ports.file_systems.bytes(&image_fs.mountpoint).await;
         let left = bytes.map_err(ImageGcError::FileSystem)?;
         Ok(DiskUsage { capacity: left.capacity, available: left.available })
     }
 
-    /// A write that fails is tried again at the next look.
+    /// A write that fails is tried again at the next check.
     async fn save(&mut self) {
         let content = self.records.encode();
         if self.saved.as_ref() == Some(&content) {

@@ -60,7 +60,7 @@ pub(crate) enum Event {
     Objects(Vec<PodUid>),
     /// The eviction manager wants something.
     Eviction(EvictionRequest),
-    /// Time to look which pods are due.
+    /// Time to check which pods are due.
     SyncTick,
     /// Time to clean up.
     Housekeeping,

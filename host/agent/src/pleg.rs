@@ -53,7 +53,7 @@ pub(crate) struct Relisted {
     pub(crate) failure: Option<String>,
 }
 
-/// Asks for a look at one pod soon. Dropped if too many are waiting: the next list shows it.
+/// Asks for a check of one pod soon. Dropped if too many are waiting: the next list shows it.
 #[derive(Clone, Debug)]
 pub(crate) struct RelistRequests(mpsc::Sender<PodUid>);
 
@@ -84,7 +84,7 @@ pub(crate) struct Pleg {
     known: HashMap<PodUid, RuntimePod>,
     /// The list that says what is known; none if more is known by now, or less.
     in_line: Option<Arc<Vec<RuntimePod>>>,
-    /// Pods that could not be looked at: tried again at the next list.
+    /// Pods that could not be checked: tried again at the next list.
     reinspect: BTreeSet<PodUid>,
 }
 
@@ -142,7 +142,7 @@ impl Pleg {
         }
     }
 
-    /// Lists all pods and looks at those that changed.
+    /// Lists all pods and checks those that changed.
     async fn relist(&mut self) {
         let begun = Instant::now();
         let last = self.relisted.borrow().at;
@@ -185,7 +185,7 @@ impl Pleg {
         self.relisted.send_replace(Relisted { at: Some(begun), pods, failure: None });
     }
 
-    /// Looks at the pods of a list that aren't as they were known.
+    /// Checks the pods of a list that aren't as they were known.
     async fn compare(&mut self, pods: &[RuntimePod], stamp: Stamp) {
         let listed: HashSet<&PodUid> = pods.iter().map(|pod| &pod.uid).collect();
         let gone: Vec<PodUid> = self.known.keys().filter(|uid| !listed.contains(uid)).cloned().collect();
@@ -217,7 +217,7 @@ impl Pleg {
         }
     }
 
-    /// Looks at some pods without a list of all.
+    /// Checks some pods without a list of all.
     async fn inspect_pods(&mut self, uids: BTreeSet<PodUid>) {
         self.in_line = None;
         let asked: Vec<PodUid> = uids.into_iter().collect();
@@ -239,7 +239,7 @@ impl Pleg {
         }
     }
 
-    /// Looks closely at pods, several at the same time, and puts what is seen into the cache. Says of each whether
+    /// Checks closely at pods, several at the same time, and puts what is seen into the cache. Says of each whether
     /// that failed.
     async fn inspect(&self, uids: Vec<PodUid>) -> Vec<(PodUid, bool)> {
         let inspections = uids.into_iter().map(|uid| async move {
@@ -263,7 +263,7 @@ impl Pleg {
     }
 }
 
-/// What a list would show of a pod that was looked at; none if the runtime has nothing of it.
+/// What a list would show of a pod that was checked; none if the runtime has nothing of it.
 fn listed(pod: &ObservedPod) -> Option<RuntimePod> {
     if pod.is_absent() {
         return None;
@@ -288,7 +288,7 @@ fn listed(pod: &ObservedPod) -> Option<RuntimePod> {
             .map(|c| ListedContainer {
                 id: c.id.clone(),
                 name: c.name.clone(),
-                // Only its difference to other sandboxes matters to a diff, which doesn't look at it.
+                // Only its difference to other sandboxes matters to a diff, which doesn't check it.
                 sandbox_id: c.sandbox_id.clone().unwrap_or_else(|| SandboxId::from("")),
                 state: c.state,
                 created_at: c.created_at,

@@ -17,10 +17,10 @@ use crate::cgroups::CgroupSettings;
 
 /// How many events of the PLEG may wait for the loop; more are dropped and counted (upstream: 1000).
 pub const PLEG_EVENTS_MAX: usize = 1000;
-/// How many pods may wait for a look on demand; a pod that doesn't fit is seen at the next relist
+/// How many pods may wait for a check on demand; a pod that doesn't fit is seen at the next relist
 /// (upstream: 200).
 pub const RELIST_REQUESTS_MAX: usize = 200;
-/// How many pods the PLEG looks at closely at the same time.
+/// How many pods the PLEG inspects at the same time.
 pub const INSPECTIONS_MAX: usize = 16;
 /// How many probe results may wait for the loop (upstream: 20).
 pub const PROBE_RESULTS_MAX: usize = 20;
@@ -80,7 +80,7 @@ pub struct HostSettings {
 /// Settings of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentSettings {
-    /// Pods that are due are looked at this often.
+    /// Pods that are due are checked this often.
     pub sync_tick: Duration,
     /// Clean-up of what no pod needs any more runs this often.
     pub housekeeping: Duration,
@@ -93,7 +93,7 @@ pub struct AgentSettings {
     pub relist_age_max: Duration,
     /// The runtime is asked how it is this often.
     pub runtime_check: Duration,
-    /// When pods are looked at again.
+    /// When pods are checked again.
     pub requeue: RequeueIntervals,
     /// After a start no new pod is judged until every source was seen, but not for longer than this: so that the
     /// pods that ran before the start are counted first, and a dead source doesn't hold up the others for good.
@@ -160,7 +160,7 @@ pub struct LogLimits {
     pub bytes_max: u64,
     /// Files that a container's log has at most, the live one among them (`containerLogMaxFiles`).
     pub files_max: usize,
-    /// Logs are looked at this often (`containerLogMonitorInterval`).
+    /// Logs are checked this often (`containerLogMonitorInterval`).
     pub check_interval: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! When each pod is to be looked at again.
+//! When each pod is to be checked again.
 
 use std::collections::{BTreeSet, HashMap};
 

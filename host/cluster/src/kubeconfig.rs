@@ -103,7 +103,7 @@ pub struct Target {
     pub(crate) proxy_url: Option<String>,
     /// PEM of whom the server's certificate must be from; the system's authorities if none.
     pub(crate) authorities: Option<Source>,
-    /// The server's certificate isn't looked at.
+    /// The server's certificate isn't checked.
     pub(crate) insecure: bool,
     /// Namespace of the context, or `default`.
     pub(crate) namespace: String,

@@ -23,8 +23,8 @@ use crate::timer::until;
 #[cfg(test)]
 mod tests;
 
-/// Mirrors are looked at this often, should nothing change.
-const LOOK_PERIOD: Duration = Duration::from_secs(10);
+/// Mirrors are checked this often, should nothing change.
+const POLL_PERIOD: Duration = Duration::from_secs(10);
 /// So many are made or deleted at the same time.
 const STEPS_MAX: usize = 8;
 /// What was done about a mirror isn't done again before the watch shows it, but for this long at most.
@@ -99,7 +99,7 @@ impl Mirrors {
     /// Keeps them until `stop` is cancelled. `statics` gives the static pods as they are.
     pub(crate) async fn run(&self, statics: impl Fn() -> Vec<StaticPod>, stop: CancellationToken) {
         let (mut mirrors, mut node) = (self.mirrors.clone(), self.node.clone());
-        let mut ticks = tokio::time::interval(LOOK_PERIOD);
+        let mut ticks = tokio::time::interval(POLL_PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let again = self.next_try();

@@ -33,13 +33,13 @@ pub use overlay::ClusterNode;
 
 /// Tries to send one status (upstream: `nodeStatusUpdateRetry`).
 const STATUS_TRIES_MAX: u32 = 5;
-/// The agent's own view of the node is looked at this often until it is ready, so that others receive soon.
+/// The agent's own view of the node is checked this often until it is ready, so that others receive soon.
 const FAST_READ_INTERVAL: Duration = Duration::from_millis(100);
 /// For at most this long after the start (upstream: `nodeReadyGracePeriod`).
 const FAST_READS_MAX: Duration = Duration::from_secs(120);
 /// And this often afterwards: a change of Ready is sent at once.
 const READ_INTERVAL: Duration = Duration::from_secs(1);
-/// A node that was ready before the start stays so for this long, while the agent looks at its runtime (upstream:
+/// A node that was ready before the start stays so for this long, while the agent checks its runtime (upstream:
 /// `maxWaitForContainerRuntime`).
 const RUNTIME_WAIT: Duration = Duration::from_secs(30);
 /// The runtime is asked for its images this often (upstream: the image cache's refresh).

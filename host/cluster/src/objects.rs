@@ -33,9 +33,9 @@ mod tests;
 const FIRST_ANSWER_MAX: Duration = Duration::from_secs(5);
 /// How often it is checked which unused objects to give up.
 const IDLE_CHECK: Duration = Duration::from_secs(10);
-/// While tokens are kept, it is looked this often at least which of them are due: wall time may be set.
+/// While tokens are kept, it is checked this often at least which of them are due: wall time may be set.
 const TOKEN_CHECK_MAX: Duration = Duration::from_secs(60);
-/// Tokens that are given within this time are looked at together.
+/// Tokens that are given within this time are checked together.
 const TOKENS_TOGETHER: Duration = Duration::from_secs(1);
 
 /// What pods of this node refer to in the cluster.
@@ -102,7 +102,7 @@ impl Objects {
         let until = Instant::now() + FIRST_ANSWER_MAX;
         loop {
             let Some(news) = self.store().news(&name) else { return Err(not_registered(&name)) };
-            // What comes between the look and the wait wakes up, too.
+            // What comes between the check and the wait wakes up, too.
             let changed = news.notified();
             match self.store().state_of(&name) {
                 None => return Err(not_registered(&name)),

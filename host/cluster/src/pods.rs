@@ -268,7 +268,7 @@ impl ApiPods {
 }
 
 impl ApiPods {
-    /// Reports that the pods couldn't be read for long, where people look: in the log, on the node, by an event of it.
+    /// Reports that the pods couldn't be read for long, where people search: in the log, on the node, by an event of it.
     fn report(&self, Unread { lasted, error }: &Unread) {
         let since = self.clock.now() - SignedDuration::try_from(*lasted).unwrap_or_default();
         let since = witlet_core::node::whole_seconds(since);
@@ -281,7 +281,7 @@ impl ApiPods {
         }
     }
 
-    /// Reports an object that can't be read, where people look: in the log, and next to the pod.
+    /// Reports an object that can't be read, where people search: in the log, and next to the pod.
     fn warn(&self, malformed: &Malformed) {
         let Malformed { key, message } = malformed;
         let Some(ObjectKey { namespace, name, uid }) = key else {

@@ -33,8 +33,8 @@ const PAUSE_FIRST: Duration = Duration::from_secs(2);
 const PAUSE_MAX: Duration = Duration::from_secs(32);
 /// By how much of itself a pause is longer, by chance.
 const PAUSE_SPREAD: f64 = 0.1;
-/// How long the wall clock isn't looked at: it may be set while a renewal is far away.
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// How long the wall clock isn't checked: it may be set while a renewal is far away.
+const CHECK_AGAIN: Duration = Duration::from_secs(60);
 
 /// When a certificate is renewed: at upstream's 70 to 90 percent of its life. `random` is in `[0, 1)`.
 pub(crate) fn when_to_renew(not_before: Timestamp, not_after: Timestamp, random: f64) -> Timestamp {
@@ -139,7 +139,7 @@ impl Rotation {
             if left.is_zero() {
                 return;
             }
-            tokio::time::sleep(left.min(LOOK_AGAIN)).await;
+            tokio::time::sleep(left.min(CHECK_AGAIN)).await;
         }
     }
 

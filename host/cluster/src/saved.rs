@@ -77,7 +77,7 @@ impl Outdated {
 struct Page<P> {
     version: u32,
     node_name: String,
-    /// When it was written; for people who look.
+    /// When it was written; for people who check.
     written_at: Timestamp,
     /// Of the first page: how many others belong to it.
     #[serde(default)]

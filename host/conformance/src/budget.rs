@@ -237,7 +237,7 @@ async fn busy(ctx: &Ctx<'_>, checks: &mut Checks<'_>) -> Tried {
             found = Some(Finding::new(input, seen, WAITS));
             break;
         }
-        // One that waits hardly computes at all, and needn't be looked at again.
+        // One that waits hardly computes at all, and needn't be checked again.
         if part < BUSY_MAX / 4.0 && runnable < RUNNABLE_MAX / 4.0 {
             break;
         }

@@ -44,7 +44,7 @@ const SALTS: [&str; 5] = ["one", "two", "three", "four", "five"];
 
 /// A check of a handler, and what is asked before or around the question.
 ///
-/// What a probe finds and what a source has is the world's business: `properties/unchanged-world` looks at one that stays the same.
+/// What a probe finds and what a source has is the world's business: `properties/unchanged-world` checks one that stays the same.
 struct Same {
     check: Named,
     tries: fn(&Ctx<'_>, &Scenario, &Scenario) -> Vec<Try>,

@@ -59,7 +59,7 @@ fn component(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     let roles: Vec<String> =
         inspection.roles.iter().map(|served| format!("{} {}", served.role, served.version)).collect();
     checks.add(None, "load/world", format!("it has a role and links: {}", list(&roles)), obstacles);
-    // A larger one isn't even looked into: see `not_a_component`.
+    // A larger one isn't even inspected: see `not_a_component`.
     checks.named(None, SIZE, CheckResult::Passed);
 }
 
@@ -120,7 +120,7 @@ fn grants(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) -> bool {
     missing.is_empty()
 }
 
-/// Compiles and links it, and has it look at its configuration.
+/// Compiles and links it, and has it check its configuration.
 async fn validate(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) {
     let interface = interface(setup.role);
     // An address for what stands for one in the configuration.

@@ -1,4 +1,4 @@
-//! Cases that are carried out for a person who looks at them.
+//! Cases that are carried out for a person who checks them.
 
 use thiserror::Error;
 use witlet_wasm::inspect::{InspectError, inspect};

@@ -158,7 +158,7 @@ impl Setup {
         if self.grants.is_null() {
             return Ok(Grants::default());
         }
-        // A place for what isn't known yet: any address will do for looking at it.
+        // A place for what isn't known yet: any address will do for checking it.
         let address = self.address.unwrap_or(IpAddr::from([127, 0, 0, 1]));
         Ok(self.entry(&self.roles, &json!({"grants": placed(&self.grants, address)}))?.grants)
     }

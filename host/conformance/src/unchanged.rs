@@ -25,7 +25,7 @@ const SAME: &str = "source.poll: what the source has now; over an unchanged worl
                     `unchanged`";
 const SET: &str = "snapshot.pods: these pods and no others; which ones isn't a question of the order in which a folder is listed";
 
-/// How often a world that stays the same is looked at.
+/// How often a world that stays the same is checked.
 const POLLS: usize = 4;
 /// How many files of each kind a folder has whose order is changed.
 const FILES: usize = 6;
@@ -121,7 +121,7 @@ async fn order(ctx: &Ctx<'_>, world: &Scenario, own: bool) -> Tried {
         return Err("there is no folder with two files in a case in which it brings pods: add one (--cases)"
             .to_owned());
     }
-    let mut looked = Vec::new();
+    let mut inspected = Vec::new();
     for turned in [false, true] {
         let made = world.with(|world| {
             world.folders.clone_from(&folders);
@@ -130,9 +130,9 @@ async fn order(ctx: &Ctx<'_>, world: &Scenario, own: bool) -> Tried {
         let mut stage = made.stage(ctx).await?;
         let listed = stage.plugin.folders.listed().map_err(|error| format!("list its folders: {error}"))?;
         let answered = stage.ask().await.result;
-        looked.push((listed, set(&answered).ok_or_else(|| nothing_to_say(world, &answered))?));
+        inspected.push((listed, set(&answered).ok_or_else(|| nothing_to_say(world, &answered))?));
     }
-    let [(straight, first), (turned, second)] = &looked[..] else { return Ok(None) };
+    let [(straight, first), (turned, second)] = &inspected[..] else { return Ok(None) };
     if straight == turned {
         return Err(format!("{ORDERED} lists files in the same order however they are made"));
     }

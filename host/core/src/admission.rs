@@ -99,7 +99,7 @@ pub struct AdmittedPod {
     pub source: SourceName,
 }
 
-/// Everything that a handler may look at. A verdict is a function of this and of the handler's configuration.
+/// Everything that a handler may check. A verdict is a function of this and of the handler's configuration.
 #[derive(Clone, Debug)]
 pub struct AdmissionRequest {
     /// Why it is asked.

@@ -16,7 +16,7 @@ use crate::pod::{PodFullName, PodUid};
 pub enum EventType {
     /// Something went as it should.
     Normal,
-    /// Something someone should look at.
+    /// Something someone should check.
     Warning,
 }
 
@@ -92,7 +92,7 @@ impl Event {
         Self { object, kind, reason, message, annotations: BTreeMap::new() }
     }
 
-    /// Something someone should look at, without annotations.
+    /// Something someone should check, without annotations.
     pub fn warning(object: EventObject, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(object, EventType::Warning, reason, message)
     }

@@ -30,7 +30,7 @@ pub const LOG_BYTES_MAX_DEFAULT: u64 = 10 * 1024 * 1024;
 pub const LOG_FILES_MAX_DEFAULT: usize = 5;
 /// The least that this number may be: the live one and the one that it was before.
 pub const LOG_FILES_MIN: usize = 2;
-/// How often sizes are looked at (`containerLogMonitorInterval`).
+/// How often sizes are checked (`containerLogMonitorInterval`).
 pub const LOG_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How the name of a packed log ends.
@@ -38,12 +38,12 @@ pub const PACKED: &str = ".gz";
 /// How the name of a log ends that is just being packed.
 pub const PACKING: &str = ".tmp";
 
-/// What is done to a log at a look.
+/// What is done to a log at a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogStep {
     /// Nothing.
     Leave,
-    /// It is gone: the runtime begins a new one. Its size is looked at next time.
+    /// It is gone: the runtime begins a new one. Its size is checked next time.
     Reopen,
     /// It is rotated.
     Rotate,

@@ -1,4 +1,4 @@
-//! The pod lifecycle event generator (PLEG): what changed in the runtime between two looks at it.
+//! The pod lifecycle event generator (PLEG): what changed in the runtime between two checks of it.
 
 pub mod diff;
 

@@ -1,4 +1,4 @@
-//! Pods: who they are, what they ask for, and the life of the worker that looks after one.
+//! Pods: who they are, what they ask for, and the life of the worker that manages one.
 
 pub mod allocation;
 pub mod checkpoint;

@@ -11,7 +11,7 @@ use cgroup_usage::{CgroupUsage, MemoryUsage, SwapUsage};
 pub mod cadvisor;
 pub mod cgroup_usage;
 pub mod exposition;
-pub mod known;
+pub mod freshness;
 mod metrics;
 pub mod network;
 pub mod rates;

@@ -36,7 +36,7 @@ mod streams;
 /// How much longer than a command's own time the runtime may take to tell how it ended.
 const EXEC_SLACK: Duration = Duration::from_secs(10);
 
-/// How many status calls one look at a pod has under way.
+/// How many status calls one check of a pod has under way.
 const STATUS_CALLS_AT_ONCE: usize = 8;
 
 /// The kubelet's own version of the runtime API, which runtimes ignore (`remote_runtime.go`).
@@ -53,7 +53,7 @@ pub enum ConnectError {
     NoTokioRuntime,
 }
 
-/// Where the runtime is and how patient to be with it.
+/// Where the runtime is, and the timeouts of its calls.
 #[derive(Clone, Debug)]
 pub struct CriOptions {
     /// The runtime service.
@@ -164,9 +164,10 @@ impl CriClient {
     /// None if it went away since it was listed.
     async fn sandbox_status(&self, id: String) -> Result<Option<ObservedSandbox>, RuntimeError> {
         let limit = self.deadlines.request;
-        let look = request(cri::PodSandboxStatusRequest { pod_sandbox_id: id, verbose: false }, limit);
+        let inspection = request(cri::PodSandboxStatusRequest { pod_sandbox_id: id, verbose: false }, limit);
         let mut client = self.runtime.runtime_service();
-        let answer = self.runtime.answer("PodSandboxStatus", limit, client.pod_sandbox_status(look)).await;
+        let answer =
+            self.runtime.answer("PodSandboxStatus", limit, client.pod_sandbox_status(inspection)).await;
         present(answer)?.map(convert::observed_sandbox).transpose()
     }
 
@@ -177,18 +178,19 @@ impl CriClient {
         sandbox_id: String,
     ) -> Result<Option<ObservedContainer>, RuntimeError> {
         let limit = self.deadlines.request;
-        let look = request(cri::ContainerStatusRequest { container_id: id, verbose: false }, limit);
+        let inspection = request(cri::ContainerStatusRequest { container_id: id, verbose: false }, limit);
         let mut client = self.runtime.runtime_service();
-        let answer = self.runtime.answer("ContainerStatus", limit, client.container_status(look)).await;
+        let answer = self.runtime.answer("ContainerStatus", limit, client.container_status(inspection)).await;
         present(answer)?.map(|status| convert::observed_container(status, &sandbox_id)).transpose()
     }
 }
 
-/// Looks at many at once and keeps, in order, what is there.
+/// Checks many at once and keeps, in order, what is there.
 async fn present_of<T>(
-    looks: impl Iterator<Item = impl Future<Output = Result<Option<T>, RuntimeError>>>,
+    inspections: impl Iterator<Item = impl Future<Output = Result<Option<T>, RuntimeError>>>,
 ) -> Result<Vec<T>, RuntimeError> {
-    let found: Vec<Option<T>> = stream::iter(looks).buffered(STATUS_CALLS_AT_ONCE).try_collect().await?;
+    let found: Vec<Option<T>> =
+        stream::iter(inspections).buffered(STATUS_CALLS_AT_ONCE).try_collect().await?;
     Ok(found.into_iter().flatten().collect())
 }
 
@@ -440,10 +442,10 @@ impl CommandRunner for CriClient {
 
     async fn process(&self, id: &ContainerId) -> Result<Option<u32>, RuntimeError> {
         let limit = self.deadlines.request;
-        let look =
+        let inspection =
             request(cri::ContainerStatusRequest { container_id: id.to_string(), verbose: true }, limit);
         let mut client = self.runtime.runtime_service();
-        let answer = self.runtime.answer("ContainerStatus", limit, client.container_status(look)).await;
+        let answer = self.runtime.answer("ContainerStatus", limit, client.container_status(inspection)).await;
         Ok(present(answer)?.and_then(|status| convert::process(&status)))
     }
 }
@@ -452,10 +454,10 @@ impl CommandRunner for CriClient {
 impl Images for CriClient {
     async fn status(&self, image: &str) -> Result<Option<ImageInfo>, RuntimeError> {
         let limit = self.deadlines.request;
-        let look = cri::ImageStatusRequest { image: Some(convert::image_spec(image)), verbose: false };
+        let inspection = cri::ImageStatusRequest { image: Some(convert::image_spec(image)), verbose: false };
         let mut client = self.images.image_service();
         let answer =
-            self.images.answer("ImageStatus", limit, client.image_status(request(look, limit))).await;
+            self.images.answer("ImageStatus", limit, client.image_status(request(inspection, limit))).await;
         // The CRI wants an empty answer for an image that isn't there; some runtimes say "not found".
         present(answer)?.and_then(|status| status.image).map(convert::image_info).transpose()
     }

@@ -53,7 +53,7 @@ impl Service<Request<Body>> for Propagating {
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         let headers = request.headers_mut();
         trace::propagate(|name, value| {
-            // Foreign parts of it were looked at when they came in.
+            // Foreign parts of it were checked when they came in.
             if let Ok(value) = HeaderValue::from_str(value) {
                 headers.insert(name, value);
             }

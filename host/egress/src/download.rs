@@ -198,7 +198,7 @@ fn validators(headers: &HeaderMap) -> Validators {
 }
 
 async fn file(response: Response<ResponseBody>, bytes_max: usize) -> Result<Downloaded, DownloadError> {
-    // Before its body: a response that is looked at can't go to another thread.
+    // Before its body: a response that is checked can't go to another thread.
     let validators = validators(response.headers());
     let mut body = response.into_body();
     let mut bytes = Vec::new();

@@ -59,7 +59,7 @@ impl Pin {
     }
 }
 
-/// What looking a name up came to.
+/// What looking up a name came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pinned {
     /// The addresses that this call reaches by the name, in the resolver's order. At least one.

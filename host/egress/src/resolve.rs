@@ -70,7 +70,7 @@ impl SystemResolver {
         Self { all: Arc::new(Semaphore::new(all)), own: Arc::new(Semaphore::new(own)) }
     }
 
-    /// Looks a name up next to the async threads, once there is capacity. It is taken until the lookup has really
+    /// Checks a name up next to the async threads, once there is capacity. It is taken until the lookup has really
     /// ended, whether a caller still waits for it or not.
     async fn on_own_thread<T: Send + 'static>(
         &self,
@@ -78,11 +78,11 @@ impl SystemResolver {
     ) -> io::Result<T> {
         let own = self.own.clone().acquire_owned().await.map_err(io::Error::other)?;
         let all = self.all.clone().acquire_owned().await.map_err(io::Error::other)?;
-        let looking = tokio::task::spawn_blocking(move || {
+        let inspecting = tokio::task::spawn_blocking(move || {
             let _capacity = (own, all);
             look_up()
         });
-        looking.await.map_err(io::Error::other)?
+        inspecting.await.map_err(io::Error::other)?
     }
 }
 

@@ -38,16 +38,16 @@ impl NodeContainerLogs {
 #[async_trait]
 impl ContainerLogs for NodeContainerLogs {
     async fn size(&self, log: &Path) -> Result<Option<u64>, FilesError> {
-        check_log(log, &self.logs).map_err(failed("look at", log))?;
+        check_log(log, &self.logs).map_err(failed("check", log))?;
         let log = log.to_owned();
-        blocking("look at", &log.clone(), move || match fs::symlink_metadata(&log) {
+        blocking("check", &log.clone(), move || match fs::symlink_metadata(&log) {
             Ok(found) if found.is_file() => Ok(Some(found.len())),
             Ok(_) => {
                 let cause = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-                Err(failed("look at", &log)(cause))
+                Err(failed("check", &log)(cause))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed("look at", &log)(error)),
+            Err(error) => Err(failed("check", &log)(error)),
         })
         .await
     }

@@ -63,12 +63,12 @@ impl DiskUsage {
 #[async_trait]
 impl StorageMeter for DiskUsage {
     async fn measure(&self, pod: &Pod) -> LocalStorage {
-        let places = Places::of(self, pod);
+        let paths = PodPaths::of(self, pod);
         let (deadline, lock) = (Instant::now() + MEASURE_MAX, self.lock_of(PodUid::of(pod)));
         let measuring = async {
             let turn = lock.lock_owned().await;
             let measure = move || {
-                let measured = places.measure(deadline);
+                let measured = paths.measure(deadline);
                 drop(turn);
                 measured
             };
@@ -83,13 +83,13 @@ impl StorageMeter for DiskUsage {
 }
 
 /// What is to be added up of one pod.
-struct Places {
+struct PodPaths {
     volumes: Vec<(String, PathBuf)>,
     logs: Vec<(String, PathBuf)>,
     own: Vec<PathBuf>,
 }
 
-impl Places {
+impl PodPaths {
     fn of(usage: &DiskUsage, pod: &Pod) -> Self {
         let (uid, full_name) = (PodUid::of(pod), PodFullName::of(pod));
         let logs_name = format!("{}_{}_{uid}", full_name.namespace, full_name.name);

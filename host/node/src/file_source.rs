@@ -27,7 +27,7 @@ pub use folder::{FileState, Folder, Listing, Outcome, Report, ReportReason};
 pub use inherited::INHERITED_UIDS;
 use inherited::Inherited;
 pub use scan::Stamp as FileStamp;
-use scan::{Look, SETTLE, Scanner, name_of};
+use scan::{SETTLE, Scan, Scanner, name_of};
 pub use watcher::FolderWatcher;
 use watcher::RemovedFiles;
 
@@ -38,11 +38,11 @@ mod tests;
 
 /// A timer without a period is none.
 const FILE_CHECK_INTERVAL_MIN: Duration = Duration::from_millis(10);
-/// How often a look waits for files that are being written, before it takes them as they are: two seconds in all.
-const PATIENT_LOOKS_MAX: u32 = 10;
-/// A look that takes longer hangs: two seconds are for files that are being written.
-const LOOK_TIME_MAX: Duration = Duration::from_secs(10);
-/// Why a folder can't be read while a look at it takes long.
+/// How often a scan waits for files that are being written, before it takes them as they are: two seconds in all.
+const UNSETTLED_SCANS_MAX: u32 = 10;
+/// A check that takes longer hangs: two seconds are for files that are being written.
+const READ_TIME_MAX: Duration = Duration::from_secs(10);
+/// Why a folder can't be read while a check of it takes long.
 const NO_ANSWER: &str = "the file system doesn't answer";
 /// Why a set of manifests may lack pods.
 const INCOMPLETE: &str = "some manifests couldn't be read since the start";
@@ -118,18 +118,18 @@ impl FileSource {
         self.events.record(Event::warning(object, report.reason.as_str(), message));
     }
 
-    /// Looks until nothing is being written or its time is over. None: the runtime shuts down.
-    async fn look(
+    /// Checks until nothing is being written or its time is over. None: the runtime shuts down.
+    async fn scan(
         &self,
         mut state: Box<(Scanner, Folder)>,
         removed: &RemovedFiles,
     ) -> Option<(Box<(Scanner, Folder)>, Outcome)> {
-        for attempt in 0..=PATIENT_LOOKS_MAX {
+        for attempt in 0..=UNSETTLED_SCANS_MAX {
             let now = self.clock.now();
-            let patient = attempt < PATIENT_LOOKS_MAX;
+            let may_wait = attempt < UNSETTLED_SCANS_MAX;
             let removed = removed.clone();
-            let look = tokio::task::spawn_blocking(move || {
-                let Look { listing, settled } = state.0.look(now, patient);
+            let scan = tokio::task::spawn_blocking(move || {
+                let Scan { listing, settled } = state.0.scan(now, may_wait);
                 let outcome = settled.then(|| {
                     if state.1.may_inherit() {
                         state.1.note_changes(state.0.changes());
@@ -140,7 +140,7 @@ impl FileSource {
                 (state, outcome)
             });
             let outcome;
-            (state, outcome) = look.await.ok()?;
+            (state, outcome) = scan.await.ok()?;
             if let Some(outcome) = outcome {
                 return Some((state, outcome));
             }
@@ -186,25 +186,25 @@ impl PodSource for FileSource {
                 () = events.closed() => return,
                 _ = checks.tick() => {}
                 () = watcher.changed() => {}
-                // What can't be read is looked at again before that is reported.
+                // What can't be read is checked again before that is reported.
                 () = due(began, &outage, began) => {}
             }
-            // The watch comes before the look: what happens after the look is seen by the watch.
+            // The watch comes before the check: what happens after the check is seen by the watch.
             watcher.follow();
             // A file system that hangs is one that can't be read.
             outage.unread(began.elapsed());
-            let hangs_at = Instant::now() + LOOK_TIME_MAX;
+            let hangs_at = Instant::now() + READ_TIME_MAX;
             let removed = watcher.removed();
-            let look = self.look(state, &removed);
-            tokio::pin!(look);
-            let looked = loop {
+            let scan = self.scan(state, &removed);
+            tokio::pin!(scan);
+            let scanned = loop {
                 tokio::select! {
                     () = stop.cancelled() => return,
-                    looked = &mut look => break looked,
+                    scanned = &mut scan => break scanned,
                     () = due(began, &outage, hangs_at) => self.report(&mut outage, began.elapsed(), NO_ANSWER),
                 }
             };
-            let Some((next, outcome)) = looked else { return };
+            let Some((next, outcome)) = scanned else { return };
             state = next;
             match &outcome.unread {
                 Some(error) => self.report(&mut outage, began.elapsed(), error),
@@ -233,6 +233,6 @@ impl PodSource for FileSource {
 /// What a source at this path would bring and report: for checking manifests without a daemon.
 pub fn check_path(path: &Path, node_name: &str) -> Outcome {
     let mut folder = Folder::new(SourceName::file(), node_name.to_owned(), path.display().to_string());
-    let look = Scanner::new(path.to_owned()).look(SystemClock.now(), false);
-    folder.observe(look.listing)
+    let scan = Scanner::new(path.to_owned()).scan(SystemClock.now(), false);
+    folder.observe(scan.listing)
 }

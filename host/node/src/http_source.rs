@@ -33,12 +33,12 @@ mod tests;
 
 /// A timer without a period is none.
 const HTTP_CHECK_INTERVAL_MIN: Duration = Duration::from_millis(10);
-/// For one look, redirects and body included: upstream's client has it.
-const LOOK_TIME_MAX: Duration = Duration::from_secs(10);
-/// Requests of one look: the first and those that redirects lead to, as in Go's client.
+/// For one check, redirects and body included: upstream's client has it.
+const READ_TIME_MAX: Duration = Duration::from_secs(10);
+/// Requests of one check: the first and those that redirects lead to, as in Go's client.
 const REQUESTS_MAX: usize = 10;
 
-/// A look that brought nothing.
+/// A check that brought nothing.
 #[derive(Debug, Error)]
 enum FetchError {
     /// No answer.
@@ -63,7 +63,7 @@ enum FetchError {
     #[error("failed to send the request")]
     Request(#[from] http::Error),
     /// It took too long.
-    #[error("no response within {}s", LOOK_TIME_MAX.as_secs())]
+    #[error("no response within {}s", READ_TIME_MAX.as_secs())]
     Timeout,
 }
 
@@ -72,7 +72,7 @@ pub struct HttpSource {
     url: ManifestUrl,
     node_name: String,
     check_interval: Duration,
-    look_time_max: Duration,
+    read_time_max: Duration,
     egress: Egress,
     events: Arc<dyn EventSink>,
     remembered: Option<Remembered>,
@@ -94,7 +94,7 @@ impl HttpSource {
             url,
             node_name,
             check_interval,
-            look_time_max: LOOK_TIME_MAX,
+            read_time_max: READ_TIME_MAX,
             egress,
             events,
             remembered: None,
@@ -135,8 +135,8 @@ impl HttpSource {
         }
     }
 
-    async fn look(&self) -> Result<Vec<u8>, FetchError> {
-        timeout(self.look_time_max, self.fetch()).await.unwrap_or(Err(FetchError::Timeout))
+    async fn fetch_in_time(&self) -> Result<Vec<u8>, FetchError> {
+        timeout(self.read_time_max, self.fetch()).await.unwrap_or(Err(FetchError::Timeout))
     }
 
     /// Follows redirects. What the operator set goes to the operator's host only.
@@ -161,7 +161,7 @@ impl HttpSource {
     async fn send(&self, uri: &Uri, headers: HeaderMap) -> Result<Response<ResponseBody>, FetchError> {
         let mut request = Request::get(uri.clone()).body(Empty::<Bytes>::new())?;
         *request.headers_mut() = headers;
-        let limits = SendLimits::each(self.look_time_max);
+        let limits = SendLimits::each(self.read_time_max);
         Ok(self.egress.send(&Reach::everything(), TlsPolicy::Verify, request, limits).await?)
     }
 
@@ -211,23 +211,23 @@ impl PodSource for HttpSource {
         let mut checks = tokio::time::interval(self.check_interval);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let looked = async {
+            let fetched = async {
                 checks.tick().await;
-                self.look().await.map_err(|error| one_line(&error))
+                self.fetch_in_time().await.map_err(|error| one_line(&error))
             };
-            let looked = tokio::select! {
+            let fetched = tokio::select! {
                 () = stop.cancelled() => return,
                 () = events.closed() => return,
-                looked = looked => looked,
+                fetched = fetched => fetched,
             };
             if let Some(outage) = &mut outage {
-                self.report(outage, began.elapsed(), looked.as_ref().err().map(String::as_str));
+                self.report(outage, began.elapsed(), fetched.as_ref().err().map(String::as_str));
             }
             // Reading a large manifest takes its time.
             let mut next = feed.clone();
-            let manifest = looked.as_ref().ok().filter(|_| self.remembered.is_some()).cloned();
+            let manifest = fetched.as_ref().ok().filter(|_| self.remembered.is_some()).cloned();
             let work = tokio::task::spawn_blocking(move || {
-                let outcome = next.observe(looked);
+                let outcome = next.observe(fetched);
                 (next, outcome)
             });
             let Outcome { pods, report, recovered, failures } = match work.await {

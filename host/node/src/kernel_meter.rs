@@ -28,15 +28,15 @@ use crate::node_readings::kernel::read;
 use crate::node_readings::pids;
 use crate::process::boot_second;
 
+mod cache;
 mod current;
 mod details;
 mod files;
-mod known;
 #[cfg(test)]
 mod tests;
 
+use cache::KnownCgroups;
 use files::{CgroupFiles, OpenFolders};
-use known::KnownCgroups;
 
 /// All counts take at most this long; what wasn't read by then is unknown.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -49,9 +49,9 @@ pub struct SystemMeter {
     layouts: Arc<[CgroupLayout; 2]>,
     named: Arc<NamedCgroups>,
     clock: Arc<dyn Clock>,
-    /// One look at a time, and where cgroups were found at the last one.
+    /// One check at a time, and where cgroups were found at the last one.
     found: Arc<Mutex<Found>>,
-    /// The same of looks at all that there is: they take longer, and hold up no others.
+    /// The same of checks of all that there is: they take longer, and hold up no others.
     detailed: Arc<Mutex<Found>>,
     /// What both know of each cgroup.
     known: Arc<SyncMutex<KnownCgroups>>,
@@ -127,10 +127,10 @@ impl KernelMeter for SystemMeter {
         let (named, known) = (self.named.clone(), self.known.clone());
         let counting = async {
             let mut found = self.found.clone().lock_owned().await;
-            let look = move || {
-                Look::new(&kernel, &layouts, &*clock, &known, scope).counts(&mut found, &pods, &named)
+            let reading = move || {
+                Reading::new(&kernel, &layouts, &*clock, &known, scope).counts(&mut found, &pods, &named)
             };
-            tokio::task::spawn_blocking(look).await
+            tokio::task::spawn_blocking(reading).await
         };
         match timeout(COUNT_TIMEOUT, counting).await {
             Ok(Ok(counts)) => counts,
@@ -147,16 +147,16 @@ impl KernelMeter for SystemMeter {
         let (kernel, layouts, clock) = (self.kernel.clone(), self.layouts.clone(), self.clock.clone());
         let topology = self.topology.clone();
         let (named, known) = (self.named.clone(), self.known.clone());
-        let looking = async {
+        let reading = async {
             let mut found = self.detailed.clone().lock_owned().await;
-            let look = move || {
-                let look = Look::new(&kernel, &layouts, &*clock, &known, Scope::All);
-                let topology = *topology.get_or_init(|| look.topology());
-                KernelDetails { topology, ..look.details(&mut found, &pods, &named) }
+            let reading = move || {
+                let reading = Reading::new(&kernel, &layouts, &*clock, &known, Scope::All);
+                let topology = *topology.get_or_init(|| reading.topology());
+                KernelDetails { topology, ..reading.details(&mut found, &pods, &named) }
             };
-            tokio::task::spawn_blocking(look).await
+            tokio::task::spawn_blocking(reading).await
         };
-        match timeout(COUNT_TIMEOUT, looking).await {
+        match timeout(COUNT_TIMEOUT, reading).await {
             Ok(details) => details.ok(),
             Err(_) => {
                 tracing::warn!(timeout = ?COUNT_TIMEOUT, "Timed out reading cgroups in full");
@@ -171,8 +171,8 @@ impl KernelMeter for SystemMeter {
     }
 }
 
-/// One look at the machine.
-struct Look<'a> {
+/// One check of the machine.
+struct Reading<'a> {
     kernel: &'a Kernel,
     layouts: &'a [CgroupLayout; 2],
     clock: &'a dyn Clock,
@@ -185,7 +185,7 @@ struct Look<'a> {
     folders: OpenFolders,
 }
 
-impl<'a> Look<'a> {
+impl<'a> Reading<'a> {
     fn new(
         kernel: &'a Kernel,
         layouts: &'a [CgroupLayout; 2],
@@ -308,7 +308,7 @@ impl<'a> Look<'a> {
         counts
     }
 
-    /// Where the pod's cgroup was at the last look, or is now, and what it uses.
+    /// Where the pod's cgroup was at the last check, or is now, and what it uses.
     fn pod_usage(&self, found: &mut Found, uid: &PodUid) -> Option<(PathBuf, Option<CgroupUsage>)> {
         if let Some(folder) = found.pods.get(uid).cloned() {
             // A cgroup of which something can be read is there.

@@ -55,8 +55,8 @@ pub(crate) fn open_regular(folder: &Path, names: &[&str]) -> io::Result<Option<F
     };
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     let path: PathBuf = names.iter().collect();
-    let looked = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match rustix::fs::openat2(&base, &path, looked, Mode::empty(), resolve) {
+    let path_only = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat2(&base, &path, path_only, Mode::empty(), resolve) {
         Err(Errno::NOENT) => Ok(None),
         found => open_regular_at(found?).map(Some),
     }

@@ -20,7 +20,7 @@ const MOUNTINFO: &str = "/proc/thread-self/mountinfo";
 const MOUNTINFO_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Components of a path such as `/dev/shm`, with the root.
 const IN_MEMORY_DEPTH_MAX: usize = 3;
-/// Looks at the table until nothing is mounted any more: a look finds all, unless something is mounted meanwhile.
+/// Checks the table until nothing is mounted any more: a check finds all, unless something is mounted meanwhile.
 const PASSES_MAX: usize = 8;
 
 /// Whether something is mounted at this path itself. Links aren't followed; no such file is an error.

@@ -27,9 +27,9 @@ use machine::Machine;
 #[cfg(test)]
 mod tests;
 
-/// How often the machine is looked at (upstream's node status frequency).
+/// How often the machine is checked (upstream's node status frequency).
 pub const NODE_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
-/// How long one look at the machine may take; then the facts stay as they were.
+/// How long one check of the machine may take; then the facts stay as they were.
 const NODE_READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// How many facts are taken below one prefix.
 pub const GIVEN_FACTS_MAX: usize = 256;
@@ -43,8 +43,8 @@ pub struct NodeInfo {
     created: Timestamp,
     sources: std::sync::Mutex<Sources>,
     facts: watch::Sender<Arc<NodeFacts>>,
-    /// One look at a time, so that an older one never replaces a newer one.
-    looking: Arc<Mutex<()>>,
+    /// One check at a time, so that an older one never replaces a newer one.
+    refreshing: Arc<Mutex<()>>,
 }
 
 impl NodeInfo {
@@ -61,7 +61,7 @@ impl NodeInfo {
             created,
             sources: std::sync::Mutex::new(sources),
             facts: watch::Sender::new(Arc::new(facts)),
-            looking: Arc::default(),
+            refreshing: Arc::default(),
         })
     }
 
@@ -70,7 +70,7 @@ impl NodeInfo {
         self.facts.borrow().clone()
     }
 
-    /// Looks at the machine every ten seconds until stopped. A look that fails is logged, and the last facts stay.
+    /// Checks the machine every ten seconds until stopped. A check that fails is logged, and the last facts stay.
     pub async fn run(&self, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(NODE_REFRESH_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -80,15 +80,15 @@ impl NodeInfo {
                 () = stop.cancelled() => return,
                 _ = ticks.tick() => {}
             }
-            self.look().await;
+            self.refresh().await;
         }
     }
 
-    /// Reads the machine and publishes what changed. A look that fails or takes too long is logged. One that hangs (in a file
+    /// Reads the machine and publishes what changed. A check that fails or takes too long is logged. One that hangs (in a file
     /// system, say) keeps its turn, so that threads don't pile up behind it.
-    async fn look(&self) {
+    async fn refresh(&self) {
         let reading = async {
-            let turn = self.looking.clone().lock_owned().await;
+            let turn = self.refreshing.clone().lock_owned().await;
             let root = self.options.root.clone();
             tokio::task::spawn_blocking(move || (Machine::read(&root), turn)).await
         };
@@ -160,7 +160,7 @@ impl NodeWatch for NodeInfo {
     }
 
     async fn read_again(&self) -> Arc<NodeFacts> {
-        self.look().await;
+        self.refresh().await;
         self.current()
     }
 }

@@ -19,22 +19,22 @@ pub(crate) mod memory;
 #[cfg(test)]
 mod tests;
 
-/// One look takes at most this long; what wasn't read by then is unknown.
+/// One check takes at most this long; what wasn't read by then is unknown.
 const READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// The runtime is asked for this long where its images are, and which.
 const IMAGES_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often it is asked where they are.
 const FOLDER_REFRESH: Duration = Duration::from_secs(600);
 
-/// Looks at the machine that it runs on.
+/// Checks the machine that it runs on.
 pub struct SystemNodeReader {
     root: PathBuf,
     images: Arc<dyn ImageStore>,
     pods: PodsCgroup,
     /// Where images and writable layers are, and when that was asked.
     folders: Mutex<Option<(Instant, Option<Folders>)>>,
-    /// One look at a time: a file system that hangs must not gather threads.
-    looking: Arc<Mutex<()>>,
+    /// One check at a time: a file system that hangs must not gather threads.
+    measuring: Arc<Mutex<()>>,
 }
 
 /// Folders of the runtime.
@@ -48,7 +48,7 @@ struct Folders {
 impl SystemNodeReader {
     /// `root` is the agent's folder; one that isn't there yet counts as the nearest that is.
     pub fn new(root: PathBuf, images: Arc<dyn ImageStore>, pods: PodsCgroup) -> Self {
-        Self { root, images, pods, folders: Mutex::default(), looking: Arc::default() }
+        Self { root, images, pods, folders: Mutex::default(), measuring: Arc::default() }
     }
 
     /// Where images and writable layers are; none while the runtime doesn't say.
@@ -82,13 +82,13 @@ impl NodeReader for SystemNodeReader {
     async fn read(&self) -> NodeReadings {
         let (root, folders) = (self.root.clone(), self.runtime_folders().await);
         let reading = async {
-            let turn = self.looking.clone().lock_owned().await;
+            let turn = self.measuring.clone().lock_owned().await;
             let pods = self.pods.clone();
-            let look = move || {
+            let measure = move || {
                 let kernel = (Path::new("/proc"), Path::new("/sys/fs/cgroup"));
                 (readings(kernel, &pods, &root, folders.as_ref()), turn)
             };
-            tokio::task::spawn_blocking(look).await
+            tokio::task::spawn_blocking(measure).await
         };
         match timeout(READ_TIMEOUT, reading).await {
             Ok(Ok((readings, _turn))) => readings,

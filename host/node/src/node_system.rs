@@ -40,7 +40,7 @@ impl MachineSystem {
         let namespace = |process: &str| fs::read_link(self.proc.join(process).join("ns/pid"));
         match (namespace("1"), namespace("self")) {
             (Ok(init), Ok(own)) => init == own,
-            // Who may not look at the init is in a container, or not root.
+            // Who may not check the init is in a container, or not root.
             _ => false,
         }
     }

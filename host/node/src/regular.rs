@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use rustix::fs::{FileType, Mode, OFlags};
 
 /// Opens for reading what is open without access (`O_PATH`). Nothing but a regular file: opening a device may already do
-/// something, and a pipe would block. What was looked at is what gets opened, because it can't be exchanged any more.
+/// something, and a pipe would block. What was checked is what gets opened, because it can't be exchanged any more.
 pub(crate) fn open_regular_at(place: impl AsFd) -> io::Result<File> {
     let stat = rustix::fs::fstat(&place)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {

@@ -111,7 +111,7 @@ impl Emptying<'_> {
         }
     }
 
-    /// Moves a folder to the top, where it's found at the next look.
+    /// Moves a folder to the top, where it's found at the next check.
     fn move_up(&mut self, folder: BorrowedFd<'_>, name: &CString) -> io::Result<()> {
         loop {
             self.moved += 1;

@@ -80,7 +80,7 @@ impl Volumes for NodeVolumes {
         blocking(permit, &path.clone(), move || match atomic::is_written(&path) {
             Ok(true) => Ok(Some(path)),
             Ok(false) => Ok(None),
-            Err(error) => Err(failed("look at", &path)(error)),
+            Err(error) => Err(failed("check", &path)(error)),
         })
         .await
     }

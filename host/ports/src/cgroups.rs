@@ -127,12 +127,12 @@ impl CgroupError {
 pub trait Cgroups: Send + Sync {
     /// What the machine's cgroups are like.
     fn facts(&self) -> &CgroupFacts;
-    /// Looks whether all controllers that pods need are there.
+    /// Checks whether all controllers that pods need are there.
     ///
     /// # Errors
     /// With their names, when some aren't.
     async fn check_controllers(&self) -> Result<(), CgroupError>;
-    /// Looks whether the cgroup is there, with all that it needs.
+    /// Checks whether the cgroup is there, with all that it needs.
     ///
     /// # Errors
     /// With what is missing.

@@ -6,7 +6,7 @@ use witlet_core::eviction::MemoryWatch;
 
 pub use witlet_core::node::readings::{Left, NodeImage, NodeReadings};
 
-/// Looks at the machine.
+/// Checks the machine.
 #[async_trait]
 pub trait NodeReader: Send + Sync {
     /// Reads all figures now. Takes at most a few seconds.
@@ -29,8 +29,8 @@ pub struct MemoryNotifierError {
     pub cause: std::io::Error,
 }
 
-/// Has the kernel report that memory runs short, so that it is noticed before the next look at the node. A report is a reason to
-/// look, no more: it may come without a shortage, and may not come.
+/// Has the kernel report that memory runs short, so that it is noticed before the next check of the node. A report is a reason to
+/// check, no more: it may come without a shortage, and may not come.
 #[async_trait]
 pub trait MemoryNotifier: Send + Sync {
     /// Watches for these shortages from now on, in place of all before. Called again in short intervals: levels of usage may have to

@@ -156,7 +156,7 @@ pub trait PodView: Send + Sync {
     async fn list_pods_within(&self, _age: Duration) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
         self.list_pods().await
     }
-    /// One pod looked at closely; one that the runtime doesn't have is `ObservedPod::absent`. `observed_at` is
+    /// One pod in detail; one that the runtime doesn't have is `ObservedPod::absent`. `observed_at` is
     /// from before the first call.
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError>;
     /// What happens from now on, as the runtime tells by itself, sent until the runtime ends the stream or no one

@@ -180,7 +180,7 @@ pub struct ImageRemovals {
     pub space: u64,
 }
 
-/// A look at the agent that never waits: each call answers from the newest published state.
+/// A view of the agent that never waits: each call answers from the newest published state.
 pub trait AgentView: Send + Sync {
     /// All pods that a source has or that still end, with their newest status; ordered by namespace and name.
     fn pods(&self) -> Vec<Arc<Pod>>;
@@ -224,7 +224,7 @@ pub trait AgentView: Send + Sync {
     fn unhealthy(&self) -> Vec<String>;
     /// Numbers about the agent.
     fn stats(&self) -> AgentStats;
-    /// The thresholds of evictions, and how far away each is; empty before the first look at the node.
+    /// The thresholds of evictions, and how far away each is; empty before the first check of the node.
     fn thresholds(&self) -> Vec<ThresholdState> {
         Vec::new()
     }

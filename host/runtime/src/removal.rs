@@ -10,7 +10,7 @@ use std::path::Path;
 #[cfg(test)]
 mod tests;
 
-/// How often the folder is looked through. Once for each level of a tree that is as deep as it has folders; someone who
+/// How often the folder is searched. Once for each level of a tree that is as deep as it has folders; someone who
 /// goes on writing to it doesn't keep this going for ever.
 const PASSES_MAX: usize = 10_000_000;
 

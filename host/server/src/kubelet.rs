@@ -112,7 +112,7 @@ pub struct ServerOptions {
     /// Connections of one listener at the same time. Beyond that, a client that was never authenticated gives way; where all were,
     /// further ones wait to be accepted.
     pub connections_max: usize,
-    /// How often a followed log is looked at for new lines.
+    /// How often a followed log is checked for new lines.
     pub log_poll_interval: Duration,
     /// `volumeStatsAggPeriod`: pods' volumes are measured this often at most; none for never.
     pub volume_stats_period: Option<Duration>,

@@ -37,7 +37,7 @@ pub trait PluginView: Send + Sync {
     /// One object for each plugin, in the order in which they are asked.
     fn plugins(&self) -> Vec<Value>;
 
-    /// The set that they are of, an object with `running` and `message`; null where sets aren't looked at.
+    /// The set that they are of, an object with `running` and `message`; null where sets aren't checked.
     fn set(&self) -> Value {
         Value::Null
     }

@@ -60,7 +60,7 @@ impl RootOnlySocket {
         }
         match std::fs::symlink_metadata(path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-            Err(cause) => return Err(io("look at")(cause)),
+            Err(cause) => return Err(io("check")(cause)),
             Ok(found) if !found.file_type().is_socket() => {
                 return Err(BindError::NotASocket { path: path.to_owned() });
             }

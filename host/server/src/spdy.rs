@@ -72,7 +72,7 @@ pub async fn pong(to: &mut (impl AsyncWrite + Unpin), payload: &[u8]) -> io::Res
 }
 
 /// Names and values, in a zlib stream of stored blocks: that needs neither a compressor nor SPDY's dictionary. The empty block
-/// makes the server look at what is before it.
+/// makes the server check what is before it.
 fn header_block(is_first: bool, headers: &[(&str, &str)]) -> io::Result<Vec<u8>> {
     let too_long = |_| io::Error::new(io::ErrorKind::InvalidInput, "headers are too long");
     let count = |length: usize| u32::try_from(length).map(u32::to_be_bytes).map_err(too_long);
@@ -106,7 +106,7 @@ async fn frame(to: &mut (impl AsyncWrite + Unpin), first: u32, flags: u8, payloa
     to.flush().await
 }
 
-/// The next frame. What headers say isn't looked at.
+/// The next frame. What headers say isn't checked.
 ///
 /// # Errors
 /// The connection ends or fails.

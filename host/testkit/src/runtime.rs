@@ -57,7 +57,7 @@ struct Inner {
     cgroup_driver: Option<CgroupDriver>,
     no_user_namespaces: bool,
     sizes_sandboxes: bool,
-    looks_take: Duration,
+    inspections_take: Duration,
     failures: BTreeMap<&'static str, u32>,
     /// By the command with its arguments; any other command ends well at once.
     execs: BTreeMap<String, ExecScript>,
@@ -166,9 +166,9 @@ impl FakeRuntime {
         self.lock().no_user_namespaces = !can;
     }
 
-    /// A close look at a pod takes this long.
-    pub fn set_looks_take(&self, looks_take: Duration) {
-        self.lock().looks_take = looks_take;
+    /// Inspecting a pod takes this long.
+    pub fn set_inspections_take(&self, inspections_take: Duration) {
+        self.lock().inspections_take = inspections_take;
     }
 
     /// The next calls of this name fail.

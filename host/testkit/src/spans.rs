@@ -1,4 +1,4 @@
-//! Spans that a test looks at.
+//! Spans that a test checks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -51,7 +51,7 @@ use crate::plugin::{
 };
 use crate::record::{Recorder, RecorderConfig};
 
-/// How often files, quarantines and idle instances are looked at.
+/// How often files, quarantines and idle instances are checked.
 const MAINTENANCE_PERIOD: Duration = Duration::from_secs(1);
 /// How many plugins are read, fetched, compiled or validated at the same time: each holds its component's bytes.
 const LOADS_MAX: usize = 4;
@@ -154,7 +154,7 @@ pub enum FileError {
 pub struct PluginHost {
     shared: Arc<Shared>,
     tried: watch::Receiver<bool>,
-    look: Arc<Notify>,
+    check: Arc<Notify>,
     /// The plugin file, which may be another than at the start.
     file: watch::Sender<PluginFile>,
     _tasks: JoinSet<()>,
@@ -314,11 +314,11 @@ impl PluginHost {
             data: data::DataStore::new(config.data, wall_clock),
         };
         let (supervisor, tried) = supervisor::Supervisor::start(&shared, sources).await?;
-        let (mut tasks, look) = (JoinSet::new(), Arc::new(Notify::new()));
-        tasks.spawn(supervisor.run(Arc::downgrade(&shared), look.clone(), files));
+        let (mut tasks, check) = (JoinSet::new(), Arc::new(Notify::new()));
+        tasks.spawn(supervisor.run(Arc::downgrade(&shared), check.clone(), files));
         tasks.spawn(shadow::run(Arc::downgrade(&shared), requests));
         tasks.spawn(shadow_calls::run(Arc::downgrade(&shared), calls));
-        Ok(Arc::new(Self { shared, tried, look, file, _tasks: tasks }))
+        Ok(Arc::new(Self { shared, tried, check, file, _tasks: tasks }))
     }
 
     /// Returns when each configured plugin was loaded, or couldn't be, once.
@@ -329,9 +329,9 @@ impl PluginHost {
         tracing::debug!(all_tried, "Loaded plugins");
     }
 
-    /// Has the files looked at now, not only with the next second. Returns before that.
-    pub fn look(&self) {
-        self.look.notify_one();
+    /// Has the files checked now, not only with the next second. Returns before that.
+    pub fn check_inputs(&self) {
+        self.check.notify_one();
     }
 
     /// The port that the agent asks.

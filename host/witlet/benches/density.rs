@@ -26,8 +26,8 @@ const PODS_DEFAULT: usize = 450;
 const SETTLE: Duration = Duration::from_secs(10);
 /// How long idle CPU is read for.
 const IDLE_WINDOW: Duration = Duration::from_secs(30);
-/// Between two looks at what the daemon shows.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// Between two checks of what the daemon shows.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 fn main() {
     let pods = match std::env::var("DENSITY_PODS") {
@@ -129,7 +129,7 @@ async fn shown_ready(home: &Path, pods: usize, begun: Instant) -> f64 {
             return begun.elapsed().as_secs_f64();
         }
         assert!(begun.elapsed() < START_DEADLINE, "not all pods are shown as ready");
-        tokio::time::sleep(LOOK_INTERVAL).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 

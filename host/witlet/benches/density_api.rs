@@ -30,8 +30,8 @@ const NODE: &str = "bench";
 const TOKEN: &str = "token-of-the-node";
 /// Events are reported once none came for so long.
 const EVENTS_QUIET: Duration = Duration::from_secs(3);
-/// Between two looks at what is waited for.
-const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// Between two checks of what is waited for.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// When each pod was seen ready, and gone, in seconds since the measured moment.
 #[derive(Default)]
@@ -147,7 +147,7 @@ impl Bench {
         let events = || self.api.count("create events") + self.api.count("patch events");
         let (mut before, mut since, begun) = (events(), Instant::now(), Instant::now());
         while since.elapsed() < EVENTS_QUIET && begun.elapsed() < START_DEADLINE {
-            tokio::time::sleep(LOOK_INTERVAL).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             let now = events();
             if now != before {
                 (before, since) = (now, Instant::now());
@@ -170,9 +170,9 @@ impl Bench {
         for number in 0..pods {
             self.api.create(&pod(number)).expect("the server takes it");
         }
-        until_true("all pods are ready", || self.look(|seen| seen.ready.len() >= pods)).await;
+        until_true("all pods are ready", || self.read(|seen| seen.ready.len() >= pods)).await;
         let start_cpu = daemon.cpu_seconds() - cpu;
-        let starts = self.look(|seen| sorted(&seen.ready));
+        let starts = self.read(|seen| sorted(&seen.ready));
         let counts = self.api.counts();
         say(&format!("{pods} pods were ready after {:.2} s", starts.last().copied().unwrap_or_default()));
         self.events_are_reported().await;
@@ -184,9 +184,9 @@ impl Bench {
         for number in 0..pods {
             self.api.delete::<Pod>("default", &name(number), None).expect("it is there");
         }
-        until_true("all pods are gone", || self.look(|seen| seen.gone.len() >= pods)).await;
+        until_true("all pods are gone", || self.read(|seen| seen.gone.len() >= pods)).await;
         let delete_cpu = daemon.cpu_seconds() - cpu;
-        let ends = self.look(|seen| sorted(&seen.gone));
+        let ends = self.read(|seen| sorted(&seen.gone));
         say(&format!("nothing was left of them after {:.2} s", ends.last().copied().unwrap_or_default()));
         let deletions = self.api.counts();
         until_true("no sandbox is left", || self.cri.sandboxes() == 0).await;
@@ -231,8 +231,8 @@ impl Bench {
             WatchProgress { begun: Some(Instant::now()), ..WatchProgress::default() };
     }
 
-    fn look<T>(&self, look: impl FnOnce(&WatchProgress) -> T) -> T {
-        look(&self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    fn read<T>(&self, read: impl FnOnce(&WatchProgress) -> T) -> T {
+        read(&self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -285,7 +285,7 @@ async fn until_true(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < START_DEADLINE, "never: {what}");
-        tokio::time::sleep(LOOK_INTERVAL).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 

@@ -4,7 +4,7 @@ mod cluster;
 mod common;
 mod eval;
 pub(crate) mod given;
-mod look;
+mod inspect;
 mod manifest;
 mod plugin;
 mod recorded;
@@ -23,7 +23,7 @@ pub(crate) use common::{
     API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, LogArgs, LogFormat, OutputFormat, RegistryArgs,
 };
 pub(crate) use eval::{AuditArgs, EvalArgs, HandlerArgs, ImageArgs, OperationArg};
-pub(crate) use look::{
+pub(crate) use inspect::{
     ContainerArgs, Describe, DescribeArgs, DescribeFormat, DescribePluginArgs, DescribePodArgs, ExecArgs,
     LogsArgs, PluginOrder, PodOrder, Top, TopArgs, TopPluginsArgs, TopPodsArgs,
 };

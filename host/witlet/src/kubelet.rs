@@ -38,7 +38,7 @@ const NAME: &str = "kubelet";
 /// How long a configuration file may be.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// How many files and folders below `--config-dir` are looked at.
+/// How many files and folders below `--config-dir` are checked.
 const FOLDER_ENTRIES_MAX: usize = 10_000;
 
 /// The ending of files in `--config-dir` that count.
@@ -245,7 +245,7 @@ fn drop_ins(folder: &Path) -> Result<Vec<PathBuf>, KubeletError> {
     Ok(found)
 }
 
-/// What upstream looks at before it starts.
+/// What upstream checks before it starts.
 fn machine() -> Machine {
     Machine { cgroup_v1: !Path::new(CGROUP_V2_FILE).exists(), swap: witlet_node::has_swap() }
 }

@@ -125,10 +125,10 @@ async fn dispatch(command: Command) -> ExitCode {
             Ok(_) => done(runtime::run(args).await),
             Err(error) => fail(&error, exit::USAGE),
         },
-        Command::Get(what) => looked(get::run(what, &SystemClock).await),
-        Command::Top(what) => looked(top::run(what, &SystemClock).await),
-        Command::Describe(what) => looked(describe::run(what, &SystemClock).await),
-        Command::Logs(args) => looked(logs::run(&args).await),
+        Command::Get(what) => exit_code_of(get::run(what, &SystemClock).await),
+        Command::Top(what) => exit_code_of(top::run(what, &SystemClock).await),
+        Command::Describe(what) => exit_code_of(describe::run(what, &SystemClock).await),
+        Command::Logs(args) => exit_code_of(logs::run(&args).await),
         Command::Exec(args) => match exec::run(&args).await {
             Ok(code) => code,
             Err(error) => fail(&error, code_of_exec(&error)),
@@ -137,7 +137,7 @@ async fn dispatch(command: Command) -> ExitCode {
         Command::Plugin(Plugin::Features { output }) => done(plugin::features::run(output)),
         Command::Plugin(Plugin::New(args)) => done(plugin::new::run(&args)),
         Command::Plugin(Plugin::Upgrade(args)) => found(plugin::upgrade::run(&args)),
-        Command::Plugin(Plugin::List(args)) => looked(plugin::list::run(&args).await),
+        Command::Plugin(Plugin::List(args)) => exit_code_of(plugin::list::run(&args).await),
         Command::Plugin(Plugin::Inspect { file, registry, output }) => {
             done(inspect::run(&file, &registry, output).await)
         }
@@ -195,7 +195,7 @@ fn judged(result: EvalResult) -> ExitCode {
 }
 
 /// What was asked of the agent.
-fn looked(result: Result<(), GetError>) -> ExitCode {
+fn exit_code_of(result: Result<(), GetError>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error, code_of(&error)),

@@ -430,7 +430,7 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
     let Sides { view, api, socket, endpoints, server, cluster, sets, state, events, exporter } = sides;
     let api = api.with_containers(server.clone());
     let stop = CancellationToken::new();
-    // The endpoints answer until the agent has ended: a pod that takes its grace is worth looking at. The API server receives
+    // The endpoints answer until the agent has ended: a pod that takes its grace is worth checking. The API server receives
     // how pods ended.
     let ended = CancellationToken::new();
     let mut background = Parts::default();

@@ -104,7 +104,7 @@ async fn descriptions_are_as_their_schemas_say() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn looks_are_as_their_schemas_say() {
+async fn outputs_are_as_their_schemas_say() {
     with_agent(async |client| {
         let pods = top(&client, &["pods"]).await;
         assert_eq!(pods["items"].as_array().map(Vec::len), Some(1), "{pods:#}");

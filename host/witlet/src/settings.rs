@@ -51,7 +51,7 @@ pub(crate) struct Settings {
     pub(crate) readmit_on_restart: bool,
     /// Whether pods end with the agent.
     pub(crate) stop_pods_on_exit: bool,
-    /// How often a pod is looked at without any reason.
+    /// How often a pod is checked without any reason.
     pub(crate) resync: Duration,
     /// The API server, if the node is part of a cluster.
     pub(crate) cluster: Option<ClusterSettings>,
@@ -63,7 +63,7 @@ pub(crate) struct Settings {
     pub(crate) read_only: Option<SocketAddr>,
     /// The score that the kernel's out-of-memory killer gives this process; as it is, if none.
     pub(crate) oom_score: Option<i32>,
-    /// Feature gates, for handlers that look at some.
+    /// Feature gates, for handlers that check some.
     pub(crate) feature_gates: BTreeMap<String, bool>,
     /// Spans to a collector, if they are configured.
     pub(crate) tracing: Option<TracingSettings>,
@@ -191,7 +191,7 @@ pub(crate) struct ClusterSettings {
     pub(crate) register: bool,
     /// Taints that it registers with.
     pub(crate) taints: Vec<Taint>,
-    /// How often the node's status is looked at.
+    /// How often the node's status is checked.
     pub(crate) status_update: Duration,
     /// How often it is reported although nothing changed.
     pub(crate) status_report: Duration,

@@ -23,7 +23,7 @@ pub(crate) struct Size {
     pub(crate) height: u16,
 }
 
-/// Whether people read standard output on a terminal that can be drawn on.
+/// Whether people read standard output on a terminal whose cursor can be moved.
 pub(crate) fn is_screen() -> bool {
     std::io::stdout().is_terminal() && can_draw(std::env::var_os("TERM").as_deref())
 }

@@ -1,4 +1,4 @@
-//! `witlet top`: what is used now, looked at again and again in a terminal, and once elsewhere.
+//! `witlet top`: what is used now, checked again and again in a terminal, and once elsewhere.
 
 mod live;
 mod node;
@@ -29,24 +29,24 @@ pub(crate) async fn run(top: Top, clock: &dyn Clock) -> Result<(), GetError> {
 /// What `-o json` prints.
 #[cfg(test)]
 pub(crate) async fn document(top: &Top, clock: &dyn Clock) -> Result<Value, GetError> {
-    let look = match top {
-        Top::Pods(args) => pods::PodSource::new(args, clock).look().await,
-        Top::Node(args) => node::NodeSource::new(args, clock).look().await,
-        Top::Plugins(args) => plugins::PluginSource::new(args, clock).look().await,
+    let snapshot = match top {
+        Top::Pods(args) => pods::PodSource::new(args, clock).read().await,
+        Top::Node(args) => node::NodeSource::new(args, clock).read().await,
+        Top::Plugins(args) => plugins::PluginSource::new(args, clock).read().await,
     };
-    look.map(|look| look.document)
+    snapshot.map(|snapshot| snapshot.document)
 }
 
 async fn show(mut source: impl Source, args: &TopArgs) -> Result<(), GetError> {
     let is_table = matches!(args.output, OutputFormat::Table | OutputFormat::Wide);
     // Whether an agent answers is known before the terminal is changed.
-    let look = source.look().await?;
+    let snapshot = source.read().await?;
     if is_table && !args.once && terminal::is_screen() {
-        return live::run(source, look, args.interval).await;
+        return live::run(source, snapshot, args.interval).await;
     }
     let text = match is_table {
-        true => table::render(&look.header, &look.rows),
-        false => structured::<Value>(&look.document, args.output)?,
+        true => table::render(&snapshot.header, &snapshot.rows),
+        false => structured::<Value>(&snapshot.document, args.output)?,
     };
     Ok(print(&text)?)
 }

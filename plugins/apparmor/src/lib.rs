@@ -64,7 +64,7 @@ impl AdmissionHandler for AppArmor {
     }
 }
 
-/// Upstream looks at pending pods only.
+/// Upstream checks pending pods only.
 fn has_started(pod: &Pod) -> Result<bool, Error> {
     let phase: Option<String> = pod.at("/status/phase")?;
     Ok(phase.is_some_and(|phase| !phase.is_empty() && phase != "Pending"))

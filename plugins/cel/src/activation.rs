@@ -73,8 +73,7 @@ impl<'a> Activation<'a> {
         let bytes = self.json_bytes.get().saturating_add(text.len());
         self.json_bytes.set(bytes);
         if bytes > JSON_BYTES_MAX {
-            let message =
-                format!("{what} is too large: rules look at {JSON_BYTES_MAX} bytes of JSON at most");
+            let message = format!("{what} is too large: rules check {JSON_BYTES_MAX} bytes of JSON at most");
             return Err(Failure::of_limit(message));
         }
         budget.count((text.len() / JSON_BYTES_OF_A_STEP) as u64)?;

@@ -341,7 +341,7 @@ fn what_costs_too_much_is_an_error_with_the_rules_place() {
     let mut large = pod();
     large["metadata"]["annotations"] = json!({"a": "x".repeat(600 << 10)});
     let words = said(&asked(&large), &one("object.metadata.name == 'web'"));
-    assert!(words.contains("object.metadata is too large: rules look at 524288 bytes"), "{words}");
+    assert!(words.contains("object.metadata is too large: rules check 524288 bytes"), "{words}");
     assert_eq!(said(&asked(&large), &one("object.spec.containers.size() == 1")), "admit");
     // Variables that double what the one before has: none of them is large by itself.
     let variable = |index: usize| match index {

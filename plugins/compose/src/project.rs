@@ -1,4 +1,4 @@
-//! A compose file as a project: its variables filled in, its top level looked at, its services made pods.
+//! A compose file as a project: its variables filled in, its top level checked, its services made pods.
 
 use std::path::{Path, PathBuf};
 

@@ -50,7 +50,7 @@ pub struct Config {
     /// Whether every image must be named with a digest.
     #[serde(default)]
     pub require_digest: bool,
-    /// Namespaces whose pods aren't looked at, as names or globs.
+    /// Namespaces whose pods aren't checked, as names or globs.
     #[serde(default)]
     pub exempt_namespaces: Vec<String>,
 }

@@ -116,7 +116,7 @@ fn a_digest_may_be_required() {
 }
 
 #[test]
-fn exempt_namespaces_and_resizes_arent_looked_at() {
+fn exempt_namespaces_and_resizes_arent_checked() {
     let strict = config(json!({"allow": ["r.example"], "exemptNamespaces": ["kube-system", "ci-*"]}));
     let mut facts = facts(&[(ContainerKind::App, "nginx")], Value::Null);
     for (namespace, admitted) in

@@ -2,7 +2,7 @@
 
 use witlet_plugin_sdk::{Quantity, Shortage, amount_of};
 
-/// Upstream looks at these first, in this order; the rest follows by name.
+/// Upstream checks these first, in this order; the rest follows by name.
 const FIRST: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
 /// What the node lacks for a pod with these requests: pods first, then cpu, memory, ephemeral storage and the rest

@@ -172,7 +172,7 @@ inline std::string_view view(plugin_string_t text)
     return {reinterpret_cast<const char *>(text.ptr), text.len};
 }
 
-// A text for an argument of an import, which only looks at it. `kept` is what it looks at if the text isn't UTF-8.
+// A text for an argument of an import, which only checks it. `kept` is what it checks if the text isn't UTF-8.
 inline plugin_string_t lend(std::string_view text, std::string &kept)
 {
     if (!is_utf8(text))

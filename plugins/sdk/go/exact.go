@@ -15,7 +15,7 @@ func exactly(decoder *json.Decoder, of reflect.Type, path string) error {
 	if err != nil {
 		return err
 	}
-	of = looked(of)
+	of = checked(of)
 	switch token {
 	case json.Delim('{'):
 		fields := fieldsOf(of)
@@ -59,8 +59,8 @@ func unknown(path, name string, fields map[string]reflect.Type) error {
 	return fmt.Errorf("unknown field %q", path+name)
 }
 
-// looked is the type that a value of JSON is decoded as; nil for one that decodes itself, or takes anything.
-func looked(of reflect.Type) reflect.Type {
+// checked is the type that a value of JSON is decoded as; nil for one that decodes itself, or takes anything.
+func checked(of reflect.Type) reflect.Type {
 	for of != nil {
 		if decodesItself(of) {
 			return nil

@@ -37,7 +37,7 @@ export class Outcome {
     return this;
   }
 
-  /** With something for those who look at the call later. The last value of a key counts. */
+  /** With something for those who check the call later. The last value of a key counts. */
   annotate(key: string, value: string): this {
     this.annotations.push([key, value]);
     return this;

@@ -19,8 +19,8 @@ const NANOSECONDS_PER_MILLISECOND = 1_000_000n;
 /** What `blocking-write-and-flush` takes at once. */
 const WRITE_BYTES_MAX = 4096;
 
-// ComponentizeJS leaves out the class of a resource without functions (its issue 221), which `network` is. Its bindings look
-// for the class among their own globals; a function of theirs leads there.
+// ComponentizeJS leaves out the class of a resource without functions (its issue 221), which `network` is. Its bindings search
+// the class among their own globals; a function of theirs leads there.
 const globalsOfBindings = instanceNetwork.constructor('return globalThis')();
 globalsOfBindings['import_network_0_2_0$Network'] ??= class Network {};
 
@@ -87,7 +87,7 @@ export class Connection {
     }
   }
 
-  /** Gives everything back; the streams first, for they are the socket's. */
+  /** Gives everything back; the streams first, because they are the socket's. */
   close(): void {
     this.#input[Symbol.dispose]();
     this.#output[Symbol.dispose]();

@@ -3,7 +3,7 @@
 A project has this file as it was when `witlet plugin new` or `witlet plugin upgrade` wrote it. It needs the standard library alone.
 """
 
-# A component has the modules that were imported while it was made. `socket` looks this one up when it is used.
+# A component has the modules that were imported while it was made. `socket` looks up this one when it is used.
 import encodings.idna as _idna  # noqa: F401
 import hashlib
 import json

@@ -60,7 +60,7 @@ fn line(request: &Request) -> String {
     text + &containers(status)
 }
 
-/// Everything that was asked of the server about pods and their statuses since the last look, watches aside.
+/// Everything that was asked of the server about pods and their statuses since the last check, watches aside.
 fn reported(server: &ApiServer) -> String {
     let mut text = String::new();
     for request in server.requests() {
@@ -104,7 +104,7 @@ async fn a_pod_that_starts_and_is_deleted_with_its_grace() {
 #[tokio::test(start_paused = true)]
 async fn a_pod_whose_runtime_takes_its_time() {
     let world = World::started();
-    world.node.runtime.set_looks_take(std::time::Duration::from_millis(400));
+    world.node.runtime.set_inspections_take(std::time::Duration::from_millis(400));
     let mut slow = FakeImage::present(Behaviour::Sleeps);
     (slow.present, slow.pull_takes) = (false, std::time::Duration::from_secs(4));
     world.node.runtime.add_image("slow:1", slow);

@@ -16,7 +16,7 @@ use witlet_ports::{Runtime, RuntimeError};
 
 use crate::environment::{Environment, Workload};
 
-/// How often something is looked at that is waited for.
+/// How often something is checked that is waited for.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Namespace of all pods of the suite.
@@ -165,14 +165,18 @@ impl<'a> Fixture<'a> {
         Ok(id)
     }
 
-    /// Looks closely at a pod.
-    pub(crate) async fn look(&self, pod: &TestPod) -> Verdict<ObservedPod> {
+    /// Checks closely at a pod.
+    pub(crate) async fn inspect(&self, pod: &TestPod) -> Verdict<ObservedPod> {
         Ok(self.runtime.view.pod_status(&pod.uid).await?)
     }
 
-    /// Looks closely at one container.
-    pub(crate) async fn look_at(&self, pod: &TestPod, id: &ContainerId) -> Verdict<ObservedContainer> {
-        let found = self.look(pod).await?.containers.into_iter().find(|c| c.id == *id);
+    /// Checks closely at one container.
+    pub(crate) async fn inspect_container(
+        &self,
+        pod: &TestPod,
+        id: &ContainerId,
+    ) -> Verdict<ObservedContainer> {
+        let found = self.inspect(pod).await?.containers.into_iter().find(|c| c.id == *id);
         found.ok_or_else(|| Violation(format!("container {id} isn't in the status of its pod")))
     }
 
@@ -185,7 +189,7 @@ impl<'a> Fixture<'a> {
     pub(crate) async fn exited(&self, pod: &TestPod, id: &ContainerId) -> Verdict<ObservedContainer> {
         let deadline = Instant::now() + self.environment.timeout;
         loop {
-            let seen = self.look_at(pod, id).await?;
+            let seen = self.inspect_container(pod, id).await?;
             if seen.state == ContainerRunState::Exited {
                 return Ok(seen);
             }

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use witlet_fake_cri::now;
 
-use witlet_harness::fake_node::{FakeNode, Look, pod, variant};
+use witlet_harness::fake_node::{FakeNode, NodeView, pod, variant};
 use witlet_harness::usage;
 
 /// Pods that run through all of it.
@@ -50,7 +50,7 @@ async fn start() -> Result<FakeNode, Failed> {
     let node = FakeNode::start_with_own_cache(|_, _| judge("./witness-0.wasm", 0)).await?;
     let pods: Vec<Value> = (0..PODS).map(|number| pod("old", &format!("old-{number}"))).collect();
     node.put("old", &pods)?;
-    node.until("all pods run", |look| look.running("old").len() == PODS).await?;
+    node.until("all pods run", |view| view.running("old").len() == PODS).await?;
     Ok(node)
 }
 
@@ -58,10 +58,10 @@ async fn start() -> Result<FakeNode, Failed> {
 async fn is_whole(node: &FakeNode, version: u64) -> Result<(), Failed> {
     let (name, reason) = (format!("asks-{version}"), format!("Version{version}"));
     node.put("asks", &[asks(&name)])?;
-    node.until("the judge judges", |look| {
-        look.running("old").len() == PODS
-            && look.pod(&name).is_some_and(|pod| pod["status"]["reason"] == *reason)
-            && look
+    node.until("the judge judges", |view| {
+        view.running("old").len() == PODS
+            && view.pod(&name).is_some_and(|pod| pod["status"]["reason"] == *reason)
+            && view
                 .plugin("judge")
                 .is_some_and(|judge| judge["state"] == "Ready" && judge["pending"].is_null())
     })
@@ -162,11 +162,11 @@ pub(crate) async fn while_it_compiles() -> Result<(), Failed> {
     }
     eprintln!("the compiler ended {:.1} ms after its daemon", killed.elapsed().as_secs_f64() * 1e3);
     node.daemon.launch()?;
-    let look = node.until("the plugin is compiled again", |look| {
-        look.running("old").len() == PODS
-            && look.plugin("judge").is_some_and(|judge| judge["state"] == "Loading")
+    let view = node.until("the plugin is compiled again", |view| {
+        view.running("old").len() == PODS
+            && view.plugin("judge").is_some_and(|judge| judge["state"] == "Loading")
     });
-    look.await?;
+    view.await?;
     node.configure(&judge("./witness-1.wasm", 2))?;
     is_whole(&node, 2).await?;
     node.end().await
@@ -259,9 +259,9 @@ pub(crate) async fn while_it_pulls() -> Result<(), Failed> {
     let pulls = node.until("half of it is pulled", |_| registry.held.load(Ordering::Relaxed) > 0);
     pulls.await?;
     node.daemon.kill_and_restart()?;
-    let loading = |look: &Look| look.plugin("judge").is_some_and(|judge| judge["state"] == "Loading");
-    let again = node.until("it is pulled again", |look| {
-        registry.held.load(Ordering::Relaxed) > 1 && loading(look) && look.running("old").len() == PODS
+    let loading = |view: &NodeView| view.plugin("judge").is_some_and(|judge| judge["state"] == "Loading");
+    let again = node.until("it is pulled again", |view| {
+        registry.held.load(Ordering::Relaxed) > 1 && loading(view) && view.running("old").len() == PODS
     });
     again.await?;
     node.daemon.kill()?;
@@ -272,8 +272,8 @@ pub(crate) async fn while_it_pulls() -> Result<(), Failed> {
     serving.shutdown().await;
     node.daemon.kill_and_restart()?;
     node.put("more", &[asks("asks-more")])?;
-    node.until("the judge judges without the registry", |look| {
-        look.pod("asks-more").is_some_and(|pod| pod["status"]["reason"] == "Version1")
+    node.until("the judge judges without the registry", |view| {
+        view.pod("asks-more").is_some_and(|pod| pod["status"]["reason"] == "Version1")
     })
     .await?;
     node.end().await

@@ -8,7 +8,7 @@ use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use witlet_harness::fake_node::{FakeNode, Look, pod};
+use witlet_harness::fake_node::{FakeNode, NodeView, pod};
 
 /// Pods that run before.
 const PODS: usize = 40;
@@ -26,12 +26,12 @@ fn judge(version: u64, rejects: bool) -> Value {
     }])
 }
 
-fn is_ready(look: &Look, name: &str) -> bool {
-    look.plugin(name).is_some_and(|plugin| plugin["state"] == "Ready" && plugin["pending"].is_null())
+fn is_ready(view: &NodeView, name: &str) -> bool {
+    view.plugin(name).is_some_and(|plugin| plugin["state"] == "Ready" && plugin["pending"].is_null())
 }
 
-fn rejected(look: &Look, reason: &str) -> usize {
-    let rejected = look.pods.iter().filter(|pod| pod["status"]["phase"] == "Failed");
+fn rejected(view: &NodeView, reason: &str) -> usize {
+    let rejected = view.pods.iter().filter(|pod| pod["status"]["phase"] == "Failed");
     rejected.filter(|pod| pod["status"]["reason"] == *reason).count()
 }
 
@@ -40,16 +40,16 @@ pub(crate) async fn judged_otherwise() -> Result<(), Failed> {
     let mut node = FakeNode::start(&[], |_, _| judge(0, false)).await?;
     let pods: Vec<Value> = (0..PODS).map(|number| pod("old", &format!("old-{number}"))).collect();
     node.put("old", &pods)?;
-    let before = node.until("all pods run", |look| look.running("old").len() == PODS).await?.running("old");
+    let before = node.until("all pods run", |view| view.running("old").len() == PODS).await?.running("old");
 
     node.daemon.kill()?;
     node.configure(&judge(1, true))?;
     node.put("new", &[pod("new", "new")])?;
     node.daemon.launch()?;
-    let look = node.until("a new pod is rejected", |look| {
-        is_ready(look, "judge") && rejected(look, "Version1") == 1 && look.running("old").len() == PODS
+    let view = node.until("a new pod is rejected", |view| {
+        is_ready(view, "judge") && rejected(view, "Version1") == 1 && view.running("old").len() == PODS
     });
-    look.await?;
+    view.await?;
     sleep(CALM).await;
     let after = node.until("the daemon answers", |_| true).await?;
     if after.running("old") != before || rejected(&after, "Version1") != 1 {
@@ -61,7 +61,7 @@ pub(crate) async fn judged_otherwise() -> Result<(), Failed> {
     }
 
     node.restart_with(&["--readmit-on-restart"])?;
-    node.until("all are rejected", |look| rejected(look, "Version1") == PODS + 1).await?;
+    node.until("all are rejected", |view| rejected(view, "Version1") == PODS + 1).await?;
     let ended = node.until("their containers end", |_| node.cri.running() == 0).await?;
     if node.cri.starts().len() != PODS {
         return Err(Failed::from(format!("something was started again: {:?}", ended.running("old"))));
@@ -83,10 +83,10 @@ fn policies(component: &str) -> Value {
 }
 
 /// Pods by their beginnings that are as the policy of their namespace has it, while its plugin can't be asked.
-fn by_policy(look: &Look, what: &str) -> usize {
+fn by_policy(view: &NodeView, what: &str) -> usize {
     let mut right = 0;
     for pod in
-        look.pods.iter().filter(|pod| pod["metadata"]["name"].as_str().unwrap_or_default().starts_with(what))
+        view.pods.iter().filter(|pod| pod["metadata"]["name"].as_str().unwrap_or_default().starts_with(what))
     {
         let status = &pod["status"];
         let waiting = &status["containerStatuses"][0]["state"]["waiting"]["reason"];
@@ -108,10 +108,10 @@ fn put_each(node: &FakeNode, what: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-fn runs(look: &Look, what: &str) -> usize {
+fn runs(view: &NodeView, what: &str) -> usize {
     let all = POLICIES
         .iter()
-        .map(|(namespace, _)| look.running(namespace).keys().filter(|name| name.starts_with(what)).count());
+        .map(|(namespace, _)| view.running(namespace).keys().filter(|name| name.starts_with(what)).count());
     all.sum()
 }
 
@@ -120,33 +120,33 @@ fn runs(look: &Look, what: &str) -> usize {
 pub(crate) async fn cannot_be_judged() -> Result<(), Failed> {
     let all = POLICIES.len() * PODS_EACH;
     let mut node = FakeNode::start(&[], |_, _| policies("./witness-0.wasm")).await?;
-    node.until("all plugins are asked", |look| POLICIES.iter().all(|(name, _)| is_ready(look, name))).await?;
+    node.until("all plugins are asked", |view| POLICIES.iter().all(|(name, _)| is_ready(view, name))).await?;
     put_each(&node, "old")?;
-    node.until("all pods run", |look| runs(look, "old") == all).await?;
+    node.until("all pods run", |view| runs(view, "old") == all).await?;
     node.daemon.kill()?;
     break_component(node.folder.path())?;
     put_each(&node, "kept")?;
     node.daemon.launch()?;
-    let look = node.until("the last good copy judges", |look| {
-        POLICIES.iter().all(|(name, _)| look.plugin(name).is_some_and(is_last_good))
-            && runs(look, "kept") == all
+    let view = node.until("the last good copy judges", |view| {
+        POLICIES.iter().all(|(name, _)| view.plugin(name).is_some_and(is_last_good))
+            && runs(view, "kept") == all
     });
-    let before = look.await?;
+    let before = view.await?;
 
     node.daemon.kill()?;
     fs::remove_dir_all(node.folder.path().join("agent/witlet/last-good-plugins"))?;
     put_each(&node, "early")?;
     node.daemon.launch()?;
-    let failed = |look: &Look| {
-        let state = |name: &str| look.plugin(name).is_some_and(|plugin| plugin["state"] == "Failed");
+    let failed = |view: &NodeView| {
+        let state = |name: &str| view.plugin(name).is_some_and(|plugin| plugin["state"] == "Failed");
         POLICIES.iter().all(|(name, _)| state(name))
     };
     node.until("no plugin loads", failed).await?;
     put_each(&node, "late")?;
-    let look = node.until("the policies hold", |look| {
-        failed(look) && by_policy(look, "early") == all && by_policy(look, "late") == all
+    let view = node.until("the policies hold", |view| {
+        failed(view) && by_policy(view, "early") == all && by_policy(view, "late") == all
     });
-    look.await?;
+    view.await?;
     sleep(CALM).await;
     let after = node.until("the daemon answers", |_| true).await?;
     if by_policy(&after, "early") != all || by_policy(&after, "late") != all {
@@ -160,9 +160,9 @@ pub(crate) async fn cannot_be_judged() -> Result<(), Failed> {
     }
     // With the component back, those that waited run, and no rejection is taken back.
     node.configure(&policies("./witness-1.wasm"))?;
-    let look =
-        node.until("those that waited run", |look| look.running("defer").len() == PODS_EACH * 4).await?;
-    let still = look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == "reject");
+    let view =
+        node.until("those that waited run", |view| view.running("defer").len() == PODS_EACH * 4).await?;
+    let still = view.pods.iter().filter(|pod| pod["metadata"]["namespace"] == "reject");
     if still.filter(|pod| pod["status"]["phase"] == "Failed").count() != PODS_EACH * 2 {
         return Err(Failed::from("a rejection was taken back"));
     }

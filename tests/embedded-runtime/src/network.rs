@@ -114,9 +114,9 @@ async fn pods_talk(runtime: Runtime) {
 
 async fn names(runtime: Runtime) {
     let pod = runtime.pod().await;
-    let (code, lines) = runtime.subject(&pod, "localhost", &["look-up", "localhost"]).await;
+    let (code, lines) = runtime.subject(&pod, "localhost", &["lookup", "localhost"]).await;
     assert_eq!((code, lines), (0, vec![format!("stdout F found [\"{}\"]", pod.address)]));
-    let (code, lines) = runtime.subject(&pod, "world", &["look-up", "example.com"]).await;
+    let (code, lines) = runtime.subject(&pod, "world", &["lookup", "example.com"]).await;
     assert_eq!((code, lines), (1, vec!["stdout F not found".to_owned()]));
 }
 

@@ -41,7 +41,7 @@ macro_rules! unimplemented_calls {
     };
 }
 
-/// What `async_trait` makes of an async method; it can't look into the macro above.
+/// What `async_trait` makes of an async method; it can't inspect the macro above.
 type BoxedResponse<'call, T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send + 'call>>;
 
 type Never<T> = tokio_stream::Empty<Result<T, Status>>;

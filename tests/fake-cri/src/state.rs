@@ -32,7 +32,7 @@ impl Sandbox {
 type Ids = BTreeSet<String>;
 
 /// All sandboxes and containers by id. What an agent asks for one pod by (an id, or the pod's UID) is found without a
-/// look at all others.
+/// check all others.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     sandboxes: BTreeMap<String, Sandbox>,

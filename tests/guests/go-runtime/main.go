@@ -73,7 +73,7 @@ func goroutines(admission.Request) string {
 	return fmt.Sprintf("%d goroutines, sum %d", ran.Load(), sum)
 }
 
-// channels passes numbers through three stages, and looks whether a select finds what is there.
+// channels passes numbers through three stages, and checks whether a select finds what is there.
 func channels(admission.Request) string {
 	numbers, squares := make(chan int), make(chan int, 4)
 	go func() {
@@ -132,7 +132,7 @@ func recoveredPanic(admission.Request) (seen string) {
 	return fmt.Sprint(none[len(none)])
 }
 
-// clock looks at the time twice, with work in between: a handler's stands still at the time of the request.
+// clock checks the time twice, with work in between: a handler's stands still at the time of the request.
 func clock(request admission.Request) string {
 	before := time.Now()
 	for range 1000 {
@@ -183,7 +183,7 @@ func wrapped(admission.Request) string {
 	return fmt.Sprintf("%s, found %t", strings.ReplaceAll(err.Error(), "\n", " + "), errors.Is(err, cause))
 }
 
-// maps goes through a map, whose order is drawn, and looks for patterns.
+// maps goes through a map, whose order is random, and looks for patterns.
 func maps(admission.Request) string {
 	numbered := regexp.MustCompile(`^(\w+)-(\d+)$`)
 	found := map[string]string{}

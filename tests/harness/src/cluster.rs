@@ -207,20 +207,20 @@ impl Cluster {
     }
 
     /// Waits for something, and tells what the daemon said if it doesn't come.
-    pub async fn until<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Option<T>) -> Result<T, Failed> {
-        let found = poll_until(WAIT_TIMEOUT, || ready(look(self))).await;
+    pub async fn until<T>(&self, what: &str, mut check: impl FnMut(&Self) -> Option<T>) -> Result<T, Failed> {
+        let found = poll_until(WAIT_TIMEOUT, || ready(check(self))).await;
         found.ok_or_else(|| self.failure(&format!("never: {what}")))
     }
 
-    /// Waits until nothing is left that `look` misses; what it misses is reported.
+    /// Waits until nothing is left that `check` misses; what it misses is reported.
     pub async fn until_nothing_is_missing(
         &self,
         what: &str,
-        mut look: impl FnMut(&Self) -> Vec<String>,
+        mut check: impl FnMut(&Self) -> Vec<String>,
     ) -> Result<(), Failed> {
         let mut missing = Vec::new();
         let none = self.until(what, |cluster| {
-            missing = look(cluster);
+            missing = check(cluster);
             missing.is_empty().then_some(())
         });
         let none = none.await;

@@ -26,7 +26,7 @@ use crate::release::Release;
 use crate::shell::{HarnessError, io, run, system_path};
 use crate::{config, sweep};
 
-/// How often something is looked at that is waited for.
+/// How often something is checked that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long a server in a pod may take to accept, and between two bytes.
@@ -316,7 +316,7 @@ impl Containerd {
                 Err(error) => error.to_string(),
             };
             let ended = match &mut self.process {
-                Some(process) => process.try_wait().map_err(io("look at containerd"))?,
+                Some(process) => process.try_wait().map_err(io("check containerd"))?,
                 None => None,
             };
             if ended.is_some() || Instant::now() >= deadline {

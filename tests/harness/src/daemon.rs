@@ -15,7 +15,7 @@ use crate::WAIT_TIMEOUT;
 use crate::program::{self, CACHE_VARIABLE};
 use crate::shell::{HarnessError, io};
 
-/// How often something is looked at that is waited for.
+/// How often something is checked that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How much of its log is shown when something failed, in lines.
@@ -273,7 +273,7 @@ impl Daemon {
     /// Whether its process goes on. One that ended by itself is none that [`Daemon::kill`] or [`Daemon::stop`] has to end.
     pub fn is_running(&mut self) -> Result<bool, HarnessError> {
         let Some(process) = &mut self.process else { return Ok(false) };
-        Ok(process.try_wait().map_err(io("look at the daemon's process"))?.is_none())
+        Ok(process.try_wait().map_err(io("check the daemon's process"))?.is_none())
     }
 
     /// Its process id while it runs.

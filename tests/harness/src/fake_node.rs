@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 use witlet_fake_cri::{FakeCri, now};
 use witlet_server::LocalClient;
 
-/// How often is looked.
-pub const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// How often is checked.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Longest datagram.
 const DATAGRAM_BYTES_MAX: usize = 512;
@@ -50,13 +50,13 @@ impl WitnessCall {
 
 /// All that the daemon shows at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct Look {
+pub struct NodeView {
     pub pods: Vec<Value>,
     pub plugins: Vec<Value>,
     pub events: Vec<Value>,
 }
 
-impl Look {
+impl NodeView {
     pub fn plugin(&self, name: &str) -> Option<&Value> {
         self.plugins.iter().find(|plugin| plugin["name"] == *name)
     }
@@ -143,7 +143,7 @@ pub fn variant(component: &[u8], number: u8) -> Vec<u8> {
 }
 
 impl FakeNode {
-    /// The same without arguments, and with a cache of compiled code that no other test fills or looks at.
+    /// The same without arguments, and with a cache of compiled code that no other test fills or checks.
     pub async fn start_with_own_cache(plugins: impl FnOnce(&Path, u16) -> Value) -> Result<Self, Failed> {
         Self::start_on(&[], true, plugins).await
     }
@@ -240,8 +240,8 @@ impl FakeNode {
     }
 
     /// All that it shows now; none while it doesn't answer.
-    pub async fn look(&self) -> Option<Look> {
-        Some(Look {
+    pub async fn view(&self) -> Option<NodeView> {
+        Some(NodeView {
             pods: self.items("/pods").await?,
             plugins: self.items("/plugins").await?,
             events: self.items("/events").await?,
@@ -249,21 +249,25 @@ impl FakeNode {
     }
 
     /// Waits until all is as expected.
-    pub async fn until(&self, what: &str, mut expected: impl FnMut(&Look) -> bool) -> Result<Look, Failed> {
+    pub async fn until(
+        &self,
+        what: &str,
+        mut expected: impl FnMut(&NodeView) -> bool,
+    ) -> Result<NodeView, Failed> {
         let begun = Instant::now();
         loop {
-            let look = self.look().await;
-            if let Some(look) = look.as_ref().filter(|look| expected(look)) {
-                return Ok(look.clone());
+            let view = self.view().await;
+            if let Some(view) = view.as_ref().filter(|view| expected(view)) {
+                return Ok(view.clone());
             }
             if begun.elapsed() >= WAIT_TIMEOUT {
-                let shown = look.map_or("the daemon doesn't answer".to_owned(), |look| look.shown());
+                let shown = view.map_or("the daemon doesn't answer".to_owned(), |view| view.shown());
                 let log = self.daemon.log();
                 let lines: Vec<&str> = log.lines().collect();
                 let tail = lines[lines.len().saturating_sub(EVENTS_SHOWN)..].join("\n");
                 return Err(Failed::from(format!("{what}: not within {WAIT_TIMEOUT:?}\n{shown}\n{tail}")));
             }
-            sleep(LOOK_INTERVAL).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 

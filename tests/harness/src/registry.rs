@@ -142,7 +142,7 @@ impl Registry {
                 };
                 let mut ended = false;
                 for process in &mut self.processes {
-                    ended |= process.try_wait().map_err(io("look at the registry"))?.is_some();
+                    ended |= process.try_wait().map_err(io("check the registry"))?.is_some();
                 }
                 if ended || Instant::now() >= deadline {
                     let logs = ["open.log", "private.log"]

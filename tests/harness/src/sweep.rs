@@ -10,9 +10,9 @@ use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// How often is looked whether a killed process is gone, and how many times: a busy machine takes a while to end it.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-const LOOKS_MAX: usize = 1500;
+/// How often is checked whether a killed process is gone, and how many times: a busy machine takes a while to end it.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const PASSES_MAX: usize = 1500;
 
 /// Ends the shims of the containerd at this socket, and all that runs under them, and waits until they are gone: until
 /// then they hold their folders and mounts.
@@ -29,11 +29,11 @@ pub(crate) fn shims(socket: &Path) {
         // It may have ended by itself.
         let _gone = kill_process(pid, Signal::KILL);
     }
-    for _ in 0..LOOKS_MAX {
+    for _ in 0..PASSES_MAX {
         if !doomed.iter().any(|pid| is_alive(*pid)) {
             break;
         }
-        std::thread::sleep(LOOK_INTERVAL);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// How often something is looked at that is waited for.
+/// How often something is checked that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Looks until there is something to see, which it returns; none after this time.
+/// Checks until there is something to see, which it returns; none after this time.
 pub async fn poll_until<T, F: Future<Output = Option<T>>>(
     timeout: Duration,
-    mut look: impl FnMut() -> F,
+    mut check: impl FnMut() -> F,
 ) -> Option<T> {
     let deadline = Instant::now() + timeout;
     loop {
-        if let Some(found) = look().await {
+        if let Some(found) = check().await {
             return Some(found);
         }
         if Instant::now() >= deadline {
@@ -32,10 +32,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_comes_is_returned_and_what_does_not_ends_with_the_time() {
-        let (mut looks, begun) = (0, Instant::now());
+        let (mut checks, begun) = (0, Instant::now());
         let third = poll_until(Duration::from_secs(1), || {
-            looks += 1;
-            ready((looks == 3).then_some(looks))
+            checks += 1;
+            ready((checks == 3).then_some(checks))
         });
         assert_eq!((third.await, begun.elapsed()), (Some(3), 2 * POLL_INTERVAL));
         let begun = Instant::now();

@@ -101,7 +101,7 @@ impl Neighbours {
         }
     }
 
-    /// The good source has another set at each poll; those of the others aren't looked at.
+    /// The good source has another set at each poll; those of the others aren't checked.
     async fn take_sets(self, mut snapshots: mpsc::Receiver<SourceEvent>) {
         let mut last = Instant::now();
         let mut polls = 0;

@@ -205,7 +205,7 @@ async fn say(stage: &Stage, attack: &'static Attack) -> String {
     }
 }
 
-/// Looks at a source that the host polls by itself.
+/// Checks a source that the host polls by itself.
 async fn watch(stage: &Stage, attack: &'static Attack) -> Result<(), String> {
     let name = attack.name;
     let began = Instant::now();

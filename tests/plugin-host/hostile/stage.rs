@@ -30,9 +30,9 @@ pub(crate) const CANARY: &str = "CANARY-8f14e45f";
 const GROWTH_MAX: Usage = Usage { files: 4, threads: 8, memory_kib: 64 << 10 };
 /// What may be more than before in the midst of it: instances have pages, sources sets.
 const PEAK_KIB_MAX: u64 = 1 << 20;
-/// How often honest plugins have answered before what that takes is looked at: no thread, file or instance of theirs is new then.
+/// How often honest plugins have answered before what that takes is checked: no thread, file or instance of theirs is new then.
 const ROUNDS_MIN: usize = 4;
-/// How often the main runtime is looked at.
+/// How often the main runtime is checked.
 const BEAT: Duration = Duration::from_millis(5);
 
 /// What compiling one attack may take. By the clock nearly as much as anything: the compiler gives way to all other programs.
@@ -155,7 +155,7 @@ impl Stage {
         Self { folder, host, events, servers, neighbours, pause, before: Usage::default(), began, tasks }
     }
 
-    /// Waits until everything honest has worked again and again, and looks at what that takes.
+    /// Waits until everything honest has worked again and again, and checks what that takes.
     pub(crate) async fn settle(&mut self) {
         let works = self.until(|stage| stage.neighbours.rounds() >= ROUNDS_MIN).await;
         assert!(works, "honest plugins never worked: {:#?}", self.host.list());
@@ -245,7 +245,7 @@ impl Stage {
 
     fn configure(&self, entries: &str) {
         write_configuration(self.folder.path(), entries);
-        self.host.look();
+        self.host.check_inputs();
     }
 
     /// Waits until it is so; false if it never is.

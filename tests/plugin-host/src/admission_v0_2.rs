@@ -26,7 +26,7 @@ claims!(
     an_error_says_when_to_ask_again,
     a_handler_is_asked_about_what_it_subscribes_to,
     what_a_host_does_not_know_is_refused_by_name,
-    warnings_and_annotations_go_where_people_look,
+    warnings_and_annotations_go_where_people_search,
     a_handle_of_an_earlier_request_is_noticed,
     a_handler_sees_the_request_and_its_pods,
     a_handler_sees_containers_with_what_counts_of_their_security,
@@ -222,7 +222,7 @@ async fn what_a_host_does_not_know_is_refused_by_name() {
     }
 }
 
-async fn warnings_and_annotations_go_where_people_look() {
+async fn warnings_and_annotations_go_where_people_search() {
     let (_secrets, section) = secrets();
     let remark = plain("remark", "{do: remark, warn: soon gone}") + &section;
     let node = start(&remark).await;

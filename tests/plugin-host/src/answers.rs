@@ -176,10 +176,10 @@ async fn a_plugin_with_a_configuration_of_its_own_refuses_by_it() {
 }
 
 async fn a_guest_sees_nothing_of_the_node_and_the_same_thing_each_time() {
-    let fresh = Node::with(&hostile("curious", "look-around", "")).await;
+    let fresh = Node::with(&hostile("curious", "explore", "")).await;
     let warm = Node::with(
         "- {name: curious, component: hostile.wasm, admission: {}, instances: {warm: {max: 1}}, \
-         limits: {timeout: 10s}, config: look-around}\n",
+         limits: {timeout: 10s}, config: explore}\n",
     )
     .await;
     let first = fresh.admit(pod("web")).await;

@@ -121,7 +121,7 @@ async fn the_last_good_data_serve_while_their_file_is_gone_and_over_a_restart() 
     let node = start(&[("list", "one"), ("empty", "")]).await;
     let problem = |node: &Node| node.status("reader").data.into_iter().find_map(|data| data.problem);
     std::fs::remove_file(node.folder.path().join("list")).expect("it is there");
-    node.host.look();
+    node.host.check_inputs();
     node.until("it is missed", |node| problem(node).is_some()).await;
     assert_eq!(reported(&node).await["list"][2], "one");
     // The node is as ready as it was: the last good data are what the plugin is to go on with.
@@ -177,7 +177,7 @@ async fn records_and_the_decision_log_have_the_digests_of_data() {
     let line: Value = serde_json::from_str(line.lines().next().unwrap_or_default()).expect("JSON");
     assert_eq!((&line["plugin"], &line["data"]["list"]), (&json!("reader"), &json!(ONE)), "{line}");
     let call = record().and_then(|path| record::read(&path).ok());
-    // The newest takes the place of the one before while that is looked at.
+    // The newest takes the place of the one before while that is checked.
     let data = call.map(|call| call.data).unwrap_or_default();
     assert!(data.is_empty() || data.get("list").is_some_and(|digest| digest == ONE), "{data:?}");
 }

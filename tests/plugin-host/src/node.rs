@@ -303,10 +303,10 @@ impl Node {
         self.put("plugins.yaml", text);
     }
 
-    /// Writes a file next to the configuration, and has the host look.
+    /// Writes a file next to the configuration, and has the host check.
     pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
         write(&self.folder.path().join(name), content);
-        self.host.look();
+        self.host.check_inputs();
     }
 
     /// Waits until it is so.

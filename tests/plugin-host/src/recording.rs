@@ -174,7 +174,7 @@ async fn a_recorded_verdict_is_replayed_to_the_letter() {
 }
 
 async fn what_a_handler_draws_and_reads_from_its_clock_is_the_same_in_a_replay() {
-    let recording = Recording::start(&hostile("look-around")).await;
+    let recording = Recording::start(&hostile("explore")).await;
     recording.admit("web").await;
     let call = recording.newest("hostile", 1).await;
     let RecordedResponse::Reject { message, .. } = &call.answer else {

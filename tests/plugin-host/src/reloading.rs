@@ -218,10 +218,10 @@ async fn a_configuration_that_is_removed_is_reported_once_and_its_plugins_go_on(
     let node = Node::with(&hostile("one", "reject", "")).await;
     let file = node.folder.path().join("plugins.yaml");
     std::fs::remove_file(&file).expect("the test's folder is writable");
-    node.host.look();
+    node.host.check_inputs();
     node.until("it is reported", |node| node.host.file_error().is_some()).await;
     for _ in 0..3 {
-        node.host.look();
+        node.host.check_inputs();
         assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "it goes on");
     }
     let error = node.host.file_error().unwrap_or_default();
@@ -283,7 +283,7 @@ async fn health_goes_on_when_only_the_policy_changes_and_begins_again_with_the_c
 
 /// How many mappings of this process are of files in the folder.
 fn mapped(folder: &Path) -> usize {
-    let maps = std::fs::read_to_string("/proc/self/maps").expect("a process may look at itself");
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("a process may check itself");
     let folder = folder.to_string_lossy();
     maps.lines().filter(|line| line.contains(&*folder)).count()
 }
@@ -415,16 +415,16 @@ async fn values_of_the_node_in_a_configuration_follow_it() {
     // The other plugins go on, and the node's values bring this one back.
     let newer = node.status("newer").digest;
     labelled.label(&[("mode", "reject")]);
-    node.host.look();
+    node.host.check_inputs();
     node.until("one is loaded", |node| node.status("one").state == PluginState::Ready).await;
     assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "by the label");
     labelled.label(&[("mode", "admit"), ("other", "x")]);
-    node.host.look();
+    node.host.check_inputs();
     let admitted = async { while node.admit(pod("web")).await != Decision::Admit {} };
     let admitted = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, admitted).await;
     assert!(admitted.is_ok(), "the new value is taken");
     labelled.label(&[]);
-    node.host.look();
+    node.host.check_inputs();
     node.until("the label is missed", |node| {
         node.status("one").pending.is_some_and(|pending| pending.contains("the node has no label"))
     })

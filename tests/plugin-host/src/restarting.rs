@@ -268,14 +268,14 @@ async fn forty_broken_configurations_leave_what_runs() {
     for text in broken {
         node.configure(&text);
         node.until("it is refused", |node| {
-            node.host.look();
+            node.host.check_inputs();
             node.host.file_error().is_some()
         })
         .await;
         assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "{text:?}");
         node.configure(&configuration(&hostile("one", "reject", "")));
         node.until("the good one is taken", |node| {
-            node.host.look();
+            node.host.check_inputs();
             node.host.file_error().is_none()
         })
         .await;

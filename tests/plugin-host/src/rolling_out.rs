@@ -170,7 +170,7 @@ async fn steps_follow_each_other_until_all_pods_are_judged() {
             assert_eq!(node.admit(judged.clone()).await, Decision::Admit);
         }
         let is_so = |node: &Node| {
-            node.host.look();
+            node.host.check_inputs();
             (rollout(node).phase, rollout(node).percent) == (phase, percent)
         };
         node.until("the step is over", is_so).await;

@@ -219,7 +219,7 @@ async fn sources_that_lie_are_reported_and_bring_nothing() {
 
 async fn compose_brings_the_services_of_a_granted_folder() {
     let folder = tempfile::tempdir().expect("a folder");
-    // The source may look at any moment, so no file is ever half written.
+    // The source may read at any moment, so no file is ever half written.
     let write = |text: &str| crate::node::write(&folder.path().join("shop.yaml"), text);
     write("services: {web: {image: 'a:${TAG}', restart: always}, db: {image: b}}");
     let entry = format!(

@@ -62,14 +62,14 @@ fn variant(name: &str) -> Vec<u8> {
 
 /// Memory of this process that is its own, in bytes.
 fn own_memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("a process may look at itself");
+    let status = std::fs::read_to_string("/proc/self/status").expect("a process may check itself");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap_or_default();
     line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number of kilobytes") << 10
 }
 
 /// Mappings of this process that are code from this folder.
 fn mapped(folder: &Path) -> usize {
-    let maps = std::fs::read_to_string("/proc/self/maps").expect("a process may look at itself");
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("a process may check itself");
     maps.lines().filter(|line| line.contains(&*folder.to_string_lossy())).count()
 }
 
@@ -186,7 +186,7 @@ fn put_secret(node: &Node, value: &str, mode: u32) {
     std::fs::set_permissions(&temporary, std::fs::Permissions::from_mode(mode))
         .expect("it is the test's file");
     std::fs::rename(&temporary, &file).expect("the folder is writable");
-    node.host.look();
+    node.host.check_inputs();
 }
 
 /// With a secret whose file isn't there yet.

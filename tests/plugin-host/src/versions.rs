@@ -198,10 +198,10 @@ async fn components_of_two_versions_are_asked_side_by_side() {
 }
 
 async fn a_newer_version_sees_and_says_what_an_older_one_cannot() {
-    let look = node(&entry("new", "next.wasm", "look")).await;
+    let check = node(&entry("new", "next.wasm", "inspect")).await;
     let seen = "add default/web uid-of-web app=Some(\"web\") none=None main registry.example.com/app:1.2 \
                 [\"serve\", \"--all\"] from Origin::File on node-1 system=None";
-    assert_eq!(look.refused_by("new", labelled("web")).await, rejected("Seen", seen));
+    assert_eq!(check.refused_by("new", labelled("web")).await, rejected("Seen", seen));
     let several = node(&entry("new", "next.wasm", "reject-all")).await;
     let reported = rejected("First", "the first reason; the second reason");
     assert_eq!(several.refused_by("new", pod("web")).await, reported);

@@ -115,7 +115,7 @@ async fn a_plugin_without_a_report_is_kept_out_and_its_policy_answers_until_one_
     assert_eq!((conformance.kit_version.as_str(), conformance.passed), ("0.1.0", true));
     // What was shown stays shown.
     std::fs::remove_file(path).expect("it is there");
-    node.host.look();
+    node.host.check_inputs();
     assert_eq!(node.status("p").state, PluginState::Ready);
 }
 
@@ -125,10 +125,10 @@ async fn a_report_on_other_bytes_does_not_let_them_in_by_swapping_files() {
     assert!(detail(&node).contains("not about this component"), "{}", detail(&node));
     // The same name with the bytes that the report is about, and then back again.
     node.put("hostile.wasm", witlet_test_guests::NO_LATEST_TAG);
-    node.until("it was looked at", |node| !detail(node).contains("requireConformance")).await;
+    node.until("it was checked", |node| !detail(node).contains("requireConformance")).await;
     let reported = detail(&node);
     node.put("hostile.wasm", witlet_test_guests::HOSTILE);
-    node.until("it was looked at again", |node| {
+    node.until("it was checked again", |node| {
         let now = node.status("p");
         now.detail
             .or(now.pending)
@@ -165,7 +165,7 @@ async fn a_key_file_that_is_gone_or_replaced_takes_its_plugins_along() {
     let node = running().await;
     let path = node.folder.path().join("ci.pub.pem");
     std::fs::remove_file(&path).expect("it is there");
-    node.host.look();
+    node.host.check_inputs();
     until(&node, PluginState::Failed).await;
     assert!(detail(&node).contains("ci.pub.pem"), "{}", detail(&node));
     node.put("ci.pub.pem", key(CI).public().to_pem());
@@ -188,7 +188,7 @@ async fn a_key_that_goes_takes_along_what_runs_in_place_of_a_component_that_is_k
     // The other key is none of its business.
     node.put("other.pub.pem", key(OTHER).public().to_pem());
     std::fs::remove_file(node.folder.path().join("hostile.wasm")).expect("it is there");
-    node.host.look();
+    node.host.check_inputs();
     assert_eq!(node.status("p").state, PluginState::Ready);
     node.put("ci.pub.pem", key(OTHER).public().to_pem());
     until(&node, PluginState::Failed).await;

@@ -20,7 +20,7 @@ use witlet_harness::streams::http::{PORT_FORWARD, SPDY, ask, upgraded};
 use witlet_harness::streams::spdy::Spdy;
 use witlet_harness::streams::websocket::{self as websocket, WebSocket};
 
-use crate::{look, usage};
+use crate::{inspect, usage};
 
 /// The pod's grace, far more than it needs.
 const GRACE_SECONDS: i64 = 60;
@@ -141,7 +141,7 @@ async fn debug(cluster: &Cluster, api: SocketAddr) -> Result<(), Failed> {
     socket.send(0, b"until busybox stty size | busybox grep -x '33 99'; do sleep 0.1; done\n").await?;
     let has = |words: &'static str| move |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(words);
     socket.until(1, has("\n33 99\r\n")).await?;
-    // Its first process is the container's that is looked into.
+    // Its first process is the container's that is inspected.
     socket.send(0, b"busybox grep -c goodby[e] /proc/1/cmdline\n").await?;
     socket.until(1, has("\n1\r\n")).await?;
     socket.send(0, b"exit 5\n").await?;
@@ -219,10 +219,10 @@ async fn play(endpoint: String) -> Result<(), Failed> {
     within("its log grows", until(&mut log, &mut text, "line 5\n")).await?;
     within("a command runs in it", exec(api)).await?;
     within("a command runs in it, by a WebSocket", exec_by_websocket(api)).await?;
-    within("a helper looks into it", debug(&cluster, api)).await?;
+    within("a helper inspects it", debug(&cluster, api)).await?;
     within("its port is forwarded", port_forward(api)).await?;
     within("what it uses is shown", usage::is_shown(api, &endpoint, &uid)).await?;
-    within("its operator sees it", look::is_shown(&cluster.daemon.api_socket())).await?;
+    within("its operator sees it", inspect::is_shown(&cluster.daemon.api_socket())).await?;
 
     cluster.delete("talks", None)?;
     // The log goes on until the container has ended, and ends with it.

@@ -8,7 +8,7 @@
 
 mod cgroups;
 mod containerd;
-mod look;
+mod inspect;
 mod usage;
 
 use std::process::ExitCode;
@@ -72,7 +72,7 @@ fn streams(shared: &Shared) -> Result<(), Failed> {
     played.map_err(|error| failed(&error))?
 }
 
-/// Pods of all classes, with a look at the machine's cgroups.
+/// Pods of all classes, with a check of the machine's cgroups.
 fn classes(shared: &Shared) -> Result<(), Failed> {
     let tokio = Tokio::new()?;
     tokio.block_on(async {

@@ -67,7 +67,7 @@ async fn summary(api: SocketAddr) -> Result<Value, Failed> {
 }
 
 /// The pod's processor time in the first whole summary that was measured after it had used so much. Requests share what was measured within
-/// the second before, and the runtime looks at writable layers from time to time only.
+/// the second before, and the runtime checks writable layers from time to time only.
 async fn measured_since(api: SocketAddr, uid: &str, before: u64) -> Result<u64, Failed> {
     loop {
         let summary = summary(api).await?;

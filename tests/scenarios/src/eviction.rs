@@ -371,7 +371,7 @@ async fn nothing_is_measured_of_pods_while_nothing_is_short_and_none_has_limits(
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_kernels_report_of_short_memory_evicts_before_the_next_look() {
+async fn the_kernels_report_of_short_memory_evicts_before_the_next_check() {
     let mut node = node();
     let config = ThresholdConfig { enforces_pods: true, ..ThresholdConfig::default() };
     let thresholds = config.thresholds().expect("upstream's thresholds");
@@ -390,17 +390,17 @@ async fn the_kernels_report_of_short_memory_evicts_before_the_next_look() {
     assert_eq!(evicted(&node, &["bomb"]), [true]);
     pass(30.0).await;
 
-    // Memory that swings about the threshold costs a look a second at most.
+    // Memory that swings about the threshold costs a check a second at most.
     node.usage.set(|seen| seen.memory = left(4 * GIB));
-    let looks = node.usage.looks();
+    let readings = node.usage.readings();
     for _ in 0..200 {
         node.usage.report_shortage();
         pass(0.1).await;
     }
-    let looks = node.usage.looks() - looks;
-    assert!((15..=21).contains(&looks), "{looks}");
+    let readings = node.usage.readings() - readings;
+    assert!((15..=21).contains(&readings), "{readings}");
 
-    // Where the kernel can't report, the next look sees it.
+    // Where the kernel can't report, the next check sees it.
     node.usage.set_cannot_notify(true);
     let next = clinging("next", "1Mi");
     node.source.put_as_is("pods", vec![pod, next.clone()]);

@@ -42,10 +42,10 @@ async fn handlers_see_what_was_measured_last_and_nothing_that_is_unknown() {
     node.usage.set(|seen| seen.cpu = Some(Duration::from_secs(100)));
     node.usage.set(|seen| seen.memory = None);
     assert_eq!(used(&*seen(&node).await), [Some(0), None, half, half]);
-    let looks = node.usage.looks();
+    let readings = node.usage.readings();
     seen(&node).await;
-    let looks = node.usage.looks() - looks;
-    assert!((55..=65).contains(&looks), "a question costs no look of its own: {looks}");
+    let readings = node.usage.readings() - readings;
+    assert!((55..=65).contains(&readings), "a question costs no check of its own: {readings}");
 }
 
 #[tokio::test(start_paused = true)]

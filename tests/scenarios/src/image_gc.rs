@@ -133,7 +133,7 @@ async fn times_survive_a_restart_and_are_saved_only_when_something_changes() {
     assert_eq!(
         node.state.saves(TIMES),
         saved,
-        "the one in use is seen at each look, which nothing is written for"
+        "the one in use is seen at each check, which nothing is written for"
     );
     node.source.remove("last");
     pass(300.0).await;
@@ -250,7 +250,7 @@ async fn without_threshold_and_maximum_age_nothing_goes_by_itself() {
     pass(3600.0).await;
     assert_eq!(images(&node), "old:1 pinned:1 used:1");
     assert_eq!(image_events(&node), "");
-    assert!(node.state.values().contains_key(TIMES), "they are looked at all the same");
+    assert!(node.state.values().contains_key(TIMES), "they are checked all the same");
 }
 
 #[tokio::test(start_paused = true)]

@@ -369,8 +369,8 @@ async fn a_change_that_comes_while_a_pod_starts_is_made_on_what_the_start_brough
     let node = started();
     let slow = FakeImage { pull_takes: Duration::from_millis(2500), ..FakeImage::absent(Behaviour::Sleeps) };
     node.runtime.add_image("slow:1", slow);
-    // So that the look after the start is not there yet when the change's turn comes.
-    node.runtime.set_looks_take(Duration::from_millis(100));
+    // So that the check after the start is not there yet when the change's turn comes.
+    node.runtime.set_inspections_take(Duration::from_millis(100));
     let pod = |label| pod("web").uid("fixed").image("slow:1").label(("edit", label)).build();
     node.source.put("web", vec![pod("1")]);
     pass(1.0).await;

@@ -140,7 +140,7 @@ async fn the_loop_admits_pods_and_shows_the_nodes_health_while_the_disk_hangs() 
 async fn the_loop_admits_and_forgets_pods_while_the_runtime_hangs() {
     let node = started();
     pass(5.0).await;
-    node.runtime.set_looks_take(FOR_EVER);
+    node.runtime.set_inspections_take(FOR_EVER);
     node.source.put("all", (0..20).map(|n| sleeper(&format!("p{n}")).build()).collect());
     pass(60.0).await;
     assert_eq!(node.admission.asked().len(), 20);

@@ -73,11 +73,11 @@ async fn rejected_before(node: &FakeNode, count: u32) {
     }
 }
 
-/// A ReplicaSet's controller with one replica, which it replaces as soon as it sees that the pod failed. It looks each `step`
-/// seconds. Returns how many pods it had made after each look.
-async fn replace_failed(node: &FakeNode, handler: &str, step: f64, looks: usize) -> Vec<usize> {
+/// A ReplicaSet's controller with one replica, which it replaces as soon as it sees that the pod failed. It checks each `step`
+/// seconds. Returns how many pods it had made after each check.
+async fn replace_failed(node: &FakeNode, handler: &str, step: f64, rounds: usize) -> Vec<usize> {
     let (mut made, mut counts) = (0, Vec::new());
-    for _ in 0..looks {
+    for _ in 0..rounds {
         let current = format!("web-{made}");
         if made == 0 || status(node, &current).starts_with("Failed") {
             node.source.remove(&current);
@@ -104,12 +104,12 @@ fn made_by_the_table(seconds: f64, replaced_after: f64) -> usize {
 #[tokio::test(start_paused = true)]
 async fn a_controller_that_replaces_failed_pods_makes_7_in_the_first_minute_and_one_each_5_minutes_in_the_end()
  {
-    // A shipped handler's rejection is published at once, as a kubelet does it: one pod with each look.
+    // A shipped handler's rejection is published at once, as a kubelet does it: one pod with each check.
     let node = started();
-    let looks = 600;
-    let before = replace_failed(&node, "", 0.1, looks).await;
+    let rounds = 600;
+    let before = replace_failed(&node, "", 0.1, rounds).await;
     let before = before.last().copied().unwrap_or_default();
-    assert!((looks / 2..=looks).contains(&before), "{before} pods in a minute");
+    assert!((rounds / 2..=rounds).contains(&before), "{before} pods in a minute");
     assert_eq!(node.agent().stats().rejections_delayed, 0);
     drop(node);
 

@@ -21,8 +21,8 @@ use crate::world::{World, failed};
 /// How much of the daemon's log is shown when something failed, in lines.
 const LOG_TAIL_LINES: usize = 200;
 
-/// How often is looked.
-const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// How often is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What is seen of one pod.
 struct PodView<'a> {
@@ -258,7 +258,7 @@ impl Stage {
                     pods.join("\n")
                 )));
             }
-            sleep(LOOK_INTERVAL).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 

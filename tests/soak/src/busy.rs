@@ -148,8 +148,8 @@ pub(crate) async fn play() -> Result<(), Failed> {
     for number in 0..PODS {
         node.put(&format!("stress-{number}"), &[stress_pod(number)])?;
     }
-    node.until("all are ready", |look| {
-        let statuses = look.pods.iter().filter_map(|pod| pod["status"]["containerStatuses"].as_array());
+    node.until("all are ready", |view| {
+        let statuses = view.pods.iter().filter_map(|pod| pod["status"]["containerStatuses"].as_array());
         statuses.flatten().filter(|status| status["ready"] == true).count() == PROBES
     })
     .await?;
@@ -167,8 +167,8 @@ pub(crate) async fn play() -> Result<(), Failed> {
         if spin.is_none() {
             alone = periods.deviation();
         }
-        let look = node.until("the daemon answers", |_| true).await?;
-        let spinner = &look.plugin("spinner").ok_or("it is configured")?["roles"][0];
+        let view = node.until("the daemon answers", |_| true).await?;
+        let spinner = &view.plugin("spinner").ok_or("it is configured")?["roles"][0];
         let process = node.daemon.pid().ok_or("the daemon runs")?;
         eprintln!(
             "{PROBES} probes, and {what} computing ({} calls, {} timeouts, {:.1} s of CPU so far): {periods}; {}",

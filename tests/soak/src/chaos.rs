@@ -28,8 +28,8 @@ const KILL_PERCENT: usize = 4;
 /// How long nothing may be lost before it counts as settled: more than a round of the clean-up and a relist.
 const QUIET: Duration = Duration::from_millis(3500);
 
-/// How often is looked while it settles.
-const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// How often is checked while it settles.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What is lost when nothing is known of any pod.
 const THE_NODE: &str = "the node";
@@ -176,7 +176,7 @@ impl Chaos {
                 is_restarted = self.world.restart_stuck_containerd().await?;
                 self.figures.runtime_kills += usize::from(is_restarted);
             }
-            let lost = match self.world.look().await {
+            let lost = match self.world.view().await {
                 Some(seen) => count(&self.expected, &seen),
                 None => vec![Loss { pod: THE_NODE.to_owned(), what: "it doesn't answer".to_owned() }],
             };
@@ -190,7 +190,7 @@ impl Chaos {
                     return Err(self.tell(&lost));
                 }
             }
-            sleep(LOOK_INTERVAL).await;
+            sleep(POLL_INTERVAL).await;
         }
         self.figures.slowest_settling = self.figures.slowest_settling.max(begun.elapsed());
         self.take_stock().await

@@ -9,7 +9,7 @@ use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use witlet_harness::fake_node::{FakeNode, LOOK_INTERVAL, Look, pod, write_script};
+use witlet_harness::fake_node::{FakeNode, NodeView, POLL_INTERVAL, pod, write_script};
 use witlet_harness::usage::Usage;
 
 /// Pods of the file, and of the honest source.
@@ -194,9 +194,9 @@ pub(crate) async fn play() -> Result<(), Failed> {
     filed.push(named("filed", TAKEN.0, TAKEN.1));
     node.put("filed", &filed)?;
     let mut stage = Stage { node, version: 0, allow, others: BTreeMap::new(), most: 0 };
-    let look =
-        stage.node.until("all pods run", |look| others(look).len() == FILED + HONEST && goods(look) == 2);
-    stage.others = others(&look.await?);
+    let view =
+        stage.node.until("all pods run", |view| others(view).len() == FILED + HONEST && goods(view) == 2);
+    stage.others = others(&view.await?);
     let before = stage.usage()?;
     for fault_case in failures().into_iter().chain(lies()) {
         stage.tell(&fault_case).await?;
@@ -232,7 +232,7 @@ impl Stage {
             if usage.memory_kib <= before.memory_kib + GROWTH_KIB_MAX || Instant::now() >= deadline {
                 return Ok(usage);
             }
-            sleep(LOOK_INTERVAL).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -250,34 +250,34 @@ impl Stage {
         let (expected, goods_left) = (fault_case.reported.clone(), if fault_case.ends_good { 0 } else { 2 });
         let process = self.node.daemon.pid().ok_or("the daemon runs")?;
         let mut most = 0;
-        let look = self.node.until(fault_case.what, |look| {
+        let view = self.node.until(fault_case.what, |view| {
             most = most.max(Usage::of(process).map_or(0, |usage| usage.memory_kib));
-            let now = counts(look);
+            let now = counts(view);
             let is_new = |reason: &str| now.get(reason) > seen.get(reason);
             expected
                 .iter()
-                .all(|(object, reason, words)| look.has_event(object, reason, words) && is_new(reason))
+                .all(|(object, reason, words)| view.has_event(object, reason, words) && is_new(reason))
         });
-        let look = look.await?;
+        let view = view.await?;
         self.most = self.most.max(most);
-        eprintln!("{}: {} MiB; {}", fault_case.what, most / 1024, last_words(&look));
-        self.no_one_noticed(&look, fault_case.what)?;
-        if goods(&look) != goods_left {
-            return Err(Failed::from(format!("{}: {} of its good pods run", fault_case.what, goods(&look))));
+        eprintln!("{}: {} MiB; {}", fault_case.what, most / 1024, last_words(&view));
+        self.no_one_noticed(&view, fault_case.what)?;
+        if goods(&view) != goods_left {
+            return Err(Failed::from(format!("{}: {} of its good pods run", fault_case.what, goods(&view))));
         }
         self.next(&good())?;
-        let well = self.node.until("its good pods run", |look| goods(look) == 2 && own(look) == 2);
+        let well = self.node.until("its good pods run", |view| goods(view) == 2 && own(view) == 2);
         let well = well.await?;
         self.no_one_noticed(&well, fault_case.what)
     }
 
-    fn no_one_noticed(&self, look: &Look, what: &str) -> Result<(), Failed> {
-        if others(look) == self.others {
+    fn no_one_noticed(&self, view: &NodeView, what: &str) -> Result<(), Failed> {
+        if others(view) == self.others {
             return Ok(());
         }
         Err(Failed::from(format!(
             "{what}: pods of others were touched: {:?}, {:?}",
-            others(look),
+            others(view),
             self.others
         )))
     }
@@ -290,16 +290,16 @@ impl Stage {
         thief["spec"]["containers"][0]["image"] = json!("registry.example.com/thief:1");
         let texts = [thief, pod(OWN, "good-0"), pod(OWN, "good-1")];
         self.next(&bring(&texts, 1))?;
-        let look = self.node.until("it has brought another's pod", |look| goods(look) == 2).await?;
-        self.no_one_noticed(&look, "another's pod")?;
+        let view = self.node.until("it has brought another's pod", |view| goods(view) == 2).await?;
+        self.no_one_noticed(&view, "another's pod")?;
         // Once a pod of the next set is there, all that this set did to others' pods is, too.
         self.next(&bring(&[&texts[..], &[pod(OWN, "later")]].concat(), 1))?;
-        let look = self.node.until("its next set is there", |look| own(look) == 3).await?;
-        self.no_one_noticed(&look, "another's pod")?;
+        let view = self.node.until("its next set is there", |view| own(view) == 3).await?;
+        self.no_one_noticed(&view, "another's pod")?;
         self.allow = allowed;
         self.next(&good())?;
-        let look = self.node.until("its own pods run", |look| goods(look) == 2).await?;
-        self.no_one_noticed(&look, "another's pod gone")
+        let view = self.node.until("its own pods run", |view| goods(view) == 2).await?;
+        self.no_one_noticed(&view, "another's pod gone")
     }
 
     /// Pods and none, by turns.
@@ -307,18 +307,18 @@ impl Stage {
     async fn flap(&mut self) -> Result<(), Failed> {
         for _ in 0..FLAPS {
             self.next(&json!({"do": "empty"}))?;
-            let look = self.node.until("it has none", |look| own(look) == 0).await?;
-            self.no_one_noticed(&look, "none")?;
+            let view = self.node.until("it has none", |view| own(view) == 0).await?;
+            self.no_one_noticed(&view, "none")?;
             self.next(&good())?;
-            let look = self.node.until("it has two", |look| goods(look) == 2).await?;
-            self.no_one_noticed(&look, "some")?;
+            let view = self.node.until("it has two", |view| goods(view) == 2).await?;
+            self.no_one_noticed(&view, "some")?;
             self.usage()?;
         }
-        let look = self.node.until("the daemon answers", |_| true).await?;
-        let about = look.events.iter().filter(|event| event["involvedObject"]["name"] == "faulty").count();
+        let view = self.node.until("the daemon answers", |_| true).await?;
+        let about = view.events.iter().filter(|event| event["involvedObject"]["name"] == "faulty").count();
         eprintln!(
             "after {FLAPS} flaps {about} events about the faulty source are remembered, of {}",
-            look.events.len()
+            view.events.len()
         );
         if about > EVENTS_MAX {
             return Err(Failed::from(format!("{about} events about one source are remembered")));
@@ -330,40 +330,40 @@ impl Stage {
     async fn quarantine(&mut self) -> Result<(), Failed> {
         self.next(&json!({"do": "trap"}))?;
         let quarantined =
-            |look: &Look| look.plugin("faulty").is_some_and(|plugin| plugin["state"] == "Quarantined");
-        let look = self.node.until("it is in quarantine", quarantined).await?;
-        self.no_one_noticed(&look, "quarantine")?;
-        if !look.has_event("faulty", "PluginQuarantined", "") || goods(&look) != 2 {
+            |view: &NodeView| view.plugin("faulty").is_some_and(|plugin| plugin["state"] == "Quarantined");
+        let view = self.node.until("it is in quarantine", quarantined).await?;
+        self.no_one_noticed(&view, "quarantine")?;
+        if !view.has_event("faulty", "PluginQuarantined", "") || goods(&view) != 2 {
             return Err(Failed::from("a quarantine is reported, and ends nothing"));
         }
         let brought = bring(&[named(OWN, "later-{n}", "ccccccccccccccccccccccccccccccc{n}")], 1);
         self.node.script("faulty", &brought)?;
-        let look =
-            self.node.until("it is well", |look| look.pod("later-0").is_some() && own(look) == 1).await?;
-        self.no_one_noticed(&look, "the end of the quarantine")
+        let view =
+            self.node.until("it is well", |view| view.pod("later-0").is_some() && own(view) == 1).await?;
+        self.no_one_noticed(&view, "the end of the quarantine")
     }
 }
 
 /// Containers of the pods that aren't the faulty source's.
-fn others(look: &Look) -> BTreeMap<String, String> {
-    let mut all = look.running("filed");
-    all.extend(look.running("honest"));
+fn others(view: &NodeView) -> BTreeMap<String, String> {
+    let mut all = view.running("filed");
+    all.extend(view.running("honest"));
     all
 }
 
 /// How many of its good pods run.
-fn goods(look: &Look) -> usize {
-    look.running(OWN).keys().filter(|name| name.starts_with("good-")).count()
+fn goods(view: &NodeView) -> usize {
+    view.running(OWN).keys().filter(|name| name.starts_with("good-")).count()
 }
 
 /// How many pods it has at all.
-fn own(look: &Look) -> usize {
-    look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == *OWN).count()
+fn own(view: &NodeView) -> usize {
+    view.pods.iter().filter(|pod| pod["metadata"]["namespace"] == *OWN).count()
 }
 
 /// How often each reason was reported about the faulty source.
-fn counts(look: &Look) -> BTreeMap<String, u64> {
-    look.events.iter().filter(|event| event["involvedObject"]["name"] == "faulty").fold(
+fn counts(view: &NodeView) -> BTreeMap<String, u64> {
+    view.events.iter().filter(|event| event["involvedObject"]["name"] == "faulty").fold(
         BTreeMap::new(),
         |mut all, event| {
             let reason = event["reason"].as_str().unwrap_or_default().to_owned();
@@ -374,7 +374,7 @@ fn counts(look: &Look) -> BTreeMap<String, u64> {
 }
 
 /// The newest event about the faulty source.
-fn last_words(look: &Look) -> String {
-    let about = look.events.iter().rev().find(|event| event["involvedObject"]["name"] == "faulty");
+fn last_words(view: &NodeView) -> String {
+    let about = view.events.iter().rev().find(|event| event["involvedObject"]["name"] == "faulty");
     about.map_or_else(String::new, |event| format!("{}: {}", event["reason"], event["message"]))
 }

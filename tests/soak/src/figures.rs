@@ -21,7 +21,7 @@ pub(crate) struct Figures {
     pub(crate) swaps: usize,
     /// At the last count that was taken when all should have settled.
     pub(crate) lost: usize,
-    /// Looks in the midst of it all at which a pod was there twice for a moment.
+    /// Checks in the midst of it all at which a pod was there twice for a moment.
     pub(crate) doubles_seen: usize,
     pub(crate) longest_pause: Duration,
     pub(crate) slowest_settling: Duration,

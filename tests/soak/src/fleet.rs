@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_fake_cri::FakeCri;
-use witlet_harness::fake_node::{LOOK_INTERVAL, failed, pod, variant};
+use witlet_harness::fake_node::{POLL_INTERVAL, failed, pod, variant};
 use witlet_harness::usage::{Usage, cpu_seconds};
 use witlet_harness::{Daemon, DaemonOptions, HarnessError, WAIT_TIMEOUT, program};
 use witlet_server::LocalClient;
@@ -41,13 +41,13 @@ struct Agent {
 }
 
 /// What an agent shows.
-struct Look {
+struct NodeView {
     pods: Vec<Value>,
     plugins: Vec<Value>,
     events: Vec<Value>,
 }
 
-impl Look {
+impl NodeView {
     fn pod(&self, name: &str) -> Option<&Value> {
         // A static pod's name ends with its node's.
         let beginning = format!("{name}-node");
@@ -122,8 +122,8 @@ impl Agent {
         serde_json::from_value(answer["items"].take()).ok()
     }
 
-    async fn look(&self) -> Option<Look> {
-        Some(Look {
+    async fn view(&self) -> Option<NodeView> {
+        Some(NodeView {
             pods: self.items("/pods").await?,
             plugins: self.items("/plugins").await?,
             events: self.items("/events").await?,
@@ -131,12 +131,12 @@ impl Agent {
     }
 
     /// Waits until it is as expected. That its process ended is a failure at once.
-    async fn until(&mut self, what: &str, expected: impl Fn(&Look) -> bool) -> Result<Look, Failed> {
+    async fn until(&mut self, what: &str, expected: impl Fn(&NodeView) -> bool) -> Result<NodeView, Failed> {
         let begun = Instant::now();
         loop {
-            let look = self.look().await;
-            if let Some(look) = look.filter(|look| expected(look)) {
-                return Ok(look);
+            let view = self.view().await;
+            if let Some(view) = view.filter(|view| expected(view)) {
+                return Ok(view);
             }
             if !self.daemon.is_running().map_err(|error| failed(&error))? {
                 return Err(Failed::from(format!("{what}: the agent ended\n{}", self.daemon.log())));
@@ -149,7 +149,7 @@ impl Agent {
                 };
                 return Err(failed(&problem));
             }
-            sleep(LOOK_INTERVAL).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 }
@@ -233,11 +233,11 @@ impl Fleet {
             fleet.agents.push(Agent::start(folder, number, &plugins, program, &mut fleet.servers)?);
             // The machine has few processors: more at once only wait for one another.
             if let Some(earlier) = fleet.agents.len().checked_sub(STARTS_AT_ONCE) {
-                fleet.agents[earlier].until("its first pods run", |look| look.runs("plain")).await?;
+                fleet.agents[earlier].until("its first pods run", |view| view.runs("plain")).await?;
             }
         }
         fleet
-            .everywhere("system and plain pods run", |look| look.runs("system") && look.runs("plain"))
+            .everywhere("system and plain pods run", |view| view.runs("system") && view.runs("plain"))
             .await?;
         eprintln!("{count} agents run both pods after {:.1} s", begun.elapsed().as_secs_f64());
         Ok(fleet)
@@ -254,17 +254,17 @@ impl Fleet {
     async fn everywhere(
         &mut self,
         what: &str,
-        expected: impl Fn(&Look) -> bool,
-    ) -> Result<Vec<Look>, Failed> {
-        let mut looks = Vec::with_capacity(self.agents.len());
+        expected: impl Fn(&NodeView) -> bool,
+    ) -> Result<Vec<NodeView>, Failed> {
+        let mut views = Vec::with_capacity(self.agents.len());
         for agent in &mut self.agents {
-            looks.push(agent.until(what, &expected).await?);
+            views.push(agent.until(what, &expected).await?);
         }
-        Ok(looks)
+        Ok(views)
     }
 
     async fn rehearse(&mut self) -> Result<(), Failed> {
-        let first = self.everywhere("the handler judges", |look| look.judge()["state"] == "Ready").await?;
+        let first = self.everywhere("the handler judges", |view| view.judge()["state"] == "Ready").await?;
         let digest = first[0].judge()["digest"].as_str().unwrap_or_default().to_owned();
         fs::write(self.shared.path().join("judge-1.wasm"), half(&variant(witlet_test_guests::WITNESS, 1)))?;
         let good = rules("./judge-0.wasm", false);
@@ -302,14 +302,14 @@ impl Fleet {
             }
             agent.reboot(&mut self.servers)?;
         }
-        self.everywhere(&format!("{what} is reported"), |look| look.says(words)).await?;
+        self.everywhere(&format!("{what} is reported"), |view| view.says(words)).await?;
         let reported = begun.elapsed();
         for agent in &self.agents {
             agent.put(&system, "kube-system")?;
             agent.put(&plain, "default")?;
         }
-        let by_old_rules = |look: &Look| {
-            look.judged_by(digest) && ["system", "plain", &system, &plain].iter().all(|name| look.runs(name))
+        let by_old_rules = |view: &NodeView| {
+            view.judged_by(digest) && ["system", "plain", &system, &plain].iter().all(|name| view.runs(name))
         };
         let after = self.everywhere(what, by_old_rules).await?;
         for (at, (was, is)) in before.iter().zip(&after).enumerate() {
@@ -332,8 +332,8 @@ impl Fleet {
         fs::write(self.shared.path().join("judge-2.wasm"), variant(witlet_test_guests::WITNESS, 2))?;
         let begun = Instant::now();
         self.push(&rules("./judge-2.wasm", true))?;
-        let taken = |look: &Look| {
-            let judge = look.judge();
+        let taken = |view: &NodeView| {
+            let judge = view.judge();
             judge["state"] == "Ready"
                 && judge["pending"].is_null()
                 && judge["component"].as_str().is_some_and(|named| named.ends_with("judge-2.wasm"))
@@ -344,9 +344,9 @@ impl Fleet {
             agent.put("system-z", "kube-system")?;
             agent.put("plain-z", "default")?;
         }
-        let judged = |look: &Look| {
-            look.runs("system-z")
-                && look.pod("plain-z").is_some_and(|pod| pod["status"]["reason"] == "Version1")
+        let judged = |view: &NodeView| {
+            view.runs("system-z")
+                && view.pod("plain-z").is_some_and(|pod| pod["status"]["reason"] == "Version1")
         };
         self.everywhere("the good file judges", judged).await?;
         self.figures()

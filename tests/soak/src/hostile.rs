@@ -15,7 +15,7 @@ use witlet_test_guests::corpus::{Attack, Expected, Origin, Role, attacks};
 use witlet_test_guests::{FORGERS, HANDLERS, INTRUDER, NO_LATEST_TAG, SOURCER};
 
 use witlet_harness::WAIT_TIMEOUT;
-use witlet_harness::fake_node::{FakeNode, Look, failed, pod, probed};
+use witlet_harness::fake_node::{FakeNode, NodeView, failed, pod, probed};
 use witlet_harness::usage::Usage;
 
 /// Attacks that are played at the same time.
@@ -26,8 +26,8 @@ const SHORT_STEP: usize = 6;
 const GOOD: usize = 10;
 /// What the daemon may take more once they are gone than before they came.
 const GROWTH_MAX: Usage = Usage { files: 8, threads: 16, memory_kib: 128 << 10 };
-/// How often is looked at what the daemon takes.
-const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// How often is checked what the daemon takes.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What was seen of the daemon.
 #[derive(Default)]
@@ -69,19 +69,19 @@ async fn attack(node: &FakeNode, chosen: &[&Attack], seen: &mut Measured) -> Res
     node.put("good", &good)?;
     node.put("attacked", &[])?;
     // The honest probe says no, so that an answer that isn't its own would show.
-    let settled = |look: &Look| look.running("good").len() == GOOD && reported_good(look);
+    let settled = |view: &NodeView| view.running("good").len() == GOOD && reported_good(view);
     let running = node.until("the good pods run", settled).await?.running("good");
     seen.before = usage(node)?;
     for batch in chosen.chunks(AT_ONCE) {
         play_batch(node, batch, seen).await?;
-        let look = node.until("the daemon answers", |_| true).await?;
-        unharmed(&look, &running)?;
+        let view = node.until("the daemon answers", |_| true).await?;
+        unharmed(&view, &running)?;
     }
     node.configure(&entries(&[], node.folder.path()))?;
     node.remove("attacked")?;
-    let only_good = |look: &Look| look.pods.len() == GOOD && look.configured().count() == 2;
-    let look = node.until("the attackers are gone", only_good).await?;
-    unharmed(&look, &running)?;
+    let only_good = |view: &NodeView| view.pods.len() == GOOD && view.configured().count() == 2;
+    let view = node.until("the attackers are gone", only_good).await?;
+    unharmed(&view, &running)?;
     seen.pause = pause(node).await?;
     let begun = Instant::now();
     loop {
@@ -92,7 +92,7 @@ async fn attack(node: &FakeNode, chosen: &[&Attack], seen: &mut Measured) -> Res
         if begun.elapsed() >= WAIT_TIMEOUT {
             return Err(Failed::from(format!("the daemon grew from {} to {}", seen.before, seen.after)));
         }
-        sleep(LOOK_INTERVAL).await;
+        sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }
@@ -104,14 +104,14 @@ async fn play_batch(node: &FakeNode, batch: &[&Attack], seen: &mut Measured) -> 
         place(attack, folder)?;
     }
     node.remove("attacked")?;
-    node.until("the pods of others are gone", |look| look.pods.len() == GOOD).await?;
+    node.until("the pods of others are gone", |view| view.pods.len() == GOOD).await?;
     node.configure(&entries(batch, folder))?;
     // Pods that come before the attackers do meet none of them.
-    let tried = |look: &Look, attack: &&&Attack| {
-        look.plugin(attack.name).is_some_and(|plugin| plugin["state"] != "Loading")
+    let tried = |view: &NodeView, attack: &&&Attack| {
+        view.plugin(attack.name).is_some_and(|plugin| plugin["state"] != "Loading")
     };
-    node.until("the attackers are tried", |look| {
-        batch.iter().filter(|attack| tried(look, attack)).count() == batch.len()
+    node.until("the attackers are tried", |view| {
+        batch.iter().filter(|attack| tried(view, attack)).count() == batch.len()
     })
     .await?;
     let pods: Vec<Value> = batch.iter().filter_map(|attack| attacked(attack)).collect();
@@ -120,11 +120,11 @@ async fn play_batch(node: &FakeNode, batch: &[&Attack], seen: &mut Measured) -> 
     let mut peak = seen.peak;
     // Not all at the same moment: a quarantine ends, and how long each takes until the next is a matter of the machine.
     let mut come = BTreeSet::new();
-    node.until(&format!("what has to come of {names:?}"), |look| {
+    node.until(&format!("what has to come of {names:?}"), |view| {
         if let Ok(now) = usage(node) {
             peak = peak.max(now);
         }
-        come.extend(batch.iter().filter(|attack| has_come(attack, look)).map(|attack| attack.name));
+        come.extend(batch.iter().filter(|attack| has_come(attack, view)).map(|attack| attack.name));
         come.len() == batch.len()
     })
     .await
@@ -137,8 +137,8 @@ async fn play_batch(node: &FakeNode, batch: &[&Attack], seen: &mut Measured) -> 
 }
 
 /// Whether it is known what came of an attack, and it is what should.
-fn has_come(attack: &Attack, look: &Look) -> bool {
-    let Some(plugin) = look.plugin(attack.name) else { return false };
+fn has_come(attack: &Attack, view: &NodeView) -> bool {
+    let Some(plugin) = view.plugin(attack.name) else { return false };
     let text = |field: &str| plugin[field].as_str().unwrap_or_default().to_owned();
     let state = text("state");
     match attack.expected {
@@ -147,7 +147,7 @@ fn has_come(attack: &Attack, look: &Look) -> bool {
         }
         Expected::Fails(words) => {
             (state == "Quarantined" && text("lastError").contains(words))
-                || look.has_event(attack.name, "PluginQuarantined", words)
+                || view.has_event(attack.name, "PluginQuarantined", words)
         }
         Expected::Tells(_) => state == "Ready" && calls(plugin) > 0,
         Expected::Bounded => state == "Failed" || calls(plugin) > 0,
@@ -160,13 +160,13 @@ fn calls(plugin: &Value) -> u64 {
 }
 
 /// Whether the honest probe's own words were reported of a pod.
-fn reported_good(look: &Look) -> bool {
-    look.has_event("good-0-node1", "Unhealthy", "good")
+fn reported_good(view: &NodeView) -> bool {
+    view.has_event("good-0-node1", "Unhealthy", "good")
 }
 
 /// The good pods have the containers that they had.
-fn unharmed(look: &Look, running: &BTreeMap<String, String>) -> Result<(), Failed> {
-    let now = look.running("good");
+fn unharmed(view: &NodeView, running: &BTreeMap<String, String>) -> Result<(), Failed> {
+    let now = view.running("good");
     if now != *running {
         return Err(Failed::from(format!("pods next to the attackers were {running:?} and are {now:?}")));
     }
@@ -184,7 +184,7 @@ async fn pause(node: &FakeNode) -> Result<Duration, Failed> {
         match client.get("/stats").await {
             Ok(stats) => break stats,
             Err(error) if begun.elapsed() >= WAIT_TIMEOUT => return Err(failed(&error)),
-            Err(_not_yet) => sleep(LOOK_INTERVAL).await,
+            Err(_not_yet) => sleep(POLL_INTERVAL).await,
         }
     };
     let seconds = stats["longestPauseSeconds"].as_f64().ok_or("the daemon doesn't tell its longest pause")?;

@@ -146,7 +146,7 @@ async fn long(chaos: &mut Chaos, time: Duration) -> Result<(), Failed> {
         chaos.round(ACTIONS).await?;
     }
     chaos.kills = false;
-    // What a new daemon takes at first says little: it has done some work before it is looked at.
+    // What a new daemon takes at first says little: it has done some work before it is checked.
     chaos.round(ACTIONS).await?;
     chaos.drain().await?;
     let (daemon, runtime) = (chaos.world.daemon_usage()?, chaos.world.runtime_usage().await);

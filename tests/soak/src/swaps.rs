@@ -9,7 +9,7 @@ use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use witlet_harness::fake_node::{FakeNode, Look, WitnessCall, failed, moment, pod, probed, write_script};
+use witlet_harness::fake_node::{FakeNode, NodeView, WitnessCall, failed, moment, pod, probed, write_script};
 use witlet_harness::usage::Usage;
 
 /// Pods that are probed.
@@ -33,7 +33,7 @@ const ROUNDS_FIRST: u64 = 5;
 /// What may be more after all rounds than after the first ones. Threads come and go with the work.
 const GROWTH_MAX: Usage = Usage { files: 4, threads: 16, memory_kib: 24 * 1024 };
 
-/// How often, and how many times, the daemon is looked at: what it takes at rest is the least of each.
+/// How often, and how many times, the daemon is checked: what it takes at rest is the least of each.
 const REST: (Duration, usize) = (Duration::from_millis(100), 50);
 
 fn entries(folder: &Path, port: u16, version: u64) -> Value {
@@ -143,17 +143,18 @@ impl Stage {
     /// Everything runs for the first time.
     async fn settle(&mut self) -> Result<(), Failed> {
         // A pod whose handler is there before its probe type would tell of a probe that couldn't be carried out.
-        let loaded = |look: &Look| look.configured().filter(|plugin| plugin["state"] == "Ready").count() == 3;
+        let loaded =
+            |view: &NodeView| view.configured().filter(|plugin| plugin["state"] == "Ready").count() == 3;
         self.node.until("three plugins are loaded", loaded).await?;
         for number in 0..PODS {
             self.node.put(&format!("stress-{number}"), &[stress_pod(number)])?;
         }
-        let look = self.node.until("all pods run and are ready", |look| {
-            ready(look) == PODS && look.running("brought").len() == BROUGHT
+        let view = self.node.until("all pods run and are ready", |view| {
+            ready(view) == PODS && view.running("brought").len() == BROUGHT
         });
-        let look = look.await?;
-        self.brought = look.running("brought");
-        self.digests = digests(&look);
+        let view = view.await?;
+        self.brought = view.running("brought");
+        self.digests = digests(&view);
         Ok(())
     }
 
@@ -166,21 +167,21 @@ impl Stage {
         let begun = moment();
         self.node.configure(&entries(self.node.folder.path(), self.node.port, version))?;
         let before = self.digests.clone();
-        let look = self.node.until("three plugins are swapped", |look| {
-            let digests = digests(look);
+        let view = self.node.until("three plugins are swapped", |view| {
+            let digests = digests(view);
             digests.len() == PLUGINS.len() && digests.iter().zip(&before).all(|(now, before)| now != before)
         });
-        self.digests = digests(&look.await?);
+        self.digests = digests(&view.await?);
         self.swaps.insert(version, Swap { begun, done: moment() });
         self.node.put(&late, &[asks(&late)])?;
         let label = format!("v{version}");
-        let look = self.node.until("the new versions are reported and the pods run", |look| {
-            let judged = |name: &str| look.pod(name).is_some_and(|pod| pod["status"]["phase"] == "Failed");
-            let brought = look.pods.iter().filter(|pod| pod["metadata"]["labels"]["version"] == *label);
-            judged(&early) && judged(&late) && brought.count() == BROUGHT && ready(look) == PODS
+        let view = self.node.until("the new versions are reported and the pods run", |view| {
+            let judged = |name: &str| view.pod(name).is_some_and(|pod| pod["status"]["phase"] == "Failed");
+            let brought = view.pods.iter().filter(|pod| pod["metadata"]["labels"]["version"] == *label);
+            judged(&early) && judged(&late) && brought.count() == BROUGHT && ready(view) == PODS
         });
-        let look = look.await?;
-        self.check(&look, version)?;
+        let view = view.await?;
+        self.check(&view, version)?;
         self.node.remove(&early)?;
         self.node.remove(&late)?;
         let process = self.node.daemon.pid().ok_or("the daemon runs")?;
@@ -189,9 +190,9 @@ impl Stage {
     }
 
     /// Nothing wrong was said, nothing was lost, and nothing was restarted.
-    fn check(&mut self, look: &Look, version: u64) -> Result<(), Failed> {
+    fn check(&mut self, view: &NodeView, version: u64) -> Result<(), Failed> {
         let reason = |name: &str| {
-            look.pod(name).and_then(|pod| pod["status"]["reason"].as_str()).unwrap_or_default().to_owned()
+            view.pod(name).and_then(|pod| pod["status"]["reason"].as_str()).unwrap_or_default().to_owned()
         };
         let (old, new) = (format!("Version{}", version - 1), format!("Version{version}"));
         let (early, late) = (reason(&format!("early-{version}")), reason(&format!("late-{version}")));
@@ -200,17 +201,17 @@ impl Stage {
                 "version {version}: judged with {early}, and after it with {late}"
             )));
         }
-        if look.running("brought") != self.brought {
+        if view.running("brought") != self.brought {
             return Err(Failed::from("what the source brought was restarted"));
         }
-        for plugin in look.configured() {
+        for plugin in view.configured() {
             let errors = plugin["roles"].as_array().into_iter().flatten().map(|role| &role["errors"]);
             let restarted = plugin["state"] != "Ready";
             if restarted || errors.into_iter().any(|errors| *errors != 0) {
                 return Err(Failed::from(format!("version {version}: a call was lost: {plugin}")));
             }
         }
-        if let Some(event) = look.events.iter().find(|event| event["reason"] == "Unhealthy") {
+        if let Some(event) = view.events.iter().find(|event| event["reason"] == "Unhealthy") {
             return Err(Failed::from(format!("version {version}: a probe was lost: {event}")));
         }
         for reported in self.node.take_reported() {
@@ -246,7 +247,7 @@ impl Stage {
         for entry in std::fs::read_dir(pods)? {
             std::fs::remove_file(entry?.path())?;
         }
-        let gone = self.node.until("the pods are gone", |look| look.running("stress").is_empty()).await?;
+        let gone = self.node.until("the pods are gone", |view| view.running("stress").is_empty()).await?;
         let reported = self.node.take_reported();
         self.counted.0 += u64::try_from(reported.iter().filter(|reported| reported.who != "source").count())
             .unwrap_or_default();
@@ -263,15 +264,15 @@ impl Stage {
 }
 
 /// Of the component of each plugin, once all are asked.
-fn digests(look: &Look) -> Vec<Value> {
-    let ready = PLUGINS.iter().filter_map(|name| look.plugin(name));
+fn digests(view: &NodeView) -> Vec<Value> {
+    let ready = PLUGINS.iter().filter_map(|name| view.plugin(name));
     ready
         .filter(|plugin| plugin["state"] == "Ready" && plugin["pending"].is_null())
         .map(|plugin| plugin["digest"].clone())
         .collect()
 }
 
-fn ready(look: &Look) -> usize {
-    let pods = look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == "stress");
+fn ready(view: &NodeView) -> usize {
+    let pods = view.pods.iter().filter(|pod| pod["metadata"]["namespace"] == "stress");
     pods.filter(|pod| pod["status"]["containerStatuses"][0]["ready"] == true).count()
 }

@@ -21,7 +21,7 @@ use witlet_server::LocalClient;
 use crate::node;
 use witlet_harness::usage::Usage;
 
-/// How often something is looked at that is waited for.
+/// How often something is checked that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How much of the daemon's log is shown of a pod, in lines.
@@ -145,8 +145,8 @@ impl World {
         LocalClient::new(&self.daemon.api_socket()).get(request).await.ok()
     }
 
-    /// One look at everything; none while one of them can't be asked.
-    pub(crate) async fn look(&self) -> Option<NodeSnapshot> {
+    /// One check of everything; none while one of them can't be asked.
+    pub(crate) async fn view(&self) -> Option<NodeSnapshot> {
         let mut pods = self.ask("/pods").await?;
         let (folders, logs) = (self.pod_folders().ok()?, self.pod_logs().ok()?);
         let runtime = self.listed().await?;
@@ -170,7 +170,7 @@ impl World {
     pub(crate) async fn seen(&self, wait_timeout: Duration) -> Result<NodeSnapshot, Failed> {
         let deadline = Instant::now() + wait_timeout;
         loop {
-            match self.look().await {
+            match self.view().await {
                 Some(seen) => return Ok(seen),
                 None if Instant::now() >= deadline => return Err(Failed::from("the node doesn't answer")),
                 None => sleep(POLL_INTERVAL).await,

@@ -69,7 +69,7 @@ pub(super) struct ResourceTables {
 }
 
 impl Services<'_> {
-    /// Starts what looks at the runtime: the lists, its own events, and how it is.
+    /// Starts what checks the runtime: the lists, its own events, and how it is.
     pub(super) fn watch_runtime(&mut self) -> WatchedRuntime {
         let (ports, settings, stop) = (&self.ports, self.settings, self.serves.stop.clone());
         let (relisted_sender, relisted) = watch::channel(Relisted::default());
@@ -114,7 +114,7 @@ impl Services<'_> {
         updates
     }
 
-    /// Starts what keeps the logs of containers small, and looks once at the node's resolv.conf.
+    /// Starts what keeps the logs of containers small, and checks the node's resolv.conf once.
     pub(super) fn tend_files(&mut self, cache: &Arc<PodCache>) {
         let ports = &self.ports;
         let keeper = LogKeeper {

@@ -22,11 +22,11 @@ fn is_waiting(future: &mut std::pin::Pin<Box<impl Future<Output = String>>>) -> 
 }
 
 #[tokio::test]
-async fn a_look_begun_before_the_last_action_is_not_new_enough() {
+async fn a_check_begun_before_the_last_action_is_not_new_enough() {
     let cache = PodCache::new();
-    let look = cache.stamp();
+    let inspection = cache.stamp();
     let action = cache.stamp();
-    cache.set(&uid(), seen("old"), look);
+    cache.set(&uid(), seen("old"), inspection);
     let mut wait = Box::pin(name(&cache, action));
     assert!(is_waiting(&mut wait));
     cache.set(&uid(), seen("new"), cache.stamp());
@@ -48,12 +48,12 @@ async fn a_list_makes_unchanged_pods_as_fresh_as_the_list() {
 async fn a_pod_that_no_list_shows_is_absent() {
     let cache = PodCache::new();
     cache.listed(cache.stamp(), Timestamp::UNIX_EPOCH, |_| true);
-    let look = cache.newer_than(&uid(), Stamp::default()).await.expect("absent is no error");
-    assert!(look.sandboxes.is_empty() && look.containers.is_empty());
+    let inspection = cache.newer_than(&uid(), Stamp::default()).await.expect("absent is no error");
+    assert!(inspection.sandboxes.is_empty() && inspection.containers.is_empty());
 }
 
 #[tokio::test]
-async fn looks_at_pods_that_are_gone_are_not_kept() {
+async fn checks_of_pods_that_are_gone_are_not_kept() {
     let cache = PodCache::new();
     cache.set(&uid(), seen("gone"), cache.stamp());
     cache.listed(cache.stamp(), Timestamp::UNIX_EPOCH, |_| false);
@@ -62,7 +62,7 @@ async fn looks_at_pods_that_are_gone_are_not_kept() {
 }
 
 #[tokio::test]
-async fn an_older_list_neither_overwrites_nor_removes_a_newer_look() {
+async fn an_older_list_neither_overwrites_nor_removes_a_newer_check() {
     let cache = PodCache::new();
     let list = cache.stamp();
     cache.set(&uid(), seen("new"), cache.stamp());
@@ -72,7 +72,7 @@ async fn an_older_list_neither_overwrites_nor_removes_a_newer_look() {
 }
 
 #[tokio::test]
-async fn a_failed_look_is_reported_to_those_who_wait() {
+async fn a_failed_check_is_reported_to_those_who_wait() {
     let cache = PodCache::new();
     let error = RuntimeError::failed("ContainerStatus", "no");
     cache.set(&uid(), Err(error), cache.stamp());

@@ -145,7 +145,7 @@ impl EventLoop {
         Some(ImageAdmission { source, pods: self.other_pods(), node: self.node.clone() })
     }
 
-    /// The handlers changed: pods look again whose images they refused, or may be judging.
+    /// The handlers changed: pods check again whose images they refused, or may be judging.
     pub(super) fn reconsider_images(&mut self) {
         let may_wait = |record: &PodRecord| {
             record.worker_handle.as_ref().is_some_and(|handle| match &handle.memory {

@@ -43,7 +43,7 @@ impl EventLoop {
             self.queue.world_changed();
         }
         if !record.life.is_gone() {
-            self.show_standing(uid);
+            self.show_state(uid);
         }
         for effect in effects {
             self.carry_out(uid, effect);
@@ -171,7 +171,7 @@ impl EventLoop {
     }
 
     /// Shows how far the pod has come. What its work shows from here on is of a pod that stands so.
-    pub(super) fn show_standing(&self, uid: &PodUid) {
+    pub(super) fn show_state(&self, uid: &PodUid) {
         if let Some(record) = self.pods.get(uid) {
             self.outside.statuses.put_state(uid, record.life.pod_state(|| self.is_in_runtime(uid)));
         }
@@ -180,7 +180,7 @@ impl EventLoop {
     /// What the runtime has of a pod that was rejected ends without a worker.
     pub(super) fn show_rejected(&self) {
         for (uid, _) in self.pods.iter().filter(|(_, record)| record.life.stage() == Some(Stage::Rejected)) {
-            self.show_standing(uid);
+            self.show_state(uid);
         }
     }
 

@@ -16,7 +16,7 @@ use witlet_ports::StorageMeter;
 const PERIOD_MAX: Duration = Duration::from_secs(60);
 /// And at the earliest after this, which is a round of the eviction manager: limits are noticed as soon as may be.
 const PERIOD_MIN: Duration = Duration::from_secs(9);
-/// A pass that took long is followed by a pause of this many times its length: what is looked at all the time has to be cheap.
+/// A pass that took long is followed by a pause of this many times its length: what is checked all the time has to be cheap.
 const PAUSE_FACTOR: u32 = 1000;
 /// Before pods are ranked by their disk, they are measured for so long at most; of the rest what is known from before counts.
 const MEASURE_NOW_MAX: Duration = Duration::from_secs(30);

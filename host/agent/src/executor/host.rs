@@ -26,7 +26,7 @@ pub(super) struct HostNow<'a> {
 }
 
 impl<'a> HostNow<'a> {
-    /// Looks at the machine. `of_cluster` are the runtime classes of the cluster, which come before the node's own.
+    /// Checks the machine. `of_cluster` are the runtime classes of the cluster, which come before the node's own.
     pub(super) async fn read(
         settings: &'a HostSettings,
         node: Arc<NodeFacts>,

@@ -51,7 +51,7 @@ impl Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) outcome: Outcome,
-    /// What decides when the pod is looked at again.
+    /// What decides when the pod is checked again.
     pub(crate) cause: RequeueCause,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct PodMemory {
     pub(crate) pulled: Vec<(Timestamp, Timestamp)>,
     /// Containers whose images weren't admitted.
     pub(crate) image_holds: ImageHolds,
-    /// Why containers that should run don't, as far as no look at the runtime can tell.
+    /// Why containers that should run don't, as far as no check of the runtime can tell.
     pub(crate) waiting: BTreeMap<String, Waiting>,
     /// Volumes as they were set up last, with their paths on the host. One without a fingerprint is as an earlier life of the
     /// agent left it.
@@ -42,11 +42,11 @@ pub(crate) struct PodMemory {
     pub(crate) actuated: Actuated,
     /// Why the last try to change resources failed; none if it didn't.
     pub(crate) resize_error: Option<String>,
-    /// What the pod's own cgroup had when the pod was looked at last; none if it has none, or nothing runs.
+    /// What the pod's own cgroup had when the pod was checked last; none if it has none, or nothing runs.
     pub(crate) pod_cgroup: Option<PodCgroup>,
     /// The pod's own cgroup was made or set in this life of the agent.
     pub(crate) cgroup_ensured: bool,
-    /// Whether resources were being changed when the pod was looked at last.
+    /// Whether resources were being changed when the pod was checked last.
     pub(crate) resizing: bool,
     /// Containers that could not be made or started. The runtime's news of a failed start must not start the next one.
     failed_starts: BTreeMap<String, FailedStart>,
@@ -54,7 +54,7 @@ pub(crate) struct PodMemory {
     pub(crate) logged_restarts: Option<BTreeMap<String, u32>>,
     /// It waits for the disk, and that was reported.
     pub(crate) is_unsaved: bool,
-    /// When something was last done to the pod: only a look begun later shows it.
+    /// When something was last done to the pod: only a check begun later shows it.
     pub(crate) acted: Stamp,
 }
 

@@ -30,7 +30,7 @@ use witlet_core::error::one_line;
 #[cfg(test)]
 mod tests;
 
-/// After an error a pod is looked at again in about this time (upstream: `backOffPeriod`); a deadline that is nearer than
+/// After an error a pod is checked again in about this time (upstream: `backOffPeriod`); a deadline that is nearer than
 /// that counts instead.
 const ERROR_RETRY: Duration = Duration::from_secs(15);
 
@@ -91,7 +91,7 @@ impl Executor {
         objects::register(&*self.objects, pod);
         self.cgroups.register(&job.uid, pod);
         let end = self.sync_once(job, pod).await;
-        // However the sync ended, the pod's time may be over before it is looked at again.
+        // However the sync ended, the pod's time may be over before it is checked again.
         let begun = self.statuses.status(&job.uid).and_then(|status| status.start_time.clone());
         match begun.and_then(|begun| deadline::of(pod, begun.0)) {
             Some(over_at) => End { cause: sooner(end.cause, self.time_until(over_at)), ..end },
@@ -153,7 +153,7 @@ impl Executor {
         Duration::try_from(at.duration_since(self.clock.now())).unwrap_or_default()
     }
 
-    /// Carries the plan out, and shows what came of it as far as no look at the runtime will.
+    /// Carries the plan out, and shows what came of it as far as no check of the runtime will.
     async fn act(
         &self,
         job: &mut Job,
@@ -315,7 +315,7 @@ impl Executor {
                 progress.resized = Some(progress.resized.unwrap_or_default() + begun.elapsed());
             }
             match end {
-                // No news of the runtime tells of other limits: the pod is looked at again to show them.
+                // No news of the runtime tells of other limits: the pod is checked again to show them.
                 StepEnd::Done if resizes => progress.wait_until(self.clock.now()),
                 StepEnd::Done => {}
                 StepEnd::Skipped(None) => progress.failed = true,
@@ -453,7 +453,7 @@ impl Executor {
     }
 }
 
-/// The cause that has the pod looked at again in at most this time. A network that isn't ready is asked about sooner anyway.
+/// The cause that has the pod checked again in at most this time. A network that isn't ready is asked about sooner anyway.
 fn sooner(cause: RequeueCause, max: Duration) -> RequeueCause {
     match cause {
         RequeueCause::Resync => RequeueCause::BackOff(max),

@@ -17,11 +17,11 @@ use witlet_core::error::one_line;
 const TEAR_DOWN_MAX: Duration = Duration::from_secs(123);
 
 impl Executor {
-    /// Stops all containers, then the sandboxes, and looks whether any container is left running. `pod` is none for one
+    /// Stops all containers, then the sandboxes, and checks whether any container is left running. `pod` is none for one
     /// that only the runtime has, whose status isn't asked for.
     pub(super) async fn terminate(&self, job: &mut Job, pod: Option<&Pod>, grace_seconds: i64) -> End {
         if pod.is_none() {
-            // The list that it was found in may be old: look first.
+            // The list that it was found in may be old: check first.
             self.acted(job);
         }
         let observed = match self.inspect(job).await {

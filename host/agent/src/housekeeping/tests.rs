@@ -104,7 +104,7 @@ async fn removal_of_a_pod_begins_before_it_is_looked_up() {
     let files = Arc::new(Folders::default());
     let folders = folders(files.clone(), Arc::new(Disk::default()));
     let removals = folders.removals.clone();
-    // A pod that comes after the look-up waits.
+    // A pod that comes after the lookup waits.
     folders.remove_unknown(&|uid| removals.begin(uid).is_some()).await.expect("listed");
     assert_eq!(files.removed.lock().unwrap().len(), 2);
     for uid in ["new", "old"] {

@@ -81,7 +81,7 @@ impl AccessCheck {
 }
 
 impl ImageMetrics {
-    /// A container needs an image. Whether it is there, and has to be pulled, isn't always looked at.
+    /// A container needs an image. Whether it is there, and has to be pulled, isn't always checked.
     pub(crate) fn needed(&self, policy: PullPolicy, is_present: Option<bool>, must_pull: Option<bool>) {
         let policy = match policy {
             PullPolicy::Always => "always",
@@ -91,7 +91,7 @@ impl ImageMetrics {
         self.requests.add([word(is_present), policy, word(must_pull)]);
     }
 
-    /// Whether a pod may use an image was looked at.
+    /// Whether a pod may use an image was checked.
     pub(crate) fn checked(&self, check: AccessCheck) {
         self.checks.add([check.as_str()]);
     }

@@ -180,7 +180,7 @@ impl Default for CleanUpMetrics {
         Self {
             cleaned: Gauge::new(
                 "kubelet_orphan_pod_cleaned_volumes",
-                "[ALPHA] Pods that are gone and whose volumes were looked at in the last clean-up",
+                "[ALPHA] Pods that are gone and whose volumes were checked in the last clean-up",
             ),
             uncleaned: Gauge::new(
                 "kubelet_orphan_pod_cleaned_volumes_errors",
@@ -304,9 +304,9 @@ impl PodMetrics {
         self.containers.sleeps_cut.add([]);
     }
 
-    /// A clean-up looked at the folders of so many pods that are gone, and so many of them stay.
-    pub(crate) fn cleaned_up(&self, looked_at: usize, stay: usize) {
-        self.clean_up.cleaned.set(looked_at as f64);
+    /// A clean-up checked the folders of so many pods that are gone, and so many of them stay.
+    pub(crate) fn cleaned_up(&self, checked: usize, stay: usize) {
+        self.clean_up.cleaned.set(checked as f64);
         self.clean_up.uncleaned.set(stay as f64);
     }
 }

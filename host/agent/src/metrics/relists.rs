@@ -53,7 +53,7 @@ impl RelistMetrics {
         self.durations.observe_duration([], took);
     }
 
-    /// A look at one pod ended, whether it succeeded or not.
+    /// A check of one pod ended, whether it succeeded or not.
     pub(crate) fn inspected(&self, took: Duration) {
         self.inspections.observe_duration([], took);
     }

@@ -10,7 +10,7 @@ use witlet_ports::{Counters, Histograms, MetricsSource};
 /// Upper bounds in milliseconds (upstream: `podResizeDurationBuckets`).
 const BUCKETS: &[f64] =
     &[10.0, 50.0, 100.0, 500.0, 1e3, 2e3, 5e3, 10e3, 20e3, 30e3, 60e3, 120e3, 300e3, 600e3];
-/// What has a deferred resize looked at again: any change of the node, its pods or the handlers.
+/// What has a deferred resize checked again: any change of the node, its pods or the handlers.
 const RETRY_TRIGGER: &str = "node_changed";
 
 /// Counts resizes.

@@ -1,4 +1,4 @@
-//! A close look at one pod: what the runtime has of it, with what is only on the disk or only remembered.
+//! One pod in detail: what the runtime has of it, with what is only on the disk or only remembered.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::cache::{Inspection, PodCache};
 #[cfg(test)]
 mod tests;
 
-/// The termination messages of a pod may take this long to read. A disk that hangs must not hold up the looks at other
-/// pods; what isn't read by then is tried at the next look.
+/// The termination messages of a pod may take this long to read. A disk that hangs must not hold up the checks of other
+/// pods; what isn't read by then is tried at the next check.
 pub(crate) const MESSAGES_READ_MAX: Duration = Duration::from_secs(2);
 /// The runtime's reason for a container whose process never began, so that it can't have written a log (upstream:
 /// `ContainerCannotRun`).
 const CANNOT_RUN: &str = "ContainerCannotRun";
 
-/// Looks at pods and keeps what it saw in the cache.
+/// Checks pods and keeps what it saw in the cache.
 #[derive(Clone)]
 pub(crate) struct Inspector {
     pub(crate) view: Arc<dyn PodView>,
@@ -31,7 +31,7 @@ pub(crate) struct Inspector {
 }
 
 impl Inspector {
-    /// Looks at the pod now. Whatever was done to it before is seen.
+    /// Checks the pod now. Whatever was done to it before is seen.
     pub(crate) async fn inspect(&self, uid: &PodUid) -> Inspection {
         let stamp = self.cache.stamp();
         let inspection = match self.view.pod_status(uid).await {

@@ -1,4 +1,4 @@
-//! What the runtime reports by itself (`GetContainerEvents`): each event asks for a look at its pod. That saves the time
+//! What the runtime reports by itself (`GetContainerEvents`): each event asks for a check of its pod. That saves the time
 //! until the next list; the lists stay the truth, so that nothing is lost with an event.
 
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ use witlet_core::error::one_line;
 #[cfg(test)]
 mod tests;
 
-/// Events come in bursts, as when a pod is started: those of this time after the first one are one look.
+/// Events come in bursts, as when a pod is started: those of this time after the first one are one check.
 const GATHER: Duration = Duration::from_millis(20);
 
 /// Receives the runtime's events.

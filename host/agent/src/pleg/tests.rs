@@ -26,11 +26,11 @@ impl Clock for StoppedClock {
     }
 }
 
-/// One pod `u`, whose sandbox and container are in these states, and whether looks fail.
+/// One pod `u`, whose sandbox and container are in these states, and whether checks fail.
 #[derive(Default)]
 struct Script {
     pod: Mutex<Option<(SandboxState, ContainerRunState)>>,
-    looks_fail: Mutex<bool>,
+    inspections_fail: Mutex<bool>,
     lists_fail: Mutex<bool>,
 }
 
@@ -77,7 +77,7 @@ impl PodView for Script {
     }
 
     async fn pod_status(&self, _: &PodUid) -> Result<ObservedPod, RuntimeError> {
-        if *self.looks_fail.lock().expect("no panic") {
+        if *self.inspections_fail.lock().expect("no panic") {
             return Err(Self::failed("PodSandboxStatus"));
         }
         Ok(self.observed())
@@ -139,32 +139,32 @@ async fn lists_tell_what_changed_and_keep_the_cache_fresh() {
         bench.pleg.relist().await;
         assert_eq!(bench.kinds(), expected, "{state:?}");
         let inspection = bench.pleg.cache.newer_than(&PodUid::from("u"), Stamp::default()).await;
-        let shown = inspection.expect("no look failed").containers.first().map(|container| container.state);
+        let shown = inspection.expect("no check failed").containers.first().map(|container| container.state);
         assert_eq!(shown, state.map(|(_, container)| container));
     }
 }
 
 #[tokio::test]
-async fn a_look_that_failed_is_tried_again_at_the_next_list_and_reported_then() {
+async fn a_check_that_failed_is_tried_again_at_the_next_list_and_reported_then() {
     let mut bench = bench(100);
     bench.script.set(RUNS);
-    *bench.script.looks_fail.lock().expect("no panic") = true;
+    *bench.script.inspections_fail.lock().expect("no panic") = true;
     bench.pleg.relist().await;
     assert_eq!(bench.kinds(), [], "not reported before it is in the cache");
     assert!(bench.pleg.cache.newer_than(&PodUid::from("u"), Stamp::default()).await.is_err());
-    *bench.script.looks_fail.lock().expect("no panic") = false;
+    *bench.script.inspections_fail.lock().expect("no panic") = false;
     bench.pleg.relist().await;
     assert_eq!(bench.kinds(), [ContainerStarted, ContainerStarted]);
-    // The same with a pod that is known: what failed was a look on demand.
-    *bench.script.looks_fail.lock().expect("no panic") = true;
+    // The same with a pod that is known: what failed was a check on demand.
+    *bench.script.inspections_fail.lock().expect("no panic") = true;
     bench.pleg.inspect_pods([PodUid::from("u")].into()).await;
-    *bench.script.looks_fail.lock().expect("no panic") = false;
+    *bench.script.inspections_fail.lock().expect("no panic") = false;
     bench.pleg.relist().await;
     assert_eq!(bench.kinds(), [PodSync]);
 }
 
 #[tokio::test]
-async fn a_look_on_demand_tells_what_changed_and_the_next_list_does_not_tell_it_again() {
+async fn a_check_on_demand_tells_what_changed_and_the_next_list_does_not_tell_it_again() {
     let mut bench = bench(100);
     bench.script.set(RUNS);
     bench.pleg.inspect_pods([PodUid::from("u")].into()).await;
@@ -180,12 +180,12 @@ async fn addresses_are_remembered_after_the_sandbox_has_ended() {
         bench.script.set(state);
         bench.pleg.relist().await;
     }
-    let seen = bench.pleg.cache.peek(&PodUid::from("u")).expect("it was looked at");
+    let seen = bench.pleg.cache.peek(&PodUid::from("u")).expect("it was checked");
     assert_eq!(seen.ips.len(), 1);
 }
 
 #[tokio::test]
-async fn a_failed_list_changes_nothing_and_is_no_fresh_look() {
+async fn a_failed_list_changes_nothing_and_is_no_fresh_check() {
     let mut bench = bench(100);
     bench.script.set(RUNS);
     bench.pleg.relist().await;

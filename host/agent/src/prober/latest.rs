@@ -1,4 +1,4 @@
-//! What a probe found last, as it is kept for people who look at the pod.
+//! What a probe found last, as it is kept for people who check the pod.
 
 use std::time::Duration;
 

@@ -384,7 +384,7 @@ async fn a_probe_that_ended_with_its_container_begins_again_with_the_next_instan
         seconds(1).await;
     }
     assert_eq!(bench.updates(), [], "the same instance is reported once");
-    assert_eq!(bench.prober.shared.lock().first_due(), None, "nothing is looked at any more");
+    assert_eq!(bench.prober.shared.lock().first_due(), None, "nothing is checked any more");
 
     // Its definition changed: it was made again all the same.
     bench.world.set_status(&web, status(vec![runs("a", "a2", bench.world.now(), true)]));
@@ -445,9 +445,9 @@ async fn a_pod_whose_probes_hang_holds_up_its_own_only() {
     let count = 2 * PROBES_AT_ONCE_MAX;
     let stuck = (0..count).map(|n| {
         bench.world.script(&format!("stuck-{n}"), Script::Takes(Duration::from_secs(100_000)));
-        let patient =
+        let slow =
             probe(&format!("stuck-{n}")).map(|probe| Probe { timeout_seconds: Some(200_000), ..probe });
-        Container { liveness_probe: patient, ..container(&format!("c{n}")) }
+        Container { liveness_probe: slow, ..container(&format!("c{n}")) }
     });
     let stuck = pod("stuck", stuck.collect());
     let now = bench.world.now();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Connection, Link, identity_of};
 use crate::kubeconfig::Source;
 
-/// How often the files are looked at.
+/// How often the files are checked.
 pub(super) const FILES_PERIOD: Duration = Duration::from_secs(60);
 
 /// Logs each error of a file once.

@@ -21,7 +21,7 @@ pub(super) fn start<B>(request: &Request<B>) -> SpanStart {
 /// The headers that pass the context of this task on.
 pub(super) fn propagate(headers: &mut HeaderMap) {
     trace::propagate(|name, value| {
-        // Foreign parts of it were looked at when they came in.
+        // Foreign parts of it were checked when they came in.
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.insert(name, value);
         }

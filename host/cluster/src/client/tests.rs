@@ -181,7 +181,7 @@ async fn authorities_are_read_again_and_end_connections_to_whom_they_do_not_vouc
     home.write("ca.crt", &format!("{}{other}", server.authority.pem()));
     run_for_a_while(&connection).await;
     text(&client, "/version").await.expect("an answer, because it is one of both");
-    assert_eq!(server.last().connection, 1, "one connection for each change, not for each look");
+    assert_eq!(server.last().connection, 1, "one connection for each change, not for each check");
     home.write("ca.crt", &other);
     run_for_a_while(&connection).await;
     let error = text(&client, "/version").await.expect_err("no one vouches for it any more");

@@ -128,7 +128,7 @@ impl World {
 
 /// Longer than anything in these tests takes.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+const POLL_EVERY: Duration = Duration::from_secs(10);
 
 /// Lets the rotation go on until this holds, and then ends it: by its stop, or as a kill does.
 async fn run_until(rotation: Rotation, what: impl Fn() -> bool) {
@@ -137,7 +137,7 @@ async fn run_until(rotation: Rotation, what: impl Fn() -> bool) {
         let begun = tokio::time::Instant::now();
         while !what() {
             assert!(begun.elapsed() < WEEK, "it never happens");
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_EVERY).await;
         }
         stop.cancel();
     };
@@ -171,7 +171,7 @@ async fn a_bootstrap_that_is_killed_finds_its_request_again() {
     let identities = Arc::new(Identities::new(None));
     run_until(world.rotation(&identities), || !world.requests().is_empty()).await;
     assert!(identities.current().is_none());
-    // Signed while no one looks.
+    // Signed while no one checks.
     world.answer("Approved", JANUARY);
     let again = Arc::new(Identities::new(None));
     run_until(world.rotation(&again), || again.current().is_some()).await;

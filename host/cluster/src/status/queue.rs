@@ -21,7 +21,7 @@ mod tests;
 pub(super) const WRITES_MAX: usize = 32;
 /// A pod's next PATCH begins this long after its last one at the earliest: what changes meanwhile goes with it.
 pub(super) const PATCH_GAP: Duration = Duration::from_millis(100);
-/// A pod that the server didn't take for the one that was meant is looked at again after this, should the watch bring nothing.
+/// A pod that the server didn't take for the one that was meant is checked again after this, should the watch bring nothing.
 /// So is one whose object was deleted and is still there.
 pub(super) const NEWS_WAIT_MAX: Duration = Duration::from_secs(60);
 

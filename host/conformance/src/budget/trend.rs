@@ -35,7 +35,7 @@ pub(crate) fn trend(numbers: &[f64]) -> Option<Trend> {
 }
 
 /// How much is added with each call, if something is. Numbers fall where another instance has taken the place of one that has
-/// grown too large: the longest stretch without a fall is looked at, and of that the second half, for the first calls of an
+/// grown too large: the longest stretch without a fall is checked, and of that the second half, for the first calls of an
 /// instance fill what is kept for all later ones.
 pub(crate) fn growth(numbers: &[f64]) -> Option<f64> {
     let stretches = numbers.chunk_by(|before, after| after >= before);

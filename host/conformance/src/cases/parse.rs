@@ -21,7 +21,7 @@ use crate::plugin_request::PluginRequest;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct FileDocument {
     api_version: String,
-    // Looked at before the rest is read.
+    // Checked before the rest is read.
     #[serde(rename = "kind")]
     _kind: String,
     role: Role,

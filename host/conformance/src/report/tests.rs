@@ -1,4 +1,4 @@
-//! Reports, forged: what they count, and how they look.
+//! Reports, forged: what they count, and how they are printed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What policies look at in a pod: containers with what counts of their security contexts, and images with where they stand.
+//! What policies check in a pod: containers with what counts of their security contexts, and images with where they stand.
 
 use std::sync::Arc;
 

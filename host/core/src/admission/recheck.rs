@@ -1,7 +1,7 @@
 //! When pods that run are put to the handlers again, and which of those that are rejected are ended.
 //!
 //! Each handler is asked about each pod once in its own interval, at a time of the pod's own, so that the pods of a node are never asked about
-//! together, the first time after half of it at least; and all within a minute once something changed that handlers look at. Handlers that
+//! together, the first time after half of it at least; and all within a minute once something changed that handlers check. Handlers that
 //! are due together are asked together. A few pods at a time are asked about, and of those that are rejected a part is ended in an interval:
 //! a handler that rejects every pod doesn't empty the node before people see it.
 //!
@@ -79,7 +79,7 @@ pub struct Rechecks {
     pods: BTreeMap<PodUid, PodRecheck>,
     /// When pods were ended within the longest interval.
     ended: VecDeque<Duration>,
-    /// The node when it was looked at last.
+    /// The node when it was checked last.
     node: Option<NodeTraits>,
 }
 
@@ -173,7 +173,7 @@ impl Rechecks {
         self.pods.get_mut(uid).map(|pod| std::mem::take(&mut pod.waiting)).unwrap_or_default()
     }
 
-    /// The handlers, or what they look at, changed: all pods are asked about soon, but none again within the shortest interval.
+    /// The handlers, or what they check, changed: all pods are asked about soon, but none again within the shortest interval.
     pub fn ask_soon(&mut self, now: Duration, mut chance: impl FnMut() -> f64) {
         if now < SETTLED_AFTER {
             return;

@@ -1,4 +1,4 @@
-//! What each handler made of a pod when it was asked last, for people who look at the pod.
+//! What each handler made of a pod when it was asked last, for people who check the pod.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -18,7 +18,7 @@ const DIGEST_BYTES: usize = 8;
 
 /// The fields that a container's process is made from. Those that the agent can change under a running process
 /// (CPU, memory, resize policy), that it alone acts on (probes, hooks, pull policy, restart rules) or that say where to
-/// look after the end (termination message) aren't among them: changing them restarts nothing. A new field may join
+/// read after the end (termination message) aren't among them: changing them restarts nothing. A new field may join
 /// at the end, since fields that aren't set aren't hashed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

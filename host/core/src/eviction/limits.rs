@@ -105,7 +105,7 @@ fn container_limit(container: &Container) -> Option<&Quantity> {
 /// The pod's limit in bytes and as Go prints it; none where no container has one.
 fn pod_limit(pod: &Pod) -> Option<(i64, String)> {
     let mut texts = app_containers(pod).iter().chain(init_containers(pod)).filter_map(container_limit);
-    // Most pods have none, and are looked at all the time.
+    // Most pods have none, and are checked all the time.
     let first = texts.next()?;
     let bytes = *resources::limits(pod).get(EPHEMERAL_STORAGE)?;
     // A sum is printed in the form of its first part.

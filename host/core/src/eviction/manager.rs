@@ -1,7 +1,7 @@
 //! One round of the eviction manager, step by step (`synchronize` in `eviction_manager.go`).
 //!
 //! A round begins with what the node has left. Each step says what is to be measured or done next; what came of it is handed in
-//! with [`EvictionManager::advance`]. At most one pod is evicted for a threshold, and the next round looks at the node again.
+//! with [`EvictionManager::advance`]. At most one pod is evicted for a threshold, and the next round checks the node again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,7 +97,7 @@ pub enum Step {
         /// Whether writable layers and logs count.
         containers: bool,
     },
-    /// Have the node give back what it can, in this order, then look at it again ([`Found::Node`]).
+    /// Have the node give back what it can, in this order, then check it again ([`Found::Node`]).
     Reclaim(&'static [NodeReclaim]),
     /// Measure all pods, and of each at least what it takes of this ([`Found::All`]).
     MeasureAll(StarvedResource),

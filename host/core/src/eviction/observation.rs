@@ -26,7 +26,7 @@ pub struct Observation {
 /// Figures of the node, by signal. What couldn't be measured is missing.
 pub type Observations = BTreeMap<Signal, Observation>;
 
-/// The figures of one look at the machine.
+/// The figures of one check of the machine.
 pub fn observations(readings: &NodeReadings, at: Timestamp) -> Observations {
     let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let observation = |left: Left| Observation {

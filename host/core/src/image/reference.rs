@@ -6,7 +6,7 @@
 
 use thiserror::Error;
 
-/// Longest reference that is looked at, in bytes.
+/// Longest reference that is checked, in bytes.
 pub const REFERENCE_BYTES_MAX: usize = 4096;
 /// Longest tag, in bytes (OCI distribution specification).
 pub const TAG_BYTES_MAX: usize = 128;

@@ -66,7 +66,7 @@ impl LogRequest {
             let since_seconds = at_least(1, since_seconds)?;
             let stream = stream.ok()?.flatten();
             let apart = !(since_seconds.is_some() && since_time.is_some());
-            // Lines are counted before a look at their streams.
+            // Lines are counted before a check of their streams.
             let countable = !(stream.is_some() && tail.is_some());
             (apart && countable).then_some(Self {
                 follow: flag("follow"),

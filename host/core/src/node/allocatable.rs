@@ -66,7 +66,7 @@ impl Reservations {
         of_signal.next().map_or(0, |threshold| threshold.value.amount(capacity))
     }
 
-    /// Looks whether the node has what is reserved.
+    /// Checks whether the node has what is reserved.
     ///
     /// # Errors
     /// When it hasn't; upstream ends the start with these words.

@@ -279,16 +279,16 @@ pub fn set_plugins(conditions: &mut Vec<NodeCondition>, shown: Option<&NodeCondi
     set_or_end(conditions, shown, &NodeCondition { message, ..plugins_ready(&[]) }, now);
 }
 
-/// The Ready condition to be reported: what the agent shows of itself. Until it has looked at the runtime for long enough
-/// (`has_looked`), a node that was ready before the agent's start stays so: no one is to be moved away for a restart of the
+/// The Ready condition to be reported: what the agent shows of itself. Until it has checked the runtime for long enough
+/// (`has_read`), a node that was ready before the agent's start stays so: no one is to be moved away for a restart of the
 /// agent. Before the agent shows anything the node isn't ready.
 pub fn ready_to_tell(
     shown: Option<&NodeCondition>,
     existing: Option<&Node>,
-    has_looked: bool,
+    has_read: bool,
 ) -> Option<NodeCondition> {
     let is_well = shown.is_some_and(|shown| shown.status == "True");
-    if !is_well && !has_looked && existing.is_some_and(is_ready) {
+    if !is_well && !has_read && existing.is_some_and(is_ready) {
         return None;
     }
     let unknown = || not_ready("container runtime status check may not have completed yet".to_owned());

@@ -17,7 +17,7 @@ mod tests;
 pub const NAMESPACE: &str = "kube-node-lease";
 /// A lease lasts this long unless the operator says otherwise, in seconds (upstream: `nodeLeaseDurationSeconds`).
 pub const DURATION_SECONDS: u32 = 40;
-/// Tries to renew it at once before it is looked at again (upstream: `maxUpdateRetries`).
+/// Tries to renew it at once before it is checked again (upstream: `maxUpdateRetries`).
 pub const RENEWALS_MAX: u32 = 5;
 /// How long to wait before the lease is looked for or made again.
 pub const ENSURE: BackoffPolicy =

@@ -1,4 +1,4 @@
-//! What the machine uses, as the looks at it say.
+//! What the machine uses, as the checks of it say.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::pod::resources::{Amounts, CPU, EPHEMERAL_STORAGE, MEMORY};
 #[cfg(test)]
 mod tests;
 
-/// Older figures count as unknown: the node is looked at every ten seconds, and a look that hangs must not stand for the node.
+/// Older figures count as unknown: the node is checked every ten seconds, and a check that hangs must not stand for the node.
 pub const USAGE_AGE_MAX: Duration = Duration::from_secs(60);
 
-/// What one look at the machine says of its use.
+/// What one check of the machine says of its use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeUsage {
     used: Arc<Amounts>,
@@ -22,7 +22,7 @@ pub struct NodeUsage {
 }
 
 impl NodeUsage {
-    /// Of a look, and of the one before it, which was so long ago: `cpu` is the mean between the two. What can't be read is unknown.
+    /// Of a check, and of the one before it, which was so long ago: `cpu` is the mean between the two. What can't be read is unknown.
     pub fn of(readings: &NodeReadings, before: Option<(&Self, Duration)>) -> Self {
         let in_use = |left: Left| clamped(u128::from(left.capacity.saturating_sub(left.available)));
         let figures = [
@@ -35,13 +35,13 @@ impl NodeUsage {
         Self { used: Arc::new(known.collect()), cpu: readings.cpu }
     }
 
-    /// What is used, as known so long after the look.
+    /// What is used, as known so long after the check.
     pub fn after(&self, age: Duration) -> Arc<Amounts> {
         if age <= USAGE_AGE_MAX { self.used.clone() } else { Arc::default() }
     }
 }
 
-/// None where a counter began again, and between looks without a time.
+/// None where a counter began again, and between checks without a time.
 fn milli_cpu(before: Duration, after: Duration, elapsed: Duration) -> Option<i64> {
     let used = after.checked_sub(before)?;
     let milli = (used.as_nanos() * 1000).checked_div(elapsed.as_nanos())?;

@@ -34,7 +34,7 @@ pub const JITTER_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// What stands before references of components, and may stand before that of a set.
 const SCHEME: &str = "oci://";
-/// Longest annotation that is looked at.
+/// Longest annotation that is checked.
 const CHOICE_BYTES_MAX: usize = 1024;
 /// Longest message that is written back.
 const MESSAGE_BYTES_MAX: usize = 1024;

@@ -21,7 +21,7 @@ pub struct NodeInput<'a> {
     pub problems: &'a [String],
     /// What the runtime can do.
     pub handlers: &'a [RuntimeHandler],
-    /// What is short; none before that was looked at.
+    /// What is short; none before that was checked.
     pub pressures: Option<Pressures>,
     /// The time.
     pub now: Timestamp,

@@ -13,7 +13,7 @@ pub struct Left {
     pub available: u64,
 }
 
-/// One look at the machine. What can't be read is none, and decides nothing.
+/// One check of the machine. What can't be read is none, and decides nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeReadings {
     /// Bytes of memory (`memory.available`: capacity less the working set).

@@ -26,7 +26,7 @@ pub const IMAGE_NAMES_MAX: usize = 5;
 pub struct NodeSnapshot<'a> {
     /// The machine's own node: its capacity, addresses, node info, features.
     pub machine: &'a Node,
-    /// The Ready condition as the agent sees it; none before it looked.
+    /// The Ready condition as the agent sees it; none before it checked.
     pub ready: Option<&'a NodeCondition>,
     /// The condition of a source that can't be read, as the agent shows it; none while all can be.
     pub source: Option<&'a NodeCondition>,

@@ -16,7 +16,7 @@ pub enum PlegEventKind {
     ContainerRemoved,
     /// It is neither known to run nor known to have ended.
     ContainerChanged,
-    /// The pod could not be looked at before, and now it was.
+    /// The pod could not be checked before, and now it was.
     PodSync,
 }
 
@@ -40,7 +40,7 @@ pub struct PlegEvent {
 }
 
 impl PlegEvent {
-    /// The event of a pod that was looked at again after that had failed.
+    /// The event of a pod that was checked again after that had failed.
     pub fn pod_sync(uid: PodUid) -> Self {
         Self { uid, subject: PlegSubject::Pod, kind: PlegEventKind::PodSync }
     }

@@ -209,22 +209,22 @@ impl PodCheckpoint {
 
 /// What earlier builds saved of all pods together: whom the agent admitted, and how pods ended.
 #[derive(Debug, Default)]
-pub struct WholePages {
+pub struct OlderCheckpoints {
     pods: BTreeMap<PodUid, PodCheckpoint>,
 }
 
-impl WholePages {
-    /// Takes the page of admitted pods over.
+impl OlderCheckpoints {
+    /// Takes the checkpoint of admitted pods over.
     ///
     /// # Errors
     /// When it isn't one.
     pub fn add_admitted(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
         #[derive(Deserialize)]
-        struct Page {
+        struct PodCheckpoints {
             version: u32,
             admitted: BTreeMap<PodUid, String>,
         }
-        let Page { version, admitted } = serde_json::from_slice(bytes)?;
+        let PodCheckpoints { version, admitted } = serde_json::from_slice(bytes)?;
         if version != VERSION {
             return Err(CheckpointError::Version { found: version });
         }
@@ -234,7 +234,7 @@ impl WholePages {
         Ok(())
     }
 
-    /// Takes a page of ended pods over.
+    /// Takes a checkpoint of ended pods over.
     ///
     /// # Errors
     /// When it isn't one.

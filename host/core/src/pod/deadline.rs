@@ -12,7 +12,7 @@ pub const REASON: &str = "DeadlineExceeded";
 pub const MESSAGE: &str = "Pod was active on the node longer than the specified deadline";
 
 /// When the pod has been on the node for as long as it may, if it was started then; none if it may be for as long as it
-/// likes. That is also when to look at it again.
+/// likes. That is also when to check it again.
 pub fn of(pod: &Pod, started_at: Timestamp) -> Option<Timestamp> {
     let seconds = pod.spec.as_ref()?.active_deadline_seconds?;
     // Further off than times go is never.

@@ -1,6 +1,6 @@
 //! The life of a pod on this node, from its source to its end, as one state machine.
 //!
-//! A pod is desired by a source at a [`Stage`], looked after by a [`Worker`], or both; a removed pod that still ends has a worker
+//! A pod is desired by a source at a [`Stage`], managed by a [`Worker`], or both; a removed pod that still ends has a worker
 //! only, and one that waits for its admission a stage only. The agent feeds events and facts in and carries out the effects.
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub enum Stage {
     GoesOn,
     /// It was rejected, for good.
     Rejected,
-    /// It was admitted, and its worker looks after it.
+    /// It was admitted, and its worker manages it.
     Admitted,
     /// It is new, but an old pod with its UID still ends, or isn't quite gone.
     Returning,
@@ -73,7 +73,7 @@ pub enum Event {
     CapacitySettled,
     /// It was granted other resources, or an edit.
     Granted,
-    /// Nothing of its source changed; look again.
+    /// Nothing of its source changed; check again.
     SyncRequested,
     /// It is to end.
     Kill(KillOptions),
@@ -141,7 +141,7 @@ impl PodState {
 /// What the clean-up may remove of a pod that the runtime has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// It is looked after, or waits for its admission: what it needs stays.
+    /// It is managed, or waits for its admission: what it needs stays.
     Kept,
     /// It has ended for good: what it left stays while the node has capacity.
     Ended,
@@ -197,7 +197,7 @@ impl Lifecycle {
         self.stage
     }
 
-    /// What looks after it.
+    /// What manages it.
     pub fn worker(&self) -> Option<&Worker> {
         self.worker.as_ref()
     }
@@ -217,7 +217,7 @@ impl Lifecycle {
         self.worker.as_ref().is_some_and(Worker::is_terminating)
     }
 
-    /// Whether a worker looks after it that has something left to do.
+    /// Whether a worker manages it that has something left to do.
     pub fn is_at_work(&self) -> bool {
         self.worker.as_ref().is_some_and(|worker| !worker.is_finished())
     }

@@ -11,7 +11,7 @@ use thiserror::Error;
 #[cfg(test)]
 mod tests;
 
-/// The longest text that is looked at, in bytes. Upstream sets no bound; no one writes longer ones.
+/// The longest text that is checked, in bytes. Upstream sets no bound; no one writes longer ones.
 pub const QUANTITY_LENGTH_MAX: usize = 128;
 
 /// Digits kept exactly. With a factor of 2^60 (`Ei`) they still fit 128 bits, and they are more than 64 bits hold.

@@ -1,6 +1,6 @@
 //! The life of a pod on this node as a state machine: syncing, terminating, terminated, finished.
 //!
-//! A worker looks after one pod UID. The agent feeds it updates and the outcomes of its work, and carries out
+//! A worker manages one pod UID. The agent feeds it updates and the outcomes of its work, and carries out
 //! the effects it answers with; at most one piece of work runs at a time. The rules are those of upstream's
 //! `pod_workers.go` (release 1.36).
 
@@ -25,7 +25,7 @@ pub enum UpdateKind {
     Create,
     /// A source changed the pod.
     Update,
-    /// Nothing changed; look again.
+    /// Nothing changed; check again.
     Sync,
     /// The pod must end.
     Kill,
@@ -427,7 +427,7 @@ fn effective_grace(so_far: Option<i64>, pod: Option<&Pod>, asked: Option<i64>) -
     shortest.or_else(by_spec).unwrap_or(GRACE_SECONDS_MIN).max(GRACE_SECONDS_MIN)
 }
 
-/// What decides when a pod is looked at again (`completeWork` in `pod_workers.go`).
+/// What decides when a pod is checked again (`completeWork` in `pod_workers.go`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequeueCause {
     /// All went well: the regular resync.
@@ -480,7 +480,7 @@ impl Default for RequeueIntervals {
 /// How much longer than its interval a requeue may take.
 pub const REQUEUE_JITTER: f64 = 0.5;
 
-/// When to look at a pod again. `jitter` is in `[0, 1)`. A back-off ends when it ends, but is never waited for
+/// When to check a pod again. `jitter` is in `[0, 1)`. A back-off ends when it ends, but is never waited for
 /// longer than the regular resync takes.
 pub fn requeue_after(cause: RequeueCause, intervals: &RequeueIntervals, jitter: f64) -> Duration {
     let jittered = |interval: Duration| interval.mul_f64(1.0 + REQUEUE_JITTER * jitter);

@@ -113,7 +113,7 @@ impl RuntimePod {
     }
 }
 
-/// A sandbox looked at closely.
+/// A sandbox in detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedSandbox {
     pub id: SandboxId,
@@ -129,7 +129,7 @@ pub struct ObservedSandbox {
     pub ips: Vec<IpAddr>,
 }
 
-/// A container looked at closely.
+/// A container in detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedContainer {
     pub id: ContainerId,

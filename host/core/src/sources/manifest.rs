@@ -193,11 +193,11 @@ pub(super) fn name_of(text: &str, origin: Origin<'_>) -> Option<PodFullName> {
     validation::is_dns_label(namespace).then(|| PodFullName::new(namespace, &name))
 }
 
-/// Reads a manifest's pods, each with what `look` finds before the pod is adopted.
+/// Reads a manifest's pods, each with what `inspect` finds before the pod is adopted.
 fn read<T>(
     bytes: &[u8],
     origin: Origin<'_>,
-    look: impl Fn(&mut Pod) -> T,
+    inspect: impl Fn(&mut Pod) -> T,
 ) -> Result<Vec<(Pod, T)>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut pods = Vec::new();
@@ -211,7 +211,7 @@ fn read<T>(
             report(&mut problems, document, place, name, mistyped);
             continue;
         };
-        let seen = look(&mut pod);
+        let seen = inspect(&mut pod);
         let mut pod = static_pod::adopt(pod, origin);
         defaults::apply(&mut pod);
         for error in validation::validate(&pod) {
@@ -406,7 +406,7 @@ fn decode(part: Part, problems: &mut Problems) -> Option<Pod> {
     Some(pod)
 }
 
-/// The same without a look at what this release acts on. What no pod has is removed from the value.
+/// The same without a check of what this release acts on. What no pod has is removed from the value.
 fn decode_strictly(value: &mut Value, root: &str, problems: &mut Problems) -> Option<Pod> {
     if let Value::Object(fields) = value {
         fields.insert("apiVersion".to_owned(), Value::from("v1"));

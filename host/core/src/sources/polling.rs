@@ -442,7 +442,7 @@ fn is_word(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Pods that mean the same are the same, so that no one behind has to look.
+/// Pods that mean the same are the same, so that no one behind has to check.
 fn reused(mut pods: Vec<Arc<Pod>>, last: &[Arc<Pod>]) -> Vec<Arc<Pod>> {
     for pod in &mut pods {
         let uid = &pod.metadata.uid;

@@ -27,7 +27,7 @@ const FROM_SERVER: &str = "Forbidden: only an API server may set this field";
 const WINDOWS: &str = "Unsupported value: supported values: linux";
 
 /// One row for each field; `[]` stands for any index, and all kinds of containers are looked up as `spec.containers[]`. A
-/// field that is only the beginning of rows is looked into. Later features add rows here, or take refusals out.
+/// field that is only the beginning of rows is inspected. Later features add rows here, or take refusals out.
 const RULES: &[(&str, Rule)] = &[
     ("apiVersion", Accept),
     ("kind", Accept),
@@ -168,11 +168,11 @@ struct FieldPath {
 }
 
 impl FieldPath {
-    fn within(&mut self, pattern: &str, path: &str, look: impl FnOnce(&mut Self)) {
+    fn within(&mut self, pattern: &str, path: &str, inspect: impl FnOnce(&mut Self)) {
         let (pattern_end, path_end) = (self.pattern.len(), self.path.len());
         self.pattern.push_str(pattern);
         self.path.push_str(path);
-        look(self);
+        inspect(self);
         self.pattern.truncate(pattern_end);
         self.path.truncate(path_end);
     }

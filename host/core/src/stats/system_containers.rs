@@ -45,7 +45,7 @@ pub struct NamedCgroups {
 }
 
 impl NamedCgroups {
-    /// Those that are looked at. An empty name is none.
+    /// Those that are checked. An empty name is none.
     pub fn named(&self) -> impl Iterator<Item = (SystemContainer, &str)> {
         let all = [(SystemContainer::Runtime, &self.runtime), (SystemContainer::Misc, &self.misc)];
         all.into_iter().filter_map(|(container, name)| {

@@ -63,7 +63,7 @@ pub fn patch(uid: &str, base: &PodStatus, desired: &PodStatus) -> Option<Value> 
 }
 
 /// Cuts all times to whole seconds, in which the API says them. A status that went through the server and came back is equal
-/// then, so that nothing has to be looked at in detail.
+/// then, so that nothing has to be checked in detail.
 pub(super) fn in_whole_seconds(status: &mut PodStatus) {
     let cut = |time: &mut Option<Time>| {
         if let Some(time) = time

@@ -1,4 +1,4 @@
-//! Statuses that don't come from looking at the runtime: pods that were refused, that wait, and that are at their end.
+//! Statuses that don't come from checking the runtime: pods that were refused, that wait, and that are at their end.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodCondition, PodStatus};

@@ -358,7 +358,7 @@ fn all_containers_restart_from_the_end_that_asks_for_it_until_it_is_cleared_away
     trigger.restart_policy = Some("Never".to_owned());
     trigger.restart_policy_rules = Some(vec![ContainerRestartRule { action, exit_codes: Some(codes) }]);
     let mut previous = None;
-    let looks = [
+    let inspections = [
         (vec![], "False -"),
         (vec![running(&pod, "a"), running(&pod, "trigger")], "False -"),
         (vec![running(&pod, "a"), exited(&pod, "trigger", 1)], "False -"),
@@ -367,10 +367,10 @@ fn all_containers_restart_from_the_end_that_asks_for_it_until_it_is_cleared_away
         (vec![exited(&pod, "trigger", 42)], "True RestartAllContainersStarted"),
         (vec![], "False -"),
     ];
-    for (now, (containers, expected)) in (1..).zip(looks) {
+    for (now, (containers, expected)) in (1..).zip(inspections) {
         let status = generate_of(&pod, &in_sandbox(containers), previous.as_ref(), now);
-        assert_eq!(condition(&status, "AllContainersRestarting"), expected, "look {now}");
-        assert!(!Phase::of(&status).is_some_and(Phase::is_terminal), "look {now}");
+        assert_eq!(condition(&status, "AllContainersRestarting"), expected, "check {now}");
+        assert!(!Phase::of(&status).is_some_and(Phase::is_terminal), "check {now}");
         previous = Some(status);
     }
 }

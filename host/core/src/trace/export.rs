@@ -33,7 +33,7 @@ pub fn delay(failures: u32, chance: f64) -> Duration {
 }
 
 /// Whether a batch may be sent again after this code of gRPC's (upstream: `retryableGRPCStatus`). What is exhausted isn't asked
-/// again, unless the collector says when, which isn't looked at here.
+/// again, unless the collector says when, which isn't checked here.
 pub fn may_retry(grpc_code: i32) -> bool {
     const CANCELLED: i32 = 1;
     const DEADLINE_EXCEEDED: i32 = 4;

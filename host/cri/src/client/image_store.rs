@@ -30,8 +30,8 @@ impl ImageStore for CriClient {
     async fn filesystems(&self) -> Result<ImageFilesystems, RuntimeError> {
         let limit = self.deadlines.request;
         let mut client = self.images.image_service();
-        let look = client.image_fs_info(request(cri::ImageFsInfoRequest {}, limit));
-        let answer = self.images.answer("ImageFsInfo", limit, look).await?;
+        let inspection = client.image_fs_info(request(cri::ImageFsInfoRequest {}, limit));
+        let answer = self.images.answer("ImageFsInfo", limit, inspection).await?;
         let all = |found: Vec<cri::FilesystemUsage>| found.into_iter().filter_map(filesystem).collect();
         Ok(ImageFilesystems {
             images: all(answer.image_filesystems),
@@ -48,10 +48,10 @@ impl ImageStore for CriClient {
 
     async fn mounted_images(&self, container: &ContainerId) -> Result<Vec<String>, RuntimeError> {
         let limit = self.deadlines.request;
-        let look = cri::ContainerStatusRequest { container_id: container.to_string(), verbose: false };
+        let inspection = cri::ContainerStatusRequest { container_id: container.to_string(), verbose: false };
         let mut client = self.runtime.runtime_service();
-        let look = client.container_status(request(look, limit));
-        let answer = present(self.runtime.answer("ContainerStatus", limit, look).await)?;
+        let inspection = client.container_status(request(inspection, limit));
+        let answer = present(self.runtime.answer("ContainerStatus", limit, inspection).await)?;
         let mounts = answer.and_then(|answer| answer.status).map(|status| status.mounts).unwrap_or_default();
         let images = mounts.into_iter().filter_map(|mount| mount.image).map(|image| image.image);
         Ok(images.filter(|image| !image.is_empty()).collect())

@@ -162,7 +162,7 @@ pub(crate) fn observed_pod(mut pod: ObservedPod) -> ObservedPod {
     pod.sandboxes.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
     pod.containers
         .sort_by(|a, b| (b.created_at, b.restart_count, &b.id).cmp(&(a.created_at, a.restart_count, &a.id)));
-    // Kept for every pod, until the next look.
+    // Kept for every pod, until the next check.
     pod.sandboxes.shrink_to_fit();
     pod.containers.shrink_to_fit();
     pod.ips = match pod.sandboxes.first() {
@@ -172,7 +172,7 @@ pub(crate) fn observed_pod(mut pod: ObservedPod) -> ObservedPod {
     pod
 }
 
-/// A sandbox looked at closely.
+/// A sandbox in detail.
 pub(crate) fn observed_sandbox(
     answer: cri::PodSandboxStatusResponse,
 ) -> Result<ObservedSandbox, RuntimeError> {
@@ -205,7 +205,7 @@ pub(crate) fn observed_sandbox(
     })
 }
 
-/// A container looked at closely; the status doesn't say which sandbox it is in, the list did.
+/// A container in detail; the status doesn't say which sandbox it is in, the list did.
 pub(crate) fn observed_container(
     answer: cri::ContainerStatusResponse,
     sandbox_id: &str,

@@ -1,5 +1,5 @@
 //! The client against a server on a real socket: deadlines, sizes, lost connections, and pods that change while
-//! they are looked at.
+//! they are checked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -154,7 +154,7 @@ async fn lists_up_to_16_mib_arrive_and_larger_ones_are_named() {
 }
 
 #[tokio::test]
-async fn what_vanishes_while_a_pod_is_looked_at_is_left_out() {
+async fn what_vanishes_while_a_pod_is_checked_is_left_out() {
     let server = Server::start(Answers::default());
     let runtime = runtime_at(server.path());
     let pod = runtime.view.pod_status(&PodUid::from("u-1")).await.expect("vanishing is no error");

@@ -54,7 +54,7 @@ async fn images_and_their_file_systems_are_listed() {
         inodes_used: None,
     };
     assert_eq!(
-        client.filesystems().await.expect("looked"),
+        client.filesystems().await.expect("checked"),
         ImageFilesystems { images: vec![at("/var/lib/images")], containers: vec![at("/var/lib/layers")] }
     );
 }
@@ -69,7 +69,7 @@ async fn images_of_containers_are_known_by_their_identifiers_or_else_by_referenc
     };
     let expected = [of("c-vanishes", "by reference"), of("c-stays", "sha256:present")];
     assert_eq!(client.containers().await.expect("listed"), expected);
-    assert_eq!(client.mounted_images(&"c-stays".into()).await.expect("looked"), ["sha256:mounted"]);
+    assert_eq!(client.mounted_images(&"c-stays".into()).await.expect("checked"), ["sha256:mounted"]);
     let vanished = client.mounted_images(&"c-vanishes".into()).await.expect("it vanished since");
     assert_eq!(vanished, [""; 0]);
 }

@@ -170,7 +170,7 @@ async fn a_log_is_opened_and_nothing_else_is() {
     let opened = fixture.logs.open(&fixture.at("0.log")).await.expect("opened").expect("there");
     { opened }.read_to_string(&mut text).expect("read");
     assert_eq!(text, "content of 0.log");
-    assert!(fixture.logs.open(&fixture.at("1.log")).await.expect("looked").is_none());
+    assert!(fixture.logs.open(&fixture.at("1.log")).await.expect("checked").is_none());
     symlink("/etc/passwd", fixture.at("2.log")).expect("linked");
     for path in [fixture.at("2.log"), fixture.at("../../../etc/passwd"), PathBuf::from("/etc/passwd")] {
         assert!(fixture.logs.open(&path).await.is_err(), "{}", path.display());

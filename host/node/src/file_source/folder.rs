@@ -14,7 +14,7 @@ use witlet_core::sources::manifest;
 #[cfg(test)]
 mod tests;
 
-/// What a look at the folder (or at the one file) found.
+/// What a check of the folder (or of the one file) found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listing {
     /// There is nothing at the path.
@@ -25,10 +25,10 @@ pub enum Listing {
     Files(BTreeMap<String, FileState>),
 }
 
-/// What a look at one file found.
+/// What a check of one file found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileState {
-    /// The file system says that it is as it was at the last look.
+    /// The file system says that it is as it was at the last check.
     Unchanged,
     /// Its bytes.
     Content(Vec<u8>),
@@ -74,7 +74,7 @@ pub struct Report {
     pub message: String,
 }
 
-/// What one look changed.
+/// What one check changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The full set, if it differs from the last one or is the first, or if it is complete now and wasn't before.
@@ -101,7 +101,7 @@ struct KnownFile {
     is_read_again: bool,
 }
 
-/// A folder of manifests, with what is remembered of it between looks.
+/// A folder of manifests, with what is remembered of it between checks.
 #[derive(Clone, Debug)]
 pub struct Folder {
     source: SourceName,
@@ -197,7 +197,7 @@ impl Folder {
         Outcome { pods, between: None, complete, reports: self.news(reports), unread }
     }
 
-    /// Takes in what was seen, as [`Self::observe`] does. A file that was removed since the last look and is there again with the
+    /// Takes in what was seen, as [`Self::observe`] does. A file that was removed since the last check and is there again with the
     /// same content was gone in between, and so were its pods (upstream takes each event of inotify as it comes).
     pub(super) fn observe_after(&mut self, removed: &BTreeSet<String>, mut listing: Listing) -> Outcome {
         let mut gone = Vec::new();

@@ -1,4 +1,4 @@
-//! The UIDs that static pods run with already, read from the runtime before the first look at the manifests.
+//! The UIDs that static pods run with already, read from the runtime before the first check of the manifests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! One look at the disk: which files there are, and the bytes of those that changed.
+//! One check of the disk: which files there are, and the bytes of those that changed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -51,7 +51,7 @@ impl Stamp {
     }
 }
 
-/// What a look at one entry saw, before it is read.
+/// What a check of one entry saw, before it is read.
 enum EntryKind {
     File(Stamp),
     NoFile(&'static str),
@@ -84,17 +84,17 @@ pub(super) fn name_of(path: &Path) -> String {
     name
 }
 
-/// Remembers what files looked like.
+/// Remembers the stamps of files.
 #[derive(Clone, Debug)]
 pub(super) struct Scanner {
     path: PathBuf,
     stamps: BTreeMap<String, Stamp>,
 }
 
-/// One look.
-pub(super) struct Look {
+/// One check.
+pub(super) struct Scan {
     pub(super) listing: Listing,
-    /// Whether nothing was being written, as far as can be seen. Otherwise look again soon.
+    /// Whether nothing was being written, as far as can be seen. Otherwise check again soon.
     pub(super) settled: bool,
 }
 
@@ -103,10 +103,10 @@ impl Scanner {
         Self { path, stamps: BTreeMap::new() }
     }
 
-    /// Looks at the folder, or at the file if the path is one. With `patient`, a look that finds fresh files reads nothing
+    /// Checks the folder, or the file if the path is one. With `may_wait`, a scan that finds fresh files reads nothing
     /// and says so.
-    pub(super) fn look(&mut self, now: Timestamp, patient: bool) -> Look {
-        let settled = |listing| Look { listing, settled: true };
+    pub(super) fn scan(&mut self, now: Timestamp, may_wait: bool) -> Scan {
+        let settled = |listing| Scan { listing, settled: true };
         let paths = match self.paths() {
             Ok(Some(paths)) => paths,
             Ok(None) => {
@@ -139,13 +139,13 @@ impl Scanner {
             }
         }
         let is_fresh = |seen: &EntryKind| matches!(seen, EntryKind::File(stamp) if stamp.is_fresh(now));
-        if patient && found.values().any(is_fresh) {
-            return Look { listing: Listing::Files(BTreeMap::new()), settled: false };
+        if may_wait && found.values().any(is_fresh) {
+            return Scan { listing: Listing::Files(BTreeMap::new()), settled: false };
         }
         settled(Listing::Files(self.read(found)))
     }
 
-    /// When each file was changed last (content, mode or name), as of the last look. Not of one that a link leads to, which may have been
+    /// When each file was changed last (content, mode or name), as of the last check. Not of one that a link leads to, which may have been
     /// led elsewhere.
     pub(super) fn changes(&self) -> BTreeMap<String, Timestamp> {
         let is_itself = |name: &str| fs::canonicalize(name).is_ok_and(|path| name_of(&path) == name);
@@ -206,7 +206,7 @@ impl Scanner {
 
 /// One byte more than a manifest may have, so that the manifest's own check sees that there is more.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe put there since the look must not hold the agent up.
+    // A pipe put there since the check must not hold the agent up.
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file: File = fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
     let mut bytes = Vec::new();

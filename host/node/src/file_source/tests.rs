@@ -88,7 +88,7 @@ impl Running {
     }
 }
 
-/// Writes a manifest and renames it into place, so that no look finds half of it.
+/// Writes a manifest and renames it into place, so that no check finds half of it.
 fn write(path: &Path, name: &str) {
     let text = format!(
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec: {{containers: [{{name: a, image: b}}]}}\n"
@@ -256,7 +256,7 @@ async fn a_folder_that_cannot_be_read_for_a_minute_is_shown_until_it_can_be() {
     assert_eq!(unread.len(), 1);
     assert!(unread[0].error.contains("directory"), "{unread:?}");
     assert!(began.elapsed() >= Duration::from_secs(60));
-    // Nothing tells that it goes but the next look, which comes before the next report.
+    // Nothing tells that it goes but the next check, which comes before the next report.
     fs::remove_file(&file).expect("removed");
     assert!(timeout(NEVER, snapshots.recv()).await.expect("a set in time").is_some());
     assert_eq!(health.all_unread(), []);
@@ -264,16 +264,16 @@ async fn a_folder_that_cannot_be_read_for_a_minute_is_shown_until_it_can_be() {
 
 #[test]
 fn a_file_that_cannot_be_read_makes_the_source_unread_and_a_bad_manifest_does_not() {
-    let look = |state| {
+    let scan = |state| {
         let mut folder = Folder::new(SourceName::file(), "n".to_owned(), "/m".to_owned());
         folder.observe(Listing::Files(BTreeMap::from([("/m/a".to_owned(), state)]))).unread
     };
     assert_eq!(
-        look(FileState::Unreadable("cannot be read: I/O error".to_owned())).as_deref(),
+        scan(FileState::Unreadable("cannot be read: I/O error".to_owned())).as_deref(),
         Some("/m/a cannot be read: I/O error")
     );
-    assert_eq!(look(FileState::Content(b"nonsense".to_vec())), None);
-    assert_eq!(look(FileState::NoFile("is a folder")), None);
+    assert_eq!(scan(FileState::Content(b"nonsense".to_vec())), None);
+    assert_eq!(scan(FileState::NoFile("is a folder")), None);
     let mut folder = Folder::new(SourceName::file(), "n".to_owned(), "/m".to_owned());
     assert_eq!(folder.observe(Listing::Missing).unread, None, "upstream: no path, no pods");
     assert_eq!(folder.observe(Listing::Unreadable("no".to_owned())).unread.as_deref(), Some("no"));

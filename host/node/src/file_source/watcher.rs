@@ -11,9 +11,9 @@ use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RenameMode};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 
-/// One note is as good as many: a look sees everything.
+/// One note is as good as many: a check sees everything.
 const NOTES_MAX: usize = 1;
-/// Removed files that are remembered until a look asks for them; beyond that one that is there again counts as never gone.
+/// Removed files that are remembered until a scan asks for them; beyond that one that is there again counts as never gone.
 const REMOVED_MAX: usize = 1000;
 
 /// Notes that something happened in a folder (for a file: in the folder that it is in). A folder that doesn't exist is

@@ -40,20 +40,20 @@ pub(super) struct Report {
     pub(super) message: String,
 }
 
-/// What one look led to.
+/// What one check led to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Outcome {
     /// The full set, if it differs from the last one or is the first.
     pub(super) pods: Option<Vec<Arc<Pod>>>,
     /// What is to be reported now: another trouble than the last, or the same at the second, fourth, eighth, … time.
     pub(super) report: Option<Report>,
-    /// Whether this is the first good look after bad ones.
+    /// Whether this is the first good check after bad ones.
     pub(super) recovered: bool,
-    /// Bad looks since the last good one.
+    /// Bad checks since the last good one.
     pub(super) failures: u32,
 }
 
-/// The memory between looks.
+/// The memory between checks.
 #[derive(Clone, Debug)]
 pub(super) struct Feed {
     source: SourceName,
@@ -74,8 +74,8 @@ impl Feed {
     /// Takes an answer in, or why there is none. A failure keeps the last set. An answer of no bytes means that there are
     /// no pods, as upstream has it, and is reported all the same: it is more often a fault than a wish. Unlike upstream's, a
     /// server that brings the same pods after that is believed.
-    pub(super) fn observe(&mut self, looked: Result<Vec<u8>, String>) -> Outcome {
-        let bytes = match looked {
+    pub(super) fn observe(&mut self, response: Result<Vec<u8>, String>) -> Outcome {
+        let bytes = match response {
             Ok(bytes) => bytes,
             Err(message) => return self.failed(Reason::FailedRead, message),
         };

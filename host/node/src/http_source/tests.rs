@@ -91,8 +91,8 @@ fn start(tasks: &mut JoinSet<()>, url: &str, headers: &[&str]) -> Running {
     let events = Arc::new(Events::default());
     let url = ManifestUrl::new(url, headers).expect("a URL");
     let source = HttpSource::new(url, "n", OFTEN, Egress::system(), events.clone());
-    // No look is given up because the machine is busy.
-    let source = HttpSource { look_time_max: Duration::from_hours(1), ..source };
+    // No check is given up because the machine is busy.
+    let source = HttpSource { read_time_max: Duration::from_hours(1), ..source };
     let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_EVENTS_MAX);
     let stop = CancellationToken::new();
     tasks.spawn(Box::new(source).run(sender, stop.clone()));
@@ -114,7 +114,7 @@ async fn the_last_good_answer_goes_on_after_a_restart_until_the_url_answers() {
         let events = Arc::new(Events::default());
         let url = ManifestUrl::new(&url, &[] as &[&str]).expect("a URL");
         let source = HttpSource::new(url, "n", interval, Egress::system(), events.clone());
-        let source = HttpSource { look_time_max: Duration::from_hours(1), ..source };
+        let source = HttpSource { read_time_max: Duration::from_hours(1), ..source };
         let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_EVENTS_MAX);
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();

@@ -1,4 +1,4 @@
-//! Whether what is known of a cgroup is what it is now, and what is kept of a look.
+//! Whether what is known of a cgroup is what it is now, and what is kept of a check.
 
 use std::path::Path;
 use std::sync::PoisonError;
@@ -6,16 +6,16 @@ use std::sync::PoisonError;
 use jiff::Timestamp;
 use witlet_core::stats::cadvisor::CgroupDetails;
 use witlet_core::stats::cgroup_usage::{Activity, CgroupUsage};
-use witlet_core::stats::known::{Reading, UNCHANGED_MAX, limits_are_known, reading};
+use witlet_core::stats::freshness::{Reading, UNCHANGED_MAX, limits_are_known, reading};
 use witlet_core::stats::network::{InterfaceUsage, interfaces};
 
+use super::cache::{KnownCgroup, KnownCgroups, KnownLimits, ListedProcesses, is_fresh, seen_from_above};
 use super::files::CgroupFiles;
-use super::known::{KnownCgroup, KnownCgroups, KnownLimits, ListedProcesses, is_fresh, seen_from_above};
-use super::{Look, PROCESSES};
+use super::{PROCESSES, Reading};
 use crate::node_readings::kernel::read;
 
-impl Look<'_> {
-    /// The processes of a cgroup whose usage was looked at before: while nothing happens, none comes or goes.
+impl Reading<'_> {
+    /// The processes of a cgroup whose usage was checked before: while nothing happens, none comes or goes.
     pub(super) fn listed(&self, cgroup: &Path) -> ListedProcesses {
         if let Some(known) = self.lock_known().get(cgroup).and_then(|known| known.processes.clone()) {
             return known;

@@ -14,16 +14,16 @@ use witlet_core::stats::network::interfaces;
 use witlet_core::stats::system_containers::NamedCgroups;
 use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
 
+use super::cache::{KnownLimits, ListedProcesses};
 use super::files::CgroupFiles;
-use super::known::{KnownLimits, ListedProcesses};
-use super::{Found, Look, PROCESSES, booted_at, read, relative};
+use super::{Found, PROCESSES, Reading, booted_at, read, relative};
 use crate::file_systems::measure_nearest;
 use crate::mounts::MountedFilesystem;
 
 #[cfg(test)]
 mod tests;
 
-/// Open files that are looked at in one look: to list them takes time, and whether one is a socket a call to the kernel. Those beyond count
+/// Open files that are checked in one check: to list them takes time, and whether one is a socket a call to the kernel. Those beyond count
 /// as files only, and where the kernel says how many a process has without a list (from 6.2 on).
 const FILES_MAX: u32 = 50_000;
 /// Cgroups of the runtime and the system that are shown at most.
@@ -39,12 +39,12 @@ const PROCESSORS_MAX: usize = 8192;
 /// Of a processor in no book or drawer.
 const NO_PLACE: i64 = -1;
 
-/// What is left to look at.
+/// What is left to check.
 struct Budget {
     files: Cell<u32>,
 }
 
-impl Look<'_> {
+impl Reading<'_> {
     pub(super) fn details(
         &self,
         found: &mut Found,

@@ -1,4 +1,4 @@
-//! Files of cgroups. Of a look at many of them the walk from the root to a file takes longest, so that the folders above all pods are open as
+//! Files of cgroups. Of a check of many of them the walk from the root to a file takes longest, so that the folders above all pods are open as
 //! long as it takes.
 
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use crate::node_readings::kernel::text;
 /// An open folder; none of one that isn't there.
 type Folder = Option<Rc<OwnedFd>>;
 
-/// Folders that are open during a look.
+/// Folders that are open during a check.
 pub(super) struct OpenFolders {
     /// Where the tree of a controller begins.
     root: Box<dyn Fn(&str) -> PathBuf + Send>,

@@ -39,9 +39,9 @@ fn odd_bytes_are_read_as_they_are() {
 
 #[test]
 fn the_root_is_a_mount_point_and_a_new_folder_is_not() {
-    assert!(is_mount_point(Path::new("/")).expect("looked at"));
+    assert!(is_mount_point(Path::new("/")).expect("checked"));
     let folder = tempfile::tempdir().expect("a folder");
-    assert!(!is_mount_point(folder.path()).expect("looked at"));
+    assert!(!is_mount_point(folder.path()).expect("checked"));
     let gone = is_mount_point(&folder.path().join("gone")).expect_err("not there");
     assert_eq!(gone.kind(), io::ErrorKind::NotFound);
 }

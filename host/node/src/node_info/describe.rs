@@ -75,7 +75,7 @@ pub(super) fn describe(
 }
 
 /// The node's addresses: those that the operator gave, else a name that is an address, else the one that the machine reaches
-/// the world from. Upstream looks the name up before that.
+/// the world from. Upstream looks up the name before that.
 fn addresses(given: &[IpAddr], name: &str, machine: &[IpAddr]) -> Result<Vec<IpAddr>, NodeError> {
     let chosen: Vec<IpAddr> = given.iter().copied().filter(|address| !address.is_unspecified()).collect();
     for address in &chosen {

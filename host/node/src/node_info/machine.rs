@@ -147,7 +147,7 @@ fn online_cpus(list: &str) -> Option<u32> {
     })
 }
 
-/// Whether the kernel's module is on, and its files are there for the runtime (as runc looks at it).
+/// Whether the kernel's module is on, and its files are there for the runtime (as runc checks it).
 fn has_apparmor(folder: &Path, enabled: &Path) -> bool {
     folder.exists() && read(enabled).is_ok_and(|word| word.starts_with('Y'))
 }

@@ -269,9 +269,9 @@ fn given_facts_are_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_look_that_hangs_holds_no_one_up_for_long() {
+async fn a_check_that_hangs_holds_no_one_up_for_long() {
     let info = NodeInfo::new(NodeOptions::default(), &SystemClock).expect("this machine");
-    let hanging = info.looking.clone().lock_owned().await;
+    let hanging = info.refreshing.clone().lock_owned().await;
     let before = info.current();
     let began = tokio::time::Instant::now();
     assert!(Arc::ptr_eq(&info.read_again().await, &before), "the facts stay as they were");

@@ -29,7 +29,7 @@ pub(super) fn on_disk(path: &Path, owner: Option<Ownership>) -> Result<(), Volum
         Ok(found) if found.is_dir() => return Ok(()),
         Ok(_) => return Err(failed("use as a folder", path)(io::Error::from(io::ErrorKind::NotADirectory))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed("look at", path)(error)),
+        Err(error) => return Err(failed("check", path)(error)),
     }
     // Made next to and moved into place, so that one that is there has its mode and its owner.
     let temporary = temporary(path);
@@ -76,9 +76,9 @@ pub(super) fn in_huge_pages(
     page_bytes: u64,
     owner: Option<Ownership>,
 ) -> Result<(), VolumeError> {
-    let mounted = is_mount_point(path).map_err(failed("look at", path))?;
-    if mounted && file_system(path).map_err(failed("look at", path))? == HUGETLBFS_MAGIC {
-        let found = rustix::fs::statfs(path).map_err(failed("look at", path))?;
+    let mounted = is_mount_point(path).map_err(failed("check", path))?;
+    if mounted && file_system(path).map_err(failed("check", path))? == HUGETLBFS_MAGIC {
+        let found = rustix::fs::statfs(path).map_err(failed("check", path))?;
         let found_bytes = u64::try_from(found.f_bsize).unwrap_or_default();
         return if found_bytes == page_bytes {
             Ok(())

@@ -10,7 +10,7 @@ use witlet_core::volume::Ownership;
 #[cfg(test)]
 mod tests;
 
-/// Levels of folders that are looked into: each holds a file open.
+/// Levels of folders that are inspected: each holds a file open.
 const LEVELS_MAX: usize = 256;
 /// New files get the folder's group.
 const SET_GROUP_ID: u32 = 0o2000;

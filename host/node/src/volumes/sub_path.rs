@@ -45,7 +45,7 @@ pub(super) fn open(volume: &Path, sub_path: &SubPath) -> Result<OwnedFd, VolumeE
     if missing.is_empty() {
         return beneath(base.as_fd(), there, flags).map_err(reported);
     }
-    let mode = rustix::fs::fstat(&base).map_err(failed("look at", &volume))?.st_mode;
+    let mode = rustix::fs::fstat(&base).map_err(failed("check", &volume))?.st_mode;
     make(base.as_fd(), there, &missing, Mode::from_raw_mode(mode & 0o7777)).map_err(reported)
 }
 
@@ -93,14 +93,14 @@ fn beneath(base: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, 
 
 /// Mounts what is open at the target, unless the same is mounted there.
 pub(super) fn bind(place: &OwnedFd, target: &Path) -> Result<(), VolumeError> {
-    let expected = rustix::fs::fstat(place).map_err(failed("look at", target))?;
+    let expected = rustix::fs::fstat(place).map_err(failed("check", target))?;
     for _ in 0..MOUNTS_MAX {
         match is_mount_point(target) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => break,
             Ok(false) => break,
-            mounted => mounted.map_err(failed("look at", target))?,
+            mounted => mounted.map_err(failed("check", target))?,
         };
-        let found = rustix::fs::lstat(target).map_err(failed("look at", target))?;
+        let found = rustix::fs::lstat(target).map_err(failed("check", target))?;
         if (found.st_dev, found.st_ino) == (expected.st_dev, expected.st_ino) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Volumes on a server that doesn't answer: a process that looks at them waits in the kernel, and can't be interrupted.
+//! Volumes on a server that doesn't answer: a process that checks them waits in the kernel, and can't be interrupted.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;

@@ -110,8 +110,8 @@ fn files_of_the_agent_are_in_memory_and_the_groups(fixture: &Fixture) {
     assert_eq!(fs::metadata(path.join("inner/secret")).expect("there").uid(), 1234);
     let written = || {
         use witlet_ports::Volumes;
-        let looked = fixture.volumes.written(&fixture.uid, "kubernetes.io~downward-api", "v");
-        fixture.tokio.block_on(looked).expect("looked")
+        let inspected = fixture.volumes.written(&fixture.uid, "kubernetes.io~downward-api", "v");
+        fixture.tokio.block_on(inspected).expect("checked")
     };
     assert_eq!(written(), Some(path.clone()));
     let data = || fs::read_link(path.join("..data")).expect("a link");

@@ -62,7 +62,7 @@ impl Drop for Placed {
     }
 }
 
-/// How deep folders are looked into for their size.
+/// How deep folders are inspected for their size.
 const USAGE_DEPTH_MAX: u32 = 16;
 /// How many files are counted.
 const USAGE_FILES_MAX: u64 = 10_000;
@@ -94,8 +94,8 @@ fn source(host_path: &Path, cause: io::Error) -> MountError {
     MountError::Source { host_path: host_path.to_owned(), cause }
 }
 
-/// Looks at what is mounted, following links on the node, as other runtimes do.
-fn look(mount: &Mount) -> Result<(Mount, Kind), MountError> {
+/// Checks what is mounted, following links on the node, as other runtimes do.
+fn inspect(mount: &Mount) -> Result<(Mount, Kind), MountError> {
     let host_path = fs::canonicalize(&mount.host_path).map_err(|cause| source(&mount.host_path, cause))?;
     let metadata = fs::metadata(&host_path).map_err(|cause| source(&mount.host_path, cause))?;
     let kind = match () {
@@ -116,8 +116,8 @@ fn place_with(
     private: PathBuf,
     link: impl Fn(&Path, &Path) -> io::Result<()>,
 ) -> Result<Placed, MountError> {
-    let looked = mounts.iter().map(look).collect::<Result<Vec<_>, _>>()?;
-    let Plan { folders, private: planned } = plan(&looked)?;
+    let inspected = mounts.iter().map(inspect).collect::<Result<Vec<_>, _>>()?;
+    let Plan { folders, private: planned } = plan(&inspected)?;
     // Removes what it has made when something fails.
     let mut placed = Placed { preopens: folders, private, copies: Vec::new() };
     for (index, folder) in planned.iter().enumerate() {

@@ -110,7 +110,7 @@ impl Pods {
     fn begin(self: &Arc<Self>, start: Start) -> Result<(), PodsError> {
         let Start { record, sandbox, program, log, mounts } = start;
         let id = record.id.clone();
-        // The wait for the program and the mounts may have been long: look again.
+        // The wait for the program and the mounts may have been long: check again.
         let mut registry = self.registry();
         let ready = registry.sandboxes.get(&record.sandbox_id).is_some_and(|sandbox| sandbox.record.ready);
         let none = || PodsError::NoContainer { id: id.clone() };

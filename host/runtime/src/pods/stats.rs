@@ -9,7 +9,7 @@ use super::{Container, ContainerRecord, Life, Pods, PodsError, Registry, Sandbox
 pub(crate) struct ContainerStats {
     /// The container.
     pub(crate) record: ContainerRecord,
-    /// When it was looked at.
+    /// When it was checked.
     pub(crate) at: Timestamp,
     /// Processor time since it was made: of its program, of commands in it, and of requests that it answered.
     /// Filesystem calls are carried out by other threads, and aren't in it.
@@ -29,7 +29,7 @@ pub(crate) struct ContainerStats {
 pub(crate) struct SandboxStats {
     /// The sandbox.
     pub(crate) record: SandboxRecord,
-    /// When it was looked at.
+    /// When it was checked.
     pub(crate) at: Timestamp,
     /// Its containers that run.
     pub(crate) containers: Vec<ContainerStats>,

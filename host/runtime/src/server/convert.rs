@@ -163,7 +163,7 @@ pub(super) fn sandbox(record: &SandboxRecord) -> cri::PodSandbox {
     }
 }
 
-/// A sandbox looked at closely. A stopped one has given its address up.
+/// A sandbox in detail. A stopped one has given its address up.
 pub(super) fn sandbox_status(record: &SandboxRecord) -> cri::PodSandboxStatus {
     let address = record.network.address().filter(|_| record.ready);
     let network_mode = match record.network {
@@ -221,7 +221,7 @@ pub(super) fn container(record: &ContainerRecord) -> cri::Container {
     }
 }
 
-/// A container looked at closely.
+/// A container in detail.
 pub(super) fn container_status(record: &ContainerRecord) -> cri::ContainerStatus {
     let (started_at, finished_at, exit) = match &record.life {
         Life::Created => (None, None, None),

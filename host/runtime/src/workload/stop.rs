@@ -35,7 +35,7 @@ impl StopSignal {
 
     /// The workload listens at `address` from now on. False if it is too late for that.
     pub(crate) fn listens(&self, address: SocketAddr) -> bool {
-        // Noted before looking: a request made in between finds the listener.
+        // Noted before checking: a request made in between finds the listener.
         self.listeners().push(address);
         !self.is_asked()
     }

@@ -15,7 +15,7 @@ mod tests;
 /// Bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
 
-/// What a look at the log gives.
+/// What a check of the log gives.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// Something to show, never empty.
@@ -49,10 +49,10 @@ impl LogReader {
     ) -> io::Result<Option<Self>> {
         let Some(file) = logs.open(&path).await.map_err(|error| error.cause)? else { return Ok(None) };
         let file = Arc::new(file);
-        let (tail, looked_at) = (request.tail_lines, file.clone());
+        let (tail, handle) = (request.tail_lines, file.clone());
         let (offset, length) = blocking(move || {
-            let length = looked_at.metadata()?.len();
-            let offset = tail.map_or(Ok(0), |lines| tail_offset(&looked_at, length, lines))?;
+            let length = handle.metadata()?.len();
+            let offset = tail.map_or(Ok(0), |lines| tail_offset(&handle, length, lines))?;
             Ok((offset, length))
         })
         .await?;

@@ -20,8 +20,8 @@ use super::query::query;
 use super::route::Target;
 use super::{KubeletServer, answers};
 
-/// After so many looks that found nothing, the container is looked at: about once a second.
-const LOOKS_PER_STATUS: u32 = 5;
+/// After so many checks that found nothing, the container is checked: about once a second.
+const POLLS_PER_STATUS: u32 = 5;
 
 /// A log that is being shown.
 struct Shown {
@@ -40,7 +40,7 @@ struct Followed {
     container: String,
     /// Its id with the runtime's scheme.
     id: String,
-    idle_looks: u32,
+    idle_polls: u32,
     has_ended: bool,
 }
 
@@ -92,7 +92,7 @@ impl KubeletServer {
             uid,
             container: target.container.to_owned(),
             id,
-            idle_looks: 0,
+            idle_polls: 0,
             has_ended: false,
         });
         let shown = Shown { server: self, reader, follow, stop, _permit: permit };
@@ -130,7 +130,7 @@ impl Shown {
             match piece {
                 Piece::Shown(bytes) => {
                     if let Some(follow) = &mut self.follow {
-                        follow.idle_looks = 0;
+                        follow.idle_polls = 0;
                     }
                     return Some(Ok(bytes));
                 }
@@ -145,8 +145,8 @@ impl Shown {
                 Ok(false) => {}
                 Err(error) => return Some(Err(error)),
             }
-            follow.idle_looks += 1;
-            if follow.idle_looks.is_multiple_of(LOOKS_PER_STATUS) {
+            follow.idle_polls += 1;
+            if follow.idle_polls.is_multiple_of(POLLS_PER_STATUS) {
                 // What it wrote last is read once more.
                 follow.has_ended = !follow.still_runs(&self.server);
                 if follow.has_ended {

@@ -40,7 +40,7 @@ impl KubeletServer {
         }
     }
 
-    /// `/runningpods/`: what the runtime has, whatever created it. For tests: each pod is looked at for its images.
+    /// `/runningpods/`: what the runtime has, whatever created it. For tests: each pod is checked for its images.
     pub(super) async fn running_pods(&self) -> Response {
         let listed = match self.parts.pods.list_pods().await {
             Ok(listed) => listed,

@@ -23,7 +23,7 @@ use journal::{QUERY_DEADLINE, ShownQuery};
 mod files;
 mod journal;
 
-/// Bytes of the journal's list of units that are looked at.
+/// Bytes of the journal's list of units that are checked.
 const UNITS_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 impl KubeletServer {

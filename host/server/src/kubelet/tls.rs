@@ -23,8 +23,8 @@ mod self_signed;
 #[cfg(test)]
 mod tests;
 
-/// How often the files are looked at.
-const LOOK_INTERVAL: Duration = Duration::from_secs(30);
+/// How often the files are checked.
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Bytes of the largest file that is read: more than a thousand certificates.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -120,16 +120,16 @@ impl ServerTls {
         Ok(Arc::new(Self { options, clock, files, current: RwLock::new(loaded) }))
     }
 
-    /// Looks again and again whether the files changed. What can't be used is reported and not used.
+    /// Checks again and again whether the files changed. What can't be used is reported and not used.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         loop {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
             let this = self.clone();
-            match tokio::task::spawn_blocking(move || this.look()).await {
+            match tokio::task::spawn_blocking(move || this.reload()).await {
                 Ok(Ok(false)) => {}
                 Ok(Ok(true)) => tracing::info!("Reloaded server certificates"),
                 Ok(Err(error)) => {
@@ -142,7 +142,7 @@ impl ServerTls {
     }
 
     /// Reads the files if they changed, and says whether they did.
-    fn look(&self) -> Result<bool, TlsError> {
+    fn reload(&self) -> Result<bool, TlsError> {
         if self.options.certificate.is_none() {
             self_signed::ensure(&self.options, self.clock.now())?;
         }
@@ -233,7 +233,7 @@ fn stamps(options: &TlsOptions, files: &(PathBuf, PathBuf)) -> Vec<Option<Stamp>
 }
 
 fn load(options: &TlsOptions, files: &(PathBuf, PathBuf)) -> Result<Loaded, TlsError> {
-    // Looked at first: what changes meanwhile is read again.
+    // Checked first: what changes meanwhile is read again.
     let stamps = stamps(options, files);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let (certificate, key) = files;

@@ -28,7 +28,7 @@ mod tests;
 /// How long the runtime's server may take to accept.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long it may take to answer; it only looks its token up.
+/// How long it may take to answer; it only looks up its token.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
 /// How long the other way may go on after one has ended: no one has anything to say to who is gone.

@@ -311,9 +311,9 @@ async fn thresholds_say_what_is_left_and_how_far_away_they_are() {
     assert_eq!(answer, expected);
 }
 
-/// A runtime whose one container has used half a core since the last look.
+/// A runtime whose one container has used half a core since the last check.
 struct Runtime {
-    looks: AtomicU64,
+    readings: AtomicU64,
     is_down: bool,
 }
 
@@ -323,12 +323,12 @@ impl RuntimeStats for Runtime {
         if self.is_down {
             return Err(RuntimeError::failed("ListContainerStats", "no such service"));
         }
-        let looks = self.looks.fetch_add(1, Ordering::Relaxed);
-        let at = jiff::Timestamp::from_second(i64::try_from(looks).unwrap()).ok();
+        let readings = self.readings.fetch_add(1, Ordering::Relaxed);
+        let at = jiff::Timestamp::from_second(i64::try_from(readings).unwrap()).ok();
         let usage = ContainerUsage {
             name: "app".into(),
             memory: Some(10 << 20),
-            cpu: Some(CpuTime { nanoseconds: looks * 500_000_000, at }),
+            cpu: Some(CpuTime { nanoseconds: readings * 500_000_000, at }),
             ..ContainerUsage::default()
         };
         let of = |uid: &str| ContainerStats { uid: uid.into(), attempt: 0, usage: usage.clone() };
@@ -340,7 +340,7 @@ impl RuntimeStats for Runtime {
     }
 }
 
-/// A node that uses its processors for a second at each look.
+/// A node that uses its processors for a second at each check.
 #[derive(Default)]
 struct Machine(AtomicU64);
 
@@ -363,7 +363,7 @@ fn usage_ports(stats: Arc<Runtime>) -> UsagePorts {
 
 #[tokio::test]
 async fn resources_of_the_node_say_what_is_reserved_and_used() {
-    let runtime = Arc::new(Runtime { looks: AtomicU64::new(0), is_down: true });
+    let runtime = Arc::new(Runtime { readings: AtomicU64::new(0), is_down: true });
     let answer: Value = with_api(
         |api| api.with_usage(usage_ports(runtime)),
         false,
@@ -395,12 +395,12 @@ impl Clock for Epoch {
 
 #[tokio::test]
 async fn usage_is_measured_when_it_is_asked_for_and_only_of_pods_that_are_known() {
-    let runtime = Arc::new(Runtime { looks: AtomicU64::new(0), is_down: false });
+    let runtime = Arc::new(Runtime { readings: AtomicU64::new(0), is_down: false });
     let answers = with_api(
         |api| api.with_usage(usage_ports(runtime.clone())),
         false,
         async |client| {
-            assert_eq!(runtime.looks.load(Ordering::Relaxed), 0);
+            assert_eq!(runtime.readings.load(Ordering::Relaxed), 0);
             let ask = || client.get::<Value>("/usage");
             let (first, second) = tokio::join!(ask(), ask());
             [first.unwrap(), second.unwrap()]
@@ -415,12 +415,12 @@ async fn usage_is_measured_when_it_is_asked_for_and_only_of_pods_that_are_known(
         }],
     });
     assert_eq!(answers, [expected.clone(), expected]);
-    assert_eq!(runtime.looks.load(Ordering::Relaxed), 2, "both share one measurement");
+    assert_eq!(runtime.readings.load(Ordering::Relaxed), 2, "both share one measurement");
 }
 
 #[tokio::test]
 async fn usage_that_the_runtime_does_not_tell_is_an_error_with_its_reason() {
-    let runtime = Arc::new(Runtime { looks: AtomicU64::new(0), is_down: true });
+    let runtime = Arc::new(Runtime { readings: AtomicU64::new(0), is_down: true });
     let failed = with_api(
         |api| api.with_usage(usage_ports(runtime)),
         false,

@@ -20,7 +20,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// And the node's in this.
 const NODE_WINDOW: Duration = Duration::from_millis(200);
-/// A look at the node takes so long at most, for instance because the runtime doesn't say where images are; then nothing is known.
+/// A check of the node takes so long at most, for instance because the runtime doesn't say where images are; then nothing is known.
 const NODE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What usage is measured with.

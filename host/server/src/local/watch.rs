@@ -25,7 +25,7 @@ mod tests;
 /// Watches at the same time.
 const WATCHES_MAX: usize = 32;
 
-/// Pods are looked at no more often than this, however often they change.
+/// Pods are checked no more often than this, however often they change.
 const PODS_PAUSE: Duration = Duration::from_millis(200);
 
 /// A piece of a reply ends with the line that makes it this long, in bytes.

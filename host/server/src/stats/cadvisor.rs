@@ -24,12 +24,12 @@ impl StatsProvider {
         {
             return scrape.clone();
         }
-        let scrape = Arc::new(self.look_at_cgroups().await);
+        let scrape = Arc::new(self.read_cgroups().await);
         *newest = Some((Instant::now(), scrape.clone()));
         scrape
     }
 
-    async fn look_at_cgroups(&self) -> Scrape {
+    async fn read_cgroups(&self) -> Scrape {
         let listed = match self.ports.pods.list_pods_within(FRESH).await {
             Ok(listed) => Some(listed),
             Err(error) => {

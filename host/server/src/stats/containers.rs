@@ -1,4 +1,4 @@
-//! What containers use, for those that look at a node.
+//! What containers use, for those that check a node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

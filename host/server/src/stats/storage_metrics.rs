@@ -16,7 +16,7 @@ use witlet_ports::{DEFAULT_BUCKETS, Histograms, MetricsSource};
 #[cfg(test)]
 mod tests;
 
-/// How folders are measured here: each file is looked at, as `du` does.
+/// How folders are measured here: each file is checked, as `du` does.
 const SOURCE: &str = "du";
 
 /// What is shown of a pod's folders.

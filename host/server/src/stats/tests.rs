@@ -317,7 +317,7 @@ async fn what_has_no_cgroup_is_measured_by_the_runtime() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn processor_time_becomes_cores_at_the_second_look() {
+async fn processor_time_becomes_cores_at_the_second_check() {
     let machine = Arc::new(Machine::default());
     let provider = StatsProvider::new(machine.shared_ports(), Some(VOLUME_STATS_PERIOD));
     let first = provider.measurements(Scope::CpuAndMemory).await.unwrap();

@@ -114,9 +114,9 @@ impl PodView for FakeRuntime {
 
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError> {
         let observed_at = self.clock.now();
-        let looks_take = self.answer("PodSandboxStatus")?.looks_take;
-        if !looks_take.is_zero() {
-            tokio::time::sleep(looks_take).await;
+        let inspections_take = self.answer("PodSandboxStatus")?.inspections_take;
+        if !inspections_take.is_zero() {
+            tokio::time::sleep(inspections_take).await;
         }
         let inner = self.answer("PodSandboxStatus")?;
         let mine = |sandbox: &&Sandbox| sandbox.config.uid == uid.as_str();

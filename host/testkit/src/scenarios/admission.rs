@@ -53,7 +53,7 @@ pub(super) async fn a_pod_whose_host_port_is_taken_is_rejected(world: &mut dyn W
 
 pub(super) async fn a_deferred_pod_is_blocked_and_runs_once_it_is_admitted(world: &mut dyn World) -> Verdict {
     let is_blocked = |seen: &NodeSnapshot| seen.waiting_reason("later", "app") == Some("Blocked");
-    // On a busy machine a short wait may be over before the case looks: then there has to be a longer one.
+    // On a busy machine a short wait may be over before the case checks: then there has to be a longer one.
     for seconds in DEFERRED_SECONDS {
         let manifest = pod("later").grace_seconds(1).container(plays(world, "app", Role::Sleeper)).build();
         let Some(manifest) = world.deferred(manifest, seconds) else { return nothing_defers() };
@@ -65,7 +65,7 @@ pub(super) async fn a_deferred_pod_is_blocked_and_runs_once_it_is_admitted(world
         let was_blocked = is_blocked(&seen);
         if was_blocked {
             ensure(seen.phase("later") == "Pending", || format!("blocked, and its phase: {seen}"))?;
-            // The runtime is looked at last, so that the pod may be admitted by then: only if it is blocked still
+            // The runtime is checked last, so that the pod may be admitted by then: only if it is blocked still
             // was something started too early.
             let now = eventually(world, "the agent answers", |_| true).await?;
             let early = !seen.in_runtime("later").is_empty() && is_blocked(&now);

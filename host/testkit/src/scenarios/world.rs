@@ -12,8 +12,8 @@ use witlet_ports::{AgentView, PodView};
 
 use crate::{Behaviour, ContainerBuilder, FakeImage, FakeNode, container};
 
-/// How often a scenario looks whether what it waits for has come.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often a scenario checks whether what it waits for has come.
+const POLL_EVERY: Duration = Duration::from_millis(50);
 
 /// What a container is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ pub(super) async fn eventually(
             let seen = seen.map_or("no answer".to_owned(), |seen| seen.to_string());
             return Err(Unfulfilled::Wrong(format!("waited in vain until {what}; there is {seen}")));
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_EVERY).await;
     }
 }
 
@@ -141,7 +141,7 @@ pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<
     if holds { Ok(()) } else { Err(Unfulfilled::Wrong(otherwise())) }
 }
 
-/// One look at a world: at the agent's pods first, and then at the others, so that they may be newer.
+/// One check of a world: of the agent's pods first, and then at the others, so that they may be newer.
 #[derive(Clone)]
 pub(super) struct NodeSnapshot {
     node_name: String,

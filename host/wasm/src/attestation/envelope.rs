@@ -12,7 +12,7 @@ use super::key::SigningKey;
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 /// How large an envelope may be. One of the kit has two thousand bytes.
 pub const ENVELOPE_BYTES_MAX: usize = 256 << 10;
-/// How many signatures of an envelope are looked at.
+/// How many signatures of an envelope are checked.
 pub const SIGNATURES_MAX: usize = 16;
 
 /// Verifiers take both alphabets, as the protocol demands.

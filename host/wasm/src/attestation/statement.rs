@@ -41,7 +41,7 @@ pub struct Tested {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Conformance {
-    /// Of the kit that looked.
+    /// Of the kit that checked.
     pub kit_version: String,
     /// The roles that were tried, each once.
     pub roles: Vec<Tested>,

@@ -166,7 +166,7 @@ impl Cache {
             .map_err(|cause| error("open the folder", cause.into()))?;
         let owner = rustix::process::geteuid().as_raw();
         let folder = File::from(folder);
-        let metadata = folder.metadata().map_err(|cause| error("look at", cause))?;
+        let metadata = folder.metadata().map_err(|cause| error("check", cause))?;
         check_trust(&path, &metadata, owner)?;
         Ok(Self { path, folder: folder.into(), owner })
     }
@@ -315,7 +315,7 @@ impl Cache {
         };
         let metadata = match opened.metadata() {
             Ok(metadata) => metadata,
-            Err(cause) => return Err(CacheError::Io { action: "look at", path, cause }),
+            Err(cause) => return Err(CacheError::Io { action: "check", path, cause }),
         };
         if !metadata.is_file() {
             return Err(CacheError::NotAFile { path, found: "no regular file" });

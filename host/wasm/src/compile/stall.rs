@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// How many looks at a child fall into the time that it may go without any CPU time.
-const LOOKS: u32 = 20;
+/// How many checks of a child fall into the time that it may go without any CPU time.
+const CHECKS: u32 = 20;
 
 /// When a child was last observed to have got CPU time.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) async fn stalled(process: Option<u32>, limit: Duration) {
     let begun = tokio::time::Instant::now();
     let mut seen = Observed::default();
     loop {
-        tokio::time::sleep(limit / LOOKS).await;
+        tokio::time::sleep(limit / CHECKS).await;
         if seen.is_stalled(process.and_then(cpu), begun.elapsed(), limit) {
             return;
         }
@@ -100,6 +100,6 @@ mod tests {
         for broken in ["", "4711 witlet R 1", "4711 (witlet) R 1 2", "1 (x) R 1 2 3 4 5 6 7 8 9 10 many 30"] {
             assert_eq!(ticks(broken), None, "{broken:?}");
         }
-        assert!(cpu(std::process::id()).is_some(), "a process may look at itself");
+        assert!(cpu(std::process::id()).is_some(), "a process may check itself");
     }
 }

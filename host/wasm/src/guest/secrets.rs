@@ -21,7 +21,7 @@ impl Secrets {
         known.collect()
     }
 
-    /// The newest value, without a look at who may have it.
+    /// The newest value, without a check of who may have it.
     pub(crate) fn value(&self, name: &str) -> Option<Arc<[u8]>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }

@@ -185,11 +185,11 @@ impl DataStore {
         let differences = match (source, read) {
             (DataSource::File(_), Some(Ok(snapshot))) => {
                 let taken = state.take(snapshot, None);
-                Differences { is_unkept: taken.is_unkept | state.looked(true, now).is_unkept, ..taken }
+                Differences { is_unkept: taken.is_unkept | state.checked(true, now).is_unkept, ..taken }
             }
             (DataSource::File(_), Some(Err(problem))) => {
                 let failed = state.fail(problem);
-                Differences { is_unkept: state.looked(false, now).is_unkept, ..failed }
+                Differences { is_unkept: state.checked(false, now).is_unkept, ..failed }
             }
             (DataSource::Remote(_), _) if offline => match &state.snapshot {
                 Some(_) => Differences::default(),
@@ -331,7 +331,7 @@ fn read(path: &Path) -> Result<Snapshot, String> {
 fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = compile::open_file(path)?;
     let limit = DATA_BYTES_MAX as u64;
-    // Looked at first: it is tried again each second.
+    // Checked first: it is tried again each second.
     if file.metadata()?.len() > limit {
         return Ok(None);
     }

@@ -16,11 +16,11 @@ pub(super) struct Fingerprint {
     changed: (i64, i64),
 }
 
-/// What files are now; none for one that can't be looked at.
+/// What files are now; none for one that can't be checked.
 pub(super) type Fingerprints = HashMap<PathBuf, Option<Fingerprint>>;
 
-/// Looks at these files. Blocks as long as the disk does.
-pub(super) fn look(paths: impl IntoIterator<Item = PathBuf>) -> Fingerprints {
+/// Checks these files. Blocks as long as the disk does.
+pub(super) fn fingerprints(paths: impl IntoIterator<Item = PathBuf>) -> Fingerprints {
     let print = |path: &Path| {
         let metadata = std::fs::metadata(path).ok()?;
         Some(Fingerprint {
@@ -86,7 +86,7 @@ mod tests {
         let folder = tempfile::TempDir::new().expect("a folder");
         let path = folder.path().join("a.wasm");
         let mut files = Files::default();
-        let mut compare = || files.compare(&path, &look([path.clone()]));
+        let mut compare = || files.compare(&path, &fingerprints([path.clone()]));
         assert_eq!(compare(), Change::None, "not there yet");
         std::fs::write(&path, "one").expect("writable");
         assert_eq!(compare(), Change::Written);
@@ -106,9 +106,9 @@ mod tests {
         let path = folder.path().join("a.wasm");
         std::fs::write(&path, "one").expect("writable");
         let mut files = Files::default();
-        files.note(look([path.clone()]));
-        assert_eq!(files.compare(&path, &look([path.clone()])), Change::None);
+        files.note(fingerprints([path.clone()]));
+        assert_eq!(files.compare(&path, &fingerprints([path.clone()])), Change::None);
         files.retain(|_| false);
-        assert_eq!(files.compare(&path, &look([path.clone()])), Change::Written, "forgotten");
+        assert_eq!(files.compare(&path, &fingerprints([path.clone()])), Change::Written, "forgotten");
     }
 }

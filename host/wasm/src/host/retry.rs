@@ -66,7 +66,7 @@ fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
         | LoadError::Schema { .. }
         | LoadError::NoFetcher
         | LoadError::NoStateFolder => None,
-        // It may look at a secret or the clock.
+        // It may check a secret or the clock.
         LoadError::Configuration { .. } => SOON,
         LoadError::Compile(error) => match error {
             CompileError::TooLarge { .. }

@@ -38,7 +38,7 @@ use work::{Failure, FinishedLoad, Step, Work, failure_spares, next_step};
 /// How long a changed set waits for its slowest plugin before it takes effect without it.
 pub(super) const SWAP_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Looks after the set.
+/// Manages the set.
 pub(super) struct Supervisor {
     sources: Sources,
     /// What the file says, the built-ins first.
@@ -101,7 +101,7 @@ impl Supervisor {
             swap_at: None,
             tried,
         };
-        // Looked at before it is read: a change in between is noticed later.
+        // Checked before it is read: a change in between is noticed later.
         supervisor.note_files().await;
         supervisor.restore_rollouts(shared).await;
         let first = supervisor.sources.read_first().await;
@@ -124,11 +124,11 @@ impl Supervisor {
         Ok((supervisor, first_loads))
     }
 
-    /// Looks after the plugins until the host is gone.
+    /// Manages the plugins until the host is gone.
     pub(super) async fn run(
         mut self,
         host: Weak<Shared>,
-        look: Arc<Notify>,
+        check: Arc<Notify>,
         mut file: watch::Receiver<PluginFile>,
     ) {
         let mut ticks = tokio::time::interval(MAINTENANCE_PERIOD);
@@ -137,7 +137,7 @@ impl Supervisor {
             let (mut tick, mut other_file, mut fetched) = (false, false, None);
             tokio::select! {
                 _ = ticks.tick() => tick = true,
-                () = look.notified() => tick = true,
+                () = check.notified() => tick = true,
                 Ok(()) = file.changed() => other_file = true,
                 Some(joined) = self.loads.join_next() => self.finish(joined),
                 Some(joined) = self.fetches.join_next() => fetched = joined.ok(),
@@ -151,8 +151,8 @@ impl Supervisor {
                 self.use_file(&shared, file).await;
             }
             if tick {
-                self.look(&shared).await;
-                self.look_after_data(&shared).await;
+                self.check_inputs(&shared).await;
+                self.check_data(&shared).await;
                 shared.maintain();
             }
             self.settle(&shared);
@@ -170,9 +170,9 @@ impl Supervisor {
         }
     }
 
-    /// Looks at all files, and begins what follows from their changes.
-    async fn look(&mut self, shared: &Arc<Shared>) {
-        let Some(now) = self.look_at_files().await else { return };
+    /// Checks all files, and begins what follows from their changes.
+    async fn check_inputs(&mut self, shared: &Arc<Shared>) {
+        let Some(now) = self.check_files().await else { return };
         if let Some(path) = self.sources.plugins_file.clone() {
             match self.files.compare(&path, &now) {
                 Change::None if !self.reported_gone => {}
@@ -213,7 +213,7 @@ impl Supervisor {
         self.sources.plugins_file = file.path;
         self.use_last_good(shared, file.last_good_folder).await;
         self.reported_gone = false;
-        // Looked at before it is read: a change in between is noticed later.
+        // Checked before it is read: a change in between is noticed later.
         self.note_files().await;
         self.reload_file(shared).await;
     }
@@ -268,7 +268,7 @@ impl Supervisor {
         self.secrets = secrets;
         self.note_files().await;
         self.read_secrets(shared).await;
-        self.look_after_data(shared).await;
+        self.check_data(shared).await;
         let names: Vec<Arc<str>> = self.desired.iter().map(|spec| spec.name.clone()).collect();
         // Dropping work ends it.
         self.works.retain(|name, _| names.contains(name));

@@ -119,7 +119,7 @@ fn run(shared: &Shared, engine: &Engine, period: Duration) {
             continue;
         }
         shared.parked.store(true, Ordering::SeqCst);
-        // A guard taken before `parked` was seen didn't notify: look once more. One taken after blocks on the lock
+        // A guard taken before `parked` was seen didn't notify: check once more. One taken after blocks on the lock
         // until this thread waits.
         if shared.active.load(Ordering::SeqCst) == 0 && !shared.stopped.load(Ordering::SeqCst) {
             lock = shared.wake.wait(lock).unwrap_or_else(PoisonError::into_inner);

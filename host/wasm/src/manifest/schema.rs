@@ -245,7 +245,7 @@ fn length(value: &Value, at: &str) -> Result<u64, SchemaError> {
     value.as_u64().map_or_else(|| refused(at, problem()), Ok)
 }
 
-/// In the syntax of the crate `regex-lite`: that of ECMAScript without what looks around or back, and without classes of Unicode.
+/// In the syntax of the crate `regex-lite`: that of ECMAScript without lookaround, and without classes of Unicode.
 fn pattern(value: &Value, at: &str) -> Result<Regex, SchemaError> {
     let Some(text) = value.as_str().filter(|text| text.len() <= PATTERN_BYTES_MAX) else {
         return refused(

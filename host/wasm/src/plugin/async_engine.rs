@@ -115,7 +115,7 @@ pub(crate) struct AsyncPluginSpec {
     pub(crate) config: Arc<str>,
     /// For one call of a pod source.
     pub(crate) source_timeout: Duration,
-    /// For looking at the configuration or at parameters.
+    /// For checking the configuration or parameters.
     pub(crate) validate_timeout: Duration,
     /// For one instance.
     pub(crate) memory_bytes: usize,

@@ -111,7 +111,7 @@ impl Demand {
         Some(Arc::new(Self { keys, kit_version: kit_version.clone(), failed_too: *failed_too, place }))
     }
 
-    /// Files whose changes call for another look, the report's among them.
+    /// Files whose changes call for another check, the report's among them.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         let report = match &self.place {
             ReportPlace::File(path) => Some(&**path),
@@ -136,7 +136,7 @@ impl Demand {
     }
 
     /// Looks for a report on the component with this digest (hexadecimal) that covers these roles.
-    pub(crate) async fn look(
+    pub(crate) async fn check(
         self: &Arc<Self>,
         digest: &str,
         roles: Vec<Role>,
@@ -182,7 +182,7 @@ struct Judge {
 
 impl Judge {
     async fn file(self, path: PathBuf) -> Result<Vouched, ConformanceError> {
-        let look = move || {
+        let check = move || {
             let place = format!("at {}", path.display());
             let report = match read_bounded(&path, ENVELOPE_BYTES_MAX) {
                 Ok((report, _)) => report,
@@ -193,14 +193,14 @@ impl Judge {
             };
             self.choose(place, &[report])
         };
-        tokio::task::spawn_blocking(look).await.unwrap_or(Err(ConformanceError::Interrupted))
+        tokio::task::spawn_blocking(check).await.unwrap_or(Err(ConformanceError::Interrupted))
     }
 
     async fn reports(&self, place: String, reports: Vec<Vec<u8>>) -> Result<Vouched, ConformanceError> {
         let judge =
             Self { demand: self.demand.clone(), digest: self.digest.clone(), roles: self.roles.clone() };
-        let look = move || judge.choose(place, &reports);
-        tokio::task::spawn_blocking(look).await.unwrap_or(Err(ConformanceError::Interrupted))
+        let check = move || judge.choose(place, &reports);
+        tokio::task::spawn_blocking(check).await.unwrap_or(Err(ConformanceError::Interrupted))
     }
 
     /// The first report that counts. Reads the keys; blocks as long as the disk does.

@@ -158,7 +158,7 @@ impl Loaded {
 pub(crate) struct Loading {
     /// Of the component, if it could be read.
     pub(crate) digest: Option<String>,
-    /// Ids of the keys that count, where a report or a signature is demanded, the load failed and they could be looked at.
+    /// Ids of the keys that count, where a report or a signature is demanded, the load failed and they could be checked.
     pub(crate) keys: Option<Vec<String>>,
     /// None if the component is known already.
     pub(crate) result: Result<Option<Loaded>, LoadError>,
@@ -212,7 +212,7 @@ impl std::fmt::Debug for Loader {
     }
 }
 
-/// A component that was looked at and not compiled.
+/// A component that was checked and not compiled.
 struct InspectedComponent {
     wasm: Arc<[u8]>,
     digest: String,
@@ -279,7 +279,7 @@ impl Loader {
         given: &GuestServices,
         wasm: Arc<[u8]>,
     ) -> Result<Loaded, LoadError> {
-        let seen = look(wasm, spec).await?;
+        let seen = inspect_component(wasm, spec).await?;
         let (admission, setup) = match &spec.admission {
             Some(role) => {
                 let (handler, setup) = self.load_admission(spec, given, role, &seen).await?;
@@ -441,7 +441,7 @@ async fn digest(wasm: Arc<[u8]>) -> Option<String> {
 }
 
 /// Refuses what can be refused without compiling it, off the caller's thread.
-async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<InspectedComponent, LoadError> {
+async fn inspect_component(wasm: Arc<[u8]>, spec: &Spec) -> Result<InspectedComponent, LoadError> {
     let expected: Vec<Role> = spec.roles().collect();
     let granted = granted(&spec.grants, &expected);
     let memory_bytes_max = spec.memory_bytes();

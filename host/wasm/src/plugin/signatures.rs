@@ -87,7 +87,7 @@ impl SignatureDemand {
     }
 
     /// Looks for a signature of the artifact that one of the keys made.
-    pub(crate) async fn look(
+    pub(crate) async fn check(
         &self,
         reference: &ComponentReference,
         credentials: Option<&Path>,
@@ -156,7 +156,7 @@ pub async fn verify_signature(
     fetcher: &Arc<dyn ComponentFetcher>,
 ) -> Result<Signed, SignatureError> {
     let demand = SignatureDemand { keys: keys.to_vec() };
-    demand.look(reference, credentials, Some(fetcher)).await
+    demand.check(reference, credentials, Some(fetcher)).await
 }
 
 /// Ids of the keys in these files that count now.

@@ -26,7 +26,7 @@ pub const BUILTIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Instances of a shipped probe type that wait for the next probe: to make a fresh one is a quarter of what an HTTP probe
 /// costs. Each takes 100 KB, and keeps nothing of earlier probes.
 pub(crate) const BUILTIN_PROBE_WARM: Warm = Warm { max: 4, uses: WARM_USES_DEFAULT, idle: WARM_IDLE_DEFAULT };
-/// What a probe type may take to look at its configuration or at parameters: its calls' own time isn't known then.
+/// What a probe type may take to check its configuration or parameters: its calls' own time isn't known then.
 pub(crate) const VALIDATE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a component that is part of the program is for.
@@ -323,7 +323,7 @@ impl Spec {
         self.conformance == other.conformance && self.signature == other.signature
     }
 
-    /// Files whose changes call for another look at who vouches for it.
+    /// Files whose changes call for another check of who vouches for it.
     pub(crate) fn trust_paths(&self) -> impl Iterator<Item = &Path> {
         let reports = self.conformance.iter().flat_map(|demand| demand.paths());
         reports.chain(self.signature.iter().flat_map(|demand| demand.keys()))

@@ -77,7 +77,7 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum RecordedRequest {
-    /// Whether a pod may run. Everything that a handler may look at.
+    /// Whether a pod may run. Everything that a handler may check.
     Admission(Box<RequestRecord>),
     /// Whether a container does what it should. What went over sockets isn't here.
     Probe(Box<RecordedProbeRequest>),

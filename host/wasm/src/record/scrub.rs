@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Shorter values are found everywhere by chance; no one protects anything with them.
 const SECRET_BYTES_MIN: usize = 4;
 
-/// Replaces each occurrence of a secret's value in the texts of a document by its name. Looks at keys of objects too.
+/// Replaces each occurrence of a secret's value in the texts of a document by its name. Checks keys of objects too.
 pub(super) fn scrub(value: &mut Value, secrets: &[(String, Arc<[u8]>)]) {
     let mut known: Vec<(&str, String)> = Vec::new();
     for (name, bytes) in secrets {

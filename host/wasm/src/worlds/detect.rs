@@ -145,7 +145,7 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// Looks at the names of all imports and exports. Reports everything that is in the way, not only the first.
+/// Checks the names of all imports and exports. Reports everything that is in the way, not only the first.
 pub(crate) fn detect<'a>(
     imports: impl IntoIterator<Item = &'a str>,
     exports: impl IntoIterator<Item = &'a str>,

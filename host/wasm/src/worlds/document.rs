@@ -1,4 +1,4 @@
-//! A Kubernetes object as guests look at it.
+//! A Kubernetes object as guests check it.
 
 use std::sync::OnceLock;
 

@@ -25,7 +25,7 @@ pub(super) async fn run(bench: &Bench, count: usize) -> Value {
     for number in 0..pods {
         bench.api.create(&pod(number, each)).expect("the server takes it");
     }
-    until_true("all pods are ready", || bench.look(|seen| seen.ready.len() >= pods)).await;
+    until_true("all pods are ready", || bench.read(|seen| seen.ready.len() >= pods)).await;
     let start_cpu = bench.daemon.cpu_seconds() - cpu;
     say(&format!("{pods} pods with {count} objects were ready"));
     bench.events_are_reported().await;
@@ -42,7 +42,7 @@ pub(super) async fn run(bench: &Bench, count: usize) -> Value {
     for number in 0..pods {
         bench.api.delete::<Pod>("default", &super::name(number), None).expect("it is there");
     }
-    until_true("all pods are gone", || bench.look(|seen| seen.gone.len() >= pods)).await;
+    until_true("all pods are gone", || bench.read(|seen| seen.gone.len() >= pods)).await;
     json!({
         "api": true,
         "objects": count,

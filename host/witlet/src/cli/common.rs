@@ -39,7 +39,7 @@ pub(crate) struct RegistryArgs {
     pub(crate) plain_http: bool,
 }
 
-/// Looks of answers.
+/// Checks of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// A table for people.
@@ -52,7 +52,7 @@ pub(crate) enum OutputFormat {
     Yaml,
 }
 
-/// How the log looks, and how much is in it.
+/// The log's format, how much is in it.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Logging")]
 pub(crate) struct LogArgs {
@@ -75,7 +75,7 @@ fn files(text: &str) -> Result<Files, String> {
     vmodule::parse(text).map(Files)
 }
 
-/// Looks of the logs.
+/// Checks of the logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     /// Lines for people.

@@ -150,7 +150,7 @@ pub(crate) struct TestArgs {
     pub(crate) cache: ComponentCacheArgs,
 }
 
-/// Looks of conformance reports.
+/// Checks of conformance reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
     /// For people.

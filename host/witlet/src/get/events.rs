@@ -120,7 +120,7 @@ pub(crate) fn event_row(event: &Value, wide: bool, now: Timestamp) -> Vec<String
     let object = &event["involvedObject"];
     let kind = text(&object["kind"]).to_lowercase();
     let named = match (object["place"].as_str(), object["name"].as_str()) {
-        // Where to look: a file.
+        // Where to search: a file.
         (Some(place), _) => place.to_owned(),
         (None, Some(name)) => format!("{kind}/{name}"),
         // There is one node.

@@ -17,7 +17,7 @@ mod tests;
 const ALL_ALPHA: &str = "AllAlpha";
 const ALL_BETA: &str = "AllBeta";
 
-/// Gates that handlers of admission look at: what the operator says is passed on to them.
+/// Gates that handlers of admission check: what the operator says is passed on to them.
 const CHOSEN: &[&str] = &["PodLevelResources"];
 
 /// Gates that the settings of the node follow.
@@ -124,7 +124,7 @@ pub(super) fn is_enabled(gates: &BTreeMap<String, bool>, name: &str) -> bool {
     of_stage.copied().unwrap_or(gate.default.on)
 }
 
-/// What each gate comes to here, for monitoring: of those that the node looks at whether the feature is on here, of others what they are
+/// What each gate comes to here, for monitoring: of those that the node checks whether the feature is on here, of others what they are
 /// upstream.
 pub(crate) struct GateMetrics(pub(crate) BTreeMap<String, bool>);
 

@@ -200,7 +200,7 @@ fn effective_config(document: &serde_json::Value) -> Result<EffectiveConfig, Set
     })
 }
 
-/// What upstream looks at before anything else.
+/// What upstream checks before anything else.
 fn fits(effective: &EffectiveConfig, machine: Machine) -> Result<(), SettingsError> {
     if machine.cgroup_v1 && effective.fail_cgroup_v1.unwrap_or(true) {
         return Err(SettingsError::CgroupV1);

@@ -1,4 +1,4 @@
-//! How the log looks, how much is in it, and where it goes.
+//! The log's format, how much is in it, and where it goes.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub(crate) const FLUSH_FREQUENCY: Duration = Duration::from_secs(5);
 /// What a command line or a configuration asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LogOptions {
-    /// How lines look.
+    /// The format of lines.
     pub(crate) format: LogFormat,
     /// How much is logged, by klog's numbers.
     pub(crate) verbosity: u32,

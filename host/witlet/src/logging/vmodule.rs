@@ -27,7 +27,7 @@ impl FileVerbosity {
     }
 
     /// Whether a pattern names this file. One without a slash is held against the name without ending, one with slashes against
-    /// as many parts of the path as it has itself (upstream looks at the name only, so that such a pattern matches nothing there).
+    /// as many parts of the path as it has itself (upstream checks the name only, so that such a pattern matches nothing there).
     fn names(&self, file: &str) -> bool {
         let file = file.strip_suffix(SOURCE_ENDING).unwrap_or(file);
         let parts = self.pattern.matches('/').count() + 1;

@@ -39,7 +39,7 @@ pub(crate) async fn run(args: &PluginListArgs) -> Result<(), GetError> {
     Ok(print(&text)?)
 }
 
-/// The set that the plugins are of, below their table; nothing where sets aren't looked at.
+/// The set that the plugins are of, below their table; nothing where sets aren't checked.
 fn set(set: &Value) -> String {
     if set.is_null() {
         return String::new();

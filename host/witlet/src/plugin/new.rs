@@ -119,7 +119,7 @@ fn program_file(program: &Path) -> Option<File> {
     Some(File { path: PROGRAM_FILE.to_owned(), contents, executable: false })
 }
 
-/// Looks at the place.
+/// Checks the place.
 fn target_folder(folder: &Path) -> Result<TargetFolder, Error> {
     match fs::read_dir(folder) {
         Ok(mut entries) => {

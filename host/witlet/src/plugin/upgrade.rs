@@ -109,7 +109,7 @@ pub(crate) struct Upgrade {
     from: Option<String>,
     to: &'static str,
     dry_run: bool,
-    /// Whether files are left that the author has to look at.
+    /// Whether files are left that the author has to check.
     needs_a_hand: bool,
     files: Vec<Step>,
     /// For sentences.
@@ -236,11 +236,11 @@ fn published(facts: &BTreeMap<String, Found>) -> Digests {
 fn facts(folder: &Path, before: &Digests, release: &Digests) -> Result<BTreeMap<String, Found>, Error> {
     let paths = before.keys().chain(release.keys());
     let all = paths.flat_map(|path| [path.clone(), next_to(path)]);
-    all.map(|path| Ok((path.clone(), look(folder, &path)?))).collect()
+    all.map(|path| Ok((path.clone(), inspect(folder, &path)?))).collect()
 }
 
 /// What is at a path below the folder. Links aren't followed: what they lead to isn't the project's.
-fn look(folder: &Path, path: &str) -> Result<Found, Error> {
+fn inspect(folder: &Path, path: &str) -> Result<Found, Error> {
     let mut at = folder.to_owned();
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {
@@ -267,7 +267,7 @@ fn look(folder: &Path, path: &str) -> Result<Found, Error> {
 
 /// The step for the file with this program's path; none if it is as it should be, or can't be recognised.
 fn own_step(folder: &Path, program: &File) -> Option<Step> {
-    let action = match look(folder, &program.path).ok()? {
+    let action = match inspect(folder, &program.path).ok()? {
         Found::Missing => Action::Created,
         Found::File(digest) if digest == digest_of(&program.contents) => return None,
         Found::File(_) => Action::Replaced,
@@ -290,7 +290,7 @@ fn write(folder: &Path, files: &[File], steps: &[Step], project: &File) -> Resul
         let path = folder.join(&step.path);
         fs::remove_file(&path).map_err(|cause| Error::Remove { path, cause })?;
     }
-    if look(folder, PROJECT_FILE)? != Found::File(digest_of(&project.contents)) {
+    if inspect(folder, PROJECT_FILE)? != Found::File(digest_of(&project.contents)) {
         new::write_into(std::slice::from_ref(project), folder)?;
     }
     Ok(())

@@ -23,7 +23,7 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long it may take to end once its pods have ended.
 const STOP_WITHIN: Duration = Duration::from_secs(15);
 
-/// How often it is looked at while it ends.
+/// How often it is checked while it ends.
 const STOP_PERIOD: Duration = Duration::from_millis(50);
 
 /// Why there is no embedded runtime.

@@ -19,7 +19,7 @@ const FILE_MODE: u32 = 0o600;
 /// An agent that was killed has the lock until the kernel has taken it apart: the next one waits so long for that.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// And looks this often.
+/// And checks this often.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A process identifier has fewer digits than this.

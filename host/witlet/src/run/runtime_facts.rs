@@ -1,4 +1,4 @@
-//! What the runtime says of itself becomes facts of the node: admission handlers look at them.
+//! What the runtime says of itself becomes facts of the node: admission handlers check them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

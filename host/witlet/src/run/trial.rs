@@ -35,7 +35,7 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// Why a plugin file can't serve at all, if it can't. What it names isn't looked at.
+    /// Why a plugin file can't serve at all, if it can't. What it names isn't checked.
     pub(crate) fn problem_of(&self, file: &Path) -> Option<String> {
         read(file, &plugins::builtins(&self.unsafe_sysctls)).err()
     }

@@ -1,4 +1,4 @@
-//! A screen that is drawn again and again until a key or a signal ends it.
+//! A screen that is printed again and again until a key or a signal ends it.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
 
-use super::screen::{drawn, lines};
-use super::source::{Look, Source};
+use super::screen::{lines, rendered};
+use super::source::{Snapshot, Source};
 use crate::get::error::GetError;
 use crate::run::signals::stopping;
 use crate::terminal::{self, KeyMode, Keys, Screen, Size};
@@ -17,8 +17,8 @@ use crate::terminal::{self, KeyMode, Keys, Screen, Size};
 /// Where there is no terminal any more.
 const NO_SIZE: Size = Size { width: 0, height: 0 };
 
-/// Shows a look, and then others each interval.
-pub(super) async fn run(source: impl Source, first: Look, interval: Duration) -> Result<(), GetError> {
+/// Shows a snapshot, and then others each interval.
+pub(super) async fn run(source: impl Source, first: Snapshot, interval: Duration) -> Result<(), GetError> {
     // What was changed is changed back in the opposite order.
     let _keys = KeyMode::set(Keys::OneByOne);
     let screen = Screen::enter().map_err(GetError::Terminal)?;
@@ -36,7 +36,7 @@ pub(super) async fn run(source: impl Source, first: Look, interval: Duration) ->
 
 async fn go_on(
     mut source: impl Source,
-    mut look: Look,
+    mut snapshot: Snapshot,
     interval: Duration,
     screen: &Screen,
 ) -> Result<(), GetError> {
@@ -45,22 +45,22 @@ async fn go_on(
     loop {
         let draw = || {
             let size = terminal::size().unwrap_or(NO_SIZE);
-            screen.write(&drawn(&lines(&look, note.as_deref(), size))).map_err(GetError::Terminal)
+            screen.write(&rendered(&lines(&snapshot, note.as_deref(), size))).map_err(GetError::Terminal)
         };
         draw()?;
         let mut next = pin!(async {
             sleep(interval).await;
-            source.look().await
+            source.read().await
         });
-        let looked = loop {
+        let read = loop {
             tokio::select! {
                 biased;
                 Some(()) = resizes.recv() => draw()?,
-                looked = &mut next => break looked,
+                read = &mut next => break read,
             }
         };
-        match looked {
-            Ok(newer) => (look, note) = (newer, None),
+        match read {
+            Ok(newer) => (snapshot, note) = (newer, None),
             // The agent may come back.
             Err(error) => note = Some(format!("error: {}", one_line(&error))),
         }

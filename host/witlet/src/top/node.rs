@@ -6,7 +6,7 @@ use witlet_core::pod::quantity;
 use witlet_ports::Clock;
 use witlet_server::LocalClient;
 
-use super::source::{Look, Source};
+use super::source::{Snapshot, Source};
 use crate::cli::TopArgs;
 use crate::get::error::GetError;
 use crate::get::node::amount;
@@ -29,7 +29,7 @@ impl<'a> NodeSource<'a> {
 }
 
 impl Source for NodeSource<'_> {
-    async fn look(&mut self) -> Result<Look, GetError> {
+    async fn read(&mut self) -> Result<Snapshot, GetError> {
         let node: Node = self.client.get("/node").await?;
         let resources: Value = self.client.get("/node/resources").await?;
         let items = resources["items"].as_array().cloned().unwrap_or_default();
@@ -37,7 +37,7 @@ impl Source for NodeSource<'_> {
         let (now, interval) = (self.clock.now().strftime("%H:%M:%S"), self.args.interval);
         let title = format!("Node {name}, {now} UTC, every {interval:?}; q quits");
         let rows = items.iter().map(row).collect();
-        Ok(Look { title, header: HEADER.to_vec(), rows, document: document(&name, &items) })
+        Ok(Snapshot { title, header: HEADER.to_vec(), rows, document: document(&name, &items) })
     }
 }
 

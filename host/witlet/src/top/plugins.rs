@@ -1,4 +1,4 @@
-//! Plugins by what they do between two looks.
+//! Plugins by what they do between two snapshots.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use witlet_ports::Clock;
 use witlet_server::LocalClient;
 
-use super::source::{Look, Source};
+use super::source::{Snapshot, Source};
 use crate::cli::{PluginOrder, TopPluginsArgs};
 use crate::get::error::GetError;
 use crate::plugin::list::{bytes, seconds, state};
@@ -20,14 +20,14 @@ mod tests;
 const HEADER: [&str; 11] =
     ["NAME", "ROLE", "STATE", "CALLS/S", "ERRORS/S", "ERRORS", "P50", "P99", "CPU", "MEMORY", "BUSY"];
 
-/// Between the two looks of a first one.
+/// Between the two snapshots of a first one.
 const FIRST_WINDOW: Duration = Duration::from_secs(1);
 
 pub(super) struct PluginSource<'a> {
     args: &'a TopPluginsArgs,
     clock: &'a dyn Clock,
     client: LocalClient,
-    /// The look before, and when it was.
+    /// The snapshot before, and when it was.
     before: Option<(Value, Instant)>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> PluginSource<'a> {
 }
 
 impl Source for PluginSource<'_> {
-    async fn look(&mut self) -> Result<Look, GetError> {
+    async fn read(&mut self) -> Result<Snapshot, GetError> {
         let before = match self.before.take() {
             Some(before) => before,
             None => {
@@ -89,7 +89,7 @@ impl Source for PluginSource<'_> {
         let rows = all.iter().map(row).collect();
         let document = document(window, &all);
         self.before = Some(after);
-        Ok(Look { title, header: HEADER.to_vec(), rows, document })
+        Ok(Snapshot { title, header: HEADER.to_vec(), rows, document })
     }
 }
 
@@ -97,7 +97,7 @@ pub(super) fn document(window: Duration, all: &[PluginRate]) -> Value {
     json!({"windowSeconds": window.as_secs_f64(), "items": all})
 }
 
-/// What happened between two looks.
+/// What happened between two checks.
 fn rates(before: &Value, after: &Value, window: Duration) -> Vec<PluginRate> {
     let known: BTreeMap<(&str, &str, &str), &Value> =
         roles(before).map(|(key, _, role)| (key, role)).collect();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use witlet_ports::Clock;
 use witlet_server::LocalClient;
 
-use super::source::{Look, Source};
+use super::source::{Snapshot, Source};
 use crate::cli::{PodOrder, TopPodsArgs};
 use crate::get::error::GetError;
 use crate::get::usage::{Usage, shown_cpu, shown_memory};
@@ -44,7 +44,7 @@ impl<'a> PodSource<'a> {
 }
 
 impl Source for PodSource<'_> {
-    async fn look(&mut self) -> Result<Look, GetError> {
+    async fn read(&mut self) -> Result<Snapshot, GetError> {
         let named = self.named().await?;
         let list: Value = self.client.get("/usage").await?;
         let requested = |item: &Value| {
@@ -68,7 +68,7 @@ impl Source for PodSource<'_> {
         let title =
             format!("{} running pods by {order}, {now} UTC, every {interval:?}; q quits", items.len());
         let (header, rows) = table(&items, self.args.containers);
-        Ok(Look { title, header, rows, document: document(&list, items) })
+        Ok(Snapshot { title, header, rows, document: document(&list, items) })
     }
 }
 

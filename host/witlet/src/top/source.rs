@@ -1,18 +1,18 @@
-//! What can be looked at, and what is seen.
+//! What can be checked, and what is seen.
 
 use serde_json::Value;
 
 use crate::get::error::GetError;
 
-/// What can be looked at.
+/// What can be checked.
 pub(super) trait Source {
-    /// Looks once.
-    async fn look(&mut self) -> Result<Look, GetError>;
+    /// Checks once.
+    async fn read(&mut self) -> Result<Snapshot, GetError>;
 }
 
 /// What was seen.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Look {
+pub(super) struct Snapshot {
     /// Of what, and when.
     pub(super) title: String,
     /// The columns.

@@ -10,7 +10,7 @@ use crate::{scratch, witlet};
 
 /// How long a start may take: the first one compiles all that is built in.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(600);
-/// How often something is looked at that is waited for.
+/// How often something is checked that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 struct Daemon {
@@ -93,10 +93,10 @@ fn arguments(folder: &std::path::Path, socket: &str) -> Vec<String> {
 }
 
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
-pub(crate) fn wait_for<T>(what: &str, timeout: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, timeout: Duration, mut check: impl FnMut() -> Option<T>) -> T {
     let start = std::time::Instant::now();
     loop {
-        if let Some(found) = look() {
+        if let Some(found) = check() {
             return found;
         }
         assert!(start.elapsed() < timeout, "never seen: {what}");

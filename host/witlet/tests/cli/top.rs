@@ -1,4 +1,4 @@
-//! `witlet top` in a terminal: drawn again and again, resized, ended, and the terminal as it was before.
+//! `witlet top` in a terminal: printed again and again, resized, ended, and the terminal as it was before.
 
 use std::fs;
 use std::path::Path;
@@ -12,23 +12,23 @@ use witlet_harness::WAIT_TIMEOUT;
 use witlet_harness::terminal::Terminal;
 use witlet_server::PluginView;
 
-use crate::look::with_plugins;
+use crate::inspect::with_plugins;
 use crate::scratch;
 
-/// What begins and ends a screen of its own without a cursor, and what begins and ends what is drawn.
+/// What begins and ends a screen of its own without a cursor, and what begins and ends what is printed.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 const HOME: &str = "\x1b[H";
 const CLEAR_REST: &str = "\x1b[J";
 
-/// One plugin that is called after the number of requests: each look is another one.
+/// One plugin that is called after the number of requests: each check is another one.
 #[derive(Default)]
 struct Counted(AtomicU64);
 
 impl PluginView for Counted {
     fn plugins(&self) -> Vec<Value> {
         let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
-        vec![json!({"name": format!("look-{number}"), "digest": "0", "roles": [{"role": "probe"}]})]
+        vec![json!({"name": format!("node-{number}"), "digest": "0", "roles": [{"role": "probe"}]})]
     }
 }
 
@@ -86,16 +86,16 @@ fn with_agent(play: impl AsyncFnOnce(&Path) + Send + 'static) {
 }
 
 #[test]
-fn a_screen_is_drawn_again_and_ends_with_a_key() {
+fn a_screen_is_printed_again_and_ends_with_a_key() {
     with_agent(async |socket| {
         let mut top = Top::start(socket, "xterm", "500ms");
         top.until(ENTER).await;
-        // A first look at rates takes two requests.
-        for words in ["1 plugins in their roles", "look-2", CLEAR_REST, HOME, "look-3", CLEAR_REST] {
+        // A first check of rates takes two requests.
+        for words in ["1 plugins in their roles", "node-2", CLEAR_REST, HOME, "node-3", CLEAR_REST] {
             top.until(words).await;
         }
         top.terminal.press("x").await.expect("it runs");
-        top.until("look-5").await;
+        top.until("node-5").await;
         top.terminal.press("q").await.expect("it runs");
         let last = top.ends().await;
         assert!(last.ends_with(LEAVE), "{last:?}");
@@ -106,7 +106,7 @@ fn a_screen_is_drawn_again_and_ends_with_a_key() {
 fn a_screen_fits_its_terminal_also_when_that_changes() {
     with_agent(async |socket| {
         let mut top = Top::start(socket, "xterm", "1h");
-        for words in [ENTER, "look-2", CLEAR_REST] {
+        for words in [ENTER, "node-2", CLEAR_REST] {
             top.until(words).await;
         }
         top.terminal.resize(3, 21).expect("the file can be written");
@@ -143,11 +143,11 @@ fn a_signal_ends_a_screen_and_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn what_cannot_be_drawn_on_gets_one_look() {
+fn without_control_of_the_cursor_the_table_is_printed_once() {
     with_agent(async |socket| {
         for term in ["dumb", ""] {
             let seen = Top::start(socket, term, "500ms").ends().await;
-            assert!(seen.starts_with("NAME") && seen.contains("look-"), "{term:?}: {seen:?}");
+            assert!(seen.starts_with("NAME") && seen.contains("node-"), "{term:?}: {seen:?}");
             assert!(!seen.contains('\x1b'), "{term:?}: {seen:?}");
         }
     });

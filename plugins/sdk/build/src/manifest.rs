@@ -1,4 +1,4 @@
-//! Manifests for components that are embedded: what `witlet plugin manifest` does for all others. What they say is not looked at here: tests
+//! Manifests for components that are embedded: what `witlet plugin manifest` does for all others. What they say is not checked here: tests
 //! of those who embed them read the components as the host does.
 
 use std::path::Path;

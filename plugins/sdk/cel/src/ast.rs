@@ -90,7 +90,7 @@ impl ExprKind {
     }
 }
 
-/// How a field is looked at.
+/// How a field is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Get,

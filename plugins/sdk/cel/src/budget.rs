@@ -8,7 +8,7 @@ const BYTES_OF_A_STEP: usize = 64;
 /// Limits of an evaluation, or of several that share them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many steps: a node of an expression that is evaluated, an element that a function looks at, 64 bytes of text that it
+    /// How many steps: a node of an expression that is evaluated, an element that a function checks, 64 bytes of text that it
     /// reads or writes.
     pub steps: u64,
     /// How many bytes of values may be made, whether they are still there or not.

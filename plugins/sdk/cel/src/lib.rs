@@ -115,7 +115,7 @@ pub fn text_of(value: &Value) -> Option<String> {
 /// Whether lists and maps lie in each other at most so deep: what a variable keeps has to be checked before it is kept.
 ///
 /// # Errors
-/// When looking takes more steps than are left.
+/// When checking takes more steps than are left.
 pub fn is_flatter_than(value: &Value, depth: u32, budget: &Budget) -> Result<bool, Failure> {
     value.is_flatter_than(depth, budget).map_err(Failure::from)
 }

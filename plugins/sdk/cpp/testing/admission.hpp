@@ -15,7 +15,7 @@ struct Pod {
     std::vector<admission::Quantity> requests = {};
     std::vector<admission::HostPort> host_ports = {};
     admission::QosClass qos = admission::QosClass::best_effort;
-    // What `json` and `pointer` look at.
+    // What `json` and `pointer` check.
     std::string json = "{}";
 };
 
@@ -28,7 +28,7 @@ struct Node {
     std::vector<admission::Condition> conditions = {};
     Pairs facts = {};
     std::string devices = "[]";
-    // What `json` and `pointer` look at.
+    // What `json` and `pointer` check.
     std::string json = "{}";
 };
 

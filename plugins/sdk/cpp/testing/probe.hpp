@@ -11,7 +11,7 @@ namespace witlet::testing {
 
 struct Target {
     probe::PodRef pod = {"default", "web", "0f3c8a52-7f1e-4a51-9d2b-6a1f0c0de001"};
-    // What `pod_json` and `pod_pointer` look at.
+    // What `pod_json` and `pod_pointer` check.
     std::string pod_json = "{}";
     std::string container = "app", container_id = "containerd://c0ffee";
     uint32_t restarts = 0;

@@ -17,7 +17,7 @@ type Request interface {
 	OtherPods() []Pod
 }
 
-// A Pod is looked at lazily: only what is asked for crosses into the component, again at every call.
+// A Pod is read lazily: only what is asked for crosses into the component, again at every call.
 type Pod interface {
 	// Identity is which pod it is.
 	Identity() PodRef
@@ -43,7 +43,7 @@ type Pod interface {
 	Pointer(path string) (string, bool)
 }
 
-// A Node is looked at lazily, as a pod is.
+// A Node is read lazily, as a pod is.
 type Node interface {
 	// Name is its metadata.name.
 	Name() string

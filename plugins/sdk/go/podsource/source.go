@@ -85,7 +85,7 @@ func Errorf(reason, format string, arguments ...any) error {
 	return &Error{Reason: reason, Message: fmt.Sprintf(format, arguments...)}
 }
 
-// Fingerprint is a short text that changes with its parts, their number and their order: a cursor for a source whose place to look has no
+// Fingerprint is a short text that changes with its parts, their number and their order: a cursor for a source whose place to check has no
 // version of its own. It is the same in every instance, and detects changes that happen, not those that are made in order not to be seen.
 func Fingerprint[T ~string | ~[]byte](parts ...T) string {
 	hash := fnv.New64a()

@@ -1,4 +1,4 @@
-// Package probe is for probe types: plugins that look whether a container does what it should. The contract is witlet:probe@0.1.0.
+// Package probe is for probe types: plugins that check whether a container does what it should. The contract is witlet:probe@0.1.0.
 //
 // A probe type is a type with the methods of [Prober], and a component's program is
 //

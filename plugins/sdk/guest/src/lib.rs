@@ -44,9 +44,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! # Where to look
+//! # Where to search
 //!
-//! | For | Look at |
+//! | For | Check |
 //! |---|---|
 //! | what a handler, a probe type, a source is | [`AdmissionHandler`], [`probe::ProbeType`], [`source::PodSource`] |
 //! | what may be asked | [`Request`], [`Pod`], [`Node`], [`probe::Target`] |

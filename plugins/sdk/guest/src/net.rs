@@ -68,7 +68,7 @@ pub enum Problem {
 /// What was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Opening a connection, or looking its name up.
+    /// Opening a connection, or looking up its name.
     Dial,
     /// Reading from it.
     Read,

@@ -18,7 +18,7 @@ use crate::support::{BOOTSTRAPPERS, Clients, NODE};
 const ASSETS: &str = "KUBEBUILDER_ASSETS";
 /// How long both may take to start.
 const START: Duration = Duration::from_secs(60);
-/// Between looks at a server that starts.
+/// Between checks of a server that starts.
 const PAUSE: Duration = Duration::from_millis(200);
 /// The first version whose controllers don't listen without TLS, and don't know the flag that prevents it.
 const PLAIN_PORT_GONE: u32 = 24;

@@ -18,7 +18,7 @@ pub(crate) const NODE: &str = "contract-node";
 pub(crate) const BOOTSTRAPPERS: &str = "system:bootstrappers:kubeadm:default-node-token";
 /// How long a server may take to know what was just written: its authorizer follows the objects.
 const SETTLING: Duration = Duration::from_secs(120);
-/// Between looks.
+/// Between checks.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Who the cases are to a server.
@@ -38,7 +38,7 @@ pub(crate) struct Clients {
 pub(crate) struct Case {
     /// What is promised.
     pub(crate) name: &'static str,
-    /// Minor version of the first server that promises it; 0 for all that are looked at.
+    /// Minor version of the first server that promises it; 0 for all that are checked.
     pub(crate) since: u32,
     /// Panics where the promise is broken.
     pub(crate) run: fn(Clients, String) -> Run,
@@ -68,10 +68,10 @@ macro_rules! cases {
 pub(crate) use cases;
 
 /// Tries again until it is so: a server's authorizer and controllers follow what is written.
-pub(crate) async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+pub(crate) async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut check: impl FnMut() -> F) -> T {
     let end = Instant::now() + SETTLING;
     loop {
-        if let Some(found) = look().await {
+        if let Some(found) = check().await {
             return found;
         }
         assert!(Instant::now() < end, "never: {what}");

@@ -24,7 +24,7 @@ pub(super) async fn limits_change_and_what_is_not_named_stays(fixture: &Fixture<
     let memory = LinuxResources { memory_limit_bytes: 128 * MEBIBYTE, ..LinuxResources::default() };
     for (change, shares, mebibytes) in [(&cpu, 256, 256), (&memory, 256, 128)] {
         fixture.runtime.containers.update_resources(&id, change).await?;
-        let seen = fixture.look_at(&pod, &id).await?;
+        let seen = fixture.inspect_container(&pod, &id).await?;
         ensure!(seen.state == ContainerRunState::Running, "after the change it is {:?}", seen.state);
         let memory = mebibytes * MEBIBYTE;
         if let Some(command) = &fixture.environment.offers.prints_memory_limit {

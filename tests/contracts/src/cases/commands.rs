@@ -38,7 +38,7 @@ pub(super) async fn a_command_gives_its_output_and_its_exit_code(fixture: &Fixtu
     let (fails, code) = &commands.fails;
     let output = containers.exec_sync(&id, fails, None).await?;
     ensure!(output.exit_code == *code, "the exit code is {}, not {code}", output.exit_code);
-    let seen = fixture.look_at(&pod, &id).await?;
+    let seen = fixture.inspect_container(&pod, &id).await?;
     ensure!(seen.state == ContainerRunState::Running, "its own process is {:?}", seen.state);
     Ok(())
 }
@@ -56,7 +56,7 @@ pub(super) async fn a_command_that_takes_too_long_is_killed(fixture: &Fixture<'_
         "the answer is {ran:?}"
     );
     ensure!(took + CLOCK_TOLERANCE >= TIMEOUT, "it had {took:?} of its {TIMEOUT:?}");
-    let seen = fixture.look_at(&pod, &id).await?;
+    let seen = fixture.inspect_container(&pod, &id).await?;
     ensure!(seen.state == ContainerRunState::Running, "its own process is {:?}", seen.state);
     Ok(())
 }

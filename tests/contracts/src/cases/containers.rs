@@ -30,27 +30,27 @@ pub(super) async fn a_container_is_created_runs_and_is_stopped(fixture: &Fixture
     let config = pod.container("app", 0, &fixture.environment.sleeper);
 
     let id = fixture.create(&sandbox, &pod, &config).await?;
-    let created = fixture.look_at(&pod, &id).await?;
+    let created = fixture.inspect_container(&pod, &id).await?;
     ensure!(created.state == ContainerRunState::Created, "after the creation it is {created:?}");
     ensure!(created.started_at.is_none() && created.finished_at.is_none(), "not started yet: {created:?}");
     ensure!(created.sandbox_id == Some(sandbox), "its sandbox is {:?}", created.sandbox_id);
     ensure!(created.name == "app", "its name is {:?}", created.name);
 
     fixture.runtime.containers.start(&id).await?;
-    let running = fixture.look_at(&pod, &id).await?;
+    let running = fixture.inspect_container(&pod, &id).await?;
     ensure!(running.state == ContainerRunState::Running, "after the start it is {running:?}");
     ensure!(running.finished_at.is_none(), "it runs and has ended: {running:?}");
     ensure!(running.started_at >= Some(created.created_at), "started before it was created: {running:?}");
 
     fixture.runtime.containers.stop(&id, GRACE).await?;
-    let ended = fixture.look_at(&pod, &id).await?;
+    let ended = fixture.inspect_container(&pod, &id).await?;
     ensure!(ended.state == ContainerRunState::Exited, "after the stop it is {ended:?}");
     ensure!(ended.started_at == running.started_at, "{running:?} became {ended:?}");
     ensure!(ended.created_at == running.created_at, "{running:?} became {ended:?}");
     ensure!(ended.finished_at >= ended.started_at, "ended before it started: {ended:?}");
 
     fixture.runtime.containers.remove(&id).await?;
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     ensure!(seen.containers.is_empty(), "after the removal there is {seen:?}");
     Ok(())
 }
@@ -102,7 +102,7 @@ pub(super) async fn a_process_that_ignores_being_asked_is_killed_after_its_grace
     let asked = Instant::now();
     fixture.runtime.containers.stop(&id, GRACE).await?;
     let waited = asked.elapsed();
-    let ended = fixture.look_at(&pod, &id).await?;
+    let ended = fixture.inspect_container(&pod, &id).await?;
     ensure!(ended.state == ContainerRunState::Exited, "after its grace it is {:?}", ended.state);
     ensure!(ended.exit_code == KILLED, "the exit code is {}, not {KILLED}", ended.exit_code);
     ensure!(waited + CLOCK_TOLERANCE >= GRACE, "it had {waited:?} of its {GRACE:?}");
@@ -162,7 +162,7 @@ pub(super) async fn a_container_is_started_again_as_a_new_attempt(fixture: &Fixt
     let first = fixture.start(&sandbox, &pod, &pod.container("app", 0, sleeper)).await?;
     fixture.runtime.containers.stop(&first, Duration::ZERO).await?;
     let second = fixture.start(&sandbox, &pod, &pod.container("app", 1, sleeper)).await?;
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     let shown: Vec<_> = seen.containers.iter().map(|c| (&c.id, c.restart_count, c.state)).collect();
     let expected = [(&second, 1, ContainerRunState::Running), (&first, 0, ContainerRunState::Exited)];
     ensure!(shown == expected, "there is {shown:?}");
@@ -175,7 +175,7 @@ pub(super) async fn a_running_container_may_be_removed(fixture: &Fixture<'_>) ->
     let config = pod.container("app", 0, &fixture.environment.sleeper);
     let id = fixture.start(&sandbox, &pod, &config).await?;
     fixture.runtime.containers.remove(&id).await?;
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     ensure!(seen.containers.is_empty(), "after the removal there is {seen:?}");
     Ok(())
 }
@@ -189,7 +189,7 @@ pub(super) async fn containers_of_a_pod_run_side_by_side(fixture: &Fixture<'_>) 
         ids.push(fixture.start(&sandbox, &pod, &config).await?);
     }
     fixture.runtime.containers.stop(&ids[1], GRACE).await?;
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     for (name, id, state) in [
         ("one", &ids[0], ContainerRunState::Running),
         ("two", &ids[1], ContainerRunState::Exited),
@@ -199,7 +199,7 @@ pub(super) async fn containers_of_a_pod_run_side_by_side(fixture: &Fixture<'_>) 
         ensure!(found == Some((id, state)), "{name} is {found:?}");
     }
     fixture.runtime.containers.remove(&ids[1]).await?;
-    let left = fixture.look(&pod).await?.containers.len();
+    let left = fixture.inspect(&pod).await?.containers.len();
     ensure!(left == 2, "after the removal of one of three there are {left}");
     Ok(())
 }

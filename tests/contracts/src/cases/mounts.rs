@@ -89,7 +89,7 @@ pub(super) async fn mounts_are_reported_as_they_were_asked_for(fixture: &Fixture
     let asked = Mount { read_only: true, ..mount(folder) };
     let config = writer(fixture, &pod, "app", "note", asked.clone())?;
     let id = fixture.create(&sandbox, &pod, &config).await?;
-    let reported = fixture.look_at(&pod, &id).await?.mounts;
+    let reported = fixture.inspect_container(&pod, &id).await?.mounts;
     let found = reported.iter().find(|mount| mount.container_path == asked.container_path);
     ensure!(found == Some(&asked), "asked for {asked:?}, reported {reported:?}");
     Ok(())

@@ -11,14 +11,14 @@ pub(super) async fn a_sandbox_runs_stops_and_goes(fixture: &Fixture<'_>) -> Verd
     let listed = fixture.listed(&pod).await?.ok_or_else(|| "a sandbox that runs isn't listed".to_owned())?;
     ensure!(listed.sandboxes.len() == 1 && listed.sandboxes[0].id == id, "listed is {listed:?}");
     ensure!(listed.sandboxes[0].state == SandboxState::Ready, "listed is {listed:?}");
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     ensure!(seen.sandboxes.len() == 1 && seen.sandboxes[0].id == id, "seen is {seen:?}");
     ensure!(seen.sandboxes[0].state == SandboxState::Ready, "seen is {seen:?}");
     ensure!(seen.sandboxes[0].attempt == 0, "the first sandbox has attempt {}", seen.sandboxes[0].attempt);
     ensure!(seen.sandboxes[0].created_at == listed.sandboxes[0].created_at, "{seen:?} and {listed:?} differ");
 
     fixture.runtime.sandboxes.stop(&id).await?;
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     ensure!(seen.sandboxes.len() == 1, "a stopped sandbox is still there until it is removed: {seen:?}");
     ensure!(seen.sandboxes[0].state == SandboxState::NotReady, "after the stop there is {seen:?}");
     ensure!(seen.ips.is_empty(), "a stopped pod has no addresses: {seen:?}");
@@ -48,7 +48,7 @@ pub(super) async fn sandboxes_have_addresses_of_their_own(fixture: &Fixture<'_>)
     let (one, other) = (fixture.pod(), fixture.pod());
     fixture.run(&one).await?;
     fixture.run(&other).await?;
-    let (one, other) = (fixture.look(&one).await?, fixture.look(&other).await?);
+    let (one, other) = (fixture.inspect(&one).await?, fixture.inspect(&other).await?);
     ensure!(!one.ips.is_empty() && !other.ips.is_empty(), "no address: {one:?}, {other:?}");
     ensure!(one.ips == one.sandboxes[0].ips, "the pod's addresses aren't its sandbox's: {one:?}");
     ensure!(one.ips.iter().all(|ip| !other.ips.contains(ip)), "shared: {:?}, {:?}", one.ips, other.ips);
@@ -62,7 +62,7 @@ pub(super) async fn a_sandbox_on_the_hosts_network_has_no_address_of_its_own(
     pod.sandbox.network = NamespaceMode::Node;
     pod.sandbox.hostname.clear();
     fixture.run(&pod).await?;
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     ensure!(
         seen.sandboxes[0].network == NamespaceMode::Node,
         "the network is {:?}",
@@ -78,7 +78,7 @@ pub(super) async fn a_pod_may_have_a_newer_sandbox_next_to_a_stopped_one(fixture
     fixture.runtime.sandboxes.stop(&first).await?;
     pod.sandbox.attempt = 1;
     let second = fixture.run(&pod).await?;
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     let shown: Vec<_> = seen.sandboxes.iter().map(|s| (&s.id, s.attempt, s.state)).collect();
     let expected = [(&second, 1, SandboxState::Ready), (&first, 0, SandboxState::NotReady)];
     ensure!(shown == expected, "there is {shown:?}");
@@ -91,7 +91,7 @@ pub(super) async fn stopping_a_sandbox_ends_what_runs_in_it(fixture: &Fixture<'_
     let config = pod.container("app", 0, &fixture.environment.sleeper);
     let id = fixture.start(&sandbox, &pod, &config).await?;
     fixture.runtime.sandboxes.stop(&sandbox).await?;
-    let seen = fixture.look_at(&pod, &id).await?;
+    let seen = fixture.inspect_container(&pod, &id).await?;
     ensure!(seen.state == ContainerRunState::Exited, "the container is {:?}", seen.state);
     Ok(())
 }
@@ -115,7 +115,7 @@ pub(super) async fn a_second_sandbox_of_the_same_name_and_attempt_is_refused(
     let first = fixture.run(&pod).await?;
     let second = fixture.runtime.sandboxes.run(&pod.sandbox).await;
     ensure!(second.is_err(), "next to {first} there is {second:?}");
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     ensure!(seen.sandboxes.len() == 1, "the refused one left {seen:?}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is promised of looks at the runtime.
+//! What is promised of checks of the runtime.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub(super) async fn lists_and_statuses_are_newest_first(fixture: &Fixture<'_>) -
         fixture.runtime.sandboxes.stop(&sandbox).await?;
     }
     let listed = fixture.listed(&pod).await?.ok_or_else(|| "the pod isn't listed".to_owned())?;
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     let times = [
         listed.sandboxes.iter().map(|s| s.created_at).collect::<Vec<_>>(),
         listed.containers.iter().map(|c| c.created_at).collect(),
@@ -62,9 +62,9 @@ pub(super) async fn annotations_come_back_as_they_were_given(fixture: &Fixture<'
     let sandbox = fixture.run(&pod).await?;
     let config = pod.container("app", 3, &fixture.environment.sleeper);
     let id = fixture.create(&sandbox, &pod, &config).await?;
-    let seen = fixture.look(&pod).await?;
+    let seen = fixture.inspect(&pod).await?;
     ensure!(seen.name == pod.sandbox.name && seen.namespace == pod.sandbox.namespace, "seen is {seen:?}");
-    let container = fixture.look_at(&pod, &id).await?;
+    let container = fixture.inspect_container(&pod, &id).await?;
     ensure!(container.spec_hash.as_deref() == Some("c0ffee"), "the hash is {:?}", container.spec_hash);
     ensure!(container.restart_count == 3, "the restart count is {}", container.restart_count);
     let grace = container.termination_grace_seconds;
@@ -85,7 +85,7 @@ pub(super) async fn the_status_of_one_pod_shows_no_other(fixture: &Fixture<'_>) 
     let others_sandbox = fixture.run(&other).await?;
     let sleeper = &fixture.environment.sleeper;
     let id = fixture.start(&others_sandbox, &other, &other.container("app", 0, sleeper)).await?;
-    let seen = fixture.look(&one).await?;
+    let seen = fixture.inspect(&one).await?;
     let sandboxes: Vec<_> = seen.sandboxes.iter().map(|s| &s.id).collect();
     ensure!(sandboxes == [&sandbox], "it shows {sandboxes:?}");
     ensure!(seen.containers.is_empty(), "it shows {:?}", seen.containers);

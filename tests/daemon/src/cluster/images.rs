@@ -119,7 +119,7 @@ async fn are_there(runtime: &Runtime, images: &[String]) -> Result<Vec<String>, 
     Ok(there)
 }
 
-/// How many images the agent has seen at one of its looks.
+/// How many images the agent has seen at one of its checks.
 fn detected(cluster: &Cluster) -> usize {
     let file: PathBuf = cluster.ground.path("agent/witlet/state/image-times.json");
     let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -156,7 +156,7 @@ async fn pull_until_full(containerd: &Containerd, images: &[String]) -> Result<(
     let mut cluster = Cluster::start_as_kubelet(ground, &fields()).await?;
     // The images of the harness.
     let first =
-        cluster.until("it has looked", |cluster| Some(detected(cluster)).filter(|count| *count > 0)).await?;
+        cluster.until("it has checked", |cluster| Some(detected(cluster)).filter(|count| *count > 0)).await?;
     let (keeper, late) = (&images[0], &images[1]);
     for (name, image) in [("keeper", keeper), ("late", late)] {
         create(&cluster, name, image, SLEEP)?;
@@ -164,10 +164,10 @@ async fn pull_until_full(containerd: &Containerd, images: &[String]) -> Result<(
     }
     let pulled = fill(&cluster, &runtime, &disk, images, 2).await?;
     let full = used(&disk)?;
-    // An agent looks at its start and every five minutes. At this look the new images are too young, and the others aren't enough.
-    let has_looked_since = detected(&cluster) > first;
+    // An agent checks at its start and every five minutes. At this check the new images are too young, and the others aren't enough.
+    let has_checked_since = detected(&cluster) > first;
     cluster.restart_with_fields(&fields())?;
-    if has_looked_since {
+    if has_checked_since {
         eprintln!("pulling took more than five minutes: young images aren't shown to stay");
     } else {
         let is_reported = |cluster: &Cluster| cluster.event_count(NODE, "FreeDiskSpaceFailed") == 1;
@@ -180,7 +180,7 @@ async fn pull_until_full(containerd: &Containerd, images: &[String]) -> Result<(
         }
     }
     let reported = cluster.event_count(NODE, "FreeDiskSpaceFailed");
-    // Used at that look, and no more at the next.
+    // Used at that check, and no more at the next.
     leaves(&cluster, &runtime, "late").await?;
     cluster.restart_with_fields(&fields())?;
     until(&cluster, "the disk is at the low threshold", async || Ok(used(&disk)? <= LOW)).await?;

@@ -219,15 +219,15 @@ async fn debug_node(world: &World) -> Result<(), Failed> {
     let mut terminal = world.kubectl.terminal(&["attach", "-it", "node-debugger"])?;
     // The machine's own processes and files.
     let own = std::process::id();
-    let look = format!("test -d /proc/{own} && test -d /host/proc/{own} && echo h$((1+1))st\n");
-    terminal.until(&look, "h2st").await?;
+    let script = format!("test -d /proc/{own} && test -d /host/proc/{own} && echo h$((1+1))st\n");
+    terminal.until(&script, "h2st").await?;
     terminal.press("exit 0\n").await?;
     check("on the node", terminal.end().await?.0, Some(0))?;
     let over = |cluster: &Cluster| (phase(&cluster.pod("node-debugger")?) == "Succeeded").then_some(());
     world.cluster.until("it has ended", over).await
 }
 
-/// `kubectl run --rm`, with a terminal, with a pipe, and with a command that has ended before a client can look.
+/// `kubectl run --rm`, with a terminal, with a pipe, and with a command that has ended before a client can check.
 async fn run(world: &World) -> Result<(), Failed> {
     let image = format!("--image={BUSYBOX_IMAGE}");
     let overrides = json!({"spec": {

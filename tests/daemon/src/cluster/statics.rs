@@ -52,7 +52,7 @@ pub(super) async fn mirrors_follow() -> Result<(), Failed> {
         "spec": {"containers": [{"name": "main", "image": "registry.example.com/etcd:edited"}]},
     });
     cluster.api().patch::<Pod>("default", NAME, "", edit).map_err(refused)?;
-    // A status by hand shows that the mirror was looked at after the edit: it is put right.
+    // A status by hand shows that the mirror was checked after the edit: it is put right.
     let wrong = json!({"status": {"phase": "Failed"}});
     cluster.api().patch::<Pod>("default", NAME, "status", wrong).map_err(refused)?;
     let edited = cluster

@@ -64,16 +64,16 @@ enum Agent {
     Witlet,
 }
 
-/// Hides what a kubelet has in fixed places.
+/// Hides what a kubelet has in fixed agent_files.
 const HIDE: &str = "mount -t tmpfs tmpfs /var/lib && mkdir /var/lib/kubelet || exit 1\n";
 
-struct Places {
+struct AgentFiles {
     kubeconfig: PathBuf,
     config: PathBuf,
     options: DaemonOptions,
 }
 
-impl Places {
+impl AgentFiles {
     /// The command line of either: the same flags and the same files.
     fn line(&self, agent: Agent) -> Result<Vec<String>, Failed> {
         let mut line = match agent {
@@ -100,7 +100,7 @@ impl Places {
     }
 }
 
-async fn start(endpoint: String, agent: Agent) -> Result<(Cluster, Places), Failed> {
+async fn start(endpoint: String, agent: Agent) -> Result<(Cluster, AgentFiles), Failed> {
     let ground = Ground::on(Admission::default(), endpoint).await?;
     let kubeconfig = ground.kubeconfig("kubelet.conf", &json!({"token": TOKEN}))?;
     let (healthz, server) = (free_address().await?, free_address().await?);
@@ -127,11 +127,11 @@ async fn start(endpoint: String, agent: Agent) -> Result<(Cluster, Places), Fail
     std::fs::write(&path, config.to_string())?;
     cgroups::flags(&ground.endpoint);
     let options = DaemonOptions::below(ground.folder.path(), "unshare", &*ground.endpoint);
-    let mut places = Places { kubeconfig, config: path, options };
-    places.options.command_line = Some(places.line(agent)?);
-    let cluster = Cluster::launch(ground, places.options.clone(), [healthz, server]).await?;
+    let mut agent_files = AgentFiles { kubeconfig, config: path, options };
+    agent_files.options.command_line = Some(agent_files.line(agent)?);
+    let cluster = Cluster::launch(ground, agent_files.options.clone(), [healthz, server]).await?;
     cluster.node_ready().await?;
-    Ok((cluster, places))
+    Ok((cluster, agent_files))
 }
 
 fn amounts(cpu: &str, memory: &str) -> Value {
@@ -277,7 +277,7 @@ async fn resize(cluster: &Cluster, name: &str, milli: u64, mebi: u64) -> Result<
 
 /// Kubelet, witlet and kubelet, each resizing the pods that are there.
 async fn switch(endpoint: String) -> Result<(), Failed> {
-    let (mut cluster, places) = start(endpoint, Agent::Kubelet).await?;
+    let (mut cluster, agent_files) = start(endpoint, Agent::Kubelet).await?;
     let one = |resources: Value| json!({"containers": [app("app", resources)]});
     create(&cluster, "first", &one(exactly("250m", "64Mi")))?;
     let first = cluster.ready("first").await?;
@@ -292,7 +292,7 @@ async fn switch(endpoint: String) -> Result<(), Failed> {
     let mut runs = Agent::Kubelet;
     for (agent, milli, mebi) in wishes {
         if agent != runs {
-            cluster.daemon.replace(places.line(agent)?).map_err(failed)?;
+            cluster.daemon.replace(agent_files.line(agent)?).map_err(failed)?;
             runs = agent;
             if agent == Agent::Witlet {
                 create(&cluster, "second", &one(exactly("250m", "64Mi")))?;

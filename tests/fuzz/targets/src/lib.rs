@@ -96,7 +96,7 @@ fn split_at_line<'a>(text: &'a str, word: &str) -> (&'a str, &'a str) {
     (text, "")
 }
 
-/// Where to cut an input into pieces, drawn from the input itself: the same bytes are always cut the same.
+/// Where to cut an input into pieces, taken from the input itself: the same bytes are always cut the same.
 fn pieces(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut random = mutate::Random::new(
         data.iter().fold(data.len() as u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte))),

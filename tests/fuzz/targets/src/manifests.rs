@@ -66,12 +66,12 @@ pub(crate) const TARGET: Target = Target {
         "ip: 127.0.0.1",
         "hostnames: [a]",
         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}",
-        "---look\n",
+        "---read\n",
     ],
 };
 
 /// The line that parts what a file holds first from what it holds later.
-const LATER: &str = "---look";
+const LATER: &str = "---read";
 
 fn run(data: &[u8]) {
     let read = read(data, "/manifests/a.yaml");
@@ -141,7 +141,7 @@ fn folder(first: &[u8], later: &[u8]) {
     let mut folder = Folder::new(SourceName::file(), "node-1".to_owned(), "/manifests".to_owned());
 
     let seen = folder.observe(files([content(first), content(later)]));
-    let pods = seen.pods.expect("the first look brings a set");
+    let pods = seen.pods.expect("the first check brings a set");
     let names: BTreeSet<PodFullName> = pods.iter().map(|pod| PodFullName::of(pod)).collect();
     assert_eq!(names.len(), pods.len(), "each name is there once");
     let are_good = read(first, one).is_ok() && read(later, other).is_ok();

@@ -67,7 +67,7 @@ const PIECES: &[&str] = &[
     "..",
 ];
 
-/// Numbers that look random (SplitMix64).
+/// Numbers that seem random (SplitMix64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

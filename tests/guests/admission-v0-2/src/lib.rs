@@ -104,7 +104,7 @@ fn failure() -> Error {
     error
 }
 
-/// Keeps a container of the first request and looks at it in the next.
+/// Keeps a container of the first request and checks it in the next.
 fn keep(request: &Request, answer: &Answer) -> Result<(), Error> {
     let kept = KEPT.take();
     let name = kept.as_ref().map(Container::name);

@@ -66,7 +66,7 @@ pub(crate) struct Parameters {
     pub(crate) port: serde_json::Value,
     #[serde(default)]
     pub(crate) expect: serde_json::Value,
-    /// Takes whatever a test wants it to look at.
+    /// Takes whatever a test wants it to check.
     #[serde(default)]
     pub(crate) note: serde_json::Value,
 }

@@ -32,7 +32,7 @@ pub(crate) const FAULTS: &[&str] = &[
     "error-for-a-refusal",
 ];
 
-/// How much of what a server says is looked at.
+/// How much of what a server says is checked.
 const BYTES_MAX: usize = 1024;
 /// Longer than any probe has.
 const FOR_EVER: Duration = Duration::from_secs(3600);
@@ -127,7 +127,7 @@ fn unconnected(error: witlet_plugin_sdk::net::Error, fault: &str) -> Result<Outc
             Ok(Outcome::Success("someone refused, so someone is there".to_owned()))
         }
         ("success-without-network", Problem::Denied) => {
-            Ok(Outcome::Success("it can't be looked at, so it is well".to_owned()))
+            Ok(Outcome::Success("it can't be checked, so it is well".to_owned()))
         }
         ("error-for-a-refusal", Problem::Refused) => panic!("no one listens"),
         _ => Ok(Outcome::Failure(error.to_string())),
@@ -145,7 +145,7 @@ fn judge(said: &[u8], expected: &ExpectedReply<'_>) -> Outcome {
     }
 }
 
-/// Looks again and again whether something came, and computes meanwhile.
+/// Checks again and again whether something came, and computes meanwhile.
 fn poll_for_words(
     stream: &mut TcpStream,
     deadline: Deadline,

@@ -63,7 +63,7 @@ impl Guest for Hostile {
                 // Of the question before this one, if this instance was asked one.
                 Ok(reject("Kept", &earlier.map_or_else(String::new, |pod| pod.identity().name)))
             }
-            "look-around" => Ok(reject("Seen", &look_around())),
+            "explore" => Ok(reject("Seen", &explore())),
             "decode-json" => decode_json(&request.pod().json()),
             "http" => Ok(reject("Http", &http())),
             _ => Ok(Verdict::Admit),
@@ -167,8 +167,8 @@ fn shortage(resource: &str) -> Verdict {
 }
 
 /// Everything that could tell one call from another, or this node from the next.
-#[allow(clippy::disallowed_methods, reason = "a guest's clocks are what it looks at")]
-fn look_around() -> String {
+#[allow(clippy::disallowed_methods, reason = "a guest's clocks are what it checks")]
+fn explore() -> String {
     use std::collections::hash_map::RandomState;
     use std::hash::BuildHasher;
     let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -188,7 +188,7 @@ fn look_around() -> String {
     )
 }
 
-/// What a handler does that doesn't use the getters: decodes the whole pod to look at its images.
+/// What a handler does that doesn't use the getters: decodes the whole pod to check its images.
 fn decode_json(pod: &str) -> Result<Verdict, String> {
     let pod: serde_json::Value = serde_json::from_str(pod).map_err(|error| error.to_string())?;
     let containers = pod.pointer("/spec/containers").and_then(serde_json::Value::as_array);

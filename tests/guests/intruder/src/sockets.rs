@@ -53,7 +53,7 @@ pub(crate) fn run(word: &str, aim: &str) -> Option<String> {
             }
             Err(error) => reported::<(), _>(Err(error)),
         },
-        "look-up" => reported(look_up(aim)),
+        "lookup" => reported(look_up(aim)),
         "lookups" => {
             let network = instance_network();
             reported_until(|number| resolve_addresses(&network, &format!("x{number}.{aim}")), 100_000)

@@ -23,7 +23,7 @@ bindings::export!(Next with_types_in bindings);
 impl Guest for Next {
     fn validate(config: String) -> Result<(), String> {
         match config.trim_matches('"') {
-            "look" | "reject-all" | "reject-none" | "defer" => Ok(()),
+            "inspect" | "reject-all" | "reject-none" | "defer" => Ok(()),
             other => Err(format!("unknown instruction: {other}")),
         }
     }
@@ -31,7 +31,7 @@ impl Guest for Next {
     fn admit(request: &Request) -> Result<Verdict, String> {
         let config = bindings::witlet::host::config::get();
         Ok(match config.trim_matches('"') {
-            "look" => Verdict::Reject(rejection("Seen", &look(request))),
+            "inspect" => Verdict::Reject(rejection("Seen", &inspect(request))),
             "reject-all" => Verdict::RejectAll(vec![
                 rejection("First", "the first reason"),
                 rejection("Second", "the second reason"),
@@ -52,7 +52,7 @@ fn rejection(reason: &str, message: &str) -> Rejection {
 }
 
 /// What it sees.
-fn look(request: &Request) -> String {
+fn inspect(request: &Request) -> String {
     let (pod, node) = (request.pod(), request.node());
     let operation = match request.operation() {
         Operation::Add => "add",

@@ -63,7 +63,7 @@ impl Guest for Plugin {
         match text(&value(&parameters)["do"]) {
             "" => return Err(failure()),
             "warned" => check.warn("it is warned of these parameters"),
-            // Outside of a probe there is nothing to look at.
+            // Outside of a probe there is nothing to check.
             "use-in-check" => {
                 use_kept("pod");
             }
@@ -98,7 +98,7 @@ impl Guest for Plugin {
                 answer.success("fine");
                 return Err(failure());
             }
-            "look" => answer.success(&look(target).to_string()),
+            "inspect" => answer.success(&inspect(target).to_string()),
             "host" => answer.success(&host().to_string()),
             "exec" => run(target, &parameters, answer),
             "talk" => match talk(target, &parameters) {
@@ -131,7 +131,7 @@ fn failure() -> Error {
     error
 }
 
-fn look(target: &Target) -> Value {
+fn inspect(target: &Target) -> Value {
     let (pod, container) = (target.pod(), target.container());
     let port = |port: ContainerPort| json!([port.name(), port.number(), port.protocol()]);
     let ports: Vec<Value> = container.ports().into_iter().map(port).collect();
@@ -165,7 +165,7 @@ fn host() -> Value {
     };
     metrics::add("asked", &[], 2);
     metrics::observe("answered", &[], 0.5);
-    log::write(Level::Info, "looked at the host", &[("how".to_owned(), "twice".to_owned())]);
+    log::write(Level::Info, "checked the host", &[("how".to_owned(), "twice".to_owned())]);
     json!({
         "config": config::get(), "enabled": log::enabled(Level::Error),
         "feature": features::has("no-such-feature"), "node": node::name(), "zone": node::zone(),
@@ -228,7 +228,7 @@ fn keep(target: &Target, answer: &Answer) {
     answer.success("kept");
 }
 
-/// Looks at what an earlier call kept.
+/// Checks what an earlier call kept.
 fn use_kept(what: &str) -> String {
     KEPT.with_borrow(|kept| match (what, kept) {
         (_, None) => "nothing is kept".to_owned(),

@@ -72,7 +72,7 @@ impl ProbeType for Prober {
             "long-text" => Ok(Outcome::Failure("x".repeat(100_000))),
             "huge-text" => Ok(Outcome::Failure("x".repeat(8 << 20))),
             "count" => Ok(Outcome::Success(calls.to_string())),
-            "look" => Ok(Outcome::Success(look(target))),
+            "inspect" => Ok(Outcome::Success(inspect(target))),
             "exec" => Ok(exec(target, &parameters.command)),
             "http" => Ok(get(target, parameters)),
             "keep-answer" => Ok(keep_answer(target, parameters)),
@@ -134,7 +134,7 @@ fn reported(result: std::io::Result<String>) -> Outcome {
     }
 }
 
-fn look(target: &Target<'_>) -> String {
+fn inspect(target: &Target<'_>) -> String {
     let pod = target.pod();
     let ports: Vec<String> = target
         .named_ports()

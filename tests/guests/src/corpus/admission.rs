@@ -67,7 +67,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     intruder("admission-connect-metadata", "connect 169.254.169.254:80", LONG, Tells("access-denied")),
     intruder("admission-listen", "listen 0.0.0.0:0", LONG, Tells("access-denied")),
     intruder("admission-udp", "udp {host}", LONG, Tells("access-denied")),
-    intruder("admission-look-up", "look-up localhost", LONG, Tells("refused")),
+    intruder("admission-lookup", "lookup localhost", LONG, Tells("refused")),
     intruder("admission-get", "get {host}/", LONG, Tells("HttpRequestDenied")),
     intruder("admission-read-file", "read /etc/passwd", LONG, Tells("no folder")),
 ];

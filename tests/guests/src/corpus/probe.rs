@@ -118,10 +118,10 @@ pub(super) const ATTACKS: &[Attack] = &[
     network("probe-write-for-ever", "write-for-ever {sink}", SECOND, WAITED),
     network("probe-connections", "connections {sink}", LONGER, Tells("new-socket-limit")),
     network("probe-sockets", "sockets", LONGER, Tells("new-socket-limit")),
-    network("probe-look-up", "look-up localhost", LONGER, Tells("refused")),
+    network("probe-lookup", "lookup localhost", LONGER, Tells("refused")),
     network("probe-lookups", "lookups example.invalid", LONGER, Bounded),
     // A name that many machines know, and that leads to the machine itself.
-    intruder("probe-rebound", "look-up ip6-localhost", LONGER, Tells("refused"))
+    intruder("probe-rebound", "lookup ip6-localhost", LONGER, Tells("refused"))
         .granted("network: ['ip6-localhost:{port}']"),
     intruder("probe-rebound-get", "get ip6-localhost:{port}/", LONGER, Tells("refused"))
         .granted("network: ['ip6-localhost:{port}']"),

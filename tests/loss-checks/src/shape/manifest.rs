@@ -167,31 +167,32 @@ impl Shape {
 
     /// Looks for all that was promised, then does what it is for.
     fn script(self) -> String {
-        let mut looks = vec![("the variable", "test -n \"$VARIABLE\"".to_owned())];
+        let mut checks = vec![("the variable", "test -n \"$VARIABLE\"".to_owned())];
         if self.inits > 0 {
-            looks.push(("init containers", format!("test -f /scratch/init{}", self.inits - 1)));
+            checks.push(("init containers", format!("test -f /scratch/init{}", self.inits - 1)));
         }
         if self.sidecar {
-            looks.push(("the sidecar", "test -f /scratch/sidecar".to_owned()));
+            checks.push(("the sidecar", "test -f /scratch/sidecar".to_owned()));
         }
         if self.user {
-            looks.push(("the group", format!("test $(busybox stat -c %g /scratch) = {GROUP}")));
-            looks.push(("the user", "test $(id -u) = 1000".to_owned()));
+            checks.push(("the group", format!("test $(busybox stat -c %g /scratch) = {GROUP}")));
+            checks.push(("the user", "test $(id -u) = 1000".to_owned()));
         }
         if self.memory {
-            looks.push(("memory", "busybox grep -q ' /scratch tmpfs ' /proc/mounts".to_owned()));
+            checks.push(("memory", "busybox grep -q ' /scratch tmpfs ' /proc/mounts".to_owned()));
         }
         if self.host_path {
-            looks.push(("a file of the host", "test -f /host/hello".to_owned()));
+            checks.push(("a file of the host", "test -f /host/hello".to_owned()));
         }
         if self.downward {
-            looks.push(("its name", "test \"$(cat /info/name)\" = \"$NAME\"".to_owned()));
-            looks.push(("its labels", "busybox grep -q 'label=\"v' /info/labels".to_owned()));
+            checks.push(("its name", "test \"$(cat /info/name)\" = \"$NAME\"".to_owned()));
+            checks.push(("its labels", "busybox grep -q 'label=\"v' /info/labels".to_owned()));
         }
         if self.sub_path {
-            looks.push(("the path below", ": > /below/file && test -f /scratch/far/below/file".to_owned()));
+            checks.push(("the path below", ": > /below/file && test -f /scratch/far/below/file".to_owned()));
         }
-        let looks: String = looks.iter().map(|(what, look)| format!("{look} || miss '{what}'; ")).collect();
+        let checks: String =
+            checks.iter().map(|(what, check)| format!("{check} || miss '{what}'; ")).collect();
         let says = match self.message {
             Message::File => "printf 'last words' > /dev/termination-log",
             Message::Logs => "printf 'last words'",
@@ -207,7 +208,7 @@ impl Shape {
             Course::FailsByRule => format!("sleep 0.2; {says}; exit {BY_RULE}"),
             Course::InitFails | Course::InitFailsAgain => "echo the init container let me".to_owned(),
         };
-        format!("miss() {{ echo \"missed: $1\"; exit {MISSED}; }}; {looks}{deed}")
+        format!("miss() {{ echo \"missed: $1\"; exit {MISSED}; }}; {checks}{deed}")
     }
 }
 

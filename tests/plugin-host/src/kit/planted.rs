@@ -127,7 +127,7 @@ pub(crate) const PLANTED: &[Planted] = &[
         "hostile/success-from-nothing",
         "a server that says nothing: success",
     ),
-    fault("success-without-network", Probe, "grants/network", "it can't be looked at"),
+    fault("success-without-network", Probe, "grants/network", "it can't be checked"),
     fault("error-for-a-refusal", Probe, "hostile/servers", "trapped"),
     fault("trap-on-garbage", Probe, "hostile/servers", "trapped"),
     fault("hoards-what-it-reads", Probe, "hostile/servers", "exceeded its memory limit"),

@@ -21,7 +21,7 @@ fn guaranteed(name: &str) -> Pod {
     )
 }
 
-/// Looks each second: a pod that is evicted takes longer than that to end, and then the next one may go.
+/// Checks each second: a pod that is evicted takes longer than that to end, and then the next one may go.
 async fn until_evicted(node: &FakeNode, name: &str) {
     for _ in 0..15 {
         pass(1.0).await;

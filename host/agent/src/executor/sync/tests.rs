@@ -1,9 +1,9 @@
-//! Tests of when a pod with a deadline is looked at again.
+//! Tests of when a pod with a deadline is checked again.
 
 use super::*;
 
 #[test]
-fn a_deadline_that_is_near_counts_before_whatever_else_has_the_pod_looked_at_again() {
+fn a_deadline_that_is_near_counts_before_whatever_else_has_the_pod_checked_again() {
     let back_off = |seconds| RequeueCause::BackOff(Duration::from_secs(seconds));
     for (cause, left, expected) in [
         (RequeueCause::Resync, 5, back_off(5)),

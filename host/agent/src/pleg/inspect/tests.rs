@@ -1,4 +1,4 @@
-//! Tests of looks: what is read of ended containers, how often, and what a hanging disk holds up.
+//! Tests of checks: what is read of ended containers, how often, and what a hanging disk holds up.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -146,7 +146,7 @@ async fn a_message_is_read_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_disk_that_hangs_holds_a_look_up_for_a_bounded_time_and_is_tried_again() {
+async fn a_disk_that_hangs_holds_a_lookup_for_a_bounded_time_and_is_tried_again() {
     let bench = bench(failed(), &[("/message", Ok("at last"))]);
     bench.machine.hangs.store(true, Ordering::Relaxed);
     let begun = Instant::now();

@@ -92,7 +92,7 @@ async fn pass(millis: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_events_of_a_burst_ask_for_one_look_at_each_of_their_pods() {
+async fn the_events_of_a_burst_ask_for_one_check_of_each_of_their_pods() {
     let burst = vec![Some("a"), None, Some("b"), Some("a")];
     let mut open = Bench::of([(burst.clone(), None)]);
     pass(10).await;

@@ -1,4 +1,4 @@
-//! Looks that fail: the old record stays, and the pod is looked at again until that works (`tests/upstream.md`).
+//! Checks that fail: the old record stays, and the pod is checked again until that works (`tests/upstream.md`).
 
 use super::*;
 
@@ -7,11 +7,11 @@ use super::*;
 enum Act {
     /// All pods are listed.
     List,
-    /// The pod is looked at without a list.
+    /// The pod is checked without a list.
     Inspect,
 }
 
-/// What the runtime has, whether looks at it work, what is done, and the events that follow.
+/// What the runtime has, whether inspections of it work, what is done, and the events that follow.
 type Step = (Option<(SandboxState, ContainerRunState)>, bool, Act, &'static [PlegEventKind]);
 
 use Act::{Inspect, List};
@@ -22,11 +22,11 @@ const VANISHED: &[PlegEventKind] = &[ContainerDied, ContainerRemoved, ContainerD
 const SYNC: &[PlegEventKind] = &[PodSync];
 
 #[tokio::test]
-async fn a_pod_is_looked_at_until_that_works_and_nothing_is_reported_twice() {
+async fn a_pod_is_checked_until_that_works_and_nothing_is_reported_twice() {
     let cases: Vec<(&str, Vec<Step>)> = vec![
         ("all works", vec![(RUNS, true, List, STARTED), (RUNS, true, List, &[])]),
         (
-            "the first look fails, twice",
+            "the first check fails, twice",
             vec![
                 (RUNS, false, List, &[]),
                 (RUNS, false, List, &[]),
@@ -35,7 +35,7 @@ async fn a_pod_is_looked_at_until_that_works_and_nothing_is_reported_twice() {
             ],
         ),
         (
-            "a known pod changes, and the look fails",
+            "a known pod changes, and the check fails",
             vec![
                 (RUNS, true, List, STARTED),
                 (ENDED, false, List, &[]),
@@ -44,7 +44,7 @@ async fn a_pod_is_looked_at_until_that_works_and_nothing_is_reported_twice() {
             ],
         ),
         (
-            "the change is taken back before the pod can be looked at",
+            "the change is taken back before the pod can be checked",
             vec![
                 (RUNS, true, List, STARTED),
                 (ENDED, false, List, &[]),
@@ -53,7 +53,7 @@ async fn a_pod_is_looked_at_until_that_works_and_nothing_is_reported_twice() {
             ],
         ),
         (
-            "the pod goes before it can be looked at",
+            "the pod goes before it can be checked",
             vec![
                 (RUNS, true, List, STARTED),
                 (ENDED, false, List, &[]),
@@ -62,11 +62,11 @@ async fn a_pod_is_looked_at_until_that_works_and_nothing_is_reported_twice() {
             ],
         ),
         (
-            "a pod that was never looked at goes",
+            "a pod that was never checked goes",
             vec![(RUNS, false, List, &[]), (None, true, List, &[]), (RUNS, true, List, STARTED)],
         ),
         (
-            "a look on demand fails",
+            "a check on demand fails",
             vec![
                 (RUNS, true, List, STARTED),
                 (RUNS, false, Inspect, &[]),
@@ -75,15 +75,15 @@ async fn a_pod_is_looked_at_until_that_works_and_nothing_is_reported_twice() {
             ],
         ),
         (
-            "a look on demand makes up for one that failed",
+            "a check on demand makes up for one that failed",
             vec![(RUNS, false, List, &[]), (RUNS, true, Inspect, STARTED), (RUNS, true, List, &[])],
         ),
     ];
     for (name, steps) in cases {
         let mut bench = bench(100);
-        for (index, (state, looks_work, act, expected)) in steps.into_iter().enumerate() {
+        for (index, (state, inspections_work, act, expected)) in steps.into_iter().enumerate() {
             bench.script.set(state);
-            *bench.script.looks_fail.lock().expect("no panic") = !looks_work;
+            *bench.script.inspections_fail.lock().expect("no panic") = !inspections_work;
             match act {
                 List => bench.pleg.relist().await,
                 Inspect => bench.pleg.inspect_pods([PodUid::from("u")].into()).await,

@@ -119,9 +119,9 @@ async fn another_check_is_made_in_place_of_one_that_waits_for_capacity() {
     let pod = |annotation: Option<&str>| {
         let containers = (0..count).map(|n| {
             bench.world.script(&format!("stuck-{n}"), Script::Takes(Duration::from_secs(1_000)));
-            let patient = probe(&format!("stuck-{n}"));
+            let slow = probe(&format!("stuck-{n}"));
             Container {
-                liveness_probe: patient.map(|p| Probe { timeout_seconds: Some(900), ..p }),
+                liveness_probe: slow.map(|p| Probe { timeout_seconds: Some(900), ..p }),
                 ..container(&format!("c{n}"))
             }
         });

@@ -78,7 +78,7 @@ async fn a_plugin_that_hangs_is_killed_with_all_that_it_started() {
     .await;
     tokio::time::pause();
     assert!(matches!(run.await, Err(PluginError::Slow { .. })));
-    // Killed means gone, or a zombie until its parent looks.
+    // Killed means gone, or a zombie until its parent checks.
     let stat = |pid: i32| fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     tokio::time::resume();
     soon(async {

@@ -53,13 +53,13 @@ fn capacities(pod: &Pod) -> Vec<(usize, usize)> {
 fn lists_have_no_capacity_to_spare_and_say_the_same() {
     let read = pod();
     assert!(capacities(&read).iter().any(|(capacity, length)| capacity > length), "{:?}", capacities(&read));
-    let mut fitted = pod();
-    shrink_pod(&mut fitted);
-    assert_eq!(fitted, read);
+    let mut shrunk = pod();
+    shrink_pod(&mut shrunk);
+    assert_eq!(shrunk, read);
     assert!(
-        capacities(&fitted).iter().all(|(capacity, length)| capacity == length),
+        capacities(&shrunk).iter().all(|(capacity, length)| capacity == length),
         "{:?}",
-        capacities(&fitted)
+        capacities(&shrunk)
     );
 }
 

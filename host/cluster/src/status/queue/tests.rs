@@ -103,13 +103,13 @@ fn a_write_that_failed_waits_for_its_back_off_whatever_is_reported() {
 }
 
 #[test]
-fn what_was_settled_is_looked_at_again_when_the_server_has_something_newer() {
+fn what_was_settled_is_checked_again_when_the_server_has_something_newer() {
     let (mut queue, t0) = (StatusQueue::default(), Instant::now());
     queue.report(report("a"), t0);
     let in_flight = writes_begun(&mut queue, t0);
     queue.end(&in_flight[0], patched("a", 5), t0);
     let t1 = t0 + 1_000 * MS;
-    let mut looks = |newest: Option<Object>| {
+    let mut inspections = |newest: Option<Object>| {
         queue.reconsider(|_| newest.clone(), t1);
         let writes_begun = writes_begun(&mut queue, t1);
         for in_flight in &writes_begun {
@@ -125,12 +125,12 @@ fn what_was_settled_is_looked_at_again_when_the_server_has_something_newer() {
         (Some(object("another", 1)), 1),
     ];
     for (newest, expected) in cases {
-        assert_eq!(looks(newest.clone()), expected, "{newest:?}");
+        assert_eq!(inspections(newest.clone()), expected, "{newest:?}");
     }
 }
 
 #[test]
-fn without_news_an_object_that_should_be_gone_is_looked_at_again_much_later() {
+fn without_news_an_object_that_should_be_gone_is_checked_again_much_later() {
     let (mut queue, t0) = (StatusQueue::default(), Instant::now());
     queue.report(report("a"), t0);
     let in_flight = writes_begun(&mut queue, t0);

@@ -45,7 +45,7 @@ fn begins_again(pod: &Pod, container: &Container, observed: &ObservedPod) -> boo
     }
 }
 
-/// Looks at each app container once. Says whether anything of the pod goes on.
+/// Checks each app container once. Says whether anything of the pod goes on.
 pub(super) fn decide(input: PlanInput<'_>, actions: &mut Actions) -> bool {
     let PlanInput { pod, observed, .. } = input;
     let mut kept = false;

@@ -36,7 +36,7 @@ enum Frontier {
     Passed,
 }
 
-/// Looks at each init container and sidecar once.
+/// Checks each init container and sidecar once.
 pub(super) fn decide(input: PlanInput<'_>, sandbox: &SandboxId, actions: &mut Actions) -> Init {
     let PlanInput { pod, observed, .. } = input;
     let init = init_containers(pod);

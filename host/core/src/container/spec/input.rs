@@ -21,7 +21,7 @@ pub struct Host<'a> {
     pub seccomp_root: &'a Path,
     /// Whether containers without a seccomp profile get the runtime's own instead of none (`seccompDefault`).
     pub seccomp_default: bool,
-    /// Content of the host's resolv.conf; none if pods shall not have it, who then look at their own machine only.
+    /// Content of the host's resolv.conf; none if pods shall not have it, who then ask their own machine only.
     pub resolv_conf: Option<&'a str>,
     /// Name servers of the cluster; empty without a cluster.
     pub cluster_dns: &'a [IpAddr],

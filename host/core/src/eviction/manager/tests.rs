@@ -306,7 +306,7 @@ fn limits_of_local_storage_come_before_thresholds_and_end_all_that_exceed_them()
     let done = node.round(0, &[(Signal::NodeFsAvailable, "200Mi")], &[]);
     let whole = "Pod ephemeral local storage usage exceeds the total limit of containers";
     assert_eq!(done, [format!("evict over 1s: {whole} 1Gi. "), format!("evict over-too 1s: {whole} 1Mi. ")]);
-    // Then the node is looked at again.
+    // Then the node is checked again.
     node.pods[0].is_evicted = true;
     node.pods[2].is_critical = true;
     let still = [(Signal::NodeFsAvailable, "200Mi")];

@@ -44,7 +44,7 @@ fn pods_over_their_request_go_first_then_lower_priority_then_who_takes_more() {
 
 #[test]
 fn memory_is_held_against_the_request() {
-    // Upstream's `TestOrderedByMemory` looks at the amounts alone; that requests are exceeded comes first and agrees with it.
+    // Upstream's `TestOrderedByMemory` checks the amounts alone; that requests are exceeded comes first and agrees with it.
     let pods = [
         ("burstable-high", "100Mi", "800Mi"),
         ("best-effort-high", "", "500Mi"),

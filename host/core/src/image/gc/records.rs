@@ -77,7 +77,7 @@ struct Saved {
 #[serde(rename_all = "camelCase")]
 struct SavedTimes {
     first_detected: Timestamp,
-    /// Left out while the image is in use: that time changes with each look.
+    /// Left out while the image is in use: that time changes with each check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_used: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

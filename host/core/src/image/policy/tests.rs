@@ -47,7 +47,7 @@ fn refusals_have_upstreams_reasons() {
     }
 }
 
-/// Looks at a container each second while all its pulls fail, and says when it was pulled.
+/// Checks a container each second while all its pulls fail, and says when it was pulled.
 fn pulled_at(seconds: i64) -> Vec<i64> {
     let mut table = BackoffTable::new(IMAGE_PULL);
     let key = BackoffKey::pull(&PodUid::from("u"), "app:1");

@@ -220,10 +220,10 @@ fn search_paths_are_cut_to_what_resolvers_take() {
     ];
     for (searches, kept, warned) in cases {
         let mut warnings = Vec::new();
-        let fitted = fit_searches(searches.clone(), &mut warnings);
-        assert_eq!((fitted.len(), warnings.len()), (kept, usize::from(warned)), "{searches:?}");
+        let applied = fit_searches(searches.clone(), &mut warnings);
+        assert_eq!((applied.len(), warnings.len()), (kept, usize::from(warned)), "{searches:?}");
         if let Some(warning) = warnings.first() {
-            let line = format!("the applied search line is: {}", fitted.join(" "));
+            let line = format!("the applied search line is: {}", applied.join(" "));
             assert!(
                 warning.message.starts_with("Search Line limits were exceeded")
                     && warning.message.ends_with(&line)
@@ -264,10 +264,10 @@ proptest! {
         searches in prop::collection::vec((0..300usize).prop_map(|length| "x".repeat(length)), 0..60),
     ) {
         let mut warnings = Vec::new();
-        let fitted = fit_searches(searches.clone(), &mut warnings);
-        prop_assert!(fitted.len() <= SEARCH_PATHS_MAX && line_bytes(&fitted) <= SEARCH_LINE_BYTES_MAX);
-        prop_assert!(fitted.iter().all(|search| search.len() <= SEARCH_PATH_BYTES_MAX));
-        prop_assert_eq!(warnings.is_empty(), fitted == searches);
+        let applied = fit_searches(searches.clone(), &mut warnings);
+        prop_assert!(applied.len() <= SEARCH_PATHS_MAX && line_bytes(&applied) <= SEARCH_LINE_BYTES_MAX);
+        prop_assert!(applied.iter().all(|search| search.len() <= SEARCH_PATH_BYTES_MAX));
+        prop_assert_eq!(warnings.is_empty(), applied == searches);
     }
 
     #[test]

@@ -115,13 +115,13 @@ fn a_restart_of_the_agent_doesnt_make_a_ready_node_unready() {
         (Some("False"), Some("True"), true, Some("False")),
         (None, Some("True"), true, Some("False")),
     ];
-    for (shown, existing, has_looked, expected) in cases {
+    for (shown, existing, has_read, expected) in cases {
         let (shown, existing) = (shown.map(condition), existing.map(node));
-        let reported = ready_to_tell(shown.as_ref(), existing.as_ref(), has_looked);
+        let reported = ready_to_tell(shown.as_ref(), existing.as_ref(), has_read);
         assert_eq!(
             reported.map(|reported| reported.status).as_deref(),
             expected,
-            "{shown:?} {existing:?} {has_looked}"
+            "{shown:?} {existing:?} {has_read}"
         );
     }
 }

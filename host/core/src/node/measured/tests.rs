@@ -29,13 +29,13 @@ fn amounts(all: &[(&str, i64)]) -> Arc<Amounts> {
 fn what_is_used_is_what_is_there_less_what_is_free() {
     let first = NodeUsage::of(&readings(Some(100.0)), None);
     let all = amounts(&[("ephemeral-storage", 0), ("memory", 600), ("pid", 0)]);
-    assert_eq!(first.after(Duration::ZERO), all, "one look says nothing of processors");
+    assert_eq!(first.after(Duration::ZERO), all, "one check says nothing of processors");
     let none = NodeUsage::of(&NodeReadings::default(), Some((&first, seconds(10.0))));
     assert_eq!(none.after(Duration::ZERO), Arc::default(), "what can't be read isn't zero");
 }
 
 #[test]
-fn processors_are_the_mean_between_two_looks() {
+fn processors_are_the_mean_between_two_checks() {
     let cpu = |before: Option<f64>, after: Option<f64>, elapsed: f64| {
         let before = NodeUsage::of(&readings(before), None);
         let usage = NodeUsage::of(&readings(after), Some((&before, seconds(elapsed))));

@@ -102,10 +102,10 @@ fn a_checkpoint_that_would_be_too_large_loses_messages_and_then_containers() {
 
 #[test]
 fn what_earlier_releases_saved_of_all_pods_is_each_pods_own_now() {
-    let mut pages = WholePages::default();
-    pages.add_admitted(br#"{"version":1,"admitted":{"uid-1":"9f54d6b6ff1e82cf"}}"#).unwrap();
-    pages.add_ended(br#"{"uid-1":{"phase":"Failed"},"uid-2":{"phase":"Succeeded"}}"#).unwrap();
-    let pods = pages.into_pods();
+    let mut older = OlderCheckpoints::default();
+    older.add_admitted(br#"{"version":1,"admitted":{"uid-1":"9f54d6b6ff1e82cf"}}"#).unwrap();
+    older.add_ended(br#"{"uid-1":{"phase":"Failed"},"uid-2":{"phase":"Succeeded"}}"#).unwrap();
+    let pods = older.into_pods();
     let (first, second) = (&pods[&PodUid::from("uid-1")], &pods[&PodUid::from("uid-2")]);
     assert!(first.is_remembered(&pod("Always", &["a"]), true));
     let phase = |checkpoint: &PodCheckpoint| checkpoint.ended().unwrap().phase.clone().unwrap();
@@ -116,7 +116,10 @@ fn what_earlier_releases_saved_of_all_pods_is_each_pods_own_now() {
 fn what_is_no_checkpoint_is_refused_and_says_why() {
     for bytes in [&b""[..], b"{", b"[]", b"\xff", b"{}"] {
         assert!(matches!(PodCheckpoint::decode(bytes), Err(CheckpointError::Malformed(_))), "{bytes:?}");
-        assert!(matches!(WholePages::default().add_admitted(bytes), Err(CheckpointError::Malformed(_))));
+        assert!(matches!(
+            OlderCheckpoints::default().add_admitted(bytes),
+            Err(CheckpointError::Malformed(_))
+        ));
     }
     let error = PodCheckpoint::decode(br#"{"version":2}"#).unwrap_err();
     assert_eq!(error.to_string(), "unsupported checkpoint version 2, expected 1");

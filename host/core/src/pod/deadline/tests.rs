@@ -26,7 +26,7 @@ fn a_pod_is_over_its_deadline_from_the_second_on_that_it_names() {
 }
 
 #[test]
-fn the_pod_is_looked_at_again_when_its_time_is_over() {
+fn the_pod_is_checked_again_when_its_time_is_over() {
     assert_eq!(of(&with_deadline(Some(30)), at(5)), Some(at(35)));
     assert_eq!(of(&with_deadline(None), at(5)), None);
     assert_eq!(of(&Pod::default(), at(5)), None);

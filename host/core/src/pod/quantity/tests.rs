@@ -72,7 +72,7 @@ fn what_is_no_quantity_is_refused_with_its_reason() {
 }
 
 #[test]
-fn comparison_looks_past_the_rounding() {
+fn comparison_ignores_the_rounding() {
     let cases = [
         ("1500m", "1.5", Ordering::Equal),
         ("1Gi", "1024Mi", Ordering::Equal),

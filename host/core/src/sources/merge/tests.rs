@@ -166,7 +166,7 @@ fn the_first_set_marks_the_source_seen_even_without_pods() {
 }
 
 #[test]
-fn the_time_of_the_first_look_stays() {
+fn the_time_of_the_first_check_stays() {
     let mut merged = MergedPods::default();
     let added = merge(&mut merged, &[pod("web", "1")], 100).added;
     assert_eq!(annotation(&added[0], CONFIG_SEEN), Some("1970-01-01T00:01:40Z"));

@@ -115,7 +115,7 @@ fn host_namespaces_and_privilege_are_beyond_the_baseline() {
 }
 
 #[test]
-fn init_and_ephemeral_containers_are_looked_at_as_the_others() {
+fn init_and_ephemeral_containers_are_checked_as_the_others() {
     for kind in ["initContainers", "ephemeralContainers"] {
         let path = format!("/spec/{kind}/0");
         let privileged = json!({"name": "other", "securityContext": {"privileged": true}});

@@ -1,4 +1,4 @@
-//! Which system containers are looked at, and since when they are there.
+//! Which system containers are checked, and since when they are there.
 
 use SystemContainer::{Kubelet, Misc, Pods, Runtime};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::stats::summary::tests::usage;
 
 #[test]
-fn only_what_is_named_is_looked_at() {
+fn only_what_is_named_is_checked() {
     /// The two settings, and what they name.
     type Case = (Option<&'static str>, Option<&'static str>, &'static [(SystemContainer, &'static str)]);
     let cases: [Case; 5] = [

@@ -397,7 +397,7 @@ fn a_resize_turns_with_its_reason() {
     for (now, reason) in [(1, deferred), (2, deferred), (3, infeasible), (4, infeasible), (5, deferred)] {
         facts.now = now;
         facts.resize.pending =
-            Some(ResizePending { reason, message: format!("look {now}"), generation: None });
+            Some(ResizePending { reason, message: format!("check {now}"), generation: None });
         let conditions = facts.conditions();
         let pending = conditions.iter().find(|condition| condition.type_ == resize::PENDING).unwrap();
         times.push(pending.last_transition_time.as_ref().unwrap().0.as_second() - at(0).as_second());

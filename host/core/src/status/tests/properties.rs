@@ -1,4 +1,4 @@
-//! What holds of the statuses of any pod, whatever the runtime shows of it from look to look.
+//! What holds of the statuses of any pod, whatever the runtime shows of it from check to check.
 
 use proptest::prelude::*;
 
@@ -43,13 +43,13 @@ fn of_every_kind(policy: &str) -> Pod {
 proptest! {
     #[test]
     fn any_facts_give_a_status_that_keeps_what_was_reported(
-        looks in prop::collection::vec(
+        inspections in prop::collection::vec(
             (prop::collection::vec((0..6usize, 0..4usize, 0..2i32), 0..8), any::<bool>()), 1..5),
         policy in prop_oneof![Just("Always"), Just("OnFailure"), Just("Never")],
     ) {
         let pod = of_every_kind(policy);
         let mut previous: Option<PodStatus> = None;
-        for (second, (states, ends)) in (1..).zip(looks) {
+        for (second, (states, ends)) in (1..).zip(inspections) {
             let seen = any_observed(&pod, &states);
             let input = StatusInput {
                 pod: &pod, observed: &seen, previous: previous.as_ref(), host_ips: &[], runtime_name: "r",

@@ -166,7 +166,7 @@ fn a_pod_whose_time_is_over_has_failed_and_one_that_ended_before_has_not() {
         Some("Pod was active on the node longer than the specified deadline")
     );
     assert_eq!(condition(&status, "Ready"), "False PodFailed");
-    // The reason stays when the containers have ended and the pod is looked at again.
+    // The reason stays when the containers have ended and the pod is checked again.
     case.previous = status;
     case.observed = in_sandbox(vec![]);
     let later = case.status();

@@ -12,7 +12,7 @@ fn names_are_replaced_by_their_last_value() {
         ("$(POD)", "web-0"),
         ("logs/$(POD)/x", "logs/web-0/x"),
         ("$(POD)$(POD)", "web-0web-0"),
-        // Values are not looked into.
+        // Values are not inspected.
         ("$(A)", "$(POD)"),
         ("$$(POD)", "$(POD)"),
         ("$$$(POD)", "$web-0"),

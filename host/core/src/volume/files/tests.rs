@@ -219,7 +219,7 @@ fn tokens_belong_to_the_one_user_of_the_pod() {
 }
 
 #[test]
-fn what_can_not_be_drawn_is_reported_in_upstreams_words() {
+fn what_can_not_be_referenced_is_reported_in_upstreams_words() {
     let projected = |sources: &str| format!("projected: {{sources: [{sources}]}}");
     for (source, message) in [
         ("configMap: {name: gone}".to_owned(), "configmap \"gone\" not found"),

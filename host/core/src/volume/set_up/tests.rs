@@ -59,8 +59,8 @@ fn each_host_path_type_has_its_check() {
     }
     let unset = one("hostPath: {path: /x}", "").unwrap();
     assert_eq!(unset.kind, VolumeKind::HostPath { path: "/x".into(), check: Unset });
-    let wrong = one("hostPath: {path: /x, type: Door}", "");
-    assert_eq!(wrong, Err("volume v: \"Door\" is an invalid volume type".to_owned()));
+    let wrong = one("hostPath: {path: /x, type: Gate}", "");
+    assert_eq!(wrong, Err("volume v: \"Gate\" is an invalid volume type".to_owned()));
     let climbing = one("hostPath: {path: /x/../y}", "");
     assert_eq!(climbing, Err("volume v: invalid HostPath `/x/../y`: must not contain '..'".to_owned()));
 }

@@ -344,7 +344,7 @@ fn a_target_of_processes_is_named_and_changes_no_other_namespace() {
 }
 
 #[test]
-#[allow(deprecated, reason = "the field of old is what is looked at")]
+#[allow(deprecated, reason = "the field of old is what is checked")]
 fn apparmor_profiles_go_out_in_both_forms() {
     for (profile, kind, name, of_old) in [
         (AppArmorProfile::RuntimeDefault, ProfileType::RuntimeDefault, "", "runtime/default"),

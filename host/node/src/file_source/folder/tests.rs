@@ -1,4 +1,4 @@
-//! The folder's rules as a script of looks and what they lead to.
+//! The folder's rules as a script of checks and what they lead to.
 
 use super::*;
 
@@ -25,7 +25,7 @@ impl Script {
     }
 
     /// The set as `name image`, or `-` for no new set; then the places and reasons reported.
-    fn look(&mut self, listing: Listing) -> (String, Vec<String>) {
+    fn scan(&mut self, listing: Listing) -> (String, Vec<String>) {
         let outcome = self.0.observe(listing);
         let pods = outcome.pods.map_or("-".to_owned(), |pods| {
             let shown = pods.iter().map(|pod| {
@@ -41,7 +41,7 @@ impl Script {
 
     #[track_caller]
     fn expect(&mut self, listing: Listing, pods: &str, reports: &[&str]) {
-        let found = self.look(listing);
+        let found = self.scan(listing);
         assert_eq!((found.0.as_str(), found.1), (pods, reports.iter().map(ToString::to_string).collect()));
     }
 }
@@ -88,16 +88,16 @@ fn a_broken_file_is_reported_once_and_keeps_its_last_good_pods() {
 #[test]
 fn a_set_is_complete_once_every_file_was_understood() {
     let mut folder = Script::new().0;
-    let mut look = |states: &[(&str, FileState)]| {
+    let mut scan = |states: &[(&str, FileState)]| {
         let outcome = folder.observe(files(states));
         (outcome.pods.map(|pods| pods.len()), outcome.complete)
     };
-    assert_eq!(look(&[("/a", broken()), ("/b", manifest("b", "1"))]), (Some(1), false));
-    assert_eq!(look(&[("/a", broken()), ("/b", broken())]), (None, false));
-    assert_eq!(look(&[("/a", manifest("a", "1")), ("/b", broken())]), (Some(2), true));
-    assert_eq!(look(&[("/a", broken()), ("/b", broken())]), (None, true));
-    assert_eq!(look(&[("/a", broken()), ("/c", broken())]), (Some(1), false));
-    assert_eq!(look(&[("/a", broken())]), (Some(1), true));
+    assert_eq!(scan(&[("/a", broken()), ("/b", manifest("b", "1"))]), (Some(1), false));
+    assert_eq!(scan(&[("/a", broken()), ("/b", broken())]), (None, false));
+    assert_eq!(scan(&[("/a", manifest("a", "1")), ("/b", broken())]), (Some(2), true));
+    assert_eq!(scan(&[("/a", broken()), ("/b", broken())]), (None, true));
+    assert_eq!(scan(&[("/a", broken()), ("/c", broken())]), (Some(1), false));
+    assert_eq!(scan(&[("/a", broken())]), (Some(1), true));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_file_that_was_removed_and_is_there_again_was_gone_in_between() {
     let names = |pods: Option<Vec<Arc<Pod>>>| {
         pods.map(|pods| pods.iter().map(|pod| PodFullName::of(pod).name.to_string()).collect::<Vec<_>>())
     };
-    let mut look = |removed: &[&str], listing: Listing| {
+    let mut scan = |removed: &[&str], listing: Listing| {
         let removed = removed.iter().map(|name| (*name).to_owned()).collect();
         let outcome = folder.observe_after(&removed, listing);
         (names(outcome.between), names(outcome.pods))
@@ -185,17 +185,17 @@ fn a_file_that_was_removed_and_is_there_again_was_gone_in_between() {
     let set = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let (a, b) = (manifest("a", "1"), ("/b", FileState::Unchanged));
     let both = || files(&[("/a", a.clone()), ("/b", manifest("b", "1"))]);
-    assert_eq!(look(&["/a"], both()), (None, set(&["a-n", "b-n"])), "it was never seen");
+    assert_eq!(scan(&["/a"], both()), (None, set(&["a-n", "b-n"])), "it was never seen");
     let again = || files(&[("/a", a.clone()), b.clone()]);
-    assert_eq!(look(&[], again()), (None, None), "it was replaced by renaming");
-    assert_eq!(look(&["/a", "/c"], again()), (set(&["b-n"]), set(&["a-n", "b-n"])));
+    assert_eq!(scan(&[], again()), (None, None), "it was replaced by renaming");
+    assert_eq!(scan(&["/a", "/c"], again()), (set(&["b-n"]), set(&["a-n", "b-n"])));
     let unchanged = || files(&[("/a", FileState::Unchanged), b.clone()]);
-    assert_eq!(look(&["/a"], unchanged()), (None, None), "that was taken in before");
-    assert_eq!(look(&[], again()), (None, None), "it was read before its removal is known");
-    assert_eq!(look(&["/a"], unchanged()), (set(&["b-n"]), set(&["a-n", "b-n"])));
+    assert_eq!(scan(&["/a"], unchanged()), (None, None), "that was taken in before");
+    assert_eq!(scan(&[], again()), (None, None), "it was read before its removal is known");
+    assert_eq!(scan(&["/a"], unchanged()), (set(&["b-n"]), set(&["a-n", "b-n"])));
     let changed = files(&[("/a", manifest("a", "2")), b.clone()]);
-    assert_eq!(look(&["/a"], changed), (None, set(&["a-n", "b-n"])), "it is another pod");
-    assert_eq!(look(&["/a"], unchanged()), (None, None), "that one was never gone");
-    assert_eq!(look(&["/a"], files(std::slice::from_ref(&b))), (None, set(&["b-n"])));
-    assert_eq!(look(&["/b"], Listing::Missing), (None, set(&[])));
+    assert_eq!(scan(&["/a"], changed), (None, set(&["a-n", "b-n"])), "it is another pod");
+    assert_eq!(scan(&["/a"], unchanged()), (None, None), "that one was never gone");
+    assert_eq!(scan(&["/a"], files(std::slice::from_ref(&b))), (None, set(&["b-n"])));
+    assert_eq!(scan(&["/b"], Listing::Missing), (None, set(&[])));
 }

@@ -1,4 +1,4 @@
-//! Looks at a real folder.
+//! Checks a real folder.
 
 use std::os::unix::fs::symlink;
 
@@ -10,7 +10,7 @@ fn later() -> Timestamp {
 
 /// File names with what was found of them.
 fn show(scanner: &mut Scanner) -> Vec<String> {
-    match scanner.look(later(), true).listing {
+    match scanner.scan(later(), true).listing {
         Listing::Files(files) => files
             .into_iter()
             .map(|(path, state)| {
@@ -88,7 +88,7 @@ fn one_file_can_be_the_source() {
 }
 
 #[test]
-fn a_fresh_file_is_waited_for_only_by_the_patient() {
+fn a_fresh_file_is_waited_for_only_by_who_may_wait() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a");
     fs::write(&path, "half").expect("written");
@@ -96,11 +96,11 @@ fn a_fresh_file_is_waited_for_only_by_the_patient() {
     let written = Timestamp::from_second(metadata.ctime()).expect("a time")
         + Duration::from_nanos(metadata.ctime_nsec().unsigned_abs());
     let mut scanner = Scanner::new(folder.path().to_owned());
-    assert!(!scanner.look(written, true).settled);
-    assert!(!scanner.look(written + SETTLE - Duration::from_nanos(1), true).settled);
-    assert!(scanner.look(written + SETTLE, true).settled);
-    assert!(scanner.look(written - Duration::from_secs(60), true).settled, "from the future");
-    assert!(scanner.look(written, false).settled);
+    assert!(!scanner.scan(written, true).settled);
+    assert!(!scanner.scan(written + SETTLE - Duration::from_nanos(1), true).settled);
+    assert!(scanner.scan(written + SETTLE, true).settled);
+    assert!(scanner.scan(written - Duration::from_secs(60), true).settled, "from the future");
+    assert!(scanner.scan(written, false).settled);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_large_file_is_read_no_further_than_its_bound() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a");
     File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
-    let Listing::Files(files) = Scanner::new(path.clone()).look(later(), true).listing else {
+    let Listing::Files(files) = Scanner::new(path.clone()).scan(later(), true).listing else {
         panic!("one file");
     };
     let state = &files[path.to_str().expect("plain")];
@@ -121,6 +121,6 @@ fn a_folder_with_too_many_files_is_unreadable() {
     for number in 0..=FILES_MAX {
         File::create(folder.path().join(format!("f{number}"))).expect("made");
     }
-    let look = Scanner::new(folder.path().to_owned()).look(later(), true);
-    assert_eq!(look.listing, Listing::Unreadable("must have at most 1000 files, found 1001".into()));
+    let scan = Scanner::new(folder.path().to_owned()).scan(later(), true);
+    assert_eq!(scan.listing, Listing::Unreadable("must have at most 1000 files, found 1001".into()));
 }

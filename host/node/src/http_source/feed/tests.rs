@@ -16,12 +16,12 @@ fn list(names: &[&str]) -> String {
     format!("{{apiVersion: v1, kind: PodList, items: [{}]}}", items.join(", "))
 }
 
-/// What each look leads to: the names of a set that is sent, the reason of a report, `recovered`.
-fn check(looks: &[(Result<&str, &str>, &str)]) {
+/// What each check leads to: the names of a set that is sent, the reason of a report, `recovered`.
+fn check(responses: &[(Result<&str, &str>, &str)]) {
     let mut feed = Feed::new(SourceName::http(), "N1".to_owned(), "http://h/pods".to_owned());
-    for (index, (look, expected)) in looks.iter().enumerate() {
-        let look = look.map(|text| text.as_bytes().to_vec()).map_err(str::to_owned);
-        let Outcome { pods, report, recovered, failures: _ } = feed.observe(look);
+    for (index, (response, expected)) in responses.iter().enumerate() {
+        let response = response.map(|text| text.as_bytes().to_vec()).map_err(str::to_owned);
+        let Outcome { pods, report, recovered, failures: _ } = feed.observe(response);
         let names = pods.map(|pods| {
             let names: Vec<_> = pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect();
             format!("[{}]", names.join(" "))
@@ -32,7 +32,7 @@ fn check(looks: &[(Result<&str, &str>, &str)]) {
             recovered.then(|| "recovered".to_owned()),
         ];
         let words: Vec<_> = words.into_iter().flatten().collect();
-        assert_eq!(words.join(" "), *expected, "look {index}");
+        assert_eq!(words.join(" "), *expected, "check {index}");
     }
 }
 

@@ -32,12 +32,12 @@ fn files_beyond_the_bound_are_not_listed() {
         [CgroupDriver::Systemd, CgroupDriver::Cgroupfs].map(|driver| CgroupLayout::new(driver, "/"));
     let clock: Arc<dyn Clock> = Arc::new(Never);
     let known = SyncMutex::default();
-    let look = Look::new(&kernel, &layouts, &*clock, &known, Scope::All);
+    let reading = Reading::new(&kernel, &layouts, &*clock, &known, Scope::All);
     // What the kernel says of the folder; of processes it is the number of files, from 6.2 on.
     let known = fs::metadata(&folder).expect("it is there").len();
     for (left, open, sockets, left_then) in [(100_000, 3, 3, 99_997), (1, known, 0, 1), (0, known, 0, 0)] {
         let (budget, mut processes) = (Budget { files: Cell::new(left) }, Processes::default());
-        look.open_files(&folder, &budget, &mut processes);
+        reading.open_files(&folder, &budget, &mut processes);
         let found = (processes.file_descriptors, processes.sockets, budget.files.get());
         assert_eq!(found, (open, sockets, left_then), "{left} left");
     }

@@ -85,8 +85,8 @@ async fn a_log_that_was_cut_is_read_from_its_beginning() {
     let mut reader = reader(&path, &LogRequest { follow: true, ..LogRequest::default() }).await;
     assert_eq!(reader.next().await.expect("read"), Piece::Shown(b"one, which is longer\n".to_vec()));
     assert_eq!(reader.next().await.expect("read"), Piece::End);
-    assert!(!reader.renew().await.expect("looked"));
+    assert!(!reader.renew().await.expect("checked"));
     std::fs::write(&path, "2024-01-01T00:00:00Z stdout F two\n").expect("written");
-    assert!(reader.renew().await.expect("looked"));
+    assert!(reader.renew().await.expect("checked"));
     assert_eq!(reader.next().await.expect("read"), Piece::Shown(b"two\n".to_vec()));
 }

@@ -192,16 +192,16 @@ pub(super) async fn show(
     stop: CancellationToken,
 ) -> Response {
     let file = Arc::new(file);
-    let looked_at = file.clone();
-    let looked = blocking(move || {
-        let found = looked_at.metadata()?;
+    let checked = file.clone();
+    let inspected = blocking(move || {
+        let found = checked.metadata()?;
         let mut begin = vec![0; usize::try_from(found.len().min(SNIFFED_BYTES)).unwrap_or(0)];
-        let read = looked_at.read_at(&mut begin, 0)?;
+        let read = checked.read_at(&mut begin, 0)?;
         begin.truncate(read);
         Ok((found.len(), found.modified()?, is_text(&begin)))
     });
-    let (length, modified, is_text) = match looked.await {
-        Ok(looked) => looked,
+    let (length, modified, is_text) = match inspected.await {
+        Ok(inspected) => inspected,
         Err(error) => return refused(&error),
     };
     let text_of = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());

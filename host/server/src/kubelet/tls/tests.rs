@@ -45,11 +45,11 @@ fn a_certificate_is_made_once_and_again_before_it_ends() {
     assert_eq!(names, 3, "the node's name and both others");
     // Nothing changes over a restart, and for most of its time.
     *clock.0.lock().unwrap() += SignedDuration::from_hours(24 * 330);
-    assert!(!tls.look().unwrap());
+    assert!(!tls.reload().unwrap());
     drop(ServerTls::open(options, clock.clone()).unwrap());
     assert_eq!(fs::read(at("kubelet.crt")).unwrap(), first);
     *clock.0.lock().unwrap() += SignedDuration::from_hours(24 * 10);
-    assert!(tls.look().unwrap(), "it is made again, and used");
+    assert!(tls.reload().unwrap(), "it is made again, and used");
     assert_ne!(fs::read(at("kubelet.crt")).unwrap(), first);
 }
 
@@ -65,18 +65,18 @@ fn files_that_change_are_read_again_and_bad_ones_are_not_used() {
     options.certificate = Some((certificate.clone(), key.clone()));
     options.client_ca = Some(at("ca.pem"));
     let tls = ServerTls::open(options.clone(), clock.clone()).unwrap();
-    assert!(!tls.look().unwrap());
+    assert!(!tls.reload().unwrap());
     let before = tls.config();
     fs::write(&certificate, "no certificate").unwrap();
-    assert!(matches!(tls.look(), Err(TlsError::Malformed { .. })));
+    assert!(matches!(tls.reload(), Err(TlsError::Malformed { .. })));
     assert!(Arc::ptr_eq(&before, &tls.config()), "the old one stays in use");
     fs::remove_file(&key).unwrap();
-    assert!(tls.look().is_err());
+    assert!(tls.reload().is_err());
     let (again, fresh, _) = set_up();
     drop(ServerTls::open(fresh, clock.clone()).unwrap());
     fs::copy(again.path().join("pki/kubelet.key"), &key).unwrap();
     fs::copy(again.path().join("pki/kubelet.crt"), &certificate).unwrap();
-    assert!(tls.look().unwrap());
+    assert!(tls.reload().unwrap());
     assert!(!Arc::ptr_eq(&before, &tls.config()));
     fs::write(at("ca.pem"), "").unwrap();
     let refused = ServerTls::open(options, clock).err().unwrap().to_string();
@@ -95,10 +95,10 @@ fn a_clients_certificate_counts_no_more_once_its_authority_is_taken_away_and_aga
     let shown = Shown::new(tls.clone(), Some(signed.chain()));
     assert!(matches!(shown.certificate(), Certificate::Of(who, _) if who.user == "alice"));
     fs::write(&path, Ca::new("others").pem).unwrap();
-    assert!(tls.look().unwrap());
+    assert!(tls.reload().unwrap());
     assert_eq!(shown.certificate(), Certificate::Refused);
     fs::write(&path, format!("{}\n", ca.pem)).unwrap();
-    assert!(tls.look().unwrap());
+    assert!(tls.reload().unwrap());
     assert!(matches!(shown.certificate(), Certificate::Of(..)));
     assert_eq!(Shown::new(tls, None).certificate(), Certificate::None);
 }

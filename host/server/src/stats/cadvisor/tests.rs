@@ -89,7 +89,7 @@ fn the_machine_is_what_the_node_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn scrapes_at_the_same_time_share_one_look() {
+async fn scrapes_at_the_same_time_share_one_check() {
     let figures = Arc::new(Figures::default());
     let provider = StatsProvider::new(figures.shared_ports(), Some(VOLUME_STATS_PERIOD));
     let first = provider.cgroups().await;

@@ -1,4 +1,4 @@
-//! What is known of one source of data, and what follows from a look at it.
+//! What is known of one source of data, and what follows from a check of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub(super) struct State {
     task: Option<AbortHandle>,
 }
 
-/// What a look at a source changed.
+/// What a check of a source changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Differences {
     /// Its bytes, or what is wrong with it.
@@ -123,8 +123,8 @@ impl State {
         Differences { is_other: self.origin.set_problem(Some(problem)), is_unkept: false }
     }
 
-    /// A file was looked at. As long as it can be read, what was read is the newest.
-    pub(super) fn looked(&mut self, is_well: bool, now: Moment) -> Differences {
+    /// A file was checked. As long as it can be read, what was read is the newest.
+    pub(super) fn checked(&mut self, is_well: bool, now: Moment) -> Differences {
         if is_well {
             self.notes.confirmed = None;
             self.origin.set_age(None, now.at);

@@ -203,27 +203,27 @@ async fn a_file_ages_while_it_cannot_be_read_also_over_a_restart() {
         let data = rig.store.of_entry(std::slice::from_ref(&aging), Path::new("/")).expect("they serve");
         data[0].is_too_old(Instant::now())
     };
-    let look = async |rig: &mut Rig| {
+    let check = async |rig: &mut Rig| {
         rig.store.want(std::slice::from_ref(&aging), Path::new("/"));
         rig.store.read(vec![rig.source()]).await;
         rig.store.keep().await;
     };
     rig.write("one");
-    look(&mut rig).await;
+    check(&mut rig).await;
     tokio::time::advance(2 * hour).await;
     assert!(!is_too_old(&rig), "what can be read is the newest");
     rig.remove();
-    look(&mut rig).await;
+    check(&mut rig).await;
     tokio::time::advance(hour).await;
     assert!(!is_too_old(&rig));
     // By the wall clock no time has passed: it goes on from there.
     let mut rig = rig.restart();
-    look(&mut rig).await;
+    check(&mut rig).await;
     assert!(!is_too_old(&rig));
     tokio::time::advance(hour + Duration::from_secs(1)).await;
-    look(&mut rig).await;
+    check(&mut rig).await;
     assert!(is_too_old(&rig));
     rig.write("one");
-    look(&mut rig).await;
+    check(&mut rig).await;
     assert!(!is_too_old(&rig), "the same again, and it can be read");
 }

@@ -313,7 +313,7 @@ async fn another_configuration_asks_for_everything_and_a_smaller_allowance_ends_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_that_waits_for_news_ends_when_the_source_looks_elsewhere() {
+async fn a_poll_that_waits_for_news_ends_when_the_source_is_elsewhere() {
     let plugins = Arc::new(Fakes::default());
     plugins.install(vec![spec("edge")]);
     plugins.script("edge", vec![pods(&["a"])]);

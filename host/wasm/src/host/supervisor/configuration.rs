@@ -74,13 +74,13 @@ impl Sources {
     /// with, the host doesn't start, and that shouldn't depend on the moment.
     pub(super) async fn read_first(&self) -> Result<ReadConfiguration, FileError> {
         for _ in 0..WRITES_MAX {
-            let before = files::look(self.plugins_file.clone());
+            let before = files::fingerprints(self.plugins_file.clone());
             let error = match self.read() {
                 Ok(taken) => return Ok(taken),
                 Err(error) => error,
             };
             tokio::time::sleep(WRITE_WAIT).await;
-            if files::look(self.plugins_file.clone()) == before {
+            if files::fingerprints(self.plugins_file.clone()) == before {
                 return Err(error);
             }
         }
@@ -92,7 +92,7 @@ impl Sources {
         self.plugins_file.as_deref().and_then(Path::parent).unwrap_or(Path::new("."))
     }
 
-    /// Looks after the data that the configuration names, and forgets others. Returns where those are that are new.
+    /// Manages the data that the configuration names, and forgets others. Returns where those are that are new.
     pub(super) fn want_data(&mut self, configuration: &PluginConfiguration) -> Vec<DataSource> {
         let folder = self.folder().to_path_buf();
         let entries = configuration.plugins.iter().flat_map(|entry| &entry.data);

@@ -21,8 +21,8 @@ impl Supervisor {
             DataSource::Remote(_) => None,
         });
         let paths: Vec<PathBuf> = files.collect();
-        // Looked at before they are read: a change in between is noticed later.
-        if let Ok(now) = tokio::task::spawn_blocking(move || files::look(paths)).await {
+        // Checked before they are read: a change in between is noticed later.
+        if let Ok(now) = tokio::task::spawn_blocking(move || files::fingerprints(paths)).await {
             self.files.note(now);
         }
         self.read_data(shared, new).await;
@@ -38,7 +38,7 @@ impl Supervisor {
     }
 
     /// Begins to fetch data that are due, keeps what serves, and reports data that have become too old.
-    pub(super) async fn look_after_data(&mut self, shared: &Shared) {
+    pub(super) async fn check_data(&mut self, shared: &Shared) {
         self.sources.data.fetch_due(&mut self.fetches);
         if let Some(problem) = self.sources.data.keep().await {
             let folder = self.sources.data.folder().unwrap_or(Path::new(""));
@@ -114,14 +114,14 @@ impl Supervisor {
         self.sources.plugins_file.iter().cloned().chain(configured).collect()
     }
 
-    pub(super) async fn look_at_files(&self) -> Option<Fingerprints> {
+    pub(super) async fn check_files(&self) -> Option<Fingerprints> {
         let paths = self.paths();
-        tokio::task::spawn_blocking(move || files::look(paths)).await.ok()
+        tokio::task::spawn_blocking(move || files::fingerprints(paths)).await.ok()
     }
 
     pub(super) async fn note_files(&mut self) {
         let paths = self.paths();
-        if let Some(now) = self.look_at_files().await {
+        if let Some(now) = self.check_files().await {
             self.files.note(now);
             self.files.retain(|path| paths.iter().any(|known| known == path));
         }

@@ -175,7 +175,7 @@ fn what_runs_does_not_outlive_the_key_that_vouches_for_it_whatever_keeps_its_suc
     let keys = |ids: &[&str]| Some(ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
     let cases = [
         ("its key counts", keys(&["other", KEY_ID]), true),
-        ("no one could look", None, true),
+        ("no one could check", None, true),
         ("only another key counts", keys(&["other"]), false),
         ("no key counts", keys(&[]), false),
     ];

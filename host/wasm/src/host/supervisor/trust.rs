@@ -1,4 +1,4 @@
-//! Who is looked at again because reports, or keys of reports and signatures, have changed.
+//! Who is checked again because reports, or keys of reports and signatures, have changed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use super::super::files::{self, Change};
 use super::{Spec, Supervisor};
 
 impl Supervisor {
-    /// Plugins whose reports, or keys of reports, are others than when they were looked at. A report that is gone takes
+    /// Plugins whose reports, or keys of reports, are others than when they were checked. A report that is gone takes
     /// nothing back that was shown by it; a key that is gone does.
     pub(super) fn trust_changed(&mut self, now: &files::Fingerprints) -> Vec<Arc<str>> {
         let demanding: Vec<&Spec> = self.desired.iter().filter(|spec| spec.has_demands()).collect();
-        // Several plugins may look at the same file, and each change is reported once.
+        // Several plugins may check the same file, and each change is reported once.
         let paths: BTreeSet<&Path> = demanding.iter().flat_map(|spec| spec.trust_paths()).collect();
         let changes = paths.into_iter().map(|path| (path, self.files.compare(path, now)));
         let changes: HashMap<&Path, Change> = changes.collect();

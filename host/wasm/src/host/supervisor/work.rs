@@ -104,7 +104,7 @@ pub(super) fn next_step(
     }
     match old.map(|old| (&old.code, old.spec.runs_as(spec))) {
         Some((Code::Ready(_), true)) if work.is_none() && failure.is_none() => Step::Nothing,
-        // What was being loaded may have been another look at who vouches for it.
+        // What was being loaded may have been another check of who vouches for it.
         Some((Code::Ready(_), true)) if spec.has_demands() => Step::Load,
         Some((Code::Ready(_), true)) => Step::Return,
         Some((Code::Loading | Code::Failed(_), _) | (Code::Ready(_), false)) | None => Step::Load,

@@ -29,7 +29,7 @@ pub(super) trait Function: Send + Sync + 'static {
         }
     }
 
-    /// Puts into the store what the guest may look at.
+    /// Puts into the store what the guest may check.
     fn begin(&self, state: &mut AsyncState);
 
     /// Calls the instance.

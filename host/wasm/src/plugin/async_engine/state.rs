@@ -1,7 +1,7 @@
 //! What a plugin may keep in its folder for its state.
 //!
-//! The folder is measured, not fenced in: file systems bound folders only where they are set up for it. It is looked at
-//! during calls and after each, so that what a guest writes beyond its bounds is what the disk takes between two looks.
+//! The folder is measured, not fenced in: file systems bound folders only where they are set up for it. It is checked
+//! during calls and after each, so that what a guest writes beyond its bounds is what the disk takes between two checks.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ const STATE_BYTES_MAX: u64 = 64 << 20;
 const STATE_ENTRIES_MAX: usize = 1024;
 /// How many times more than that ends a call at once. Up to this a guest may still clear its folder up.
 const CUT_FACTOR: usize = 2;
-/// How long a call goes on between two looks.
-const LOOK_PERIOD: Duration = Duration::from_millis(100);
+/// How long a call goes on between two checks.
+const POLL_PERIOD: Duration = Duration::from_millis(100);
 
 /// The folder holds more than it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -50,34 +50,34 @@ impl Held {
 
 /// Whether the folder holds more than it may.
 pub(super) async fn excess(folder: &Path) -> Option<StateExcess> {
-    look(folder.to_path_buf()).await.excess(1)
+    measure(folder.to_path_buf()).await.excess(1)
 }
 
 /// Ends when the folder holds so much that the call is cut.
 pub(super) async fn outgrown(folder: &Path) -> StateExcess {
     loop {
-        tokio::time::sleep(LOOK_PERIOD).await;
-        if let Some(excess) = look(folder.to_path_buf()).await.excess(CUT_FACTOR) {
+        tokio::time::sleep(POLL_PERIOD).await;
+        if let Some(excess) = measure(folder.to_path_buf()).await.excess(CUT_FACTOR) {
             return excess;
         }
     }
 }
 
-/// Looks off the plugins' threads. A look that the program's end cut short found nothing.
-async fn look(folder: PathBuf) -> Held {
+/// Checks off the plugins' threads. A check that the program's end cut short found nothing.
+async fn measure(folder: PathBuf) -> Held {
     tokio::task::spawn_blocking(move || held(&folder)).await.unwrap_or_default()
 }
 
-/// Counts until it is clear that a call would be cut. What vanishes meanwhile or can't be looked at doesn't count.
+/// Counts until it is clear that a call would be cut. What vanishes meanwhile or can't be checked doesn't count.
 fn held(folder: &Path) -> Held {
     let mut held = Held::default();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for entry in entries {
-            let looked: io::Result<_> = entry.and_then(|entry| Ok((entry.metadata()?, entry.path())));
+            let measured: io::Result<_> = entry.and_then(|entry| Ok((entry.metadata()?, entry.path())));
             held.entries += 1;
-            if let Ok((metadata, path)) = looked {
+            if let Ok((metadata, path)) = measured {
                 match metadata.is_dir() {
                     true => folders.push(path),
                     // A hard link counts as often as it is there: its writer can do without.

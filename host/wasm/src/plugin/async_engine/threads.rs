@@ -10,7 +10,7 @@ const WORKERS: usize = 2;
 const BLOCKING_MAX: usize = 64;
 /// After how many steps of guests the threads look for what came in. Each step of one that computes takes a tick of the
 /// epoch, so that the runtime's own 61 would be a third of a second.
-const STEPS_BETWEEN_LOOKS: u32 = 2;
+const STEPS_BETWEEN_CHECKS: u32 = 2;
 
 /// Threads with a reactor of their own. What still runs on them when they go is cut.
 pub(super) struct Threads(Option<Runtime>);
@@ -21,8 +21,8 @@ impl Threads {
             .worker_threads(WORKERS)
             .max_blocking_threads(BLOCKING_MAX)
             .thread_name("plugins")
-            .event_interval(STEPS_BETWEEN_LOOKS)
-            .global_queue_interval(STEPS_BETWEEN_LOOKS)
+            .event_interval(STEPS_BETWEEN_CHECKS)
+            .global_queue_interval(STEPS_BETWEEN_CHECKS)
             .enable_all()
             .build()?;
         Ok(Self(Some(runtime)))

@@ -251,7 +251,7 @@ fn interval(
     let name = format!("{path}.refresh");
     match (source, refresh) {
         (DataSource::File(_), None) => Ok(None),
-        (DataSource::File(_), Some(_)) => field(&name, "a file is looked at once a second: leave it out"),
+        (DataSource::File(_), Some(_)) => field(&name, "a file is checked once a second: leave it out"),
         (DataSource::Remote(remote), Some(_)) if remote.is_pinned() => field(&name, UNCHANGING),
         (DataSource::Remote(remote), None) => Ok(Some(REFRESH_DEFAULT).filter(|_| !remote.is_pinned())),
         (DataSource::Remote(_), Some(every)) => {

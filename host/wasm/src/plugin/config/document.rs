@@ -41,7 +41,7 @@ pub(super) struct FileDocument {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct RequireConformanceDocument {
     /// Files with Ed25519 public keys (PEM) whose signatures count, 1 to 16; relative to the configuration. Each must belong
-    /// to root or to the agent's user, and no one else may write it. A key that changes is looked at at once.
+    /// to root or to the agent's user, and no one else may write it. A key that changes is checked at once.
     #[serde(default)]
     pub(super) keys: Vec<PathBuf>,
     /// The oldest kit whose word counts, as `0.1.0`. Default: any.

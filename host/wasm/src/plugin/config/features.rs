@@ -107,7 +107,7 @@ struct EntryRequirements {
     optional: bool,
 }
 
-/// Looks which entries this host has to skip, before anything else of them is read.
+/// Checks which entries this host has to skip, before anything else of them is read.
 ///
 /// # Errors
 ///

@@ -52,7 +52,7 @@ impl Fixture {
         std::fs::set_permissions(&path, Permissions::from_mode(mode)).expect("ours");
     }
 
-    async fn look(&self, keys: &[&str]) -> Result<Vouched, String> {
+    async fn check(&self, keys: &[&str]) -> Result<Vouched, String> {
         let required = RequiredConformance {
             keys: keys.iter().map(PathBuf::from).collect(),
             kit_version: None,
@@ -60,12 +60,12 @@ impl Fixture {
         };
         let origin = Origin::File(self.0.path().join("a.wasm"));
         let demand = Demand::new(&required, &origin, None, self.0.path()).expect("it isn't shipped");
-        let looked = demand.look(DIGEST, vec![Role::Admission], &origin, None).await;
-        looked.map_err(|error| one_line(&error).replace(&*self.0.path().to_string_lossy(), "/etc/witlet"))
+        let checked = demand.check(DIGEST, vec![Role::Admission], &origin, None).await;
+        checked.map_err(|error| one_line(&error).replace(&*self.0.path().to_string_lossy(), "/etc/witlet"))
     }
 
     async fn refused(&self, keys: &[&str], expected: Expect) {
-        expected.assert_eq(&self.look(keys).await.expect_err("refused"));
+        expected.assert_eq(&self.check(keys).await.expect_err("refused"));
     }
 }
 
@@ -73,7 +73,7 @@ impl Fixture {
 async fn a_report_next_to_the_component_lets_it_in() {
     let place = Fixture::new();
     place.put("a.wasm.conformance.json", &report(DIGEST, SIGNER), 0o666);
-    let vouched = place.look(&["ci.pub.pem"]).await.expect("let in");
+    let vouched = place.check(&["ci.pub.pem"]).await.expect("let in");
     assert_eq!(vouched.key, place.0.path().join("ci.pub.pem"));
     assert_eq!(vouched.report.key_id, key(SIGNER).public().id());
 }
@@ -107,7 +107,7 @@ async fn a_key_that_others_could_change_or_that_is_none_does_not_count() {
     place.put("open.pem", pem.as_bytes(), 0o646);
     place.refused(&["open.pem"], expect!["the key /etc/witlet/open.pem isn't safe: its mode is 0646, so that others can change it; make it 0644 or less"]).await;
     place.put("group.pem", pem.as_bytes(), 0o664);
-    assert!(place.look(&["group.pem"]).await.is_err());
+    assert!(place.check(&["group.pem"]).await.is_err());
     place
         .refused(
             &["gone.pem"],
@@ -124,7 +124,7 @@ async fn a_key_that_others_could_change_or_that_is_none_does_not_count() {
         )
         .await;
     // Another key that is good is enough.
-    let vouched = place.look(&["gone.pem", "open.pem", "ci.pub.pem"]).await.expect("let in");
+    let vouched = place.check(&["gone.pem", "open.pem", "ci.pub.pem"]).await.expect("let in");
     assert_eq!(vouched.key, place.0.path().join("ci.pub.pem"));
 }
 
@@ -166,23 +166,23 @@ async fn reports_in_a_registry_are_kept_for_the_time_without_it() {
     let required =
         RequiredConformance { keys: vec!["ci.pub.pem".into()], kit_version: None, failed_too: false };
     let demand = Demand::new(&required, &origin, None, place.0.path()).expect("it isn't shipped");
-    let look = async |kept: &[Vec<u8>], newest: Option<Vec<Vec<u8>>>| {
+    let check = async |kept: &[Vec<u8>], newest: Option<Vec<Vec<u8>>>| {
         let fetcher: Arc<dyn ComponentFetcher> = Arc::new(FakeRegistry { kept: kept.to_vec(), newest });
-        let looked = demand.look(DIGEST, vec![Role::Admission], &origin, Some(&fetcher)).await;
-        looked.map(|_| ()).map_err(|error| one_line(&error))
+        let checked = demand.check(DIGEST, vec![Role::Admission], &origin, Some(&fetcher)).await;
+        checked.map(|_| ()).map_err(|error| one_line(&error))
     };
     let (good, bad) = (report(DIGEST, SIGNER), report(DIGEST, OTHER_SIGNER));
-    assert_eq!(look(std::slice::from_ref(&good), None).await, Ok(()), "without the registry");
-    assert_eq!(look(&[], Some(vec![bad.clone(), b"noise".to_vec(), good.clone()])).await, Ok(()));
-    assert_eq!(look(std::slice::from_ref(&bad), Some(vec![good])).await, Ok(()), "a new one replaces it");
-    let error = look(&[], None).await.expect_err("the registry is gone");
+    assert_eq!(check(std::slice::from_ref(&good), None).await, Ok(()), "without the registry");
+    assert_eq!(check(&[], Some(vec![bad.clone(), b"noise".to_vec(), good.clone()])).await, Ok(()));
+    assert_eq!(check(std::slice::from_ref(&bad), Some(vec![good])).await, Ok(()), "a new one replaces it");
+    let error = check(&[], None).await.expect_err("the registry is gone");
     assert!(error.ends_with("the registry is gone"), "{error}");
-    let error = look(&[], Some(vec![b"noise".to_vec(), bad])).await.expect_err("no one vouches");
+    let error = check(&[], Some(vec![b"noise".to_vec(), bad])).await.expect_err("no one vouches");
     assert!(
         error.contains(&reference) && error.contains("signed with key"),
         "the nearest is reported: {error}"
     );
-    let error = look(&[], Some(Vec::new())).await.expect_err("no one vouches");
+    let error = check(&[], Some(Vec::new())).await.expect_err("no one vouches");
     assert!(error.contains("witlet plugin push"), "{error}");
 }
 

@@ -84,7 +84,7 @@ impl Fixture {
         std::fs::set_permissions(&path, Permissions::from_mode(mode)).expect("ours");
     }
 
-    async fn look(
+    async fn check(
         &self,
         keys: &[&str],
         kept: Vec<ArtifactSignature>,
@@ -96,8 +96,8 @@ impl Fixture {
         let required = RequiredSignature { keys: keys.iter().map(PathBuf::from).collect() };
         let demand = SignatureDemand::new(&required, &origin, self.0.path()).expect("it is pulled");
         let fetcher: Arc<dyn ComponentFetcher> = Arc::new(RegistryWithSignatures { kept, newest });
-        let looked = demand.look(&reference, None, Some(&fetcher)).await;
-        looked.map_err(|error| error.sentence().replace(&*self.0.path().to_string_lossy(), "/etc/witlet"))
+        let checked = demand.check(&reference, None, Some(&fetcher)).await;
+        checked.map_err(|error| error.sentence().replace(&*self.0.path().to_string_lossy(), "/etc/witlet"))
     }
 }
 
@@ -106,10 +106,10 @@ async fn a_signature_is_taken_from_what_was_kept_else_from_the_registry() {
     let folder = Fixture::new();
     let (good, bad) = (signed_with("p256"), signed_with("other"));
     let keys = ["cosign.pub"];
-    let signed = folder.look(&keys, vec![good.clone()], None).await.expect("without the registry");
+    let signed = folder.check(&keys, vec![good.clone()], None).await.expect("without the registry");
     assert_eq!(signed.key, folder.0.path().join("cosign.pub"));
-    assert!(folder.look(&keys, vec![bad.clone()], Some(vec![bad.clone(), good.clone()])).await.is_ok());
-    let error = folder.look(&keys, vec![bad], None).await.expect_err("the registry is gone");
+    assert!(folder.check(&keys, vec![bad.clone()], Some(vec![bad.clone(), good.clone()])).await.is_ok());
+    let error = folder.check(&keys, vec![bad], None).await.expect_err("the registry is gone");
     assert!(error.ends_with("the registry is gone"), "{error}");
 }
 
@@ -117,7 +117,7 @@ async fn a_signature_is_taken_from_what_was_kept_else_from_the_registry() {
 async fn what_is_kept_out_is_reported_with_its_reference_the_keys_and_the_way_out() {
     let folder = Fixture::new();
     let refused =
-        async |keys: &[&str], found| folder.look(keys, Vec::new(), Some(found)).await.expect_err("refused");
+        async |keys: &[&str], found| folder.check(keys, Vec::new(), Some(found)).await.expect_err("refused");
     expect!["oci://registry.example.com/a@sha256:f3eb2ec51a162ec62c053b2b24f178cf56be156a0d5d0822d2d351b82695f12d isn't signed with /etc/witlet/cosign.pub (sign it with `cosign sign --key KEY` or `witlet plugin sign oci://registry.example.com/a@sha256:f3eb2ec51a162ec62c053b2b24f178cf56be156a0d5d0822d2d351b82695f12d --key KEY`): it has no signature"]
         .assert_eq(&refused(&["cosign.pub"], Vec::new()).await);
     expect!["oci://registry.example.com/a@sha256:f3eb2ec51a162ec62c053b2b24f178cf56be156a0d5d0822d2d351b82695f12d isn't signed with /etc/witlet/cosign.pub (sign it with `cosign sign --key KEY` or `witlet plugin sign oci://registry.example.com/a@sha256:f3eb2ec51a162ec62c053b2b24f178cf56be156a0d5d0822d2d351b82695f12d --key KEY`): it has 1 signature, and none counts: not made with one of the accepted keys"]

@@ -1,4 +1,4 @@
-//! What handlers may look at, computed when first asked for and shared by all handlers that are asked.
+//! What handlers may check, computed when first asked for and shared by all handlers that are asked.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

@@ -28,7 +28,7 @@ pub(super) enum Statement {
 pub(crate) struct ProbeRemarks {
     /// How long the probed thing took to answer.
     pub(crate) latency: Option<Duration>,
-    /// For those who look at the call later.
+    /// For those who check the call later.
     pub(crate) annotations: BTreeMap<String, String>,
     /// How many warnings and annotations didn't fit.
     pub(crate) left_out: usize,

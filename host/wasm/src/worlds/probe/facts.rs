@@ -1,4 +1,4 @@
-//! What a probe may look at.
+//! What a probe may check.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

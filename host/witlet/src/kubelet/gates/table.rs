@@ -27,7 +27,7 @@ pub(super) struct Gate {
     pub(super) name: &'static str,
     pub(super) stage: Stage,
     pub(super) default: Default,
-    /// Whether the kubelet looks at it.
+    /// Whether the kubelet checks it.
     pub(super) is_of_node: bool,
 }
 

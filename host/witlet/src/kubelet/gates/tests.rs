@@ -31,7 +31,7 @@ fn gates_are_refused_in_upstreams_words() {
         // Gone with 1.36.
         ("CPUManager=true", Err("unrecognized feature gate: CPUManager")),
         ("CloudDualStackNodeIPs=true", Err("unrecognized feature gate: CloudDualStackNodeIPs")),
-        // An unknown one ends it before anything else is looked at.
+        // An unknown one ends it before anything else is checked.
         ("ImageVolume=false,NoSuchGate=true", Err("unrecognized feature gate: NoSuchGate")),
         (
             "SidecarContainers=false",

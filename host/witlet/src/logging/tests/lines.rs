@@ -123,7 +123,7 @@ fn text_lines_are_in_the_zones_time_and_json_lines_have_no_zone() {
 }
 
 #[test]
-fn a_zone_is_looked_for_where_go_looks() {
+fn a_zone_is_looked_for_where_go_looks_for_it() {
     let shown = |name| zone::files(name).iter().map(|file| file.display().to_string()).collect::<Vec<_>>();
     assert_eq!(shown(None), ["/etc/localtime"]);
     for none in ["", ":", "UTC", "../../etc/passwd"] {

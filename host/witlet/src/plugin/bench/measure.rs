@@ -30,7 +30,7 @@ const WARM_TIME: Duration = Duration::from_secs(120);
 /// One instance, for as long as it is asked.
 const WARM: Warm = Warm { max: 1, uses: u64::MAX, idle: WARM_IDLE_DEFAULT };
 /// How many calls are made between two drawings of the bar.
-const DRAWN_EVERY: u32 = 64;
+const PRINTED_EVERY: u32 = 64;
 
 /// Figures of one role.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ fn begin(bar: &ProgressBar, what: &'static str, calls: u32) {
 }
 
 fn draw(bar: &ProgressBar, done: u32) {
-    if done.is_multiple_of(DRAWN_EVERY) {
+    if done.is_multiple_of(PRINTED_EVERY) {
         bar.set_position(done.into());
     }
 }

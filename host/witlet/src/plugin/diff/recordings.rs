@@ -23,7 +23,7 @@ pub(crate) enum RecordingsError {
         path.display()
     )]
     Empty { path: PathBuf },
-    /// More than anyone would look at.
+    /// More than anyone would check.
     #[error("there are more than {RECORDINGS_MAX} recorded calls: name fewer")]
     TooMany,
 }

@@ -16,17 +16,17 @@ use crate::cli::EvalArgs;
 
 /// A change is taken when the files have stayed as they are for so long: editors write in several steps.
 const SETTLE: Duration = Duration::from_millis(100);
-/// How often the files are looked at where nothing notes their changes.
-const LOOK_PERIOD: Duration = Duration::from_secs(2);
+/// How often the files are checked where nothing notes their changes.
+const POLL_PERIOD: Duration = Duration::from_secs(2);
 /// One note is as good as many.
 const NOTES_MAX: usize = 1;
 
 /// What was seen of each file; none of one that isn't there.
-type Look = BTreeMap<PathBuf, Option<FileStamp>>;
+type FileStamps = BTreeMap<PathBuf, Option<FileStamp>>;
 
 /// The files, and what was seen of them.
 pub(super) struct FileWatch {
-    seen: Look,
+    seen: FileStamps,
     folders: BTreeSet<PathBuf>,
     /// One for each folder.
     watchers: JoinSet<()>,
@@ -36,10 +36,10 @@ pub(super) struct FileWatch {
 impl FileWatch {
     pub(super) fn new() -> Self {
         let (_, notes) = mpsc::channel(NOTES_MAX);
-        Self { seen: Look::new(), folders: BTreeSet::new(), watchers: JoinSet::new(), notes }
+        Self { seen: FileStamps::new(), folders: BTreeSet::new(), watchers: JoinSet::new(), notes }
     }
 
-    /// Looks at these files: what happens to them from now on is a change. Returns how many they are.
+    /// Checks these files: what happens to them from now on is a change. Returns how many they are.
     pub(super) fn follow(&mut self, files: BTreeSet<PathBuf>) -> usize {
         let folders: BTreeSet<PathBuf> =
             files.iter().map(|path| path.parent().unwrap_or(Path::new("")).to_owned()).collect();
@@ -62,17 +62,17 @@ impl FileWatch {
             (self.folders, self.notes) = (folders, notes);
         }
         // After the watchers: what happens in between is seen here or noted there.
-        self.seen = look(files);
+        self.seen = stamps(files);
         self.seen.len()
     }
 
     /// Returns when a file isn't what it was at [`Self::follow`], and stays so.
     pub(super) async fn changed(&mut self) {
         loop {
-            let mut now = self.look();
+            let mut now = self.stamps();
             while now != self.seen {
                 tokio::time::sleep(SETTLE).await;
-                let next = self.look();
+                let next = self.stamps();
                 if next == now {
                     return;
                 }
@@ -80,17 +80,17 @@ impl FileWatch {
             }
             tokio::select! {
                 Some(()) = self.notes.recv() => {}
-                () = tokio::time::sleep(LOOK_PERIOD) => {}
+                () = tokio::time::sleep(POLL_PERIOD) => {}
             }
         }
     }
 
-    fn look(&self) -> Look {
-        look(self.seen.keys().cloned())
+    fn stamps(&self) -> FileStamps {
+        stamps(self.seen.keys().cloned())
     }
 }
 
-fn look(files: impl IntoIterator<Item = PathBuf>) -> Look {
+fn stamps(files: impl IntoIterator<Item = PathBuf>) -> FileStamps {
     let stamp = |path: &Path| std::fs::metadata(path).ok().as_ref().map(FileStamp::of);
     files.into_iter().map(|path| (path.clone(), stamp(&path))).collect()
 }

@@ -146,7 +146,7 @@ fn times_and_sizes_are_short() {
 
 #[test]
 fn the_set_stands_below_the_table_with_what_became_of_the_chosen_one() {
-    assert_eq!(set(&Value::Null), "", "sets aren't looked at");
+    assert_eq!(set(&Value::Null), "", "sets aren't checked");
     let local =
         json!({"running": null, "digest": null, "state": "Local", "message": null, "lastAttempt": null});
     assert_eq!(set(&local), "\nSet: none, the local plugin file\nState: Local\n");

@@ -53,7 +53,7 @@ fn a_place_is_free_where_nothing_is() {
         ("nowhere", TargetFolder::NoFolder),
     ];
     for (name, found) in cases {
-        assert_eq!(target_folder(&at(name)).expect("it can be looked at"), found, "{name}");
+        assert_eq!(target_folder(&at(name)).expect("it can be checked"), found, "{name}");
     }
 }
 

@@ -20,7 +20,7 @@ const MARKS: [(&str, Language); 6] = [
     ("sdk/witlet.hpp", Language::Cpp),
 ];
 
-/// Looks at a project by the texts of its files.
+/// Checks a project by the texts of its files.
 pub(super) fn recognise(text: &dyn Fn(&str) -> Option<String>) -> Recognised {
     let marked: Vec<Language> =
         MARKS.iter().filter(|(path, _)| text(path).is_some()).map(|(_, language)| *language).collect();

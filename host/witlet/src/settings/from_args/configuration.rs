@@ -74,7 +74,7 @@ fn node(args: &RunArgs, parsed: &Parsed<'_>) -> Value {
         "providerID": cluster.provider_id,
         "kubeAPIQPS": cluster.kube_api_qps,
         "kubeAPIBurst": cluster.kube_api_burst,
-        // Neither is looked at.
+        // Neither is checked.
         "failSwapOn": false,
         "failCgroupV1": false,
     })

@@ -15,7 +15,7 @@ fn plugin(name: &str, digest: &str, (calls, errors, cpu): (u64, u64, f64)) -> Va
     })
 }
 
-fn looks() -> Vec<PluginRate> {
+fn snapshots() -> Vec<PluginRate> {
     let before = json!({"items": [
         plugin("busy", "d1", (100, 2, 1.0)),
         plugin("idle", "d2", (7, 0, 0.5)),
@@ -32,7 +32,7 @@ fn looks() -> Vec<PluginRate> {
 
 #[test]
 fn counts_become_rates_of_the_same_component() {
-    let mut all = looks();
+    let mut all = snapshots();
     sort(&mut all, PluginOrder::Cpu);
     expect![[r#"
         NAME       ROLE    STATE   CALLS/S   ERRORS/S   ERRORS   P50     P99      CPU      MEMORY   BUSY
@@ -47,7 +47,7 @@ fn counts_become_rates_of_the_same_component() {
 #[test]
 fn plugins_are_sorted_by_a_column() {
     let by = |order| {
-        let mut all = looks();
+        let mut all = snapshots();
         sort(&mut all, order);
         all.iter().map(|rate| rate.name.clone()).collect::<Vec<_>>().join(" ")
     };
@@ -57,7 +57,7 @@ fn plugins_are_sorted_by_a_column() {
 }
 
 #[test]
-fn looks_at_the_same_time_have_no_rates() {
+fn snapshots_of_the_same_time_have_no_rates() {
     let answer = json!({"items": [plugin("a", "d", (1, 0, 0.0))]});
     assert_eq!(rates(&answer, &answer, Duration::ZERO)[0].calls_per_second, None);
 }

@@ -189,7 +189,7 @@ fn find_all(call: &Call<'_>) -> Outcome {
     while found.len() < limit
         && let Some(part) = matches.next()
     {
-        // Each search may look at all that follows.
+        // Each search may check all that follows.
         let follows = text.len() - part.end() + 1;
         call.budget.spend(follows.saturating_mul(states / STATES_OF_A_STEP + 1) as u64)?;
         call.budget.make(part.as_str().len() + size_of::<Value>())?;

@@ -3,7 +3,7 @@ package abi
 import "unsafe"
 
 // The host writes arguments of exports and results of imports into memory that it asks for. It does so in the midst of a call, when
-// nothing may call the host: neither Go's allocator, whose collector looks at the clock, nor the scheduler. So that memory isn't Go's
+// nothing may call the host: neither Go's allocator, whose collector checks the clock, nor the scheduler. So that memory isn't Go's
 // but comes from chunks, which are handed out from their beginning and used again when what was in them has been copied.
 
 const (

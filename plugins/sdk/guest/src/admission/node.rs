@@ -1,4 +1,4 @@
-//! The node, looked at lazily.
+//! The node, read lazily.
 
 use serde::de::DeserializeOwned;
 

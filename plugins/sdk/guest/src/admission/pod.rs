@@ -1,4 +1,4 @@
-//! A pod, looked at lazily.
+//! A pod, read lazily.
 
 use serde::de::DeserializeOwned;
 

@@ -1,4 +1,4 @@
-//! The container that is probed, looked at lazily.
+//! The container that is probed, read lazily.
 
 use std::time::Duration;
 

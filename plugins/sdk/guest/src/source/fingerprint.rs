@@ -1,4 +1,4 @@
-//! A short text that changes with what a source has: a cursor for those whose place to look has no version of its own.
+//! A short text that changes with what a source has: a cursor for those whose place to check has no version of its own.
 
 /// Where the hash FNV-1a with 64 bits begins.
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;

@@ -93,7 +93,7 @@ impl Poll {
     }
 
     /// These pods and no others: manifests as JSON or YAML text, one pod each. Without any, the pods of this source end: a
-    /// source that couldn't look returns an error instead.
+    /// source that couldn't check returns an error instead.
     ///
     /// ```
     /// # use witlet_plugin_sdk::source::{Poll, Snapshot};
@@ -138,7 +138,7 @@ impl SourceError {
     }
 }
 
-/// What fails while a source looks, in one line: what wasn't found out (requests, connections) has the reason `Unavailable`, a
+/// What fails while a source checks, in one line: what wasn't found out (requests, connections) has the reason `Unavailable`, a
 /// secret that isn't there `Denied`, everything else `Invalid`.
 impl From<Error> for SourceError {
     fn from(error: Error) -> Self {

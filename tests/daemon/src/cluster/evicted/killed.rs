@@ -14,9 +14,9 @@ use witlet_harness::{BUSYBOX_IMAGE, WAIT_TIMEOUT, cgroups};
 use super::pids::start;
 use super::{SLEEP, evicted, expect, leaves_nothing};
 
-/// How often it is looked whether a step was reached: a step may take a millisecond.
-const LOOK_INTERVAL: Duration = Duration::from_micros(200);
-/// The longest time between two looks of the daemon at what pods use is 10 s: these moments lie in it.
+/// How often it is checked whether a step was reached: a step may take a millisecond.
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
+/// The longest time between two measurements of what pods use is 10 s: these moments lie in it.
 const MOMENTS: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(5), Duration::from_secs(8)];
 /// What the pod may write, and writes, in MiB.
 const LIMIT: u64 = 10;
@@ -154,14 +154,14 @@ fn create(cluster: &Cluster, name: &str, script: &str, resources: Value) -> Resu
     Ok(Traces::of(cluster, &created))
 }
 
-/// Waits for the step, and kills the daemon at once. One that was passed between two looks counts as reached.
+/// Waits for the step, and kills the daemon at once. One that was passed between two checks counts as reached.
 async fn kill_at(cluster: &mut Cluster, traces: &Traces, (what, is_reached): Step) -> Result<(), Failed> {
     let deadline = Instant::now() + WAIT_TIMEOUT;
     while !is_reached(cluster, traces) {
         if Instant::now() >= deadline {
             return Err(cluster.failure(&format!("{}: never: {what}", traces.name)));
         }
-        sleep(LOOK_INTERVAL).await;
+        sleep(POLL_INTERVAL).await;
     }
     cluster.daemon.kill_and_restart().map_err(failed)
 }

@@ -59,13 +59,11 @@ async fn pull(cluster: &Cluster, runtime: &Runtime, images: &[String]) -> Result
     Ok(())
 }
 
-/// An agent looks at its start. Never is as much unused as it is to remove, which it reports after that.
-async fn look(cluster: &Cluster, reported: usize) -> Result<usize, Failed> {
+/// An agent checks at its start. Never is as much unused as it is to remove, which it reports after that.
+async fn inspect(cluster: &Cluster, reported: usize) -> Result<usize, Failed> {
     let count = |cluster: &Cluster| cluster.event_count(NODE, "FreeDiskSpaceFailed");
     cluster
-        .until("it has looked at the images", |cluster| {
-            Some(count(cluster)).filter(|count| *count > reported)
-        })
+        .until("it has checked the images", |cluster| Some(count(cluster)).filter(|count| *count > reported))
         .await
 }
 
@@ -81,10 +79,10 @@ async fn collect(containerd: &Containerd, images: &[String; 2]) -> Result<(), Fa
     containerd.label_image(own, &format!("{LABEL}=pinned")).map_err(failed)?;
     until(&cluster, "the runtime says what is pinned", async || Ok(pinned(&runtime, &all).await? == kept))
         .await?;
-    // At the first look new images may be too young.
+    // At the first check new images may be too young.
     for _ in 0..2 {
         cluster.restart_with_fields(&fields())?;
-        reported = look(&cluster, reported).await?;
+        reported = inspect(&cluster, reported).await?;
     }
     let found = are_there(&runtime, &all).await?;
     if found != kept {
@@ -94,7 +92,7 @@ async fn collect(containerd: &Containerd, images: &[String; 2]) -> Result<(), Fa
     let kept = [PAUSE_IMAGE.to_owned()];
     until(&cluster, "it is pinned no more", async || Ok(pinned(&runtime, &all).await? == kept)).await?;
     cluster.restart_with_fields(&fields())?;
-    look(&cluster, reported).await?;
+    inspect(&cluster, reported).await?;
     let found = are_there(&runtime, &all).await?;
     if found != kept {
         return Err(cluster.failure(&format!("unpinned: these images are left: {found:?}, not {kept:?}")));

@@ -16,7 +16,7 @@ use super::{Agent, app, both, create, exactly, files, start};
 use crate::cluster::promtool::PATHS;
 use exposition::Family;
 
-/// A kubelet looks at cgroups every 10 seconds, at what pods use every minute, and asks a probe each second.
+/// A kubelet reads cgroups every 10 seconds, what pods use every minute, and asks a probe each second.
 const SETTLED: std::time::Duration = std::time::Duration::from_secs(75);
 
 const SUMMARY: &str = "/stats/summary";
@@ -108,7 +108,7 @@ async fn reported(cluster: &Cluster) -> Result<Figures, Failed> {
     let ask = async |path: &str| -> Result<String, Failed> {
         Ok(client.request_text(http::Request::get(path).body(Vec::new())?).await?)
     };
-    // A rate needs an earlier look, and `/metrics` counts who asked before.
+    // A rate needs an earlier check, and `/metrics` counts who asked before.
     for path in PATHS.iter().chain([&SUMMARY]) {
         ask(path).await?;
     }

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         ["eat-some", mebibytes] => eat_some(mebibytes),
         ["connect", address] => connect(address),
         ["datagram", address] => datagram(address),
-        ["look-up", name] => look_up(name),
+        ["lookup", name] => look_up(name),
         ["read-input"] => read_input(),
         ["append", path] => append(path),
         ["flood", lines] => flood(lines),

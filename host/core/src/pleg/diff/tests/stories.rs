@@ -84,8 +84,8 @@ fn lists_become_events() {
             "s1 died, s2 started |  | s1 removed, s2 died, s3 started",
         ),
         (
-            // A look that fails leaves the old record: its list is left out here as it is there.
-            "what came and went while the pod could not be looked at is never reported",
+            // A check that fails leaves the old record: its list is left out here as it is there.
+            "what came and went while the pod could not be checked is never reported",
             &["s1:R", "s1:R"],
             "s1 started | ",
         ),

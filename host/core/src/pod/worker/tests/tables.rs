@@ -157,11 +157,11 @@ fn an_undesired_pod_is_brought_to_its_end_from_every_state() {
 }
 
 #[test]
-fn the_next_look_comes_after_what_the_cause_asks_for() {
+fn the_next_check_comes_after_what_the_cause_asks_for() {
     let intervals = RequeueIntervals { resync: Duration::from_secs(20), ..RequeueIntervals::default() };
     let seconds = Duration::from_secs;
     use RequeueCause::{BackOff, Error, NetworkNotReady, Resync};
-    // The causes that a piece of work met, and the least time until the next look; the most is half as much again.
+    // The causes that a piece of work met, and the least time until the next check; the most is half as much again.
     let cases: Vec<(&str, Vec<RequeueCause>, Duration)> = vec![
         ("all is well", vec![Resync], seconds(20)),
         ("an error", vec![Error], seconds(10)),
@@ -170,7 +170,7 @@ fn the_next_look_comes_after_what_the_cause_asks_for() {
         ("a back-off and an error", vec![Error, BackOff(seconds(7))], seconds(7)),
         ("two back-offs", vec![BackOff(seconds(10)), BackOff(seconds(3))], seconds(3)),
         ("a back-off that is over", vec![BackOff(Duration::ZERO)], Duration::ZERO),
-        ("a back-off beyond the regular look", vec![BackOff(seconds(40))], seconds(20)),
+        ("a back-off beyond the regular check", vec![BackOff(seconds(40))], seconds(20)),
         ("no network", vec![NetworkNotReady], seconds(1)),
         ("no network and an error", vec![Error, NetworkNotReady], seconds(1)),
         (
@@ -193,7 +193,7 @@ fn the_next_look_comes_after_what_the_cause_asks_for() {
 }
 
 #[test]
-fn a_change_of_state_needs_no_next_look() {
+fn a_change_of_state_needs_no_next_check() {
     // The end of a pod's containers is followed by its next piece of work, not by a wait.
     let events = vec![WorkEnded(PodEnded), WorkEnded(Done)];
     assert_eq!(

@@ -76,8 +76,8 @@ impl Remote {
         tokio::time::advance(time).await;
     }
 
-    /// Looks as each second does. Returns the change that a fetch brought: the beginnings of problem and digest.
-    async fn look(&mut self) -> Option<(Option<String>, Option<String>)> {
+    /// Checks as each second does. Returns the change that a fetch brought: the beginnings of problem and digest.
+    async fn check(&mut self) -> Option<(Option<String>, Option<String>)> {
         let new = self.store.want([&self.entry], Path::new("/"));
         self.store.read(new).await;
         self.store.fetch_due(&mut self.fetches);
@@ -116,26 +116,26 @@ async fn data_are_fetched_again_after_their_interval_and_what_fails_less_and_les
     let new = remote.store.want([&remote.entry], Path::new("/"));
     remote.store.read(new).await;
     assert_eq!(remote.data(), Err(DataLack::Pending), "nothing is known yet");
-    assert_eq!(remote.look().await, now(Some(BROKEN), None));
+    assert_eq!(remote.check().await, now(Some(BROKEN), None));
     let lack = DataLack::Missing(format!("its data \"list\" can't be had: {BROKEN}"));
     assert_eq!(remote.data(), Err(lack));
-    assert_eq!(remote.look().await, None, "not again at once");
+    assert_eq!(remote.check().await, None, "not again at once");
     remote.answers(Err("broken"));
     remote.pass(10 * SECOND).await;
-    assert_eq!(remote.look().await, None, "the same problem is no change");
+    assert_eq!(remote.check().await, None, "the same problem is no change");
     assert_eq!(remote.asked(), 2);
     remote.pass(19 * SECOND).await;
-    assert_eq!((remote.look().await, remote.asked()), (None, 2));
+    assert_eq!((remote.check().await, remote.asked()), (None, 2));
     remote.answers(version("m1", Some("one")));
     remote.pass(SECOND).await;
-    assert_eq!(remote.look().await, now(None, Some(ONE)));
+    assert_eq!(remote.check().await, now(None, Some(ONE)));
     assert_eq!(remote.data().expect("they serve").snapshot.bytes(), b"one");
     remote.answers(version("m1", None));
     remote.pass(HOUR).await;
-    assert_eq!((remote.look().await, remote.asked()), (None, 4), "they are what they were");
+    assert_eq!((remote.check().await, remote.asked()), (None, 4), "they are what they were");
     remote.answers(version("m2", Some("two")));
     remote.pass(HOUR).await;
-    assert_eq!(remote.look().await, now(None, Some(TWO)));
+    assert_eq!(remote.check().await, now(None, Some(TWO)));
     let known = remote.script.known.lock().expect("not poisoned").clone();
     let known: Vec<Option<&str>> = known.iter().map(Option::as_deref).collect();
     assert_eq!(known, [None, None, None, Some("m1"), Some("m1")]);
@@ -145,17 +145,17 @@ async fn data_are_fetched_again_after_their_interval_and_what_fails_less_and_les
 async fn the_last_good_data_serve_while_newer_ones_cannot_be_had_and_age() {
     let mut remote = Remote::start(TARGET);
     remote.answers(version("m1", Some("one")));
-    assert_eq!(remote.look().await, now(None, Some(ONE)));
+    assert_eq!(remote.check().await, now(None, Some(ONE)));
     remote.answers(Err("broken"));
     remote.pass(HOUR).await;
-    assert_eq!(remote.look().await, now(Some(BROKEN), Some(ONE)));
+    assert_eq!(remote.check().await, now(Some(BROKEN), Some(ONE)));
     assert!(!remote.is_too_old());
     remote.pass(2 * HOUR).await;
     assert!(!remote.is_too_old());
     remote.pass(SECOND).await;
     assert!(remote.is_too_old(), "three hours after they were fetched");
     remote.answers(version("m1", None));
-    assert_eq!(remote.look().await, now(None, Some(ONE)), "they are the newest again");
+    assert_eq!(remote.check().await, now(None, Some(ONE)), "they are the newest again");
     assert!(!remote.is_too_old());
 }
 
@@ -163,7 +163,7 @@ async fn the_last_good_data_serve_while_newer_ones_cannot_be_had_and_age() {
 async fn a_restart_goes_on_with_what_was_fetched_and_knows_how_old_it_is() {
     let mut remote = Remote::start(TARGET);
     remote.answers(version("m1", Some("one")));
-    assert_eq!(remote.look().await, now(None, Some(ONE)));
+    assert_eq!(remote.check().await, now(None, Some(ONE)));
     let Remote { folder, clock, .. } = remote;
     clock.pass(2 * HOUR);
     let mut remote = Remote::on(folder, TARGET, false, clock);
@@ -173,7 +173,7 @@ async fn a_restart_goes_on_with_what_was_fetched_and_knows_how_old_it_is() {
     assert_eq!(remote.data().expect("they serve").snapshot.bytes(), b"one");
     assert!(!remote.is_too_old());
     remote.answers(Err("broken"));
-    assert_eq!(remote.look().await, now(Some(BROKEN), Some(ONE)));
+    assert_eq!(remote.check().await, now(Some(BROKEN), Some(ONE)));
     assert_eq!(*remote.script.known.lock().expect("not poisoned"), [Some("m1".to_owned())]);
     tokio::time::advance(HOUR + SECOND).await;
     assert!(remote.is_too_old(), "three hours since they were fetched, a restart between");
@@ -184,12 +184,12 @@ async fn what_a_digest_names_is_fetched_once() {
     let target = format!("oci://registry.example.com/lists@{PIN}");
     let mut remote = Remote::start(&target);
     remote.answers(version(PIN, Some("one")));
-    assert_eq!(remote.look().await, now(None, Some(ONE)));
+    assert_eq!(remote.check().await, now(None, Some(ONE)));
     remote.pass(1000 * HOUR).await;
-    assert_eq!((remote.look().await, remote.asked()), (None, 1));
+    assert_eq!((remote.check().await, remote.asked()), (None, 1));
     let Remote { folder, clock, .. } = remote;
     let mut remote = Remote::on(folder, &target, false, clock);
-    assert_eq!((remote.look().await, remote.asked()), (None, 0), "also after a restart");
+    assert_eq!((remote.check().await, remote.asked()), (None, 0), "also after a restart");
     assert_eq!(remote.data().expect("they serve").snapshot.bytes(), b"one");
 }
 
@@ -197,17 +197,17 @@ async fn what_a_digest_names_is_fetched_once() {
 async fn without_a_network_data_are_what_was_kept_and_nothing_is_written() {
     let mut remote = Remote::start(TARGET);
     remote.answers(version("m1", Some("one")));
-    remote.look().await;
+    remote.check().await;
     let Remote { folder, clock, .. } = remote;
     let kept = folder.path().join("kept");
     let mut remote = Remote::on(folder, TARGET, true, clock);
-    assert_eq!((remote.look().await, remote.asked()), (None, 0));
+    assert_eq!((remote.check().await, remote.asked()), (None, 0));
     assert_eq!(remote.data().expect("they serve").snapshot.bytes(), b"one");
     let before = std::fs::read(kept.join("index.json")).expect("it is there");
     let other = "oci://registry.example.com/other:1";
     let Remote { folder, clock, .. } = remote;
     let mut remote = Remote::on(folder, other, true, clock);
-    assert_eq!((remote.look().await, remote.asked()), (None, 0));
+    assert_eq!((remote.check().await, remote.asked()), (None, 0));
     let lack = format!("its data \"list\" can't be had: {other} is not among the data that were kept");
     assert_eq!(remote.data(), Err(DataLack::Missing(lack)));
     assert_eq!(std::fs::read(kept.join("index.json")).expect("it is there"), before);

@@ -59,7 +59,7 @@ async fn outcomes_come_back_as_the_guest_gave_them() {
 async fn a_guest_sees_what_it_probes() {
     let guests = Setting::default().prober();
     assert_eq!(
-        text(&guests, r#"{"do": "look"}"#).await,
+        text(&guests, r#"{"do": "inspect"}"#).await,
         "success: default/web uid-1 main c0ffee 3 [\"127.0.0.1\"] [\"192.0.2.1\"] web=8080/TCP \
          ProbeKind::Readiness false Some(\"\\\"web\\\"\")"
     );

@@ -35,7 +35,7 @@ async fn said(guests: &Arc<AsyncPlugin>, what: &str) -> String {
     }
 }
 
-async fn looked(guests: &Arc<AsyncPlugin>, request: ProbeRequest) -> Value {
+async fn inspected(guests: &Arc<AsyncPlugin>, request: ProbeRequest) -> Value {
     let called = guests.probe(Arc::new(ProbeFacts::new(request, false))).await;
     match called.result {
         Ok(ProbeOutcome::Success(text)) => serde_json::from_str(&text).expect(&text),
@@ -87,7 +87,7 @@ async fn what_is_said_next_to_an_outcome_is_noted() {
 
 #[tokio::test]
 async fn a_guest_sees_the_pod_the_container_and_its_ports() {
-    let mut request = request(&doing("look", ""));
+    let mut request = request(&doing("inspect", ""));
     let pod = Arc::make_mut(&mut request.pod);
     pod.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
     pod.metadata.annotations = Some([("a".to_owned(), "b".to_owned())].into());
@@ -95,7 +95,7 @@ async fn a_guest_sees_the_pod_the_container_and_its_ports() {
         spec.containers[0].image = Some("nginx:1.29".to_owned());
     }
     assert_eq!(
-        looked(&guest(Setting::default()), request).await,
+        inspected(&guest(Setting::default()), request).await,
         json!({
             "pod": {
                 "namespace": "default", "name": "web", "uid": "uid-1",
@@ -116,7 +116,7 @@ async fn a_guest_sees_the_pod_the_container_and_its_ports() {
 #[tokio::test]
 async fn a_guest_sees_init_containers_and_pods_without_containers() {
     let sidecar = |name: &str| {
-        let mut request = request(&doing("look", ""));
+        let mut request = request(&doing("inspect", ""));
         let spec = Arc::make_mut(&mut request.pod).spec.as_mut().expect("it has a spec");
         let mut init = spec.containers[0].clone();
         init.name = "side".to_owned();
@@ -125,12 +125,12 @@ async fn a_guest_sees_init_containers_and_pods_without_containers() {
         ProbeRequest { container: name.to_owned(), ..request }
     };
     let guests = guest(Setting::default());
-    let found = looked(&guests, sidecar("side")).await;
+    let found = inspected(&guests, sidecar("side")).await;
     assert_eq!(
         (&found["container"]["pointer"], &found["container"]["ports"]),
         (&json!("\"side\""), &json!([]))
     );
-    let found = looked(&guests, sidecar("gone")).await;
+    let found = inspected(&guests, sidecar("gone")).await;
     assert_eq!((&found["container"]["image"], &found["container"]["pointer"]), (&json!(""), &Value::Null));
 }
 
@@ -144,7 +144,7 @@ async fn the_host_is_there_on_this_engine_too() {
     let log = Some(crate::guest::LogTap::default());
     let guests = guest(Setting { config: "\"mine\"", secrets, grants, log, ..Setting::default() });
     assert_eq!(
-        looked(&guests, request(&doing("host", ""))).await,
+        inspected(&guests, request(&doing("host", ""))).await,
         json!({
             "config": "\"mine\"", "enabled": true, "feature": false, "node": null, "zone": null, "label": null,
             "labels": [], "addresses": [], "allocatable": null, "secret": "hunter2",
@@ -190,7 +190,7 @@ async fn what_an_earlier_probe_handed_out_is_over() {
         over(ask(&guests, &doing("use", what)).await.map(|_| ()), what);
     }
     assert_eq!(said(&guests, "use").await, "success: nothing is kept", "it is a fresh instance");
-    // Next to no probe there is nothing to look at, either.
+    // Next to no probe there is nothing to check, either.
     assert_eq!(said(&guests, "keep").await, "success: kept");
     let check: Arc<str> = doing("use-in-check", "").into();
     over(guests.check_parameters(&check, WAIT_TIMEOUT).await.result, "check-parameters");

@@ -63,7 +63,7 @@ fn data_whose_source_or_times_cannot_be_are_refused() {
         ),
         (
             "{name: a, file: a, refresh: 1m}",
-            "plugins[0].data[0].refresh: a file is looked at once a second: leave it out",
+            "plugins[0].data[0].refresh: a file is checked once a second: leave it out",
         ),
         (
             "{name: a, url: 'https://a/', refresh: 5s}",

@@ -1,4 +1,4 @@
-//! Commands that look at a node: what is used, what a pod is about, its logs, and commands in it.
+//! Commands that check a node: what is used, what a pod is about, its logs, and commands in it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const INTERVAL_MAX: Duration = Duration::from_hours(1);
 #[derive(Debug, Subcommand)]
 pub(crate) enum Top {
     /// Show the CPU and memory that running pods use
-    #[command(visible_aliases = ["pod", "po"], after_help = "CPU is what was used within the second before the table is drawn.
+    #[command(visible_aliases = ["pod", "po"], after_help = "CPU is what was used within the second before the table is printed.
 
 Examples:
   witlet top pods
@@ -43,7 +43,7 @@ Examples:
     Plugins(TopPluginsArgs),
 }
 
-/// How a look goes on.
+/// How `witlet top` goes on.
 #[derive(Debug, Args)]
 pub(crate) struct TopArgs {
     /// Time between two refreshes, such as 500ms or 5s
@@ -157,7 +157,7 @@ pub(crate) struct DescribeArgs {
     pub(crate) api_socket: PathBuf,
 }
 
-/// Looks of descriptions.
+/// Checks of descriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DescribeFormat {
     /// Text for people.

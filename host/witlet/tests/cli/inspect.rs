@@ -1,4 +1,4 @@
-//! Commands that look at a node, against an agent that isn't there, and against a local API made of constants.
+//! Commands that check a node, against an agent that isn't there, and against a local API made of constants.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn ask(socket: &Path, command: &[&str]) -> CommandOutput {
 }
 
 #[test]
-fn without_an_agent_every_look_exits_3_and_names_the_socket() {
+fn without_an_agent_every_command_exits_3_and_names_the_socket() {
     let folder = scratch();
     for command in COMMANDS {
         let answer = ask(&folder.path().join("none.sock"), command);
@@ -44,7 +44,7 @@ fn without_an_agent_every_look_exits_3_and_names_the_socket() {
 }
 
 #[test]
-fn every_look_has_help_with_examples() {
+fn every_command_has_help_with_examples() {
     for command in [
         &["get", "pods"][..],
         &["get", "events"],
@@ -180,7 +180,7 @@ fn what_is_not_there_exits_1_with_a_way_out() {
 }
 
 #[test]
-fn a_look_without_a_terminal_is_printed_once() {
+fn without_a_terminal_the_table_is_printed_once() {
     with_agent(|socket| {
         let plugins = ask(socket, &["top", "plugins", "--interval", "500ms"]);
         assert_eq!(plugins.code, 0, "{}", plugins.err);

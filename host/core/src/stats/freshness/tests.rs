@@ -56,7 +56,7 @@ fn a_cgroup_is_as_it_was_while_nothing_happens_in_the_one_above() {
         (0, 10_000, 5, 10_001, Some(10_000)),
         (0, 10_000, 0, 10_999, Some(10_000)),
         (0, 10_000, 10_000, 10_500, Some(10_000)),
-        // It wasn't looked at of late.
+        // It wasn't checked of late.
         (0, 10_000, 5, 11_000, None),
         // The one below was seen before all above was read: something may have happened in between.
         (6, 10_000, 5, 10_001, None),

@@ -1,5 +1,5 @@
 //! When the figures of a cgroup are read again: not twice in a second, and of a cgroup in which nothing happens once a minute, as limits
-//! are. Most cgroups of a node are sandboxes and services that wait (upstream: cAdvisor looks at such ones less and less often).
+//! are. Most cgroups of a node are sandboxes and services that wait (upstream: cAdvisor checks such ones less and less often).
 
 use jiff::{SignedDuration, Timestamp};
 

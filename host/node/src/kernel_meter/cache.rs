@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use witlet_core::stats::cadvisor::{CgroupDetails, CgroupLimits};
 use witlet_core::stats::cgroup_usage::CgroupUsage;
-use witlet_core::stats::known::{FRESH, unchanged_until};
+use witlet_core::stats::freshness::{FRESH, unchanged_until};
 use witlet_core::stats::network::InterfaceUsage;
 
 /// A cgroup's figures.
@@ -53,7 +53,7 @@ impl ListedProcesses {
 }
 
 /// By the cgroup's path below the mount points of controllers, as the bytes that it is: to tell paths apart by their components takes three
-/// times as long, and each look does so some thousand times.
+/// times as long, and each check does so some thousand times.
 #[derive(Debug, Default)]
 pub(super) struct KnownCgroups(HashMap<OsString, KnownCgroup>);
 
@@ -80,7 +80,7 @@ impl KnownCgroups {
     }
 }
 
-/// When a cgroup was seen to be as it was by one of those above it, the nearest first, which were looked at before: those of all pods, then
+/// When a cgroup was seen to be as it was by one of those above it, the nearest first, which were checked before: those of all pods, then
 /// a pod's, then those of its containers. The root has other figures.
 pub(super) fn seen_from_above(
     all: &KnownCgroups,
