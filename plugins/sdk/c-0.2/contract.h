@@ -1,6 +1,6 @@
 /* Answers and errors of plugins in C, on top of the bindings of contract 0.2.
  *
- * An answer is said by calls: nothing is returned but whether there was one. What these functions are given is only looked at; who owns
+ * An answer is said by calls: nothing is returned but whether there was one. What these functions are given is only checked; who owns
  * what else is said in witlet.h, whose helpers for texts and lines of the log are those of every contract.
  *
  *     bool exports_witlet_admission_handler_admit(exports_witlet_admission_handler_borrow_request_t request,
@@ -9,7 +9,7 @@
  *     {
  *         if (!table_is_there())
  *             return witlet_error(error, "NoTable", "the table can't be read");
- *         witlet_reject(answer, "NotWanted", "the table doesn't have this pod");
+ *         witlet_reject(answer, "NotNeeded", "the table doesn't have this pod");
  *         return true;
  *     }
  *
@@ -120,7 +120,7 @@ static inline void witlet_warn(witlet_admission_admission_types_borrow_answer_t 
     witlet_admission_admission_types_method_answer_warn(answer, &text);
 }
 
-/* Something for those who look at the decision later. */
+/* Something for those who check the decision later. */
 static inline void witlet_annotate(witlet_admission_admission_types_borrow_answer_t answer, const char *key, witlet_text value)
 {
     plugin_string_t name = witlet_lend(witlet_view_c(key)), text = witlet_lend(value);
@@ -165,7 +165,7 @@ static inline void witlet_probe_warn(witlet_probe_probe_types_borrow_answer_t an
     witlet_probe_probe_types_method_answer_warn(answer, &text);
 }
 
-/* Something for those who look at the call later. */
+/* Something for those who check the call later. */
 static inline void witlet_probe_annotate(witlet_probe_probe_types_borrow_answer_t answer, const char *key, witlet_text value)
 {
     plugin_string_t name = witlet_lend(witlet_view_c(key)), text = witlet_lend(value);

@@ -257,7 +257,7 @@ class Answer {
     }
     // A sentence for the pod's owner, next to whatever is said.
     void warn(std::string_view message) { detail::say(witlet_admission_admission_types_method_answer_warn, handle_, message); }
-    // Something for those who look at the decision later.
+    // Something for those who check the decision later.
     void annotate(std::string_view key, std::string_view value)
     {
         detail::say(witlet_admission_admission_types_method_answer_annotate, handle_, key, value);

@@ -45,7 +45,7 @@ export class Verdict {
     return this;
   }
 
-  /** With something for those who look at the decision later, under `<plugin>/<key>`. The last value of a key counts. */
+  /** With something for those who check the decision later, under `<plugin>/<key>`. The last value of a key counts. */
   annotate(key: string, value: string): this {
     this.annotations.push([key, value]);
     return this;
@@ -80,7 +80,7 @@ export function defer(reason: string, message: string, seconds: number): Verdict
   return new Verdict({ tag: 'defer', reason, message, retryAfterMilliseconds: Math.round(seconds * 1000) });
 }
 
-/** The node lacks these resources; without any, the pod is admitted. The host makes room for a critical pod. */
+/** The node lacks these resources; without any, the pod is admitted. The host preempts others for a critical pod. */
 export function shortages(resources: Shortage[]): Verdict {
   return resources.length === 0 ? admit() : new Verdict({ tag: 'shortage', resources });
 }
@@ -188,7 +188,7 @@ export function isWithin(image: Image, place: string): boolean {
   return registry !== undefined && repository !== undefined && `${registry}/${repository}/`.startsWith(`${place}/`);
 }
 
-/** The owner that looks after a pod. */
+/** The owner that manages a pod. */
 export function controller(pod: Pod): Owner | undefined {
   return pod.owners().find((owner) => owner.isController());
 }

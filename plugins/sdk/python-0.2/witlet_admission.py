@@ -71,7 +71,7 @@ class Verdict:
         return replace(self, warnings=(*self.warnings, message))
 
     def annotate(self, key: str, value: str) -> Self:
-        """With something for those who look at the decision later, under `<plugin>/<key>`. The last value of a key counts."""
+        """With something for those who check the decision later, under `<plugin>/<key>`. The last value of a key counts."""
         return replace(self, annotations=(*self.annotations, (key, value)))
 
     def say(self, answer: Answer) -> None:
@@ -113,7 +113,7 @@ def defer(reason: str, message: str, seconds: float) -> Verdict:
 
 
 def shortages(lacking: Iterable[Shortage]) -> Verdict:
-    """The node lacks these resources; without any, the pod is admitted. The host makes room for a critical pod."""
+    """The node lacks these resources; without any, the pod is admitted. The host preempts others for a critical pod."""
     return Verdict(tuple(lacking) or Admit())
 
 
@@ -212,5 +212,5 @@ def is_within(image: Image, place: str) -> bool:
 
 
 def controller(pod: Pod) -> Owner | None:
-    """The owner that looks after a pod."""
+    """The owner that manages a pod."""
     return next((owner for owner in pod.owners() if owner.is_controller()), None)

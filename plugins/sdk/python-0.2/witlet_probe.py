@@ -44,7 +44,7 @@ class Outcome:
         return replace(self, warnings=(*self.warnings, message))
 
     def annotate(self, key: str, value: str) -> Self:
-        """With something for those who look at the call later. The last value of a key counts."""
+        """With something for those who check the call later. The last value of a key counts."""
         return replace(self, annotations=(*self.annotations, (key, value)))
 
     def latency(self, seconds: float) -> Self:

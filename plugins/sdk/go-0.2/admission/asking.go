@@ -25,7 +25,7 @@ func IsWithin(image Image, place string) bool {
 	return inRegistry && strings.HasPrefix(registry+"/"+repository+"/", place+"/")
 }
 
-// Controller is the owner that looks after a pod.
+// Controller is the owner that manages a pod.
 func Controller(pod Pod) (Owner, bool) {
 	for _, owner := range pod.Owners() {
 		if owner.IsController() {

@@ -154,11 +154,11 @@ type Owner interface {
 	Kind() string
 	Name() string
 	UID() string
-	// IsController: whether it is the one that looks after the pod.
+	// IsController: whether it is the one that manages the pod.
 	IsController() bool
 }
 
-// Pod: a pod, looked at lazily: only what is asked for crosses into the plugin.
+// Pod: a pod, read lazily: only what is asked for crosses into the plugin.
 type Pod interface {
 	Namespace() string
 	Name() string
@@ -249,7 +249,7 @@ type Node interface {
 	Requested(resource string) int64
 	// Available: what is left: allocatable less requested, negative if too much is given away; none where nothing is allocatable.
 	Available(resource string) (int64, bool)
-	// Used: what all processes of the machine use of it, as it was measured last, within the last minute: of cpu the mean since the look
+	// Used: what all processes of the machine use of it, as it was measured last, within the last minute: of cpu the mean since the check
 	// before, of memory the working set, of ephemeral-storage what is written on the file system of the agent's folder, of pid how
 	// many there are. None of other resources, and where it isn't known.
 	Used(resource string) (int64, bool)

@@ -17,7 +17,7 @@ type Verdict struct {
 	Shortages []Shortage
 	// Warnings are for the pod's owner, who finds them in events of the pod. The host keeps 16.
 	Warnings []string
-	// Annotations are keys and values for those who look at the decision later. The last value of a key counts.
+	// Annotations are keys and values for those who check the decision later. The last value of a key counts.
 	Annotations [][2]string
 }
 
@@ -40,7 +40,7 @@ func Defer(reason string, retryAfter time.Duration, format string, arguments ...
 	return Verdict{Decision: "defer", Reason: reason, Message: fmt.Sprintf(format, arguments...), RetryAfter: retryAfter}
 }
 
-// Lacking is the verdict of resources that the node lacks; without any, the pod is admitted. The host makes room for a critical pod.
+// Lacking is the verdict of resources that the node lacks; without any, the pod is admitted. The host preempts others for a critical pod.
 func Lacking(shortages ...Shortage) Verdict {
 	if len(shortages) == 0 {
 		return Admit()
@@ -54,7 +54,7 @@ func (v Verdict) Warn(format string, arguments ...any) Verdict {
 	return v
 }
 
-// Annotate adds something for those who look at the decision later, under <plugin>/<key>.
+// Annotate adds something for those who check the decision later, under <plugin>/<key>.
 func (v Verdict) Annotate(key, value string) Verdict {
 	v.Annotations = append(v.Annotations, [2]string{key, value})
 	return v

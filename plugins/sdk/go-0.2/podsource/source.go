@@ -92,7 +92,7 @@ func Errorf(code, format string, arguments ...any) error {
 // Invalid is the error of a field of the configuration that makes no sense to the source.
 func Invalid(field, problem string) error { return contract.Invalid(field, problem) }
 
-// Fingerprint is a short text that changes with its parts, their number and their order: a cursor for a source whose place to look has no
+// Fingerprint is a short text that changes with its parts, their number and their order: a cursor for a source whose place to check has no
 // version of its own. It is the same in every instance, and detects changes that happen, not those that are made in order not to be seen.
 func Fingerprint[T ~string | ~[]byte](parts ...T) string {
 	hash := fnv.New64a()

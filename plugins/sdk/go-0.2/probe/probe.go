@@ -49,7 +49,7 @@ type Outcome struct {
 	Message string
 	// Warnings are sentences for the pod's owner. The host keeps 16.
 	Warnings []string
-	// Annotations are for those who look at the call later. The last value of a key counts.
+	// Annotations are for those who check the call later. The last value of a key counts.
 	Annotations [][2]string
 	// Latency is how long the probed thing took to answer; 0 if it isn't said.
 	Latency time.Duration

@@ -34,9 +34,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! # Where to look
+//! # Where to search
 //!
-//! | For | Look at |
+//! | For | Check |
 //! |---|---|
 //! | what a handler is | [`AdmissionHandler`] |
 //! | what may be asked | [`Request`], [`Pod`], [`Container`], [`Image`], [`Volume`], [`Node`] |
@@ -48,7 +48,7 @@
 //! | unit tests | [`facts`] |
 //!
 //! Amounts of resources are numbers: milli-CPU for `cpu`, base units (bytes, pieces) for everything else. Whatever is a list is an
-//! iterator over things that are asked for what they are, one getter at a time: what a policy doesn't look at never crosses
+//! iterator over things that are asked for what they are, one getter at a time: what a policy doesn't check never crosses
 //! into the component.
 
 #![deny(missing_docs)]

@@ -3,10 +3,10 @@
 //! ```
 //! use witlet_plugin_sdk_0_2::{facts, info, log};
 //!
-//! info!("looked at {} containers", 2);
+//! info!("checked {} containers", 2);
 //! log::write(log::Level::Warn, "no registry", &[("image", "nginx")]);
 //! let lines = facts::take_log();
-//! assert_eq!(lines[0].message, "looked at 2 containers");
+//! assert_eq!(lines[0].message, "checked 2 containers");
 //! assert_eq!(lines[1].fields, [("image".to_owned(), "nginx".to_owned())]);
 //! ```
 

@@ -19,7 +19,7 @@ const LEFTOVER_FOLDERS: &[&str] = &[
 /// Endings of files that builds make.
 const LEFTOVER_ENDINGS: &[&str] = &[".wasm", ".pyc"];
 
-/// All files below the folder, by their paths in it, sorted. Cargo looks at it again when it changes.
+/// All files below the folder, by their paths in it, sorted. Cargo checks it again when it changes.
 pub(crate) fn read(folder: &Path) -> Vec<(String, Vec<u8>)> {
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut files = Vec::new();

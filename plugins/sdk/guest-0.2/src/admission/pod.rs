@@ -88,7 +88,7 @@ impl Pod {
 
     pointers! {}
 
-    /// The owner that looks after it.
+    /// The owner that manages it.
     pub fn controller(&self) -> Option<Owner> {
         self.owners().find(Owner::is_controller)
     }
@@ -113,7 +113,7 @@ impl Owner {
         name() -> String;
         /// Its UID.
         uid() -> String;
-        /// Whether it is the one that looks after the pod.
+        /// Whether it is the one that manages the pod.
         is_controller() -> bool;
     }
 }

@@ -90,7 +90,7 @@ impl Verdict {
         Self::of(Decision::Defer { reason: reason.into(), message: message.into(), retry_after })
     }
 
-    /// The node lacks these resources; without any, the pod is admitted. The host makes room for a critical pod where nothing else
+    /// The node lacks these resources; without any, the pod is admitted. The host preempts others for a critical pod where nothing else
     /// is against it.
     ///
     /// ```
@@ -108,7 +108,7 @@ impl Verdict {
         self
     }
 
-    /// Something for those who look at the decision later: it stands in the decision log under `<plugin>/<key>`. The host keeps 16
+    /// Something for those who check the decision later: it stands in the decision log under `<plugin>/<key>`. The host keeps 16
     /// keys; the last value of a key counts.
     pub fn annotate(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.annotations.push((key.into(), value.into()));

@@ -74,7 +74,7 @@ impl Outcome {
         self
     }
 
-    /// Something for those who look at the call later: it stands in the call's log line. The host keeps 16 keys; the last value of
+    /// Something for those who check the call later: it stands in the call's log line. The host keeps 16 keys; the last value of
     /// a key counts.
     pub fn annotate(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.annotations.push((key.into(), value.into()));

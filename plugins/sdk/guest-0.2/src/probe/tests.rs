@@ -116,7 +116,7 @@ fn a_probe_type_is_asked_as_the_host_asks_it() {
 }
 
 #[test]
-fn warnings_and_refusals_are_there_to_be_looked_at() {
+fn warnings_and_refusals_are_there_to_be_checked() {
     assert_eq!(validate_probe_type(&Sees { old: true }), Ok(vec!["`old` will go away".to_owned()]));
     assert_eq!(validate_probe_type(&Sees { old: false }), Ok(Vec::new()));
     let check = |parameters: Value| check_parameters(&Sees { old: false }, &parameters);

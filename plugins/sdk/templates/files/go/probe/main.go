@@ -25,7 +25,7 @@ type parameters struct {
 
 type prober struct{}
 
-// Validate has nothing to look at: the probe type takes no configuration.
+// Validate has nothing to check: the probe type takes no configuration.
 func (prober) Validate(*struct{}) error { return nil }
 
 func (prober) CheckParameters(parameters *parameters, _ *struct{}) error {

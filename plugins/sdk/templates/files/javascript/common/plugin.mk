@@ -64,23 +64,23 @@ RUN_WITLET = $(eval RUN_WITLET := $$(find_witlet))$(RUN_WITLET)
 witlet:
 	@: $(RUN_WITLET)
 
-# What `make watch` looks at.
+# What `make watch` checks.
 WATCHED = Makefile plugin.mk package.json package-lock.json tsconfig.json plugin.yaml src test wit cases $(CASES)
 
 # ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----
 
-# Seconds between two looks at the files. Their contents count; what isn't there is passed over.
+# Seconds between two checks of the files. Their contents count; what isn't there is passed over.
 WATCH_SECONDS ?= 1
 
 .PHONY: watch
 watch: witlet
 	@trap 'exit 0' HUP INT TERM; \
-	look() { find -L $(WATCHED) -type f ! -name '.*' ! -name '*~' ! -name '*.pyc' -exec cksum {} + 2>/dev/null | sort | cksum; }; \
+	fingerprint() { find -L $(WATCHED) -type f ! -name '.*' ! -name '*~' ! -name '*.pyc' -exec cksum {} + 2>/dev/null | sort | cksum; }; \
 	while :; do \
-	  seen=$$(look); \
+	  seen=$$(fingerprint); \
 	  if $(MAKE) --no-print-directory test; then echo "watch: passed"; else echo "watch: FAILED"; fi; \
 	  echo "watch: waiting for a change, Ctrl-C ends"; \
-	  while [ "$$(look)" = "$$seen" ]; do sleep $(WATCH_SECONDS); done; \
+	  while [ "$$(fingerprint)" = "$$seen" ]; do sleep $(WATCH_SECONDS); done; \
 	done
 
 test: witlet unit $(NAME).wasm

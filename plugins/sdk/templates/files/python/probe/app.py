@@ -54,15 +54,15 @@ class Prober(exports.Prober):
             Parameters.parse(parameters)
 
     def probe(self, target: Target, parameters: str) -> Outcome:
-        wanted = Parameters.parse(parameters)
+        desired = Parameters.parse(parameters)
         addresses = target.pod_ips()
         if not addresses:
             # Nothing was found out about the server: an error, which leaves the last result as it was.
             raise Err("the pod has no IP address")
-        log.write(log.Level.DEBUG, "connecting", [("address", addresses[0]), ("port", str(wanted.port))])
+        log.write(log.Level.DEBUG, "connecting", [("address", addresses[0]), ("port", str(desired.port))])
         try:
-            with Connection(addresses[0], wanted.port, lambda: remaining(target)) as connection:
+            with Connection(addresses[0], desired.port, lambda: remaining(target)) as connection:
                 # As much of what the server says first as is expected.
-                return judge(wanted.expect, connection.read(len(wanted.expect.encode())))
+                return judge(desired.expect, connection.read(len(desired.expect.encode())))
         except NoAnswer as error:
             return Outcome_Failure(str(error))

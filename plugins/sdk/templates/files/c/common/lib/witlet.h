@@ -8,11 +8,11 @@
  *   - What you return (a verdict, an error's text) belongs to the bindings from then on: they free it when the host has
  *     read it. So everything in it must come from `malloc`, and never be a literal: `witlet_copy` and
  *     `witlet_format` make such texts.
- *   - What you pass to an import is only looked at. It stays yours.
+ *   - What you pass to an import is only checked. It stays yours.
  *   - An owned handle (`..._own_pod_t`) ends with its `..._drop_own`. A borrowed one needs nothing: it is dropped when
  *     your export returns.
  *
- * In the comments below: a *view* looks at bytes that another owns; it frees nothing and must not outlive them. An
+ * In the comments below: a *view* checks bytes that another owns; it frees nothing and must not outlive them. An
  * *owned* text came from `malloc`.
  *
  * Out of memory ends the call with a trap; the host has a policy for that.
@@ -194,7 +194,7 @@ typedef struct {
 /* How many fields `witlet_log` hands on; the host cuts there too. */
 #define WITLET_FIELDS_MAX 16
 
-/* Writes a line to the node's log; `level` is one of WITLET_HOST_LOG_LEVEL_…. Message and fields are only looked at. */
+/* Writes a line to the node's log; `level` is one of WITLET_HOST_LOG_LEVEL_…. Message and fields are only checked. */
 static inline void witlet_log(witlet_host_log_level_t level, witlet_text message, const witlet_field *fields, size_t count)
 {
     plugin_tuple2_string_string_t pairs[WITLET_FIELDS_MAX];

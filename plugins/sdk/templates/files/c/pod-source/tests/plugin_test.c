@@ -26,7 +26,7 @@ static void wrong_configurations_are_refused_with_words(void)
     }
 }
 
-/* Polls with the cursor of the poll before, which is replaced; looks at the kind of snapshot, and at the first pod. */
+/* Polls with the cursor of the poll before, which is replaced; checks the kind of snapshot, and at the first pod. */
 static void check_poll(plugin_string_t *cursor, uint8_t tag, const char *first)
 {
     plugin_string_t handed = witlet_copy(witlet_view(*cursor));

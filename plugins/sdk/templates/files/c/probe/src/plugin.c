@@ -41,7 +41,7 @@ static bool receive_greeting(struct tcp *tcp, size_t enough, char *buffer, size_
 }
 
 /* The outcome of one probe of an address. */
-static witlet_probe_types_outcome_t look(const struct parameters *parameters, witlet_text address, uint64_t milliseconds)
+static witlet_probe_types_outcome_t check(const struct parameters *parameters, witlet_text address, uint64_t milliseconds)
 {
     struct tcp tcp;
     plugin_string_t error;
@@ -79,7 +79,7 @@ bool exports_witlet_probe_prober_probe(exports_witlet_probe_prober_borrow_target
     } else {
         /* A tenth of the time is left, so that it is us who say what took too long. */
         uint64_t remaining = witlet_probe_types_method_target_remaining_milliseconds(target);
-        *ret = look(&parameters, witlet_view(addresses.ptr[0]), remaining - remaining / 10);
+        *ret = check(&parameters, witlet_view(addresses.ptr[0]), remaining - remaining / 10);
         witlet_log(WITLET_HOST_LOG_LEVEL_DEBUG, WITLET_TEXT("probed"),
                    (witlet_field[]){{"address", witlet_view(addresses.ptr[0])}}, 1);
     }

@@ -42,7 +42,7 @@ static void a_configuration_has_no_fields(void)
     plugin_string_free(&error);
 }
 
-/* Probes a server, and looks at the outcome. */
+/* Probes a server, and checks the outcome. */
 static void check_outcome(const char *const *server, uint8_t tag, const char *detail)
 {
     fake_server = server;

@@ -131,15 +131,15 @@ bool tcp_send(struct tcp *tcp, witlet_text bytes, plugin_string_t *error)
     wasi_io_streams_borrow_output_stream_t output = wasi_io_streams_borrow_output_stream(tcp->output);
     wasi_io_streams_stream_error_t failure;
     while (bytes.len > 0) {
-        uint64_t room;
-        if (!wasi_io_streams_method_output_stream_check_write(output, &room, &failure))
+        uint64_t capacity;
+        if (!wasi_io_streams_method_output_stream_check_write(output, &capacity, &failure))
             return stream_failed(&failure, error);
-        if (room == 0) {
+        if (capacity == 0) {
             if (!wait_for(wasi_io_streams_method_output_stream_subscribe(output), tcp->deadline))
                 return witlet_fail(error, "not everything could be sent in time");
             continue;
         }
-        plugin_list_u8_t part = {(uint8_t *)(uintptr_t)bytes.ptr, bytes.len < room ? bytes.len : (size_t)room};
+        plugin_list_u8_t part = {(uint8_t *)(uintptr_t)bytes.ptr, bytes.len < capacity ? bytes.len : (size_t)capacity};
         if (!wasi_io_streams_method_output_stream_write(output, &part, &failure))
             return stream_failed(&failure, error);
         bytes = (witlet_text){bytes.ptr + part.len, bytes.len - part.len};

@@ -7,7 +7,7 @@ import { decide, parseConfig } from '../src/policy.ts';
 
 const config = parseConfig('{"label": "team"}');
 
-/** A question about a pod with the label `team`, or without it, as far as the policy looks at it. */
+/** A question about a pod with the label `team`, or without it, as far as the policy checks it. */
 function request(team?: string, operation: Operation = 'add') {
   const given = { disposed: 0 };
   const pointer = (path: string) =>
@@ -38,7 +38,7 @@ test('the characters that a JSON pointer escapes are escaped', () => {
   assert.deepEqual(paths, ['/metadata/labels/example.com~1a~0b']);
 });
 
-test('a resize is not looked at', () => {
+test('a resize is not checked', () => {
   assert.deepEqual(decide(request(undefined, 'resize'), config), { tag: 'admit' });
 });
 

@@ -4,7 +4,7 @@ import { get } from 'witlet:host/config@0.1.0';
 import { write } from 'witlet:host/log@0.1.0';
 import type * as Source from 'witlet:pod-source/source@0.1.0';
 
-import { look, parseConfig } from './pods.ts';
+import { readPods, parseConfig } from './pods.ts';
 
 export const source: typeof Source = {
   validate(config) {
@@ -12,7 +12,7 @@ export const source: typeof Source = {
   },
 
   poll(cursor) {
-    const result = look(parseConfig(get()), cursor);
+    const result = readPods(parseConfig(get()), cursor);
     write('debug', `the pods are ${result.snapshot.tag}`, []);
     return result;
   },

@@ -26,7 +26,7 @@ function isPod(value: unknown): value is object {
  *
  * @param cursor What the last poll returned.
  */
-export function look({ pods }: Config, cursor?: string): PollResult {
+export function readPods({ pods }: Config, cursor?: string): PollResult {
   const manifests = pods.map((pod) => JSON.stringify(pod));
   const now = fingerprint(manifests);
   if (now === cursor) return { snapshot: { tag: 'unchanged' }, cursor: now };

@@ -59,6 +59,6 @@ function greeting(connection: Connection, length: number): Uint8Array {
 
 export function judge(expected: Uint8Array, received: Uint8Array): Outcome {
   const same = expected.length === received.length && expected.every((byte, at) => byte === received[at]);
-  const [wanted, seen] = [expected, received].map((bytes) => JSON.stringify(new TextDecoder().decode(bytes)));
-  return same ? { tag: 'success', val: `it says ${seen}` } : { tag: 'failure', val: `it says ${seen}, not ${wanted}` };
+  const [shown, seen] = [expected, received].map((bytes) => JSON.stringify(new TextDecoder().decode(bytes)));
+  return same ? { tag: 'success', val: `it says ${seen}` } : { tag: 'failure', val: `it says ${seen}, not ${shown}` };
 }

@@ -79,7 +79,7 @@ class Exports(unittest.TestCase):
         self.assertEqual(self.admit(Operation.ADD, {}), rejected("the pod has no label team"))
         self.assertEqual(self.lines, ["judged"])
 
-    def test_a_resize_isnt_looked_at(self) -> None:
+    def test_a_resize_isnt_checked(self) -> None:
         self.assertEqual(self.admit(Operation.RESIZE, {}), Verdict_Admit())
 
     def test_a_configuration_is_refused_in_its_words(self) -> None:

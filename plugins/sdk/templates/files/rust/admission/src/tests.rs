@@ -28,7 +28,7 @@ fn a_pod_without_the_label_is_rejected() {
 }
 
 #[test]
-fn a_resize_isnt_looked_at() {
+fn a_resize_isnt_checked() {
     assert_eq!(judge(Operation::Resize, &[]), Verdict::Admit);
 }
 
