@@ -56,7 +56,7 @@ func TestADigestMayBeRequired(t *testing.T) {
 	}
 }
 
-func TestAResizeIsntLookedAt(t *testing.T) {
+func TestAResizeIsntChecked(t *testing.T) {
 	if got := ask(t, admission.Resize, "a.example/x", "b.example/x", &config{Allow: []string{"docker.io"}}); got != (admission.Admit{}) {
 		t.Error(got)
 	}

@@ -5,7 +5,7 @@ import "strings"
 // defaultRegistry is that of a reference that names none.
 const defaultRegistry = "docker.io"
 
-// A reference is what of a reference to an image the policy looks at. Its tag is left out: anyone can move it.
+// A reference is what of a reference to an image the policy checks. Its tag is left out: anyone can move it.
 type reference struct {
 	// place is registry and repository, such as docker.io/library/nginx.
 	place string

@@ -61,7 +61,7 @@ func readFile(folder, name string) (string, error) {
 	return string(text), nil
 }
 
-// checkManifest is what is wrong with a file as far as a source can tell; the host looks at all of it.
+// checkManifest is what is wrong with a file as far as a source can tell; the host checks all of it.
 func checkManifest(name, text string) error {
 	if plugin.Depth(text) > depthMax {
 		return podsource.Errorf("Invalid", "%s: more than %d objects and lists are in each other", name, depthMax)
@@ -77,7 +77,7 @@ func checkManifest(name, text string) error {
 	return nil
 }
 
-// unavailable: nothing is known about the pods, and those of the last look go on.
+// unavailable: nothing is known about the pods, and those of the last check go on.
 func unavailable(path string, err error) error {
 	return podsource.Errorf("Unavailable", "read %s: %v", path, err)
 }

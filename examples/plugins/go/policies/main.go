@@ -44,7 +44,7 @@ var policies = admission.OneOf(map[string]admission.Maker{
 	"underPressure":         admission.Made[underPressure],
 })
 
-// What handlers subscribe to that don't look at containers and images alone.
+// What handlers subscribe to that don't check containers and images alone.
 type (
 	onAdd    struct{}
 	onUpdate struct{}

@@ -25,7 +25,7 @@ def parse(config: str) -> Path:
     return Path(path)
 
 
-def look(path: Path, cursor: str | None) -> PollResult:
+def scan(path: Path, cursor: str | None) -> PollResult:
     """What the folder has now. Raises Unreadable and Invalid."""
     files = folder.read(path)
     now = folder.fingerprint(files)
@@ -48,11 +48,11 @@ class Source(exports.Source):
 
     def poll(self, cursor: str | None) -> PollResult:
         try:
-            result = look(parse(configuration.get()), cursor)
+            result = scan(parse(configuration.get()), cursor)
         except Unreadable as error:
             # An error is never "no pods": those of the last good poll go on.
             raise Err(SourceError("Unavailable", str(error), None)) from error
         except Invalid as error:
             raise Err(SourceError("Invalid", str(error), None)) from error
-        log.write(log.Level.DEBUG, "looked", [("snapshot", type(result.snapshot).__name__)])
+        log.write(log.Level.DEBUG, "checked", [("snapshot", type(result.snapshot).__name__)])
         return result

@@ -8,7 +8,7 @@ DEFAULT_REGISTRY = "docker.io"
 
 @dataclass(frozen=True)
 class Reference:
-    """What of a reference the policy looks at."""
+    """What of a reference the policy checks."""
 
     place: str
     """Registry and repository, such as `docker.io/library/nginx`."""

@@ -36,7 +36,7 @@ void folder_free(struct folder *folder);
 /* What changes when a name or a file does: an owned text. */
 plugin_string_t folder_cursor(const struct folder *folder);
 
-/* Whether each file is a pod, as far as that is looked at here: a JSON object in UTF-8 whose `kind` is `Pod`. */
+/* Whether each file is a pod, as far as that is checked here: a JSON object in UTF-8 whose `kind` is `Pod`. */
 bool folder_check(const struct folder *folder, struct fault *fault);
 
 #endif

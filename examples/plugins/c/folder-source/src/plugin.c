@@ -72,7 +72,7 @@ static bool compare(struct folder *folder, const plugin_string_t *before, witlet
 {
     plugin_string_t now = folder_cursor(folder);
     if (before != NULL && witlet_equal(witlet_view(*before), witlet_view(now))) {
-        /* The same files were looked at before. */
+        /* The same files were checked before. */
         result->snapshot.tag = WITLET_POD_SOURCE_TYPES_SNAPSHOT_UNCHANGED;
     } else if (folder_check(folder, fault)) {
         result->snapshot = take_pods(folder);

@@ -105,7 +105,7 @@ static void the_snapshot_is_what_the_folder_has(void)
     rmdir(path_of("e.json"));
 }
 
-/* Polls, and looks at the error. */
+/* Polls, and checks the error. */
 static void check_error(const char *reason, const char *words)
 {
     exports_witlet_pod_source_source_poll_result_t result;

@@ -12,7 +12,7 @@ struct image {
     bool pinned;
 };
 
-/* Reads a reference; the image is owned: `image_free`. Whether the runtime could pull it isn't looked at. */
+/* Reads a reference; the image is owned: `image_free`. Whether the runtime could pull it isn't checked. */
 struct image image_read(witlet_text reference);
 
 void image_free(struct image *image);

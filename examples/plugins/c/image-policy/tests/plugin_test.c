@@ -74,7 +74,7 @@ static void images_are_pinned_where_that_is_asked_for(void)
                   "container \"app\": docker.io/library/nginx isn't pinned by a digest");
 }
 
-static void a_resize_is_not_looked_at(void)
+static void a_resize_is_not_checked(void)
 {
     fake_operation = WITLET_ADMISSION_TYPES_OPERATION_RESIZE;
     check_verdict(CONTAINERS("app", "a.example.com/b"), NULL, NULL);
@@ -95,7 +95,7 @@ int main(void)
     wrong_configurations_are_refused_with_words();
     images_come_from_allowed_places();
     images_are_pinned_where_that_is_asked_for();
-    a_resize_is_not_looked_at();
+    a_resize_is_not_checked();
     a_configuration_that_went_wrong_is_an_error();
     return CHECKS_END();
 }

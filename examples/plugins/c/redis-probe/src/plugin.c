@@ -55,7 +55,7 @@ static bool talk(struct tcp *tcp, const witlet_text *password, plugin_string_t *
 }
 
 /* The outcome of one probe of the target's first address. */
-static witlet_probe_types_outcome_t look(witlet_probe_types_borrow_target_t target, uint16_t port,
+static witlet_probe_types_outcome_t check(witlet_probe_types_borrow_target_t target, uint16_t port,
                                          const witlet_text *password)
 {
     plugin_list_string_t addresses;
@@ -107,11 +107,11 @@ bool exports_witlet_probe_prober_probe(exports_witlet_probe_prober_borrow_target
     if (!good || !find_password(&with_password, &secret, err))
         return false;
     if (!with_password) {
-        *ret = look(target, port, NULL);
+        *ret = check(target, port, NULL);
         return true;
     }
     witlet_text password = redis_password((witlet_text){(const char *)secret.ptr, secret.len});
-    *ret = look(target, port, &password);
+    *ret = check(target, port, &password);
     plugin_list_u8_free(&secret);
     return true;
 }

@@ -36,7 +36,7 @@ static void wrong_settings_are_refused_with_words(void)
 
 #define SERVER(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* Probes a server, and looks at the outcome. */
+/* Probes a server, and checks the outcome. */
 static void check_outcome(const char *const *server, uint8_t tag, const char *detail)
 {
     fake_server = server;

@@ -15,7 +15,7 @@ class Folder {
     // What changes when a name or a file does.
     std::string fingerprint() const;
 
-    // Whether each file is a pod, as far as that is looked at here: a JSON object in UTF-8 whose `kind` is `Pod`.
+    // Whether each file is a pod, as far as that is checked here: a JSON object in UTF-8 whose `kind` is `Pod`.
     std::expected<void, witlet::pod_source::Error> check() const;
 
     // The files' contents, each a manifest.

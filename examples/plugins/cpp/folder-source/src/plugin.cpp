@@ -24,7 +24,7 @@ class Source {
         if (!folder)
             return std::unexpected(folder.error());
         std::string now = folder->fingerprint();
-        // The same files were looked at before.
+        // The same files were checked before.
         if (cursor != now) {
             if (auto checked = folder->check(); !checked)
                 return std::unexpected(checked.error());

@@ -9,7 +9,7 @@
 
 using namespace witlet;
 
-// The folder that the source looks at, as long as the test runs.
+// The folder that the source checks, as long as the test runs.
 static std::filesystem::path home;
 
 static std::string pod(std::string_view name)

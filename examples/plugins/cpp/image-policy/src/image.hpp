@@ -11,6 +11,6 @@ struct Image {
     // Whether the reference has a SHA-256 digest.
     bool pinned;
 
-    // Reads a reference. Whether the runtime could pull it isn't looked at.
+    // Reads a reference. Whether the runtime could pull it isn't checked.
     static Image read(std::string_view reference);
 };

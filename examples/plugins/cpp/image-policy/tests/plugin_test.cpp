@@ -56,7 +56,7 @@ static void images_are_pinned_where_that_is_asked_for()
                "reject ImageNotPinned: container \"app\": docker.io/library/nginx isn't pinned by a digest");
 }
 
-static void a_resize_is_not_looked_at()
+static void a_resize_is_not_checked()
 {
     CHECK_TEXT(verdict({{"app", "a.example.com/b"}}, admission::Operation::resize), "admit");
 }
@@ -72,7 +72,7 @@ int main()
     wrong_configurations_are_refused_with_words();
     images_come_from_allowed_places();
     images_are_pinned_where_that_is_asked_for();
-    a_resize_is_not_looked_at();
+    a_resize_is_not_checked();
     a_configuration_that_went_wrong_is_an_error();
     return testing::end(__FILE__);
 }

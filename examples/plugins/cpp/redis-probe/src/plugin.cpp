@@ -16,15 +16,15 @@ static Result<void> ask(Connection &connection, std::string_view command, std::s
     std::string received;
     while (!redis::line(received)) {
         std::array<char, redis::line_max + 2> buffer;
-        std::span<char> room = std::span(buffer).subspan(received.size());
-        if (room.empty())
+        std::span<char> rest = std::span(buffer).subspan(received.size());
+        if (rest.empty())
             return witlet::fail("the answer is longer than ", redis::line_max, " bytes");
-        Result<size_t> length = connection.receive(room);
+        Result<size_t> length = connection.receive(rest);
         if (!length)
             return std::unexpected(length.error());
         if (*length == 0)
             return witlet::fail("the server closed the connection before it had answered");
-        received.append(room.data(), *length);
+        received.append(rest.data(), *length);
     }
     return redis::expect(*redis::line(received), expected);
 }

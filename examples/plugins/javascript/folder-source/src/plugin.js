@@ -4,7 +4,7 @@ import { get } from 'witlet:host/config@0.1.0';
 import { write } from 'witlet:host/log@0.1.0';
 
 import { readFolder } from './folder.js';
-import { look, parseConfig } from './pods.js';
+import { scan, parseConfig } from './pods.js';
 
 /** @typedef {typeof import('witlet:pod-source/source@0.1.0')} Source */
 
@@ -16,7 +16,7 @@ export const source = {
 
   poll(cursor) {
     const { folder } = parseConfig(get());
-    const result = look(readFolder(folder), cursor);
+    const result = scan(readFolder(folder), cursor);
     write('debug', `the files are ${result.snapshot.tag}`, [['folder', folder]]);
     return result;
   },

@@ -23,7 +23,7 @@ export function parseConfig(text) {
 }
 
 /**
- * Whether a file of this name is looked at.
+ * Whether a file of this name is checked.
  *
  * @param {string} name
  */
@@ -39,7 +39,7 @@ export function isManifest(name) {
  * @returns {PollResult}
  * @throws {Refusal} with a `source-error`.
  */
-export function look(files, cursor) {
+export function scan(files, cursor) {
   const sorted = [...files].sort((one, other) => compare(one.name, other.name));
   const pods = sorted.map(({ name, bytes }) => ({ name, manifest: manifest(name, bytes) }));
   const now = fingerprint(pods.flatMap((pod) => [pod.name, pod.manifest]));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { FILE_BYTES_MAX, isManifest, look, parseConfig } from '../src/pods.js';
+import { FILE_BYTES_MAX, isManifest, scan, parseConfig } from '../src/pods.js';
 
 /**
  * @param {string} name
@@ -13,28 +13,28 @@ function file(name, contents = `{"kind": "Pod", "metadata": {"name": "${name}"}}
 
 test('each file is a pod, in the order of the names’ bytes', () => {
   const names = ['b.json', 'B.json', '\u{1f980}.json', '\uffee.json', 'ä.json', 'b-2.json'];
-  const { snapshot } = look(names.map((name) => file(name)));
+  const { snapshot } = scan(names.map((name) => file(name)));
   assert.equal(snapshot.tag, 'pods');
   const order = snapshot.val.map((manifest) => JSON.parse(manifest).metadata.name);
   assert.deepEqual(order, [...names].sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other))));
 });
 
 test('the same files in another order are unchanged', () => {
-  const { cursor } = look([file('a.json'), file('b.json')]);
-  assert.deepEqual(look([file('b.json'), file('a.json')], cursor), { snapshot: { tag: 'unchanged' }, cursor });
+  const { cursor } = scan([file('a.json'), file('b.json')]);
+  assert.deepEqual(scan([file('b.json'), file('a.json')], cursor), { snapshot: { tag: 'unchanged' }, cursor });
 });
 
 test('another name, other contents and another number of files are changes', () => {
-  const { cursor } = look([file('a.json', '{"kind": "Pod"}')]);
+  const { cursor } = scan([file('a.json', '{"kind": "Pod"}')]);
   for (const files of [[file('b.json', '{"kind": "Pod"}')], [file('a.json', '{"kind":"Pod"}')], [file('a.json'), file('b.json')]]) {
-    assert.equal(look(files, cursor).snapshot.tag, 'pods');
+    assert.equal(scan(files, cursor).snapshot.tag, 'pods');
   }
 });
 
 test('no files are empty, and then unchanged', () => {
-  const { snapshot, cursor } = look([], look([file('a.json')]).cursor);
+  const { snapshot, cursor } = scan([], scan([file('a.json')]).cursor);
   assert.equal(snapshot.tag, 'empty');
-  assert.equal(look([], cursor).snapshot.tag, 'unchanged');
+  assert.equal(scan([], cursor).snapshot.tag, 'unchanged');
 });
 
 test('a file that is no pod is an error that names it', () => {
@@ -43,7 +43,7 @@ test('a file that is no pod is an error that names it', () => {
     Uint8Array.of(0x22, 0xff, 0x22), new Uint8Array(FILE_BYTES_MAX + 1),
   ]) {
     assert.throws(
-      () => look([file('a.json'), file('bad.json', contents)]),
+      () => scan([file('a.json'), file('bad.json', contents)]),
       (/** @type {any} */ { payload }) => payload.reason === 'Invalid' && payload.message.startsWith('bad.json '),
     );
   }

@@ -18,7 +18,7 @@ export function folder(host: Needs): PodSource {
     validate({ folder }) {
       if (!folder.startsWith('/')) throw invalid('folder', 'must be an absolute path');
     },
-    poll: (cursor, { folder }) => look(host.readFolder(folder), cursor),
+    poll: (cursor, { folder }) => scan(host.readFolder(folder), cursor),
     notify(news) {
       for (const pod of news.filter(isRefused)) host.warn(shown(pod));
     },
@@ -27,11 +27,11 @@ export function folder(host: Needs): PodSource {
 
 const shown = ({ namespace, name, reason, message }: Change): string => `pod ${namespace}/${name} isn't run: ${reason}: ${message}`;
 
-/** Whether a file of this name is looked at. */
+/** Whether a file of this name is checked. */
 export const isManifest = (name: string): boolean => name.endsWith('.json') && !name.startsWith('.');
 
 /** What the source has now: a pod for each file, which come in any order. Throws a HandlerError. */
-export function look(files: File[], cursor?: string): Poll {
+export function scan(files: File[], cursor?: string): Poll {
   const sorted = [...files].sort((one, other) => compare(one.name, other.name));
   const manifests = sorted.map(({ name, bytes }) => manifest(name, bytes));
   const now = fingerprint(sorted.flatMap(({ name }, at) => [name, manifests[at]]));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { FILE_BYTES_MAX, type File, folder, look } from '../src/pods.ts';
+import { FILE_BYTES_MAX, type File, folder, scan } from '../src/pods.ts';
 import { exported, exportedFeedback, unchanged } from '../src/sdk/witlet-source.ts';
 
 const POD = '{"kind": "Pod", "metadata": {"name": "web"}}';
@@ -22,18 +22,18 @@ function source(files: File[]) {
 }
 
 test('files are pods until they change', () => {
-  const first = look([file('web.json', POD), file('a.json', '{"kind": "Pod"}')]);
+  const first = scan([file('web.json', POD), file('a.json', '{"kind": "Pod"}')]);
   assert.deepEqual([first.snapshot, first.manifests], ['pods', ['{"kind": "Pod"}', POD]]);
-  assert.equal(look([file('a.json', '{"kind": "Pod"}'), file('web.json', POD)], first.cursor).snapshot, 'unchanged');
-  const nothing = look([], first.cursor);
-  assert.deepEqual([nothing.snapshot, look([], nothing.cursor).snapshot], ['empty', 'unchanged']);
+  assert.equal(scan([file('a.json', '{"kind": "Pod"}'), file('web.json', POD)], first.cursor).snapshot, 'unchanged');
+  const nothing = scan([], first.cursor);
+  assert.deepEqual([nothing.snapshot, scan([], nothing.cursor).snapshot], ['empty', 'unchanged']);
 });
 
 test('a file that is no pod is an error that names it', () => {
   for (const text of ['{"kind": "Po', '[]', 'null', '{"kind": "Service"}', ' '.repeat(FILE_BYTES_MAX + 1)]) {
-    assert.throws(() => look([file('bad.json', text)]), { code: 'Invalid', message: /^bad\.json: / });
+    assert.throws(() => scan([file('bad.json', text)]), { code: 'Invalid', message: /^bad\.json: / });
   }
-  assert.throws(() => look([{ name: 'bad.json', bytes: new Uint8Array([0xff]) }]), /bad\.json: it isn't UTF-8/);
+  assert.throws(() => scan([{ name: 'bad.json', bytes: new Uint8Array([0xff]) }]), /bad\.json: it isn't UTF-8/);
 });
 
 test('an answer is said by calls', () => {

@@ -101,7 +101,7 @@ class Exports(unittest.TestCase):
     def test_good_images_are_admitted(self) -> None:
         self.assertEqual(self.admit(FakeRequest(Operation.ADD, container("nginx"))), Verdict_Admit())
 
-    def test_a_resize_isnt_looked_at(self) -> None:
+    def test_a_resize_isnt_checked(self) -> None:
         self.assertEqual(self.admit(FakeRequest(Operation.RESIZE, container("x/y"))), Verdict_Admit())
 
     def test_a_configuration_is_refused_in_its_words(self) -> None:

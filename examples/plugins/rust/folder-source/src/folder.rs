@@ -43,7 +43,7 @@ fn text(folder: &str, name: &str) -> Result<String, SourceError> {
     String::from_utf8(bytes).map_err(|_| invalid(name, "it isn't UTF-8"))
 }
 
-/// Nothing is known about the pods: those of the last look go on.
+/// Nothing is known about the pods: those of the last check go on.
 fn unavailable(path: &str, cause: &io::Error) -> SourceError {
     SourceError::new("Unavailable", format!("read {path}: {cause}"))
 }

@@ -43,7 +43,7 @@ impl PodSource for FolderSource {
     }
 }
 
-/// The file's text, if it is a manifest of a pod as far as a source can tell; the host looks at all of it.
+/// The file's text, if it is a manifest of a pod as far as a source can tell; the host checks all of it.
 fn manifest(name: &str, text: String) -> Result<String, SourceError> {
     let manifest: Value = serde_json::from_str(&text).map_err(|cause| invalid(name, cause))?;
     if manifest.get("kind").and_then(Value::as_str) != Some("Pod") {

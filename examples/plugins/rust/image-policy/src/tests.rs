@@ -65,7 +65,7 @@ fn a_digest_may_be_required() {
 }
 
 #[test]
-fn a_resize_isnt_looked_at() {
+fn a_resize_isnt_checked() {
     assert_eq!(
         judge(Operation::Resize, "a.example/x", "b.example/x", &config(&["docker.io"])),
         Verdict::Admit

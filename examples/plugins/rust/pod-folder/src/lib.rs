@@ -78,7 +78,7 @@ fn text(folder: &Path, name: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| invalid(name, "it isn't UTF-8"))
 }
 
-/// The file's text, if it is a manifest of a pod as far as a source can tell; the host looks at all of it.
+/// The file's text, if it is a manifest of a pod as far as a source can tell; the host checks all of it.
 fn manifest(name: &str, text: String) -> Result<String, Error> {
     let manifest: Value = serde_json::from_str(&text).map_err(|cause| invalid(name, cause))?;
     match manifest.get("kind").and_then(Value::as_str) {
@@ -87,7 +87,7 @@ fn manifest(name: &str, text: String) -> Result<String, Error> {
     }
 }
 
-/// Nothing is known about the pods: those of the last look go on.
+/// Nothing is known about the pods: those of the last check go on.
 fn unavailable(path: &Path, cause: impl Display) -> Error {
     Error::new("Unavailable", format!("read {}: {cause}", path.display()))
 }

@@ -73,7 +73,7 @@ impl ProbeType for Redis {
     }
 }
 
-/// How long the server took to answer PING, after a login if wanted; an error is why the probe fails.
+/// How long the server took to answer PING, after a login if configured; an error is why the probe fails.
 #[allow(clippy::disallowed_methods, reason = "a component takes the time where its host gives it")]
 fn ping(host: &str, port: u16, password: Option<&[u8]>, deadline: Deadline) -> Result<Duration, String> {
     let words = |error: net::Error| error.to_string();

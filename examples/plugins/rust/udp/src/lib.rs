@@ -31,7 +31,7 @@ const TRY_TIME_MAX: Duration = Duration::from_secs(1);
 /// Bytes of a datagram that is sent: what fits a packet of the smallest network that IPv6 allows (1280) with its headers.
 const SEND_BYTES_MAX: usize = 1_232;
 
-/// Bytes of an answer that are looked at.
+/// Bytes of an answer that are checked.
 const ANSWER_BYTES_MAX: usize = 2_048;
 
 /// The probe type.
