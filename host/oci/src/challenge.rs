@@ -153,7 +153,7 @@ pub fn answer(challenge: &Challenge, auth: Option<&ImageAuth>, repository: &str,
                 return Step::Use(Credential::Bearer(auth.registry_token.clone()));
             }
             let mut parameters: Vec<_> = service.iter().map(|service| ("service", service.clone())).collect();
-            // The first request of a push only looks, and what it is challenged for wouldn't do for the rest.
+            // The first request of a push only checks, and what it is challenged for wouldn't do for the rest.
             let scope = match (action, scope) {
                 (Action::Pull, Some(scope)) => scope.clone(),
                 (Action::Pull, None) => format!("repository:{repository}:pull"),

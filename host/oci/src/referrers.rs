@@ -16,7 +16,7 @@ pub(crate) const REPORT_TYPE_ESCAPED: &str = REPORT_TYPE;
 pub const REPORT_LAYER_TYPE: &str = "application/vnd.dsse.envelope.v1+json";
 /// How large a report may be.
 pub const REPORT_BYTES_MAX: usize = 256 << 10;
-/// How many reports of one component are looked at.
+/// How many reports of one component are checked.
 pub const REPORTS_MAX: usize = 16;
 
 /// Media type of a configuration that says nothing.

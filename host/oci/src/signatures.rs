@@ -17,7 +17,7 @@ pub const SIMPLE_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json"
 pub const SIGNATURE_ANNOTATION: &str = "dev.cosignproject.cosign/signature";
 /// `artifactType` and layer of a bundle.
 pub const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
-/// How many signatures of an artifact are looked at, of each form.
+/// How many signatures of an artifact are checked, of each form.
 pub const SIGNATURES_MAX: usize = 16;
 /// How large a bundle, or what is signed, may be.
 pub const SIGNATURE_BYTES_MAX: usize = 256 << 10;

@@ -78,7 +78,7 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreE
 /// When it can't be made, or other users can write into it.
 pub fn own_folder(folder: &Path) -> Result<(), StoreError> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("make", folder))?;
-    let metadata = std::fs::symlink_metadata(folder).map_err(failed("look at", folder))?;
+    let metadata = std::fs::symlink_metadata(folder).map_err(failed("check", folder))?;
     let ours = metadata.uid() == rustix::process::geteuid().as_raw();
     if !metadata.is_dir() || !ours || metadata.mode() & 0o022 != 0 {
         return Err(StoreError::Unsafe { path: folder.to_owned() });

@@ -89,7 +89,7 @@ fn parts(call: &str) -> impl Iterator<Item = &str> {
 
 /// What is wrong with the fields of one line.
 fn faults(fields: &[(&str, &str)]) -> Vec<String> {
-    let has = |wanted: &str| fields.iter().any(|(name, _)| *name == wanted);
+    let has = |expected: &str| fields.iter().any(|(name, _)| *name == expected);
     let mut faults = Vec::new();
     for (name, value) in fields {
         if let Some((_, instead)) = RENAMED.iter().find(|(renamed, _)| renamed == name) {

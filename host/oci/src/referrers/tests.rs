@@ -13,7 +13,7 @@ fn index(manifests: &[Value]) -> Vec<u8> {
 }
 
 #[test]
-fn only_reports_of_a_list_are_looked_at_and_not_too_many() {
+fn only_reports_of_a_list_are_checked_and_not_too_many() {
     let good = listed(REPORT_TYPE, MANIFEST_TYPE, SUBJECT, 500);
     let others = [
         listed("application/vnd.dev.cosign.artifact.sig.v1+json", MANIFEST_TYPE, SUBJECT, 500),

@@ -13,7 +13,7 @@ fn found(layers_of: &[Value]) -> Vec<SignedLayer> {
 }
 
 #[test]
-fn only_signed_layers_are_looked_at_and_not_too_many() {
+fn only_signed_layers_are_checked_and_not_too_many() {
     let signed = json!({SIGNATURE_ANNOTATION: "c2ln"});
     let keyless = json!({SIGNATURE_ANNOTATION: "c2ln", CERTIFICATE_ANNOTATION: "-----BEGIN"});
     let others = [

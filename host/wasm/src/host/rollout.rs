@@ -190,14 +190,14 @@ impl Rollouts {
 
 /// Which handlers have no say about a pod because another one has their place.
 #[derive(Default)]
-pub(super) struct Places {
+pub(super) struct PodHandlers {
     /// By name; and what judges in its place.
     passed_over: Vec<(Arc<str>, Arc<str>)>,
     /// New handlers that are compared, with the handler that they are compared with.
     compared: Vec<(Arc<str>, Arc<Plugin>)>,
 }
 
-impl Places {
+impl PodHandlers {
     /// The handler that judges in the place of this one; none if it judges itself.
     pub(super) fn judged_by(&self, plugin: &Plugin) -> Option<&str> {
         let passed_over = self.passed_over.iter().find(|(name, _)| *name == plugin.spec.name);
@@ -213,8 +213,8 @@ impl Places {
 
 impl Shared {
     /// Who judges this pod where a handler takes the place of another.
-    pub(super) fn places(&self, plugins: &[Arc<Plugin>], subject: &MatchSubject) -> Places {
-        let mut places = Places::default();
+    pub(super) fn places(&self, plugins: &[Arc<Plugin>], subject: &MatchSubject) -> PodHandlers {
+        let mut places = PodHandlers::default();
         for plugin in plugins {
             let Some(role) = plugin.spec.rollout() else { continue };
             let (name, of) = (plugin.spec.name.clone(), role.of.clone());

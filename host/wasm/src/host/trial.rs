@@ -7,7 +7,7 @@ use witlet_core::admission::chain::{Chain, FailurePolicy};
 
 use super::admission::{Asking, Purpose};
 use super::explanation::{Answers, Explanation, HandlerReport, HandlerStep};
-use super::rollout::Places;
+use super::rollout::PodHandlers;
 use super::{PluginHost, PluginHostConfig, Shared, StartError};
 use crate::guest::LogTap;
 use crate::plugin::{MatchSubject, Plugin};
@@ -55,7 +55,7 @@ impl Shared {
     /// What became of a decided question at this handler.
     async fn step(
         &self,
-        (plugin, places): (&Plugin, &Places),
+        (plugin, places): (&Plugin, &PodHandlers),
         policy: FailurePolicy,
         subject: &MatchSubject,
         asking: &mut Asking,

@@ -183,8 +183,8 @@ impl SetManager {
     /// Follows until `stop` is cancelled.
     pub(crate) async fn run(mut self, host: Arc<dyn ServesFile>, stop: CancellationToken) {
         let mut node = self.node.clone();
-        // It goes on through all changes, so that none of them puts off a look at the policy.
-        let mut looks = policy::looks();
+        // It goes on through all changes, so that none of them puts off a check of the policy.
+        let mut ticks = policy::ticks();
         loop {
             let chosen = choice(node.borrow_and_update().as_deref());
             let news = self.sets.choose(&chosen, self.start.elapsed());
@@ -193,7 +193,7 @@ impl SetManager {
                 let running = self.sets.running().map(SetReference::as_str).zip(self.signed_by.as_deref());
                 let known = (&*self.parts.policy_file, &self.policy);
                 let fetcher: Arc<dyn ComponentFetcher> = self.parts.steps.registries.clone();
-                policy::changed(&mut looks, known, running, fetcher)
+                policy::changed(&mut ticks, known, running, fetcher)
             };
             let change = tokio::select! {
                 biased;

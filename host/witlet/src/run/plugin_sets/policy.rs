@@ -1,4 +1,4 @@
-//! The operator's policy and its keys, looked at again while the agent runs: what they don't allow any more is not for the next start.
+//! The operator's policy and its keys, checked again while the agent runs: what they don't allow any more is not for the next start.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::settings::plugin_sets::{PluginSetPolicy, SetPolicyError, read};
 #[cfg(test)]
 mod tests;
 
-/// How often the policy's file and its keys are looked at.
-const POLICY_LOOK: Duration = Duration::from_secs(30);
+/// How often the policy's file and its keys are checked.
+const POLICY_READ_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a registry may take to show another signature of a set whose key is gone.
 const SIGNATURE_TIME_MAX: Duration = Duration::from_secs(30);
 
@@ -63,22 +63,22 @@ impl KnownPolicy {
     }
 }
 
-/// When the policy is looked at.
-pub(super) fn looks() -> Interval {
-    let mut looks = tokio::time::interval(POLICY_LOOK);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    looks
+/// When the policy is checked.
+pub(super) fn ticks() -> Interval {
+    let mut ticks = tokio::time::interval(POLICY_READ_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 /// Returns when the policy is another than `known`. `running` is the set that runs and the id of its key.
 pub(super) async fn changed(
-    looks: &mut Interval,
+    ticks: &mut Interval,
     (file, known): (&Path, &KnownPolicy),
     running: Option<(&str, &str)>,
     fetcher: Arc<dyn ComponentFetcher>,
 ) -> PolicyChange {
     loop {
-        looks.tick().await;
+        ticks.tick().await;
         let policy = known.again(file).await;
         if policy == *known {
             continue;

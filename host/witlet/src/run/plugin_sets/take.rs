@@ -1,4 +1,4 @@
-//! The steps of a change: a set is verified, brought and loaded for a trial; the local plugin file is looked at before it serves again.
+//! The steps of a change: a set is verified, brought and loaded for a trial; the local plugin file is checked before it serves again.
 
 use std::io;
 use std::path::{Path, PathBuf};
