@@ -70,7 +70,7 @@ impl SystemResolver {
         Self { all: Arc::new(Semaphore::new(all)), own: Arc::new(Semaphore::new(own)) }
     }
 
-    /// Checks a name up next to the async threads, once there is capacity. It is taken until the lookup has really
+    /// Looks up a name next to the async threads, once there is capacity. It is taken until the lookup has really
     /// ended, whether a caller still waits for it or not.
     async fn on_own_thread<T: Send + 'static>(
         &self,
