@@ -41,7 +41,7 @@ type Connection = Pin<Box<dyn Future<Output = Result<(), hyper::Error>> + Send>>
 /// How long each part of an exchange may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendLimits {
-    /// Checking the name up, the connection, and TLS, together.
+    /// Looking up the name, the connection, and TLS, together.
     pub connect: Duration,
     /// From there to the end of the answer's headers, the request's body included.
     pub first_byte: Duration,
