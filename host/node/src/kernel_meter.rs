@@ -32,11 +32,13 @@ mod cache;
 mod current;
 mod details;
 mod files;
+mod open_files;
 #[cfg(test)]
 mod tests;
 
 use cache::KnownCgroups;
 use files::{CgroupFiles, OpenFolders};
+use open_files::KnownFiles;
 
 /// All counts take at most this long; what wasn't read by then is unknown.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -77,6 +79,7 @@ struct Found {
     containers: HashMap<ContainerId, PathBuf>,
     /// The node's file systems.
     filesystems: KnownFilesystems,
+    open_files: KnownFiles,
 }
 
 impl Found {
@@ -128,7 +131,7 @@ impl KernelMeter for SystemMeter {
         let counting = async {
             let mut found = self.found.clone().lock_owned().await;
             let reading = move || {
-                Reading::new(&kernel, &layouts, &*clock, &known, scope).counts(&mut found, &pods, &named)
+                MeterReading::new(&kernel, &layouts, &*clock, &known, scope).counts(&mut found, &pods, &named)
             };
             tokio::task::spawn_blocking(reading).await
         };
@@ -150,7 +153,7 @@ impl KernelMeter for SystemMeter {
         let reading = async {
             let mut found = self.detailed.clone().lock_owned().await;
             let reading = move || {
-                let reading = Reading::new(&kernel, &layouts, &*clock, &known, Scope::All);
+                let reading = MeterReading::new(&kernel, &layouts, &*clock, &known, Scope::All);
                 let topology = *topology.get_or_init(|| reading.topology());
                 KernelDetails { topology, ..reading.details(&mut found, &pods, &named) }
             };
@@ -172,7 +175,7 @@ impl KernelMeter for SystemMeter {
 }
 
 /// One check of the machine.
-struct Reading<'a> {
+struct MeterReading<'a> {
     kernel: &'a Kernel,
     layouts: &'a [CgroupLayout; 2],
     clock: &'a dyn Clock,
@@ -185,7 +188,7 @@ struct Reading<'a> {
     folders: OpenFolders,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> MeterReading<'a> {
     fn new(
         kernel: &'a Kernel,
         layouts: &'a [CgroupLayout; 2],

@@ -40,6 +40,22 @@ pub fn limits_are_known(read_at: Timestamp, now: Timestamp) -> bool {
     within(read_at, UNCHANGED_MAX, now)
 }
 
+/// How many of a process's open files were sockets when they were listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedFiles {
+    /// When they were listed.
+    pub at: Timestamp,
+    /// All of them.
+    pub files: u64,
+    pub sockets: u64,
+}
+
+/// Whether a process that has `files` open files now, as far as the kernel says so without listing them, has as many sockets as when they
+/// were listed. A socket that was closed and a file of another kind that was opened since are seen when they are listed again.
+pub fn sockets_are_known(listed: ListedFiles, files: u64, now: Timestamp) -> bool {
+    files > 0 && listed.files == files && within(listed.at, UNCHANGED_MAX, now)
+}
+
 /// Until when a cgroup is known to be as it was when it was seen last, by the one above it, which had this usage, all of which was read at
 /// `above_read_at`: what a process below does counts there, too. None if that isn't known, and the cgroup itself has to be read.
 pub fn unchanged_until(

@@ -11,10 +11,10 @@ use witlet_core::stats::network::{InterfaceUsage, interfaces};
 
 use super::cache::{KnownCgroup, KnownCgroups, KnownLimits, ListedProcesses, is_fresh, seen_from_above};
 use super::files::CgroupFiles;
-use super::{PROCESSES, Reading};
+use super::{MeterReading, PROCESSES};
 use crate::node_readings::kernel::read;
 
-impl Reading<'_> {
+impl MeterReading<'_> {
     /// The processes of a cgroup whose usage was checked before: while nothing happens, none comes or goes.
     pub(super) fn listed(&self, cgroup: &Path) -> ListedProcesses {
         if let Some(known) = self.lock_known().get(cgroup).and_then(|known| known.processes.clone()) {

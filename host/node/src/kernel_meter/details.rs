@@ -1,13 +1,11 @@
 //! All that the kernel counts of each cgroup, for `/metrics/cadvisor`.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use rustix::fs::{Dir, Mode, OFlags, open, readlinkat_raw};
 use witlet_core::runtime::ContainerId;
 use witlet_core::stats::cadvisor::{CgroupDetails, FilesystemUsage, Processes, Topology, partitions};
 use witlet_core::stats::network::interfaces;
@@ -16,20 +14,13 @@ use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
 
 use super::cache::{KnownLimits, ListedProcesses};
 use super::files::CgroupFiles;
-use super::{Found, PROCESSES, Reading, booted_at, read, relative};
+use super::open_files::OpenFiles;
+use super::{Found, MeterReading, PROCESSES, booted_at, read, relative};
 use crate::file_systems::measure_nearest;
 use crate::mounts::MountedFilesystem;
 
-#[cfg(test)]
-mod tests;
-
-/// Open files that are checked in one check: to list them takes time, and whether one is a socket a call to the kernel. Those beyond count
-/// as files only, and where the kernel says how many a process has without a list (from 6.2 on).
-const FILES_MAX: u32 = 50_000;
 /// Cgroups of the runtime and the system that are shown at most.
 const NAMED_MAX: usize = 256;
-/// What the link of an open socket begins with.
-const SOCKET: &[u8; 7] = b"socket:";
 /// What systemd's cgroups of mounts end with.
 const MOUNT: &str = ".mount";
 /// File systems that are shown at most.
@@ -39,12 +30,7 @@ const PROCESSORS_MAX: usize = 8192;
 /// Of a processor in no book or drawer.
 const NO_PLACE: i64 = -1;
 
-/// What is left to check.
-struct Budget {
-    files: Cell<u32>,
-}
-
-impl Reading<'_> {
+impl MeterReading<'_> {
     pub(super) fn details(
         &self,
         found: &mut Found,
@@ -52,9 +38,9 @@ impl Reading<'_> {
         named: &NamedCgroups,
     ) -> KernelDetails {
         let proc = &self.kernel.proc;
-        let budget = Budget { files: Cell::new(FILES_MAX) };
+        let open_files = OpenFiles::new(std::mem::take(&mut found.open_files), self.clock.now());
         let booted_at = read(&proc.join("stat")).as_deref().and_then(booted_at);
-        let cgroup = |path: &Path| self.detailed(path, &budget, booted_at);
+        let cgroup = |path: &Path| self.detailed(path, &open_files, booted_at);
         // Before the pods in them, of which nothing is read while nothing happens in any.
         self.tiers.iter().for_each(|tier| drop(cgroup(tier)));
         let of_pods = |pod: &RunningPod| (pod.uid.clone(), self.pod_details(found, pod, &cgroup));
@@ -76,8 +62,10 @@ impl Reading<'_> {
                 traffic: traffic.filter(|_| !*is_in_memory),
             })
         });
+        let node = self.of_node(named, &cgroup);
+        found.open_files = open_files.into_known();
         KernelDetails {
-            node: self.of_node(named, &cgroup),
+            node,
             pods: all,
             network: read(&proc.join("net/dev")).as_deref().map(interfaces).unwrap_or_default(),
             filesystems: filesystems.collect(),
@@ -162,13 +150,13 @@ impl Reading<'_> {
     fn detailed(
         &self,
         cgroup: &Path,
-        budget: &Budget,
+        open_files: &OpenFiles,
         booted_at: Option<Timestamp>,
     ) -> Option<DetailedCgroup> {
         let files = CgroupFiles::new(&self.folders, cgroup);
         let details = match self.known_details(cgroup, &files) {
             Some(known) => known,
-            None => self.read_details(cgroup, &files, budget, booted_at)?,
+            None => self.read_details(cgroup, &files, open_files, booted_at)?,
         };
         Some(DetailedCgroup { path: format!("/{}", cgroup.display()), details })
     }
@@ -177,7 +165,7 @@ impl Reading<'_> {
         &self,
         cgroup: &Path,
         files: &CgroupFiles<'_>,
-        budget: &Budget,
+        open_files: &OpenFiles,
         booted_at: Option<Timestamp>,
     ) -> Option<CgroupDetails> {
         let at = self.clock.now();
@@ -200,7 +188,7 @@ impl Reading<'_> {
             KnownLimits { at, limits: details.limits(), created_at, open_files: None }
         });
         let all = ListedProcesses::of(&listed);
-        let processes = self.processes(&listed, budget, known.open_files);
+        let processes = self.processes(&listed, open_files, known.open_files);
         known.open_files = all.first.map(|first| (first, processes.open_files_max));
         let details = CgroupDetails { processes, created_at: known.created_at, ..details };
         self.keep_details(cgroup, &details, known, all);
@@ -216,7 +204,12 @@ impl Reading<'_> {
     }
 
     /// `known` is the process that was the first one, and how many files it may have open.
-    fn processes(&self, listed: &str, budget: &Budget, known: Option<(u32, Option<i64>)>) -> Processes {
+    fn processes(
+        &self,
+        listed: &str,
+        open_files: &OpenFiles,
+        known: Option<(u32, Option<i64>)>,
+    ) -> Processes {
         let mut processes = Processes::default();
         for pid in listed.lines().filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit())) {
             let folder = self.kernel.proc.join(pid);
@@ -227,26 +220,9 @@ impl Reading<'_> {
                 };
             }
             processes.count += 1;
-            self.open_files(&folder.join("fd"), budget, &mut processes);
+            open_files.count(pid, &folder.join("fd"), &mut processes);
         }
         processes
-    }
-
-    /// Counts the open files of a process, which may have ended.
-    fn open_files(&self, folder: &Path, budget: &Budget, processes: &mut Processes) {
-        let left = budget.files.get();
-        let known = fs::metadata(folder).map_or(0, |folder| folder.len());
-        if left == 0 || known > u64::from(left) {
-            processes.file_descriptors += known;
-            return;
-        }
-        let mut listed = 0;
-        for is_socket in open_files_of(folder).take(usize::try_from(left).unwrap_or(usize::MAX)) {
-            listed += 1;
-            processes.sockets += u64::from(is_socket);
-        }
-        budget.files.set(left.saturating_sub(listed));
-        processes.file_descriptors += u64::from(listed);
     }
 
     /// None where the kernel describes no processor.
@@ -265,20 +241,6 @@ impl Reading<'_> {
             processors.take(PROCESSORS_MAX).filter_map(|entry| place(entry.path())).collect();
         (!places.is_empty()).then(|| Topology::of(&places))
     }
-}
-
-/// Whether it is a socket, of each open file of a process. Each is looked up from its folder, for a walk from the root costs as much again.
-fn open_files_of(folder: &Path) -> impl Iterator<Item = bool> {
-    let folder = open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
-    let entries = folder.as_ref().and_then(|folder| Dir::read_from(folder).ok());
-    let files =
-        entries.into_iter().flatten().flatten().filter(|file| !file.file_name().to_bytes().starts_with(b"."));
-    files.map(move |file| {
-        let mut target = [0; SOCKET.len()];
-        let read =
-            folder.as_ref().and_then(|folder| readlinkat_raw(folder, file.file_name(), &mut target).ok());
-        read == Some(SOCKET.len()) && target == *SOCKET
-    })
 }
 
 /// The soft limit of the line `Max open files`; -1 for none.

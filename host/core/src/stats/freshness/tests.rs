@@ -78,3 +78,22 @@ fn limits_are_read_once_a_minute() {
         assert_eq!(limits_are_known(time(0), time(now)), expected, "{now}");
     }
 }
+
+#[test]
+fn sockets_are_known_while_as_many_files_are_open() {
+    let listed = ListedFiles { at: time(0), files: 9, sockets: 4 };
+    for (files, now, expected) in [
+        (9, 0, true),
+        (9, 59_999, true),
+        (9, 60_000, false),
+        (9, -1, false),
+        (8, 1, false),
+        (10, 1, false),
+        // A kernel before 6.2 doesn't say how many there are.
+        (0, 1, false),
+    ] {
+        assert_eq!(sockets_are_known(listed, files, time(now)), expected, "{files} files at {now}");
+    }
+    let none = ListedFiles { files: 0, ..listed };
+    assert!(!sockets_are_known(none, 0, time(0)), "the kernel doesn't say");
+}
