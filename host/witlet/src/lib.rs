@@ -25,6 +25,7 @@ mod top;
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::pin::Pin;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -34,8 +35,8 @@ use witlet_server::{ClientError, ExecError};
 use crate::cli::{Cli, Command, LogArgs, Plugin, RunArgs};
 use crate::exec::ExecCommandError;
 use crate::get::error::GetError;
+use crate::logging::Log;
 use crate::logging::options::{LogOptions, VmoduleError};
-use crate::logging::{Log, RunningFilter};
 use crate::plugin::eval::report::EvalResult;
 
 /// Exit codes beyond 0 (done) and 1 (failed). `cli::EXIT_CODES` says the same to people.
@@ -58,19 +59,21 @@ pub fn main() -> ExitCode {
         return run_kubelet(arguments);
     }
     // The compiler's child has limits that leave no space for a runtime with threads.
-    let command = Cli::parse().command;
-    if let Command::CompileComponent { arguments } = command {
-        return witlet_wasm::compile::child_main(arguments);
+    match Cli::parse().command {
+        Command::CompileComponent { arguments } => witlet_wasm::compile::child_main(arguments),
+        Command::Run(args) => run_agent(*args),
+        command => run_command(command),
     }
-    // Of all commands only the agent stays for long.
-    if matches!(command, Command::Run(_)) {
-        witlet_node::heap::share_one_arena();
-    }
-    on_threads(dispatch(command))
+}
+
+// Each has a frame of its own: what the work of all commands takes on the stack would be the agent's memory for as long as it runs.
+#[inline(never)]
+fn run_command(command: Command) -> ExitCode {
+    on_threads(Box::pin(dispatch(command)))
 }
 
 /// Does the work on a runtime with threads.
-fn on_threads(work: impl Future<Output = ExitCode>) -> ExitCode {
+fn on_threads(work: Pin<Box<dyn Future<Output = ExitCode> + '_>>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(cause) => return fail(&cause, 1),
@@ -82,6 +85,7 @@ fn on_threads(work: impl Future<Output = ExitCode>) -> ExitCode {
 }
 
 /// The kubelet's command line.
+#[inline(never)]
 fn run_kubelet(arguments: &[OsString]) -> ExitCode {
     match kubelet::read(arguments) {
         Ok(kubelet::Invocation::Text(text)) => done(output::print(&text)),
@@ -92,7 +96,7 @@ fn run_kubelet(arguments: &[OsString]) -> ExitCode {
             for warning in &start.warnings {
                 tracing::warn!(warning, "Configuration warning");
             }
-            on_threads(flushes.during(async { done(run::run(start.settings, filter).await) }))
+            on_threads(Box::pin(flushes.during(async { done(run::run(start.settings, filter).await) })))
         }
         Err(error) => fail(&error, 1),
     }
@@ -103,24 +107,27 @@ fn start_log(args: &LogArgs) -> Result<Log, VmoduleError> {
     Ok(logging::start(&LogOptions::try_from(args)?))
 }
 
-async fn run_agent(args: RunArgs, filter: RunningFilter) -> ExitCode {
-    match settings::from_args::settings(args) {
-        Ok(settings) => {
-            // Before the first start has compiled what ships, which takes its time.
-            tracing::info!(version = kubelet::own_version(), "Starting witlet");
-            let flags = cli::given::flags_of_run(std::env::args_os());
-            done(run::run(settings::Settings { flags, ..settings }, filter).await)
-        }
-        Err(error) => fail(&error, exit::USAGE),
-    }
+/// The agent, of all commands the only one that stays for long.
+#[inline(never)]
+fn run_agent(args: RunArgs) -> ExitCode {
+    witlet_node::heap::share_one_arena();
+    let filter = match start_log(&args.log) {
+        Ok(Log { filter, .. }) => filter,
+        Err(error) => return fail(&error, exit::USAGE),
+    };
+    let settings = match settings::from_args::settings(args) {
+        Ok(settings) => settings,
+        Err(error) => return fail(&error, exit::USAGE),
+    };
+    // Before the first start has compiled what ships, which takes its time.
+    tracing::info!(version = kubelet::own_version(), "Starting witlet");
+    let flags = cli::given::flags_of_run(std::env::args_os());
+    let settings = settings::Settings { flags, ..settings };
+    on_threads(Box::pin(async { done(run::run(settings, filter).await) }))
 }
 
 async fn dispatch(command: Command) -> ExitCode {
     match command {
-        Command::Run(args) => match start_log(&args.log) {
-            Ok(Log { filter, .. }) => run_agent(*args, filter).await,
-            Err(error) => fail(&error, exit::USAGE),
-        },
         Command::Runtime(args) => match start_log(&args.log) {
             Ok(_) => done(runtime::run(args).await),
             Err(error) => fail(&error, exit::USAGE),
@@ -173,7 +180,7 @@ async fn dispatch(command: Command) -> ExitCode {
             Err(cause) => fail(&cause, 1),
         },
         // Handled before the runtime starts.
-        Command::Kubelet { .. } | Command::CompileComponent { .. } => ExitCode::FAILURE,
+        Command::Kubelet { .. } | Command::CompileComponent { .. } | Command::Run(_) => ExitCode::FAILURE,
     }
 }
 
