@@ -40,7 +40,7 @@ struct Figures {
     storage: BTreeMap<PodUid, LocalStorage>,
     is_down: bool,
     measured: u32,
-    readings: u32,
+    reads: u32,
     watches: Vec<MemoryWatch>,
     cannot_notify: bool,
 }
@@ -81,7 +81,7 @@ impl FakeUsage {
             storage: BTreeMap::new(),
             is_down: false,
             measured: 0,
-            readings: 0,
+            reads: 0,
             watches: Vec::new(),
             cannot_notify: false,
         });
@@ -136,8 +136,8 @@ impl FakeUsage {
     }
 
     /// How often the node was checked.
-    pub fn readings(&self) -> u32 {
-        self.lock().readings
+    pub fn reads(&self) -> u32 {
+        self.lock().reads
     }
 
     /// What the kernel is to report.
@@ -171,7 +171,7 @@ impl FakeUsage {
 impl NodeReader for FakeUsage {
     async fn read(&self) -> NodeReadings {
         let mut figures = self.lock();
-        figures.readings += 1;
+        figures.reads += 1;
         let mut readings = figures.readings;
         drop(figures);
         let freed = self.runtime.removed_image_bytes();

@@ -392,12 +392,12 @@ async fn the_kernels_report_of_short_memory_evicts_before_the_next_check() {
 
     // Memory that swings about the threshold costs a check a second at most.
     node.usage.set(|seen| seen.memory = left(4 * GIB));
-    let readings = node.usage.readings();
+    let readings = node.usage.reads();
     for _ in 0..200 {
         node.usage.report_shortage();
         pass(0.1).await;
     }
-    let readings = node.usage.readings() - readings;
+    let readings = node.usage.reads() - readings;
     assert!((15..=21).contains(&readings), "{readings}");
 
     // Where the kernel can't report, the next check sees it.

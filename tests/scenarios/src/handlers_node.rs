@@ -42,9 +42,9 @@ async fn handlers_see_what_was_measured_last_and_nothing_that_is_unknown() {
     node.usage.set(|seen| seen.cpu = Some(Duration::from_secs(100)));
     node.usage.set(|seen| seen.memory = None);
     assert_eq!(used(&*seen(&node).await), [Some(0), None, half, half]);
-    let readings = node.usage.readings();
+    let readings = node.usage.reads();
     seen(&node).await;
-    let readings = node.usage.readings() - readings;
+    let readings = node.usage.reads() - readings;
     assert!((55..=65).contains(&readings), "a question costs no check of its own: {readings}");
 }
 
