@@ -30,9 +30,9 @@ pub(crate) async fn run(top: Top, clock: &dyn Clock) -> Result<(), GetError> {
 #[cfg(test)]
 pub(crate) async fn document(top: &Top, clock: &dyn Clock) -> Result<Value, GetError> {
     let snapshot = match top {
-        Top::Pods(args) => pods::PodSource::new(args, clock).read().await,
-        Top::Node(args) => node::NodeSource::new(args, clock).read().await,
-        Top::Plugins(args) => plugins::PluginSource::new(args, clock).read().await,
+        Top::Pods(args) => pods::PodSource::new(args, clock).snapshot().await,
+        Top::Node(args) => node::NodeSource::new(args, clock).snapshot().await,
+        Top::Plugins(args) => plugins::PluginSource::new(args, clock).snapshot().await,
     };
     snapshot.map(|snapshot| snapshot.document)
 }
@@ -40,7 +40,7 @@ pub(crate) async fn document(top: &Top, clock: &dyn Clock) -> Result<Value, GetE
 async fn show(mut source: impl Source, args: &TopArgs) -> Result<(), GetError> {
     let is_table = matches!(args.output, OutputFormat::Table | OutputFormat::Wide);
     // Whether an agent answers is known before the terminal is changed.
-    let snapshot = source.read().await?;
+    let snapshot = source.snapshot().await?;
     if is_table && !args.once && terminal::is_screen() {
         return live::run(source, snapshot, args.interval).await;
     }

@@ -50,7 +50,7 @@ async fn go_on(
         draw()?;
         let mut next = pin!(async {
             sleep(interval).await;
-            source.read().await
+            source.snapshot().await
         });
         let read = loop {
             tokio::select! {

@@ -29,7 +29,7 @@ impl<'a> NodeSource<'a> {
 }
 
 impl Source for NodeSource<'_> {
-    async fn read(&mut self) -> Result<Snapshot, GetError> {
+    async fn snapshot(&mut self) -> Result<Snapshot, GetError> {
         let node: Node = self.client.get("/node").await?;
         let resources: Value = self.client.get("/node/resources").await?;
         let items = resources["items"].as_array().cloned().unwrap_or_default();

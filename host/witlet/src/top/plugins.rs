@@ -71,7 +71,7 @@ impl<'a> PluginSource<'a> {
 }
 
 impl Source for PluginSource<'_> {
-    async fn read(&mut self) -> Result<Snapshot, GetError> {
+    async fn snapshot(&mut self) -> Result<Snapshot, GetError> {
         let before = match self.before.take() {
             Some(before) => before,
             None => {

@@ -44,7 +44,7 @@ impl<'a> PodSource<'a> {
 }
 
 impl Source for PodSource<'_> {
-    async fn read(&mut self) -> Result<Snapshot, GetError> {
+    async fn snapshot(&mut self) -> Result<Snapshot, GetError> {
         let named = self.named().await?;
         let list: Value = self.client.get("/usage").await?;
         let requested = |item: &Value| {

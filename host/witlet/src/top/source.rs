@@ -7,7 +7,7 @@ use crate::get::error::GetError;
 /// What can be checked.
 pub(super) trait Source {
     /// Checks once.
-    async fn read(&mut self) -> Result<Snapshot, GetError>;
+    async fn snapshot(&mut self) -> Result<Snapshot, GetError>;
 }
 
 /// What was seen.
