@@ -1,4 +1,4 @@
-//! Embeds the files of the templates, the contracts, the SDKs, and that of Rust in the form that it has outside this
+//! Embeds the files of the templates, the contracts, the SDKs, and those of Rust in the form that they have outside this
 //! workspace.
 
 #![allow(
@@ -8,19 +8,30 @@
     reason = "a build script ends with its first error, and talks to cargo"
 )]
 
+#[allow(dead_code, unreachable_pub, reason = "the crate has uses of its own for it")]
+#[path = "src/declared.rs"]
+mod declared;
 #[path = "build/folder.rs"]
 mod folder;
 #[path = "build/manifest.rs"]
 mod manifest;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use declared::Contract;
 
 /// Where the SDK's sources look for the contracts in this repository, and in a project.
 const WIT_HERE: &str = "../../../wit/";
 /// See [`WIT_HERE`].
 const WIT_IN_PROJECT: &str = "../wit/deps/";
+/// Contents by their paths.
+type Files = Vec<(String, Vec<u8>)>;
+
+/// How many packages a track has, of one file each.
+const PACKAGES: usize = 4;
 
 fn main() {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
@@ -32,64 +43,75 @@ fn main() {
         "The templates' files, by their paths below `files`.",
         &folder::read(&here.join("files")),
     );
-    list(&mut text, "WIT", "The contracts, by their paths below `wit`.", &contracts(&repository));
-    list(&mut text, "SDK", "The Rust SDK for a project outside this workspace.", &sdk(&repository));
-    let go = folder::read(&repository.join("plugins/sdk/go"));
-    list(&mut text, "SDK_GO", "The Go SDK, by the paths below its folder.", &go);
-    for (constant, language) in
-        [("SDK_PYTHON", "python"), ("SDK_JAVASCRIPT", "javascript"), ("SDK_CPP", "cpp")]
-    {
-        let module = own_module(&repository.join("plugins/sdk").join(language));
-        list(&mut text, constant, "A language's module, by the paths below its folder.", &module);
-    }
+    let contracts =
+        Contract::ALL.map(|contract| (contract.as_str().to_owned(), contracts(&repository, contract)));
+    lists(&mut text, "WIT", "The contracts of each track, by their paths below `wit`.", &contracts);
+    let sdks: BTreeSet<&str> = declared::ALL.iter().flat_map(|it| it.sdks).map(|sdk| sdk.from).collect();
+    let sdks: Vec<_> = sdks.into_iter().map(|from| (from.to_owned(), sdk(&repository, from))).collect();
+    lists(&mut text, "SDKS", "The SDKs by their folders, their files by the paths below these.", &sdks);
     fs::write(Path::new(&variable("OUT_DIR")).join("embedded.rs"), text).expect("cargo's folder is writable");
-}
-
-/// A module without its tests, which the examples run.
-fn own_module(source: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut files = folder::read(source);
-    files.retain(|(path, _)| !path.starts_with("tests/") && !path.starts_with("test/"));
-    files
 }
 
 fn variable(name: &str) -> String {
     std::env::var(name).expect("cargo sets its variables")
 }
 
-/// The contracts alone, of the track that the templates are made for: bindings for C put versions into all names where there are two. What
-/// else is in `wit` is about their change in this repository.
-fn contracts(repository: &Path) -> Vec<(String, Vec<u8>)> {
+/// The contracts of one track alone: bindings for C put versions into all names where there are two. What else is in `wit` is about
+/// their change in this repository.
+fn contracts(repository: &Path, contract: Contract) -> Files {
     let mut files = folder::read(&repository.join("wit"));
-    files.retain(|(path, _)| path.ends_with(".wit") && !path.contains("-0."));
+    files.retain(|(path, _)| {
+        let Some((package, file)) = path.split_once('/') else { return false };
+        let name = package.strip_suffix(contract.folder_suffix()).unwrap_or_default();
+        !name.is_empty() && !name.contains("-0.") && file.ends_with(".wit")
+    });
+    assert_eq!(files.len(), PACKAGES, "contract {}", contract.as_str());
     files
 }
 
-/// The SDK's files, its manifest without inheritance, its paths to the contracts as they are in a project.
-fn sdk(repository: &Path) -> Vec<(String, Vec<u8>)> {
+/// An SDK's files without its tests, which the examples run. In Rust its manifest is without inheritance, and its paths to the contracts
+/// are as they are in a project.
+fn sdk(repository: &Path, from: &str) -> Files {
+    let mut files = folder::read(&repository.join("plugins/sdk").join(from));
+    files.retain(|(path, _)| !path.starts_with("tests/") && !path.starts_with("test/"));
+    if !files.iter().any(|(path, _)| path == "Cargo.toml") {
+        return files;
+    }
     let root_manifest = repository.join("Cargo.toml");
     println!("cargo::rerun-if-changed={}", root_manifest.display());
     let root = fs::read_to_string(&root_manifest).expect("the workspace has a manifest");
-    let mut moved = 0;
-    let mut files = folder::read(&repository.join("plugins/sdk/guest"));
     for (path, contents) in &mut files {
         let Ok(text) = std::str::from_utf8(contents) else { continue };
         if path == "Cargo.toml" {
             *contents = manifest::standalone(text, &root).into_bytes();
         } else if path.ends_with(".rs") {
-            moved += text.matches(WIT_HERE).count();
+            assert!(
+                text.contains(WIT_HERE) || !text.contains("wit_bindgen::generate!"),
+                "{from}/{path} doesn't name {WIT_HERE}: what do its bindings come from?"
+            );
             *contents = text.replace(WIT_HERE, WIT_IN_PROJECT).into_bytes();
         }
     }
-    assert!(moved > 0, "no source of the SDK names {WIT_HERE}: what do its bindings come from?");
     files
+}
+
+/// Lists several lists by their names.
+fn lists(text: &mut String, constant: &str, what: &str, named: &[(String, Files)]) {
+    let mut all = format!("/// {what}\npub(crate) static {constant}: &[(&str, Files)] = &[\n");
+    for (at, (name, files)) in named.iter().enumerate() {
+        let own = format!("{constant}_{at}");
+        list(text, &own, name, files);
+        writeln!(all, "    ({name:?}, {own}),").expect("text can be written to");
+    }
+    text.push_str(&all);
+    text.push_str("];\n");
 }
 
 /// Writes the files into the build's folder and lists them.
 fn list(text: &mut String, constant: &str, what: &str, files: &[(String, Vec<u8>)]) {
     let folder = Path::new(&variable("OUT_DIR")).join(constant.to_lowercase());
     fs::create_dir_all(&folder).expect("cargo's folder is writable");
-    writeln!(text, "/// {what}\npub(crate) static {constant}: &[(&str, &[u8])] = &[")
-        .expect("text can be written to");
+    writeln!(text, "/// {what}\npub(crate) static {constant}: Files = &[").expect("text can be written to");
     for (at, (path, contents)) in files.iter().enumerate() {
         let copy = folder.join(at.to_string());
         fs::write(&copy, contents).expect("cargo's folder is writable");

@@ -1,15 +1,19 @@
 //! Projects that authors of plugins begin with: one for each language and role, ready to build.
 //!
 //! The files are part of the program: what `files/<language>` has in `common` and in the role's own folder, the contracts of
-//! `wit`, and the SDK where the language has one. [`render`] makes a project of them without touching anything.
+//! the language's track, and its SDKs, both as `declared` has them. [`render`] makes a project of them without touching anything.
 #![forbid(unsafe_code)]
 
+mod declared;
 mod name;
 mod owner;
 mod render;
 
 use std::fmt;
 
+use declared::Declared;
+
+pub use declared::Contract;
 pub use name::{NAME_LENGTH_MAX, Name, NameError};
 pub use owner::{Owner, owner};
 pub use render::{File, RenderError, render, template};
@@ -17,6 +21,10 @@ pub use render::{File, RenderError, render, template};
 #[allow(clippy::large_include_file, reason = "they are files of a project")]
 mod embedded {
     //! What the build script has read.
+
+    /// Contents by their paths.
+    pub(crate) type Files = &'static [(&'static str, &'static [u8])];
+
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 }
 
@@ -72,6 +80,23 @@ impl Language {
         }
     }
 
+    /// The track of the contracts that its projects are made for.
+    pub const fn contract(self) -> Contract {
+        self.declared().contract
+    }
+
+    /// What its projects get.
+    const fn declared(self) -> &'static Declared {
+        match self {
+            Self::Rust => &declared::RUST,
+            Self::C => &declared::C,
+            Self::Python => &declared::PYTHON,
+            Self::JavaScript => &declared::JAVASCRIPT,
+            Self::Go => &declared::GO,
+            Self::Cpp => &declared::CPP,
+        }
+    }
+
     /// Another name that it is known by, if there is one.
     pub const fn alias(self) -> Option<&'static str> {
         match self {
@@ -123,13 +148,18 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.as_str() == name)
     }
 
-    /// The world of `wit/` that a plugin of this role includes.
-    pub const fn world(self) -> &'static str {
+    /// The world of `wit/` that a plugin of this role includes, without its version.
+    const fn world(self) -> &'static str {
         match self {
-            Self::Admission => "witlet:admission/admission-handler@0.1.0",
-            Self::Probe => "witlet:probe/probe-type@0.1.0",
-            Self::PodSource => "witlet:pod-source/pod-source@0.1.0",
+            Self::Admission => "witlet:admission/admission-handler",
+            Self::Probe => "witlet:probe/probe-type",
+            Self::PodSource => "witlet:pod-source/pod-source",
         }
+    }
+
+    /// The same with the version that projects for this track get.
+    pub fn world_of(self, contract: Contract) -> String {
+        format!("{}@{}", self.world(), contract.version())
     }
 }
 

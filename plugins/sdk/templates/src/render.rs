@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use crate::embedded::{SDK, SDK_CPP, SDK_GO, SDK_JAVASCRIPT, SDK_PYTHON, TEMPLATES, WIT};
-use crate::{Language, Name, Role};
+use crate::embedded::{Files, SDKS, TEMPLATES, WIT};
+use crate::{Contract, Language, Name, Role};
 
 /// The version that templates name with `{{version}}`.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -109,8 +109,8 @@ pub enum RenderError {
 }
 
 /// All files of a new project, sorted by path: the language's common ones, the role's own, which win where both have a
-/// path, the contracts below `wit/deps` with the world `local:plugin/plugin` in `wit/world.wit`, and the SDK's source
-/// below `sdk`, or `src/sdk` in TypeScript, where the language has one. The same for the same arguments.
+/// path, the contracts of the language's track below `wit/deps` with the world `local:plugin/plugin` in `wit/world.wit`, and the
+/// language's SDKs. The same for the same arguments.
 ///
 /// # Errors
 /// When the language reserves the name.
@@ -121,13 +121,16 @@ pub fn render(language: Language, role: Role, name: &Name) -> Result<Vec<File>, 
         return Err(RenderError::Reserved { name: name.to_string(), language });
     }
     let mut files = BTreeMap::new();
-    files.insert("wit/world.wit".to_owned(), world(role).into_bytes());
-    for (path, contents) in WIT {
+    let contract = language.contract();
+    files.insert("wit/world.wit".to_owned(), world(role, contract).into_bytes());
+    for (path, contents) in embedded(WIT, contract.as_str()) {
         files.insert(format!("wit/deps/{path}"), contents.to_vec());
     }
-    let (folder, sdk) = sdk(language);
-    for (path, contents) in sdk {
-        files.insert(format!("{folder}/{path}"), contents.to_vec());
+    for sdk in language.declared().sdks {
+        if sdk.roles.is_empty() || sdk.roles.contains(&role.as_str()) {
+            let copies = embedded(SDKS, sdk.from).iter();
+            files.extend(copies.map(|(path, contents)| (format!("{}/{path}", sdk.to), contents.to_vec())));
+        }
     }
     for folder in [COMMON, role.as_str()] {
         for (path, contents) in template(language, folder) {
@@ -156,26 +159,18 @@ pub fn template<'a>(
     })
 }
 
-/// The SDK that projects of a language have in them, and in which folder.
-fn sdk(language: Language) -> (&'static str, &'static [(&'static str, &'static [u8])]) {
-    match language {
-        Language::Rust => ("sdk", SDK),
-        Language::Go => ("sdk", SDK_GO),
-        Language::Cpp => ("sdk", SDK_CPP),
-        Language::Python => ("sdk", SDK_PYTHON),
-        // The engine finds only modules next to the plugin's and below.
-        Language::JavaScript => ("src/sdk", SDK_JAVASCRIPT),
-        Language::C => ("lib", &[]),
-    }
+/// The files of this name, which the build script has read for it.
+fn embedded(lists: &'static [(&str, Files)], name: &str) -> Files {
+    lists.iter().find(|(listed, _)| *listed == name).map_or(&[], |(_, files)| *files)
 }
 
 /// What the plugin imports and exports, for tools that read WIT. Its package and world always have the same names, for not
 /// every plugin's name is one in WIT.
-fn world(role: Role) -> String {
+fn world(role: Role, contract: Contract) -> String {
     format!(
         "/// What this plugin is made for. The contracts are in `deps`; the book explains them.\npackage local:plugin;\n\n\
          world plugin {{\n    include {};\n}}\n",
-        role.world()
+        role.world_of(contract)
     )
 }
 

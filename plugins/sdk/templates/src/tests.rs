@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use crate::{File, Language, Name, NameError, Owner, RenderError, Role, owner, render};
+use crate::{Contract, File, Language, Name, NameError, Owner, RenderError, Role, owner, render};
 
 /// What every project has, whatever its language and role.
 const CONTRACT: &[&str] = &[
@@ -17,12 +17,11 @@ const CONTRACT: &[&str] = &[
     "cases.yaml",
     "plugin.yaml",
     "plugins.yaml",
-    "wit/deps/admission/admission.wit",
-    "wit/deps/host/host.wit",
-    "wit/deps/pod-source/pod-source.wit",
-    "wit/deps/probe/probe.wit",
     "wit/world.wit",
 ];
+
+/// The packages of a track.
+const PACKAGES: [&str; 4] = ["admission", "host", "pod-source", "probe"];
 
 fn name() -> Name {
     Name::parse("my-plugin").expect("a name")
@@ -138,12 +137,14 @@ fn every_project_keeps_the_contract_of_projects() {
         let files = project(language, role);
         let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths.len(), files.len(), "{language} {role}: a path stands once");
+        let suffix = language.contract().folder_suffix();
+        let packages = PACKAGES.map(|package| format!("wit/deps/{package}{suffix}/{package}.wit"));
+        let expected = CONTRACT.iter().copied().chain(packages.iter().map(String::as_str));
         missing.extend(
-            CONTRACT
-                .iter()
-                .filter(|path| !paths.contains(*path))
-                .map(|path| format!("{language} {role}: {path}")),
+            expected.filter(|path| !paths.contains(path)).map(|path| format!("{language} {role}: {path}")),
         );
+        let contracts = paths.iter().filter(|path| path.starts_with("wit/deps/")).count();
+        assert_eq!(contracts, PACKAGES.len(), "{language} {role}: the contracts of one track alone");
     }
     assert!(missing.is_empty(), "projects lack:\n  {}", missing.join("\n  "));
 }
@@ -226,11 +227,20 @@ fn scripts_are_programs_and_nothing_else_is() {
 
 #[test]
 fn the_world_of_a_project_is_that_of_its_role() {
-    for role in Role::ALL {
-        let files = project(Language::C, role);
+    for (language, role) in all() {
+        let files = project(language, role);
         let world = text(&files, "wit/world.wit");
-        assert!(world.contains("package local:plugin;") && world.contains(role.world()), "{role}: {world}");
+        let included = format!("include witlet:{role}/");
+        let version = format!("@{};", language.contract().version());
+        assert!(
+            world.contains("package local:plugin;") && world.contains(&included),
+            "{language} {role}: {world}"
+        );
+        assert!(world.contains(&version), "{language} {role}: {world}");
     }
+    assert_eq!(Role::Probe.world_of(Contract::V0_2), "witlet:probe/probe-type@0.2.0");
+    assert_eq!(Contract::ALL.map(|contract| Contract::parse(contract.as_str())), Contract::ALL.map(Some));
+    assert_eq!(Contract::parse("0.2.0"), None);
 }
 
 #[test]
