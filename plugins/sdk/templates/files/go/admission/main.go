@@ -2,60 +2,47 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 
-	"witlet.dev/plugin/admission"
+	"witlet.dev/plugin/v0_2/admission"
 )
-
-// reason is that of the rejection.
-const reason = "LabelMissing"
 
 // labelBytesMax is how long the key of a label can be: a domain, a slash and a name.
 const labelBytesMax = 253 + 1 + 63
 
-// config is what stands under config: in the plugin's entry, such as {"label": "team"}.
-type config struct {
+// labelRequired is the handler. Its fields are those of config: in the plugin's entry, such as {"label": "team"}.
+type labelRequired struct {
 	// Label is the key of the label that every pod must have.
 	Label string `json:"label"`
 }
 
-type handler struct{}
+// Subscribes says when it is asked: a pod is judged when it is new.
+func (labelRequired) Subscribes() []string { return []string{"add"} }
 
-func (handler) Validate(config *config) error {
-	switch length := len(config.Label); {
+func (p labelRequired) Validate(admission.Setup) error {
+	switch length := len(p.Label); {
 	case length == 0:
-		return errors.New("label: may not be empty")
+		return admission.Invalid("label", "may not be empty")
 	case length > labelBytesMax:
-		return fmt.Errorf("label: may not be longer than %d bytes", labelBytesMax)
+		return admission.Invalid("label", fmt.Sprintf("may not be longer than %d bytes", labelBytesMax))
 	}
 	return nil
 }
 
-func (handler) Admit(request admission.Request, config *config) (admission.Verdict, error) {
-	// A running pod that asks for other resources was judged when it was added.
-	if request.Operation() == admission.Resize {
-		return admission.Admit{}, nil
-	}
+func (p labelRequired) Admit(request admission.Request) (admission.Verdict, error) {
 	pod := request.Pod()
-	verdict := judge(config.Label, pod.Labels())
-	slog.Debug("judged", "pod", pod.Identity().Name, "verdict", fmt.Sprintf("%T", verdict))
-	return verdict, nil
-}
-
-// judge is the verdict on a pod with these labels.
-func judge(key string, labels map[string]string) admission.Verdict {
-	switch value, ok := labels[key]; {
+	slog.Debug("asked about a pod", "name", pod.Name())
+	switch value, ok := pod.Label(p.Label); {
 	case !ok:
-		return admission.Reject{Reason: reason, Message: "the pod has no label " + key}
+		return admission.Reject("LabelMissing", "the pod has no label %s", p.Label), nil
 	case value == "":
-		return admission.Reject{Reason: reason, Message: fmt.Sprintf("the pod's label %s is empty", key)}
+		return admission.Reject("LabelMissing", "the pod's label %s is empty", p.Label), nil
 	default:
-		return admission.Admit{}
+		return admission.Admit(), nil
 	}
 }
 
-func init() { admission.Export(handler{}) }
+func init() { admission.Export(admission.Made[labelRequired]) }
 
 func main() {}

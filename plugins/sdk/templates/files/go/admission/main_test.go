@@ -1,29 +1,31 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
-	"witlet.dev/plugin"
-	"witlet.dev/plugin/admission"
-	"witlet.dev/plugin/admission/admissiontest"
+	"witlet.dev/plugin/v0_2/admission"
+	"witlet.dev/plugin/v0_2/admission/admissiontest"
 )
 
 func TestAPodIsJudgedByItsLabel(t *testing.T) {
-	for name, c := range map[string]struct {
-		operation admission.Operation
-		labels    map[string]string
-		want      admission.Verdict
-	}{
-		"with the label": {labels: map[string]string{"app": "web", "team": "shop"}, want: admission.Admit{}},
-		"without it":     {labels: map[string]string{"app": "web"}, want: admission.Reject{Reason: reason, Message: "the pod has no label team"}},
-		"an empty one":   {labels: map[string]string{"team": ""}, want: admission.Reject{Reason: reason, Message: "the pod's label team is empty"}},
-		"a resize":       {operation: admission.Resize, want: admission.Admit{}},
+	for pod, want := range map[string]admission.Verdict{
+		`{"metadata": {"labels": {"app": "web", "team": "shop"}}}`: admission.Admit(),
+		`{"metadata": {"labels": {"app": "web"}}}`:                 admission.Reject("LabelMissing", "the pod has no label team"),
+		`{"metadata": {"labels": {"team": ""}}}`:                   admission.Reject("LabelMissing", "the pod's label team is empty"),
 	} {
-		request := admissiontest.Request{Operation: c.operation, Pod: admissiontest.Pod{Labels: c.labels}}.Request()
-		if got, err := (handler{}).Admit(request, &config{Label: "team"}); got != c.want || err != nil {
-			t.Errorf("%s: %v, %v", name, got, err)
+		request := admissiontest.Request{Pod: pod}.Request()
+		if got, err := (labelRequired{Label: "team"}).Admit(request); !reflect.DeepEqual(got, want) || err != nil {
+			t.Errorf("%s: %+v, %v", pod, got, err)
 		}
+	}
+}
+
+func TestItIsAskedAboutNewPods(t *testing.T) {
+	_, setup, err := admissiontest.Load(admission.Made[labelRequired], `{"label": "team"}`)
+	if err != nil || strings.Join(setup.Subscribed, " ") != "add" {
+		t.Errorf("%+v, %v", setup, err)
 	}
 }
 
@@ -35,10 +37,7 @@ func TestAConfigurationThatMakesNoSenseIsRefused(t *testing.T) {
 		`{"lable": "team"}`: "lable",
 		`{"label": "` + strings.Repeat("x", labelBytesMax+1) + `"}`: "label: may not be longer than 317 bytes",
 	} {
-		read, err := plugin.Decode[config](text)
-		if err == nil {
-			err = handler{}.Validate(read)
-		}
+		_, _, err := admissiontest.Load(admission.Made[labelRequired], text)
 		if err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%.30s: %v", text, err)
 		}

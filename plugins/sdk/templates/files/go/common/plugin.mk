@@ -81,9 +81,9 @@ RUN_WITLET = $(eval RUN_WITLET := $$(find_witlet))$(RUN_WITLET)
 witlet:
 	@: $(RUN_WITLET)
 
-# What `make watch` checks: all sources, wherever they are, as far as builds don't make them.
-WATCHED = Makefile plugin.mk plugin.yaml requirements.txt go.mod go.sum sdk wit cases $(CASES) \
-  $$(find -L . \( -name obj -o -path ./.tools -o -path ./sdk \) -prune -o \( -name '*.go' -o -name '*.s' \) -print)
+# What `make watch` looks at: all sources, wherever they are, as far as builds don't make them.
+WATCHED = Makefile plugin.mk plugin.yaml requirements.txt go.mod go.sum sdk sdk-0.2 wit cases $(CASES) \
+  $$(find -L . \( -name obj -o -path ./.tools -o -path ./sdk -o -path ./sdk-0.2 \) -prune -o \( -name '*.go' -o -name '*.s' \) -print)
 
 # ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----
 

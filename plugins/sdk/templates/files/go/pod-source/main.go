@@ -6,47 +6,45 @@ import (
 	"fmt"
 	"log/slog"
 
-	"witlet.dev/plugin/podsource"
+	"witlet.dev/plugin/v0_2/podsource"
 )
 
-// config is what stands under config: in the plugin's entry, such as {"pods": [{"kind": "Pod", …}]}.
-type config struct {
+// source is the pod source. Its fields are those of config: in the plugin's entry, such as {"pods": [{"kind": "Pod", …}]}.
+type source struct {
 	// Pods are manifests, none for a source without pods.
 	Pods []json.RawMessage `json:"pods"`
 }
 
-type source struct{}
-
-func (source) Validate(config *config) error {
-	if config.Pods == nil {
-		return fmt.Errorf("pods: a list of manifests is needed")
+func (s source) Validate(func(warning string)) error {
+	if s.Pods == nil {
+		return podsource.Invalid("pods", "a list of manifests is needed")
 	}
-	for index, pod := range config.Pods {
+	for index, pod := range s.Pods {
 		// A map: for encoding/json, fields of a struct are the same in capitals, for Kubernetes they aren't.
 		var manifest map[string]json.RawMessage
 		var kind any
 		if json.Unmarshal(pod, &manifest) != nil || json.Unmarshal(manifest["kind"], &kind) != nil || kind != "Pod" {
-			return fmt.Errorf("pods[%d]: is no manifest of kind Pod", index)
+			return podsource.Invalid(fmt.Sprintf("pods[%d]", index), "is no manifest of kind Pod")
 		}
 	}
 	return nil
 }
 
-func (source) Poll(cursor string, config *config) (podsource.Poll, error) {
-	// A source that can't find out what it has returns podsource.Errorf("Unavailable", …), never an empty list: for the host that would be
+func (s source) Poll(cursor string) (podsource.Poll, error) {
+	// A source that can't find out what it has returns podsource.Errorf("Unavailable", …), never podsource.Empty(): for the host that would be
 	// the end of all its pods.
-	current := podsource.Fingerprint(config.Pods...)
+	current := podsource.Fingerprint(s.Pods...)
 	if cursor == current {
-		return podsource.Poll{Snapshot: podsource.Unchanged{}, Cursor: current}, nil
+		return podsource.Unchanged().At(current), nil
 	}
-	manifests := make([]string, len(config.Pods))
-	for i, pod := range config.Pods {
+	manifests := make([]string, len(s.Pods))
+	for i, pod := range s.Pods {
 		manifests[i] = string(pod)
 	}
 	slog.Info("pods have changed", "count", len(manifests))
-	return podsource.Poll{Snapshot: podsource.All(manifests), Cursor: current}, nil
+	return podsource.All(manifests).At(current), nil
 }
 
-func init() { podsource.Export(source{}) }
+func init() { podsource.Export[source]() }
 
 func main() {}

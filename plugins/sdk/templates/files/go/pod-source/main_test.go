@@ -4,46 +4,50 @@ import (
 	"reflect"
 	"testing"
 
-	"witlet.dev/plugin"
-	"witlet.dev/plugin/podsource"
+	"witlet.dev/plugin/v0_2/podsource"
 )
 
-func read(t *testing.T, text string) *config {
-	config, err := plugin.Decode[config](text)
+func read(t *testing.T, config string) source {
+	source, err := podsource.Decode[source](config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return config
+	return source
+}
+
+func poll(t *testing.T, source source, cursor string) podsource.Poll {
+	answer, err := source.Poll(cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
 }
 
 func TestThePodsOfTheConfigurationAreItsPodsUntilTheyChange(t *testing.T) {
-	config := read(t, `{"pods": [{"kind": "Pod", "metadata": {"name": "web"}}]}`)
-	if err := (source{}).Validate(config); err != nil {
+	source := read(t, `{"pods": [{"kind": "Pod", "metadata": {"name": "web"}}]}`)
+	if err := podsource.Load(source, nil); err != nil {
 		t.Fatal(err)
 	}
-	first, err := source{}.Poll("", config)
-	want := podsource.Pods{`{"kind": "Pod", "metadata": {"name": "web"}}`}
-	if !reflect.DeepEqual(first.Snapshot, want) || err != nil {
-		t.Errorf("%v, %v", first, err)
+	first := poll(t, source, "")
+	if want := []string{`{"kind": "Pod", "metadata": {"name": "web"}}`}; first.Snapshot != "pods" || !reflect.DeepEqual(first.Manifests, want) {
+		t.Errorf("%+v", first)
 	}
-	second, err := source{}.Poll(first.Cursor, config)
-	if second.Snapshot != (podsource.Unchanged{}) || second.Cursor != first.Cursor || err != nil {
-		t.Errorf("%v, %v", second, err)
+	if second := poll(t, source, first.Cursor); second.Snapshot != "unchanged" || second.Cursor != first.Cursor {
+		t.Errorf("%+v", second)
 	}
-	third, err := source{}.Poll(first.Cursor, read(t, `{"pods": []}`))
-	if third.Snapshot != (podsource.Empty{}) || third.Cursor == first.Cursor || err != nil {
-		t.Errorf("%v, %v", third, err)
+	if third := poll(t, read(t, `{"pods": []}`), first.Cursor); third.Snapshot != "empty" || third.Cursor == first.Cursor {
+		t.Errorf("%+v", third)
 	}
 }
 
 func TestWhatIsNoPodIsRefused(t *testing.T) {
-	for text, words := range map[string]string{
+	for config, words := range map[string]string{
 		`{}`: "pods: a list of manifests is needed",
 		`{"pods": [{"kind": "Pod"}, {"kind": "Service"}]}`: "pods[1]: is no manifest of kind Pod",
 		`{"pods": [{"kind": "Pod"}, "web"]}`:               "pods[1]: is no manifest of kind Pod",
 	} {
-		if err := (source{}).Validate(read(t, text)); err == nil || err.Error() != words {
-			t.Errorf("%s: %v", text, err)
+		if err := podsource.Load(read(t, config), nil); err == nil || err.Error() != words {
+			t.Errorf("%s: %v", config, err)
 		}
 	}
 }

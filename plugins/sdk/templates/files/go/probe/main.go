@@ -8,12 +8,15 @@ import (
 	"log/slog"
 	"time"
 
-	"witlet.dev/plugin/probe"
 	"witlet.dev/plugin/tcp"
+	"witlet.dev/plugin/v0_2/probe"
 )
 
 // expectBytesMax is how long a greeting can be.
 const expectBytesMax = 1024
+
+// greets is the probe type. Its fields would be those of config: in the plugin's entry; it takes none.
+type greets struct{}
 
 // parameters are what stands under parameters: of a probe, such as {"port": 25, "expect": "220 "}. Names of ports are numbers already.
 type parameters struct {
@@ -23,33 +26,27 @@ type parameters struct {
 	Expect string `json:"expect"`
 }
 
-type prober struct{}
-
-// Validate has nothing to check: the probe type takes no configuration.
-func (prober) Validate(*struct{}) error { return nil }
-
-func (prober) CheckParameters(parameters *parameters, _ *struct{}) error {
+func (greets) CheckParameters(parameters *parameters, _ func(warning string)) error {
 	switch length := len(parameters.Expect); {
 	case parameters.Port == 0:
-		return errors.New("port: a number from 1 to 65535 is needed")
+		return invalid("port: a number from 1 to 65535 is needed")
 	case length == 0:
-		return errors.New("expect: may not be empty")
+		return invalid("expect: may not be empty")
 	case length > expectBytesMax:
-		return fmt.Errorf("expect: may not be longer than %d bytes", expectBytesMax)
+		return invalid(fmt.Sprintf("expect: may not be longer than %d bytes", expectBytesMax))
 	}
 	return nil
 }
 
-func (p prober) Probe(target probe.Target, parameters *parameters, config *struct{}) (probe.Outcome, error) {
-	if err := p.CheckParameters(parameters, config); err != nil {
-		return nil, err
-	}
+// Probe is called with parameters that CheckParameters took.
+func (greets) Probe(target probe.Target, parameters *parameters) (probe.Outcome, error) {
 	// An error: without an address nothing can be found out about the server.
-	host, err := probe.PodIP(target)
+	host, err := probe.Address(target)
 	if err != nil {
-		return nil, err
+		return probe.Outcome{}, err
 	}
 	slog.Debug("asking for the greeting", "host", host, "port", parameters.Port)
+	began := time.Now()
 	greeting, err := greet(host, parameters.Port, len(parameters.Expect), probe.Deadline(target))
 	switch {
 	case err != nil:
@@ -57,7 +54,7 @@ func (p prober) Probe(target probe.Target, parameters *parameters, config *struc
 	case greeting != parameters.Expect:
 		return probe.Failure(fmt.Sprintf("it says %q, not %q", greeting, parameters.Expect)), nil
 	default:
-		return probe.Success(fmt.Sprintf("it says %q", greeting)), nil
+		return probe.Success(fmt.Sprintf("it says %q", greeting)).Took(time.Since(began)), nil
 	}
 }
 
@@ -76,6 +73,8 @@ func greet(host string, port uint16, length int, deadline time.Time) (string, er
 	return string(greeting[:read]), err
 }
 
-func init() { probe.Export(prober{}) }
+func invalid(message string) error { return &probe.Error{Code: "InvalidParameters", Message: message} }
+
+func init() { probe.Export[greets, parameters]() }
 
 func main() {}

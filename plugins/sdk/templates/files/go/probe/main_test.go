@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"witlet.dev/plugin/probe"
-	"witlet.dev/plugin/probe/probetest"
+	"witlet.dev/plugin/v0_2/probe"
+	"witlet.dev/plugin/v0_2/probe/probetest"
 )
 
 // ask is what comes of a server that says this and closes.
@@ -30,8 +30,8 @@ func ask(t *testing.T, greeting string) (probe.Outcome, error) {
 }
 
 func askPort(port uint16) (probe.Outcome, error) {
-	target := probetest.Target{PodIPs: []string{"127.0.0.1"}, Remaining: time.Minute}.Target()
-	return prober{}.Probe(target, &parameters{Port: port, Expect: "220 "}, &struct{}{})
+	target := probetest.Target{Addresses: []string{"127.0.0.1"}, Timeout: time.Minute}.Target()
+	return greets{}.Probe(target, &parameters{Port: port, Expect: "220 "})
 }
 
 func TestTheGreetingDecides(t *testing.T) {
@@ -42,8 +42,12 @@ func TestTheGreetingDecides(t *testing.T) {
 		"22":             probe.Failure(`it says "22", not "220 "`),
 		"":               probe.Failure(`it says "", not "220 "`),
 	} {
-		if got, err := ask(t, greeting); got != want || err != nil {
-			t.Errorf("%q: %v, %v", greeting, got, err)
+		got, err := ask(t, greeting)
+		if got.Found != want.Found || got.Message != want.Message || err != nil {
+			t.Errorf("%q: %+v, %v", greeting, got, err)
+		}
+		if (got.Latency > 0) != (want.Found == "success") {
+			t.Errorf("%q took %v", greeting, got.Latency)
 		}
 	}
 }
@@ -55,14 +59,14 @@ func TestAPortWhereNoOneListensIsAFailure(t *testing.T) {
 	}
 	listener.Close()
 	got, err := askPort(netip.MustParseAddrPort(listener.Addr().String()).Port())
-	if failure, ok := got.(probe.Failure); !ok || !strings.Contains(string(failure), "refused") || err != nil {
-		t.Errorf("%v, %v", got, err)
+	if got.Found != "failure" || !strings.Contains(got.Message, "refused") || err != nil {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 func TestAPodWithoutAnAddressIsAnError(t *testing.T) {
-	_, err := prober{}.Probe(probetest.Target{}.Target(), &parameters{Port: 25, Expect: "220 "}, &struct{}{})
-	if !errors.Is(err, probe.ErrNoAddress) {
+	_, err := greets{}.Probe(probetest.Target{}.Target(), &parameters{Port: 25, Expect: "220 "})
+	if of := (*probe.Error)(nil); !errors.As(err, &of) || of.Code != "NoAddress" {
 		t.Errorf("%v", err)
 	}
 }
@@ -76,7 +80,7 @@ func TestParametersThatMakeNoSenseAreRefused(t *testing.T) {
 		{parameters{Port: 25}, "expect: may not be empty"},
 		{parameters{25, strings.Repeat("a", expectBytesMax+1)}, "expect: may not be longer than 1024 bytes"},
 	} {
-		if err := (prober{}).CheckParameters(&c.parameters, &struct{}{}); err == nil || !strings.Contains(err.Error(), c.words) {
+		if err := (greets{}).CheckParameters(&c.parameters, nil); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: %v", c.words, err)
 		}
 	}
