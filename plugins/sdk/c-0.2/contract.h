@@ -36,6 +36,15 @@ __attribute__((format(printf, 3, 4))) static inline bool witlet_error(witlet_hos
     return false;
 }
 
+/* The same of words that are owned, and taken over. */
+static inline bool witlet_error_owned(witlet_host_errors_own_error_t *error, const char *code, plugin_string_t words)
+{
+    plugin_string_t word = witlet_lend(witlet_view_c(code));
+    *error = witlet_host_errors_constructor_error(&word, &words);
+    plugin_string_free(&words);
+    return false;
+}
+
 /* When another try makes sense. */
 static inline void witlet_error_retry_after(witlet_host_errors_own_error_t error, uint64_t milliseconds)
 {
@@ -69,6 +78,16 @@ static inline plugin_string_t witlet_error_words(witlet_host_errors_own_error_t 
     plugin_string_free(&code);
     plugin_string_free(&message);
     return words;
+}
+
+/* ---- The configuration ---- */
+
+/* What stands under `config:` in the plugin's entry, as JSON text; `null` if nothing does. Owned. */
+static inline plugin_string_t witlet_config(void)
+{
+    plugin_string_t config;
+    witlet_host_config_get(&config);
+    return config;
 }
 
 /* ---- Answers of admission handlers ---- */
@@ -165,7 +184,13 @@ static inline void witlet_probe_warn(witlet_probe_probe_types_borrow_answer_t an
     witlet_probe_probe_types_method_answer_warn(answer, &text);
 }
 
-/* Something for those who check the call later. */
+/* How long the probed thing took to answer. */
+static inline void witlet_latency(witlet_probe_probe_types_borrow_answer_t answer, uint64_t nanoseconds)
+{
+    witlet_probe_probe_types_method_answer_latency(answer, nanoseconds);
+}
+
+/* Something for those who look at the call later. */
 static inline void witlet_probe_annotate(witlet_probe_probe_types_borrow_answer_t answer, const char *key, witlet_text value)
 {
     plugin_string_t name = witlet_lend(witlet_view_c(key)), text = witlet_lend(value);
@@ -182,6 +207,24 @@ static inline void witlet_pod(witlet_pod_source_source_types_borrow_answer_t ans
 {
     plugin_string_t text = witlet_lend(manifest);
     witlet_pod_source_source_types_method_answer_pod(answer, &text);
+}
+
+/* It has none: all that it had end. */
+static inline void witlet_empty(witlet_pod_source_source_types_borrow_answer_t answer)
+{
+    witlet_pod_source_source_types_method_answer_empty(answer);
+}
+
+/* The same as at the last poll that gave pods or none. */
+static inline void witlet_unchanged(witlet_pod_source_source_types_borrow_answer_t answer)
+{
+    witlet_pod_source_source_types_method_answer_unchanged(answer);
+}
+
+/* When the source wants to be asked again. */
+static inline void witlet_next_poll(witlet_pod_source_source_types_borrow_answer_t answer, uint64_t milliseconds)
+{
+    witlet_pod_source_source_types_method_answer_next_poll_milliseconds(answer, milliseconds);
 }
 
 /* Handed to the next poll. */

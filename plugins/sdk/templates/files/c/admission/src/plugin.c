@@ -1,52 +1,51 @@
 /* The exports of `witlet:admission/handler`: what the host calls. */
+#include "admission.h"
+
 #include "policy.h"
 
-bool exports_witlet_admission_handler_validate(plugin_string_t *config, plugin_string_t *err)
+/* What becomes of a pod. */
+static void judge(const struct policy *policy, witlet_pod_t pod, witlet_answer_t answer)
+{
+    witlet_text label = witlet_view(policy->label);
+    WITLET_FREED value = {NULL, 0};
+    if (!witlet_pod_label(pod, label, &value))
+        witlet_reject(answer, "LabelMissing", "label \"%.*s\" is missing", WITLET_ARGS(label));
+    else if (value.len == 0)
+        witlet_reject(answer, "LabelMissing", "label \"%.*s\" is empty", WITLET_ARGS(label));
+    else
+        witlet_admit(answer);
+}
+
+/* The policy of a configuration; false with an error of the contract's kind. */
+static bool load(plugin_string_t config, struct policy *policy, witlet_error_t *error)
+{
+    plugin_string_t words;
+    return policy_read(witlet_view(config), policy, &words) || witlet_error_owned(error, "InvalidConfiguration", words);
+}
+
+bool exports_witlet_admission_handler_validate(witlet_setup_t setup, plugin_string_t *config, witlet_error_t *error)
 {
     struct policy policy;
-    bool good = policy_read(witlet_view(*config), &policy, err);
-    if (good)
-        policy_free(&policy);
+    bool good = load(*config, &policy, error);
     plugin_string_free(config);
-    return good;
-}
-
-/* The verdict of a policy on a pod, with a line in the log. */
-static witlet_admission_types_verdict_t judge(const struct policy *policy, witlet_admission_types_borrow_pod_t pod)
-{
-    plugin_list_tuple2_string_string_t labels;
-    witlet_admission_types_method_pod_labels(pod, &labels);
-
-    witlet_admission_types_verdict_t verdict;
-    const plugin_string_t *value = policy_find(policy, &labels);
-    if (value != NULL) {
-        witlet_log(WITLET_HOST_LOG_LEVEL_DEBUG, WITLET_TEXT("the pod has its label"),
-                   (witlet_field[]){{"label", witlet_view(policy->label)}, {"value", witlet_view(*value)}}, 2);
-        verdict = witlet_admit();
-    } else {
-        witlet_log(WITLET_HOST_LOG_LEVEL_INFO, WITLET_TEXT("the pod lacks its label"),
-                   (witlet_field[]){{"label", witlet_view(policy->label)}}, 1);
-        verdict = witlet_reject("LabelMissing", witlet_format("label \"%.*s\" is missing",
-                                                              WITLET_ARGS(witlet_view(policy->label))));
-    }
-    plugin_list_tuple2_string_string_free(&labels);
-    return verdict;
-}
-
-bool exports_witlet_admission_handler_admit(exports_witlet_admission_handler_borrow_request_t request,
-                                            exports_witlet_admission_handler_verdict_t *ret, plugin_string_t *err)
-{
-    plugin_string_t config;
-    witlet_host_config_get(&config);
-    struct policy policy;
-    bool good = policy_read(witlet_view(config), &policy, err);
-    plugin_string_free(&config);
     if (!good)
         return false;
+    policy_free(&policy);
+    /* A pod is judged when it is new. */
+    witlet_subscribe(setup, "add");
+    return true;
+}
 
-    witlet_admission_types_own_pod_t pod = witlet_admission_types_method_request_pod(request);
-    *ret = judge(&policy, witlet_admission_types_borrow_pod(pod));
-    witlet_admission_types_pod_drop_own(pod);
+bool exports_witlet_admission_handler_admit(witlet_request_t request, witlet_answer_t answer, witlet_error_t *error)
+{
+    WITLET_FREED config = witlet_config();
+    struct policy policy;
+    if (!load(config, &policy, error))
+        return false;
+    WITLET_DROPPED(pod) pod = witlet_request_pod(request);
+    WITLET_FREED name = witlet_pod_name(pod);
+    witlet_log(WITLET_HOST_LOG_LEVEL_DEBUG, WITLET_TEXT("asked about a pod"), (witlet_field[]){{"name", witlet_view(name)}}, 1);
+    judge(&policy, pod, answer);
     policy_free(&policy);
     return true;
 }

@@ -1,4 +1,4 @@
-/* What is decided, without the host: functions of a configuration and a pod's labels. */
+/* The configuration, without the host. */
 #ifndef POLICY_H
 #define POLICY_H
 
@@ -13,13 +13,10 @@ struct policy {
     plugin_string_t label;
 };
 
-/* Reads a configuration. On success `policy` is owned: `policy_free`. Otherwise `error` is an owned text that says what is
+/* Reads a configuration. On success `policy` is owned: `policy_free`. Otherwise `words` is an owned text that says what is
  * wrong, and there is nothing else to free. */
-bool policy_read(witlet_text config, struct policy *policy, plugin_string_t *error);
+bool policy_read(witlet_text config, struct policy *policy, plugin_string_t *words);
 
 void policy_free(struct policy *policy);
-
-/* The value of the policy's label among a pod's; NULL where it has none. A view, as long as the labels. */
-const plugin_string_t *policy_find(const struct policy *policy, const plugin_list_tuple2_string_string_t *labels);
 
 #endif

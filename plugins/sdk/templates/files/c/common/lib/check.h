@@ -3,6 +3,7 @@
 #define CHECK_H
 
 #include <stdio.h>
+#include <string.h>
 
 static int checks_failed;
 
@@ -10,6 +11,16 @@ static int checks_failed;
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
             fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                                    \
+            checks_failed++;                                                                                           \
+        }                                                                                                              \
+    } while (0)
+
+/* The same of two texts, and shows both. */
+#define CHECK_TEXT(found, expected)                                                                                    \
+    do {                                                                                                               \
+        const char *found_ = (found), *expected_ = (expected);                                                         \
+        if (strcmp(found_, expected_) != 0) {                                                                          \
+            fprintf(stderr, "%s:%d: failed: found \"%s\", expected \"%s\"\n", __FILE__, __LINE__, found_, expected_);   \
             checks_failed++;                                                                                           \
         }                                                                                                              \
     } while (0)

@@ -35,13 +35,16 @@ endif
 
 WARNINGS := -std=c17 -Wall -Wextra -Werror
 DEFINES := -D_POSIX_C_SOURCE=200809L
-INCLUDES := -Ibindings -Ilib -Isrc -Iwasi
+INCLUDES := -Ibindings -Ilib -Isrc -Iwasi -Isdk
 
 # What is in wasi/ calls WASI itself: it is part of the component, and unit tests have fakes for it.
 SOURCES := $(wildcard src/*.c) lib/json.c
 WASM_OBJECTS := $(patsubst %.c,obj/wasm/%.o,$(SOURCES) $(wildcard wasi/*.c) bindings/plugin.c)
+# The host's part in unit tests: what every plugin may call, and what the world names: witlet:PACKAGE/INTERFACE.
+USED := $(shell sed -n 's|.*witlet:\([a-z-]*\)/\([a-z-]*\)@.*|\1 \1-\2|p' wit/world.wit)
+FAKES := lib/fake.c $(wildcard sdk/fakes/*.c $(foreach used,$(USED),sdk/fakes/$(used)/*.c))
 TESTS := $(patsubst tests/%_test.c,obj/host/%_test,$(wildcard tests/*_test.c))
-TEST_OBJECTS := $(patsubst %.c,obj/host/%.o,$(SOURCES) lib/fake.c $(filter-out %_test.c,$(wildcard tests/*.c)))
+TEST_OBJECTS := $(patsubst %.c,obj/host/%.o,$(SOURCES) $(FAKES) $(filter-out %_test.c,$(wildcard tests/*.c)))
 
 # What the plugin is, for those who use it: `witlet plugin manifest` puts it into the component. Without the file nothing is put in.
 MANIFEST := $(wildcard plugin.yaml)
@@ -119,8 +122,8 @@ RUN_WITLET = $(eval RUN_WITLET := $$(find_witlet))$(RUN_WITLET)
 witlet:
 	@: $(RUN_WITLET)
 
-# What `make watch` checks.
-WATCHED = Makefile plugin.yaml lib src tests wasi wit cases $(CASES)
+# What `make watch` looks at.
+WATCHED = Makefile plugin.yaml lib sdk src tests wasi wit cases $(CASES)
 
 # ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----
 

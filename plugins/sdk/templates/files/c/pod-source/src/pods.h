@@ -2,7 +2,7 @@
 #ifndef PODS_H
 #define PODS_H
 
-#include "witlet.h"
+#include "pod_source.h"
 
 /* How many pods a configuration may have. */
 #define PODS_MAX 256

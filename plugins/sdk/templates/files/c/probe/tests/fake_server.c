@@ -1,36 +1,10 @@
-/* Fakes of what the plugin calls of `witlet:probe/types`, and of its connections (wasi/tcp.h). */
-#include "fake_target.h"
+/* Fakes of the plugin's connections (wasi/tcp.h). */
+#include "fake_server.h"
 
 static const char *const nothing[] = {NULL};
-const char *fake_pod_ip;
 const char *const *fake_server = nothing;
 int fake_connections;
 int fake_port;
-
-void witlet_probe_types_method_target_pod_ips(witlet_probe_types_borrow_target_t self, plugin_list_string_t *ret)
-{
-    (void)self;
-    *ret = (plugin_list_string_t){NULL, 0};
-    if (fake_pod_ip == NULL)
-        return;
-    ret->ptr = malloc(sizeof *ret->ptr);
-    ret->ptr[0] = fake_text(fake_pod_ip);
-    ret->len = 1;
-}
-
-uint64_t witlet_probe_types_method_target_remaining_milliseconds(witlet_probe_types_borrow_target_t self)
-{
-    (void)self;
-    return 1000;
-}
-
-void plugin_list_string_free(plugin_list_string_t *list)
-{
-    for (size_t i = 0; i < list->len; i++)
-        plugin_string_free(&list->ptr[i]);
-    if (list->len > 0)
-        free(list->ptr);
-}
 
 /* What the server does next; true unless it fails. */
 static bool next(const char **part, plugin_string_t *error)
