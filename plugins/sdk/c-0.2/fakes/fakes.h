@@ -10,10 +10,6 @@
 #include "json.h"
 #include "witlet.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- What the plugin has said in this call ---- */
 
 /* Begins a call: nothing is said, no thing is there. */
@@ -87,9 +83,5 @@ bool fakes_c_value(const char *const *pairs, witlet_text key, plugin_string_t *v
 
 /* Memory for a list that the plugin frees. */
 void *fakes_allocate(size_t count, size_t size);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

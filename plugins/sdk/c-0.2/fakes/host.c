@@ -1,7 +1,10 @@
 /* witlet:host/node, witlet:host/features, and whether a line of the log would be written. */
 #include "host.h"
 
+#include <stdlib.h>
+
 #include "amounts.h"
+#include "fakes.h"
 
 #define ZONE "topology.kubernetes.io/zone"
 

@@ -2,7 +2,8 @@
 #ifndef FAKES_HOST_H
 #define FAKES_HOST_H
 
-#include "fakes.h"
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {

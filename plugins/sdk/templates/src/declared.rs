@@ -66,12 +66,14 @@ pub(crate) struct Declared {
 }
 
 pub(crate) const RUST: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("guest", "sdk")] };
-pub(crate) const C: Declared = Declared { contract: Contract::V0_1, sdks: &[] };
+pub(crate) const C: Declared = Declared { contract: Contract::V0_2, sdks: &[Sdk::new("c-0.2", "sdk")] };
 pub(crate) const PYTHON: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("python", "sdk")] };
 // The engine finds only modules next to the plugin's and below.
 pub(crate) const JAVASCRIPT: Declared =
     Declared { contract: Contract::V0_1, sdks: &[Sdk::new("javascript", "src/sdk")] };
-pub(crate) const GO: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("go", "sdk")] };
+// The module of contract 0.2 needs what that of 0.1 has of the ABI.
+pub(crate) const GO: Declared =
+    Declared { contract: Contract::V0_2, sdks: &[Sdk::new("go", "sdk"), Sdk::new("go-0.2", "sdk-0.2")] };
 pub(crate) const CPP: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("cpp", "sdk")] };
 
 /// Those of all languages.

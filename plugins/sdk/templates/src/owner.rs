@@ -10,7 +10,7 @@ pub enum Owner {
 }
 
 /// Folders of the template's.
-const FOLDERS: &[&str] = &[".github/", "lib/", "sdk/", "src/sdk/", "wasi/", "wit/"];
+const FOLDERS: &[&str] = &[".github/", "lib/", "sdk/", "sdk-0.2/", "src/sdk/", "wasi/", "wit/"];
 /// Files of the template's: how the project is built, and what is pinned for that.
 const FILES: &[&str] = &[
     ".gitignore",

@@ -292,48 +292,72 @@ fn the_sdk_of_a_project_needs_nothing_of_this_workspace() {
 }
 
 #[test]
-fn a_go_project_needs_no_module_but_the_sdk_in_it() {
-    let required = |module: &str| -> Vec<String> {
-        let lines = module.lines().filter_map(|line| line.strip_prefix("require "));
+fn a_go_project_needs_no_modules_but_the_sdks_in_it() {
+    // What a module requires, and where it is found: lines of `require` and `replace`, in parentheses or not.
+    let words = |module: &str, directive: &str| -> Vec<String> {
+        let mut open = false;
+        let lines = module.lines().filter_map(|line| {
+            let own = line.strip_prefix(directive).map(str::trim);
+            let line = if open { Some(line.trim()) } else { own };
+            open = (open || own == Some("(")) && line != Some(")");
+            line.filter(|line| !matches!(*line, "(" | ")"))
+        });
         lines.map(str::to_owned).collect()
     };
     for role in Role::ALL {
         let files = project(Language::Go, role);
-        let (own, sdk) = (text(&files, "go.mod"), text(&files, "sdk/go.mod"));
-        assert_eq!(required(own), ["witlet.dev/plugin v0.0.0"], "{role}");
-        assert!(own.contains("replace witlet.dev/plugin => ./sdk") && own.contains("/my-plugin"), "{role}");
-        assert!(sdk.contains("module witlet.dev/plugin") && !sdk.contains("require"), "{role}: {sdk}");
+        let (own, common, sdk) =
+            (text(&files, "go.mod"), text(&files, "sdk/go.mod"), text(&files, "sdk-0.2/go.mod"));
+        assert_eq!(words(own, "require"), ["witlet.dev/plugin v0.0.0", "witlet.dev/plugin/v0_2 v0.0.0"]);
+        let replaced = ["witlet.dev/plugin => ./sdk", "witlet.dev/plugin/v0_2 => ./sdk-0.2"];
+        assert_eq!(words(own, "replace"), replaced, "{role}");
+        assert!(own.contains("/my-plugin"), "{role}");
+        assert!(common.contains("module witlet.dev/plugin\n") && words(common, "require").is_empty());
+        assert!(sdk.contains("module witlet.dev/plugin/v0_2\n"), "{role}: {sdk}");
+        assert_eq!(words(sdk, "require"), ["witlet.dev/plugin v0.0.0"], "{role}");
         let package = if role == Role::PodSource { "podsource" } else { role.as_str() };
-        assert!(text(&files, "main.go").contains(&format!("{package}.Export(")), "{role}");
-        assert!(files.iter().any(|file| file.path.starts_with(&format!("sdk/{package}/"))), "{role}");
+        assert!(text(&files, "main.go").contains(&format!("{package}.Export")), "{role}");
+        assert!(files.iter().any(|file| file.path.starts_with(&format!("sdk-0.2/{package}/"))), "{role}");
     }
 }
 
 #[test]
-fn a_cpp_project_has_the_headers_that_it_includes() {
-    for role in Role::ALL {
-        let files = project(Language::Cpp, role);
-        let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
-        assert!(paths.contains("src/plugin.cpp") && paths.contains("tests/plugin_test.cpp"), "{role}");
-        for source in files.iter().filter(|file| file.path.ends_with("pp")) {
-            let folder = source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            for line in text(&files, &source.path).lines() {
-                let Some(named) = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"'))
-                else {
-                    continue;
-                };
-                // wit-bindgen makes it.
-                let is_there = named == "plugin.h"
-                    || [folder, "sdk", "src"]
-                        .iter()
-                        .any(|folder| paths.contains(format!("{folder}/{named}").as_str()))
-                    || named
-                        .strip_prefix("../")
-                        .is_some_and(|up| paths.contains(format!("sdk/{up}").as_str()));
-                assert!(is_there, "{role}: {} includes {named}", source.path);
+fn c_and_cpp_projects_have_the_headers_that_they_include() {
+    for (language, ending) in [(Language::C, "c"), (Language::Cpp, "cpp")] {
+        for role in Role::ALL {
+            let files = project(language, role);
+            let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+            for expected in [format!("src/plugin.{ending}"), format!("tests/plugin_test.{ending}")] {
+                assert!(paths.contains(expected.as_str()), "{language} {role}: {expected}");
+            }
+            let is_source = |path: &str| [".c", ".h", ".cpp", ".hpp"].iter().any(|end| path.ends_with(end));
+            for source in files.iter().filter(|file| is_source(&file.path)) {
+                let folder = source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                for line in text(&files, &source.path).lines() {
+                    let named = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"'));
+                    let Some(named) = named else { continue };
+                    // wit-bindgen makes it.
+                    let is_there = named == "plugin.h"
+                        || included_from(folder, named).any(|path| paths.contains(path.as_str()));
+                    assert!(is_there, "{language} {role}: {} includes {named}", source.path);
+                }
             }
         }
     }
+}
+
+/// Where a file that one in this folder includes may be: next to it, or in a folder that compilers of projects look into.
+fn included_from(folder: &str, named: &str) -> impl Iterator<Item = String> {
+    let mut own = folder;
+    let mut rest = named;
+    while let Some(above) = rest.strip_prefix("../") {
+        rest = above;
+        own = own.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+    let own = format!("{own}/{rest}");
+    let looked_into = ["lib", "sdk", "sdk/testing", "sdk/testing/c", "src", "tests", "wasi"];
+    let others = looked_into.map(|folder| format!("{folder}/{named}"));
+    std::iter::once(own).chain(others)
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #ifndef FAKES_ADMISSION_THINGS_H
 #define FAKES_ADMISSION_THINGS_H
 
+#include "../fakes.h"
 #include "admission.h"
 
 #define T(name) witlet_admission_admission_types_##name

@@ -1,3 +1,4 @@
+#include "../fakes.h"
 #include "../pod-source/pod_source.h"
 
 const char *fake_notify(const struct fake_change *news, size_t count)

@@ -1,5 +1,7 @@
 #include "pod_source.h"
 
+#include "../fakes.h"
+
 #define T(name) witlet_pod_source_source_types_##name
 /* The arguments of a `%.*s` for a text that the plugin hands over. */
 #define GIVEN(text) WITLET_ARGS(fakes_given(text))

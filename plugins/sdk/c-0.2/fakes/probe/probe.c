@@ -1,5 +1,7 @@
 #include "probe.h"
 
+#include "../fakes.h"
+
 #define T(name) witlet_probe_probe_types_##name
 #define SELF(thing) T(borrow_##thing##_t) self
 #define IT(thing) const struct fake_thing *it = fakes_thing(self.__handle, #thing)

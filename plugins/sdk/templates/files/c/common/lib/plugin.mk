@@ -41,7 +41,8 @@ INCLUDES := -Ibindings -Ilib -Isrc -Iwasi -Isdk
 SOURCES := $(wildcard src/*.c) lib/json.c
 WASM_OBJECTS := $(patsubst %.c,obj/wasm/%.o,$(SOURCES) $(wildcard wasi/*.c) bindings/plugin.c)
 # The host's part in unit tests: what every plugin may call, and what the world names: witlet:PACKAGE/INTERFACE.
-USED := $(shell sed -n 's|.*witlet:\([a-z-]*\)/\([a-z-]*\)@.*|\1 \1-\2|p' wit/world.wit)
+NAMED := $(patsubst witlet:%,%,$(filter witlet:%,$(subst @, ,$(shell cat wit/world.wit))))
+USED := $(patsubst %/,%,$(dir $(NAMED))) $(subst /,-,$(NAMED))
 FAKES := lib/fake.c $(wildcard sdk/fakes/*.c $(foreach used,$(USED),sdk/fakes/$(used)/*.c))
 TESTS := $(patsubst tests/%_test.c,obj/host/%_test,$(wildcard tests/*_test.c))
 TEST_OBJECTS := $(patsubst %.c,obj/host/%.o,$(SOURCES) $(FAKES) $(filter-out %_test.c,$(wildcard tests/*.c)))
