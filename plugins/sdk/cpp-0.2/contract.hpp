@@ -51,6 +51,17 @@ std::unexpected<Failure> failure(std::string_view code, const Parts &...parts)
     return std::unexpected(Failure{std::string(code), concat(parts...)});
 }
 
+// The error of a configuration, and of a probe's parameters, in words.
+inline std::unexpected<Failure> invalid(std::string words)
+{
+    return std::unexpected(Failure{"InvalidConfiguration", std::move(words)});
+}
+
+inline std::unexpected<Failure> invalid_parameters(std::string words)
+{
+    return std::unexpected(Failure{"InvalidParameters", std::move(words)});
+}
+
 namespace detail {
 
 // An error for the host, which is its own from then on.
@@ -91,11 +102,17 @@ bool done(Outcome<void> outcome, Error *error)
     return outcome.has_value();
 }
 
-// The plugin of this instance, made once: an instance never sees another configuration.
+// The plugin of this instance, made once: an instance never sees another configuration, but a unit test does.
 template <class Plugin>
 Outcome<Plugin *> loaded()
 {
     static std::optional<Plugin> kept;
+#ifndef __wasm__
+    static std::string last;
+    if (last != config())
+        kept.reset();
+    last = config();
+#endif
     if (!kept) {
         Outcome<Plugin> made = Plugin::from_config(config());
         if (!made)

@@ -160,6 +160,17 @@ impl Project {
         Self::read(Language::Go, GO_RUNTIME, &repository().join("tests/guests").join(GO_RUNTIME))
     }
 
+    /// The tests of a language's SDK that need a project around them: those of C and C++, in one of an admission handler.
+    ///
+    /// # Errors
+    /// When their folder can't be read.
+    pub fn sdk_tests(language: Language) -> Result<Self, ProjectError> {
+        let mut project = Self::template(language, Role::Admission, "sdk-tests")?;
+        let folder = repository().join("plugins/sdk").join(format!("{language}-0.2/tests"));
+        collect(&folder, "tests", 0, &mut project.files)?;
+        Ok(project)
+    }
+
     fn read(language: Language, name: &str, folder: &Path) -> Result<Self, ProjectError> {
         let mut files = BTreeMap::new();
         collect(folder, "", 0, &mut files)?;

@@ -141,6 +141,10 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
         attacks::are_bounded,
         "",
     ));
+    if matches!(language, Language::C | Language::Cpp) {
+        let name = format!("the_{language}_sdk_says_of_manifests_what_the_host_says");
+        trials.push(trial(name, sdk_tests, ""));
+    }
     if language == Language::Go {
         trials.push(trial("what_gos_runtime_promises_holds_in_a_component".to_owned(), go_runtime, ""));
     }
@@ -179,6 +183,10 @@ fn template(toolchain: &Toolchain, role: &str) -> Result<(), Failed> {
 
 fn example(toolchain: &Toolchain, name: &str) -> Result<(), Failed> {
     passes(toolchain, Project::example(toolchain.language(), name))
+}
+
+fn sdk_tests(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
+    passes(toolchain, Project::sdk_tests(toolchain.language()))
 }
 
 fn go_runtime(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {

@@ -1,10 +1,10 @@
-// Targets and servers as unit tests make them up, and the plugin's probe type on them.
+// Targets as unit tests make them up, and the plugin's probe type on them.
 #pragma once
 
-#include <deque>
 #include <functional>
 
 #include "../probe.hpp"
+#include "tcp.hpp"
 #include "testing.hpp"
 
 namespace witlet::testing {
@@ -24,19 +24,6 @@ struct Target {
     std::function<std::expected<probe::Executed, probe::ExecError>(const std::vector<std::string> &command)> exec = {};
 #endif
 };
-
-// The server that every connection reaches.
-struct Server {
-    // What it sends, part by part: then it closes. "!" and words is a failure with these words; as the first part, no connection is made.
-    std::deque<std::string> sends = {};
-    // All that it has received.
-    std::string received = {};
-    // Where it was reached.
-    std::string address = {};
-    uint16_t port = 0;
-};
-
-inline Server server;
 
 // What the plugin says of a configuration, and of a probe's parameters.
 Result<void> validate(std::string_view config);

@@ -74,7 +74,7 @@ pub(crate) const JAVASCRIPT: Declared =
 // The module of contract 0.2 needs what that of 0.1 has of the ABI.
 pub(crate) const GO: Declared =
     Declared { contract: Contract::V0_2, sdks: &[Sdk::new("go", "sdk"), Sdk::new("go-0.2", "sdk-0.2")] };
-pub(crate) const CPP: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("cpp", "sdk")] };
+pub(crate) const CPP: Declared = Declared { contract: Contract::V0_2, sdks: &[Sdk::new("cpp-0.2", "sdk")] };
 
 /// Those of all languages.
 #[allow(dead_code, reason = "the build script's")]

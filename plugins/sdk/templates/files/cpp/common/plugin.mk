@@ -37,14 +37,20 @@ endif
 
 # Without exceptions on either side, so that what is tested is what runs: `throw` and `catch` don't compile.
 FLAGS := -std=c++23 -fno-exceptions -Wall -Wextra -Werror
+FLAGS_OF_C := -std=c17 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror
 INCLUDES := -Ibindings -Isdk -Isrc
 OPTIMISE := -O2 -fno-rtti -fno-threadsafe-statics
 
 # What is in sdk/wasi calls WASI itself: it is part of the component, and unit tests have sdk/testing for it.
 SOURCES := $(wildcard src/*.cpp)
 WASM_OBJECTS := $(patsubst %.cpp,obj/wasm/%.o,$(SOURCES) $(wildcard sdk/wasi/*.cpp)) obj/wasm/bindings/plugin.o
+# The host's part in unit tests, in C: what every plugin may call, and what the world names: witlet:PACKAGE/INTERFACE.
+NAMED := $(patsubst witlet:%,%,$(filter witlet:%,$(subst @, ,$(shell cat wit/world.wit))))
+USED := $(patsubst %/,%,$(dir $(NAMED))) $(subst /,-,$(NAMED))
+FAKES := $(wildcard sdk/testing/c/*.c sdk/testing/fakes/*.c $(foreach used,$(USED),sdk/testing/fakes/$(used)/*.c))
 TESTS := $(patsubst tests/%_test.cpp,obj/host/%_test,$(wildcard tests/*_test.cpp))
-TEST_OBJECTS := $(patsubst %.cpp,obj/host/%.o,$(SOURCES) $(wildcard sdk/testing/*.cpp) $(filter-out %_test.cpp,$(wildcard tests/*.cpp)))
+TEST_OBJECTS := $(patsubst %.cpp,obj/host/%.o,$(SOURCES) $(wildcard sdk/testing/*.cpp) $(filter-out %_test.cpp,$(wildcard tests/*.cpp))) \
+  $(patsubst %.c,obj/host/%.o,$(FAKES))
 
 # What the plugin is, for those who use it: `witlet plugin manifest` puts it into the component. Without the file nothing is put in.
 MANIFEST := $(wildcard plugin.yaml)
@@ -160,6 +166,10 @@ obj/host/%_test: obj/host/tests/%_test.o $(TEST_OBJECTS)
 obj/host/%.o: %.cpp plugin.mk bindings/plugin.h | $(HOST_COMPILER)
 	@mkdir -p $(@D)
 	$(HOST_CXX) $(FLAGS) $(INCLUDES) -Itests -g $(SANITIZE) -MMD -MP -c $< -o $@
+
+obj/host/%.o: %.c plugin.mk bindings/plugin.h | $(HOST_COMPILER)
+	@mkdir -p $(@D)
+	$(HOST_CXX) -x c $(FLAGS_OF_C) -Ibindings -Isdk/testing/c -g $(SANITIZE) -MMD -MP -c $< -o $@
 
 -include $(wildcard $(WASM_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) obj/host/tests/*.d)
 

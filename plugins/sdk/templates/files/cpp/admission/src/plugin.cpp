@@ -1,20 +1,19 @@
 // What the host asks.
 #include "policy.hpp"
 
-using witlet::Level;
-using witlet::admission::Request;
-using witlet::admission::Verdict;
-
-witlet::Result<Verdict> Policy::admit(const Request &request) const
+witlet::Outcome<void> Policy::admit(witlet::admission::Request request, witlet::admission::Answer answer) const
 {
-    witlet::Pairs labels = request.pod().labels();
-    std::optional<std::string_view> value = witlet::find(labels, label_);
-    if (!value) {
-        witlet::log(Level::info, "the pod lacks its label", {{"label", label_}});
-        return witlet::admission::reject("LabelMissing", witlet::concat("label \"", label_, "\" is missing"));
-    }
-    witlet::log(Level::debug, "the pod has its label", {{"label", label_}, {"value", *value}});
-    return witlet::admission::admit();
+    witlet::admission::Pod pod = request.pod();
+    std::optional<std::string> value = pod.label(label_);
+    witlet::log(witlet::Level::debug, "asked about a pod", {{"name", pod.name()}});
+    if (!value)
+        answer.reject("LabelMissing", witlet::concat("label \"", label_, "\" is missing"));
+    else if (value->empty())
+        answer.reject("LabelMissing", witlet::concat("label \"", label_, "\" is empty"));
+    else
+        answer.admit();
+    return {};
 }
 
-WITLET_ADMISSION_HANDLER(Policy)
+// A pod is judged when it is new.
+WITLET_ADMISSION(Policy, "add")

@@ -10,10 +10,10 @@ inline constexpr size_t label_max = 317;
 class Policy {
   public:
     // Reads a configuration, or says what is wrong with it.
-    static witlet::Result<Policy> from_config(std::string_view config);
+    static witlet::Outcome<Policy> from_config(std::string_view config);
 
-    // The verdict on a pod, with a line in the log.
-    witlet::Result<witlet::admission::Verdict> admit(const witlet::admission::Request &request) const;
+    // Says by the answer what becomes of a pod.
+    witlet::Outcome<void> admit(witlet::admission::Request request, witlet::admission::Answer answer) const;
 
   private:
     explicit Policy(std::string label) : label_(std::move(label)) {}

@@ -2,20 +2,20 @@
 
 #include "json.hpp"
 
-witlet::Result<Source> Source::from_config(std::string_view config)
+witlet::Outcome<Source> Source::from_config(std::string_view config)
 {
     witlet::Result<witlet::Json> settings = witlet::read_config(config, {"pods"});
     if (!settings)
-        return std::unexpected(settings.error());
+        return witlet::invalid(settings.error());
     witlet::Json pods = (*settings)["pods"];
     if (!pods.is_array())
-        return witlet::fail("pods: a list of manifests is needed, and may be empty");
-    witlet::pod_source::Manifests manifests;
+        return witlet::invalid("pods: a list of manifests is needed, and may be empty");
+    std::vector<std::string> manifests;
     for (witlet::Json pod : pods.items()) {
         if (manifests.size() == pods_max)
-            return witlet::fail("pods: more than ", pods_max);
+            return witlet::invalid(witlet::concat("pods: more than ", pods_max));
         if (!pod.is_object())
-            return witlet::fail("pods[", manifests.size(), "]: a manifest is an object");
+            return witlet::invalid(witlet::concat("pods[", manifests.size(), "]: a manifest is an object"));
         // A manifest is handed on as it is written.
         manifests.emplace_back(pod.text());
     }

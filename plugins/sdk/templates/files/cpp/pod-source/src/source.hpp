@@ -10,13 +10,13 @@ inline constexpr size_t pods_max = 256;
 class Source {
   public:
     // Reads a configuration, or says what is wrong with it.
-    static witlet::Result<Source> from_config(std::string_view config);
+    static witlet::Outcome<Source> from_config(std::string_view config);
 
-    // What the source has, in relation to a cursor.
-    witlet::pod_source::PollResult poll(std::optional<std::string_view> cursor) const;
+    // Says by the answer what the source has, in relation to a cursor.
+    witlet::Outcome<void> poll(std::optional<std::string_view> cursor, witlet::pod_source::Answer answer) const;
 
   private:
-    explicit Source(witlet::pod_source::Manifests manifests) : manifests_(std::move(manifests)) {}
+    explicit Source(std::vector<std::string> manifests) : manifests_(std::move(manifests)) {}
 
-    witlet::pod_source::Manifests manifests_;
+    std::vector<std::string> manifests_;
 };

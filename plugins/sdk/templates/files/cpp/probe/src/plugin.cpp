@@ -2,9 +2,6 @@
 #include "prober.hpp"
 #include "tcp.hpp"
 
-using witlet::probe::Outcome;
-using witlet::probe::Target;
-
 // The server's first words: as many bytes as can be distinguished from others, or those until it closes.
 static witlet::Result<std::string> greeting(std::string_view address, const Parameters &parameters, std::chrono::milliseconds timeout)
 {
@@ -24,20 +21,26 @@ static witlet::Result<std::string> greeting(std::string_view address, const Para
     return received;
 }
 
-witlet::Result<Outcome> Prober::probe(const Target &target, const Parameters &parameters) const
+witlet::Outcome<void> Prober::probe(witlet::probe::Target target, std::string_view text, witlet::probe::Answer answer) const
 {
-    std::vector<std::string> addresses = target.pod_ips();
+    witlet::Outcome<Parameters> read = parameters(text);
+    if (!read)
+        return std::unexpected(read.error());
+    std::vector<std::string> addresses = target.pod().addresses();
+    // An error: without an address nothing can be found out about the server.
     if (addresses.empty())
-        return witlet::probe::failure("the pod has no address");
+        return witlet::failure("NoAddress", "the pod has no address");
     // A tenth of the time is left, so that it is us who say what took too long.
-    witlet::Result<std::string> received = greeting(addresses[0], parameters, target.remaining() * 9 / 10);
+    witlet::Result<std::string> received = greeting(addresses[0], *read, target.remaining() * 9 / 10);
     witlet::log(witlet::Level::debug, "probed", {{"address", addresses[0]}});
+    std::string shown = witlet::lossy(received.value_or(""));
     if (!received)
-        return witlet::probe::failure(received.error());
-    std::string shown = witlet::lossy(*received);
-    if (received->starts_with(parameters.expect))
-        return witlet::probe::success(shown);
-    return witlet::probe::failure(witlet::concat("expected \"", parameters.expect, "\", got \"", shown, "\""));
+        answer.failure(received.error());
+    else if (received->starts_with(read->expect))
+        answer.success(shown);
+    else
+        answer.failure(witlet::concat("expected \"", read->expect, "\", got \"", shown, "\""));
+    return {};
 }
 
 WITLET_PROBE_TYPE(Prober)

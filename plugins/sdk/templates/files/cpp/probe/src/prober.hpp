@@ -16,11 +16,14 @@ struct Parameters {
 class Prober {
   public:
     // This probe type has everything from a probe's parameters.
-    static witlet::Result<Prober> from_config(std::string_view config);
+    static witlet::Outcome<Prober> from_config(std::string_view config);
 
     // Reads parameters, or says what is wrong with them.
-    static witlet::Result<Parameters> parameters(std::string_view text);
+    static witlet::Outcome<Parameters> parameters(std::string_view text);
 
-    // The outcome of one probe of the target's first address.
-    witlet::Result<witlet::probe::Outcome> probe(const witlet::probe::Target &target, const Parameters &parameters) const;
+    // Whether parameters make sense.
+    witlet::Outcome<void> check(std::string_view text) const;
+
+    // Probes the target's first address once, and says by the answer what was found.
+    witlet::Outcome<void> probe(witlet::probe::Target target, std::string_view text, witlet::probe::Answer answer) const;
 };

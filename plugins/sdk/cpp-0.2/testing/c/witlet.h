@@ -1,0 +1,1 @@
+../../../templates/files/c/common/lib/witlet.h

@@ -1,0 +1,1 @@
+../../cpp/testing/tcp.hpp

@@ -1,0 +1,1 @@
+../../cpp/testing/testing.cpp
