@@ -31,7 +31,7 @@ static void check_poll(const char *said)
     CHECK_TEXT(rest != NULL ? rest + 2 : "", said);
 }
 
-static void what_is_told_follows_the_configuration(void)
+static void what_is_reported_follows_the_configuration(void)
 {
     fake_config = "{\"pods\": [{\"kind\": \"Pod\"}, {}]}";
     check_poll("pod {\"kind\": \"Pod\"}; pod {}");
@@ -52,7 +52,7 @@ static void a_configuration_that_went_wrong_is_an_error_and_not_empty(void)
 int main(void)
 {
     wrong_configurations_are_refused_with_words();
-    what_is_told_follows_the_configuration();
+    what_is_reported_follows_the_configuration();
     a_configuration_that_went_wrong_is_an_error_and_not_empty();
     return CHECKS_END();
 }

@@ -28,7 +28,7 @@ static std::string polled()
     return end == std::string::npos ? "" : said.substr(end + 2);
 }
 
-static void what_is_told_follows_the_configuration()
+static void what_is_reported_follows_the_configuration()
 {
     testing::host.config = R"({"pods": [{"kind": "Pod"}, {}]})";
     CHECK_TEXT(polled(), R"(pod {"kind": "Pod"}; pod {})");
@@ -49,7 +49,7 @@ static void a_configuration_that_went_wrong_is_an_error_and_not_empty()
 int main()
 {
     wrong_configurations_are_refused_with_words();
-    what_is_told_follows_the_configuration();
+    what_is_reported_follows_the_configuration();
     a_configuration_that_went_wrong_is_an_error_and_not_empty();
     return testing::end(__FILE__);
 }
