@@ -160,7 +160,8 @@ impl Project {
         Self::read(Language::Go, GO_RUNTIME, &repository().join("tests/guests").join(GO_RUNTIME))
     }
 
-    /// The tests of a language's SDK that need a project around them: those of C and C++, in one of an admission handler.
+    /// The tests of a language's SDK that need a project around them: those of C and C++, in one of an admission handler, with a world of
+    /// their own if they have one.
     ///
     /// # Errors
     /// When their folder can't be read.
@@ -168,6 +169,9 @@ impl Project {
         let mut project = Self::template(language, Role::Admission, "sdk-tests")?;
         let folder = repository().join("plugins/sdk").join(format!("{language}-0.2/tests"));
         collect(&folder, "tests", 0, &mut project.files)?;
+        if let Some(world) = project.files.remove("tests/world.wit") {
+            project.files.insert("wit/world.wit".to_owned(), world);
+        }
         Ok(project)
     }
 
