@@ -1,6 +1,7 @@
 //! The node as admission and status see it.
 
 pub mod allocatable;
+pub mod compiled_code;
 pub mod conditions;
 pub mod facts;
 pub mod for_handlers;

@@ -22,6 +22,8 @@ use crate::registry::ContentRequest;
 use crate::retry;
 use crate::session::{BytesSink, Repository, Session};
 
+pub use sets::SetListing;
+
 /// Whose credentials are sent.
 #[derive(Clone)]
 pub enum Login {

@@ -206,6 +206,8 @@ pub enum TransferItem {
     Signature,
     /// A file of a set.
     SetFile,
+    /// Compiled code of a set.
+    SetCode,
 }
 
 impl std::fmt::Display for TransferItem {
@@ -220,6 +222,7 @@ impl std::fmt::Display for TransferItem {
             Self::Report => "the conformance report",
             Self::Signature => "the signature",
             Self::SetFile => "a file of the set",
+            Self::SetCode => "compiled code of the set",
         })
     }
 }

@@ -63,7 +63,8 @@ impl Session<'_> {
             | TransferItem::Referrers
             | TransferItem::Report
             | TransferItem::Signature
-            | TransferItem::SetFile => ("blobs", "*/*"),
+            | TransferItem::SetFile
+            | TransferItem::SetCode => ("blobs", "*/*"),
         };
         let uri = self.place.uri(&format!("{kind}/{}", request.digest))?;
         let (response, host) =
@@ -132,7 +133,8 @@ impl Session<'_> {
             | TransferItem::Config
             | TransferItem::Report
             | TransferItem::Signature
-            | TransferItem::SetFile => MANIFEST_TYPE,
+            | TransferItem::SetFile
+            | TransferItem::SetCode => MANIFEST_TYPE,
         };
         self.listed(what, &format!("manifests/{tag}"), accept, &[404]).await
     }

@@ -9,11 +9,13 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 use thiserror::Error;
+use witlet_core::node::compiled_code::CodeOffer;
 
 use crate::artifact::{CREATED, TITLE};
 use crate::digest::digest_of;
 use crate::manifest::{COMPONENT_BYTES_MAX, LAYER_TYPE, Layer, MANIFEST_TYPE, SET_TYPE, is_sha256};
 use crate::referrers::{EMPTY, EMPTY_TYPE};
+use crate::set_code::{CODE_TYPE, SetCode, offer};
 
 /// Media type of the layer that is the plugin file.
 pub const PLUGIN_FILE_TYPE: &str = "application/vnd.witlet.plugin-configuration.v1alpha1+yaml";
@@ -23,7 +25,7 @@ pub const SET_COMPONENT_TYPE: &str = LAYER_TYPE;
 pub const SET_FILE_TYPE: &str = "application/octet-stream";
 /// What the plugin file is called in the folder of a set.
 pub const PLUGIN_FILE: &str = "plugins.yaml";
-/// How many files a set may have: a plugin file, components, reports and data.
+/// How many files a set may have: a plugin file, components, reports, data and compiled code.
 pub const SET_FILES_MAX: usize = 192;
 /// How large all files of a set may be together.
 pub const SET_BYTES_MAX: u64 = 256 << 20;
@@ -68,6 +70,11 @@ pub enum SetError {
     /// A digest of a kind that isn't checked here, or a file that is too large.
     #[error("its file {name:?} has no digest of SHA-256, or more than {COMPONENT_BYTES_MAX} bytes")]
     Layer { name: String },
+    /// Compiled code that doesn't say of what and for what it was compiled.
+    #[error(
+        "its compiled code {name:?} lacks an annotation that says of what and for what it is: push the set again"
+    )]
+    Code { name: String },
 }
 
 /// A file of a set on its way into a registry.
@@ -85,6 +92,8 @@ pub struct SetFile {
 pub struct SetArtifact {
     /// Its files, the plugin file first.
     pub files: Vec<SetFile>,
+    /// Compiled code of components among them.
+    pub code: Vec<SetCode>,
     /// When it was made; the same files and time give the same manifest.
     pub created: Timestamp,
     /// Annotations of the manifest, next to the time.
@@ -96,6 +105,22 @@ pub struct SetArtifact {
 pub(crate) struct SetLayer {
     pub(crate) name: String,
     pub(crate) layer: Layer,
+}
+
+/// The compiled code of a set in a registry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeOfSet {
+    /// Digests of the components in the set.
+    pub components: Vec<String>,
+    /// What it has of them in compiled form.
+    pub offers: Vec<CodeOffer>,
+}
+
+/// A layer of any kind.
+struct ReadLayer {
+    found: SetLayer,
+    media_type: String,
+    annotations: BTreeMap<String, String>,
 }
 
 impl SetArtifact {
@@ -111,6 +136,7 @@ impl SetArtifact {
                 "annotations": {TITLE: file.name},
             })
         });
+        let layers = layers.chain(self.code.iter().map(SetCode::descriptor));
         let manifest = json!({
             "schemaVersion": 2,
             "mediaType": MANIFEST_TYPE,
@@ -135,12 +161,35 @@ pub fn is_set_name(name: &str) -> bool {
         && !name.chars().any(char::is_control)
 }
 
-/// The files of a set, the plugin file first.
+/// The files of a set, the plugin file first, without compiled code.
 ///
 /// # Errors
 ///
 /// When the manifest is of something else, or of a set that no node takes.
 pub(crate) fn set_layers(manifest: &[u8]) -> Result<Vec<SetLayer>, SetError> {
+    let layers = read_layers(manifest)?.into_iter();
+    Ok(layers.filter(|layer| layer.media_type != CODE_TYPE).map(|layer| layer.found).collect())
+}
+
+/// The compiled code of a set, and what it can be of.
+///
+/// # Errors
+///
+/// As [`set_layers`], and when code doesn't say what it is.
+pub(crate) fn set_code(manifest: &[u8]) -> Result<CodeOfSet, SetError> {
+    let mut code = CodeOfSet::default();
+    for ReadLayer { found: SetLayer { name, layer }, media_type, annotations } in read_layers(manifest)? {
+        match &*media_type {
+            SET_COMPONENT_TYPE => code.components.push(layer.digest),
+            CODE_TYPE => code.offers.push(offer(&annotations, &layer).ok_or(SetError::Code { name })?),
+            _ => {}
+        }
+    }
+    Ok(code)
+}
+
+/// All layers of a set.
+fn read_layers(manifest: &[u8]) -> Result<Vec<ReadLayer>, SetError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Manifest {
@@ -191,7 +240,9 @@ pub(crate) fn set_layers(manifest: &[u8]) -> Result<Vec<SetLayer>, SetError> {
             return Err(SetError::Layer { name });
         }
         names.insert(name.clone());
-        found.push(SetLayer { name, layer: Layer { digest: layer.digest, size: layer.size } });
+        let FileDescriptor { media_type, digest, size, annotations } = layer;
+        let layer = SetLayer { name, layer: Layer { digest, size } };
+        found.push(ReadLayer { found: layer, media_type, annotations });
     }
     if found.is_empty() { Err(SetError::NoPluginFile) } else { Ok(found) }
 }

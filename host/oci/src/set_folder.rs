@@ -12,7 +12,7 @@ use witlet_ports::whole_file::{Durability, replace_file_with};
 
 use crate::digest::{digest_of, text_of};
 use crate::manifest::{Layer, MANIFEST_BYTES_MAX};
-use crate::set::{PLUGIN_FILE, SetError, SetLayer, set_layers};
+use crate::set::{CodeOfSet, PLUGIN_FILE, SetError, SetLayer, set_code, set_layers};
 use crate::store::open_file;
 
 /// The manifest, next to the folder of files.
@@ -53,24 +53,39 @@ pub fn set_plugin_file(folder: &Path) -> PathBuf {
 ///
 /// When something is missing or another.
 pub fn verify_set(folder: &Path, digest: &str) -> Result<(), SetFolderError> {
+    for SetLayer { name, layer } in set_layers(&manifest(folder, digest)?)? {
+        let path = folder.join(FILES).join(name);
+        match is_layer(&path, &layer) {
+            Ok(true) => {}
+            Ok(false) => return Err(SetFolderError::Changed { path }),
+            Err(cause) => return Err(SetFolderError::Read { path, cause }),
+        }
+    }
+    Ok(())
+}
+
+/// The compiled code that the set with this digest brings, by the manifest in this folder.
+///
+/// # Errors
+///
+/// When the manifest is missing, or another, or code in it doesn't say what it is.
+pub fn code_of_set(folder: &Path, digest: &str) -> Result<CodeOfSet, SetFolderError> {
+    Ok(set_code(&manifest(folder, digest)?)?)
+}
+
+/// The manifest with this digest.
+fn manifest(folder: &Path, digest: &str) -> Result<Vec<u8>, SetFolderError> {
     let path = folder.join(MANIFEST);
-    let read = |path: &Path, cause| SetFolderError::Read { path: path.to_owned(), cause };
-    let manifest = open_file(&path).and_then(|file| {
+    let read = open_file(&path).and_then(|file| {
         let mut manifest = Vec::new();
         file.take(MANIFEST_BYTES_MAX as u64 + 1).read_to_end(&mut manifest)?;
         Ok(manifest)
     });
-    let manifest = manifest.map_err(|cause| read(&path, cause))?;
-    if digest_of(&manifest) != digest {
-        return Err(SetFolderError::Changed { path });
+    match read {
+        Ok(manifest) if digest_of(&manifest) == digest => Ok(manifest),
+        Ok(_) => Err(SetFolderError::Changed { path }),
+        Err(cause) => Err(SetFolderError::Read { path, cause }),
     }
-    for SetLayer { name, layer } in set_layers(&manifest)? {
-        let path = folder.join(FILES).join(name);
-        if !is_layer(&path, &layer).map_err(|cause| read(&path, cause))? {
-            return Err(SetFolderError::Changed { path });
-        }
-    }
-    Ok(())
 }
 
 /// Whether a file of a set is there already, as an earlier pull left it.

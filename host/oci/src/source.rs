@@ -1,6 +1,7 @@
 //! The port that plugins' components come through.
 
 mod artifact;
+mod code;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -8,13 +8,15 @@
 
 mod cache;
 mod child;
+mod signed;
 mod stall;
 
 #[cfg(test)]
 mod tests;
 
-pub use cache::CacheError;
+pub use cache::{CacheError, CodeOrigin};
 pub use child::child_main;
+pub use signed::{CodeCache, CodeCacheError, code_target, component_digest, retain_signed_code};
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -255,7 +257,10 @@ impl Compiler {
         if let Some(component) = self.lookup(engine, key.clone()).await? {
             return Ok(component);
         }
+        let (digest, begun) = (signed::component_digest(&wasm), tokio::time::Instant::now());
         let code = self.compile(kind, wasm).await?;
+        let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(digest, engine = kind.name(), took_ms, "Compiled component");
         let cache = self.cache.clone();
         let engine = engine.clone();
         blocking(move || {

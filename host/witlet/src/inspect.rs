@@ -1,9 +1,12 @@
-//! `witlet plugin inspect`: what is in a component, reported without running it.
+//! `witlet plugin inspect`: what is in a component, or a set of plugins, reported without running it.
 
 mod manifest;
+pub(crate) mod set;
 
 use serde_json::json;
 use thiserror::Error;
+use witlet_oci::TransferError;
+use witlet_oci::manifest::ManifestError as NotAComponent;
 use witlet_wasm::inspect::{Contract, Fit, Inspection};
 use witlet_wasm::manifest::{Manifest, ManifestError, SECTION};
 
@@ -33,7 +36,18 @@ pub(crate) enum Error {
 
 /// Prints what is in the component.
 pub(crate) async fn run(file: &str, registry: &RegistryArgs, output: OutputFormat) -> Result<(), Error> {
-    let wasm = component::read(file, registry).await?.wasm;
+    let wasm = match component::read(file, registry).await {
+        Ok(found) => found.wasm,
+        Err(ComponentError::Pull { cause, .. }) if is_set(&cause) => {
+            let listing = set::list(file, registry).await?;
+            let text = match output {
+                OutputFormat::Table | OutputFormat::Wide => set::for_people(file, &listing),
+                OutputFormat::Json | OutputFormat::Yaml => structured(&set::for_programs(&listing), output)?,
+            };
+            return Ok(print(&text)?);
+        }
+        Err(error) => return Err(error.into()),
+    };
     let inspection = component::inspected(file, &wasm)?;
     let (manifest, broken) = match Manifest::of(&wasm) {
         Ok(manifest) => (manifest, None),
@@ -47,6 +61,11 @@ pub(crate) async fn run(file: &str, registry: &RegistryArgs, output: OutputForma
     };
     print(&text)?;
     broken.map_or(Ok(()), |cause| Err(Error::Manifest { file: file.to_owned(), cause }))
+}
+
+/// Whether the registry has a set of plugins where a component was looked for.
+fn is_set(cause: &TransferError) -> bool {
+    matches!(cause, TransferError::Manifest(NotAComponent::Set))
 }
 
 /// As `-o json` has it.

@@ -52,6 +52,15 @@ impl LocalRegistry {
         lock(&self.stored).asked.iter().filter(get).count()
     }
 
+    /// Has other bytes from now on under each path that has these words.
+    pub fn spoil(&self, words: &str) {
+        for (_, content) in lock(&self.stored).content.iter_mut().filter(|(path, _)| path.contains(words)) {
+            if let Some(last) = content.last_mut() {
+                *last = !*last;
+            }
+        }
+    }
+
     /// Has nothing any more whose path has these words.
     pub fn lose(&self, words: &str) {
         lock(&self.stored).content.retain(|path, _| !path.contains(words));

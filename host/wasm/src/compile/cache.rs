@@ -22,6 +22,10 @@ use wasmtime::component::Component;
 
 use crate::engine::EngineKind;
 
+mod signed;
+
+pub use signed::CodeOrigin;
+
 /// Bits that let group or others in.
 const MODE_OTHERS: u32 = 0o077;
 /// Length of a noted digest, in hexadecimal.
@@ -34,6 +38,8 @@ const CACHE_BYTES_MAX: u64 = 2 << 30;
 const CODE: &str = "cwasm";
 /// End of the name of a file with the digest of code.
 const DIGEST: &str = "sha256";
+/// End of the name of a file with the id of the key that vouches for code which was compiled elsewhere.
+const SIGNER: &str = "signer";
 /// Beginning of the extension of files that are being written; process and serial number follow.
 const UNFINISHED: &str = "new-";
 /// Both times of a file set to now.
@@ -147,6 +153,13 @@ impl Key {
     }
 }
 
+/// Everything about an engine that shapes its code.
+pub(super) fn compatibility(engine: &Engine) -> [u8; 32] {
+    let mut hasher = Sha256Hasher(Sha256::new());
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.0.finalize().into()
+}
+
 /// The folder.
 #[derive(Debug)]
 pub(super) struct Cache {
@@ -208,8 +221,17 @@ impl Cache {
         }
     }
 
+    /// Copies code in that was compiled here.
+    pub(super) fn store(&self, key: &Key, code: File) -> Result<(), CacheError> {
+        if self.is_there(&name(key, SIGNER))? {
+            // No one has to vouch for this one, and what the signer vouched for goes first.
+            self.remove(key)?;
+        }
+        self.put(key, code)
+    }
+
     /// Copies the code in and notes its digest. Both files appear whole, the digest last.
-    pub(super) fn store(&self, key: &Key, mut code: File) -> Result<(), CacheError> {
+    fn put(&self, key: &Key, mut code: File) -> Result<(), CacheError> {
         code.seek(SeekFrom::Start(0)).map_err(|cause| CacheError::Io {
             action: "rewind",
             path: self.path(key),
@@ -257,12 +279,13 @@ impl Cache {
         for (_, _, code) in &codes[..surplus] {
             self.unlink(&code.replace(CODE, DIGEST))?;
             self.unlink(code)?;
+            self.unlink(&code.replace(CODE, SIGNER))?;
         }
         Ok(())
     }
 
     pub(super) fn remove(&self, key: &Key) -> Result<(), CacheError> {
-        for file in [name(key, DIGEST), name(key, CODE)] {
+        for file in [name(key, DIGEST), name(key, CODE), name(key, SIGNER)] {
             self.unlink(&file).map_err(|cause| CacheError::Io {
                 action: "remove",
                 path: self.path.join(&file),

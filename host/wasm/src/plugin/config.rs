@@ -29,7 +29,7 @@ pub use grants::{FileGrant, Grants, STATE_PATH};
 pub use matches::{EXCLUSIONS_MAX, MATCH_ITEMS_MAX};
 pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};
 pub use rollout::{MIN_CALLS_MAX, RolloutRole, SOAK_MAX};
-pub use set::{SetFileKind, SetFileName, files_of_set};
+pub use set::{SetFileKind, SetFileName, engines_of_set, files_of_set};
 pub use values::Globs;
 pub use variables::VARIABLES_MAX;
 pub(crate) use variables::{Values, fill, values as variable_values};

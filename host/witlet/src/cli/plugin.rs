@@ -302,11 +302,12 @@ Examples:
         #[arg(short, long, value_name = "FORMAT", default_value = "table")]
         output: OutputFormat,
     },
-    /// Show what is in a component: manifest, roles, versions, grants, imports, size, needs
-    #[command(after_help = "Example:
-  witlet plugin inspect no-latest-tag.wasm -o json")]
+    /// Show what is in a component: manifest, roles, versions, grants, imports, size, needs; or in a set of plugins
+    #[command(after_help = "Examples:
+  witlet plugin inspect no-latest-tag.wasm -o json
+  witlet plugin inspect oci://registry.example.com/fleet/plugins:2026-11")]
     Inspect {
-        /// Component: a file, `builtin:NAME`, or `oci://…` in a registry
+        /// Component: a file, `builtin:NAME`, or `oci://…` in a registry, where it may be a set, too
         #[arg(value_name = "FILE")]
         file: String,
         /// How registries are asked

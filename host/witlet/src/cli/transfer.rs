@@ -114,8 +114,12 @@ pub(super) const PUSH_SET_HELP: &str = "The set is the plugin file, byte for byt
 registries stay where they are. Secrets, keys and credentials are named by absolute paths: they are each node's own. Sign it with \
 `witlet plugin sign`; nodes with --plugin-sets take it when their annotation witlet.dev/plugin-set names it.
 
+--compiled adds native code, which runs outside of the sandbox on nodes whose policy has `compiledCode: Signed`: who signs the set can run \
+anything there. It fits nodes with this release and this machine's kind of processor; all others compile by themselves.
+
 Examples:
   witlet plugin push-set fleet/plugins.yaml registry.example.com/fleet/plugins:2026-11
+  witlet plugin push-set plugins.yaml registry.example.com/fleet/plugins:2026-11 --compiled
   kubectl annotate nodes --all witlet.dev/plugin-set=registry.example.com/fleet/plugins@sha256:…";
 
 /// `witlet plugin push-set`
@@ -127,6 +131,12 @@ pub(crate) struct PushSetArgs {
     /// Target REGISTRY/REPOSITORY[:TAG]; without a tag it is found by its digest only
     #[arg(value_name = "REGISTRY/REPOSITORY[:TAG]")]
     pub(crate) to: String,
+    /// Add each component's code, compiled for this release and this machine's kind of processor
+    #[arg(long)]
+    pub(crate) compiled: bool,
+    /// Add what another set has of these components' code, pushed on a machine of another kind; repeatable
+    #[arg(long, value_name = "REGISTRY/REPOSITORY@DIGEST")]
+    pub(crate) compiled_from: Vec<String>,
     /// Annotation of the manifest, such as org.opencontainers.image.version=1.4; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) annotation: Vec<String>,

@@ -47,7 +47,20 @@ fn set(set: &Value) -> String {
     let running = set["running"].as_str().unwrap_or("none, the local plugin file");
     let lines = [("State", "state"), ("Last attempt", "lastAttempt"), ("Message", "message")];
     let lines = lines.map(|(name, key)| set[key].as_str().map(|text| format!("{name}: {text}\n")));
-    format!("\nSet: {running}\n{}", lines.into_iter().flatten().collect::<String>())
+    let lines = lines.into_iter().flatten().collect::<String>();
+    format!("\nSet: {running}\n{lines}{}", compiled_code(&set["compiledCode"]))
+}
+
+/// What became of the compiled code of the set that runs; nothing where it has none.
+fn compiled_code(code: &Value) -> String {
+    let (Some(used), Some(unused)) = (code["used"].as_u64(), code["unused"].as_u64()) else {
+        return String::new();
+    };
+    let architectures: Vec<&str> =
+        code["architectures"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let reason = code["message"].as_str().map(|message| format!(": {message}")).unwrap_or_default();
+    let all = used.saturating_add(unused);
+    format!("Compiled code: for {}; {used} of {all} used{reason}\n", architectures.join(", "))
 }
 
 fn header(wide: bool) -> Vec<&'static str> {

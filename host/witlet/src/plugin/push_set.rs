@@ -1,5 +1,7 @@
 //! `witlet plugin push-set`: a plugin file goes into a registry, with the files that it names, as one artifact.
 
+mod code;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -8,9 +10,12 @@ use thiserror::Error;
 use witlet_egress::Egress;
 use witlet_oci::{
     Client, PLUGIN_FILE, PLUGIN_FILE_TYPE, Pushed, REPORT_BYTES_MAX, REPORT_LAYER_TYPE, SET_COMPONENT_TYPE,
-    SET_FILE_TYPE, SetArtifact, SetFile, TransferError,
+    SET_FILE_TYPE, SetArtifact, SetCode, SetFile, TransferError,
 };
-use witlet_wasm::plugin::config::{ConfigError, SetFileKind, SetFileName, files_of_set, parse};
+use witlet_wasm::engine::EngineKind;
+use witlet_wasm::plugin::config::{
+    ConfigError, SetFileKind, SetFileName, engines_of_set, files_of_set, parse,
+};
 
 use super::component::{self, ComponentError};
 use super::push;
@@ -57,6 +62,9 @@ pub(crate) enum Error {
         #[source]
         cause: Box<TransferError>,
     },
+    /// There is no compiled code.
+    #[error(transparent)]
+    Code(#[from] code::CodeError),
     /// The answer can't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -68,13 +76,21 @@ pub(crate) async fn run(args: &PushSetArgs) -> Result<(), Error> {
     if target.digest().is_some() {
         return Err(push::Error::Digest.into());
     }
-    let files = files(&args.file)?;
+    let (files, engines) = files(&args.file)?;
+    let client = Client::new(Egress::system(), push::login(&args.login)?, args.login.registry.plain_http);
+    let mut code = code::Code::default();
+    if args.compiled {
+        code.compile(&files, &engines).await?;
+    }
+    for from in &args.compiled_from {
+        code.take_from(&client, from, &files).await?;
+    }
     let set = SetArtifact {
         annotations: push::annotations(PLUGIN_FILE, BTreeMap::new(), &args.annotation)?,
         created: push::created(args.source_date_epoch)?,
+        code: code.all,
         files,
     };
-    let client = Client::new(Egress::system(), push::login(&args.login)?, args.login.registry.plain_http);
     let pushed = client.push_set(&target, &set).await.map_err(|cause| {
         let (target, cause) = (target.to_string(), Box::new(cause));
         Error::Transfer { target, cause }
@@ -83,25 +99,35 @@ pub(crate) async fn run(args: &PushSetArgs) -> Result<(), Error> {
     let text = match args.output {
         OutputFormat::Table | OutputFormat::Wide => format!("{reference}\n"),
         OutputFormat::Json | OutputFormat::Yaml => {
-            structured(&for_programs(&reference, &pushed, &set.files), args.output)?
+            structured(&for_programs(&reference, &pushed, &set), args.output)?
         }
     };
     Ok(print(&text)?)
 }
 
 /// What is in the registry now.
-pub(crate) fn for_programs(reference: &str, pushed: &Pushed, files: &[SetFile]) -> serde_json::Value {
-    let files = files.iter().map(|file| json!({"name": file.name, "sizeBytes": file.bytes.len()}));
+pub(crate) fn for_programs(reference: &str, pushed: &Pushed, set: &SetArtifact) -> serde_json::Value {
+    let files = set.files.iter().map(|file| json!({"name": file.name, "sizeBytes": file.bytes.len()}));
+    let code = set.code.iter().map(|SetCode { component, target, bytes }| {
+        json!({
+            "component": component,
+            "engine": target.engine,
+            "architecture": target.architecture,
+            "cpuFeatures": target.cpu_features,
+            "sizeBytes": bytes.len(),
+        })
+    });
     json!({
         "reference": reference,
         "digest": pushed.digest,
         "files": files.collect::<Vec<_>>(),
+        "compiledCode": code.collect::<Vec<_>>(),
         "sentBytes": pushed.sent,
     })
 }
 
-/// The files of the set: the plugin file, byte for byte, and what it names next to it.
-fn files(path: &Path) -> Result<Vec<SetFile>, Error> {
+/// The files of the set: the plugin file, byte for byte, and what it names next to it; and which engines its components run on.
+fn files(path: &Path) -> Result<(Vec<SetFile>, BTreeMap<String, Vec<EngineKind>>), Error> {
     let text = bounded::read_text(path, PLUGIN_FILE_BYTES_MAX)
         .map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
     let wrong = |cause| Error::Configuration { path: path.to_owned(), cause };
@@ -133,7 +159,7 @@ fn files(path: &Path) -> Result<Vec<SetFile>, Error> {
         };
         files.push(SetFile { name, media_type, bytes: bytes.into() });
     }
-    Ok(files)
+    Ok((files, engines_of_set(&configuration)))
 }
 
 #[cfg(test)]
@@ -151,8 +177,10 @@ mod tests {
         std::fs::write(folder.path().join("b.wasm"), "no component").expect("written");
         let path = folder.path().join("fleet.yaml");
         std::fs::write(&path, format!("{HEAD}{entry}")).expect("written");
-        let files = files(&path).map_err(|error| witlet_core::error::one_line(&error))?;
+        let (files, engines) = files(&path).map_err(|error| witlet_core::error::one_line(&error))?;
         assert_eq!(files[0].bytes, format!("{HEAD}{entry}").as_bytes(), "byte for byte");
+        let components = files.iter().filter(|file| file.media_type == SET_COMPONENT_TYPE);
+        assert!(components.map(|file| &file.name).eq(engines.keys()), "each component runs somewhere");
         Ok(files.into_iter().map(|file| (file.name, file.media_type)).collect())
     }
 

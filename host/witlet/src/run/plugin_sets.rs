@@ -3,6 +3,7 @@
 //!
 //! What serves is kept on the disk: a restart goes on with it before the API server or the registry was asked.
 
+mod code;
 mod folder;
 mod policy;
 mod shown;
@@ -30,10 +31,10 @@ use crate::run::trial::Trial;
 use crate::settings::Settings;
 use crate::settings::plugin_sets::SetPolicyError;
 
-use folder::{KeptSet, SetFolder};
+use folder::{KeptSet, SetFolder, blocking};
 use policy::{KnownPolicy, PolicyChange};
 pub(crate) use shown::ShownSet;
-use take::{Outcome, Steps, blocking};
+use take::{Outcome, Steps};
 
 #[cfg(test)]
 mod tests;
@@ -105,7 +106,11 @@ impl SetManager {
         object: Option<NodeObject>,
         (registries, node, events): (&Arc<Registries>, &Arc<dyn NodeWatch>, &Arc<EventLog>),
     ) -> Result<Option<Self>, SetsError> {
-        let (Some(policy), Some(object)) = (&settings.plugin_sets, object) else { return Ok(None) };
+        let (Some(policy), Some(object)) = (&settings.plugin_sets, object) else {
+            // What a set brought before doesn't count without a policy that allows it.
+            code::forget(plugins::compiler(settings), Vec::new()).await;
+            return Ok(None);
+        };
         let trial = Trial {
             compiler: plugins::compiler(settings),
             unsafe_sysctls: settings.pods.allowed_unsafe_sysctls.clone(),
@@ -136,6 +141,7 @@ impl SetManager {
     /// With the set that served last, if the policy still allows it, its key still counts and each byte of it is there.
     async fn open(parts: SetParts, node: NodeObject) -> Result<Self, SetPolicyError> {
         let policy = KnownPolicy::first(&parts.policy_file).await?;
+        code::forget(parts.steps.trial.compiler.clone(), policy.keys_of_code()).await;
         let folder = parts.steps.folder.clone();
         let read = blocking(move || {
             let kept = folder.kept();
@@ -158,6 +164,9 @@ impl SetManager {
         let sets = PluginSets::new(&parts.node_name, policy.policy.sets.clone(), reference)
             .with_damaged(damaged.map(KeptSet::digest));
         let signed_by = ran.map(|kept| kept.signed_by.clone());
+        if let Some(kept) = ran {
+            parts.shown.code(parts.steps.code().there(kept, &policy.policy).await);
+        }
         let manager = Self { parts, node, sets, policy, signed_by, before: None, start: Instant::now() };
         manager.show();
         Ok(manager)
@@ -237,10 +246,11 @@ impl SetManager {
             Outcome::Refused(refusal, problem) => self.refused(refusal, &problem),
             Outcome::Left => self.leave(host).await,
             Outcome::NotLeft(problem) => self.sets.not_left(&problem, now),
-            Outcome::Loaded(kept) => match self.keep(kept.clone()).await {
+            Outcome::Loaded(kept, code) => match self.keep(kept.clone()).await {
                 Ok(()) => {
                     self.before = self.sets.running().map(|before| before.digest().to_owned());
                     self.signed_by = Some(kept.signed_by);
+                    self.parts.shown.code(code);
                     let news = self.sets.taken();
                     self.parts.shown.attempted(None, self.parts.clock.now());
                     host.use_file(self.plugin_file());
@@ -295,6 +305,7 @@ impl SetManager {
             tracing::info!("Read plugin set policy");
         }
         self.policy = policy;
+        code::forget(self.parts.steps.trial.compiler.clone(), self.policy.keys_of_code()).await;
         self.sets.use_policy(self.policy.policy.sets.clone(), now);
         match (signer, self.sets.running().map(|running| running.as_str().to_owned())) {
             (Some(Ok(signed_by)), Some(reference)) => {

@@ -1,16 +1,21 @@
 //! What the commands say that measure, examine and repeat plugins, or bring them to registries and from there.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use witlet_conformance::report::{API_VERSION, Examined, KIND, ReportRole};
 use witlet_conformance::{Check, CheckResult, Figure, Finding, KIT_VERSION, Layer, Report};
-use witlet_oci::{PLUGIN_FILE, PLUGIN_FILE_TYPE, Pushed, SetFile};
+use witlet_oci::{PLUGIN_FILE, PLUGIN_FILE_TYPE, Pushed, SetArtifact, SetCode, SetFile};
+use witlet_wasm::compile::code_target;
+use witlet_wasm::engine::EngineKind;
 use witlet_wasm::plugin::config::FEATURES;
 use witlet_wasm::role::Role;
 
 use super::{holds, json_of};
+use crate::inspect;
 use crate::plugin::pull::WrittenFiles;
 use crate::plugin::{bench, pull, push, push_set, replay, sign};
 
@@ -45,7 +50,14 @@ fn transfers_are_as_their_schemas_say() {
         media_type: PLUGIN_FILE_TYPE,
         bytes: Vec::from(*b"plugins: []").into(),
     };
-    holds("plugin-push-set.json", &push_set::for_programs(REFERENCE, &of(None), &[file]));
+    let target = code_target(EngineKind::Synchronous).expect("an engine");
+    let code = SetCode { component: DIGEST.to_owned(), target, bytes: Vec::from(*b"code").into() };
+    let (created, annotations) = (Timestamp::UNIX_EPOCH, BTreeMap::new());
+    let mut set = SetArtifact { files: vec![file], code: vec![code], created, annotations };
+    holds("plugin-push-set.json", &push_set::for_programs(REFERENCE, &of(None), &set));
+    set.code.clear();
+    holds("plugin-push-set.json", &push_set::for_programs(REFERENCE, &of(None), &set));
+    holds("plugin-inspect-set.json", &inspect::set::for_programs(&inspect::set::tests::listing()));
     let signature = "registry.example.com/plugins/a:sha256-00ff.sig";
     holds("plugin-sign.json", &sign::for_programs(REFERENCE, DIGEST, "ab", signature));
 }

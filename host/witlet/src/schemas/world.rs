@@ -173,6 +173,7 @@ impl PluginView for Agent {
             "state": "NotHad",
             "message": "why",
             "lastAttempt": "2026-01-02T03:04:05Z",
+            "compiledCode": {"used": 1, "unused": 1, "message": "why", "architectures": ["x86_64"]},
         })
     }
 }

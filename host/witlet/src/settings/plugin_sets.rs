@@ -51,6 +51,8 @@ pub(crate) struct PluginSetPolicy {
     pub(crate) keys: Vec<PathBuf>,
     /// Credentials for its registry, in place of the node's own.
     pub(crate) pull_credentials: Option<PathBuf>,
+    /// Whether compiled code of a set runs, which none of the sandbox holds.
+    pub(crate) uses_compiled_code: bool,
 }
 
 #[derive(Deserialize)]
@@ -62,6 +64,7 @@ struct Document {
     keys: Vec<PathBuf>,
     jitter: Option<String>,
     pull_credentials: Option<PathBuf>,
+    compiled_code: Option<String>,
 }
 
 /// Reads the file. Relative paths in it are looked up next to it.
@@ -79,7 +82,8 @@ pub(crate) fn read(path: &Path) -> Result<PluginSetPolicy, SetPolicyError> {
 
 fn parse(text: &str) -> Result<PluginSetPolicy, String> {
     let document: Document = serde_saphyr::from_str(text).map_err(|error| yaml_fault(&error))?;
-    let Document { api_version, kind, repositories, keys, jitter, pull_credentials } = document;
+    let Document { api_version, kind, repositories, keys, jitter, pull_credentials, compiled_code } =
+        document;
     for (field, found, expected) in [("apiVersion", api_version, API_VERSION), ("kind", kind, KIND)] {
         if found != expected {
             return Err(format!("{field}: must be {expected:?}, found {found:?}"));
@@ -105,7 +109,17 @@ fn parse(text: &str) -> Result<PluginSetPolicy, String> {
             None => return Err(format!("jitter: {text:?} must be 0s to {}", shown(JITTER_MAX))),
         },
     };
-    Ok(PluginSetPolicy { sets: SetPolicy { repositories, jitter }, keys, pull_credentials })
+    let uses_compiled_code = match compiled_code.as_deref() {
+        None | Some("Never") => false,
+        Some("Signed") => true,
+        Some(found) => return Err(format!("compiledCode: must be \"Never\" or \"Signed\", found {found:?}")),
+    };
+    Ok(PluginSetPolicy {
+        sets: SetPolicy { repositories, jitter },
+        keys,
+        pull_credentials,
+        uses_compiled_code,
+    })
 }
 
 fn shown(time: Duration) -> String {

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use libtest_mimic::Failed;
@@ -13,6 +14,7 @@ use witlet_harness::cluster::{Cluster, Ground, NODE, phase, refused};
 use witlet_harness::{LocalRegistry, poll_until};
 use witlet_server::LocalClient;
 use witlet_wasm::attestation::SigningKey;
+use witlet_wasm::compile::component_digest;
 
 use crate::daemon::START_TIMEOUT;
 use crate::witlet;
@@ -35,6 +37,32 @@ fn file(name: &str, expression: &str) -> String {
     )
 }
 
+/// What the operator of the node allows.
+fn policy_of(registry: &LocalRegistry, compiled_code: &str) -> String {
+    let policy = json!({
+        "apiVersion": "witlet.dev/v1alpha1", "kind": "PluginSetPolicy",
+        "repositories": [format!("{}/fleet/*", registry.address)], "keys": ["sets.pub"], "jitter": "0s",
+        "compiledCode": compiled_code,
+    });
+    policy.to_string()
+}
+
+/// A folder of compiled code of a daemon's own, with what the suites' has of the components that ship: others look through that one, too.
+fn own_cache(folder: &Path) -> Result<(), Failed> {
+    const BYTES_MAX: u64 = 4 << 20;
+    fs::DirBuilder::new().mode(0o700).create(folder)?;
+    // Without one all is compiled.
+    let shared = fs::read_dir(witlet_harness::program::component_cache()?);
+    for entry in shared.into_iter().flatten().flatten() {
+        let is_code = entry.path().extension().is_some_and(|end| end == "cwasm" || end == "sha256");
+        if is_code && entry.metadata().is_ok_and(|file| file.len() <= BYTES_MAX) {
+            // One that has just gone is compiled.
+            let _ = fs::copy(entry.path(), folder.join(entry.file_name()));
+        }
+    }
+    Ok(())
+}
+
 /// A node of a cluster that may take sets from a registry.
 struct Fleet {
     cluster: Cluster,
@@ -44,6 +72,14 @@ struct Fleet {
 
 impl Fleet {
     async fn start() -> Result<Self, Failed> {
+        Self::start_with("Never", |_ground| Ok(Vec::new())).await
+    }
+
+    /// With this said of compiled code in its policy, and these flags.
+    async fn start_with(
+        compiled_code: &str,
+        flags: impl FnOnce(&Ground) -> Result<Vec<String>, Failed>,
+    ) -> Result<Self, Failed> {
         let registry = LocalRegistry::start().await?;
         let ground = Ground::new(Admission { node_rules: true, ..Admission::default() }).await?;
         let (key, policy, local) =
@@ -51,33 +87,30 @@ impl Fleet {
         fs::write(&key, KEY)?;
         let public = SigningKey::from_pem(KEY.as_bytes()).map_err(|error| error.to_string())?.public();
         fs::write(ground.path("sets.pub"), public.to_pem())?;
-        let text = json!({
-            "apiVersion": "witlet.dev/v1alpha1", "kind": "PluginSetPolicy",
-            "repositories": [format!("{}/fleet/*", registry.address)], "keys": ["sets.pub"], "jitter": "0s",
-        });
-        fs::write(&policy, text.to_string())?;
+        fs::write(&policy, policy_of(&registry, compiled_code))?;
         fs::write(&local, rules("local"))?;
-        let more =
-            vec![format!("--plugins={}", local.display()), format!("--plugin-sets={}", policy.display())];
+        let mut more = flags(&ground)?;
+        more.push(format!("--plugins={}", local.display()));
+        more.push(format!("--plugin-sets={}", policy.display()));
         let cluster = Cluster::start_with_token(ground, Ipv4Addr::LOCALHOST, more).await?;
         cluster.node_ready().await?;
         Ok(Self { cluster, registry, key })
     }
 
     /// Pushes a plugin file as a set; its reference.
-    fn push(&self, name: &str, text: &str) -> Result<String, Failed> {
+    fn push(&self, name: &str, text: &str, more: &[&str]) -> Result<String, Failed> {
         let file = self.cluster.ground.path(&format!("{name}.yaml"));
         fs::write(&file, text)?;
         let to = format!("{}/fleet/plugins:{name}", self.registry.address);
-        let pushed = witlet(&["plugin", "push-set", &file.display().to_string(), &to]);
+        let pushed = witlet(&[&["plugin", "push-set", &file.display().to_string(), &to], more].concat());
         if pushed.code != 0 {
             return Err(pushed.err.into());
         }
         Ok(pushed.out.trim().to_owned())
     }
 
-    fn push_signed(&self, name: &str, text: &str) -> Result<String, Failed> {
-        let reference = self.push(name, text)?;
+    fn push_signed(&self, name: &str, text: &str, more: &[&str]) -> Result<String, Failed> {
+        let reference = self.push(name, text, more)?;
         let signed = witlet(&["plugin", "sign", &reference, "--key", &self.key.display().to_string()]);
         if signed.code == 0 { Ok(reference) } else { Err(signed.err.into()) }
     }
@@ -169,7 +202,7 @@ async fn a_set_is_taken_from_an_annotation_kept_against_bad_ones_and_over_a_rest
     fleet.serves("local", "Local", "").await?;
     fleet.judges("local", "first").await?;
 
-    let good = fleet.push_signed("a", &rules("a"))?;
+    let good = fleet.push_signed("a", &rules("a"), &[])?;
     fleet.choose(Some(&good))?;
     fleet.serves("a", "Running", "").await?;
     fleet.says(Some(&good), None).await?;
@@ -177,7 +210,7 @@ async fn a_set_is_taken_from_an_annotation_kept_against_bad_ones_and_over_a_rest
     fleet.judges("a", "second").await?;
 
     // Bad sets: the one before goes on, and the node says why.
-    let unsigned = fleet.push("unsigned", &rules("unsigned"))?;
+    let unsigned = fleet.push("unsigned", &rules("unsigned"), &[])?;
     fleet.choose(Some(&unsigned))?;
     fleet.serves("a", "NotSigned", "isn't signed with").await?;
     fleet.says(Some(&good), Some("isn't signed with")).await?;
@@ -188,7 +221,7 @@ async fn a_set_is_taken_from_an_annotation_kept_against_bad_ones_and_over_a_rest
     let elsewhere = format!("{}/others/plugins@sha256:{}", fleet.registry.address, "0".repeat(64));
     fleet.choose(Some(&elsewhere))?;
     fleet.serves("a", "NotAllowed", "aren't allowed on this node").await?;
-    let broken = fleet.push_signed("broken", &file("broken", "object.metadata.nam == 'x'"))?;
+    let broken = fleet.push_signed("broken", &file("broken", "object.metadata.nam == 'x'"), &[])?;
     fleet.choose(Some(&broken))?;
     fleet.serves("a", "NotLoaded", "has no field nam").await?;
     fleet.reported("PluginSetRefused", &broken).await?;
@@ -212,5 +245,48 @@ async fn a_set_is_taken_from_an_annotation_kept_against_bad_ones_and_over_a_rest
     fleet.says(None, None).await?;
     fleet.reported("PluginSetLeft", &good).await?;
     fleet.judges("local", "fifth").await?;
+    fleet.cluster.end().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sets_compiled_code_serves_without_a_compilation_until_the_operator_does_not_want_it()
+-> Result<(), Failed> {
+    // A component that no other test compiles: the handler of nodes' names with a section more, named `test`.
+    let handler = witlet_plugins::ADMISSION.iter().find(|shipped| shipped.name == "node-name");
+    let handler = handler.ok_or("node-name ships")?.component;
+    let component = [handler, &b"\x00\x08\x04testset"[..]].concat();
+    let digest = component_digest(&component);
+    let mut fleet = Fleet::start_with("Signed", |ground| {
+        let cache = ground.path("code");
+        own_cache(&cache)?;
+        Ok(vec![format!("--component-cache-dir={}", cache.display())])
+    })
+    .await?;
+    fs::write(fleet.cluster.ground.path("own.wasm"), &component)?;
+    let text = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n- name: own\n  component: ./own.wasm\n  \
+                admission: {}\n";
+    let set = fleet.push_signed("own", text, &["--compiled"])?;
+    let inspected = witlet(&["plugin", "inspect", &set]);
+    let code = format!("compiled   {digest}, synchronous, {} (", std::env::consts::ARCH);
+    assert!(inspected.out.contains(&code), "{code:?} isn't in: {}{}", inspected.out, inspected.err);
+
+    fleet.choose(Some(&set))?;
+    fleet.serves("own", "Running", "").await?;
+    let has = |fleet: &Fleet, words: &str| {
+        fleet.cluster.daemon.log().lines().any(|line| line.contains(words) && line.contains(&digest))
+    };
+    assert!(has(&fleet, "Using the set's compiled code"), "{}", fleet.cluster.daemon.log());
+    assert!(!has(&fleet, "Compiled component"), "{}", fleet.cluster.daemon.log());
+    let socket = fleet.cluster.daemon.api_socket().display().to_string();
+    let list = || witlet(&["plugin", "list", "--api-socket", &socket]).out;
+    let said = |used: &str| format!("Compiled code: for {}; {used}", std::env::consts::ARCH);
+    assert!(list().contains(&said("1 of 1 used\n")), "{}", list());
+
+    // The policy wants none any more: the code goes, and the component is compiled.
+    fs::write(fleet.cluster.ground.path("sets.yaml"), policy_of(&fleet.registry, "Never"))?;
+    fleet.cluster.daemon.kill_and_restart().map_err(|error| error.to_string())?;
+    fleet.serves("own", "Running", "").await?;
+    assert!(has(&fleet, "Compiled component"), "{}", fleet.cluster.daemon.log());
+    assert!(list().contains(&said("0 of 1 used: the policy of sets")), "{}", list());
     fleet.cluster.end().await
 }

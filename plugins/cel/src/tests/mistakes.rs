@@ -238,3 +238,23 @@ fn each_mistake_has_its_place_its_cause_and_a_way_out() {
         assert_eq!(refused(rules), expected, "{expression}");
     }
 }
+
+/// As a cell of a table in the book.
+fn cell(text: &str) -> String {
+    let text = text.replace('|', "\\|").replace('\n', " ⏎ ");
+    match (text.is_empty(), text.contains('`')) {
+        (true, _) => "(nothing)".to_owned(),
+        (false, true) => format!("`` {text} ``"),
+        (false, false) => format!("`{text}`"),
+    }
+}
+
+#[test]
+fn the_book_has_each_mistake_with_its_message_and_no_other() {
+    let page = include_str!("../../../../docs/src/cel-mistakes.md");
+    let in_book = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| Written "));
+    let rows = SYNTAX.iter().chain(NAMES).chain(TYPES).map(|(expression, line, column, cause, help)| {
+        format!("| {} | {line}:{column} | {} | {} |", cell(expression), cell(cause), cell(help))
+    });
+    assert_eq!(in_book.collect::<Vec<_>>(), rows.collect::<Vec<_>>());
+}

@@ -266,6 +266,7 @@ pub(super) async fn set() {
             file(PLUGIN_FILE, PLUGIN_FILE_TYPE, text.as_bytes()),
             file("team/tags.wasm", SET_COMPONENT_TYPE, WASM),
         ],
+        code: Vec::new(),
         created: "2026-01-02T03:04:05Z".parse().expect("a time"),
         annotations: BTreeMap::new(),
     };

@@ -20,6 +20,7 @@ fn set() -> SetArtifact {
             file(PLUGIN_FILE, PLUGIN_FILE_TYPE, PLUGINS),
             file("team/a.wasm", SET_COMPONENT_TYPE, COMPONENT),
         ],
+        code: Vec::new(),
         created: "2026-01-02T03:04:05Z".parse().expect("a time"),
         annotations: BTreeMap::new(),
     }

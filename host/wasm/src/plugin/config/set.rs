@@ -1,9 +1,10 @@
 //! What a plugin file that is part of a set may name: the files of the set by relative paths, what is the node's own by absolute ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
-use super::{ComponentSource, ConfigError, DataSource, PluginConfiguration, field};
+use super::{ComponentSource, ConfigError, DataSource, PluginConfiguration, PluginEntry, field};
+use crate::engine::EngineKind;
 
 /// What a file of a set is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +76,28 @@ pub fn files_of_set(configuration: &PluginConfiguration) -> Result<Vec<SetFileNa
         }
     }
     Ok(files.into_iter().collect())
+}
+
+/// The engines on which components of the set run, by the components' names in the set.
+pub fn engines_of_set(configuration: &PluginConfiguration) -> BTreeMap<String, Vec<EngineKind>> {
+    let mut engines = BTreeMap::<String, Vec<EngineKind>>::new();
+    for entry in &configuration.plugins {
+        let ComponentSource::File(component) = &entry.component else { continue };
+        let Some(name) = relative(component) else { continue };
+        let known = engines.entry(name).or_default();
+        for kind in engines_of(entry) {
+            if !known.contains(&kind) {
+                known.push(kind);
+            }
+        }
+    }
+    engines
+}
+
+fn engines_of(entry: &PluginEntry) -> impl Iterator<Item = EngineKind> {
+    let waits = entry.probe.is_some() || entry.pod_source.is_some();
+    let synchronous = entry.admission.is_some().then_some(EngineKind::Synchronous);
+    synchronous.into_iter().chain(waits.then_some(EngineKind::Asynchronous))
 }
 
 fn component_of_node(path: &str, component: &Path) -> ConfigError {

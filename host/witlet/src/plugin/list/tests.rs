@@ -157,4 +157,12 @@ fn the_set_stands_below_the_table_with_what_became_of_the_chosen_one() {
     let expected =
         "\nSet: oci://a/b@sha256:1\nState: NotSigned\nLast attempt: 2026-01-02T03:04:05Z\nMessage: why\n";
     assert_eq!(set(&refused), expected);
+    let mut brought = json!({
+        "running": "oci://a/b@sha256:1", "digest": "sha256:1", "state": "Running", "message": null, "lastAttempt": null,
+        "compiledCode": {"used": 2, "unused": 0, "message": null, "architectures": ["aarch64", "x86_64"]},
+    });
+    let all = "\nSet: oci://a/b@sha256:1\nState: Running\nCompiled code: for aarch64, x86_64; 2 of 2 used\n";
+    assert_eq!(set(&brought), all);
+    brought["compiledCode"] = json!({"used": 1, "unused": 2, "message": "why", "architectures": ["x86_64"]});
+    assert!(set(&brought).ends_with("Compiled code: for x86_64; 1 of 3 used: why\n"), "{}", set(&brought));
 }

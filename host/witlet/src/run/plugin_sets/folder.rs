@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use witlet_core::error::one_line;
-use witlet_oci::{StoreError, own_folder, set_plugin_file, verify_set};
+use witlet_oci::{
+    CodeOfSet, SetFolderError, StoreError, code_of_set, own_folder, set_plugin_file, verify_set,
+};
 use witlet_ports::whole_file::{remove_file, replace_file, sync_folder};
 
 use crate::bounded;
@@ -78,6 +80,11 @@ impl SetFolder {
         set_plugin_file(&self.of(digest))
     }
 
+    /// The compiled code that this set brings.
+    pub(super) fn code(&self, digest: &str) -> Result<CodeOfSet, SetFolderError> {
+        code_of_set(&self.of(digest), digest)
+    }
+
     fn of(&self, digest: &str) -> PathBuf {
         self.0.join(digest.strip_prefix("sha256:").unwrap_or(digest))
     }
@@ -127,6 +134,15 @@ impl SetFolder {
     pub(super) fn forget(&self) -> io::Result<()> {
         remove_file(&self.0.join(CURRENT))
     }
+}
+
+/// Does what blocks where it holds up nothing else.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|_cancelled| Err(io::ErrorKind::Interrupted.into()))
 }
 
 fn remove(folder: &Path) {

@@ -49,6 +49,11 @@ impl KnownPolicy {
         Ok(Self { policy, key_ids, problem: None })
     }
 
+    /// Ids of the keys that vouch for compiled code; none where the operator wants none.
+    pub(super) fn keys_of_code(&self) -> Vec<String> {
+        if self.policy.uses_compiled_code { self.key_ids.clone() } else { Vec::new() }
+    }
+
     /// As it is now. A file that can't be taken changes nothing but the problem; a key's file that is gone counts no more.
     async fn again(&self, file: &Path) -> Self {
         let path = file.to_owned();

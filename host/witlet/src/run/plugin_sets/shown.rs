@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use witlet_core::node::compiled_code::CodeReport;
 use witlet_core::node::plugin_set::{PluginSets, Refusal, SetReport, SetState};
 use witlet_core::stats::exposition::{Exposition, Kind};
 use witlet_ports::{Counters, MetricsSource};
@@ -21,6 +22,7 @@ struct Shown {
     digest: Option<String>,
     state: SetState,
     last_attempt: Option<Timestamp>,
+    code: Option<CodeReport>,
 }
 
 /// What is written back, and what is counted.
@@ -32,8 +34,8 @@ pub(crate) struct ShownSet {
 
 impl Default for ShownSet {
     fn default() -> Self {
-        let shown =
-            Shown { report: SetReport::default(), digest: None, state: SetState::Local, last_attempt: None };
+        let (report, state) = (SetReport::default(), SetState::Local);
+        let shown = Shown { report, digest: None, state, last_attempt: None, code: None };
         let attempts = Counters::new(
             "witlet_plugin_set_attempts_total",
             "Tries to take the set of plugins that was chosen, by what came of them",
@@ -53,14 +55,16 @@ impl ShownSet {
 
     /// All of it, as the local API has it.
     pub(crate) fn to_json(&self) -> Value {
-        let Shown { report: SetReport { running, message }, digest, state, last_attempt } =
+        let Shown { report: SetReport { running, message }, digest, state, last_attempt, code } =
             self.lock().clone();
+        let code = running.as_ref().and(code);
         json!({
             "running": running,
             "digest": digest,
             "state": state.as_str(),
             "message": message,
             "lastAttempt": last_attempt.map(|at| at.to_string()),
+            "compiledCode": code,
         })
     }
 
@@ -78,6 +82,11 @@ impl ShownSet {
         self.lock().last_attempt = Some(at);
     }
 
+    /// What became of the compiled code of the set that serves now.
+    pub(super) fn code(&self, report: Option<CodeReport>) {
+        self.lock().code = report;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Shown> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,7 +94,7 @@ impl ShownSet {
 
 impl MetricsSource for ShownSet {
     fn write(&self, to: &mut Exposition) {
-        let Shown { report, digest, state, last_attempt } = self.lock().clone();
+        let Shown { report, digest, state, last_attempt, code: _ } = self.lock().clone();
         if let (Some(set), Some(digest)) = (report.running.as_deref(), digest.as_deref()) {
             let help = "1; the set of plugins that serves";
             let mut family = to.family("witlet_plugin_set_info", help, Kind::Gauge);

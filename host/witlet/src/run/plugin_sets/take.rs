@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use witlet_core::error::one_line;
+use witlet_core::node::compiled_code::CodeReport;
 use witlet_core::node::plugin_set::{Refusal, SetReference};
 use witlet_oci::{Registries, TransferError};
 use witlet_ports::{ComponentFetcher, ComponentReference};
 use witlet_wasm::plugin::{SignatureError, verify_signature};
 
-use super::folder::{KeptSet, SetFolder};
+use super::code::{CodeOfSets, Missing};
+use super::folder::{KeptSet, SetFolder, blocking};
 use crate::run::trial::Trial;
 use crate::settings::plugin_sets::PluginSetPolicy;
 
@@ -23,8 +25,8 @@ pub(super) enum Outcome {
     Left,
     /// It can't.
     NotLeft(String),
-    /// All of the set was loaded for a trial.
-    Loaded(KeptSet),
+    /// All of the set was loaded for a trial; what became of its compiled code, if it has any.
+    Loaded(KeptSet, Option<CodeReport>),
     /// It wasn't.
     Refused(Refusal, String),
 }
@@ -38,16 +40,13 @@ pub(super) struct Steps {
     pub(super) trial: Trial,
 }
 
-/// Does what blocks where it holds up nothing else.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|_cancelled| Err(io::ErrorKind::Interrupted.into()))
-}
-
 impl Steps {
+    /// What takes sets' compiled code.
+    pub(super) fn code(&self) -> CodeOfSets<'_> {
+        let (folder, registries) = (&self.folder, &*self.registries);
+        CodeOfSets { folder, registries, cache: &self.trial.compiler.cache_dir }
+    }
+
     /// Whether the local plugin file can be taken: one that can't would leave the set's plugins serving.
     pub(super) fn leave(&self) -> Outcome {
         let Some(local) = &self.local else { return Outcome::Left };
@@ -73,8 +72,9 @@ impl Steps {
             Ok(signed_by) => KeptSet { reference: reference.as_str().to_owned(), signed_by },
             Err((refusal, problem)) => return Outcome::Refused(refusal, problem),
         };
+        let code = self.code().take(&named, policy, Some(&kept.signed_by), Missing::IsBrought).await;
         match self.trial.load(&self.folder.plugin_file(reference.digest())).await {
-            Ok(()) => Outcome::Loaded(kept),
+            Ok(()) => Outcome::Loaded(kept, code),
             Err(problem) => Outcome::Refused(Refusal::NotLoaded, problem),
         }
     }

@@ -23,11 +23,11 @@ use witlet_wasm::compile::CompilerConfig;
 
 use super::*;
 
-const KEY: &str = "-----BEGIN PRIVATE KEY-----
+pub(super) const KEY: &str = "-----BEGIN PRIVATE KEY-----
 MC4CAQAwBQYDK2VwBCIEIIZEkyYXsYlcllWOfZF8F777/U9QikkTEVLr7IYygXbg
 -----END PRIVATE KEY-----
 ";
-const PLUGINS: &str = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins: []\n";
+pub(super) const PLUGINS: &str = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins: []\n";
 
 /// Facts that never change.
 struct Facts(watch::Sender<Arc<NodeFacts>>);
@@ -96,7 +96,8 @@ impl World {
             bytes: PLUGINS.as_bytes().into(),
         };
         let created = "2026-01-02T03:04:05Z".parse().expect("a time");
-        let set = SetArtifact { files: vec![plugins], created, annotations: BTreeMap::new() };
+        let set =
+            SetArtifact { files: vec![plugins], code: Vec::new(), created, annotations: BTreeMap::new() };
         let target: Target = format!("{}/fleet:1", registry.address).parse().expect("a target");
         let client = Client::new(Egress::system(), Login::Anonymous, false);
         let pushed = client.push_set(&target, &set).await.expect("pushed");

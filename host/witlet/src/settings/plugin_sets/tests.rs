@@ -16,12 +16,22 @@ fn a_policy_has_repositories_keys_and_a_jitter() {
         },
         keys: vec!["/etc/witlet/sets.pub".into()],
         pull_credentials: None,
+        uses_compiled_code: false,
     };
     assert_eq!(policy, Ok(expected));
     let rest = "repositories: ['127.0.0.1:5000/a']\nkeys: [a]\njitter: 1h30m\npullCredentials: r.json";
     let policy = parse(&file(rest)).expect("taken");
     assert_eq!(policy.sets.jitter, Duration::from_secs(5400));
     assert_eq!(policy.pull_credentials, Some("r.json".into()));
+}
+
+#[test]
+fn compiled_code_runs_only_where_the_policy_says_so() {
+    for (line, expected) in [("", false), ("compiledCode: Never\n", false), ("compiledCode: Signed\n", true)]
+    {
+        let policy = parse(&file(&format!("repositories: [a.b/c]\nkeys: [a]\n{line}"))).expect("taken");
+        assert_eq!(policy.uses_compiled_code, expected, "{line:?}");
+    }
 }
 
 #[test]
@@ -52,6 +62,10 @@ fn what_makes_no_sense_is_refused_by_its_field() {
         (file("repositories: [a.b/c]\nkeys: ['']\n"), "keys[0]: no path"),
         (file(&format!("{whole}jitter: 25h\n")), "jitter: \"25h\" must be 0s to 24h"),
         (file(&format!("{whole}jitter: soon\n")), "jitter: \"soon\" must be 0s to 24h"),
+        (
+            file(&format!("{whole}compiledCode: signed\n")),
+            "compiledCode: must be \"Never\" or \"Signed\", found \"signed\"",
+        ),
     ];
     for (text, expected) in cases {
         let problem = parse(&text).expect_err("refused");

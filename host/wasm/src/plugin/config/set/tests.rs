@@ -46,6 +46,25 @@ fn relative_files_are_part_of_a_set_and_absolute_ones_are_the_nodes() {
 }
 
 #[test]
+fn a_component_runs_on_the_engines_of_all_roles_that_entries_give_it() {
+    use EngineKind::{Asynchronous, Synchronous};
+    let text = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n\
+        - {name: one, admission: {}, component: a.wasm}\n\
+        - {name: two, admission: {}, component: ./a.wasm}\n\
+        - {name: three, probe: {type: three}, component: b.wasm}\n\
+        - {name: four, admission: {}, probe: {type: four}, component: c.wasm}\n\
+        - {name: five, admission: {}, component: builtin:redis}\n";
+    let shipped = Shipped { components: &["redis"], ..Shipped::default() };
+    let engines = engines_of_set(&parse(text, shipped).expect("a plugin file"));
+    let expected = [
+        ("a.wasm", vec![Synchronous]),
+        ("b.wasm", vec![Asynchronous]),
+        ("c.wasm", vec![Synchronous, Asynchronous]),
+    ];
+    assert_eq!(engines, expected.map(|(name, kinds)| (name.to_owned(), kinds)).into_iter().collect());
+}
+
+#[test]
 fn what_does_not_belong_into_a_set_is_refused_by_its_field() {
     let cases = [
         (
