@@ -7,7 +7,7 @@ CASES ?= cases.yaml
 CARGO_TARGET_DIR ?= ../../../../target
 export CARGO_TARGET_DIR
 
-SOURCES := Cargo.toml ../../../../Cargo.lock $(shell find src ../../../../plugins/sdk/guest ../../../../plugins/sdk/guest-0.2 ../../../../wit -type f)
+SOURCES := Cargo.toml ../../../../Cargo.lock $(shell find src ../../../../plugins/sdk/base ../../../../plugins/sdk/guest ../../../../plugins/sdk/guest-0.2 ../../../../wit -type f)
 BUILT := $(CARGO_TARGET_DIR)/wasm32-wasip2/guest/$(subst -,_,$(PACKAGE)).wasm
 
 # What the plugin is, for those who use it: `witlet plugin manifest` puts it into the component. Without the file nothing is put in.

@@ -83,7 +83,7 @@ fn sdk(repository: &Path, from: &str) -> Files {
     for (path, contents) in &mut files {
         let Ok(text) = std::str::from_utf8(contents) else { continue };
         if path == "Cargo.toml" {
-            *contents = manifest::standalone(text, &root).into_bytes();
+            *contents = manifest::standalone(text, &root, &|path| placed(from, path)).into_bytes();
         } else if path.ends_with(".rs") {
             assert!(
                 text.contains(WIT_HERE) || !text.contains("wit_bindgen::generate!"),
@@ -93,6 +93,15 @@ fn sdk(repository: &Path, from: &str) -> Files {
         }
     }
     files
+}
+
+/// Where the crate at a path of this repository is in a project, from the folder of an SDK in it.
+fn placed(from: &str, path: &str) -> String {
+    let sdks = || declared::ALL.iter().flat_map(|it| it.sdks);
+    let to = |from: &str| sdks().find(|sdk| sdk.from == from).map(|sdk| sdk.to);
+    let (own, other) = (to(from), path.strip_prefix("plugins/sdk/").and_then(to));
+    let below = own.zip(other).and_then(|(own, other)| other.strip_prefix(own)?.strip_prefix('/'));
+    below.unwrap_or_else(|| panic!("{from} needs {path}, which no project has below it")).to_owned()
 }
 
 /// Lists several lists by their names.

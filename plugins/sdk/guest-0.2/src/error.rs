@@ -80,9 +80,9 @@ fn shown(details: &[(String, String)]) -> String {
 }
 
 /// Of a configuration that doesn't decode.
-impl From<witlet_plugin_sdk::Error> for Error {
-    fn from(error: witlet_plugin_sdk::Error) -> Self {
-        Self::new(INVALID_CONFIGURATION, witlet_plugin_sdk::__describe(&error))
+impl From<witlet_plugin_sdk_base::Error> for Error {
+    fn from(error: witlet_plugin_sdk_base::Error) -> Self {
+        Self::new(INVALID_CONFIGURATION, witlet_plugin_sdk_base::describe(&error))
     }
 }
 
@@ -95,8 +95,8 @@ pub(crate) fn decode<T: DeserializeOwned>(text: Option<String>, path: &str) -> R
 
 /// The parameters of a probe.
 pub(crate) fn parameters<P: DeserializeOwned + 'static>(text: &str) -> Result<P, Error> {
-    let decoded = witlet_plugin_sdk::__parse_parameters(text);
-    decoded.map_err(|error| Error::new(INVALID_PARAMETERS, witlet_plugin_sdk::__describe(&error)))
+    let decoded = witlet_plugin_sdk_base::parse_parameters(text);
+    decoded.map_err(|error| Error::new(INVALID_PARAMETERS, witlet_plugin_sdk_base::describe(&error)))
 }
 
 #[cfg(target_family = "wasm")]

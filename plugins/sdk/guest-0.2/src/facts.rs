@@ -25,7 +25,7 @@ pub use pod::PodFacts;
 pub use request::RequestFacts;
 pub use resolved::ResolvedImageFacts;
 pub use setup::{SetupFacts, validate};
-pub use witlet_plugin_sdk::facts::{Answering, Line, ScriptedAnswer, serve_http, set_secret, take_log};
+pub use witlet_plugin_sdk_base::facts::{Answering, Line, ScriptedAnswer, serve_http, set_secret, take_log};
 
 use crate::Error;
 pub use crate::probe::facts::{TargetFacts, check_parameters, validate_probe_type};
@@ -63,8 +63,8 @@ pub(crate) fn has_feature(name: &str) -> bool {
 }
 
 pub(crate) fn secret(name: &str) -> Result<Vec<u8>, Error> {
-    use witlet_plugin_sdk::secret::{SecretError, get};
-    get(name).map_err(|error| match error {
+    use witlet_plugin_sdk_base::{SecretError, facts};
+    facts::secret(name).map_err(|error| match error {
         SecretError::NotGranted => {
             let message = format!("the plugin isn't granted the secret {name:?} (grants.secrets)");
             Error::new("NotGranted", message)

@@ -82,7 +82,7 @@ pub use admission::resolved::ResolvedImage;
 pub use admission::verdict::{Decision, Shortage, Verdict};
 pub use bindings::witlet::admission::admission_types::Datetime;
 pub use error::Error;
-pub use witlet_plugin_sdk::{http, net, time};
+pub use witlet_plugin_sdk_base::{http, net, time};
 pub use words::{ContainerKind, Operation, ProbeKind, QosClass};
 
 #[cfg(target_family = "wasm")]

@@ -10,7 +10,7 @@
 //! assert_eq!(lines[1].fields, [("image".to_owned(), "nginx".to_owned())]);
 //! ```
 
-pub use witlet_plugin_sdk::log::Level;
+pub use witlet_plugin_sdk_base::Level;
 
 #[cfg(target_family = "wasm")]
 use crate::bindings::witlet::host::log as host;
@@ -47,7 +47,10 @@ pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
         host::write(of_host(level), message, &fields.iter().map(owned).collect::<Vec<_>>());
     }
     #[cfg(not(target_family = "wasm"))]
-    witlet_plugin_sdk::log::write(level, message, fields);
+    {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        witlet_plugin_sdk_base::facts::record_line(level, message, fields.iter().map(owned).collect());
+    }
 }
 
 /// Logs a line if its level is enabled.

@@ -54,7 +54,7 @@ mod types;
 #[doc(hidden)]
 pub use export::{notify as __notify, poll as __poll, validate as __validate};
 pub use types::{Change, PodSource, Poll, Setup, Snapshot};
-pub use witlet_plugin_sdk::source::fingerprint;
+pub use witlet_plugin_sdk_base::fingerprint;
 
 /// Where getters lead: to the host in a component, to plain data everywhere else.
 mod backend {

@@ -71,20 +71,17 @@
 #![cfg_attr(not(target_family = "wasm"), deny(unsafe_code))]
 
 pub mod admission;
+#[cfg(target_family = "wasm")]
 mod config;
-mod error;
 mod export;
 #[cfg(not(target_family = "wasm"))]
 pub mod facts;
 #[doc(hidden)]
 pub mod host;
-pub mod http;
 pub mod log;
-pub mod net;
 pub mod probe;
 pub mod secret;
 pub mod source;
-pub mod time;
 mod toleration;
 
 pub use admission::{
@@ -94,9 +91,9 @@ pub use admission::{
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub use config::with_config as __with_config;
-#[doc(hidden)]
-pub use config::{parse as __parse_config, parse_parameters as __parse_parameters};
-pub use error::Error;
-#[doc(hidden)]
-pub use error::describe as __describe;
 pub use toleration::Toleration;
+pub use witlet_plugin_sdk_base::{Error, http, net, time};
+#[doc(hidden)]
+pub use witlet_plugin_sdk_base::{
+    describe as __describe, parse as __parse_config, parse_parameters as __parse_parameters,
+};

@@ -10,16 +10,26 @@
 //! assert_eq!(lines[1].fields, [("image".to_owned(), "nginx".to_owned())]);
 //! ```
 
-pub use crate::host::witlet::host::log::Level;
+pub use witlet_plugin_sdk_base::Level;
 
 /// Writes one line with fields for structured logs.
 pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
     let fields: Vec<(String, String)> =
         fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     #[cfg(target_family = "wasm")]
-    crate::host::witlet::host::log::write(level, message, &fields);
+    {
+        use crate::host::witlet::host::log as host;
+        let level = match level {
+            Level::Trace => host::Level::Trace,
+            Level::Debug => host::Level::Debug,
+            Level::Info => host::Level::Info,
+            Level::Warn => host::Level::Warn,
+            Level::Error => host::Level::Error,
+        };
+        host::write(level, message, &fields);
+    }
     #[cfg(not(target_family = "wasm"))]
-    crate::facts::record_line(level, message, fields);
+    witlet_plugin_sdk_base::facts::record_line(level, message, fields);
 }
 
 /// Logs a line at level `error`; takes what [`format!`] takes.

@@ -9,16 +9,7 @@
 //! # Ok::<(), secret::SecretError>(())
 //! ```
 
-/// Why there is no value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SecretError {
-    /// The plugin's grants don't name it.
-    #[error("not granted to the plugin")]
-    NotGranted,
-    /// The grants name it, and the node doesn't have it (now).
-    #[error("not found on the node")]
-    NotFound,
-}
+pub use witlet_plugin_sdk_base::SecretError;
 
 /// The newest value of the secret with this name. What the operator replaces is seen by the next call.
 ///
@@ -34,5 +25,5 @@ pub fn get(name: &str) -> Result<Vec<u8>, SecretError> {
         })
     }
     #[cfg(not(target_family = "wasm"))]
-    crate::facts::secret(name)
+    witlet_plugin_sdk_base::facts::secret(name)
 }

@@ -41,12 +41,11 @@
 
 pub mod bindings;
 mod export;
-mod fingerprint;
 mod types;
 
 pub use bindings::witlet::pod_source::types::{PodStatus, PollResult as Poll, Snapshot, SourceError};
-pub use fingerprint::fingerprint;
 pub use types::{PodSource, StatusFeedback};
+pub use witlet_plugin_sdk_base::fingerprint;
 
 #[cfg(test)]
 mod tests;

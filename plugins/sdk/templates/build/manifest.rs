@@ -6,8 +6,9 @@ use toml::{Table, Value};
 const DEPENDENCIES: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];
 
 /// The manifest of a crate with everything written out that it inherits from the workspace's, and without lints, which are
-/// this project's own. Panics where it inherits what isn't there, as cargo would.
-pub(crate) fn standalone(manifest: &str, root: &str) -> String {
+/// this project's own. `placed` says where a crate of this workspace is outside of it, from this crate's folder. Panics where it inherits
+/// what isn't there, as cargo would.
+pub(crate) fn standalone(manifest: &str, root: &str, placed: &dyn Fn(&str) -> String) -> String {
     let mut manifest: Table = manifest.parse().expect("a manifest is TOML");
     let root: Table = root.parse().expect("the workspace's manifest is TOML");
     let workspace = table(&root, "workspace");
@@ -19,10 +20,10 @@ pub(crate) fn standalone(manifest: &str, root: &str) -> String {
         }
     }
     let inherited = table(workspace, "dependencies");
-    resolve(&mut manifest, inherited);
+    resolve(&mut manifest, inherited, placed);
     if let Some(Value::Table(targets)) = manifest.get_mut("target") {
         for (_, target) in targets {
-            resolve(target.as_table_mut().expect("a target is a table"), inherited);
+            resolve(target.as_table_mut().expect("a target is a table"), inherited, placed);
         }
     }
     let text = toml::to_string(&manifest).expect("what was TOML is TOML");
@@ -30,7 +31,7 @@ pub(crate) fn standalone(manifest: &str, root: &str) -> String {
 }
 
 /// Replaces inherited dependencies; features that the crate adds stay.
-fn resolve(manifest: &mut Table, inherited: &Table) {
+fn resolve(manifest: &mut Table, inherited: &Table, placed: &dyn Fn(&str) -> String) {
     for name in DEPENDENCIES {
         let Some(Value::Table(dependencies)) = manifest.get_mut(*name) else { continue };
         for (name, dependency) in dependencies {
@@ -41,10 +42,9 @@ fn resolve(manifest: &mut Table, inherited: &Table) {
                 Value::Table(table) => table,
                 version => Table::from_iter([("version".to_owned(), version)]),
             };
-            assert!(
-                !resolved.contains_key("path"),
-                "{name} is a crate of this workspace, which no registry has"
-            );
+            if let Some(Value::String(path)) = resolved.get_mut("path") {
+                *path = placed(path);
+            }
             let own = dependency.as_table_mut().expect("what inherits is a table");
             own.remove("workspace");
             if let Some(Value::Array(more)) = own.remove("features") {

@@ -55,7 +55,11 @@ pub(crate) struct Sdk {
 
 impl Sdk {
     const fn new(from: &'static str, to: &'static str) -> Self {
-        Self { from, to, roles: &[] }
+        Self::of(from, to, &[])
+    }
+
+    const fn of(from: &'static str, to: &'static str, roles: &'static [&'static str]) -> Self {
+        Self { from, to, roles }
     }
 }
 
@@ -65,16 +69,24 @@ pub(crate) struct Declared {
     pub(crate) sdks: &'static [Sdk],
 }
 
-pub(crate) const RUST: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("guest", "sdk")] };
-pub(crate) const C: Declared = Declared { contract: Contract::V0_2, sdks: &[Sdk::new("c-0.2", "sdk")] };
-pub(crate) const PYTHON: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("python", "sdk")] };
+pub(crate) const RUST: Declared = Declared {
+    contract: Contract::V0_2,
+    sdks: &[Sdk::new("guest-0.2", "sdk"), Sdk::new("base", "sdk/base")],
+};
+pub(crate) const C: Declared = Declared { contract: Contract::V0_1, sdks: &[] };
+pub(crate) const PYTHON: Declared =
+    Declared { contract: Contract::V0_2, sdks: &[Sdk::new("python-0.2", "sdk"), Sdk::new("python", "sdk")] };
 // The engine finds only modules next to the plugin's and below.
-pub(crate) const JAVASCRIPT: Declared =
-    Declared { contract: Contract::V0_1, sdks: &[Sdk::new("javascript", "src/sdk")] };
-// The module of contract 0.2 needs what that of 0.1 has of the ABI.
-pub(crate) const GO: Declared =
-    Declared { contract: Contract::V0_2, sdks: &[Sdk::new("go", "sdk"), Sdk::new("go-0.2", "sdk-0.2")] };
-pub(crate) const CPP: Declared = Declared { contract: Contract::V0_2, sdks: &[Sdk::new("cpp-0.2", "sdk")] };
+pub(crate) const JAVASCRIPT: Declared = Declared {
+    contract: Contract::V0_2,
+    sdks: &[
+        Sdk::of("javascript-0.2", "src/sdk", &["admission"]),
+        Sdk::of("javascript-probe-0.2", "src/sdk", &["probe"]),
+        Sdk::of("javascript-source-0.2", "src/sdk", &["pod-source"]),
+    ],
+};
+pub(crate) const GO: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("go", "sdk")] };
+pub(crate) const CPP: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("cpp", "sdk")] };
 
 /// Those of all languages.
 #[allow(dead_code, reason = "the build script's")]

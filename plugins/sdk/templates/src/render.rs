@@ -80,7 +80,8 @@ const RUST_RESERVED: &[&str] = &[
     "where",
     "while",
     "wit_bindgen",
-    "witlet_plugin_sdk",
+    "witlet_plugin_sdk_0_2",
+    "witlet_plugin_sdk_base",
     "yield",
 ];
 

@@ -99,7 +99,7 @@ fn a_name_that_rust_has_another_use_for_is_refused_for_rust_alone() {
 #[test]
 fn a_name_that_would_be_a_type_of_the_rust_template_is_refused_for_that_role_alone() {
     for (word, role, other) in [
-        ("config", Role::Admission, Role::Probe),
+        ("setup", Role::Admission, Role::Probe),
         ("request", Role::Admission, Role::PodSource),
         ("tcp-stream", Role::Probe, Role::Admission),
         ("poll", Role::PodSource, Role::Admission),
@@ -284,7 +284,12 @@ fn the_sdk_of_a_project_needs_nothing_of_this_workspace() {
     assert!(!inherited(&toml::Value::Table(manifest.clone())), "{manifest:?}");
     assert_eq!(manifest["package"]["version"].as_str(), Some(env!("CARGO_PKG_VERSION")));
     let dependencies = manifest["dependencies"].as_table().expect("a table");
-    assert!(dependencies.values().all(|it| it.get("version").is_some() || it.is_str()), "{dependencies:?}");
+    for (name, it) in dependencies {
+        let path = it.get("path").and_then(toml::Value::as_str);
+        let is_in_project =
+            path.is_some_and(|path| files.iter().any(|file| file.path == format!("sdk/{path}/Cargo.toml")));
+        assert!(is_in_project || it.get("version").is_some() || it.is_str(), "{name}: {it:?}");
+    }
     assert!(files.iter().any(|file| file.path == "sdk/src/lib.rs"));
     for file in files.iter().filter(|file| file.path.starts_with("sdk/")) {
         assert!(!String::from_utf8_lossy(&file.contents).contains("../../wit"), "{}", file.path);
@@ -372,13 +377,17 @@ fn c_and_cpp_pin_the_same_tools_for_they_share_them() {
 }
 
 #[test]
-fn a_python_project_has_the_module_that_it_imports_and_not_its_tests() {
+fn a_python_project_has_the_modules_that_it_imports_and_not_their_tests() {
     for role in Role::ALL {
         let files = project(Language::Python, role);
-        assert!(text(&files, "app.py").contains("\nfrom witlet import "), "{role}");
+        let module = format!("witlet_{}", if role == Role::PodSource { "source" } else { role.as_str() });
+        assert!(text(&files, "app.py").contains(&format!("\nfrom {module} import ")), "{role}");
         let sdk: Vec<&str> =
             files.iter().map(|file| file.path.as_str()).filter(|path| path.starts_with("sdk/")).collect();
-        assert_eq!(sdk, ["sdk/witlet.py"], "{role}");
+        for path in ["sdk/witlet.py", "sdk/witlet_facts/__init__.py", &format!("sdk/{module}.py")] {
+            assert!(sdk.contains(&path), "{role}: {sdk:?}");
+        }
+        assert!(!sdk.iter().any(|path| path.contains("test")), "{role}: {sdk:?}");
     }
 }
 
@@ -389,25 +398,41 @@ fn a_javascript_project_is_typescript_whose_imports_are_there() {
         assert!(files.iter().all(|file| !file.path.ends_with(".js")), "{role}: plain JavaScript");
         let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         assert!(paths.contains("src/plugin.ts"), "{role}: the Makefile builds dist/src/plugin.js");
-        let sdk = paths.iter().filter(|path| path.starts_with("src/sdk/"));
-        let modules = ["src/sdk/witlet-address.ts", "src/sdk/witlet-tcp.ts", "src/sdk/witlet.ts"];
-        assert_eq!(sdk.copied().collect::<Vec<_>>(), modules, "{role}");
+        let others = Role::ALL.into_iter().filter(|other| paths.contains(module_of(*other)));
+        assert_eq!(others.collect::<Vec<_>>(), [role], "the SDK of its role alone");
         assert!(paths.iter().any(|path| path.starts_with("test/") && path.ends_with(".test.ts")), "{role}");
         for source in files.iter().filter(|file| file.path.ends_with(".ts")) {
             let imports = text(&files, &source.path).lines().filter_map(|line| line.split_once(" from '."));
             for (_, module) in imports {
-                // Of a source `/policy.ts';` or `/sdk/witlet.ts';`, of a test `./src/policy.ts';`.
-                let file = module.trim_end_matches("';").trim_start_matches(['.', '/']);
-                let file = file.strip_prefix("src/").unwrap_or(file);
-                let folder = if source.path.starts_with("src/sdk/") { "src/sdk" } else { "src" };
-                assert!(
-                    paths.contains(format!("{folder}/{file}").as_str()),
-                    "{role}: {} imports {file}",
-                    source.path
-                );
+                let file = resolved(&source.path, module.trim_end_matches("';"));
+                assert!(paths.contains(file.as_str()), "{role}: {} imports {file}", source.path);
             }
         }
     }
+}
+
+/// The module of a role in TypeScript's SDKs.
+fn module_of(role: Role) -> &'static str {
+    match role {
+        Role::Admission => "src/sdk/witlet-admission.ts",
+        Role::Probe => "src/sdk/witlet-probe.ts",
+        Role::PodSource => "src/sdk/witlet-source.ts",
+    }
+}
+
+/// What a source imports by a path whose first point was cut off: `/policy.ts`, `./src/policy.ts`.
+fn resolved(source: &str, module: &str) -> String {
+    let mut folder: Vec<&str> = source.split('/').collect();
+    folder.pop();
+    let below = match module.strip_prefix("./") {
+        Some(below) => {
+            folder.pop();
+            below
+        }
+        None => module.trim_start_matches('/'),
+    };
+    folder.push(below);
+    folder.join("/")
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::{AdmissionHandler, Error, Request, Setup};
 /// Makes a handler of its configuration.
 #[cfg(target_family = "wasm")]
 fn made<H: AdmissionHandler>(config: &str) -> Result<H, Error> {
-    Ok(witlet_plugin_sdk::__parse_config(config)?)
+    Ok(witlet_plugin_sdk_base::parse(config)?)
 }
 
 /// `handler.validate` of the contract.

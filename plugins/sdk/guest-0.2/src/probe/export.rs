@@ -20,7 +20,7 @@ use crate::bindings::witlet::host::{config, errors};
 /// When the type can't be made of its configuration, or refuses it.
 #[cfg(target_family = "wasm")]
 pub fn validate<P: ProbeType>(setup: &types::Setup, config: &str) -> Result<(), errors::Error> {
-    let made: P = witlet_plugin_sdk::__parse_config(config).map_err(Error::from)?;
+    let made: P = witlet_plugin_sdk_base::parse(config).map_err(Error::from)?;
     Ok(made.validate(&Setup::new(setup))?)
 }
 
@@ -34,7 +34,7 @@ fn with<P: ProbeType, T>(
         let probe_type = match cell.get() {
             Some(probe_type) => probe_type,
             None => {
-                let made = witlet_plugin_sdk::__parse_config(&config::get())?;
+                let made = witlet_plugin_sdk_base::parse(&config::get())?;
                 cell.get_or_init(|| made)
             }
         };

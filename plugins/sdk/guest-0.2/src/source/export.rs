@@ -12,7 +12,7 @@ use crate::bindings::witlet::host::{config, errors};
 /// A call of a source asks once in an instance's life or once in seconds: it is made of its configuration each time.
 #[cfg(target_family = "wasm")]
 fn made<S: PodSource>(config: &str) -> Result<S, Error> {
-    Ok(witlet_plugin_sdk::__parse_config(config)?)
+    Ok(witlet_plugin_sdk_base::parse(config)?)
 }
 
 /// `source.validate` of the contract.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use super::{PodStatus, Poll, Snapshot, SourceError};
+use witlet_plugin_sdk_base::describe;
+
 use crate::Error;
-use crate::error::describe;
 use crate::{http, net};
 
 /// A component that brings pods. Make it the component's export with
@@ -142,18 +143,7 @@ impl SourceError {
 /// secret that isn't there `Denied`, everything else `Invalid`.
 impl From<Error> for SourceError {
     fn from(error: Error) -> Self {
-        let reason = match &error {
-            Error::Http(_) | Error::Net(_) | Error::Exec(_) | Error::NothingFound { .. } => "Unavailable",
-            Error::Secret { .. } => "Denied",
-            Error::Config { .. }
-            | Error::ConfigNotTaken
-            | Error::Parameters { .. }
-            | Error::ParametersNotTaken
-            | Error::Decode { .. }
-            | Error::Invalid { .. }
-            | Error::NoAddress => "Invalid",
-        };
-        Self::new(reason, describe(&error))
+        Self::new(error.reason(), describe(&error))
     }
 }
 

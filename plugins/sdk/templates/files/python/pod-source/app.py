@@ -4,50 +4,38 @@ Configuration: {"pods": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name"
 """
 
 import json
+from typing import Any
 
-from componentize_py_types import Err
-from wit_world import exports
-from wit_world.imports import config as configuration
 from wit_world.imports import log
-from wit_world.imports.types import PollResult, Snapshot, Snapshot_Empty, Snapshot_Pods, Snapshot_Unchanged, SourceError
+from wit_world.imports.source_types import Setup
 
-from witlet import Fields, fingerprint, in_words
-
-
-def manifests(config: str) -> list[str]:
-    """The pods of the configuration as JSON. Raises ValueError in words for the operator."""
-    with Fields.parse(config) as fields:
-        pods = fields.items("pods")
-    for index, pod in enumerate(pods):
-        match pod:
-            case {"kind": "Pod", "metadata": {"name": str()}}:
-                pass
-            case _:
-                raise fields.invalid(f"pods[{index}]", "an object of kind Pod with metadata.name is needed")
-    return [json.dumps(pod) for pod in pods]
+from witlet import fingerprint
+from witlet_source import PodSource, Poll, exported, invalid, pods, unchanged
 
 
-class Source(exports.Source):
-    """What the host calls. An exception other than Err is a trap: it counts as a failure of the plugin."""
+class OwnPods(PodSource):
+    """The pods of the configuration. The annotated names are the fields of `config:` in the plugin's entry."""
 
-    def validate(self, config: str) -> None:
-        with in_words():
-            manifests(config)
+    pods: list[Any]
 
-    def poll(self, cursor: str | None) -> PollResult:
-        try:
-            pods = manifests(configuration.get())
-        except ValueError as error:
-            # An error is never "no pods": those of the last poll go on.
-            raise Err(SourceError("Invalid", str(error), None)) from error
+    def validate(self, setup: Setup) -> None:
+        for index, pod in enumerate(self.pods):
+            match pod:
+                case {"kind": "Pod", "metadata": {"name": str()}}:
+                    pass
+                case _:
+                    raise invalid(f"pods[{index}]", "an object of kind Pod with metadata.name is needed")
+
+    def poll(self, cursor: str | None) -> Poll:
+        # A source that can't find out what it has raises HandlerError("Unavailable", …), and never says "no pods": that would be the
+        # end of all its pods.
+        manifests = [json.dumps(pod) for pod in self.pods]
         # What the host hands to the next poll.
-        now = fingerprint(pods)
-        snapshot: Snapshot
-        if now == cursor:
-            snapshot = Snapshot_Unchanged()
-        elif pods:
-            snapshot = Snapshot_Pods(pods)
-        else:
-            snapshot = Snapshot_Empty()
-        log.write(log.Level.DEBUG, "polled", [("pods", str(len(pods))), ("snapshot", type(snapshot).__name__)])
-        return PollResult(snapshot, now, None)
+        now = fingerprint(manifests)
+        answer = unchanged() if now == cursor else pods(manifests)
+        log.write(log.Level.DEBUG, "polled", [("pods", str(len(manifests))), ("snapshot", answer.snapshot)])
+        return answer.at(now)
+
+
+# What the host calls. An exception other than HandlerError is a trap: it counts as a failure of the plugin.
+Source = exported(OwnPods)

@@ -1,35 +1,29 @@
 // Pods without the label that the configuration names are refused.
 
-import type { Request, Verdict } from 'witlet:admission/types@0.1.0';
-
-import { Fields } from './sdk/witlet.ts';
-
-/** What stands under `config:` in the plugin's entry. */
-export type Config = { label: string };
+import { type Handler, admit, invalid, policy, reject, text } from './sdk/witlet-admission.ts';
 
 /** The longest key of a label that Kubernetes has: a DNS subdomain, a slash and a name. */
 const LABEL_LENGTH_MAX = 253 + 1 + 63;
 
-export function parseConfig(text: string): Config {
-  return Fields.read(text, (fields) => ({ label: fields.text('label', { lengthMax: LABEL_LENGTH_MAX }) }));
-}
+const REASON = 'LabelMissing';
 
-/** The verdict on a pod: a function of the request and the configuration, and of nothing else. */
-export function decide(request: Pick<Request, 'operation' | 'pod'>, { label }: Config): Verdict {
-  // A running pod that asks for other resources was judged when it was added.
-  if (request.operation() === 'resize') return { tag: 'admit' };
-  const pod = request.pod();
-  try {
-    // A JSON pointer (RFC 6901): of all labels only this one crosses into the plugin, as JSON text.
-    const value = pod.pointer(`/metadata/labels/${label.replaceAll('~', '~0').replaceAll('/', '~1')}`);
-    if (value === undefined) return reject(`the pod has no label ${label}`);
-    return value === '""' ? reject(`the pod's label ${label} is empty`) : { tag: 'admit' };
-  } finally {
-    // What the host has lent is given back at once: the garbage collector may never come to it.
-    pod[Symbol.dispose]();
-  }
-}
-
-function reject(message: string): Verdict {
-  return { tag: 'reject', val: { reason: 'LabelMissing', message } };
-}
+/** The handler. `log` takes a line for the node's log. */
+export const requiredLabel = (log: (line: string) => void): Handler =>
+  policy({
+    // What stands under `config:` in the plugin's entry.
+    config: { label: text },
+    // Other images or resources change no label.
+    subscribes: ['add'],
+    validate({ label }) {
+      if (label === '' || label.length > LABEL_LENGTH_MAX) throw invalid('label', `must have 1 to ${LABEL_LENGTH_MAX} characters`);
+    },
+    // A function of the request and the configuration, and of nothing else.
+    admit(request, { label }) {
+      const pod = request.pod();
+      const value = pod.label(label);
+      if (value === undefined) return reject(REASON, `the pod has no label ${label}`);
+      if (value === '') return reject(REASON, `the pod's label ${label} is empty`);
+      log(`pod ${pod.name()} has ${label}=${value}`);
+      return admit();
+    },
+  });

@@ -1,61 +1,37 @@
+// The handler, asked about manifests.
+
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import type { Operation, Pod } from 'witlet:admission/types@0.1.0';
+import { requiredLabel } from '../src/policy.ts';
+import { PodFacts, RequestFacts, load } from '../src/sdk/facts.ts';
+import { type Verdict, admit, reject } from '../src/sdk/witlet-admission.ts';
 
-import { decide, parseConfig } from '../src/policy.ts';
-
-const config = parseConfig('{"label": "team"}');
-
-/** A question about a pod with the label `team`, or without it, as far as the policy checks it. */
-function request(team?: string, operation: Operation = 'add') {
-  const given = { disposed: 0 };
-  const pointer = (path: string) =>
-    path !== '/metadata/labels/team' || team === undefined ? undefined : JSON.stringify(team);
-  const pod = { pointer, [Symbol.dispose]: () => void given.disposed++ } as Partial<Pod> as Pod;
-  return { given, operation: () => operation, pod: () => pod };
+/** What comes of a pod with these labels, and what is logged. */
+function judged(labels: Record<string, string>): [Verdict, string[]] {
+  const lines: string[] = [];
+  const { handler } = load(requiredLabel((line) => void lines.push(line)), { label: 'team' });
+  const pod = new PodFacts({ metadata: { name: 'web', labels } });
+  return [handler.admit(new RequestFacts(pod)), lines];
 }
 
-test('a pod with the label is admitted', () => {
-  assert.deepEqual(decide(request('shop'), config), { tag: 'admit' });
+test('a pod with the label is admitted and logged', () => {
+  assert.deepEqual(judged({ app: 'web', team: 'shop' }), [admit(), ['pod web has team=shop']]);
 });
 
 test('a pod without the label is rejected in words that name it', () => {
-  const message = 'the pod has no label team';
-  const verdict = { tag: 'reject', val: { reason: 'LabelMissing', message } };
-  assert.deepEqual(decide(request(), config), verdict);
+  assert.deepEqual(judged({ app: 'web' }), [reject('LabelMissing', 'the pod has no label team'), []]);
+  assert.deepEqual(judged({ team: '' }), [reject('LabelMissing', "the pod's label team is empty"), []]);
 });
 
-test('an empty label is none', () => {
-  assert.equal(decide(request(''), config).tag, 'reject');
-});
-
-test('the characters that a JSON pointer escapes are escaped', () => {
-  const paths: string[] = [];
-  const asked = request();
-  asked.pod().pointer = (path) => void paths.push(path);
-  decide(asked, { label: 'example.com/a~b' });
-  assert.deepEqual(paths, ['/metadata/labels/example.com~1a~0b']);
-});
-
-test('a resize is not checked', () => {
-  assert.deepEqual(decide(request(undefined, 'resize'), config), { tag: 'admit' });
-});
-
-test('the pod is given back whatever the verdict is', () => {
-  for (const team of [undefined, 'shop']) {
-    const asked = request(team);
-    decide(asked, config);
-    assert.equal(asked.given.disposed, 1);
-  }
+test('new pods alone are looked at', () => {
+  const { setup } = load(requiredLabel(() => {}), { label: 'team' });
+  assert.deepEqual(setup.subscribed, ['add']);
 });
 
 test('a wrong configuration is refused by the name of the field', () => {
-  for (const text of ['null', '{}', '{"label": ""}', '{"label": 1}']) {
-    assert.throws(() => parseConfig(text), /^Refusal: label/, text);
+  for (const config of [null, {}, { label: '' }, { label: 1 }, { label: 'x'.repeat(318) }]) {
+    assert.throws(() => load(requiredLabel(() => {}), config), { code: 'InvalidConfiguration', message: /^label: / });
   }
-  assert.throws(() => parseConfig('{"label": "team", "lable": "team"}'), { payload: /^lable: / });
-  assert.throws(() => parseConfig(JSON.stringify({ label: 'x'.repeat(318) })), /^Refusal: label/);
-  assert.throws(() => parseConfig('[]'), /no JSON object/);
-  assert.throws(() => parseConfig('{'), /no JSON/);
+  assert.throws(() => load(requiredLabel(() => {}), { label: 'team', lable: 'team' }), { message: /^lable: unknown field/ });
 });

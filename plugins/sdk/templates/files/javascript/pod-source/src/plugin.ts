@@ -1,19 +1,10 @@
 // The source as the host sees it. What it has is in pods.ts, which knows nothing of the host.
 
-import { get } from 'witlet:host/config@0.1.0';
-import { write } from 'witlet:host/log@0.1.0';
-import type * as Source from 'witlet:pod-source/source@0.1.0';
+import { get } from 'witlet:host/config@0.2.0';
+import { Error as HostError } from 'witlet:host/errors@0.2.0';
+import { write } from 'witlet:host/log@0.2.0';
 
-import { readPods, parseConfig } from './pods.ts';
+import { ownPods } from './pods.ts';
+import { exported } from './sdk/witlet-source.ts';
 
-export const source: typeof Source = {
-  validate(config) {
-    parseConfig(config);
-  },
-
-  poll(cursor) {
-    const result = readPods(parseConfig(get()), cursor);
-    write('debug', `the pods are ${result.snapshot.tag}`, []);
-    return result;
-  },
-};
+export const source = exported(ownPods((line) => write('debug', line, [])), { config: get, Error: HostError });

@@ -1,35 +1,30 @@
 // The pods that stand in the source's own configuration.
 
-import type { PollResult } from 'witlet:pod-source/types@0.1.0';
+import { type PodSource, type Reader, invalid, list, podSource, pods, unchanged } from './sdk/witlet-source.ts';
+import { fingerprint } from './sdk/witlet.ts';
 
-import { Fields, fingerprint } from './sdk/witlet.ts';
-
-/** What stands under `config:` in the plugin's entry: manifests of pods, none for a source without pods. */
-export type Config = { pods: object[] };
-
-export function parseConfig(text: string): Config {
-  return Fields.read(text, (fields) => ({
-    pods: fields.items('pods').map((pod, index) => {
-      if (isPod(pod)) return pod;
-      throw fields.refusal(`pods[${index}]`, 'this is no manifest of kind Pod');
-    }),
-  }));
-}
-
-function isPod(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Pod';
-}
+/** A manifest of kind Pod. */
+const pod: Reader<object> = {
+  read(value, place) {
+    if (typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Pod') return value;
+    throw invalid(place, 'this is no manifest of kind Pod');
+  },
+};
 
 /**
- * What the source has now. One that can't find out throws a Refusal whose payload is a `SourceError`, such as
- * `{ reason: 'Unavailable', message: '…' }`, and never says `empty`: for the host that is the end of all its pods.
- *
- * @param cursor What the last poll returned.
+ * The source. One that can't find out what it has throws a HandlerError, such as `new HandlerError('Unavailable', '…')`, and never says
+ * that there are no pods: for the host that is the end of all of them. `log` takes a line for the node's log.
  */
-export function readPods({ pods }: Config, cursor?: string): PollResult {
-  const manifests = pods.map((pod) => JSON.stringify(pod));
-  const now = fingerprint(manifests);
-  if (now === cursor) return { snapshot: { tag: 'unchanged' }, cursor: now };
-  if (manifests.length === 0) return { snapshot: { tag: 'empty' }, cursor: now };
-  return { snapshot: { tag: 'pods', val: manifests }, cursor: now };
-}
+export const ownPods = (log: (line: string) => void): PodSource =>
+  podSource({
+    // What stands under `config:` in the plugin's entry: manifests of pods, none for a source without pods.
+    config: { pods: list(pod) },
+    poll(cursor, config) {
+      const manifests = config.pods.map((pod) => JSON.stringify(pod));
+      // What the host hands to the next poll.
+      const now = fingerprint(manifests);
+      const answer = now === cursor ? unchanged() : pods(manifests);
+      log(`the pods are ${answer.snapshot}`);
+      return answer.at(now);
+    },
+  });

@@ -1,35 +1,40 @@
+// The source, polled with configurations.
+
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { readPods, parseConfig } from '../src/pods.ts';
+import { ownPods } from '../src/pods.ts';
+import { type Poll, pods, unchanged } from '../src/sdk/witlet-source.ts';
 
 const web = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' } };
 const db = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db' } };
 
+const poll = (config: unknown, cursor?: string): Poll => ownPods(() => {}).load(config).poll(cursor);
+
 test('the pods of the configuration are reported once', () => {
-  const first = readPods({ pods: [web, db] });
-  assert.deepEqual(first.snapshot, { tag: 'pods', val: [JSON.stringify(web), JSON.stringify(db)] });
-  const second = readPods({ pods: [web, db] }, first.cursor);
-  assert.deepEqual(second, { snapshot: { tag: 'unchanged' }, cursor: first.cursor });
+  const first = poll({ pods: [web, db] });
+  const cursor = first.cursor ?? '';
+  assert.deepEqual(first, pods([JSON.stringify(web), JSON.stringify(db)]).at(cursor));
+  assert.deepEqual(poll({ pods: [web, db] }, cursor), unchanged().at(cursor));
 });
 
 test('other pods are reported again', () => {
-  const { cursor } = readPods({ pods: [web] });
-  assert.equal(readPods({ pods: [db] }, cursor).snapshot.tag, 'pods');
+  const { cursor } = poll({ pods: [web] });
+  assert.equal(poll({ pods: [db] }, cursor).snapshot, 'pods');
 });
 
 test('no pods are reported as such', () => {
-  const { cursor } = readPods({ pods: [web] });
-  const none = readPods({ pods: [] }, cursor);
-  assert.equal(none.snapshot.tag, 'empty');
-  assert.equal(readPods({ pods: [] }, none.cursor).snapshot.tag, 'unchanged');
+  const { cursor } = poll({ pods: [web] });
+  const none = poll({ pods: [] }, cursor);
+  assert.equal(none.snapshot, 'empty');
+  assert.equal(poll({ pods: [] }, none.cursor).snapshot, 'unchanged');
 });
 
 test('a wrong configuration is refused by the name of the field', () => {
-  for (const text of ['null', '{}', '{"pods": {}}', '{"pods": null}']) {
-    assert.throws(() => parseConfig(text), /^Refusal: pods: /, text);
+  for (const config of [null, {}, { pods: {} }, { pods: null }]) {
+    assert.throws(() => poll(config), { code: 'InvalidConfiguration', message: /^pods: / });
   }
-  for (const pod of ['null', '1', '[]', '{}', '{"kind": "Service"}']) {
-    assert.throws(() => parseConfig(`{"pods": [{"kind": "Pod"}, ${pod}]}`), /^Refusal: pods\[1\]: /, pod);
+  for (const pod of [null, 1, [], {}, { kind: 'Service' }]) {
+    assert.throws(() => poll({ pods: [web, pod] }), { code: 'InvalidConfiguration', message: /^pods\[1\]: / });
   }
 });

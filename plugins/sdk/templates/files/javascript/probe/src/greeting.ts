@@ -1,11 +1,7 @@
 // Whether a server greets as it should.
 
-import type { Outcome, Target } from 'witlet:probe/types@0.1.0';
-
-import { Fields, Refusal, TcpError } from './sdk/witlet.ts';
-
-/** What stands under `parameters:` of a probe. Names of ports are numbers already. */
-export type Parameters = { port: number; expect: Uint8Array };
+import { TcpError } from './sdk/witlet.ts';
+import { HandlerError, type Outcome, type ProbeType, address, failure, integer, probeType, success, text } from './sdk/witlet-probe.ts';
 
 /** What the probe needs of a connection. */
 export type Connection = { read(length: number): Uint8Array | undefined; close(): void };
@@ -15,35 +11,37 @@ export type Connect = (address: string, port: number, remaining: () => bigint) =
 
 const EXPECT_BYTES_MAX = 1024;
 
-export function parseParameters(text: string): Parameters {
-  return Fields.read(text, (fields) => {
-    const [port, expect] = [fields.port(), new TextEncoder().encode(fields.text('expect'))];
-    if (expect.length > EXPECT_BYTES_MAX) throw fields.refusal('expect', `it has more than ${EXPECT_BYTES_MAX} bytes`);
-    return { port, expect };
-  });
-}
+const encoder = new TextEncoder();
 
-/** Probes once. */
-export function probe(
-  target: Pick<Target, 'podIps' | 'remainingMilliseconds'>,
-  { port, expect }: Parameters,
-  connect: Connect,
-): Outcome {
-  const [address] = target.podIps();
-  // An error: without an address nothing can be found out about the server.
-  if (address === undefined) throw new Refusal('the pod has no IP address');
-  try {
-    const connection = connect(address, port, () => target.remainingMilliseconds());
-    try {
-      return judge(expect, greeting(connection, expect.length));
-    } finally {
-      connection.close();
-    }
-  } catch (error) {
-    if (!(error instanceof TcpError)) throw error;
-    return { tag: 'failure', val: `port ${port}: ${error.message}` };
-  }
-}
+/** The probe type. */
+export const greets = (connect: Connect): ProbeType =>
+  probeType({
+    // What stands under `parameters:` of a probe. Names of ports are numbers already.
+    parameters: { port: integer, expect: text },
+    checkParameters({ port, expect }) {
+      if (port < 1 || port > 65535) throw wrong('port', 'must be a whole number from 1 to 65535');
+      const { length } = encoder.encode(expect);
+      if (length < 1 || length > EXPECT_BYTES_MAX) throw wrong('expect', `must have 1 to ${EXPECT_BYTES_MAX} bytes`);
+    },
+    probe(target, { port, expect }) {
+      // An error while the pod has none: nothing can be found out about the server.
+      const host = address(target);
+      const expected = encoder.encode(expect);
+      try {
+        const connection = connect(host, port, () => target.remainingMilliseconds());
+        try {
+          return judge(expected, greeting(connection, expected.length));
+        } finally {
+          connection.close();
+        }
+      } catch (error) {
+        if (!(error instanceof TcpError)) throw error;
+        return failure(`port ${port}: ${error.message}`);
+      }
+    },
+  });
+
+const wrong = (parameter: string, problem: string): HandlerError => new HandlerError('InvalidParameters', `${parameter}: ${problem}`);
 
 /** The first bytes that the server sends, so many or as many as there are before it closes. */
 function greeting(connection: Connection, length: number): Uint8Array {
@@ -57,8 +55,8 @@ function greeting(connection: Connection, length: number): Uint8Array {
   return bytes;
 }
 
-export function judge(expected: Uint8Array, received: Uint8Array): Outcome {
+function judge(expected: Uint8Array, received: Uint8Array): Outcome {
   const same = expected.length === received.length && expected.every((byte, at) => byte === received[at]);
-  const [shown, seen] = [expected, received].map((bytes) => JSON.stringify(new TextDecoder().decode(bytes)));
-  return same ? { tag: 'success', val: `it says ${seen}` } : { tag: 'failure', val: `it says ${seen}, not ${shown}` };
+  const [wanted, seen] = [expected, received].map((bytes) => JSON.stringify(new TextDecoder().decode(bytes)));
+  return same ? success(`it says ${seen}`) : failure(`it says ${seen}, not ${wanted}`);
 }

@@ -1,11 +1,21 @@
+// The probe type, with plain objects in the place of the host and of servers.
+
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { type Connect, parseParameters, probe } from '../src/greeting.ts';
-import { TcpError } from '../src/sdk/witlet.ts';
+import type { Check, Target } from 'witlet:probe/probe-types@0.2.0';
 
-const parameters = parseParameters('{"port": 25, "expect": "220 "}');
-const target = { podIps: () => ['127.0.0.2'], remainingMilliseconds: () => 1000n };
+import { type Connect, greets } from '../src/greeting.ts';
+import { TcpError } from '../src/sdk/witlet.ts';
+import { type Outcome, failure, success } from '../src/sdk/witlet-probe.ts';
+
+const parameters = { port: 25, expect: '220 ' };
+
+function target(...addresses: string[]): Target {
+  return { pod: () => ({ addresses: () => addresses }), remainingMilliseconds: () => 1000n } as unknown as Target;
+}
+
+const probe = (connect: Connect, ...addresses: string[]): Outcome => greets(connect).load(null).probe(target(...addresses), parameters);
 
 /** A server that sends these parts and closes. */
 function server(...parts: string[]) {
@@ -26,7 +36,7 @@ function server(...parts: string[]) {
 test('the greeting that is expected is a success, in how many parts it may come', () => {
   for (const parts of [['220 mail\r\n'], ['2', '2', '0', ' '], ['22', '0 mail']]) {
     const mail = server(...parts);
-    assert.deepEqual(probe(target, parameters, mail.connect), { tag: 'success', val: 'it says "220 "' });
+    assert.deepEqual(probe(mail.connect, '127.0.0.2'), success('it says "220 "'));
     assert.deepEqual(mail.seen, { to: '127.0.0.2:25', closed: 1 });
   }
 });
@@ -39,8 +49,7 @@ test('another greeting, half of it and none are failures', () => {
   ];
   for (const [parts, seen] of cases) {
     const mail = server(...parts);
-    const val = `it says ${seen}, not "220 "`;
-    assert.deepEqual(probe(target, parameters, mail.connect), { tag: 'failure', val });
+    assert.deepEqual(probe(mail.connect, '127.0.0.2'), failure(`it says ${seen}, not "220 "`));
     assert.equal(mail.seen.closed, 1);
   }
 });
@@ -49,20 +58,23 @@ test('a server that cannot be reached is a failure that says why', () => {
   const refuse = () => {
     throw new TcpError('connection refused');
   };
-  assert.deepEqual(probe(target, parameters, refuse), { tag: 'failure', val: 'port 25: connection refused' });
+  assert.deepEqual(probe(refuse, '127.0.0.2'), failure('port 25: connection refused'));
 });
 
 test('a pod without an address is an error', () => {
-  const nowhere = { ...target, podIps: () => [] };
-  assert.throws(() => probe(nowhere, parameters, server().connect), { payload: 'the pod has no IP address' });
+  assert.throws(() => probe(server().connect), { code: 'NoAddress' });
 });
 
 test('wrong parameters are refused by the name of the field', () => {
-  for (const port of ['0', '65536', '1.5', '"http"', 'null']) {
-    assert.throws(() => parseParameters(`{"port": ${port}, "expect": "x"}`), /^Refusal: port: /, port);
-  }
-  for (const expect of ['""', '1', 'null', JSON.stringify('x'.repeat(1025))]) {
-    assert.throws(() => parseParameters(`{"port": 1, "expect": ${expect}}`), /^Refusal: expect: /, expect);
-  }
-  assert.throws(() => parseParameters('{"port": 1, "expect": "x", "prot": 1}'), /^Refusal: prot: /);
+  const type = greets(server().connect).load(null);
+  const refused = (more: object, message: RegExp) =>
+    assert.throws(() => type.checkParameters({} as Check, { ...parameters, ...more }), { code: 'InvalidParameters', message });
+  for (const port of [0, 65536, 1.5, 'http', null]) refused({ port }, /^port: /);
+  for (const expect of ['', 1, null, 'x'.repeat(1025)]) refused({ expect }, /^expect: /);
+  refused({ prot: 1 }, /^prot: unknown field/);
+  type.checkParameters({} as Check, parameters);
+});
+
+test('a configuration is refused', () => {
+  assert.throws(() => greets(server().connect).load({ port: 25 }), { code: 'InvalidConfiguration', message: /^port: / });
 });

@@ -2,69 +2,63 @@
 
 import json
 import unittest
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
-from componentize_py_types import Err
-from wit_world.imports import config as configuration
 from wit_world.imports import log
-from wit_world.imports.types import PollResult, Snapshot_Empty, Snapshot_Pods, Snapshot_Unchanged, SourceError
+from wit_world.imports.source_types import Setup
 
-from app import Source
+from app import OwnPods
+from witlet_source import HandlerError, Poll, made, pods, unchanged
 
 
 def pod(name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}
 
 
-def poll(config: object, cursor: str | None = None) -> PollResult:
-    with patch.object(configuration, "get", return_value=json.dumps(config)), patch.object(log, "write"):
-        return Source().poll(cursor)
+def poll(manifests: list[Any], cursor: str | None = None) -> Poll:
+    with patch.object(log, "write"):
+        return OwnPods(manifests).poll(cursor)
 
 
-class Poll(unittest.TestCase):
+class Polls(unittest.TestCase):
     def test_the_pods_of_the_configuration_are_reported_once(self) -> None:
-        config = {"pods": [pod("web"), pod("db")]}
-        first = poll(config)
-        match first.snapshot:
-            case Snapshot_Pods(texts):
-                self.assertEqual([json.loads(text) for text in texts], config["pods"])
-            case other:
-                self.fail(f"{other}")
-        self.assertEqual(poll(config, first.cursor), PollResult(Snapshot_Unchanged(), first.cursor, None))
+        manifests = [pod("web"), pod("db")]
+        first = poll(manifests)
+        assert first.cursor is not None
+        self.assertEqual(first, pods(json.dumps(manifest) for manifest in manifests).at(first.cursor))
+        self.assertEqual(poll(manifests, first.cursor), unchanged().at(first.cursor))
 
     def test_no_pods_are_reported_as_such(self) -> None:
-        first = poll({"pods": []})
-        self.assertEqual(first.snapshot, Snapshot_Empty())
-        self.assertEqual(poll({"pods": []}, first.cursor).snapshot, Snapshot_Unchanged())
+        first = poll([])
+        self.assertEqual(first.snapshot, "empty")
+        self.assertEqual(poll([], first.cursor).snapshot, "unchanged")
 
     def test_other_pods_are_reported_again(self) -> None:
-        first = poll({"pods": [pod("web")]})
-        self.assertIsInstance(poll({"pods": [pod("db")]}, first.cursor).snapshot, Snapshot_Pods)
-        self.assertEqual(poll({"pods": []}, first.cursor).snapshot, Snapshot_Empty())
-
-    def test_what_cant_be_read_is_an_error_and_never_empty(self) -> None:
-        with self.assertRaises(Err) as error:
-            poll(None)
-        self.assertEqual(error.exception.value, SourceError("Invalid", "an object is needed", None))
+        first = poll([pod("web")])
+        self.assertEqual(poll([pod("db")], first.cursor).snapshot, "pods")
+        self.assertEqual(poll([], first.cursor).snapshot, "empty")
 
 
-class Validate(unittest.TestCase):
+class Configuration(unittest.TestCase):
+    def load(self, config: Any) -> None:
+        made(OwnPods, json.dumps(config)).validate(cast(Setup, None))
+
     def test_pods_are_taken(self) -> None:
-        Source().validate(json.dumps({"pods": [pod("web")]}))
+        self.load({"pods": [pod("web")]})
 
     def test_what_is_wrong_is_refused_by_name(self) -> None:
-        cases: list[tuple[object, str]] = [
-            (None, "an object is needed"),
+        cases: list[tuple[Any, str]] = [
+            (None, "pods: is missing"),
             ({}, "pods: is missing"),
-            ({"pods": [pod("web"), {"kind": "Service", "metadata": {"name": "x"}}]}, "pods[1]: an object of kind Pod"),
-            ({"pods": [{"kind": "Pod"}]}, "pods[0]: an object of kind Pod"),
-            ({"pods": [], "pod": []}, "unknown field pod, expected pods"),
+            ({"pods": {}}, "pods: must be a list"),
+            ({"pods": [pod("web"), {"kind": "Service", "metadata": {"name": "x"}}]}, r"pods\[1\]: an object of kind Pod"),
+            ({"pods": [{"kind": "Pod"}]}, r"pods\[0\]: an object of kind Pod"),
+            ({"pods": [], "pod": []}, "pod: unknown field, expected pods"),
         ]
         for config, words in cases:
-            with self.subTest(config=config), self.assertRaises(Err) as refused:
-                Source().validate(json.dumps(config))
-            self.assertIn(words, refused.exception.value)
+            with self.subTest(config=config), self.assertRaisesRegex(HandlerError, words):
+                self.load(config)
 
 
 if __name__ == "__main__":

@@ -1,41 +1,41 @@
 //! The source, called as a function.
 
 use serde_json::{Value, json};
-use witlet_plugin_sdk::source::{PodSource, Snapshot};
+use witlet_plugin_sdk_0_2::facts::validate_source;
+use witlet_plugin_sdk_0_2::source::{PodSource, Poll, Snapshot, fingerprint};
 
-use super::{Config, {{Camel}}};
+use super::{{Camel}};
 
-fn config(pods: Value) -> Config {
-    let config: Config = serde_json::from_value(json!({"pods": pods})).expect("a configuration");
-    {{Camel}}::validate(&config).expect("its pods are pods");
-    config
+fn source(pods: Value) -> {{Camel}} {
+    serde_json::from_value(json!({"pods": pods})).expect("a configuration")
+}
+
+fn poll(source: &{{Camel}}, cursor: Option<&str>) -> Poll {
+    source.poll(cursor).expect("an answer")
 }
 
 #[test]
 fn the_pods_of_the_configuration_are_its_pods_until_they_change() {
     let pod = json!({"kind": "Pod", "metadata": {"name": "web"}});
-    let config = config(json!([pod]));
-    let first = {{Camel}}::poll(None, &config).expect("an answer");
-    assert_eq!(first.snapshot, Snapshot::Pods(vec![pod.to_string()]));
-    let second = {{Camel}}::poll(first.cursor.as_deref(), &config).expect("an answer");
-    assert_eq!((second.snapshot, second.cursor), (Snapshot::Unchanged, first.cursor.clone()));
+    let manifests = [pod.to_string()];
+    let (source, cursor) = (source(json!([pod])), fingerprint(&manifests));
+    assert_eq!(poll(&source, None), Poll::all(manifests).cursor(&cursor));
+    assert_eq!(poll(&source, Some(&cursor)), Poll::unchanged().cursor(&cursor));
 
-    let other = self::config(json!([{"kind": "Pod", "metadata": {"name": "db"}}]));
-    let third = {{Camel}}::poll(first.cursor.as_deref(), &other).expect("an answer");
-    assert!(matches!(third.snapshot, Snapshot::Pods(_)), "{third:?}");
+    let other = self::source(json!([{"kind": "Pod", "metadata": {"name": "db"}}]));
+    assert!(matches!(poll(&other, Some(&cursor)).snapshot(), Snapshot::Pods(_)));
 }
 
 #[test]
 fn no_pods_are_reported_as_such() {
-    let poll = {{Camel}}::poll(None, &config(json!([]))).expect("an answer");
-    assert_eq!(poll.snapshot, Snapshot::Empty);
+    assert_eq!(poll(&source(json!([])), None).snapshot(), &Snapshot::Empty);
 }
 
 #[test]
 fn what_is_no_pod_is_refused() {
     for pods in [json!([{"kind": "Pod"}, {"kind": "Service"}]), json!([{"kind": "Pod"}, "web"])] {
-        let config: Config = serde_json::from_value(json!({"pods": pods})).expect("it decodes");
-        let error = {{Camel}}::validate(&config).expect_err("it is no pod");
-        assert_eq!(error.to_string(), "pods[1]: is no manifest of kind Pod");
+        let error = validate_source(&source(pods)).expect_err("it is no pod");
+        assert_eq!(error.message(), "pods[1]: is no manifest of kind Pod");
     }
+    assert_eq!(validate_source(&source(json!([{"kind": "Pod"}]))), Ok(Vec::new()));
 }

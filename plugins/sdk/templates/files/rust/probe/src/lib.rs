@@ -3,16 +3,18 @@
 #![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]
 
 use serde::Deserialize;
-use witlet_plugin_sdk::net::{self, TcpStream};
-use witlet_plugin_sdk::probe::{Outcome, ProbeType, Target};
-use witlet_plugin_sdk::time::Deadline;
-use witlet_plugin_sdk::{Error, debug, export_probe};
+use witlet_plugin_sdk_0_2::net::{self, TcpStream};
+use witlet_plugin_sdk_0_2::probe::{Check, Outcome, ProbeType, Target};
+use witlet_plugin_sdk_0_2::time::Deadline;
+use witlet_plugin_sdk_0_2::{Error, debug, export_probe};
 
 /// The longest greeting, in bytes.
 const EXPECT_BYTES_MAX: usize = 1024;
 
-/// The probe type.
-struct {{Camel}};
+/// The probe type. What stands under `config:` in the plugin's entry would be its fields.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct {{Camel}} {}
 
 /// What stands under `parameters:` of a probe, such as `{"port": 25, "expect": "220 "}`. Names of ports are numbers already.
 #[derive(Deserialize)]
@@ -25,37 +27,41 @@ struct Parameters {
 }
 
 impl ProbeType for {{Camel}} {
-    type Config = ();
     type Parameters = Parameters;
 
-    fn check_parameters(parameters: &Parameters, (): &()) -> Result<(), Error> {
+    fn check_parameters(&self, parameters: &Parameters, _: &Check<'_>) -> Result<(), Error> {
         if parameters.port == 0 {
-            return Err(Error::invalid("port", "may not be 0"));
+            return Err(wrong("port", "may not be 0"));
         }
         match parameters.expect.len() {
-            0 => Err(Error::invalid("expect", "may not be empty")),
+            0 => Err(wrong("expect", "may not be empty")),
             length if length > EXPECT_BYTES_MAX => {
-                Err(Error::invalid("expect", format!("has more than {EXPECT_BYTES_MAX} bytes")))
+                Err(wrong("expect", &format!("has more than {EXPECT_BYTES_MAX} bytes")))
             }
             _ => Ok(()),
         }
     }
 
-    fn probe(target: &Target<'_>, parameters: &Parameters, (): &()) -> Result<Outcome, Error> {
+    fn probe(&self, target: &Target<'_>, parameters: &Parameters) -> Result<Outcome, Error> {
         // An error: without an address nothing can be found out about the server.
-        let host = target.pod_ip()?;
+        let host = target.pod().address()?;
         debug!("greeting of {host}, port {}", parameters.port);
         let expected = parameters.expect.as_bytes();
         Ok(match greeting(&host, parameters.port, expected.len(), target.deadline()) {
-            Ok(greeting) if greeting == expected => Outcome::Success(format!("it says {:?}", parameters.expect)),
-            Ok(greeting) => Outcome::Failure(format!(
+            Ok(greeting) if greeting == expected => Outcome::success(format!("it says {:?}", parameters.expect)),
+            Ok(greeting) => Outcome::failure(format!(
                 "it says {:?}, not {:?}",
                 String::from_utf8_lossy(&greeting),
                 parameters.expect
             )),
-            Err(error) => Outcome::Failure(error.to_string()),
+            Err(error) => Outcome::failure(error.to_string()),
         })
     }
+}
+
+/// The error of a parameter that makes no sense.
+fn wrong(parameter: &str, problem: &str) -> Error {
+    Error::new("InvalidParameters", format!("{parameter}: {problem}"))
 }
 
 /// The first bytes that the server sends, so many or as many as there are before it closes.

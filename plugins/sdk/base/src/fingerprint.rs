@@ -11,7 +11,7 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 /// cryptographic hash.
 ///
 /// ```
-/// # use witlet_plugin_sdk::source::fingerprint;
+/// # use witlet_plugin_sdk_base::fingerprint;
 /// let pods = ["web.json", r#"{"kind": "Pod"}"#];
 /// assert_eq!(fingerprint(pods), "1bdbf9b58958e369");
 /// assert_ne!(fingerprint(["ab", "c"]), fingerprint(["a", "bc"]));

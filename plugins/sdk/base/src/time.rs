@@ -6,7 +6,7 @@ use std::time::Duration;
 ///
 /// ```
 /// # use std::time::Duration;
-/// # use witlet_plugin_sdk::time::Deadline;
+/// # use witlet_plugin_sdk_base::time::Deadline;
 /// let deadline = Deadline::after(Duration::from_secs(5));
 /// assert!(deadline.left() <= Duration::from_secs(5));
 /// assert_eq!(Deadline::after(Duration::ZERO).left(), Duration::ZERO);
@@ -46,7 +46,7 @@ impl Deadline {
 ///
 /// ```
 /// # use std::time::Duration;
-/// # use witlet_plugin_sdk::time::seconds;
+/// # use witlet_plugin_sdk_base::time::seconds;
 /// assert_eq!(seconds(Duration::from_millis(2_998)), "3s");
 /// assert_eq!(seconds(Duration::from_millis(300)), "0.3s");
 /// assert_eq!(seconds(Duration::from_millis(1_250)), "1.25s");

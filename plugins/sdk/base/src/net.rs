@@ -4,8 +4,8 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use witlet_plugin_sdk::net::{Problem, TcpStream};
-//! use witlet_plugin_sdk::time::Deadline;
+//! use witlet_plugin_sdk_base::net::{Problem, TcpStream};
+//! use witlet_plugin_sdk_base::time::Deadline;
 //!
 //! # use std::io::Write as _;
 //! let server = std::net::TcpListener::bind("127.0.0.1:0")?;
@@ -103,7 +103,7 @@ impl Operation {
 /// `host:port`, an IPv6 address in brackets.
 ///
 /// ```
-/// # use witlet_plugin_sdk::net::host_port;
+/// # use witlet_plugin_sdk_base::net::host_port;
 /// assert_eq!(host_port("10.0.0.7", 80), "10.0.0.7:80");
 /// assert_eq!(host_port("fd00::7", 80), "[fd00::7]:80");
 /// ```

@@ -3,9 +3,9 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use witlet_plugin_sdk::facts::{ScriptedAnswer, serve_http};
-//! use witlet_plugin_sdk::http::{Request, send};
-//! use witlet_plugin_sdk::time::Deadline;
+//! use witlet_plugin_sdk_base::facts::{ScriptedAnswer, serve_http};
+//! use witlet_plugin_sdk_base::http::{Request, send};
+//! use witlet_plugin_sdk_base::time::Deadline;
 //!
 //! // On the machine where the plugin is developed, a test says what is answered:
 //! serve_http(|request| match request.path.as_str() {
@@ -16,7 +16,7 @@
 //! let deadline = Deadline::after(Duration::from_secs(1));
 //! let mut answer = send(&Request::get("http://10.0.0.7:8080/health")?, deadline)?;
 //! assert_eq!((answer.status(), answer.whole_body(1_024, deadline)?), (200, b"fine".to_vec()));
-//! # Ok::<(), witlet_plugin_sdk::http::Error>(())
+//! # Ok::<(), witlet_plugin_sdk_base::http::Error>(())
 //! ```
 
 #[cfg(not(target_family = "wasm"))]

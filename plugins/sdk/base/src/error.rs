@@ -1,15 +1,13 @@
 //! Why a plugin has no answer.
 
-use crate::probe::ExecError;
-use crate::secret::SecretError;
-use crate::{http, net};
+use crate::{ExecError, SecretError, http, net};
 
 /// Why a plugin has no answer, or refuses its configuration or parameters. The host gets it with its causes in one line.
 /// Errors of [`net`], [`http`](mod@http) and commands become one with `?`; words of a plugin's own go into [`Error::invalid`] and
 /// [`Error::nothing_found`].
 ///
 /// ```
-/// # use witlet_plugin_sdk::Error;
+/// # use witlet_plugin_sdk_base::Error;
 /// assert_eq!(Error::invalid("port", "may not be 0").to_string(), "port: may not be 0");
 /// assert_eq!(Error::nothing_found("the file is being written").to_string(), "the file is being written");
 /// ```
@@ -96,6 +94,22 @@ impl Error {
     /// pods, and for a handler the failure policy decides.
     pub fn nothing_found(problem: impl Into<String>) -> Self {
         Self::NothingFound { problem: problem.into() }
+    }
+
+    /// A word for programs: what wasn't found out (requests, connections) is `Unavailable`, a secret that isn't there `Denied`, everything
+    /// else `Invalid`.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Http(_) | Self::Net(_) | Self::Exec(_) | Self::NothingFound { .. } => "Unavailable",
+            Self::Secret { .. } => "Denied",
+            Self::Config { .. }
+            | Self::ConfigNotTaken
+            | Self::Parameters { .. }
+            | Self::ParametersNotTaken
+            | Self::Decode { .. }
+            | Self::Invalid { .. }
+            | Self::NoAddress => "Invalid",
+        }
     }
 }
 
