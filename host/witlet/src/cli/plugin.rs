@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use witlet_conformance::Layer;
-use witlet_templates::{Language, Name, Role};
+use witlet_templates::{Contract, Language, Name, Role};
 
 use super::common::{API_SOCKET, ComponentCacheArgs, LogArgs, OutputFormat, RegistryArgs};
 use super::eval::{AUDIT_HELP, AuditArgs, EVAL_HELP, EvalArgs};
@@ -84,6 +84,9 @@ pub(crate) struct UpgradeArgs {
     /// Role of the plugin, for such a project
     #[arg(long, value_name = "ROLE", value_parser = roles())]
     pub(crate) role: Option<Role>,
+    /// Move a project of an older contract to the one that projects of this release are on
+    #[arg(long, value_name = "CONTRACT", value_parser = contracts())]
+    pub(crate) contract: Option<Contract>,
     /// Output format; json and yaml list all files
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: OutputFormat,
@@ -202,6 +205,9 @@ pub(crate) struct BenchArgs {
     /// Role to measure (default: all)
     #[arg(long, value_name = "ROLE", value_parser = roles())]
     pub(crate) role: Option<Role>,
+    /// Move a project of an older contract to the one that projects of this release are on
+    #[arg(long, value_name = "CONTRACT", value_parser = contracts())]
+    pub(crate) contract: Option<Contract>,
     /// Number of calls to one instance; at most 2000 to fresh instances
     #[arg(long, value_name = "NUMBER", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) calls: u32,
@@ -226,6 +232,11 @@ fn languages() -> impl TypedValueParser<Value = Language> {
     let value = |language: Language| PossibleValue::new(language.as_str()).aliases(language.alias());
     PossibleValuesParser::new(Language::ALL.map(value))
         .try_map(|name| Language::parse(&name).ok_or("unknown language"))
+}
+
+fn contracts() -> impl TypedValueParser<Value = Contract> {
+    PossibleValuesParser::new(Contract::ALL.map(Contract::as_str))
+        .try_map(|name| Contract::parse(&name).ok_or("unknown contract"))
 }
 
 fn roles() -> impl TypedValueParser<Value = Role> {
@@ -283,11 +294,15 @@ pub(crate) enum Plugin {
 release's is written next to it, as FILE.new. The plugin's sources, tests, cases.yaml, plugins.yaml and README.md are the \
 author's and stay. What was made is known from .witlet-template.json; commit that file.
 
+A project that is made for an older contract than this release's projects stays as it is, until --contract moves it; its own \
+code is then to be moved by hand.
+
 Exit codes: 0 if all is done, 4 if a file was changed on both sides and is left to you, 1 if nothing could be done.
 
 Examples:
   witlet plugin upgrade
   witlet plugin upgrade plugins/team-label --dry-run
+  witlet plugin upgrade --contract 0.2
   witlet plugin upgrade old-project --lang go --role admission --name team-label"
     )]
     Upgrade(UpgradeArgs),

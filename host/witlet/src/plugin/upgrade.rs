@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use thiserror::Error;
-use witlet_templates::{File, Language, RenderError, Role, render};
+use witlet_templates::{Contract, File, Language, RenderError, Role, render};
 use witlet_wasm::record::replay::digest_of;
 
 use crate::bounded;
@@ -21,12 +21,16 @@ use crate::plugin::project::{
     Digests, PROJECT_FILE, PROJECT_FILE_BYTES_MAX, Project, ProjectFileError, VERSION, digests,
 };
 use plan::{Action, Found, Step, needs_a_hand, next_to, plan, remembered};
-use recognise::{Recognised, is_published, recognise};
+use recognise::{Recognised, contract, is_published, recognise};
 
 /// A larger file isn't a template's.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 /// What every project has. Where these are missing, there is no project to upgrade.
-const NEEDED: [&str; 2] = ["Makefile", "wit/world.wit"];
+const NEEDED: [&str; 2] = ["Makefile", WORLD];
+/// What says for which contract a project is made.
+const WORLD: &str = "wit/world.wit";
+/// The book's chapter on moving a project to another contract.
+const CHAPTER: &str = "the chapter \"From 0.1 to 0.2\" of the book";
 
 /// Why a project wasn't upgraded.
 #[derive(Debug, Error)]
@@ -79,6 +83,19 @@ pub(crate) enum Error {
         /// The flags that say it.
         flags: Vec<&'static str>,
     },
+    /// No template is on this track.
+    #[error(
+        "projects in {} are made for contract {}, not for {}: leave out --contract",
+        language.title(),
+        language.contract().as_str(),
+        wanted.as_str()
+    )]
+    Contract {
+        /// What was asked for.
+        wanted: Contract,
+        /// The project's language.
+        language: Language,
+    },
     /// The template refuses the name.
     #[error(transparent)]
     Render(#[from] RenderError),
@@ -111,10 +128,17 @@ pub(crate) struct Upgrade {
     dry_run: bool,
     /// Whether files are left that the author has to check.
     needs_a_hand: bool,
+    /// The track of the contracts that the project is on.
+    contract: &'static str,
+    /// The one that projects of this release are on. Where it is another one, nothing was changed.
+    contract_of_release: &'static str,
     files: Vec<Step>,
     /// For sentences.
     #[serde(skip)]
     kind: (Language, Role),
+    /// Whether it was on an older track until now.
+    #[serde(skip)]
+    has_moved: bool,
 }
 
 /// Upgrades the project, and says what it did. Whether nothing is left for the author to do.
@@ -144,6 +168,27 @@ pub(crate) fn upgrade(args: &UpgradeArgs, folder: &Path) -> Result<Upgrade, Erro
         Some(project) => known_project(args, folder, project)?,
         None => unknown_project(args, folder)?,
     };
+    let made_for = made_for(args, folder, language, role, &before)?;
+    let has_moved = made_for < language.contract();
+    let report = Upgrade {
+        name: name.to_string(),
+        language: language.as_str(),
+        role: role.as_str(),
+        folder: folder.to_owned(),
+        from: from.clone(),
+        to: VERSION,
+        dry_run: args.dry_run,
+        needs_a_hand: false,
+        contract: made_for.as_str(),
+        contract_of_release: language.contract().as_str(),
+        files: Vec::new(),
+        kind: (language, role),
+        has_moved: false,
+    };
+    if has_moved && args.contract.is_none() {
+        // Its SDK and its contracts are what its code is written against.
+        return Ok(report);
+    }
     let mut files = render(language, role, &name)?;
     let release = digests(&files);
     let facts = facts(folder, &before, &release)?;
@@ -161,18 +206,23 @@ pub(crate) fn upgrade(args: &UpgradeArgs, folder: &Path) -> Result<Upgrade, Erro
     if !args.dry_run {
         write(folder, &files, &steps, &project.file())?;
     }
-    Ok(Upgrade {
-        name: project.name.to_string(),
-        language: language.as_str(),
-        role: role.as_str(),
-        folder: folder.to_owned(),
-        from,
-        to: VERSION,
-        dry_run: args.dry_run,
-        needs_a_hand: needs_a_hand(&steps),
-        files: steps,
-        kind: (language, role),
-    })
+    let contract = language.contract().as_str();
+    Ok(Upgrade { needs_a_hand: needs_a_hand(&steps), contract, files: steps, has_moved, ..report })
+}
+
+/// The track that a project is on, if the one that was asked for can be had.
+fn made_for(
+    args: &UpgradeArgs,
+    folder: &Path,
+    language: Language,
+    role: Role,
+    before: &Digests,
+) -> Result<Contract, Error> {
+    if let Some(wanted) = args.contract.filter(|wanted| *wanted != language.contract()) {
+        return Err(Error::Contract { wanted, language });
+    }
+    let world = bounded::read_text(&folder.join(WORLD), FILE_BYTES_MAX).unwrap_or_default();
+    Ok(contract(&world, role, before))
 }
 
 /// What the project's file says; none if it has none.
@@ -310,6 +360,14 @@ fn for_people(upgrade: &Upgrade) -> String {
         language.title(),
         upgrade.to
     );
+    if upgrade.contract != upgrade.contract_of_release {
+        text.push_str(&format!(
+            "It is made for contract {}, and this release's projects for {}: nothing was changed. It builds and runs as before.\n\n\
+             To move it: `witlet plugin upgrade --contract {1}`, then your own code as {CHAPTER} says\n",
+            upgrade.contract, upgrade.contract_of_release,
+        ));
+        return text;
+    }
     for Step { path, action, detail, write_to } in &upgrade.files {
         let word = match action {
             Action::Created => "created",
@@ -330,9 +388,13 @@ fn for_people(upgrade: &Upgrade) -> String {
     if upgrade.dry_run {
         text.push_str("Nothing was written: this was a dry run.\n");
     } else if upgrade.needs_a_hand {
-        text.push_str(
-            "\nNext: take over what you want of the `.new` files, remove them, then `make test`.\n",
-        );
+        text.push_str("\nNext: take over what you want of the `.new` files, remove them, ");
+        if upgrade.has_moved {
+            text.push_str(&format!("move your own code as {CHAPTER} says, "));
+        }
+        text.push_str("then `make test`.\n");
+    } else if upgrade.has_moved {
+        text.push_str(&format!("\nNext: move your own code as {CHAPTER} says, then `make test`\n"));
     } else {
         text.push_str("\nNext: make test\n");
     }

@@ -1,6 +1,8 @@
 //! Projects without the file that says what they are: what their other files show.
 
-use witlet_templates::{Language, Name, PUBLISHED_CONTRACTS, Role};
+use witlet_templates::{Contract, Language, Name, PUBLISHED_CONTRACTS, Role};
+
+use crate::plugin::project::Digests;
 
 /// What a project's files say of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,20 @@ pub(super) fn recognise(text: &dyn Fn(&str) -> Option<String>) -> Recognised {
         _ => None,
     };
     Recognised { name, language, role }
+}
+
+/// The track of the contracts that a project is made for: that of the world that it includes, or else that of the contracts which it had from
+/// its template. The oldest where neither says it, so that nothing is taken from such a project.
+pub(super) fn contract(world: &str, role: Role, before: &Digests) -> Contract {
+    let included = || {
+        let (_, rest) = world.split_once(&format!("include witlet:{role}/"))?;
+        let (_, version) = rest.split_once(';')?.0.split_once('@')?;
+        Contract::ALL.into_iter().find(|contract| version.starts_with(&format!("{}.", contract.as_str())))
+    };
+    let is_copied = |contract: &Contract| {
+        before.contains_key(&format!("wit/deps/host{}/host.wit", contract.folder_suffix()))
+    };
+    included().or_else(|| Contract::ALL.into_iter().find(is_copied)).unwrap_or(Contract::V0_1)
 }
 
 /// What a Makefile of a template builds.

@@ -8,10 +8,14 @@ use super::*;
 
 /// A project in Go as this release makes it.
 fn project() -> tempfile::TempDir {
+    project_in(Language::Go)
+}
+
+fn project_in(language: Language) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let name = Name::parse("team-label").expect("a name");
-    let mut files = render(Language::Go, Role::Admission, &name).expect("the name is free");
-    files.push(Project::new(name, Language::Go, Role::Admission, &files).file());
+    let mut files = render(language, Role::Admission, &name).expect("the name is free");
+    files.push(Project::new(name, language, Role::Admission, &files).file());
     files.extend(own_program());
     new::write_into(&files, folder.path()).expect("a temporary folder");
     folder
@@ -19,7 +23,11 @@ fn project() -> tempfile::TempDir {
 
 /// The same as if an earlier release had made it: with these files, of which the author has changed none.
 fn older(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = project();
+    older_in(Language::Go, files)
+}
+
+fn older_in(language: Language, files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = project_in(language);
     let mut project = read_project(folder.path()).expect("it can be read").expect("it is there");
     project.version = "0.0.1".to_owned();
     for (path, text) in files {
@@ -37,6 +45,7 @@ fn args() -> UpgradeArgs {
         name: None,
         lang: None,
         role: None,
+        contract: None,
         output: OutputFormat::Table,
     }
 }
@@ -133,7 +142,8 @@ fn nothing_is_written_through_a_link() {
     symlink(elsewhere.path(), folder.path().join("wit/deps")).expect("a temporary folder");
     let done = upgrade(&args(), folder.path()).expect("it is a project");
     assert_eq!(action(&done, "plugin.mk"), Some(Action::Conflict));
-    assert_eq!(action(&done, "wit/deps/host/host.wit"), Some(Action::Kept), "the release brings nothing new");
+    let contract = format!("wit/deps/host{}/host.wit", Language::Go.contract().folder_suffix());
+    assert_eq!(action(&done, &contract), Some(Action::Kept), "the release brings nothing new");
     assert_eq!(snapshot(elsewhere.path()).len(), 1);
     assert_eq!(text(elsewhere.path(), "shared.mk"), "then");
 }
@@ -178,6 +188,48 @@ fn what_cannot_be_upgraded_says_why_and_the_way_out() {
     let large = " ".repeat(usize::try_from(PROJECT_FILE_BYTES_MAX).expect("it fits") + 1);
     write_text(folder.path(), PROJECT_FILE, &large);
     assert!(matches!(upgrade(&args(), folder.path()), Err(Error::TooLarge { .. })));
+}
+
+/// What a project in Rust had that was made for contract 0.1.
+const OF_0_1: &[(&str, &str)] = &[
+    ("wit/world.wit", "world plugin {\n    include witlet:admission/admission-handler@0.1.0;\n}\n"),
+    ("wit/deps/host/host.wit", "then"),
+    ("sdk/src/host.rs", "then"),
+    ("Cargo.toml", "then"),
+];
+
+#[test]
+fn a_project_of_an_older_contract_stays_as_it_is_until_its_author_moves_it() {
+    let folder = older_in(Language::Rust, OF_0_1);
+    let folder = folder.path();
+    let before = snapshot(folder);
+    let done = upgrade(&args(), folder).expect("it is a project");
+    assert_eq!((done.contract, done.contract_of_release, done.needs_a_hand), ("0.1", "0.2", false));
+    assert!(done.files.is_empty() && snapshot(folder) == before, "{done:?}");
+    let said = for_people(&done);
+    for words in ["made for contract 0.1", "nothing was changed", "upgrade --contract 0.2", CHAPTER] {
+        assert!(said.contains(words), "{words:?} isn't in: {said}");
+    }
+    let to = |contract| UpgradeArgs { contract: Some(contract), ..args() };
+    let refused = upgrade(&to(Contract::V0_1), folder).expect_err("no template is on it").to_string();
+    assert!(refused.contains("projects in Rust are made for contract 0.2, not for 0.1"), "{refused}");
+    write_text(folder, "Cargo.toml", "own");
+    write_text(folder, "src/lib.rs", "own");
+    let moved = upgrade(&to(Contract::V0_2), folder).expect("it is moved");
+    assert_eq!((moved.contract, moved.needs_a_hand), ("0.2", true));
+    for (path, expected) in [
+        ("wit/world.wit", Some(Action::Replaced)),
+        ("wit/deps/host/host.wit", Some(Action::Removed)),
+        ("sdk/src/host.rs", Some(Action::Removed)),
+        ("Cargo.toml", Some(Action::Conflict)),
+        ("src/lib.rs", None),
+    ] {
+        assert_eq!(action(&moved, path), expected, "{path}");
+    }
+    assert_eq!((text(folder, "Cargo.toml").as_str(), text(folder, "src/lib.rs").as_str()), ("own", "own"));
+    assert!(for_people(&moved).contains(&format!("move your own code as {CHAPTER} says")));
+    let again = upgrade(&args(), folder).expect("it is on the newer one");
+    assert_eq!((again.contract, action(&again, "wit/world.wit")), ("0.2", Some(Action::Unchanged)));
 }
 
 #[test]
