@@ -10,6 +10,8 @@ wit_bindgen::generate!({
         world handler {
             include witlet:admission/admission-handler@0.2.0;
             import witlet:host/secret@0.2.0;
+            import witlet:host/data@0.2.0;
+            import witlet:host/metrics@0.2.0;
         }",
     path: ["../../../wit/host-0.2.0", "../../../wit/admission-0.2.0"],
     world: "witlet:sdk/handler",

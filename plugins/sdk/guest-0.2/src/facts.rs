@@ -2,15 +2,18 @@
 //!
 //! A probe type probes [`TargetFacts`], on real sockets. A handler is asked about [`RequestFacts`], which say what the host would: images taken apart, what counts of security contexts,
 //! amounts as numbers, what a pod counts for. What the host would give of itself is set for the thread that runs the test: secrets by
-//! [`set_secret`], the node by [`set_node`], features by [`set_features`]; what was logged is taken by [`take_log`].
+//! [`set_secret`], data by [`set_data`], the node by [`set_node`], features by [`set_features`]; what was logged is taken by [`take_log`], numbers by
+//! [`take_metrics`].
 //!
 //! Manifests are taken as they are: that a field is misspelt, or holds what it may not, is for the finished component's test
 //! (`witlet plugin test`), which has the host's own eyes.
 
 mod amounts;
 mod container;
+pub(crate) mod data;
 mod image;
 pub(crate) mod json;
+pub(crate) mod metrics;
 mod node;
 mod pod;
 mod quantity;
@@ -20,6 +23,8 @@ mod setup;
 
 use std::cell::RefCell;
 
+pub use data::set_data;
+pub use metrics::{Metric, MetricValue, take_metrics};
 pub use node::NodeFacts;
 pub use pod::PodFacts;
 pub use request::RequestFacts;

@@ -41,7 +41,7 @@
 //! | what a handler is | [`AdmissionHandler`] |
 //! | what may be asked | [`Request`], [`Pod`], [`Container`], [`Image`], [`Volume`], [`Node`] |
 //! | what is answered | [`Verdict`], and [`Error`] where there is no answer |
-//! | the host itself | [`features`], [`node`], [`secret`], [`mod@log`] and the macros [`error!`], [`warn!`], [`info!`], [`debug!`] |
+//! | the host itself | [`features`], [`node`], [`data`], [`metrics`], [`secret`], [`mod@log`] and the macros [`error!`], [`warn!`], [`info!`], [`debug!`] |
 //! | a probe type | [`probe`] |
 //! | a pod source | [`source`] |
 //! | connections of a probe type or a source | [`net`], [`http`], [`time`] |
@@ -61,11 +61,13 @@ mod getters;
 mod admission;
 #[doc(hidden)]
 pub mod bindings;
+pub mod data;
 mod error;
 #[cfg(not(target_family = "wasm"))]
 pub mod facts;
 pub mod features;
 pub mod log;
+pub mod metrics;
 pub mod node;
 pub mod probe;
 pub mod secret;
