@@ -56,31 +56,3 @@ fn a_published_contract_is_known_by_its_path_and_digest() {
         assert!(!is_published("wit/host/host.wit", &digest) && !is_published("Makefile", &digest));
     }
 }
-
-#[test]
-fn the_track_of_a_project_is_that_of_its_world_or_of_its_contracts() {
-    for language in Language::ALL {
-        for role in Role::ALL {
-            let files = project(language, role);
-            let world = files.iter().find(|file| file.path == "wit/world.wit").expect("every project has it");
-            let world = String::from_utf8_lossy(&world.contents);
-            assert_eq!(contract(&world, role, &Digests::new()), language.contract(), "{language} {role}");
-        }
-    }
-    let copied = |path: &str| Digests::from([(path.to_owned(), "00".to_owned())]);
-    let (old, new) = (copied("wit/deps/host/host.wit"), copied("wit/deps/host-0.2.0/host.wit"));
-    let world = |version: &str| format!("include witlet:probe/probe-type@{version};\n");
-    for (world, before, expected) in [
-        (world("0.1.0"), &new, Contract::V0_1),
-        (world("0.2.0"), &old, Contract::V0_2),
-        (world("0.2.7"), &old, Contract::V0_2),
-        (world("0.9.0"), &new, Contract::V0_2),
-        (world("0.9.0"), &old, Contract::V0_1),
-        ("include witlet:admission/admission-handler@0.2.0;".to_owned(), &old, Contract::V0_1),
-        ("include witlet:probe/probe-type@0.2.0".to_owned(), &old, Contract::V0_1),
-        (String::new(), &new, Contract::V0_2),
-        (String::new(), &Digests::new(), Contract::V0_1),
-    ] {
-        assert_eq!(contract(&world, Role::Probe, before), expected, "{world:?} {before:?}");
-    }
-}
