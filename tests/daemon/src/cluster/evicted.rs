@@ -120,8 +120,9 @@ async fn leaves_nothing(cluster: &Cluster, name: &str) -> Result<(), Failed> {
     cluster.until_nothing_is_missing("nothing is left of it", |_| left()).await
 }
 
-/// Nothing that wakes up, for emulated machines.
-const SLEEP: &str = "trap 'exit 0' TERM; sleep 3600 & wait";
+/// Nothing that wakes up, for emulated machines. A signal ends it with a failure: a pod whose containers end well has succeeded,
+/// evicted or not.
+const SLEEP: &str = "trap 'exit 3' TERM; sleep 3600 & wait";
 
 async fn local_storage(endpoint: String) -> Result<(), Failed> {
     let cluster = start(endpoint, "").await?;
