@@ -128,7 +128,7 @@ async fn body(api: SocketAddr, path: &str) -> Result<String, Failed> {
 /// The pod's cgroup in the tree that counts processor time.
 fn cgroup(endpoint: &str, uid: &str) -> Option<PathBuf> {
     let counts = |folder: &PathBuf| cgroups::cpu_nanoseconds(folder).is_some();
-    let root = cgroups::folders(&cgroups::root_of(endpoint)).into_iter().find(counts)?;
+    let root = cgroups::folders(&cgroups::path_of_root(endpoint)).into_iter().find(counts)?;
     cgroups::find_below(&root, &[format!("pod{uid}"), format!("pod{}", uid.replace('-', "_"))])
 }
 

@@ -33,7 +33,7 @@ struct Counters {
 
 impl Counters {
     fn of(world: &World, container: &str) -> Result<Self, Failed> {
-        let roots = cgroups::folders(&cgroups::root_of(&world.cluster.ground.endpoint));
+        let roots = cgroups::folders(&cgroups::path_of_root(&world.cluster.ground.endpoint));
         let names = [container.to_owned()];
         let folders: Vec<PathBuf> =
             roots.iter().filter_map(|root| cgroups::find_below(root, &names)).collect();
