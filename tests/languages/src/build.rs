@@ -4,19 +4,16 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+use crate::bounded_run;
 use crate::project::Project;
 use crate::toolchain::Toolchain;
 
-/// How long one run of `make` may take, in seconds: a first build in Rust compiles its crates.
-const SECONDS_MAX: u32 = 20 * 60;
-/// How long it has to end when that is over.
-const SECONDS_TO_END: u32 = 10;
 /// How much of what `make` has printed is shown.
 const OUTPUT_BYTES_MAX: usize = 16 << 10;
 /// In the folder of a project that was built to its end.
@@ -49,7 +46,7 @@ pub enum BuildError {
         target: &'static str,
         /// The project's folder.
         folder: PathBuf,
-        /// How it ended; 124 is running out of time.
+        /// How it ended.
         status: String,
         /// The end of what it had printed.
         output: String,
@@ -143,10 +140,9 @@ impl Toolchain {
         let cases = built.cases.iter().map(|path| ("CASES".to_owned(), path.display().to_string()));
         let variables = self.variables().into_iter().chain(cases).chain(more.iter().cloned());
         // An outer cargo's and make's variables are meant for them.
-        let output = Command::new("timeout")
-            .arg(format!("--kill-after={SECONDS_TO_END}"))
-            .arg(SECONDS_MAX.to_string())
-            .args(["sh", "-c", "exec make \"$@\" 2>&1", "make", target])
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "exec make \"$@\" 2>&1", "make", target])
             .args(variables.clone().map(|(name, value)| format!("{name}={value}")))
             .envs(variables)
             .env_remove("MAKEFLAGS")
@@ -154,19 +150,17 @@ impl Toolchain {
             .env_remove("CARGO_ENCODED_RUSTFLAGS")
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO")
-            .current_dir(folder)
-            .stdin(Stdio::null())
-            .output()
+            .current_dir(folder);
+        let ran = bounded_run::run(&mut command)
             .map_err(|cause| BuildError::Start { folder: folder.clone(), cause })?;
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() {
-            return Ok(printed);
+        if ran.status.success() {
+            return Ok(ran.printed);
         }
         Err(BuildError::Failed {
             target,
             folder: folder.clone(),
-            status: output.status.to_string(),
-            output: end_of(&printed, OUTPUT_BYTES_MAX).to_owned(),
+            status: ran.ended(),
+            output: end_of(&ran.printed, OUTPUT_BYTES_MAX).to_owned(),
         })
     }
 

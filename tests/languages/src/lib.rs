@@ -6,6 +6,7 @@
 //! the target folder, by a hash of everything that it was made from, so that a second run builds nothing.
 #![forbid(unsafe_code)]
 
+mod bounded_run;
 mod build;
 pub mod measured;
 #[cfg(test)]

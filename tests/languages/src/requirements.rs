@@ -26,9 +26,9 @@ pub(crate) struct Found {
 /// Programs that building a project takes, other than what `make languages` installs.
 pub(crate) const fn programs(language: Language) -> &'static [&'static str] {
     match language {
-        Language::Rust => &["make", "timeout", "cargo"],
-        Language::C | Language::Cpp | Language::Python | Language::Go => &["make", "timeout", "python3"],
-        Language::JavaScript => &["make", "timeout", "node"],
+        Language::Rust => &["make", "cargo"],
+        Language::C | Language::Cpp | Language::Python | Language::Go => &["make", "python3"],
+        Language::JavaScript => &["make", "node"],
     }
 }
 

@@ -5,13 +5,11 @@
 //! its lines come in this order, and `…` in a line stands for anything.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use thiserror::Error;
 
-/// How long a whole tutorial may take: its tools may have to be fetched.
-pub const TUTORIAL_TIME: Duration = Duration::from_secs(30 * 60);
+use crate::bounded_run;
 
 /// Printed between the blocks, with the number of the next one.
 const MARK: &str = "==== block ";
@@ -83,7 +81,7 @@ fn steps(chapter: &Path, text: &str) -> Vec<Step> {
 }
 
 /// Follows a chapter in `folder`, which is empty, with `witlet` in its own folder first on the path and with these variables
-/// set. Blocks until it is done or [`TUTORIAL_TIME`] is over.
+/// set. Blocks until it is done, or gets nowhere.
 pub fn follow(
     chapter: &Path,
     folder: &Path,
@@ -100,24 +98,21 @@ pub fn follow(
         script.push_str(&format!("printf '\\n{MARK}{index}\\n'\n{}", step.text));
     }
     let (tools, path) = (witlet.parent().unwrap_or(folder), std::env::var("PATH").unwrap_or_default());
-    let shell = Command::new("timeout")
-        .arg("--kill-after=10")
-        .arg(TUTORIAL_TIME.as_secs().to_string())
-        .args(["bash", "-c", &script])
+    let mut command = Command::new("bash");
+    command
+        .args(["-c", &script])
         .current_dir(folder)
         .env("PATH", format!("{}:{path}", tools.display()))
-        .envs(variables.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
-        .output()
-        .map_err(failed)?;
-    let printed = String::from_utf8_lossy(&shell.stdout).into_owned();
+        .envs(variables.iter().map(|(name, value)| (name, value)));
+    let shell = bounded_run::run(&mut command).map_err(failed)?;
+    let printed = &shell.printed;
     let outputs: Vec<&str> = printed.split(&format!("\n{MARK}")).skip(1).collect();
     if !shell.status.success() {
         let reached = outputs.len().saturating_sub(1);
         return Err(TutorialError::Failed {
             place: steps[reached.min(steps.len() - 1)].place.clone(),
-            status: shell.status.to_string(),
-            output: outputs.last().copied().unwrap_or(&printed).to_owned(),
+            status: shell.ended(),
+            output: outputs.last().copied().unwrap_or(printed).to_owned(),
         });
     }
     for (step, output) in steps.iter().zip(outputs) {
