@@ -46,12 +46,12 @@ impl Compiler {
         check_header(&wasm)?;
         let _slot = self.slots.acquire().await.map_err(|_closed| CompileError::Ending)?;
         let mut code = self.compile(kind, wasm).await?;
+        let bytes_max = self.limits.output_bytes;
         let read = blocking(move || {
             let mut bytes = Vec::new();
-            code.seek(SeekFrom::Start(0))
-                .and_then(|_| code.read_to_end(&mut bytes))
-                .map_err(|cause| ("", cause))?;
-            Ok(bytes)
+            let read =
+                code.seek(SeekFrom::Start(0)).and_then(|_| code.take(bytes_max).read_to_end(&mut bytes));
+            read.map(|_| bytes).map_err(|cause| ("", cause))
         });
         let read: Result<Vec<u8>, (&str, std::io::Error)> = read.await;
         read.map_err(|(_, cause)| CompileError::Child {
