@@ -160,19 +160,23 @@ impl Project {
         Self::read(Language::Go, GO_RUNTIME, &repository().join("tests/guests").join(GO_RUNTIME))
     }
 
-    /// The tests of a language's SDK that need a project around them: those of C and C++, in one of an admission handler, with a world of
+    /// The tests of a language's SDK that need a project around them: those of C and C++, for each role that has some, with a world of
     /// their own if they have one.
     ///
     /// # Errors
-    /// When their folder can't be read.
-    pub fn sdk_tests(language: Language) -> Result<Self, ProjectError> {
-        let mut project = Self::template(language, Role::Admission, "sdk-tests")?;
-        let folder = repository().join("plugins/sdk").join(format!("{language}-0.2/tests"));
-        collect(&folder, "tests", 0, &mut project.files)?;
-        if let Some(world) = project.files.remove("tests/world.wit") {
-            project.files.insert("wit/world.wit".to_owned(), world);
-        }
-        Ok(project)
+    /// When a folder can't be read.
+    pub fn sdk_tests(language: Language) -> Result<Vec<Self>, ProjectError> {
+        let tests = repository().join("plugins/sdk").join(format!("{language}-0.2/tests"));
+        let roles = Role::ALL.into_iter().filter(|role| tests.join(role.as_str()).is_dir());
+        let project = |role: Role| {
+            let mut project = Self::template(language, role, &format!("sdk-{role}"))?;
+            collect(&tests.join(role.as_str()), "tests", 0, &mut project.files)?;
+            if let Some(world) = project.files.remove("tests/world.wit") {
+                project.files.insert("wit/world.wit".to_owned(), world);
+            }
+            Ok(project)
+        };
+        roles.map(project).collect()
     }
 
     fn read(language: Language, name: &str, folder: &Path) -> Result<Self, ProjectError> {

@@ -186,7 +186,11 @@ fn example(toolchain: &Toolchain, name: &str) -> Result<(), Failed> {
 }
 
 fn sdk_tests(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
-    passes(toolchain, Project::sdk_tests(toolchain.language()))
+    let projects = Project::sdk_tests(toolchain.language()).map_err(reported)?;
+    if projects.is_empty() {
+        return Err("the SDK has no tests that need a project".into());
+    }
+    projects.into_iter().try_for_each(|project| passes(toolchain, Ok(project)))
 }
 
 fn go_runtime(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
