@@ -190,7 +190,7 @@ static inline void witlet_latency(witlet_probe_probe_types_borrow_answer_t answe
     witlet_probe_probe_types_method_answer_latency(answer, nanoseconds);
 }
 
-/* Something for those who look at the call later. */
+/* Something for those who check the call later. */
 static inline void witlet_probe_annotate(witlet_probe_probe_types_borrow_answer_t answer, const char *key, witlet_text value)
 {
     plugin_string_t name = witlet_lend(witlet_view_c(key)), text = witlet_lend(value);

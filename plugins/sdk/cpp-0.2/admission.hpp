@@ -261,7 +261,7 @@ class Owner {
     decltype(owned(witlet_admission_admission_types_own_owner_t{})) handle_;
 };
 
-// A pod, looked at lazily: only what is asked for crosses into the plugin.
+// A pod, read lazily: only what is asked for crosses into the plugin.
 class Pod {
   public:
     explicit Pod(witlet_admission_admission_types_own_pod_t handle) : handle_(owned(handle)) {}

@@ -56,7 +56,7 @@ class News {
     witlet_pod_source_source_types_borrow_news_t handle_;
 };
 
-// A cursor for a source whose place to look has no version of its own: a short text that changes with what is added, its number and its
+// A cursor for a source whose place to check has no version of its own: a short text that changes with what is added, its number and its
 // order. It detects changes that happen, not those that are made in order not to be seen.
 class Fingerprint {
   public:

@@ -223,7 +223,7 @@ pub fn choose(trust: CodeTrust<'_>, offers: &[CodeOffer], place: CodeUse<'_>) ->
     parts.into_iter().map(part).collect()
 }
 
-/// What became of a set's compiled code, for those who look at the node.
+/// What became of a set's compiled code, for those who check the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CodeReport {

@@ -88,11 +88,11 @@ pub(crate) enum Error {
         "projects in {} are made for contract {}, not for {}: leave out --contract",
         language.title(),
         language.contract().as_str(),
-        wanted.as_str()
+        desired.as_str()
     )]
     Contract {
         /// What was asked for.
-        wanted: Contract,
+        desired: Contract,
         /// The project's language.
         language: Language,
     },
@@ -218,8 +218,8 @@ fn made_for(
     role: Role,
     before: &Digests,
 ) -> Result<Contract, Error> {
-    if let Some(wanted) = args.contract.filter(|wanted| *wanted != language.contract()) {
-        return Err(Error::Contract { wanted, language });
+    if let Some(desired) = args.contract.filter(|desired| *desired != language.contract()) {
+        return Err(Error::Contract { desired, language });
     }
     let world = bounded::read_text(&folder.join(WORLD), FILE_BYTES_MAX).unwrap_or_default();
     Ok(contract(&world, role, before))

@@ -47,7 +47,7 @@ fn policy_of(registry: &LocalRegistry, compiled_code: &str) -> String {
     policy.to_string()
 }
 
-/// A folder of compiled code of a daemon's own, with what the suites' has of the components that ship: others look through that one, too.
+/// A folder of compiled code of a daemon's own, with what the suites' has of the components that ship: others search that one, too.
 fn own_cache(folder: &Path) -> Result<(), Failed> {
     const BYTES_MAX: u64 = 4 << 20;
     fs::DirBuilder::new().mode(0o700).create(folder)?;

@@ -9,7 +9,7 @@ pub enum Level {
     Debug,
     /// What operators want to know.
     Info,
-    /// What they should look at.
+    /// What they should check.
     Warn,
     /// What doesn't work.
     Error,

@@ -5,7 +5,7 @@
 
 namespace witlet::testing::detail {
 
-// Texts, and keys with values, one after the other and ended by NULL. It looks at what it is made of.
+// Texts, and keys with values, one after the other and ended by NULL. It checks what it is made of.
 class Strings {
   public:
     explicit Strings(const std::vector<std::string> &texts)

@@ -45,14 +45,14 @@ Result<void> Connection::send(std::string_view bytes)
     return {};
 }
 
-Result<size_t> Connection::receive(std::span<char> room)
+Result<size_t> Connection::receive(std::span<char> buffer)
 {
     if (std::optional<std::string> words = next_failure())
         return std::unexpected(*words);
     if (server.sends.empty())
         return size_t(0);
     std::string &part = server.sends.front();
-    size_t received = part.copy(room.data(), room.size());
+    size_t received = part.copy(buffer.data(), buffer.size());
     part.erase(0, received);
     if (part.empty())
         server.sends.pop_front();

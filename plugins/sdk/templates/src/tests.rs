@@ -351,7 +351,7 @@ fn c_and_cpp_projects_have_the_headers_that_they_include() {
     }
 }
 
-/// Where a file that one in this folder includes may be: next to it, or in a folder that compilers of projects look into.
+/// Where a file that one in this folder includes may be: next to it, or in a folder that compilers of projects inspect.
 fn included_from(folder: &str, named: &str) -> impl Iterator<Item = String> {
     let mut own = folder;
     let mut rest = named;
@@ -360,8 +360,8 @@ fn included_from(folder: &str, named: &str) -> impl Iterator<Item = String> {
         own = own.rsplit_once('/').map_or("", |(above, _)| above);
     }
     let own = format!("{own}/{rest}");
-    let looked_into = ["lib", "sdk", "sdk/testing", "sdk/testing/c", "src", "tests", "wasi"];
-    let others = looked_into.map(|folder| format!("{folder}/{named}"));
+    let searched = ["lib", "sdk", "sdk/testing", "sdk/testing/c", "src", "tests", "wasi"];
+    let others = searched.map(|folder| format!("{folder}/{named}"));
     std::iter::once(own).chain(others)
 }
 

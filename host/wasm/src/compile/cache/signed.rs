@@ -23,7 +23,7 @@ pub enum CodeOrigin {
 }
 
 impl Cache {
-    /// Where the code under this key is from; none if there is none that can be trusted. What is in it is looked at when it is loaded.
+    /// Where the code under this key is from; none if there is none that can be trusted. What is in it is checked when it is loaded.
     pub(in crate::compile) fn origin(&self, key: &Key) -> Result<Option<CodeOrigin>, CacheError> {
         for file in [name(key, DIGEST), name(key, CODE)] {
             match self.open_trusted(&file) {
@@ -76,7 +76,7 @@ impl Cache {
             Ok(_) => Ok(true),
             Err(rustix::io::Errno::NOENT) => Ok(false),
             Err(cause) => {
-                Err(CacheError::Io { action: "look at", path: self.path.join(file), cause: cause.into() })
+                Err(CacheError::Io { action: "check", path: self.path.join(file), cause: cause.into() })
             }
         }
     }

@@ -31,7 +31,7 @@ fn code_from_elsewhere_is_found_under_the_key_of_code_of_this_nodes_own() {
         let own = Key::new(&engine, kind, COMPONENT);
         let cache = Cache::open(path.clone()).expect("its own");
         let loaded = cache.load(&engine, &own);
-        // It is looked at as any other code is: these bytes are none.
+        // It is checked as any other code is: these bytes are none.
         assert!(matches!(loaded, Err(CacheError::Unfit { .. })), "{loaded:?}");
     }
     assert_eq!(code.origin("synchronous", &component_digest(b"another")).expect("readable"), None);

@@ -27,7 +27,7 @@ pub(super) async fn forget(compiler: CompilerConfig, keys: Vec<String>) {
         Ok(Ok(0)) | Err(_) => {}
         Ok(Ok(count)) => tracing::info!(count, "Removed compiled code whose key is no longer trusted"),
         // The plugin host says it, too, and doesn't start with it.
-        Ok(Err(error)) => tracing::warn!(error = one_line(&error), "Failed to look through compiled code"),
+        Ok(Err(error)) => tracing::warn!(error = one_line(&error), "Failed to search compiled code"),
     }
 }
 
@@ -128,8 +128,8 @@ impl CodeOfSets<'_> {
         Judged { trust, place, missing }: &Judged<'_>,
     ) -> Result<(), CodeRefusal> {
         let not_kept = |problem: String| CodeRefusal::NotKept { problem };
-        let (folder, wanted) = (self.cache.to_owned(), offer.clone());
-        let known = blocking(move || Ok(origin(folder, &wanted))).await;
+        let (folder, desired) = (self.cache.to_owned(), offer.clone());
+        let known = blocking(move || Ok(origin(folder, &desired))).await;
         let known = known.map_err(|error| not_kept(one_line(&error)))?;
         match (known.map_err(|error| not_kept(one_line(&error)))?, missing) {
             (Some(CodeOrigin::Signed), _) => return Ok(()),
@@ -146,10 +146,11 @@ impl CodeOfSets<'_> {
         judge(*trust, offer, *place, Some(&component_digest(&code)))?;
         // Who isn't there was refused by `judge`.
         let signer = trust.signed_by.unwrap_or_default().to_owned();
-        let (folder, wanted) = (self.cache.to_owned(), offer.clone());
+        let (folder, desired) = (self.cache.to_owned(), offer.clone());
         let stored = blocking(move || {
             let cache = CodeCache::open(folder);
-            Ok(cache.and_then(|cache| cache.store(&wanted.target.engine, &wanted.component, &code, &signer)))
+            Ok(cache
+                .and_then(|cache| cache.store(&desired.target.engine, &desired.component, &code, &signer)))
         });
         let stored = stored.await.map_err(|error| not_kept(one_line(&error)))?;
         stored.map_err(|error| not_kept(one_line(&error)))

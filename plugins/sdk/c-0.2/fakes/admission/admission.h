@@ -52,7 +52,7 @@ struct fake_request {
     const char *source;
 };
 
-/* Has the handler look at a configuration: "subscribe add; subscribe update", or "error CODE: MESSAGE". */
+/* Has the handler check a configuration: "subscribe add; subscribe update", or "error CODE: MESSAGE". */
 const char *fake_validate(const char *config);
 
 /* Asks the handler: "admit", "reject REASON: MESSAGE", "defer REASON for MILLISECONDS ms: MESSAGE", "shortage RESOURCE: REQUESTED requested,

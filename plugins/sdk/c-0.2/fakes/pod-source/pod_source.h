@@ -17,7 +17,7 @@ struct fake_change {
     const char *kind, *namespace_, *name, *uid, *phase, *reason, *message, *status;
 };
 
-/* Has the source look at a configuration: "ok", "warn MESSAGE", or "error CODE: MESSAGE". */
+/* Has the source check a configuration: "ok", "warn MESSAGE", or "error CODE: MESSAGE". */
 const char *fake_validate(const char *config);
 
 /* Polls with a cursor, NULL at the first time: "pod MANIFEST; pod MANIFEST", "empty", "unchanged", "error CODE: MESSAGE"; then "; cursor CURSOR"

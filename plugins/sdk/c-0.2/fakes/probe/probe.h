@@ -29,7 +29,7 @@ struct fake_target {
     uint64_t timeout_milliseconds, remaining_milliseconds;
 };
 
-/* Has the probe type look at a configuration, or at parameters: "ok", "warn MESSAGE", or "error CODE: MESSAGE". */
+/* Has the probe type check a configuration, or at parameters: "ok", "warn MESSAGE", or "error CODE: MESSAGE". */
 const char *fake_validate(const char *config);
 const char *fake_check_parameters(const char *parameters);
 

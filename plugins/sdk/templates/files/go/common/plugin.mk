@@ -81,7 +81,7 @@ RUN_WITLET = $(eval RUN_WITLET := $$(find_witlet))$(RUN_WITLET)
 witlet:
 	@: $(RUN_WITLET)
 
-# What `make watch` looks at: all sources, wherever they are, as far as builds don't make them.
+# What `make watch` checks: all sources, wherever they are, as far as builds don't make them.
 WATCHED = Makefile plugin.mk plugin.yaml requirements.txt go.mod go.sum sdk sdk-0.2 wit cases $(CASES) \
   $$(find -L . \( -name obj -o -path ./.tools -o -path ./sdk -o -path ./sdk-0.2 \) -prune -o \( -name '*.go' -o -name '*.s' \) -print)
 

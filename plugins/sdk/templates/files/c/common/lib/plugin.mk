@@ -123,7 +123,7 @@ RUN_WITLET = $(eval RUN_WITLET := $$(find_witlet))$(RUN_WITLET)
 witlet:
 	@: $(RUN_WITLET)
 
-# What `make watch` looks at.
+# What `make watch` checks.
 WATCHED = Makefile plugin.yaml lib sdk src tests wasi wit cases $(CASES)
 
 # ---- Again and again: `make watch` builds and tests, and does so again whenever what is watched has changed, until Ctrl-C ----

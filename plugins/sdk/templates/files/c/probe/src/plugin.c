@@ -54,7 +54,7 @@ static bool receive_greeting(struct tcp *tcp, size_t enough, char *buffer, size_
 }
 
 /* One probe of an address. */
-static void look(const struct parameters *parameters, witlet_text address, uint64_t milliseconds, witlet_answer_t answer)
+static void ask(const struct parameters *parameters, witlet_text address, uint64_t milliseconds, witlet_answer_t answer)
 {
     struct tcp tcp;
     WITLET_FREED words = {NULL, 0};
@@ -90,7 +90,7 @@ bool exports_witlet_probe_prober_probe(witlet_target_t target, plugin_string_t *
         /* A tenth of the time is left, so that it is us who say what took too long. */
         uint64_t remaining = witlet_target_remaining_milliseconds(target);
         witlet_text address = witlet_view(addresses.ptr[0]);
-        look(&parameters, address, remaining - remaining / 10, answer);
+        ask(&parameters, address, remaining - remaining / 10, answer);
         witlet_log(WITLET_HOST_LOG_LEVEL_DEBUG, WITLET_TEXT("probed"), (witlet_field[]){{"address", address}}, 1);
     } else {
         /* An error: without an address nothing can be found out about the server. */

@@ -36,7 +36,7 @@ static void a_configuration_has_no_fields(void)
     CHECK_TEXT(fake_validate("{\"port\": 25}"), "error InvalidConfiguration: unknown field \"port\"");
 }
 
-/* Probes a server, and looks at what is said of it. */
+/* Probes a server, and checks what is said of it. */
 static void check_outcome(const char *const *server, const char *said)
 {
     struct fake_target target = {.addresses = (const char *const[]){"127.0.0.1", NULL}};

@@ -24,7 +24,7 @@ test('a pod without the label is rejected in words that name it', () => {
   assert.deepEqual(judged({ team: '' }), [reject('LabelMissing', "the pod's label team is empty"), []]);
 });
 
-test('new pods alone are looked at', () => {
+test('new pods alone are checked', () => {
   const { setup } = load(requiredLabel(() => {}), { label: 'team' });
   assert.deepEqual(setup.subscribed, ['add']);
 });

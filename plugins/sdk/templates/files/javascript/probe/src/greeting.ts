@@ -57,6 +57,6 @@ function greeting(connection: Connection, length: number): Uint8Array {
 
 function judge(expected: Uint8Array, received: Uint8Array): Outcome {
   const same = expected.length === received.length && expected.every((byte, at) => byte === received[at]);
-  const [wanted, seen] = [expected, received].map((bytes) => JSON.stringify(new TextDecoder().decode(bytes)));
-  return same ? success(`it says ${seen}`) : failure(`it says ${seen}, not ${wanted}`);
+  const [shown, seen] = [expected, received].map((bytes) => JSON.stringify(new TextDecoder().decode(bytes)));
+  return same ? success(`it says ${seen}`) : failure(`it says ${seen}, not ${shown}`);
 }

@@ -28,7 +28,7 @@ fn a_pod_without_the_label_is_rejected() {
 }
 
 #[test]
-fn new_pods_alone_are_looked_at() {
+fn new_pods_alone_are_checked() {
     let setup = facts::validate(&handler("team")).expect("it is loaded");
     assert_eq!(setup.subscribed(), [Operation::Add]);
 }
