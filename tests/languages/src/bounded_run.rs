@@ -13,9 +13,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 const IDLE_MAX: Duration = Duration::from_secs(20 * 60);
 /// How much processor time it may take: a first build in Rust compiles its crates.
 const CPU_MAX: Duration = Duration::from_secs(60 * 60);
-/// How often it is looked at.
-const LOOK_PERIOD: Duration = Duration::from_secs(1);
-/// How often it is looked at whether it has ended.
+/// How often its use is measured.
+const MEASURE_PERIOD: Duration = Duration::from_secs(1);
+/// How often it is checked whether it has ended.
 const END_PERIOD: Duration = Duration::from_millis(20);
 /// One that runs or could run for less than this part of the time waits for something.
 const IDLE_PART: u32 = 10;
@@ -61,19 +61,19 @@ pub(crate) fn run(command: &mut Command) -> io::Result<Ran> {
         let read = output.map(|mut output| output.read_to_end(&mut printed));
         (printed, read)
     });
-    let (mut progress, mut looked) = (Progress::default(), Instant::now());
+    let (mut progress, mut measured_at) = (Progress::default(), Instant::now());
     let mut given_up = None;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
         std::thread::sleep(END_PERIOD);
-        let passed = looked.elapsed();
-        if passed < LOOK_PERIOD || given_up.is_some() {
+        let passed = measured_at.elapsed();
+        if passed < MEASURE_PERIOD || given_up.is_some() {
             continue;
         }
-        looked = Instant::now();
-        given_up = progress.look(Used::of_group(child.id()), passed);
+        measured_at = Instant::now();
+        given_up = progress.check(Used::of_group(child.id()), passed);
         if given_up.is_some() {
             end(child.id())?;
         }
@@ -139,7 +139,7 @@ struct Progress {
 
 impl Progress {
     /// After so much more time; why the command is given up, if it is.
-    fn look(&mut self, used: Used, passed: Duration) -> Option<GivenUp> {
+    fn check(&mut self, used: Used, passed: Duration) -> Option<GivenUp> {
         let cpu = used.cpu.saturating_sub(self.used.cpu);
         let delayed = used.delayed.saturating_sub(self.used.delayed);
         if (cpu + delayed) * IDLE_PART < passed {
@@ -167,7 +167,7 @@ mod tests {
     /// After how many minutes it is given up, of the first three hundred.
     fn given_up(used_after: impl Fn(u32) -> Used) -> Option<(u32, GivenUp)> {
         let mut progress = Progress::default();
-        (1..=300).find_map(|minute| Some((minute, progress.look(used_after(minute), MINUTE)?)))
+        (1..=300).find_map(|minute| Some((minute, progress.check(used_after(minute), MINUTE)?)))
     }
 
     #[test]

@@ -18,10 +18,10 @@ static size_t read_of_part;
 static char server_name[256], host_name[256];
 
 /* A text of the plugin's, kept. */
-static const char *kept(const plugin_string_t *text, char *room, size_t size)
+static const char *kept(const plugin_string_t *text, char *buffer, size_t size)
 {
-    snprintf(room, size, "%.*s", WITLET_ARGS(fakes_given(text)));
-    return room;
+    snprintf(buffer, size, "%.*s", WITLET_ARGS(fakes_given(text)));
+    return buffer;
 }
 
 /* The error that comes next, if one does. */
