@@ -257,7 +257,7 @@ impl Compiler {
         if let Some(component) = self.lookup(engine, key.clone()).await? {
             return Ok(component);
         }
-        let (digest, begun) = (signed::component_digest(&wasm), tokio::time::Instant::now());
+        let (digest, begun) = (component_digest(&wasm), tokio::time::Instant::now());
         let code = self.compile(kind, wasm).await?;
         let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         tracing::info!(digest, engine = kind.name(), took_ms, "Compiled component");

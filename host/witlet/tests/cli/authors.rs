@@ -25,7 +25,7 @@ fn a_new_project_is_written_and_says_what_to_do_next() {
     let reported: Value = serde_json::from_str(&forced.out).expect("JSON");
     let files = reported["files"].as_array().expect("a list");
     assert!(
-        files.contains(&"Makefile".into()) && files.contains(&"wit/deps/host/host.wit".into()),
+        files.contains(&"Makefile".into()) && files.contains(&"wit/deps/host-0.2.0/host.wit".into()),
         "{reported}"
     );
     assert_eq!((&reported["language"], &reported["role"]), (&"rust".into(), &"admission".into()));

@@ -73,7 +73,7 @@ pub(crate) const RUST: Declared = Declared {
     contract: Contract::V0_2,
     sdks: &[Sdk::new("guest-0.2", "sdk"), Sdk::new("base", "sdk/base")],
 };
-pub(crate) const C: Declared = Declared { contract: Contract::V0_1, sdks: &[] };
+pub(crate) const C: Declared = Declared { contract: Contract::V0_2, sdks: &[Sdk::new("c-0.2", "sdk")] };
 pub(crate) const PYTHON: Declared =
     Declared { contract: Contract::V0_2, sdks: &[Sdk::new("python-0.2", "sdk"), Sdk::new("python", "sdk")] };
 // The engine finds only modules next to the plugin's and below.
@@ -85,8 +85,10 @@ pub(crate) const JAVASCRIPT: Declared = Declared {
         Sdk::of("javascript-source-0.2", "src/sdk", &["pod-source"]),
     ],
 };
-pub(crate) const GO: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("go", "sdk")] };
-pub(crate) const CPP: Declared = Declared { contract: Contract::V0_1, sdks: &[Sdk::new("cpp", "sdk")] };
+// The module of contract 0.2 needs what that of 0.1 has of the ABI.
+pub(crate) const GO: Declared =
+    Declared { contract: Contract::V0_2, sdks: &[Sdk::new("go", "sdk"), Sdk::new("go-0.2", "sdk-0.2")] };
+pub(crate) const CPP: Declared = Declared { contract: Contract::V0_2, sdks: &[Sdk::new("cpp-0.2", "sdk")] };
 
 /// Those of all languages.
 #[allow(dead_code, reason = "the build script's")]
