@@ -25,7 +25,6 @@ fn main() -> ExitCode {
         "witlet-admission-v0-2-guest",
         "witlet-probe-v0-2-guest",
         "witlet-source-v0-2-guest",
-        "witlet-shipped-v0-2-guest",
         "witlet-witness-guest",
         "witlet-faults-guest",
         "witlet-tattler-guest",
@@ -41,7 +40,11 @@ fn main() -> ExitCode {
         "udp",
         "witlet-example-workloads",
     ];
-    witlet_build::Guests::new(&[&hostile[..], &examples[..]].concat()).embed()
+    let shipped = witlet_build::Guests::new(&["witlet-shipped-v0-2-guest"]).examples().module("shipped.rs");
+    match shipped.embed() {
+        ExitCode::SUCCESS => witlet_build::Guests::new(&[&hostile[..], &examples[..]].concat()).embed(),
+        failure => failure,
+    }
 }
 
 /// Encodes what is written by hand, and lists it for the crate.

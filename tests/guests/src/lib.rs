@@ -7,6 +7,12 @@ mod components {
     include!(concat!(env!("OUT_DIR"), "/components.rs"));
 }
 
+#[allow(unreachable_pub, dead_code, reason = "generated: pub for its includers, with a constant for each")]
+mod shipped {
+    //! What the build script has compiled for contract 0.2.
+    include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+}
+
 mod handlers {
     //! What the build script has encoded.
     include!(concat!(env!("OUT_DIR"), "/handlers.rs"));
@@ -64,8 +70,18 @@ pub const PROBE_V0_2: &[u8] = components::PROBE_V0_2;
 /// A pod source of contract 0.2 that does what its configuration says. `tests/guests/source-v0-2` has it.
 pub const SOURCE_V0_2: &[u8] = components::SOURCE_V0_2;
 
-/// The shipped admission handlers on contract 0.2, of which the configuration names one. `tests/guests/shipped-v0-2` has it.
-pub const SHIPPED_V0_2: &[u8] = components::SHIPPED_V0_2;
+/// The shipped admission handlers on contract 0.2, with the names of their files. `tests/guests/shipped-v0-2` makes them.
+pub const SHIPPED_V0_2: &[(&str, &[u8])] = shipped::COMPONENTS;
+
+/// The one of these components that is made for the plugin of this name.
+///
+/// # Panics
+///
+/// When there is none.
+pub fn component_of(components: &[(&str, &'static [u8])], plugin: &str) -> &'static [u8] {
+    let found = components.iter().find(|(file, _)| file.replace('_', "-") == plugin);
+    found.expect("there is a component of each plugin").1
+}
 
 /// The example handler that refuses images without a fixed tag.
 pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;

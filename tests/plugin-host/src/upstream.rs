@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
+use witlet_test_guests::{SHIPPED_V0_2, component_of};
 use witlet_wasm::plugin::Builtin;
 
 use crate::node::{Node, builtin, cache, now};
@@ -28,10 +29,7 @@ async fn node() -> Node {
 
 /// The same handlers, compiled for contract 0.2.
 async fn node_on_0_2() -> Node {
-    let handler = |name: &'static str| Builtin {
-        config: Value::from(name),
-        ..builtin(name, witlet_test_guests::SHIPPED_V0_2)
-    };
+    let handler = |name: &'static str| builtin(name, component_of(SHIPPED_V0_2, name));
     let builtins: Vec<Builtin> =
         witlet_plugins::ADMISSION.iter().map(|shipped| handler(shipped.name)).collect();
     Node::start("", &builtins, crate::node::compiler(cache())).await.expect("the host starts")

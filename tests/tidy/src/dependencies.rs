@@ -9,6 +9,16 @@ use crate::{check, files, read, relative, root};
 const UNNAMED: &[(&str, &str, &str)] = &[
     ("proto", "prost", "the code that the build generates uses it"),
     ("proto", "tonic-prost", "the code that the build generates uses it"),
+    (
+        "tests/guests/shipped-v0-2",
+        "serde",
+        "the files of the shipped handlers use it, which are its examples",
+    ),
+    (
+        "tests/guests/shipped-v0-2",
+        "witlet-plugin-sdk",
+        "the files of the shipped handlers use it, which are its examples",
+    ),
     ("tests/plugin-host", "reqwest", "its feature gives oci-client the TLS that it is built without"),
 ];
 

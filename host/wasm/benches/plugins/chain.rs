@@ -1,7 +1,7 @@
 //! The chain of the shipped admission handlers, on contract 0.1 as they ship and on 0.2, through the port that the agent asks.
 //!
 //! Floor of 0.2: the same question to the chain on 0.1, asked in turns with it, each first every second time. Both chains must decide the
-//! same. On 0.2 all handlers are in one component, which each entry names one of, so that an instance of it is larger than those of 0.1.
+//! same. On 0.2 they are made of the same files, with `tests/guests/shipped-v0-2/sdk` in the SDK's place.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
+use witlet_test_guests::{SHIPPED_V0_2, component_of};
 use witlet_wasm::host::PluginHost;
 use witlet_wasm::plugin::{Builtin, PluginState};
 
@@ -38,10 +39,9 @@ pub(crate) fn measure() -> Result<bool, String> {
         let older = witlet_plugins::ADMISSION
             .iter()
             .map(|shipped| Builtin::admission(shipped.name, shipped.component));
-        let newer = witlet_plugins::ADMISSION.iter().map(|shipped| Builtin {
-            config: Value::from(shipped.name),
-            ..Builtin::admission(shipped.name, witlet_test_guests::SHIPPED_V0_2)
-        });
+        let newer = witlet_plugins::ADMISSION
+            .iter()
+            .map(|shipped| Builtin::admission(shipped.name, component_of(SHIPPED_V0_2, shipped.name)));
         let hosts = [
             probe_rate::host(compiler.clone(), older.collect()).await?,
             probe_rate::host(compiler, newer.collect()).await?,

@@ -58,6 +58,7 @@ pub struct Guests {
     packages: Vec<String>,
     examples: bool,
     manifests: bool,
+    module: &'static str,
 }
 
 impl Guests {
@@ -65,7 +66,7 @@ impl Guests {
     /// target (`[lib] name`, or the name of the binary).
     pub fn new(packages: &[&str]) -> Self {
         let packages = packages.iter().map(|name| (*name).to_owned()).collect();
-        Self { packages, examples: false, manifests: false }
+        Self { packages, examples: false, manifests: false, module: MODULE_FILE }
     }
 
     /// Compiles the packages' examples instead: a package has one library, but as many examples of
@@ -73,6 +74,13 @@ impl Guests {
     #[must_use]
     pub fn examples(mut self) -> Self {
         self.examples = true;
+        self
+    }
+
+    /// Writes the module to a file of this name in `OUT_DIR`, for a build script that embeds more than once.
+    #[must_use]
+    pub fn module(mut self, file: &'static str) -> Self {
+        self.module = file;
         self
     }
 
@@ -115,7 +123,7 @@ impl Guests {
             }
         }
         let names: Vec<&str> = artifacts.iter().map(|artifact| artifact.name.as_str()).collect();
-        let module = out_dir.join(MODULE_FILE);
+        let module = out_dir.join(self.module);
         fs::write(&module, module::render(&names)).map_err(|cause| BuildError::Write { path: module, cause })
     }
 

@@ -16,12 +16,6 @@ pub trait AdmissionHandler {
     fn admit(request: &Request<'_>, config: &Self::Config) -> Result<Verdict, Error>;
 }
 
-/// The crate exports them all.
-#[macro_export]
-macro_rules! export_admission {
-    ($handler:ty) => {};
-}
-
 #[derive(Debug)]
 pub struct Error {
     pub field: String,
