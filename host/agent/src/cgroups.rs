@@ -205,6 +205,8 @@ impl CgroupManager {
     /// # Errors
     /// When upstream wouldn't start either.
     pub(crate) async fn run(&self, stop: CancellationToken) -> Result<(), CgroupStartError> {
+        // Upstream checks this first, and also where pods have no cgroups (`validateNodeAllocatable`).
+        self.settings.reservations.check(&self.capacity())?;
         self.tune().await?;
         self.warn_of_swap().await;
         tokio::select! {

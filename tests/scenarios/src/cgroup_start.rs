@@ -71,7 +71,7 @@ fn silent(node: &mut FakeNode) {
 
 #[tokio::test(start_paused = true)]
 async fn what_cant_be_kept_ends_the_start_with_its_reason() {
-    let cases: [Refusal; 9] = [
+    let cases: [Refusal; 10] = [
         (
             "controllers are missing",
             keeping,
@@ -99,6 +99,12 @@ async fn what_cant_be_kept_ends_the_start_with_its_reason() {
         (
             "more is reserved than there is",
             keeping,
+            |node| node.config.cgroups.reservations.system = [("memory".to_owned(), 16 << 30)].into(),
+            "invalid Node Allocatable configuration. Resource \"memory\" has a reservation of",
+        ),
+        (
+            "more is reserved than there is, and pods have no cgroups",
+            node,
             |node| node.config.cgroups.reservations.system = [("memory".to_owned(), 16 << 30)].into(),
             "invalid Node Allocatable configuration. Resource \"memory\" has a reservation of",
         ),
@@ -135,6 +141,46 @@ async fn what_cant_be_kept_ends_the_start_with_its_reason() {
         let begin = format!("failed to start ContainerManager: {expected}");
         assert!(failure.starts_with(&begin), "{claim}: {failure}");
         assert!(!orders(&node).contains("sandbox"), "{claim}: no pod is started");
+    }
+}
+
+/// Memory, CPU shares and processes of a cgroup.
+type Limits = (Option<i64>, Option<i64>, Option<i64>);
+
+#[tokio::test(start_paused = true)]
+async fn what_is_reserved_is_set_on_the_cgroup_it_is_reserved_for() {
+    const NONE: Limits = (None, None, None);
+    let amounts = |mib: i64, milli: i64, pids: i64| {
+        [("memory".to_owned(), mib << 20), ("cpu".to_owned(), milli), ("pid".to_owned(), pids)].into()
+    };
+    let (system, kube) = ((Some(1 << 30), Some(512), Some(100)), (Some(512 << 20), Some(256), Some(50)));
+    let cases: [(Enforcement, Limits, Limits); 4] = [
+        (Enforcement::SystemReserved, system, NONE),
+        (Enforcement::KubeReserved, NONE, kube),
+        (Enforcement::SystemReservedCompressible, (None, Some(512), None), NONE),
+        (Enforcement::KubeReservedCompressible, NONE, (None, Some(256), None)),
+    ];
+    for (enforcement, of_system, of_kube) in cases {
+        let mut node = keeping();
+        node.cgroups.put("/system", ResourceConfig::default());
+        node.cgroups.put("/kube", ResourceConfig::default());
+        let cgroups = &mut node.config.cgroups;
+        cgroups.node_pids = Some(10_000);
+        (cgroups.system_cgroup, cgroups.kube_cgroup) = ("/system".to_owned(), "/kube".to_owned());
+        cgroups.reservations.system = amounts(1024, 500, 100);
+        cgroups.reservations.kube = amounts(512, 250, 50);
+        cgroups.enforce.insert(enforcement);
+        node.start();
+        pass(3.0).await;
+        assert_eq!(node.failure(), None, "{enforcement:?}");
+        let limits = |path: &str| {
+            let config = node.cgroups.config(path).expect("it is there");
+            (config.memory_bytes, config.cpu_shares, config.pids_max)
+        };
+        assert_eq!((limits("/system"), limits("/kube")), (of_system, of_kube), "{enforcement:?}");
+        let (memory, shares, _) = limits("/kubepods");
+        let rest = ((8 << 30) - (1 << 30) - (512 << 20), 4 * 1024 - 512 - 256);
+        assert_eq!((memory, shares), (Some(rest.0), Some(rest.1)), "pods have the rest in each case");
     }
 }
 

@@ -23,7 +23,6 @@ impl CgroupManager {
         let Kept { layout, port } = &**kept;
         port.check_controllers().await.map_err(CgroupStartError::Controllers)?;
         port.validate(&layout.path(layout.root())).await.map_err(CgroupStartError::Root)?;
-        self.settings.reservations.check(&self.capacity())?;
         let kubepods = layout.path(layout.kubepods());
         let name = || layout.kubepods().to_string();
         if port.validate(&kubepods).await.is_err() {
@@ -45,7 +44,7 @@ impl CgroupManager {
     }
 
     /// What the node has, with its process ids.
-    fn capacity(&self) -> Amounts {
+    pub(super) fn capacity(&self) -> Amounts {
         let facts = self.node.borrow().clone();
         let capacity = facts.node.status.as_ref().and_then(|status| status.capacity.as_ref());
         let mut capacity = capacity.map(amounts).unwrap_or_default();
