@@ -164,7 +164,7 @@ pub(crate) fn settings(
         pods: pods(flags, &effective)?,
         cgroups: cgroups::cgroups(flags, &effective, machine)?,
         reserved_cpus: effective.reserved_system_cpus.clone(),
-        eviction: node::eviction(&effective)?,
+        eviction: node::eviction(flags, &effective)?,
         plugins: flags.text(Own::Plugins).map(PathBuf::from),
         plugin_sets: flags.text(Own::PluginSets).map(PathBuf::from),
         api_socket: PathBuf::from(flags.text(Own::ApiSocket).unwrap_or(API_SOCKET)),

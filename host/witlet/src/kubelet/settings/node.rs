@@ -86,16 +86,18 @@ fn node_ips(text: &str) -> Result<Vec<IpAddr>, SettingsError> {
     Ok(ips)
 }
 
-/// When pods are evicted.
-pub(super) fn eviction(effective: &EffectiveConfig) -> Result<EvictionConfig, SettingsError> {
+/// When pods are evicted. A node whose allocatable ignores eviction enforces none of it, as far as thresholds are concerned (upstream:
+/// `NewMainKubelet`): no `allocatableMemory.available` follows from `memory.available` then.
+pub(super) fn eviction(flags: &Flags, effective: &EffectiveConfig) -> Result<EvictionConfig, SettingsError> {
     let enforced = effective.enforce_node_allocatable.as_ref();
+    let enforces_pods = enforced.is_none_or(|all| all.iter().any(|one| one == "pods"));
     let config = ThresholdConfig {
         hard: effective.eviction_hard.clone(),
         soft: effective.eviction_soft.clone(),
         soft_grace: effective.eviction_soft_grace_period.clone(),
         min_reclaim: effective.eviction_minimum_reclaim.clone(),
         merge_defaults: effective.merge_default_eviction_settings,
-        enforces_pods: enforced.is_none_or(|all| all.iter().any(|one| one == "pods")),
+        enforces_pods: enforces_pods && !flags.is_on(Own::AllocatableIgnoreEviction),
     };
     let thresholds = config.thresholds()?;
     let grace = effective.eviction_max_pod_grace_period.unwrap_or(0);
@@ -128,7 +130,7 @@ pub(super) fn reserved(flags: &Flags, effective: &EffectiveConfig) -> Result<Res
     }
     let eviction = match flags.is_on(Own::AllocatableIgnoreEviction) {
         true => Vec::new(),
-        false => eviction(effective)?.thresholds,
+        false => eviction(flags, effective)?.thresholds,
     };
     Ok(Reservations { system, kube, eviction })
 }

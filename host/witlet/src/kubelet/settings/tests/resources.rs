@@ -276,6 +276,9 @@ fn evictions_are_set_as_the_fields_say() {
     let alone = "evictionHard: {memory.available: 1Gi}";
     assert_eq!(thresholds(alone), format!("{}, {}", memory("1Gi"), of_pods("1Gi")));
     assert_eq!(thresholds(&format!("{alone}\nenforceNodeAllocatable: [none]")), memory("1Gi"));
+    let ignoring = good(alone, "--experimental-allocatable-ignore-eviction").eviction.thresholds;
+    let signals: Vec<String> = ignoring.iter().map(|threshold| threshold.signal.to_string()).collect();
+    assert_eq!(signals, ["memory.available"], "without allocatable nothing is enforced of it");
     let merged = format!("{alone}\nmergeDefaultEvictionSettings: true");
     assert_eq!(thresholds(&merged), format!("{}, {disk}, {}", memory("1Gi"), of_pods("1Gi")));
     let soft = "evictionHard: {}\nevictionSoft: {nodefs.available: 5Gi}\nevictionSoftGracePeriod: {nodefs.available: 1m30s}\n\
