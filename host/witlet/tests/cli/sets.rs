@@ -270,6 +270,16 @@ async fn a_sets_compiled_code_serves_without_a_compilation_until_the_operator_do
     let code = format!("compiled   {digest}, synchronous, {} (", std::env::consts::ARCH);
     assert!(inspected.out.contains(&code), "{code:?} isn't in: {}{}", inspected.out, inspected.err);
 
+    // What one machine has compiled goes on with the next set, which the node runs.
+    let by_tag = format!("{}/fleet/plugins:own", fleet.registry.address);
+    let refused = fleet.push("next", text, &["--compiled-from", &by_tag]);
+    let refused = refused.err().ok_or("code from a tag was taken")?;
+    assert!(refused.message().is_some_and(|words| words.contains("has no digest")), "{refused:?}");
+    let changed = text.replace("admission: {}", "admission: {failurePolicy: Defer}");
+    let set = fleet.push_signed("next", &changed, &["--compiled-from", &set])?;
+    let inspected = witlet(&["plugin", "inspect", &set]);
+    assert!(inspected.out.contains(&code), "{code:?} isn't in: {}{}", inspected.out, inspected.err);
+
     fleet.choose(Some(&set))?;
     fleet.serves("own", "Running", "").await?;
     let has = |fleet: &Fleet, words: &str| {
