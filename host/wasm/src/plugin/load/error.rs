@@ -89,7 +89,10 @@ pub enum LoadError {
         what: String,
     },
     /// Its configuration isn't what the component's manifest says that it takes.
-    #[error("the configuration does not fit the component's manifest: {}", one_clause(found))]
+    #[error(
+        "the configuration does not fit the component's manifest (plugin.yaml in its project): {}",
+        one_clause(found)
+    )]
     Schema {
         /// What of it, one at least.
         found: Vec<Mismatch>,
