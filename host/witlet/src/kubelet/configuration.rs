@@ -4,7 +4,7 @@ pub(crate) mod defaults;
 pub(crate) mod fields;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -194,9 +194,10 @@ impl Configuration {
     fn make_absolute(&mut self, file: &Path) {
         for path in PATHS {
             if let Some(Value::String(text)) = self.fields.get_mut(path)
+                && Path::new(text).is_relative()
                 && !text.is_empty()
             {
-                *text = file.with_file_name(&*text).display().to_string();
+                *text = cleaned(&file.with_file_name(&*text)).display().to_string();
             }
         }
     }
@@ -267,6 +268,22 @@ impl Configuration {
 }
 
 /// Whether a field's path is below this map.
+/// The path without `.` and with each `..` taken by its words, as upstream joins a relative path to the file's folder.
+fn cleaned(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir if clean.file_name().is_some() => {
+                clean.pop();
+            }
+            Component::ParentDir if clean.has_root() => {}
+            Component::CurDir => {}
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
 fn is_below(path: &str, map: &str) -> bool {
     path.strip_prefix(map).is_some_and(|rest| rest.starts_with('.'))
 }

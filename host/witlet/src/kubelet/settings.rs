@@ -41,6 +41,7 @@ mod node;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod values;
 
 /// Upstream's defaults.
 const ROOT_DIR: &str = "/var/lib/kubelet";
@@ -144,6 +145,7 @@ pub(crate) fn settings(
         return Err(SettingsError::RunOnce);
     }
     fits(&effective, machine)?;
+    values::check(&effective)?;
     let root = PathBuf::from(flags.text(Own::RootDir).unwrap_or(ROOT_DIR));
     let cert_dir = flags.text(Own::CertDir).map_or_else(|| root.join(CERT_FOLDER), PathBuf::from);
     let cluster = cluster(flags, &effective, &cert_dir)?;

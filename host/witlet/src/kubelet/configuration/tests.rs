@@ -217,6 +217,13 @@ fn relative_paths_start_at_the_files_folder() {
         found.document(),
         json!({"staticPodPath": "/etc/kubelet/manifests", "resolvConf": "", "tlsCertFile": "/abs/a.crt"})
     );
+    let found = with_head(
+        "staticPodPath: ./a/../manifests/\npodLogsDir: ../../../logs\ntlsCertFile: /abs/../a.crt\n",
+    );
+    assert_eq!(
+        found.document(),
+        json!({"staticPodPath": "/etc/kubelet/manifests", "podLogsDir": "/logs", "tlsCertFile": "/abs/../a.crt"})
+    );
 }
 
 #[test]

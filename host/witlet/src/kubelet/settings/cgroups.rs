@@ -38,11 +38,7 @@ pub(super) fn cgroups(
         Default::default()
     });
     let period = effective.cpu_cfs_quota_period.unwrap_or(PERIOD);
-    if !(PERIOD_MIN..=PERIOD_MAX).contains(&period) {
-        problems.push(format!(
-            "cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {period:?} must be between 1ms and 1sec, inclusive"
-        ));
-    }
+    problems.extend(wrong_period(effective, period));
     if effective.reserved_system_cpus.is_some() && !(system_cgroup.is_empty() && kube_cgroup.is_empty()) {
         problems.push(
             "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or \
@@ -97,6 +93,17 @@ pub(super) fn cgroups(
     })
 }
 
+/// What is wrong with the length of a period; in braces, as upstream prints it.
+fn wrong_period(effective: &EffectiveConfig, period: Duration) -> Option<String> {
+    let name = "cpuCFSQuotaPeriod (--cpu-cfs-quota-period)";
+    match gates::is_enabled(&effective.feature_gates, "CustomCPUCFSQuotaPeriod") {
+        false => (period != PERIOD)
+            .then(|| format!("{name} {{{period:?}}} requires feature gate CustomCPUCFSQuotaPeriod")),
+        true => (!(PERIOD_MIN..=PERIOD_MAX).contains(&period))
+            .then(|| format!("{name} {{{period:?}}} must be between 1ms and 1sec, inclusive")),
+    }
+}
+
 fn swap(
     effective: &EffectiveConfig,
     machine: Machine,
@@ -130,14 +137,14 @@ fn memory_qos(effective: &EffectiveConfig, problems: &mut Vec<String>) -> Option
         Some("TieredReservation") if is_on => MemoryReservation::Tiered,
         Some("TieredReservation") => {
             problems.push(
-                "memoryReservationPolicy \"TieredReservation\" requires the feature gate MemoryQoS"
+                "memoryReservationPolicy \"TieredReservation\" requires MemoryQoS feature gate to be enabled"
                     .to_owned(),
             );
             MemoryReservation::None
         }
         Some(other) => {
             problems.push(format!(
-                "memoryReservationPolicy {other:?} must be one of: \"None\" or \"TieredReservation\""
+                "option {other:?} specified for memoryReservationPolicy. Valid options are \"None\" or \"TieredReservation\""
             ));
             MemoryReservation::None
         }

@@ -21,7 +21,7 @@ use crate::kubelet::flags;
 const MACHINE: Machine = Machine { cgroup_v1: false, swap: false };
 
 /// Settings of a file's fields and flags.
-fn read(fields: &str, line: &str) -> Result<Settings, SettingsError> {
+pub(super) fn read(fields: &str, line: &str) -> Result<Settings, SettingsError> {
     read_on(fields, line, MACHINE)
 }
 
@@ -34,7 +34,7 @@ fn read_on(fields: &str, line: &str, machine: Machine) -> Result<Settings, Setti
     settings(&flags, &found, machine)
 }
 
-fn good(fields: &str, line: &str) -> Settings {
+pub(super) fn good(fields: &str, line: &str) -> Settings {
     read(fields, line).unwrap_or_else(|error| panic!("{fields} {line}: {error}"))
 }
 

@@ -96,7 +96,7 @@ fn cgroups_are_asked_for_as_upstream_has_it() {
     );
     assert_eq!(
         refused("cpuCFSQuotaPeriod: 2s"),
-        "invalid configuration: cpuCFSQuotaPeriod (--cpu-cfs-quota-period) 2s must be between 1ms and 1sec, inclusive"
+        "invalid configuration: cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {2s} must be between 1ms and 1sec, inclusive"
     );
     assert_eq!(
         refused("reservedSystemCPUs: 0-1\nsystemReservedCgroup: /s"),
@@ -207,11 +207,11 @@ fn memory_and_swap_are_asked_for_as_upstream_has_it() {
         ),
         (
             "memoryReservationPolicy: TieredReservation",
-            "invalid configuration: memoryReservationPolicy \"TieredReservation\" requires the feature gate MemoryQoS",
+            "invalid configuration: memoryReservationPolicy \"TieredReservation\" requires MemoryQoS feature gate to be enabled",
         ),
         (
             "memoryReservationPolicy: All",
-            "invalid configuration: memoryReservationPolicy \"All\" must be one of: \"None\" or \"TieredReservation\"",
+            "invalid configuration: option \"All\" specified for memoryReservationPolicy. Valid options are \"None\" or \"TieredReservation\"",
         ),
         (
             "qosReserved: {memory: '50'}",
