@@ -314,10 +314,33 @@ pub struct PluginMetrics {
     failed: AtomicU64,
     agreed: AtomicU64,
     differed: AtomicU64,
+    without_verdict: [AtomicU64; NoVerdict::ALL.len()],
     running: RwLock<Option<RunningCode>>,
     data: RwLock<Arc<[Data]>>,
     rollout: RwLock<Option<RolloutNumbers>>,
     custom: Arc<CustomMetrics>,
+}
+
+/// Why a shadow has no verdict on a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoVerdict {
+    /// It failed, or is in quarantine.
+    Failed,
+    /// It wasn't asked.
+    Skipped,
+}
+
+impl NoVerdict {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Failed, Self::Skipped];
+
+    /// The word in the metric.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
 }
 
 /// The code that a plugin runs.
@@ -401,6 +424,16 @@ impl PluginMetrics {
     pub fn record_shadow(&self, agrees: bool) {
         let count = if agrees { &self.agreed } else { &self.differed };
         count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that a shadow had no verdict.
+    pub fn record_shadow_without_verdict(&self, why: NoVerdict) {
+        self.without_verdict[why as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Questions on which a shadow had no verdict for this reason.
+    pub fn shadow_without_verdict(&self, why: NoVerdict) -> u64 {
+        self.without_verdict[why as usize].load(Ordering::Relaxed)
     }
 
     /// Verdicts of a shadow: how many agreed, and how many differed.

@@ -50,7 +50,7 @@ use witlet_core::trace::plugin::PluginCall;
 use witlet_core::trace::{self, SpanStart};
 use witlet_ports::Span;
 
-use crate::metrics::{Call, CallOutcome, PluginMetrics};
+use crate::metrics::{Call, CallOutcome, NoVerdict, PluginMetrics};
 use crate::record::PluginRecorder;
 use crate::role::Role;
 use crate::worlds::admission::UNSUBSCRIBED;
@@ -252,6 +252,18 @@ impl Plugin {
     /// How its verdicts compare, if it is a shadow.
     pub(crate) fn shadow(&self) -> std::sync::MutexGuard<'_, Shadow> {
         lock(&self.vitals.shadow)
+    }
+
+    /// It was asked as a shadow, and had no verdict.
+    pub(crate) fn shadow_failed(&self) {
+        self.shadow().failed();
+        self.metrics().record_shadow_without_verdict(NoVerdict::Failed);
+    }
+
+    /// It wasn't asked as a shadow, though there was a question.
+    pub(crate) fn shadow_skipped(&self) {
+        self.shadow().skipped();
+        self.metrics().record_shadow_without_verdict(NoVerdict::Skipped);
     }
 
     /// Whether a quarantine of a role has run out since this was last asked: who waits for the plugin may ask again.

@@ -116,7 +116,7 @@ impl Asking {
                     let (plugin, verdict) = (plugin.clone(), verdict.clone());
                     self.compared.push(ComparedHandler { plugin, verdict });
                 }
-                HandlerResponse::Failure { .. } => plugin.shadow().skipped(),
+                HandlerResponse::Failure { .. } => plugin.shadow_skipped(),
             }
         }
     }

@@ -73,12 +73,12 @@ impl Shared {
         let facts = &request.facts;
         // It says nothing about a shadow that the node was asked before it was there.
         if matches!(plugin.code, Code::Loading) {
-            plugin.shadow().skipped();
+            plugin.shadow_skipped();
             return;
         }
         let called = self.verdict(plugin, facts, Purpose::Compare).await;
         let Ok(verdict) = called.result else {
-            plugin.shadow().failed();
+            plugin.shadow_failed();
             return;
         };
         let agrees = other.agrees(&verdict);

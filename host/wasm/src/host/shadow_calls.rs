@@ -90,7 +90,7 @@ impl ShadowCalls {
     fn push(&self, plugin: &Arc<Plugin>, asked: AnsweredQuestion) {
         let call = ShadowCall { plugin: plugin.clone(), asked };
         if self.queue.try_send(call).is_err() {
-            plugin.shadow().skipped();
+            plugin.shadow_skipped();
         }
     }
 
@@ -108,7 +108,7 @@ impl ShadowCalls {
                     let request = Box::new(request.clone());
                     self.push(shadow, AnsweredQuestion::Probe { request, outcome: outcome.clone() });
                 }
-                Err(_unknown) => shadow.shadow().skipped(),
+                Err(_unknown) => shadow.shadow_skipped(),
             }
         }
     }
@@ -125,7 +125,7 @@ impl ShadowCalls {
             match &pods {
                 Some(pods) => self.push(shadow, AnsweredQuestion::Poll(pods.clone())),
                 // It says that its set is the one that it had before this program's start.
-                None => shadow.shadow().skipped(),
+                None => shadow.shadow_skipped(),
             }
         }
     }
@@ -184,7 +184,7 @@ pub(super) async fn run(shared: Weak<Shared>, mut calls: mpsc::Receiver<ShadowCa
                     Role::Probe => PROBES_MAX,
                 };
                 if same >= most || of.len() >= RUNNING_MAX {
-                    plugin.shadow().skipped();
+                    plugin.shadow_skipped();
                     continue;
                 }
                 let shared = shared.clone();
@@ -219,13 +219,13 @@ impl Shared {
 
     async fn compare_probe(&self, plugin: &Plugin, request: &ProbeRequest, outcome: &ProbeOutcome) {
         if plugin.code.ready().is_none() {
-            plugin.shadow().skipped();
+            plugin.shadow_skipped();
             return;
         }
         let called = self.call_probe(plugin, request).await;
         let Ok(ours) = called.result.clone() else {
             self.record_probe(plugin, request, called);
-            plugin.shadow().failed();
+            plugin.shadow_failed();
             return;
         };
         let agrees = has_passed(&ours) == has_passed(outcome);
@@ -250,19 +250,19 @@ impl Shared {
 
     async fn compare_poll(&self, plugin: &Plugin, theirs: &PodSetDigest) {
         if plugin.code.ready().is_none() {
-            plugin.shadow().skipped();
+            plugin.shadow_skipped();
             return;
         }
         let before = self.shadow_calls.cursor(plugin);
         let (result, took) = self.poll_measured(plugin, before.as_deref()).await;
         let Ok(Ok(answer)) = result else {
-            plugin.shadow().failed();
+            plugin.shadow_failed();
             return;
         };
         let ours = self.shadow_calls.newest(plugin, &answer.snapshot);
         self.shadow_calls.keep_cursor(plugin, answer.cursor.clone());
         let Some(ours) = ours else {
-            plugin.shadow().failed();
+            plugin.shadow_failed();
             return;
         };
         let differences = ours.differences(theirs);

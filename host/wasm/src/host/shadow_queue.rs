@@ -53,7 +53,7 @@ impl ShadowQueue {
             let request = error.into_inner();
             let compared = request.compared.iter().map(|compared| &compared.plugin);
             for plugin in request.shadows().chain(compared) {
-                plugin.shadow().skipped();
+                plugin.shadow_skipped();
             }
         }
     }

@@ -10,7 +10,7 @@ use witlet_core::stats::exposition::{Exposition, Kind};
 use witlet_ports::MetricsSource;
 
 use super::custom::{self, CustomNumbers, Observations, PREFIX, Series};
-use super::{BUCKETS, CallOutcome, Metrics, PluginMetrics, RoleMetrics};
+use super::{BUCKETS, CallOutcome, Metrics, NoVerdict, PluginMetrics, RoleMetrics};
 use crate::role::Role;
 
 type All = [(Arc<str>, Arc<PluginMetrics>)];
@@ -44,6 +44,7 @@ impl MetricsSource for Metrics {
             "1 if the newest content of the plugin configuration is taken, 0 if it is refused or missing";
         to.gauge("witlet_plugin_configuration_valid", help, f64::from(u8::from(is_valid)));
         shadows(to, &all);
+        shadows_without_verdict(to, &all);
         rollouts(to, &all);
         data(to, &all);
         custom(to, &all);
@@ -229,6 +230,21 @@ fn shadows(to: &mut Exposition, all: &All) {
         }
         for (agrees, count) in [("true", agreed), ("false", differed)] {
             family.sample(&[("plugin", name), ("agrees", agrees)], count as f64);
+        }
+    }
+}
+
+/// Only of plugins that had such a question.
+fn shadows_without_verdict(to: &mut Exposition, all: &All) {
+    let help = "Questions on which a shadow had no verdict, because it failed or wasn't asked";
+    let mut family = to.family("witlet_plugin_shadow_without_verdict_total", help, Kind::Counter);
+    for (name, plugin) in all {
+        let counts = NoVerdict::ALL.map(|why| (why, plugin.shadow_without_verdict(why)));
+        if counts.iter().all(|(_, count)| *count == 0) {
+            continue;
+        }
+        for (why, count) in counts {
+            family.sample(&[("plugin", name), ("reason", why.as_str())], count as f64);
         }
     }
 }

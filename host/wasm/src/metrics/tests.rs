@@ -95,6 +95,7 @@ fn rich() -> Metrics {
     plugin.record_load(LoadOutcome::Loaded);
     plugin.record_shadow(true);
     plugin.record_shadow(false);
+    plugin.record_shadow_without_verdict(NoVerdict::Skipped);
     let role = plugin.role(Role::Admission);
     role.record(call(CallOutcome::Admit, Duration::from_micros(30)));
     role.record(call(CallOutcome::Reject, Duration::from_secs(60)));
@@ -158,6 +159,10 @@ fn prometheus_can_read_it() {
         # TYPE witlet_plugin_shadow_verdicts_total counter
         witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="true"} 1
         witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="false"} 1
+        # HELP witlet_plugin_shadow_without_verdict_total Questions on which a shadow had no verdict, because it failed or wasn't asked
+        # TYPE witlet_plugin_shadow_without_verdict_total counter
+        witlet_plugin_shadow_without_verdict_total{plugin="no-latest-tag",reason="failed"} 0
+        witlet_plugin_shadow_without_verdict_total{plugin="no-latest-tag",reason="skipped"} 1
         # HELP witlet_plugin_rollout_percent The share of pods that the plugin judges in the place of another one, in percent
         # TYPE witlet_plugin_rollout_percent gauge
         witlet_plugin_rollout_percent{plugin="no-latest-tag",of="old"} 20
