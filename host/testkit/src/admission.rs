@@ -51,6 +51,7 @@ pub struct FakeAdmission {
     images: Mutex<HashMap<String, Decision>>,
     recheck: Mutex<Option<Duration>>,
     about: Mutex<Vec<AdmissionRequest>>,
+    resizes: Mutex<Vec<AdmissionRequest>>,
 }
 
 impl Default for FakeAdmission {
@@ -69,6 +70,7 @@ impl Default for FakeAdmission {
             images: Mutex::default(),
             recheck: Mutex::default(),
             about: Mutex::default(),
+            resizes: Mutex::default(),
         }
     }
 }
@@ -138,6 +140,11 @@ impl FakeAdmission {
         self.about.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The questions about resizes so far, in their order.
+    pub fn resizes(&self) -> Vec<AdmissionRequest> {
+        self.resizes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The answer that a test has given.
     fn scripted(&self, request: &AdmissionRequest) -> Option<Decision> {
         let answer = match request.operation {
@@ -192,6 +199,9 @@ impl Admission for FakeAdmission {
         };
         self.lock().push(format!("{asked} with {}", request.other_pods.len()));
         *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(request.node.node.clone()));
+        if request.operation == Operation::Resize {
+            self.resizes.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
+        }
         let is_refused =
             meta.name.is_some() && *self.refuses.lock().unwrap_or_else(PoisonError::into_inner) == meta.name;
         let delay = *self.delay.lock().unwrap_or_else(PoisonError::into_inner);

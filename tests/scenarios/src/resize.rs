@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use expect_test::expect;
+use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
+use witlet_core::admission::AdmissionRequest;
 use witlet_testkit::FakeNode;
 
 use crate::support::{condition, container_of, orders, pass, pod_with_uid, reported, shown, started, status};
@@ -47,7 +49,7 @@ async fn a_resize_changes_the_running_container_and_is_reported_from_beginning_t
 }
 
 /// A pod with these limits, which are its requests, too.
-fn sized(name: &str, cpu: &str, memory: &str, policy: Value) -> Vec<k8s_openapi::api::core::v1::Pod> {
+fn sized(name: &str, cpu: &str, memory: &str, policy: Value) -> Vec<Pod> {
     let amounts = json!({"cpu": cpu, "memory": memory});
     let resources = json!({"requests": amounts, "limits": amounts});
     let app = json!({"name": "app", "image": "sleeper:1", "resources": resources, "resizePolicy": policy});
@@ -96,6 +98,18 @@ async fn a_pod_grows_and_shrinks_in_place_and_admission_is_asked() {
     assert_eq!(
         node.admission.asked(),
         ["web-node1 with 0", "web-node1 resized with 0", "web-node1 resized with 0"]
+    );
+    let cpus = |pod: &Pod| {
+        let resources = pod.spec.as_ref()?.containers[0].resources.as_ref()?;
+        Some(resources.limits.as_ref()?.get("cpu")?.0.clone())
+    };
+    let from_to = |asked: AdmissionRequest| (asked.old_pod.and_then(|old| cpus(&old)), cpus(&asked.pod));
+    let wish = |from: &str, to: &str| (Some(from.to_owned()), Some(to.to_owned()));
+    let asked: Vec<_> = node.admission.resizes().into_iter().map(from_to).collect();
+    assert_eq!(
+        asked,
+        [wish("1", "2"), wish("2", "500m")],
+        "handlers see what the pod has, and what it asks for"
     );
     assert_eq!(status(&node, "web"), "Running app: running, 0 restarts");
 }

@@ -1,19 +1,23 @@
 //! `witlet top` in a terminal: printed again and again, resized, ended, and the terminal as it was before.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use libtest_mimic::Failed;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use witlet_harness::WAIT_TIMEOUT;
+use witlet_api_server::Admission;
+use witlet_harness::cluster::{Cluster, Ground};
 use witlet_harness::terminal::Terminal;
+use witlet_harness::{WAIT_TIMEOUT, poll_until};
 use witlet_server::PluginView;
 
 use crate::inspect::with_plugins;
-use crate::scratch;
+use crate::{scratch, witlet};
 
 /// What begins and ends a screen of its own without a cursor, and what begins and ends what is printed.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -151,4 +155,25 @@ fn without_control_of_the_cursor_the_table_is_printed_once() {
             assert!(!seen.contains('\x1b'), "{term:?}: {seen:?}");
         }
     });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_node_has_and_what_it_evicts_at_is_shown_by_a_live_agent() -> Result<(), Failed> {
+    let ground = Ground::new(Admission { node_rules: true, ..Admission::default() }).await?;
+    let thresholds = vec!["--eviction-hard=memory.available<1Mi".to_owned()];
+    let cluster = Cluster::start_with_token(ground, Ipv4Addr::LOCALHOST, thresholds).await?;
+    cluster.node_ready().await?;
+    let socket = cluster.daemon.api_socket().display().to_string();
+    // Thresholds are shown once the node was measured.
+    let shown = async || {
+        let node = witlet(&["get", "node", "--api-socket", &socket]);
+        node.out.contains("EVICTS BELOW").then_some(node)
+    };
+    let node = poll_until(WAIT_TIMEOUT, shown).await.ok_or("no threshold is ever shown")?;
+    let row = |name: &str| node.out.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    let heads = "RESOURCE CAPACITY SYSTEM KUBE EVICTION ALLOCATABLE REQUESTED USED";
+    assert_eq!(row("RESOURCE").split_whitespace().collect::<Vec<_>>().join(" "), heads, "{}", node.err);
+    assert!(row("memory").contains("GiB"), "{}", node.out);
+    assert!(row("EVICTS BELOW").contains("AWAY"), "{}", node.out);
+    cluster.end().await
 }

@@ -94,8 +94,8 @@ fn classes_keep_what_their_pods_ask_for() {
         tier_pod(Tier::Burstable, 64 * MI),
         tier_pod(Tier::BestEffort, 0),
     ];
-    let files = |reservation: Option<MemoryReservation>| -> Vec<String> {
-        let tiers = tier_configs(&pods, &[], TierMemory { reservation, reserved: None });
+    let files_of = |pods: &[TierPod], reservation: Option<MemoryReservation>| -> Vec<String> {
+        let tiers = tier_configs(pods, &[], TierMemory { reservation, reserved: None });
         assert!(tiers.iter().all(|(_, config)| config.memory_bytes.is_none()));
         let text = |tier, (file, value)| format!("{tier:?} {file}={value}");
         tiers
@@ -103,6 +103,15 @@ fn classes_keep_what_their_pods_ask_for() {
             .flat_map(|(tier, config)| config.unified.into_iter().map(move |file| text(tier, file)))
             .collect()
     };
+    let files = |reservation| files_of(&pods, reservation);
+    for pods in [&[tier_pod(Tier::BestEffort, 0)] as &[TierPod], &[tier_pod(Tier::Burstable, 0)], &[]] {
+        let nothing = ["Guaranteed memory.min=0", "Burstable memory.low=0"];
+        assert_eq!(
+            files_of(pods, Some(MemoryReservation::Tiered)),
+            nothing,
+            "none asks for memory: {pods:?}"
+        );
+    }
     assert_eq!(
         files(Some(MemoryReservation::Tiered)),
         [format!("Guaranteed memory.min={}", 448 * MI), format!("Burstable memory.low={}", 320 * MI)]

@@ -144,7 +144,7 @@ fn what_is_enforced_is_checked_in_upstreams_words() {
     let expected = [Enforcement::Pods, Enforcement::SystemReserved, Enforcement::KubeReservedCompressible];
     assert_eq!(all.map(|all| all.into_iter().collect::<BTreeSet<_>>()), Ok(expected.into()));
     let field = "enforceNodeAllocatable (--enforce-node-allocatable)";
-    let cases: [(&[&str], bool, String); 9] = [
+    let cases: [(&[&str], bool, String); 10] = [
         (
             &["pods"],
             false,
@@ -194,11 +194,13 @@ fn what_is_enforced_is_checked_in_upstreams_words() {
             ),
         ),
         (&["system-reserved", "system-reserved-compressible"], true, String::new()),
+        (&["kube-reserved-compressible", "kube-reserved"], true, String::new()),
     ];
     for (names, per_qos, expected) in cases {
         let problems = parse(names, per_qos, "", "").unwrap_err();
         if expected.is_empty() {
-            let pair = "both \"system-reserved\" and \"system-reserved-compressible\" cannot be specified together in";
+            let whole = names.iter().min_by_key(|name| name.len()).expect("a pair");
+            let pair = format!("both {whole:?} and \"{whole}-compressible\" cannot be specified together in");
             assert_eq!(problems[0], format!("{pair} {field}"));
         } else {
             assert_eq!(problems, [expected], "{names:?}");

@@ -55,6 +55,9 @@ fn request_and_limit_are_distinguished() {
     assert_eq!((both.cpu_shares, both.cpu_quota_us, both.memory_limit_bytes), (256, 100_000, 2_000_000_000));
     assert_eq!(both.oom_score_adj, 1_000 - 125);
     assert_eq!(figures("{requests: {cpu: 0}, limits: {cpu: 1}}").cpu_shares, 2, "0 was asked for");
+    let unlimited = figures("{requests: {cpu: 2, memory: 128Mi}}");
+    assert_eq!((unlimited.cpu_shares, unlimited.cpu_quota_us, unlimited.cpu_period_us), (2048, 0, 100_000));
+    assert_eq!(unlimited.memory_limit_bytes, 0);
 }
 
 #[test]
@@ -257,4 +260,30 @@ fn a_sandbox_is_reported_the_pods_limits_without_its_own_cost() {
     assert_eq!(values(&pod, cgroup), (100, 204, 20_000, 200));
     let unlimited = PodCgroup { cpu_quota_us: 0, memory_limit_bytes: 0, ..cgroup };
     assert_eq!(values(&pod, unlimited), (100, 204, 0, 0), "no limit stays none");
+}
+
+#[test]
+fn a_sandbox_is_reported_what_its_pod_states_and_no_more() {
+    const MI: i64 = 1 << 20;
+    let node = fixtures::node("1");
+    for (claim, overhead, (shares, quota, memory), expected) in [
+        ("nothing", "{}", (2, 0, 0), (0, 2, 0, 0)),
+        ("CPU alone", "{}", (409, 80_000, 0), (0, 409, 80_000, 0)),
+        ("CPU alone, and it costs CPU", "{cpu: 100m}", (512, 90_000, 0), (0, 409, 80_000, 0)),
+        ("memory alone", "{}", (2, 0, 256 * MI), (0, 2, 0, 256 * MI)),
+        ("memory alone, and it costs memory", "{memory: 64Mi}", (2, 0, 320 * MI), (64 * MI, 2, 0, 256 * MI)),
+    ] {
+        let mut pod = pod("Always", &["a"]);
+        spec(&mut pod).overhead = serde_saphyr::from_str(overhead).unwrap();
+        let cgroup = PodCgroup {
+            cpu_shares: shares,
+            cpu_quota_us: quota,
+            cpu_period_us: 100_000,
+            memory_limit_bytes: memory,
+            ..PodCgroup::default()
+        };
+        let (cost, rest) = sandbox_resources(&pod, fixtures::host(&node), cgroup);
+        let found = (cost.memory_limit_bytes, rest.cpu_shares, rest.cpu_quota_us, rest.memory_limit_bytes);
+        assert_eq!(found, expected, "{claim}");
+    }
 }
