@@ -52,6 +52,7 @@ impl Ran {
 ///
 /// # Errors
 /// When it can't be started or waited for.
+#[allow(clippy::disallowed_methods, reason = "real processes are measured in real time")]
 pub(crate) fn run(command: &mut Command) -> io::Result<Ran> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn()?;
     let output = child.stdout.take();
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(given_up(|minute| used(second * minute, nothing)), Some((20, GivenUp::Waited)));
         assert_eq!(given_up(|minute| used(MINUTE * minute, nothing)), Some((60, GivenUp::Computed)));
         assert_eq!(given_up(|minute| used(second * minute, MINUTE * minute)), None, "it gets no processor");
-        let in_turn = |minute: u32| if minute % 2 == 0 { nothing } else { MINUTE };
+        let in_turn = |minute: u32| if minute.is_multiple_of(2) { nothing } else { MINUTE };
         // A process that ends takes its delay with it.
         assert_eq!(given_up(|minute| used(second * minute, in_turn(minute))), Some((40, GivenUp::Waited)));
     }
@@ -201,6 +202,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "a real process is measured in real time")]
     fn what_a_group_computes_is_found() {
         let mut child =
             Command::new("sh").args(["-c", "while :; do :; done"]).process_group(0).spawn().expect("started");

@@ -137,11 +137,15 @@ async fn what_cant_be_kept_ends_the_start_with_its_reason() {
         node.start();
         node.source.put("b", pod("b"));
         pass(5.0).await;
-        let failure = node.failure().unwrap_or_default();
-        let begin = format!("failed to start ContainerManager: {expected}");
-        assert!(failure.starts_with(&begin), "{claim}: {failure}");
-        assert!(!orders(&node).contains("sandbox"), "{claim}: no pod is started");
+        expect_refused(&node, claim, expected);
     }
+}
+
+fn expect_refused(node: &FakeNode, claim: &str, expected: &str) {
+    let failure = node.failure().unwrap_or_default();
+    let begin = format!("failed to start ContainerManager: {expected}");
+    assert!(failure.starts_with(&begin), "{claim}: {failure}");
+    assert!(!orders(node).contains("sandbox"), "{claim}: no pod is started");
 }
 
 /// Memory, CPU shares and processes of a cgroup.

@@ -126,8 +126,11 @@ pub(crate) fn for_programs(reference: &str, pushed: &Pushed, set: &SetArtifact) 
     })
 }
 
+/// Which engines the component of a file runs on.
+type EnginesOfFiles = BTreeMap<String, Vec<EngineKind>>;
+
 /// The files of the set: the plugin file, byte for byte, and what it names next to it; and which engines its components run on.
-fn files(path: &Path) -> Result<(Vec<SetFile>, BTreeMap<String, Vec<EngineKind>>), Error> {
+fn files(path: &Path) -> Result<(Vec<SetFile>, EnginesOfFiles), Error> {
     let text = bounded::read_text(path, PLUGIN_FILE_BYTES_MAX)
         .map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
     let wrong = |cause| Error::Configuration { path: path.to_owned(), cause };

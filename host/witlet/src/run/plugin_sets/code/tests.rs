@@ -147,9 +147,11 @@ async fn code_whose_set_or_node_does_not_allow_it_is_not_even_asked_for() {
     }
 }
 
+type Change = fn(&mut SetCode);
+
 #[tokio::test]
 async fn code_of_another_component_engine_or_processor_is_not_asked_for() {
-    let changes: [(fn(&mut SetCode), &str); 4] = [
+    let changes: [(Change, &str); 4] = [
         (|code| code.component = component_digest(b"another"), "which the set doesn't have"),
         (|code| code.target.compatibility = "00".repeat(32), "another version of the engine"),
         (|code| code.target.architecture = "riscv128".to_owned(), "it is for riscv128"),
