@@ -269,7 +269,7 @@ impl Configuration {
 
 /// Whether a field's path is below this map.
 /// The path without `.` and with each `..` taken by its words, as upstream joins a relative path to the file's folder.
-fn cleaned(path: &Path) -> PathBuf {
+pub(crate) fn cleaned(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {

@@ -461,7 +461,7 @@ fn cluster(
         bootstrap_kubeconfig,
         cert_dir: cert_dir.to_owned(),
         rotate_certificates: effective.rotate_certificates,
-        qps: bounded("kubeAPIQPS", effective.kube_api_qps.unwrap_or(50), -1, i32::MAX.into())?,
+        qps: count("kubeAPIQPS", effective.kube_api_qps.unwrap_or(50))?,
         burst: count("kubeAPIBurst", effective.kube_api_burst.unwrap_or(100))?,
         event_qps: count("eventRecordQPS", effective.event_record_qps.unwrap_or(50))?,
         event_burst: count("eventBurst", effective.event_burst.unwrap_or(100))?,

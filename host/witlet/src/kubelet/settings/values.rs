@@ -1,8 +1,9 @@
 //! Values that are refused whatever else is set, also where nothing reads them (upstream: `ValidateKubeletConfiguration`).
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use super::SettingsError;
+use crate::kubelet::configuration::cleaned;
 use crate::kubelet::effective_config::EffectiveConfig;
 
 #[cfg(test)]
@@ -42,9 +43,7 @@ pub(super) fn check(effective: &EffectiveConfig) -> Result<(), SettingsError> {
 /// The folder is in metrics, and in links that others read.
 fn of_pod_logs(folder: &str) -> Vec<String> {
     let path = Path::new(folder);
-    let parts = || path.components();
-    let is_normalized = parts().collect::<PathBuf>().as_os_str() == folder
-        && !parts().any(|part| matches!(part, Component::ParentDir | Component::CurDir));
+    let is_normalized = cleaned(path).as_os_str() == folder;
     let checks = [
         (path.is_absolute(), "must be absolute path"),
         (is_normalized, "must be normalized"),
