@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
 use tokio::time::timeout;
 use witlet_core::eviction::{MemoryScope, MemoryWatch, ThresholdValue};
 use witlet_node::{KernelMemoryNotifier, PodsCgroup};
@@ -21,8 +20,10 @@ pub(crate) const CASES: &[Case] =
 const MIB: usize = 1 << 20;
 const V1: &str = "/sys/fs/cgroup/memory";
 const V2: &str = "/sys/fs/cgroup";
+/// How often a file is read at most: far more often than a report takes.
+const READS_MAX: usize = 5000;
 
-/// A cgroup that is removed with it, and the processes in it before.
+/// A cgroup that is removed with it.
 struct Cgroup(PathBuf);
 
 impl Cgroup {
@@ -31,27 +32,10 @@ impl Cgroup {
         std::fs::create_dir(&cgroup.0).expect("a cgroup");
         cgroup
     }
-
-    fn processes(&self) -> Vec<Pid> {
-        let text = std::fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
-        text.lines().filter_map(|line| line.parse().ok().and_then(Pid::from_raw)).collect()
-    }
 }
 
 impl Drop for Cgroup {
-    #[allow(clippy::disallowed_methods, reason = "for a drop, which can't wait otherwise")]
     fn drop(&mut self) {
-        // A process of the test's that was starting another one is found at the next turn.
-        for _ in 0..6000 {
-            let processes = self.processes();
-            if processes.is_empty() {
-                break;
-            }
-            for process in processes {
-                let _gone = rustix::process::kill_process(process, Signal::KILL);
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
         let _there = std::fs::remove_dir(&self.0);
     }
 }
@@ -103,16 +87,16 @@ fn reports_of_stalls(fixture: &Fixture) {
     // This folder has no cgroups of version 1, which have levels.
     let notifier =
         KernelMemoryNotifier::with_files("/proc".into(), fixture.folder.path().into(), PodsCgroup::default());
-    let script = format!(
-        "echo $$ > {} && while :; do cat {} > /dev/null; done",
-        cgroup.0.join("cgroup.procs").display(),
-        file.path().display()
-    );
+    let procs = cgroup.0.join("cgroup.procs");
+    let mut reader = std::process::Command::new("sh");
+    reader.args(["-c", "echo $$ > \"$0\" && exec cat \"$@\" > /dev/null"]).arg(&procs);
+    reader.args(std::iter::repeat_n(file.path(), READS_MAX));
     fixture.tokio.block_on(async {
         notifier.watch(&[watch(1)]).await.expect("watched");
-        let mut reader = std::process::Command::new("sh").args(["-c", &script]).spawn().expect("run");
+        let mut reader = reader.spawn().expect("run");
         let reported = timeout(Duration::from_secs(300), notifier.notified()).await;
-        drop(cgroup);
+        // It has ended if it was done.
+        let _done = reader.kill();
         reader.wait().expect("ended");
         reported.expect("a report");
     });
