@@ -268,11 +268,11 @@ impl MetricsSource for PodStatusStore {
                 }
             }
         }
-        let help = "[ALPHA] Ephemeral containers of the node's pods";
+        let help = "[ALPHA] Current number of ephemeral containers in pods managed by this kubelet.";
         to.gauge("kubelet_managed_ephemeral_containers", help, ephemeral as f64);
-        let help = "[ALPHA] Pods whose resize is being put into force";
+        let help = "[ALPHA] Number of in-progress resizes for pods.";
         to.gauge("kubelet_pod_in_progress_resizes", help, f64::from(in_progress));
-        let help = "[ALPHA] Pods whose resize waits, by why";
+        let help = "[ALPHA] Number of pending resizes for pods.";
         let mut family = to.family("kubelet_pod_pending_resizes", help, Kind::Gauge);
         for (reason, count) in &pending {
             family.sample(&[("reason", reason)], *count as f64);

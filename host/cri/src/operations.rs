@@ -38,15 +38,19 @@ impl Default for RuntimeOperations {
     fn default() -> Self {
         let label = ["operation_type"];
         Self {
-            calls: Counters::new("kubelet_runtime_operations_total", "[ALPHA] Calls to the runtime", label),
+            calls: Counters::new(
+                "kubelet_runtime_operations_total",
+                "[ALPHA] Cumulative number of runtime operations by operation type.",
+                label,
+            ),
             errors: Counters::new(
                 "kubelet_runtime_operations_errors_total",
-                "[ALPHA] Calls to the runtime that failed",
+                "[ALPHA] Cumulative number of runtime operation errors by operation type.",
                 label,
             ),
             durations: Histograms::new(
                 "kubelet_runtime_operations_duration_seconds",
-                "[ALPHA] How long calls to the runtime took",
+                "[ALPHA] Duration in seconds of runtime operations. Broken down by operation type.",
                 label,
                 BUCKETS,
             ),

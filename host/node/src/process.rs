@@ -99,23 +99,23 @@ impl MetricsSource for ProcessMetrics {
         let figures = ProcessFigures::of_this();
         let count = |value: Option<u64>| value.map(|value| value as f64);
         let started = process_started_at().map(|at| at.as_millisecond() as f64 / 1e3);
-        let help = "Processor time of the process, in seconds";
+        let help = "Total user and system CPU time spent in seconds.";
         if let Some(seconds) = figures.cpu_seconds {
             to.family("process_cpu_seconds_total", help, Kind::Counter).sample(&[], seconds);
         }
         for (name, help, value) in [
-            ("process_max_fds", "Files that the process may have open", count(figures.files_max)),
-            ("process_open_fds", "Files that the process has open", count(figures.open_files)),
+            ("process_max_fds", "Maximum number of open file descriptors.", count(figures.files_max)),
+            ("process_open_fds", "Number of open file descriptors.", count(figures.open_files)),
             (
                 "process_resident_memory_bytes",
-                "Resident memory of the process",
+                "Resident memory size in bytes.",
                 count(figures.resident_bytes),
             ),
-            ("process_start_time_seconds", "When the process was started, in seconds since 1970", started),
-            ("process_virtual_memory_bytes", "Virtual memory of the process", count(figures.virtual_bytes)),
+            ("process_start_time_seconds", "Start time of the process since unix epoch in seconds.", started),
+            ("process_virtual_memory_bytes", "Virtual memory size in bytes.", count(figures.virtual_bytes)),
             (
                 "process_virtual_memory_max_bytes",
-                "Virtual memory that the process may have",
+                "Maximum amount of virtual memory available in bytes.",
                 figures.virtual_bytes_max,
             ),
         ] {

@@ -140,7 +140,8 @@ struct MirrorMetrics(MirrorPods);
 
 impl MetricsSource for MirrorMetrics {
     fn write(&self, to: &mut Exposition) {
-        let help = "[ALPHA] Mirrors of static pods that the API server has";
+        let help = "[ALPHA] The number of mirror pods the kubelet will try to create (one per admitted \
+                    static pod)";
         to.gauge("kubelet_mirror_pods", help, self.0.borrow().len() as f64);
     }
 }

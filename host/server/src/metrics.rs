@@ -96,7 +96,7 @@ fn event_loop(to: &mut Exposition, stats: &AgentStats) {
     for (source, unread) in &stats.unread_sources {
         family.sample(&[("source", source)], unread.as_secs_f64());
     }
-    let help = "[ALPHA] PLEG events that the event loop had no capacity for";
+    let help = "[ALPHA] The number of discard events in PLEG.";
     to.counter("kubelet_pleg_discard_events", help, stats.pleg_events_dropped);
 }
 
@@ -115,12 +115,12 @@ fn probes(to: &mut Exposition, totals: &ProbeTotals) {
 }
 
 fn refusals(to: &mut Exposition, stats: &AgentStats) {
-    let help = "[ALPHA] Pods that admission refused, by reason";
+    let help = "[ALPHA] Cumulative number pod admission rejections by the Kubelet.";
     let mut family = to.family("kubelet_admission_rejections_total", help, Kind::Counter);
     for (reason, count) in &stats.rejections {
         family.sample(&[("reason", reason)], *count as f64);
     }
-    let help = "[ALPHA] Pods that were ended to free capacity for a critical one, by the first resource that it lacked";
+    let help = "[ALPHA] Cumulative number of pod preemptions by preemption resource";
     let mut family = to.family("kubelet_preemptions", help, Kind::Counter);
     for (resource, count) in &stats.preemptions {
         family.sample(&[("preemption_signal", resource)], *count as f64);
@@ -128,20 +128,22 @@ fn refusals(to: &mut Exposition, stats: &AgentStats) {
 }
 
 fn evictions(to: &mut Exposition, stats: &AgentStats) {
-    let help = "[ALPHA] Pods that were evicted, by signal";
+    let help = "[ALPHA] Cumulative number of pod evictions by eviction signal";
     let mut family = to.family("kubelet_evictions", help, Kind::Counter);
     for (signal, count) in &stats.evictions {
         family.sample(&[("eviction_signal", signal)], *count as f64);
     }
     let ages = stats.eviction_stats_ages.iter().map(|(signal, ages)| (*signal, ages));
-    let help = "[ALPHA] How old the figures were for which pods were evicted, by signal";
+    let help = "[ALPHA] Time between when stats are collected, and when pod is evicted based on those stats \
+                by eviction signal";
     histograms(to, "kubelet_eviction_stats_age_seconds", help, "eviction_signal", ages);
 }
 
 fn pods(to: &mut Exposition, stats: &AgentStats) {
-    let active =
-        "[ALPHA] Pods that admission handlers see as the node's; static are those that no API server brought";
-    let desired = "[ALPHA] Pods that sources want here; static are those that no API server brought";
+    let active = "[ALPHA] The number of pods the kubelet considers active and which are being considered \
+                  when admitting new pods. static is true if the pod is not from the apiserver.";
+    let desired = "[ALPHA] The number of pods the kubelet is being instructed to run. static is true if the pod \
+                   is not from the apiserver.";
     for (name, help, pods) in [
         ("kubelet_active_pods", active, stats.active_pods),
         ("kubelet_desired_pods", desired, stats.desired_pods),
@@ -151,7 +153,10 @@ fn pods(to: &mut Exposition, stats: &AgentStats) {
             family.sample(&[("static", is_static)], count as f64);
         }
     }
-    let help = "[ALPHA] Pods that have workers, by how far those are and who wants the pods";
+    let help = "[ALPHA] Number of pods the kubelet is actually running, broken down by lifecycle phase, \
+                whether the pod is desired, orphaned, or runtime only (also orphaned), and whether the pod \
+                is static. An orphaned pod has been removed from local configuration or force deleted in \
+                the API and consumes resources that are not otherwise visible.";
     let mut family = to.family("kubelet_working_pods", help, Kind::Gauge);
     for working in WorkingPod::all() {
         let count = stats.working_pods.get(&working).copied().unwrap_or_default();
@@ -163,7 +168,7 @@ fn pods(to: &mut Exposition, stats: &AgentStats) {
 
 /// Rules of dashboards join other metrics with it.
 fn node_name(to: &mut Exposition, node: &Node) {
-    let help = "[ALPHA] 1, with the node's name";
+    let help = "[ALPHA] The node's name. The count is always 1.";
     if let Some(name) = &node.metadata.name {
         to.family("kubelet_node_name", help, Kind::Gauge).sample(&[("node", name)], 1.0);
     }
@@ -186,7 +191,9 @@ fn build_info(to: &mut Exposition, node: &Node) {
         ("minor", minor),
         ("platform", platform.as_str()),
     ];
-    let help = "[BETA] 1, with the release of Kubernetes that the node stands for";
+    let help = "[BETA] A metric with a constant '1' value labeled by major, minor, git version, git commit, \
+                git tree state, build date, Go version, and compiler from which Kubernetes was built, and \
+                platform on which it is running.";
     to.family("kubernetes_build_info", help, Kind::Gauge).sample(&labels, 1.0);
 }
 
@@ -197,15 +204,17 @@ fn cgroups(to: &mut Exposition, stats: &CgroupStats) {
         CgroupVersion::V2 => 2,
     });
     let gauges: [(&str, &str, Option<i64>); 3] = [
-        ("kubelet_cgroup_version", "[ALPHA] The version of the node's cgroups", version),
+        ("kubelet_cgroup_version", "[ALPHA] cgroup version on the hosts.", version),
         (
             "kubelet_memory_qos_node_memory_min_bytes",
-            "[ALPHA] Memory that Guaranteed pods are kept under all circumstances",
+            "[ALPHA] Total cgroup v2 memory.min in bytes for Guaranteed pods. This memory is \
+             hard-reserved and never reclaimed by the kernel.",
             stats.kept_memory.map(|kept| kept.guaranteed),
         ),
         (
             "kubelet_memory_qos_node_memory_low_bytes",
-            "[ALPHA] Memory that Burstable pods are kept as long as others have some to give",
+            "[ALPHA] Total cgroup v2 memory.low in bytes for Burstable pods. This memory is \
+             soft-reserved and may be reclaimed under extreme pressure.",
             stats.kept_memory.map(|kept| kept.burstable),
         ),
     ];
@@ -215,14 +224,15 @@ fn cgroups(to: &mut Exposition, stats: &CgroupStats) {
         }
     }
     if stats.runtime_names_no_driver {
-        let help = "[ALPHA] 1 if the runtime doesn't name its cgroup driver, which kubelets from this version on need";
+        let help = "[ALPHA] the Kubernetes version that the currently running CRI implementation will lose \
+                    support on if not upgraded.";
         let mut family = to.family("kubelet_cri_losing_support", help, Kind::Gauge);
         family.sample(&[("version", NAMED_DRIVER_SINCE)], 1.0);
     }
     let CgroupDurations { create, update, destroy } = &stats.durations;
     let durations = [("create", create), ("update", update), ("destroy", destroy)];
     let done = durations.into_iter().filter(|(_, durations)| durations.count() > 0);
-    let help = "[ALPHA] How long making, setting and removing cgroups took";
+    let help = "[ALPHA] Duration in seconds for cgroup manager operations. Broken down by method.";
     histograms(to, "kubelet_cgroup_manager_duration_seconds", help, "operation_type", done);
 }
 
@@ -242,7 +252,8 @@ fn histograms<'a>(
 
 /// A reason that no image was removed for isn't there.
 fn images(to: &mut Exposition, removed: &ImageRemovals) {
-    let help = "[ALPHA] Images that were removed by the image garbage collection, by reason";
+    let help = "[ALPHA] Total number of images garbage collected by the kubelet, whether through disk usage \
+                or image age.";
     let mut family = to.family("kubelet_image_garbage_collected_total", help, Kind::Counter);
     for (reason, count) in [("age", removed.age), ("space", removed.space)] {
         if count > 0 {

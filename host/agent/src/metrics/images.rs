@@ -24,17 +24,18 @@ impl Default for ImageMetrics {
         Self {
             requests: Counters::new(
                 "kubelet_image_manager_ensure_image_requests_total",
-                "[ALPHA] Containers that needed an image, by what was known and done",
+                "[ALPHA] Number of ensure-image requests processed by the kubelet.",
                 ["present_locally", "pull_policy", "pull_required"],
             ),
             checks: Counters::new(
                 "kubelet_imagemanager_image_mustpull_checks_total",
-                "[ALPHA] Checks whether a pod may use an image that is there, by their results",
+                "[ALPHA] Counter for how many times kubelet checked whether credentials need to be \
+                 re-verified to access an image",
                 ["result"],
             ),
             pulls: Histograms::new(
                 "kubelet_image_pull_duration_seconds",
-                "[ALPHA] How long pulls of images took, waits for others included, by the image's size",
+                "[ALPHA] Duration in seconds to pull an image.",
                 ["image_size_in_bytes"],
                 PULL_BUCKETS,
             ),

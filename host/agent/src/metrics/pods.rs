@@ -67,38 +67,45 @@ impl Default for WorkMetrics {
         Self {
             durations: Histograms::new(
                 "kubelet_pod_worker_duration_seconds",
-                "[ALPHA] How long the work on a pod took",
+                "[ALPHA] Duration in seconds to sync a single pod. Broken down by operation type: \
+                 create, update, or sync",
                 ["operation_type"],
                 DEFAULT_BUCKETS,
             ),
             begins: Histograms::new(
                 "kubelet_pod_worker_start_duration_seconds",
-                "[ALPHA] How long it took until the work on a pod began after it was first seen",
+                "[ALPHA] Duration in seconds from kubelet seeing a pod to starting a worker.",
                 [],
                 DEFAULT_BUCKETS,
             ),
             starts: Histograms::new(
                 "kubelet_pod_start_duration_seconds",
-                "[ALPHA] How long it took until a pod ran after it was first seen",
+                "[ALPHA] Duration in seconds from kubelet seeing a pod for the first time to the pod \
+                 starting to run",
                 [],
                 START_BUCKETS,
             ),
             containers: Histograms::new(
                 "kubelet_containers_per_pod_count",
-                "[ALPHA] Containers of pods whose work began",
+                "[ALPHA] The number of containers per pod.",
                 [],
                 CONTAINER_BUCKETS,
             ),
             restarted: Counters::new(
                 "kubelet_restarted_pods_total",
-                "[ALPHA] Pods that came back with the UID of one that had ended",
+                "[ALPHA] Number of pods that have been restarted because they were deleted and \
+                 recreated with the same UID while the kubelet was watching them (common for static \
+                 pods, extremely uncommon for API pods)",
                 ["static"],
             )
             // Each of upstream's clean-ups adds what it restarted to both, mostly nothing.
             .from_zero([[""], ["true"]]),
             orphaned: Counters::new(
                 "kubelet_orphaned_runtime_pods_total",
-                "[ALPHA] Pods that ran without being known",
+                "[ALPHA] Number of pods that have been detected in the container runtime without \
+                 being already known to the pod worker. This typically indicates the kubelet was \
+                 restarted while a pod was force deleted in the API or in the local configuration, \
+                 which is unusual.",
                 [],
             ),
         }
@@ -110,33 +117,37 @@ impl Default for SandboxMetrics {
         Self {
             started: Counters::new(
                 "kubelet_started_pods_total",
-                "[ALPHA] Sandboxes of pods that were started",
+                "[ALPHA] Cumulative number of pods started",
                 [],
             ),
             errors: Counters::new(
                 "kubelet_started_pods_errors_total",
-                "[ALPHA] Sandboxes of pods that could not be started",
+                "[ALPHA] Cumulative number of errors when starting pods",
                 [],
             ),
             user_namespaced: Counters::new(
                 "kubelet_started_user_namespaced_pods_total",
-                "[ALPHA] Sandboxes that were started for pods with user namespaces",
+                "[ALPHA] Cumulative number of pods with user namespaces started. This metric will \
+                 only be collected on Linux.",
                 [],
             ),
             user_namespaced_errors: Counters::new(
                 "kubelet_started_user_namespaced_pods_errors_total",
-                "[ALPHA] Starts of pods with user namespaces that failed",
+                "[ALPHA] Cumulative number of errors when starting pods with user namespaces. This \
+                 metric will only be collected on Linux.",
                 [],
             ),
             runs: Histograms::new(
                 "kubelet_run_podsandbox_duration_seconds",
-                "[ALPHA] How long the runtime took to run sandboxes, by its handler",
+                "[ALPHA] Duration in seconds of the run_podsandbox operations. Broken down by \
+                 RuntimeClass.Handler.",
                 ["runtime_handler"],
                 DEFAULT_BUCKETS,
             ),
             run_errors: Counters::new(
                 "kubelet_run_podsandbox_errors_total",
-                "[ALPHA] Sandboxes that the runtime could not run, by its handler",
+                "[ALPHA] Cumulative number of the run_podsandbox operation errors by \
+                 RuntimeClass.Handler.",
                 ["runtime_handler"],
             ),
         }
@@ -148,27 +159,28 @@ impl Default for ContainerMetrics {
         Self {
             started: Counters::new(
                 "kubelet_started_containers_total",
-                "[ALPHA] Containers that were started",
+                "[ALPHA] Cumulative number of containers started",
                 ["container_type"],
             ),
             errors: Counters::new(
                 "kubelet_started_containers_errors_total",
-                "[ALPHA] Containers that could not be started, by the reason why they wait",
+                "[ALPHA] Cumulative number of errors when starting containers",
                 ["code", "container_type"],
             ),
             terminations: Counters::new(
                 "kubelet_terminated_containers_total",
-                "[ALPHA] Containers that ended, by how they did",
+                "[ALPHA] Cumulative number of container terminations.",
                 ["container_type", "exit_code", "reason"],
             ),
             http_fallbacks: Counters::new(
                 "kubelet_lifecycle_handler_http_fallbacks_total",
-                "[ALPHA] Hooks whose request was sent in the clear after the server didn't speak TLS",
+                "[ALPHA] The number of times lifecycle handlers successfully fell back to http from \
+                 https.",
                 [],
             ),
             sleeps_cut: Counters::new(
                 "kubelet_sleep_action_terminated_early_total",
-                "[ALPHA] Hooks that sleep and were cut short",
+                "[ALPHA] The number of times lifecycle sleep handler got terminated before it finishes",
                 [],
             ),
         }
@@ -180,11 +192,13 @@ impl Default for CleanUpMetrics {
         Self {
             cleaned: Gauge::new(
                 "kubelet_orphan_pod_cleaned_volumes",
-                "[ALPHA] Pods that are gone and whose volumes were checked in the last clean-up",
+                "[ALPHA] The total number of orphaned Pods whose volumes were cleaned in the last \
+                 periodic sweep.",
             ),
             uncleaned: Gauge::new(
                 "kubelet_orphan_pod_cleaned_volumes_errors",
-                "[ALPHA] Pods that are gone and whose volumes could not be removed in the last clean-up",
+                "[ALPHA] The number of orphaned Pods whose volumes failed to be cleaned in the last \
+                 periodic sweep.",
             ),
         }
     }

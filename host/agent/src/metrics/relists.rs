@@ -21,19 +21,19 @@ impl Default for RelistMetrics {
         Self {
             durations: Histograms::new(
                 "kubelet_pleg_relist_duration_seconds",
-                "[ALPHA] How long lists of the runtime's pods took",
+                "[ALPHA] Duration in seconds for relisting pods in PLEG.",
                 [],
                 DEFAULT_BUCKETS,
             ),
             intervals: Histograms::new(
                 "kubelet_pleg_relist_interval_seconds",
-                "[ALPHA] Times between lists of the runtime's pods",
+                "[ALPHA] Interval in seconds between relisting in PLEG.",
                 [],
                 DEFAULT_BUCKETS,
             ),
             inspections: Histograms::new(
                 "kubelet_pleg_pod_relist_duration_seconds",
-                "[ALPHA] How long inspections of single pods in the runtime took",
+                "[ALPHA] Duration in seconds for relisting a single pod in PLEG.",
                 [],
                 DEFAULT_BUCKETS,
             ),
@@ -69,12 +69,16 @@ impl RelistMetrics {
         self.inspections.write(to);
         let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some((at, pods)) = newest else { return };
-        let help = "[ALPHA] When the runtime's pods were last listed, in seconds since 1970";
+        let help = "[ALPHA] Timestamp in seconds when PLEG was last seen active.";
         to.gauge("kubelet_pleg_last_seen_seconds", help, at.as_second() as f64);
         let runs = |pod: &&RuntimePod| pod.sandboxes.iter().any(|of| of.state == SandboxState::Ready);
-        let help = "[ALPHA] Pods that have a running sandbox";
+        let help = "[ALPHA] Number of pods that have a running pod sandbox";
         to.gauge("kubelet_running_pods", help, pods.iter().filter(runs).count() as f64);
-        let mut family = to.family("kubelet_running_containers", "[ALPHA] Containers by state", Kind::Gauge);
+        let mut family = to.family(
+            "kubelet_running_containers",
+            "[ALPHA] Number of containers currently running",
+            Kind::Gauge,
+        );
         for (label, state) in [
             ("created", ContainerRunState::Created),
             ("exited", ContainerRunState::Exited),

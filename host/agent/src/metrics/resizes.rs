@@ -26,23 +26,26 @@ impl Default for ResizeMetrics {
         Self {
             requested: Counters::new(
                 "kubelet_container_requested_resizes_total",
-                "[ALPHA] Figures of containers' resources that an edit asked to change",
+                "[ALPHA] Number of requested resizes, counted at the container level. Different \
+                 resources on the same container are counted separately. The 'requirement' label \
+                 refers to 'memory' or 'limits'; the 'operation' label can be one of 'add', 'remove', \
+                 'increase' or 'decrease'.",
                 ["operation", "requirement", "resource"],
             ),
             durations: Histograms::new(
                 "kubelet_pod_resize_duration_milliseconds",
-                "[ALPHA] How long it took to put resizes of pods into force",
+                "[ALPHA] Duration in milliseconds to actuate a pod resize",
                 ["success"],
                 BUCKETS,
             ),
             infeasible: Counters::new(
                 "kubelet_pod_infeasible_resizes_total",
-                "[ALPHA] Resizes that can't be on this node, by why",
+                "[ALPHA] Number of infeasible resizes for pods.",
                 ["reason_detail"],
             ),
             accepted: Counters::new(
                 "kubelet_pod_deferred_accepted_resizes_total",
-                "[ALPHA] Resizes that were granted after they had been deferred",
+                "[ALPHA] Cumulative number of resizes that were accepted after being deferred.",
                 ["retry_trigger"],
             ),
         }

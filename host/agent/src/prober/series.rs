@@ -58,7 +58,7 @@ impl ProbeDurations {
 
 /// Shows these.
 pub(super) fn write(all: &[ProbeSeries], durations: &ProbeDurations, to: &mut Exposition) {
-    let help = "[ALPHA] How long probes took that passed or could not be carried out";
+    let help = "[ALPHA] Duration in seconds for a probe response.";
     let mut family = to.family("prober_probe_duration_seconds", help, Kind::Histogram);
     for (labels, (_, durations)) in durations.0.iter().filter(|(_, (_, durations))| durations.count() > 0) {
         let DurationLabels { pod: PodFullName { namespace, name }, container, kind } = labels;
@@ -70,7 +70,8 @@ pub(super) fn write(all: &[ProbeSeries], durations: &ProbeDurations, to: &mut Ex
         ];
         family.histogram(&labels, durations.buckets(), durations.sum());
     }
-    let help = "[BETA] Probes of a container by what they found";
+    let help =
+        "[BETA] Cumulative number of a liveness, readiness or startup probe for a container by result.";
     let mut family = to.family("prober_probe_total", help, Kind::Counter);
     for series in all {
         let PodFullName { namespace, name } = PodFullName::of(&series.pod);

@@ -50,29 +50,29 @@ impl Default for ClientMetrics {
         Self {
             requests: Counters::new(
                 "rest_client_requests_total",
-                "[ALPHA] Requests to the API server by what came of them",
+                "[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.",
                 ["code", "host", "method"],
             ),
             retries: Counters::new(
                 "rest_client_request_retries_total",
-                "[ALPHA] Requests to the API server that were made again because it said when, by its code",
+                "[ALPHA] Number of request retries, partitioned by status code, verb, and host.",
                 ["code", "host", "verb"],
             ),
             durations: Histograms::new(
                 "rest_client_request_duration_seconds",
-                "[ALPHA] How long it took until requests to the API server were answered, by host and method",
+                "[ALPHA] Request latency in seconds. Broken down by verb, and host.",
                 labels,
                 REQUEST_BUCKETS,
             ),
             request_sizes: Histograms::new(
                 "rest_client_request_size_bytes",
-                "[ALPHA] Sizes of requests to the API server, by host and method",
+                "[ALPHA] Request size in bytes. Broken down by verb and host.",
                 labels,
                 SIZE_BUCKETS,
             ),
             response_sizes: Histograms::new(
                 "rest_client_response_size_bytes",
-                "[ALPHA] Sizes of the API server's answers, where it says them, by host and method",
+                "[ALPHA] Response size in bytes. Broken down by verb and host.",
                 labels,
                 SIZE_BUCKETS,
             ),
@@ -133,12 +133,14 @@ pub(crate) struct ConnectionMetrics {
 
 impl MetricsSource for ConnectionMetrics {
     fn write(&self, to: &mut Exposition) {
-        let help = "[ALPHA] Client certificates that could not be renewed";
+        let help = "[ALPHA] Counter of certificate renewal errors.";
         let name = "kubelet_certificate_manager_client_expiration_renew_errors";
         to.counter(name, help, self.client.renewal_failures());
         let left =
             self.identities.current().map(|identity| self.clock.now().duration_until(identity.not_after));
-        let help = "[ALPHA] Seconds until the client certificate ends; +Inf without one";
+        let help = "[ALPHA] Gauge of the TTL (time-to-live) of the Kubelet's client certificate. The value \
+                    is in seconds until certificate expiry (negative if already expired). If client \
+                    certificate is invalid or unused, the value will be +INF.";
         let seconds = left.map_or(f64::INFINITY, |left| left.as_secs() as f64);
         to.gauge("kubelet_certificate_manager_client_ttl_seconds", help, seconds);
         let ClientMetrics { requests, retries, durations, request_sizes, response_sizes, .. } = &*self.client;

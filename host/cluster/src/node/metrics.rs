@@ -29,27 +29,27 @@ impl MetricsSource for StartupMetrics {
         for (name, help, value) in [
             (
                 "kubelet_node_startup_pre_kubelet_duration_seconds",
-                "[ALPHA] From the machine's start to the agent's, of a node that the agent registered",
+                "[ALPHA] Duration in seconds of node startup before kubelet starts.",
                 pre_kubelet,
             ),
             (
                 "kubelet_node_startup_pre_registration_duration_seconds",
-                "[ALPHA] From there until the agent tried to register the node",
+                "[ALPHA] Duration in seconds of node startup before registration.",
                 pre_registration,
             ),
             (
                 "kubelet_node_startup_registration_duration_seconds",
-                "[ALPHA] From there until the node was registered",
+                "[ALPHA] Duration in seconds of node startup during registration.",
                 registration,
             ),
             (
                 "kubelet_node_startup_post_registration_duration_seconds",
-                "[ALPHA] From there until the node was ready",
+                "[ALPHA] Duration in seconds of node startup after registration.",
                 post_registration,
             ),
             (
                 "kubelet_node_startup_duration_seconds",
-                "[ALPHA] From the machine's start until the node was ready",
+                "[ALPHA] Duration in seconds of node startup in total.",
                 all,
             ),
         ] {

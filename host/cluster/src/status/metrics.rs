@@ -28,25 +28,33 @@ impl Default for StatusMetrics {
         Self {
             writes: Histograms::new(
                 "kubelet_pod_status_sync_duration_seconds",
-                "[ALPHA] How long it took until the API server had a pod's new status",
+                "[ALPHA] Duration in seconds to sync a pod status update. Measures time from \
+                 detection of a change to pod status until the API is successfully updated for that \
+                 pod, even if multiple intevening changes to pod status occur.",
                 [],
                 WRITE_BUCKETS,
             ),
             starts: Histograms::new(
                 "kubelet_pod_start_total_duration_seconds",
-                "[ALPHA] How long it took from a pod's creation until the API server knew that all its containers run",
+                "[ALPHA] Duration in seconds to start a pod since creation, including time to pull \
+                 images and run init containers, measured from pod creation timestamp to when all its \
+                 containers are reported as started and observed via watch",
                 [],
                 START_BUCKETS,
             ),
             sli_starts: Histograms::new(
                 "kubelet_pod_start_sli_duration_seconds",
-                "[ALPHA] The same without pulls and init containers, of pods that have no volumes but ephemeral ones",
+                "[ALPHA] Duration in seconds to start a pod, excluding time to pull images and run \
+                 init containers, measured from pod creation timestamp to when all its containers are \
+                 reported as started and observed via watch",
                 [],
                 START_BUCKETS,
             ),
             first_with_network: Gauge::new(
                 "kubelet_first_network_pod_start_sli_duration_seconds",
-                "[INTERNAL] The same of the first pod that had a network of its own",
+                "[INTERNAL] Duration in seconds to start the first network pod, excluding time to \
+                 pull images and run init containers, measured from pod creation timestamp to when \
+                 all its containers are reported as started and observed via watch",
             ),
         }
     }

@@ -38,12 +38,12 @@ impl HealthCounts {
     /// Shows them.
     pub(super) fn write(&self, to: &mut Exposition) {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let help = "[STABLE] 1 if the check passed when it was last made, 0 if it failed";
+        let help = "[STABLE] This metric records the result of a single healthcheck.";
         let mut family = to.family("kubernetes_healthcheck", help, Kind::Gauge);
         for (name, counts) in &all {
             family.sample(&[("name", name), ("type", "healthz")], f64::from(u8::from(counts.is_well)));
         }
-        let help = "[STABLE] Checks by how they went";
+        let help = "[STABLE] This metric records the results of all healthcheck.";
         let mut family = to.family("kubernetes_healthchecks_total", help, Kind::Counter);
         for (name, counts) in &all {
             for (status, count) in [("error", counts.errors), ("success", counts.successes)] {

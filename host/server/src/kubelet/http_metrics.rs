@@ -32,19 +32,20 @@ impl Default for HttpMetrics {
         Self {
             requests: Counters::new(
                 "kubelet_http_requests_total",
-                "[ALPHA] Requests to the node's endpoints",
+                "[ALPHA] Number of the http requests received since the server started",
                 LABELS,
             ),
             durations: Histograms::new(
                 "kubelet_http_requests_duration_seconds",
-                "[ALPHA] How long it took to answer requests to the node's endpoints; streams until they begin",
+                "[ALPHA] Duration in seconds to serve http requests",
                 LABELS,
                 DEFAULT_BUCKETS,
             ),
             inflight: Mutex::default(),
             websockets: Counters::new(
                 "kubelet_websocket_streaming_requests_total",
-                "[ALPHA] Streams over WebSockets that were asked for",
+                "[ALPHA] Total number of WebSocket streaming requests (exec/attach/portforward) \
+                 received by the kubelet.",
                 ["subresource"],
             ),
         }
@@ -86,8 +87,7 @@ impl Drop for Answering {
 
 impl MetricsSource for HttpMetrics {
     fn write(&self, to: &mut Exposition) {
-        let help =
-            "[ALPHA] Requests to the node's endpoints that are being answered; streams until they begin";
+        let help = "[ALPHA] Number of the inflight http requests";
         let mut family = to.family("kubelet_http_inflight_requests", help, Kind::Gauge);
         for (values, count) in self.inflight.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let [long_running, method, path, server_type] = LABELS;

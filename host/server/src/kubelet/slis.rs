@@ -39,7 +39,7 @@ impl KubeletServer {
 
 fn write_start(to: &mut Exposition, started_at: Option<Timestamp>) {
     if let Some(at) = started_at {
-        let help = "[ALPHA] When the process was started, in seconds since 1970";
+        let help = "[ALPHA] Start time of the process since unix epoch in seconds.";
         to.gauge("process_start_time_seconds", help, at.as_millisecond() as f64 / 1e3);
     }
 }

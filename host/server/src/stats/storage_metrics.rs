@@ -38,7 +38,7 @@ impl Default for StorageMetrics {
     fn default() -> Self {
         let durations = Histograms::new(
             "kubelet_volume_metric_collection_duration_seconds",
-            "[ALPHA] How long it took to add up the volumes and logs of a pod",
+            "[ALPHA] Duration in seconds to calculate volume stats",
             ["metric_source"],
             DEFAULT_BUCKETS,
         );
@@ -78,7 +78,7 @@ impl StorageMetrics {
 impl MetricsSource for StorageMetrics {
     fn write(&self, to: &mut Exposition) {
         let folders = self.lock();
-        let help = "[ALPHA] What the logs of containers take of the disk, as it was measured last";
+        let help = "[ALPHA] Bytes used by the container's logs on the filesystem.";
         let mut family = to.family("kubelet_container_log_filesystem_used_bytes", help, Kind::Gauge);
         for (uid, Folders { pod, logs, .. }) in &*folders {
             for (container, bytes) in logs {

@@ -130,7 +130,7 @@ pub(crate) struct GateMetrics(pub(crate) BTreeMap<String, bool>);
 
 impl MetricsSource for GateMetrics {
     fn write(&self, to: &mut Exposition) {
-        let help = "[BETA] 1 if the feature is on";
+        let help = "[BETA] This metric records the data about the stage and enablement of a k8s feature.";
         let mut family = to.family("kubernetes_feature_enabled", help, Kind::Gauge);
         for gate in GATES {
             let stage = match gate.stage {

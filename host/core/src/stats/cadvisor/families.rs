@@ -114,7 +114,7 @@ impl Iterator for FamilyPieces {
 }
 
 const CONTAINER_ERROR: &str = "1 if there was an error while getting container metrics, 0 otherwise";
-const MACHINE_ERROR: &str = "1 if there was an error while getting machine metrics, 0 otherwise";
+const MACHINE_ERROR: &str = "1 if there was an error while getting machine metrics, 0 otherwise.";
 
 fn scrape_error(to: &mut Exposition, name: &str, help: &str, failed: bool) {
     to.gauge(name, help, f64::from(u8::from(failed)));

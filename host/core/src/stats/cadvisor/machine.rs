@@ -68,13 +68,17 @@ pub(super) fn write_machine(to: &mut Exposition, machine: &Machine) {
     let topology = machine.topology.as_ref();
     let processors = |of: fn(&Topology) -> u64| topology.map(of);
     let figures = [
-        ("machine_cpu_books", "Books of processors", processors(|topology| topology.books)),
-        ("machine_cpu_cores", "Logical processors", processors(|topology| topology.processors)),
-        ("machine_cpu_drawers", "Drawers of processors", processors(|topology| topology.drawers)),
-        ("machine_cpu_physical_cores", "Cores of processors", processors(|topology| topology.cores)),
-        ("machine_cpu_sockets", "Sockets of processors", processors(|topology| topology.sockets)),
-        ("machine_memory_bytes", "Memory of the machine", machine.memory),
-        ("machine_swap_bytes", "Swap of the machine", machine.swap),
+        ("machine_cpu_books", "Number of CPU books.", processors(|topology| topology.books)),
+        ("machine_cpu_cores", "Number of logical CPU cores.", processors(|topology| topology.processors)),
+        ("machine_cpu_drawers", "Number of CPU drawers.", processors(|topology| topology.drawers)),
+        (
+            "machine_cpu_physical_cores",
+            "Number of physical CPU cores.",
+            processors(|topology| topology.cores),
+        ),
+        ("machine_cpu_sockets", "Number of CPU sockets.", processors(|topology| topology.sockets)),
+        ("machine_memory_bytes", "Amount of memory installed on the machine.", machine.memory),
+        ("machine_swap_bytes", "Amount of swap memory available on the machine.", machine.swap),
     ];
     let labels = [
         ("boot_id", &*machine.boot_id),
@@ -97,6 +101,7 @@ pub(super) fn write_version(to: &mut Exposition, machine: &Machine) {
         ("kernelVersion", &*machine.kernel_version),
         ("osVersion", &*machine.os_version),
     ];
-    let help = "Always 1; its labels name the kernel and the operating system";
+    let help = "A metric with a constant '1' value labeled by kernel version, OS version, docker version, \
+                cadvisor version & cadvisor revision.";
     to.family("cadvisor_version_info", help, Kind::Gauge).sample(&labels, 1.0);
 }

@@ -140,8 +140,7 @@ fn own_cgroup() -> Result<Option<String>, Failed> {
 
 /// All of a family that is the same under any agent.
 fn parts_of(family: &Family, with_series: bool, names: &[(String, String)]) -> BTreeSet<String> {
-    let mut parts =
-        BTreeSet::from([format!("type {}", family.kind), format!("stability {}", family.stability())]);
+    let mut parts = BTreeSet::from([format!("type {}", family.kind), format!("help {}", family.help)]);
     for labels in &family.series {
         if with_series {
             let labels: Vec<String> =

@@ -6,69 +6,85 @@ use crate::stats::cadvisor::rows::Row;
 use crate::stats::cgroup_usage::{PressureUsage, Stall, Stalls};
 
 pub(super) const FAMILIES: &[Family] = &[
-    Family::counter("container_cpu_usage_seconds_total", "Processor time used", |row, to| {
-        let used = row.details.usage.cpu_nanoseconds.filter(|used| *used > 0);
-        if let Some(used) = used {
-            to.put_seconds_with(&[("cpu", "total")], used);
-        }
-    }),
-    Family::counter("container_cpu_user_seconds_total", "Processor time used by programs", |row, to| {
-        to.put_seconds(row.details.cpu.user);
-    }),
-    Family::counter("container_cpu_system_seconds_total", "Processor time used by the kernel", |row, to| {
-        to.put_seconds(row.details.cpu.system);
-    }),
-    Family::counter("container_cpu_cfs_periods_total", "Periods of the quota that ended", |row, to| {
-        of_quota(row, to, |to, cpu| to.put(cpu.periods as f64));
-    }),
+    Family::counter(
+        "container_cpu_usage_seconds_total",
+        "Cumulative cpu time consumed in seconds.",
+        |row, to| {
+            let used = row.details.usage.cpu_nanoseconds.filter(|used| *used > 0);
+            if let Some(used) = used {
+                to.put_seconds_with(&[("cpu", "total")], used);
+            }
+        },
+    ),
+    Family::counter(
+        "container_cpu_user_seconds_total",
+        "Cumulative user cpu time consumed in seconds.",
+        |row, to| {
+            to.put_seconds(row.details.cpu.user);
+        },
+    ),
+    Family::counter(
+        "container_cpu_system_seconds_total",
+        "Cumulative system cpu time consumed in seconds.",
+        |row, to| {
+            to.put_seconds(row.details.cpu.system);
+        },
+    ),
+    Family::counter(
+        "container_cpu_cfs_periods_total",
+        "Number of elapsed enforcement period intervals.",
+        |row, to| {
+            of_quota(row, to, |to, cpu| to.put(cpu.periods as f64));
+        },
+    ),
     Family::counter(
         "container_cpu_cfs_throttled_periods_total",
-        "Periods in which the quota was used up",
+        "Number of throttled period intervals.",
         |row, to| of_quota(row, to, |to, cpu| to.put(cpu.throttled_periods as f64)),
     ),
     Family::counter(
         "container_cpu_cfs_throttled_seconds_total",
-        "Time for which threads couldn't run, for the quota was used up",
+        "Total time duration the container has been throttled.",
         |row, to| of_quota(row, to, |to, cpu| to.put_seconds(cpu.throttled)),
     ),
     Family::counter(
         "container_cpu_cfs_burst_periods_total",
-        "Periods in which more than the quota was used",
+        "Number of periods when burst occurs.",
         |row, to| of_quota(row, to, |to, cpu| to.put(cpu.burst_periods as f64)),
     ),
     Family::counter(
         "container_cpu_cfs_burst_seconds_total",
-        "Processor time used beyond the quota",
+        "Total time duration the container has been bursted.",
         |row, to| of_quota(row, to, |to, cpu| to.put_seconds(cpu.burst)),
     ),
     Family::counter(
         "container_pressure_cpu_stalled_seconds_total",
-        "Time for which all processes waited for a processor",
+        "Total time duration no tasks in the container could make progress due to CPU congestion.",
         |row, to| pressure(row, to, |pressure| pressure.cpu, |stalls| stalls.full),
     ),
     Family::counter(
         "container_pressure_cpu_waiting_seconds_total",
-        "Time for which some process waited for a processor",
+        "Total time duration tasks in the container have waited due to CPU congestion.",
         |row, to| pressure(row, to, |pressure| pressure.cpu, |stalls| stalls.some),
     ),
     Family::counter(
         "container_pressure_io_stalled_seconds_total",
-        "Time for which all processes waited for a disk",
+        "Total time duration no tasks in the container could make progress due to IO congestion.",
         |row, to| pressure(row, to, |pressure| pressure.io, |stalls| stalls.full),
     ),
     Family::counter(
         "container_pressure_io_waiting_seconds_total",
-        "Time for which some process waited for a disk",
+        "Total time duration tasks in the container have waited due to IO congestion.",
         |row, to| pressure(row, to, |pressure| pressure.io, |stalls| stalls.some),
     ),
     Family::counter(
         "container_pressure_memory_stalled_seconds_total",
-        "Time for which all processes waited for memory",
+        "Total time duration no tasks in the container could make progress due to memory congestion.",
         |row, to| pressure(row, to, |pressure| pressure.memory, |stalls| stalls.full),
     ),
     Family::counter(
         "container_pressure_memory_waiting_seconds_total",
-        "Time for which some process waited for memory",
+        "Total time duration tasks in the container have waited due to memory congestion.",
         |row, to| pressure(row, to, |pressure| pressure.memory, |stalls| stalls.some),
     ),
 ];

@@ -6,57 +6,67 @@ use crate::stats::cadvisor::rows::Row;
 use crate::stats::cgroup_usage::MemoryUsage;
 
 pub(super) const FAMILIES: &[Family] = &[
-    Family::gauge("container_memory_cache", "Pages of files, in bytes", |row, to| {
+    Family::gauge("container_memory_cache", "Number of bytes of page cache memory.", |row, to| {
         detail(row, to, |memory| memory.cache);
     }),
-    Family::gauge("container_memory_rss", "Anonymous pages, in bytes", |row, to| {
+    Family::gauge("container_memory_rss", "Size of RSS in bytes.", |row, to| {
         usage(row, to, |memory| memory.rss);
     }),
-    Family::gauge("container_memory_kernel_usage", "Memory of the kernel, in bytes", |row, to| {
+    Family::gauge("container_memory_kernel_usage", "Size of kernel memory allocated in bytes.", |row, to| {
         detail(row, to, |memory| memory.kernel);
     }),
-    Family::gauge("container_memory_mapped_file", "Pages of files that are mapped, in bytes", |row, to| {
+    Family::gauge("container_memory_mapped_file", "Size of memory mapped files in bytes.", |row, to| {
         detail(row, to, |memory| memory.mapped_file);
     }),
-    Family::gauge("container_memory_swap", "Swap used, in bytes", |row, to| {
+    Family::gauge("container_memory_swap", "Container swap usage in bytes.", |row, to| {
         to.put(row.details.usage.swap.map_or(0, |swap| swap.usage) as f64);
     }),
-    Family::gauge("container_memory_usage_bytes", "All memory used, with pages of files", |row, to| {
-        usage(row, to, |memory| memory.usage);
-    }),
-    Family::gauge("container_memory_max_usage_bytes", "The most memory that was used", |row, to| {
+    Family::gauge(
+        "container_memory_usage_bytes",
+        "Current memory usage in bytes, including all memory regardless of when it was accessed",
+        |row, to| {
+            usage(row, to, |memory| memory.usage);
+        },
+    ),
+    Family::gauge("container_memory_max_usage_bytes", "Maximum memory usage recorded in bytes", |row, to| {
         detail(row, to, |memory| memory.max_usage);
     }),
-    Family::gauge(
-        "container_memory_working_set_bytes",
-        "Memory used, without the inactive pages of files",
-        |row, to| usage(row, to, |memory| Some(memory.working_set)),
-    ),
+    Family::gauge("container_memory_working_set_bytes", "Current working set in bytes.", |row, to| {
+        usage(row, to, |memory| Some(memory.working_set))
+    }),
     Family::gauge(
         "container_memory_total_active_file_bytes",
-        "Pages of files that were used of late",
+        "Current total active file in bytes.",
         |row, to| detail(row, to, |memory| memory.active_file),
     ),
     Family::gauge(
         "container_memory_total_inactive_file_bytes",
-        "Pages of files that weren't used of late",
+        "Current total inactive file in bytes.",
         |row, to| detail(row, to, |memory| memory.inactive_file),
     ),
-    Family::counter("container_memory_failcnt", "Times that the limit was met", |row, to| {
+    Family::counter("container_memory_failcnt", "Number of memory usage hits limits", |row, to| {
         detail(row, to, |memory| memory.failures);
     }),
-    Family::counter("container_memory_failures_total", "Faults of pages, by type and scope", |row, to| {
-        let memory = row.details.usage.memory.unwrap_or_default();
-        let faults = [("pgfault", memory.page_faults), ("pgmajfault", memory.major_page_faults)];
-        for (kind, faults) in faults {
-            for scope in ["container", "hierarchy"] {
-                to.put_with(&[("failure_type", kind), ("scope", scope)], faults.unwrap_or(0) as f64);
+    Family::counter(
+        "container_memory_failures_total",
+        "Cumulative count of memory allocation failures.",
+        |row, to| {
+            let memory = row.details.usage.memory.unwrap_or_default();
+            let faults = [("pgfault", memory.page_faults), ("pgmajfault", memory.major_page_faults)];
+            for (kind, faults) in faults {
+                for scope in ["container", "hierarchy"] {
+                    to.put_with(&[("failure_type", kind), ("scope", scope)], faults.unwrap_or(0) as f64);
+                }
             }
-        }
-    }),
-    Family::counter("container_oom_events_total", "Processes killed for want of memory", |row, to| {
-        to.put(row.details.oom_kills as f64);
-    }),
+        },
+    ),
+    Family::counter(
+        "container_oom_events_total",
+        "Count of out of memory events observed for the container",
+        |row, to| {
+            to.put(row.details.oom_kills as f64);
+        },
+    ),
 ];
 
 fn detail(row: &Row, to: &mut Figures<'_>, figure: fn(&MemoryDetails) -> u64) {

@@ -6,29 +6,37 @@ use crate::stats::cadvisor::rows::Row;
 use crate::stats::cgroup_usage::LIMIT_MAX;
 
 pub(super) const FAMILIES: &[Family] = &[
-    Family::gauge("container_start_time_seconds", "When the container started, in Unix time", |row, to| {
-        if let Some(at) = row.started_at {
-            to.without_time().put(at.as_second() as f64);
-        }
-    }),
-    Family::gauge("container_spec_cpu_period", "Period of the quota, in microseconds", |row, to| {
+    Family::gauge(
+        "container_start_time_seconds",
+        "Start time of the container since unix epoch in seconds.",
+        |row, to| {
+            if let Some(at) = row.started_at {
+                to.without_time().put(at.as_second() as f64);
+            }
+        },
+    ),
+    Family::gauge("container_spec_cpu_period", "CPU period of the container.", |row, to| {
         of_cpu(row, to, |spec| Some(spec.cpu_period));
     }),
-    Family::gauge("container_spec_cpu_quota", "Quota in a period, in microseconds", |row, to| {
+    Family::gauge("container_spec_cpu_quota", "CPU quota of the container.", |row, to| {
         of_cpu(row, to, |spec| (spec.cpu_quota > 0).then_some(spec.cpu_quota));
     }),
-    Family::gauge("container_spec_cpu_shares", "Share of the processors", |row, to| {
+    Family::gauge("container_spec_cpu_shares", "CPU share of the container.", |row, to| {
         of_cpu(row, to, |spec| Some(spec.cpu_shares));
     }),
-    Family::gauge("container_spec_memory_limit_bytes", "Limit of memory; 0 for none", |row, to| {
+    Family::gauge("container_spec_memory_limit_bytes", "Memory limit for the container.", |row, to| {
         of_memory(row, to, |spec| spec.memory);
     }),
-    Family::gauge("container_spec_memory_swap_limit_bytes", "Limit of swap; 0 for none", |row, to| {
-        of_memory(row, to, |spec| spec.swap);
-    }),
+    Family::gauge(
+        "container_spec_memory_swap_limit_bytes",
+        "Memory swap limit for the container.",
+        |row, to| {
+            of_memory(row, to, |spec| spec.swap);
+        },
+    ),
     Family::gauge(
         "container_spec_memory_reservation_limit_bytes",
-        "Memory that is kept from reclaim; 0 for none",
+        "Memory reservation limit for the container.",
         |row, to| of_memory(row, to, |spec| spec.reservation),
     ),
 ];

@@ -5,18 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A family of metrics without its values.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Family {
+    /// With how stable the family is, such as `[ALPHA] `.
     pub(super) help: String,
     pub(super) kind: String,
     /// Labels of each series, by name; bounds of buckets are left out.
     pub(super) series: BTreeSet<Vec<(String, String)>>,
-}
-
-impl Family {
-    /// `STABLE`, `BETA`, `ALPHA`, or nothing, as the help begins.
-    pub(super) fn stability(&self) -> &str {
-        let stated = self.help.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-        stated.map_or("", |(stability, _)| stability)
-    }
 }
 
 /// All families of a text, by name. What isn't a line of the format is left out.
