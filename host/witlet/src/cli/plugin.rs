@@ -205,9 +205,6 @@ pub(crate) struct BenchArgs {
     /// Role to measure (default: all)
     #[arg(long, value_name = "ROLE", value_parser = roles())]
     pub(crate) role: Option<Role>,
-    /// Move a project of an older contract to the one that projects of this release are on
-    #[arg(long, value_name = "CONTRACT", value_parser = contracts())]
-    pub(crate) contract: Option<Contract>,
     /// Number of calls to one instance; at most 2000 to fresh instances
     #[arg(long, value_name = "NUMBER", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) calls: u32,
