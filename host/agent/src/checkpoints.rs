@@ -141,7 +141,7 @@ pub(crate) async fn load(
     let user_namespaces = user_namespaces(state, files, settings.user_namespace_ids).await?;
     let mut checkpoints = take_over(state, files, events).await;
     let on_disk = files.list().await.unwrap_or_else(|error| {
-        let what = "All pods are judged again, for the folders of pods can't be read";
+        let what = "Admission is repeated for all pods: failed to list pod directories";
         report(events, "CheckpointsLost", format!("{what}: {}", one_line(&error)));
         Vec::new()
     });
@@ -157,7 +157,8 @@ pub(crate) async fn load(
                 checkpoints.insert(uid, Checkpoint { on_disk: content.clone(), content });
             }
             Err(error) => {
-                let what = format!("Pod {uid} is judged again, for its checkpoint can't be read: {error}");
+                let what =
+                    format!("Admission is repeated for pod {uid}: failed to read its checkpoint: {error}");
                 report(events, "CheckpointLost", what);
             }
         }
@@ -192,7 +193,7 @@ async fn take_over(
             Err(error) => Err(one_line(&error)),
         };
         if let Err(error) = added {
-            let what = format!("Pods are judged again, for {name} can't be read: {error}");
+            let what = format!("Admission is repeated for pods: failed to read {name}: {error}");
             report(events, "CheckpointsLost", what);
         }
         found.push((name, none));

@@ -309,7 +309,7 @@ impl EventLoop {
         let errors = || self.pods.values().filter_map(|record| record.unsaved.as_ref());
         let unsaved = errors().next().map(|error| {
             let count = errors().count();
-            format!("the state of {count} pods can't be saved, so that new ones can't start: {error}")
+            format!("failed to save the state of {count} pods, no new pod can start: {error}")
         });
         let problems = self.health.problems().into_iter().chain(unsaved).collect();
         self.outside.statuses.put_node(self.node.clone(), problems);

@@ -172,7 +172,7 @@ impl ImageGcManager {
         let read =
             |saved: &[u8]| ImageRecords::decode(saved, now).map(Some).map_err(|error| one_line(&error));
         let lost =
-            ("ImageTimesLost", "Images count as detected at this start, for their times can't be read");
+            ("ImageTimesLost", "Failed to read the times of images, counting all as first detected now");
         let loaded: Option<ImageRecords> =
             load_checkpoint(&*ports.state, &*ports.events, IMAGE_TIMES, read, lost).await;
         let saved = loaded.as_ref().map(ImageRecords::encode);

@@ -47,7 +47,7 @@ impl ResourceTable {
     pub(crate) async fn allocated(state: Arc<dyn StateStore>, events: &dyn EventSink) -> Self {
         let lost = (
             "AllocatedResourcesLost",
-            "Pods have the resources of their specs, for the allocated ones can't be read",
+            "Failed to read the allocated resources, using those of the pods' specs",
         );
         Self::load(ALLOCATED_PODS, state, events, lost).await
     }
@@ -56,7 +56,7 @@ impl ResourceTable {
     pub(crate) async fn actuated(state: Arc<dyn StateStore>, events: &dyn EventSink) -> Self {
         let lost = (
             "ActuatedResourcesLost",
-            "Containers have the resources that the runtime reports, for those last given can't be read",
+            "Failed to read the actuated resources, using those that the runtime reports",
         );
         Self::load(ACTUATED_PODS, state, events, lost).await
     }

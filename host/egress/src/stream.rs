@@ -46,7 +46,7 @@ pub enum StreamError {
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// It speaks TLS already.
-    #[error("the connection is one by TLS already")]
+    #[error("the connection already uses TLS")]
     AlreadyTls,
     /// A handshake failed on it.
     #[error("the connection is closed")]

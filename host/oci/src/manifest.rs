@@ -50,7 +50,7 @@ pub enum ManifestError {
     },
     /// A list of manifests.
     #[error(
-        "the digest is that of an index of {manifests} manifests; pin the manifest of the component itself, which is one of them"
+        "the digest is that of an image index with {manifests} manifests: use the digest of the component's manifest"
     )]
     Index {
         /// How many it lists.
@@ -66,7 +66,7 @@ pub enum ManifestError {
     },
     /// A set of plugins.
     #[error(
-        "it is a set of plugins, no component: the annotation witlet.dev/plugin-set of a Node chooses it"
+        "expected a component, found a set of plugins: the annotation witlet.dev/plugin-set of a Node chooses it"
     )]
     Set,
     /// The artifact isn't one of WebAssembly.

@@ -47,7 +47,7 @@ pub enum SetError {
         column: usize,
     },
     /// Another kind of thing.
-    #[error("it is {found:?}, no set of plugins ({SET_TYPE}): push one with `witlet plugin push-set`")]
+    #[error("artifact type must be {SET_TYPE}, found {found:?}: push a set with `witlet plugin push-set`")]
     Type {
         /// What it is.
         found: String,

@@ -18,7 +18,7 @@ use crate::ImageStore;
 #[derive(Clone, Debug, Error)]
 pub enum RuntimeError {
     /// Nothing answers at the endpoint: not there, refused, or gone in the middle of the call.
-    #[error("{call}: the runtime at {endpoint} can't be reached: {message}")]
+    #[error("{call}: failed to reach the runtime at {endpoint}: {message}")]
     Unavailable {
         call: &'static str,
         /// The socket.
@@ -27,7 +27,7 @@ pub enum RuntimeError {
         message: String,
     },
     /// The runtime took longer than the call may take.
-    #[error("{call}: no answer within {}s", limit.as_secs_f64())]
+    #[error("{call}: no response within {}s", limit.as_secs_f64())]
     DeadlineExceeded {
         call: &'static str,
         /// What it was given.
@@ -41,7 +41,7 @@ pub enum RuntimeError {
         message: String,
     },
     /// Something of that name exists already.
-    #[error("{call}: exists already: {message}")]
+    #[error("{call}: already exists: {message}")]
     AlreadyExists {
         call: &'static str,
         /// The runtime's words.
@@ -55,7 +55,7 @@ pub enum RuntimeError {
         message: String,
     },
     /// The runtime doesn't implement the call.
-    #[error("{call}: the runtime doesn't implement it: {message}")]
+    #[error("{call}: not implemented by the runtime: {message}")]
     Unimplemented {
         call: &'static str,
         /// The runtime's words.
@@ -71,7 +71,7 @@ pub enum RuntimeError {
         message: String,
     },
     /// The runtime answered something that the CRI doesn't allow.
-    #[error("{call}: malformed answer: {message}")]
+    #[error("{call}: invalid response: {message}")]
     Malformed {
         call: &'static str,
         /// What is wrong with it.
@@ -94,7 +94,7 @@ impl RuntimeError {
     pub fn message(&self) -> String {
         match self {
             Self::Unavailable { endpoint, message, .. } => {
-                format!("the runtime at {endpoint} can't be reached: {message}")
+                format!("failed to reach the runtime at {endpoint}: {message}")
             }
             Self::DeadlineExceeded { .. } => "context deadline exceeded".to_owned(),
             Self::NotFound { message, .. }

@@ -21,7 +21,7 @@ const LAST: u16 = u16::MAX - 1;
 #[derive(Debug, Error)]
 pub(crate) enum AddressError {
     /// Every address is taken.
-    #[error("every address of {NETWORK_NAME} is taken")]
+    #[error("no free address in {NETWORK_NAME}")]
     Exhausted,
     /// The kernel refused the mark that keeps others away from the address.
     #[error("failed to claim {address}")]

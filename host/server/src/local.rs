@@ -146,7 +146,7 @@ fn is_set<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     match &*String::deserialize(from)? {
         "1" | "true" => Ok(true),
         "" | "0" | "false" => Ok(false),
-        other => Err(D::Error::custom(format!("watch must be true or false, it is {other:?}"))),
+        other => Err(D::Error::custom(format!("watch must be true or false, found {other:?}"))),
     }
 }
 

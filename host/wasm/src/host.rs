@@ -442,16 +442,14 @@ impl Shared {
                 EventType::Warning,
                 "PluginQuarantined",
                 format!(
-                    "the plugin is not asked for {}s: {}",
+                    "Plugin is in quarantine for {}s: {}",
                     lasts.as_secs(),
                     error.map(CallError::sentence).unwrap_or_default()
                 ),
             ),
-            HealthChange::Recovered => (
-                EventType::Normal,
-                "PluginRecovered",
-                "the plugin answers again after its quarantine".to_owned(),
-            ),
+            HealthChange::Recovered => {
+                (EventType::Normal, "PluginRecovered", "Plugin recovered from quarantine".to_owned())
+            }
         };
         tracing::warn!(plugin = name, reason, "{message}");
         self.record_event(name, kind, reason, message);

@@ -92,12 +92,12 @@ impl Validation {
     pub(crate) fn retry_after(&self) -> Result<Duration, String> {
         let Some(text) = &self.retry_after else { return Ok(RETRY_AFTER) };
         if self.action != Action::Defer {
-            return Err("is there for action: Defer only".to_owned());
+            return Err("only allowed with action: Defer".to_owned());
         }
         let nanos = witlet_cel::parse_duration(text).and_then(|nanos| u64::try_from(nanos).ok());
         let time = nanos.map(Duration::from_nanos);
         time.filter(|time| (RETRY_AFTER_MIN..=RETRY_AFTER_MAX).contains(time))
-            .ok_or_else(|| format!("{text:?} is no time from 1s to 1h, such as 30s or 5m"))
+            .ok_or_else(|| format!("must be a duration from 1s to 1h such as 30s, found {text:?}"))
     }
 }
 
@@ -136,10 +136,13 @@ impl Config {
             }
         }
         if self.validations.is_empty() {
-            return Err(Error::invalid("validations", "at least one rule must be there"));
+            return Err(Error::invalid("validations", "must have at least one rule"));
         }
         if self.operations.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Error::invalid("operations", "name one at least, such as add, or leave it out"));
+            return Err(Error::invalid(
+                "operations",
+                "must not be empty: remove it, or name an operation such as add",
+            ));
         }
         let named = self.match_conditions.iter().chain(&self.variables).map(|named| named.expression.len());
         let rules = self
@@ -167,14 +170,14 @@ impl Validation {
                 return invalid("message", "is empty");
             }
             if message.contains('\n') || message.len() > MESSAGE_BYTES_MAX {
-                return invalid("message", "is one line of at most 4096 bytes");
+                return invalid("message", "must be one line of at most 4096 bytes");
             }
         }
         if let Some(reason) = &self.reason {
             let is_word = reason.starts_with(|first: char| first.is_ascii_alphabetic())
                 && reason.bytes().all(|letter| letter.is_ascii_alphanumeric());
             if !is_word || reason.len() > REASON_BYTES_MAX {
-                return invalid("reason", "is a word of letters and digits, such as ImageNotAllowed");
+                return invalid("reason", "must be a CamelCase word, such as ImageNotAllowed");
             }
         }
         self.retry_after().map(|_| ()).or_else(|problem| invalid("retryAfter", &problem))
@@ -191,7 +194,7 @@ fn check_names(key: &str, list: &[NamedExpression], is_name: fn(&str) -> bool) -
             ));
         }
         if list[..index].iter().any(|other| other.name == named.name) {
-            return invalid(format!("{:?} is there twice", named.name));
+            return invalid(format!("Duplicate value: {:?}", named.name));
         }
     }
     Ok(())

@@ -271,7 +271,7 @@ fn pods_are_asked_about_when_the_rules_say() {
     let named = json!(["image-resolved", "recheck"]);
     assert_eq!(subscribed(named).as_deref(), Ok(&[Operation::ImageResolved, Operation::Recheck][..]));
     for (wrong, words) in [
-        (json!([]), "operations: name one at least"),
+        (json!([]), "operations: must not be empty"),
         (
             json!(["fly"]),
             "operations[0]: must be one of add, resize, update, ephemeral, image-resolved, readmit, recheck, found fly",
@@ -365,7 +365,7 @@ fn check_refusals(cases: &[(Value, &str)]) {
 #[test]
 fn wrong_expressions_are_refused_by_their_place() {
     check_refusals(&[
-        (json!({"validations": []}), "validations: at least one rule must be there"),
+        (json!({"validations": []}), "validations: must have at least one rule"),
         (
             json!({"validations": [{"expression": "object.spec.container == []"}]}),
             "validations[0].expression, line 1, column 13: PodSpec has no field container; did you mean containers?",
@@ -409,7 +409,7 @@ fn wrong_rules_are_refused_by_their_key() {
         ),
         (
             json!({"matchConditions": [{"name": "a", "expression": "1"}, {"name": "a", "expression": "1"}], "validations": [{"expression": "true"}]}),
-            "matchConditions[1].name: \"a\" is there twice",
+            "matchConditions[1].name: Duplicate value: \"a\"",
         ),
         (
             json!({"matchConditions": [{"name": "a", "expression": "1"}], "validations": [{"expression": "true"}]}),
@@ -417,7 +417,7 @@ fn wrong_rules_are_refused_by_their_key() {
         ),
         (
             json!({"validations": [{"expression": "true", "reason": "not a word"}]}),
-            "validations[0].reason: is a word of letters and digits, such as ImageNotAllowed",
+            "validations[0].reason: must be a CamelCase word, such as ImageNotAllowed",
         ),
         (
             json!({"validations": [{"expression": "true", "message": " "}]}),
@@ -425,11 +425,11 @@ fn wrong_rules_are_refused_by_their_key() {
         ),
         (
             json!({"validations": [{"expression": "true", "retryAfter": "5s"}]}),
-            "validations[0].retryAfter: is there for action: Defer only",
+            "validations[0].retryAfter: only allowed with action: Defer",
         ),
         (
             json!({"validations": [{"expression": "true", "action": "Defer", "retryAfter": "2h"}]}),
-            "validations[0].retryAfter: \"2h\" is no time from 1s to 1h, such as 30s or 5m",
+            "validations[0].retryAfter: must be a duration from 1s to 1h such as 30s, found \"2h\"",
         ),
         (
             json!({"validations": [{"expression": "x".repeat(20_000)}]}),

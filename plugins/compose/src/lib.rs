@@ -66,7 +66,7 @@ impl PodSource for Compose {
 
     fn validate(config: &Config) -> Result<(), Error> {
         if config.folder.is_some() != config.files.is_empty() {
-            return Err(Error::invalid("folder", "either it or files must be given"));
+            return Err(Error::invalid("folder", "one of folder and files is required"));
         }
         let paths = config.folder.iter().chain(&config.files).chain(&config.host_folder);
         match paths.chain(config.volumes.values()).find(|path| !path.is_absolute()) {

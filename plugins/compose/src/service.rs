@@ -277,7 +277,7 @@ impl<'a> Service<'a> {
         match values::number(value)? {
             0 => self.runs = false,
             1 => {}
-            more => return Err(format!("{more} of one service can't run on one node, 0 or 1 can")),
+            more => return Err(format!("replicas must be 0 or 1 on one node, found {more}")),
         }
         Ok(())
     }

@@ -76,7 +76,7 @@ fn many_problems_are_cut() {
 fn configurations_that_make_no_sense_are_refused() {
     let validate = |config: &Config| Compose::validate(config).map_err(|error| error.to_string());
     assert!(validate(&config(Path::new("/compose"))).is_ok());
-    assert_eq!(validate(&Config::default()), Err("folder: either it or files must be given".to_owned()));
+    assert_eq!(validate(&Config::default()), Err("folder: one of folder and files is required".to_owned()));
     let both = Config { files: vec!["/a".into()], ..config(Path::new("/compose")) };
     assert!(validate(&both).is_err());
     assert_eq!(validate(&config(Path::new("compose"))), Err("path: compose isn't absolute".to_owned()));

@@ -104,7 +104,7 @@ impl PodSource for HttpBundle {
         if let Some(url) = &config.signature_url {
             Request::get(url).map_err(|error| Error::invalid("signatureUrl", error.to_string()))?;
             if config.public_keys.is_empty() {
-                return Err(Error::invalid("signatureUrl", "is of no use without publicKeys"));
+                return Err(Error::invalid("signatureUrl", "requires publicKeys"));
             }
         }
         if let Some(seconds) = config.timeout_seconds.filter(|s| !(1..=TIMEOUT_SECONDS_MAX).contains(s)) {
@@ -198,7 +198,7 @@ fn detached(config: &Config, deadline: Deadline) -> Result<String, SourceError> 
 fn refused(answer: &Response, url: &str) -> SourceError {
     let status = answer.status();
     let reason = if [401, 403].contains(&status) { "Denied" } else { "Unavailable" };
-    let error = SourceError::new(reason, format!("{url} answers with status {status}"));
+    let error = SourceError::new(reason, format!("GET {url}: HTTP status {status}"));
     let seconds = answer.header("Retry-After").and_then(|value| value.trim().parse().ok());
     match seconds {
         Some(seconds) => error.retry_after(Duration::from_secs(seconds)),

@@ -63,10 +63,10 @@ fn only_an_empty_list_means_that_there_are_no_pods() {
     assert_eq!(poll(None, &config).expect("an answer").snapshot, Snapshot::Empty);
     for (status, body, expected) in [
         (200, "", "Invalid: the bundle is empty: to have no pods, let it be an empty list"),
-        (304, "", "Unavailable: https://h/pods.yaml answers with status 304"),
-        (301, "", "Unavailable: https://h/pods.yaml answers with status 301"),
-        (404, "", "Unavailable: https://h/pods.yaml answers with status 404"),
-        (403, "", "Denied: https://h/pods.yaml answers with status 403"),
+        (304, "", "Unavailable: GET https://h/pods.yaml: HTTP status 304"),
+        (301, "", "Unavailable: GET https://h/pods.yaml: HTTP status 301"),
+        (404, "", "Unavailable: GET https://h/pods.yaml: HTTP status 404"),
+        (403, "", "Denied: GET https://h/pods.yaml: HTTP status 403"),
     ] {
         let body = body.to_owned();
         serve_http(move |_| Ok(answer(status, &[], &body)));
@@ -90,7 +90,7 @@ fn with_keys_only_what_one_of_them_signed_is_taken() {
         (None, Some(good.clone()), Ok(1)),
         (Some(other.clone()), Some(good.clone()), unproven.clone()),
         (None, Some(other), unproven),
-        (None, None, Err("Unavailable: https://h/pods.yaml.sig answers with status 404".to_owned())),
+        (None, None, Err("Unavailable: GET https://h/pods.yaml.sig: HTTP status 404".to_owned())),
         (Some("x".to_owned()), None, Err("Invalid: the signature isn't 64 bytes in base64".to_owned())),
     ] {
         serve_http(move |request| {
@@ -139,7 +139,7 @@ fn values_of_headers_may_stand_in_files() {
     std::fs::write(&token, "Bearer t\n").expect("written");
     assert_eq!(poll(None, &config).expect("an answer").snapshot, Snapshot::Empty);
     std::fs::write(&token, "Bearer x").expect("written");
-    assert_eq!(poll(None, &config), Err("Denied: https://h/pods.yaml answers with status 401".to_owned()));
+    assert_eq!(poll(None, &config), Err("Denied: GET https://h/pods.yaml: HTTP status 401".to_owned()));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn configurations_that_make_no_sense_are_refused() {
             json!({"url": "ftp://h/"}),
             "url: invalid request: \"ftp://h/\" has a scheme other than http and https",
         ),
-        (json!({"url": URL, "signatureUrl": URL}), "signatureUrl: is of no use without publicKeys"),
+        (json!({"url": URL, "signatureUrl": URL}), "signatureUrl: requires publicKeys"),
         (json!({"url": URL, "timeoutSeconds": 0}), "timeoutSeconds: 0 isn't 1 to 600"),
         (
             json!({"url": URL, "headers": {"a": "b"}, "headerFiles": {"A": "/c"}}),

@@ -17,10 +17,8 @@ pub(crate) fn check(parameters: &Parameters) -> Result<(), Error> {
     let said = [equals.is_some(), one_of.is_some(), bounds].into_iter().filter(|said| *said).count();
     match (pointer, said) {
         (None, 0) => Ok(()),
-        (None, _) => Err(Error::invalid("pointer", "is missing: where does the value stand?")),
-        (Some(_), 0) => {
-            Err(Error::invalid("pointer", "equals, oneOf, min or max has to say what stands there"))
-        }
+        (None, _) => Err(Error::invalid("pointer", "Required value: a JSON pointer such as /status")),
+        (Some(_), 0) => Err(Error::invalid("pointer", "must have one of equals, oneOf, min or max")),
         (Some(pointer), 1) => {
             if !pointer.is_empty() && !pointer.starts_with('/') {
                 return Err(Error::invalid(
@@ -29,7 +27,7 @@ pub(crate) fn check(parameters: &Parameters) -> Result<(), Error> {
                 ));
             }
             if one_of.as_ref().is_some_and(Vec::is_empty) {
-                return Err(Error::invalid("oneOf", "is empty: nothing passes"));
+                return Err(Error::invalid("oneOf", "must not be empty"));
             }
             match (min, max) {
                 (Some(min), Some(max)) if compare(min, max) == Some(Ordering::Greater) => {

@@ -73,7 +73,7 @@ impl AdmissionHandler for ImagePolicy {
 
     fn validate(config: &Config) -> Result<(), Error> {
         if config.allow.is_empty() {
-            return Err(Error::invalid("allow", "at least one place must be allowed"));
+            return Err(Error::invalid("allow", "must have at least one repository"));
         }
         check_entries("allow", &config.allow, |entry| {
             let registry = entry.split('/').next().unwrap_or_default();
@@ -142,7 +142,7 @@ fn judge(image: &str, config: &Config) -> Result<(), (&'static str, String)> {
         false => matches(entry, &reference.registry),
     });
     if !is_allowed {
-        return Err((NOT_ALLOWED, format!("image {place} isn't from a place that is allowed")));
+        return Err((NOT_ALLOWED, format!("image {place} is not from an allowed repository")));
     }
     if config.require_digest && reference.digest.is_none() {
         return Err((NOT_PINNED, format!("image {place} isn't pinned by a digest")));

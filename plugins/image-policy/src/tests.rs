@@ -52,19 +52,19 @@ fn images_come_from_allowed_places() {
         ("localhost:5000/a/b/c", ""),
         (
             "team/app",
-            "ImageNotAllowed: container \"c0\": image docker.io/team/app isn't from a place that is allowed",
+            "ImageNotAllowed: container \"c0\": image docker.io/team/app is not from an allowed repository",
         ),
         (
             "registry.example.com:5000/a",
-            "ImageNotAllowed: container \"c0\": image registry.example.com:5000/a isn't from a place that is allowed",
+            "ImageNotAllowed: container \"c0\": image registry.example.com:5000/a is not from an allowed repository",
         ),
         (
             "registry.example.com.evil.example/a",
-            "ImageNotAllowed: container \"c0\": image registry.example.com.evil.example/a isn't from a place that is allowed",
+            "ImageNotAllowed: container \"c0\": image registry.example.com.evil.example/a is not from an allowed repository",
         ),
         (
             "corp.example/a",
-            "ImageNotAllowed: container \"c0\": image corp.example/a isn't from a place that is allowed",
+            "ImageNotAllowed: container \"c0\": image corp.example/a is not from an allowed repository",
         ),
         ("", "ImageNotAllowed: container \"c0\": no image is named"),
         (
@@ -87,7 +87,7 @@ fn every_image_of_a_pod_counts() {
     ] {
         let facts = facts(&[(ContainerKind::App, "nginx"), (kind, "r.example/a")], Value::Null);
         let expected =
-            format!("ImageNotAllowed: {word} \"c1\": image r.example/a isn't from a place that is allowed");
+            format!("ImageNotAllowed: {word} \"c1\": image r.example/a is not from an allowed repository");
         assert_eq!(said(&facts, &allowed), expected);
     }
     let volume = |image: Value| json!([{"name": "tmp", "emptyDir": {}}, {"name": "data", "image": image}]);
@@ -95,7 +95,7 @@ fn every_image_of_a_pod_counts() {
         (json!({"reference": "nginx"}), ""),
         (
             json!({"reference": "r.example/a"}),
-            "ImageNotAllowed: volume \"data\": image r.example/a isn't from a place that is allowed",
+            "ImageNotAllowed: volume \"data\": image r.example/a is not from an allowed repository",
         ),
         (json!({}), "ImageNotAllowed: volume \"data\": no image is named"),
     ] {
@@ -132,7 +132,7 @@ fn exempt_namespaces_and_resizes_arent_checked() {
 #[test]
 fn a_wrong_configuration_is_refused_by_its_key() {
     for (text, expected) in [
-        (json!({"allow": []}), "allow: at least one place must be allowed"),
+        (json!({"allow": []}), "allow: must have at least one repository"),
         (json!({"allow": ["a", ""]}), "allow[1]: may not be empty"),
         (
             json!({"allow": ["docker.io/library/nginx:1"]}),

@@ -193,7 +193,7 @@ fn converse(
                 return Err("the server closed the connection".to_owned());
             }
             received.extend_from_slice(&part);
-            if let Some(reply) = reply(&received).map_err(|_| "the answer isn't Redis's".to_owned())? {
+            if let Some(reply) = reply(&received).map_err(|_| "invalid RESP reply".to_owned())? {
                 return Ok(reply);
             }
         }
@@ -223,8 +223,8 @@ fn expect(command: &str, expected: &str, reply: Reply) -> Result<(), String> {
     match reply {
         Reply::Text(text) if text == expected => Ok(()),
         Reply::Error(words) => Err(format!("{command}: {words}")),
-        Reply::Text(text) => Err(format!("{command} is answered with {text:?}")),
-        Reply::Array(_) => Err(format!("{command} is answered with a list")),
+        Reply::Text(text) => Err(format!("unexpected reply to {command}: {text:?}")),
+        Reply::Array(_) => Err(format!("unexpected reply to {command}: an array")),
     }
 }
 

@@ -109,8 +109,8 @@ fn a_server_is_asked_what_the_parameters_say_and_fails_in_its_own_words() {
             with(Some("cache"), None),
             Err("AUTH: WRONGPASS invalid username-password pair"),
         ),
-        (&[(PING, "+PANG\r\n")], with(None, None), Err("PING is answered with \"PANG\"")),
-        (&[(PING, "HTTP/1.1 400 Bad Request\r\n")], with(None, None), Err("the answer isn't Redis's")),
+        (&[(PING, "+PANG\r\n")], with(None, None), Err("unexpected reply to PING: \"PANG\"")),
+        (&[(PING, "HTTP/1.1 400 Bad Request\r\n")], with(None, None), Err("invalid RESP reply")),
         (&[(PING, "+PO")], with(None, None), Err("the server closed the connection")),
     ];
     for (script, parameters, expected) in cases {

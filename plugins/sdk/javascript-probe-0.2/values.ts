@@ -124,7 +124,7 @@ export function inWords(host: Host, call: () => void): void {
   }
 }
 
-/** A resource that remembers what its getters hand out, for the garbage collector may never come to it. */
+/** A resource that remembers what its getters hand out, because the garbage collector may never come to it. */
 export function remembered<T extends object>(thing: T, lent: Disposable[]): T {
   const kept = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(kept);

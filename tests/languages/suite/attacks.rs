@@ -42,7 +42,7 @@ const ATTACKS: &[Attack] = &[
     Attack {
         name: "huge-answer",
         timeout: LONG,
-        ends: |_| Some(("HandlerTrapped", "it handed over more than 2097152 bytes at once")),
+        ends: |_| Some(("HandlerTrapped", "it passed more than 2097152 bytes in one call")),
     },
 ];
 

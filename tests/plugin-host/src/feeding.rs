@@ -105,7 +105,7 @@ async fn data_that_are_missing_keep_a_plugin_out_until_they_are_there() {
     assert_eq!(status.state, PluginState::Failed);
     let detail = status.detail.unwrap_or_default();
     assert!(
-        detail.starts_with("its data \"empty\" can't be had: read ") && detail.contains("/empty"),
+        detail.starts_with("failed to read data \"empty\": read ") && detail.contains("/empty"),
         "{detail}"
     );
     let waits = node.admit(pod_in("reader", "web")).await;

@@ -104,7 +104,7 @@ async fn a_plugin_whose_data_were_never_fetched_has_failed_and_says_why() {
     assert_eq!(status.state, PluginState::Failed);
     let detail = status.detail.unwrap_or_default();
     let expected = format!(
-        "its data \"list\" can't be had: fetch http://{}/list: the server answered 503 Service Unavailable",
+        "failed to read data \"list\": fetch http://{}/list: the server answered 503 Service Unavailable",
         server.address
     );
     assert_eq!(detail, expected);
@@ -143,5 +143,5 @@ async fn data_with_another_digest_than_the_entry_s_are_refused() {
     let pinned = format!("{}, sha256: {}", url(&server), "0".repeat(64));
     let node = start(&pinned, setting(FILES)).await;
     let detail = node.status("reader").detail.unwrap_or_default();
-    assert!(detail.contains("the file's SHA-256 is 7692c3ad3540"), "{detail}");
+    assert!(detail.contains("sha256 must be that of the entry, found 7692c3ad3540"), "{detail}");
 }

@@ -225,7 +225,7 @@ async fn a_configuration_that_is_removed_is_reported_once_and_its_plugins_go_on(
         assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "it goes on");
     }
     let error = node.host.file_error().unwrap_or_default();
-    assert!(error.contains("plugins.yaml is gone; the plugins that it named last go on"), "{error}");
+    assert!(error.contains("plugins.yaml not found, keeping the last plugins"), "{error}");
     node.configure(&configuration(&hostile("one", "reject", "")));
     node.until("it is back", |node| node.host.file_error().is_none()).await;
     assert_eq!(node.events.reasons(), ["PluginConfigurationMissing"], "reported once");

@@ -68,7 +68,7 @@ async fn a_configuration_that_is_broken_at_the_start_leaves_the_last_good_plugin
         assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "it decides: {broken:.40?}");
         let error = node.host.file_error().unwrap_or_default();
         assert!(
-            error.contains("plugins.yaml") && error.ends_with("; the last good configuration serves"),
+            error.contains("plugins.yaml") && error.ends_with("; using the last good configuration"),
             "{error}"
         );
         assert_eq!(node.host.problems(), [error]);
@@ -89,7 +89,7 @@ async fn without_a_last_good_set_a_broken_configuration_leaves_the_built_in_plug
     assert_eq!(node.status("no-latest").state, PluginState::Ready);
     assert_eq!(node.admit(pod("web")).await, Decision::Admit);
     let error = node.host.file_error().unwrap_or_default();
-    assert!(error.ends_with("; only the built-in plugins serve"), "{error}");
+    assert!(error.ends_with("; using built-in plugins only"), "{error}");
     assert!(!last_good(&node.folder).exists(), "a broken configuration is no good one");
 }
 
@@ -291,7 +291,7 @@ async fn forty_broken_configurations_at_the_start_leave_the_last_good_plugins() 
         put(&folder, "plugins.yaml", &text);
         let node = started(folder, &[]).await;
         let error = node.host.file_error().unwrap_or_default();
-        assert!(error.ends_with("; the last good configuration serves"), "{text:?}: {error}");
+        assert!(error.ends_with("; using the last good configuration"), "{text:?}: {error}");
         assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "{text:?}");
         folder = node.folder;
     }

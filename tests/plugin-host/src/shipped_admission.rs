@@ -47,7 +47,7 @@ async fn an_image_policy_holds_for_every_image_of_a_pod() {
         (running(pod("library"), "nginx"), ""),
         (
             running(pod("other"), "team/app"),
-            "container \"main\": image docker.io/team/app isn't from a place that is allowed",
+            "container \"main\": image docker.io/team/app is not from an allowed repository",
         ),
         (running(pod_in("kube-system", "exempt"), "team/app"), ""),
     ] {

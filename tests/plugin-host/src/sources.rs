@@ -180,7 +180,7 @@ async fn a_source_that_is_removed_loses_its_name() {
     let gone =
         tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, names.wait_for(|names| names.len() == 1)).await;
     assert!(gone.is_ok_and(|names| names.is_ok()));
-    sources.until_reported("is no pod source any more, its pods end").await;
+    sources.until_reported("is no longer a pod source, its pods are removed").await;
 }
 
 async fn other_code_and_other_allowances_take_hold_at_once() {

@@ -38,7 +38,7 @@ const ATTACKS: &[(&str, &str, &str)] = &[
     ("panic", "HandlerTrapped", "unreachable"),
     ("exit", "HandlerTrapped", "it exited with code 1"),
     ("sleep", "HandlerTrapped", "the plugin waited in wasi:io/poll"),
-    ("huge-result", "HandlerTrapped", "it handed over more than 2097152 bytes at once"),
+    ("huge-result", "HandlerTrapped", "it passed more than 2097152 bytes in one call"),
     ("error", "HandlerFailed", "I refuse to answer"),
     ("empty-shortage", "HandlerBadAnswer", "the list of shortages is empty"),
 ];

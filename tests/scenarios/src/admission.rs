@@ -176,7 +176,7 @@ async fn no_pod_starts_before_its_admission_is_saved() {
     node.source.put("a", vec![sleeper("p").build()]);
     pass(10.0).await;
     assert_eq!(orders(&node), "");
-    assert!(node.agent().unhealthy().iter().any(|why| why.contains("can't be saved")));
+    assert!(node.agent().unhealthy().iter().any(|why| why.contains("failed to save the state of")));
     let untold = || {
         let events = node.agent().events();
         let reported = events.iter().filter(|reported| reported.event.reason == "FailedSaveState");

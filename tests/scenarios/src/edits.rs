@@ -82,7 +82,7 @@ async fn a_refused_image_leaves_the_old_container_running_with_an_event_and_a_co
         Some("True Rejected: NotNeeded: no (plugin images)")
     );
     expect![[r#"
-        NotNeeded ×1 The update of images is rejected, the containers go on with those that they have: no (plugin images)
+        NotNeeded ×1 Image update rejected, the containers keep their images: no (plugin images)
     "#]]
     .assert_eq(&warnings(&node));
     assert_eq!(asked(&node), 1, "it isn't asked about again while nothing changes");
@@ -144,7 +144,7 @@ async fn an_image_that_is_put_off_is_asked_about_again_and_made_when_it_is_admit
     assert_eq!((asked(&node), orders(&node).as_str()), (3, ""));
     assert_eq!(condition(&node, "web", IMAGES).as_deref(), Some("True Deferred: NotNow: later"));
     expect![[r#"
-        NotNow ×1 The update of images is deferred, the containers go on with those that they have: later
+        NotNow ×1 Image update deferred, the containers keep their images: later
     "#]]
     .assert_eq(&warnings(&node));
     node.admission.set_answer(Operation::Update, Some(Decision::Admit));
@@ -222,7 +222,7 @@ async fn a_refused_ephemeral_container_is_not_started_and_an_admitted_one_is() {
         Some("True Rejected: NotNeeded: no (plugin images)")
     );
     expect![[r#"
-        NotNeeded ×1 The ephemeral containers are rejected and not started: no (plugin images)
+        NotNeeded ×1 Ephemeral containers rejected: no (plugin images)
     "#]]
     .assert_eq(&warnings(&node));
     // An image that no one is asked about goes its way.

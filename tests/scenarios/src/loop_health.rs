@@ -29,7 +29,7 @@ async fn without_a_runtime_the_node_is_not_ready_and_nothing_is_lost_when_it_com
     orders(&node);
     node.runtime.set_down(true);
     pass(10.0).await;
-    expect!["False KubeletNotReady container runtime is down: Status: the runtime at fake can't be reached: connection refused"].assert_eq(&ready(&node));
+    expect!["False KubeletNotReady container runtime is down: Status: failed to reach the runtime at fake: connection refused"].assert_eq(&ready(&node));
     node.source.put("b", vec![sleeper("b").build()]);
     pass(300.0).await;
     assert_eq!(status(&node, "a"), "Running app: running, 0 restarts");

@@ -35,8 +35,7 @@ async fn a_running_pod_whose_verdict_is_put_off_goes_on_is_restarted_and_counted
     assert_eq!(condition(&node, "web", PENDING).as_deref(), Some(why));
     assert!(condition(&node, "web", "Ready").is_some_and(|ready| ready.starts_with("True")));
     let events = reported(&node, "web");
-    let event =
-        "AdmissionPending ×3 The pod goes on as it is. PluginLoading: handler fake is still being loaded\n";
+    let event = "AdmissionPending ×3 The pod keeps running unchanged: PluginLoading: handler fake is still being loaded\n";
     assert!(events.contains(event), "{events}");
     // What ended is started again, and a new pod finds the capacity taken.
     pass(60.0).await;

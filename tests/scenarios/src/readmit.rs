@@ -116,7 +116,7 @@ async fn handlers_that_reject_every_pod_end_one_in_ten_minutes() {
     pass(300.0).await;
     assert_eq!(failed(&node), 1);
     let goes_on = |name: &&&str| {
-        let words = "NotNeeded ×1 The pod is rejected and goes on, because enough pods have been ended";
+        let words = "NotNeeded ×1 Rejected, but the pod keeps running: the limit of ended pods is reached";
         reported(&node, name).contains(words)
     };
     assert_eq!(names.iter().filter(goes_on).count(), 2);

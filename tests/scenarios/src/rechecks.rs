@@ -121,7 +121,7 @@ async fn a_handler_that_rejects_every_pod_ends_one_in_an_interval() {
     assert_eq!(ended(&node), 1);
     let said = names.iter().filter(|name| {
         reported(&node, name)
-            .contains("NotNeeded ×1 The pod is rejected and goes on, because enough pods have been ended")
+            .contains("NotNeeded ×1 Rejected, but the pod keeps running: the limit of ended pods is reached")
     });
     assert_eq!(said.count(), 2);
     intervals(1).await;

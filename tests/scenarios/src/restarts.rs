@@ -168,7 +168,7 @@ async fn a_static_pod_edited_while_the_agent_was_away_replaces_the_old_one_thoug
         21.000 start web-node1/app#0
     "#]]
     .assert_eq(&orders(&node));
-    assert!(reported(&node, "web").contains("Replacing ×1 Pod "), "{}", reported(&node, "web"));
+    assert!(reported(&node, "web").contains("Replacing ×1 Waiting for pod "), "{}", reported(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]

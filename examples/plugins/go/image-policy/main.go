@@ -29,7 +29,7 @@ type handler struct{}
 
 func (handler) Validate(config *config) error {
 	if len(config.Allow) == 0 {
-		return errors.New("allow: at least one place must be allowed")
+		return errors.New("allow: must have at least one repository")
 	}
 	for i, place := range config.Allow {
 		if place == "" || strings.HasPrefix(place, "/") || strings.HasSuffix(place, "/") {

@@ -68,7 +68,7 @@ func TestPlacesThatCanNeverMatchAreRefused(t *testing.T) {
 		allow []string
 		words string
 	}{
-		{nil, "allow: at least one place must be allowed"},
+		{nil, "allow: must have at least one repository"},
 		{[]string{"docker.io", ""}, "allow[1]: " + slashes},
 		{[]string{"/library"}, "allow[0]: " + slashes},
 		{[]string{"docker.io/"}, "allow[0]: " + slashes},

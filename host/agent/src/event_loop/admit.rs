@@ -110,7 +110,7 @@ impl EventLoop {
         let admission = self.outside.admission.clone();
         let panicked = Decision::Defer {
             reason: "AdmissionFailed".to_owned(),
-            message: "the judging of the pod failed; see the agent's log".to_owned(),
+            message: "admission failed, see the agent's log".to_owned(),
             retry_after: RETRY_AFTER_PANIC,
         };
         let (tracer, statuses) = (self.outside.tracer.clone(), self.outside.statuses.clone());
@@ -269,7 +269,10 @@ impl EventLoop {
         let full_name = PodFullName::of(&pod);
         let events = PodEvents::new(&*self.outside.events, &full_name, uid);
         if record.life.stage() == Some(Stage::GoesOn) || is_alive {
-            events.warning("AdmissionPending", &format!("The pod goes on as it is. {reason}: {message}"));
+            events.warning(
+                "AdmissionPending",
+                &format!("The pod keeps running unchanged: {reason}: {message}"),
+            );
             let pending = AdmissionPending { reason: reason.to_owned(), message: message.to_owned() };
             self.set_pending(uid, Some(pending));
         } else {

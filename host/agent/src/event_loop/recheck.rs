@@ -70,8 +70,8 @@ impl EventLoop {
         };
         if !may_end {
             let message = format!(
-                "The pod is rejected and goes on, because enough pods have been ended for that lately; it is asked about \
-                 again: {message}"
+                "Rejected, but the pod keeps running: the limit of ended pods is reached, admission will be \
+                 repeated: {message}"
             );
             return PodEvents::new(&*self.outside.events, &full_name, uid).warning(reason, &message);
         }

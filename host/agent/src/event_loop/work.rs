@@ -298,7 +298,7 @@ impl EventLoop {
         if !record.is_none_or(PodRecord::is_gone) || ends_anyway {
             return;
         }
-        let message = format!("Pod {holder} of the same name still runs and is ended first");
+        let message = format!("Waiting for pod {holder} of the same name to terminate");
         PodEvents::new(&*self.outside.events, full_name, by).normal("Replacing", &message);
         self.kill_orphan(holder, full_name.clone());
     }

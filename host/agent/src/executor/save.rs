@@ -37,7 +37,7 @@ impl Executor {
         let waits = job.to_save.blocks && job.work.task == Task::Sync;
         tracing::warn!(pod = %job.full_name, error, waits, "Failed to save the pod's state");
         if waits && !std::mem::replace(&mut job.memory.is_unsaved, true) {
-            let message = format!("The pod waits, for the agent's state can't be saved: {error}");
+            let message = format!("Failed to save the pod's state, the pod waits: {error}");
             self.events(job).warning("FailedSaveState", &message);
         }
         job.saved.failure = Some(error);

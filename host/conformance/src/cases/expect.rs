@@ -202,7 +202,10 @@ pub(super) fn expect(
     for name in said {
         let name = name.trim_end_matches("Contains").trim_end_matches("Json");
         if !form.more.contains(&name) {
-            return Problem::new(name, format!("`{}` has none: leave it out", form.value.unwrap_or(head)));
+            return Problem::new(
+                name,
+                format!("not allowed with `{}`: remove it", form.value.unwrap_or(head)),
+            );
         }
     }
     let level =

@@ -164,7 +164,7 @@ fn head(value: Value) -> Result<FileDocument, Problem> {
         return Problem::new("cases", format!("{} are more than {CASES_MAX}", document.cases.len()));
     }
     if document.grants.get("files").is_some() {
-        return Problem::new("grants.files", "leave it out: the folders of the cases are granted");
+        return Problem::new("grants.files", "must not be set: the folders of the cases are granted");
     }
     Ok(document)
 }
@@ -213,7 +213,7 @@ fn question(role: Role, head: &str, document: CaseDocument) -> Result<Option<Plu
     match (role, head, document.request) {
         (Role::Admission, "validate", None) | (Role::Probe, "validate", _) => Ok(None),
         (Role::Admission, "validate", Some(_)) => {
-            Problem::new("request", "with `expect.validate` nothing is asked: leave it out")
+            Problem::new("request", "must not be set with `expect.validate`")
         }
         (Role::Admission, _, Some(request)) => {
             request.question().map(Some).map_err(|problem| problem.within("request"))
@@ -237,7 +237,7 @@ fn source(document: CaseDocument) -> Result<(Option<expect::Expect>, Vec<Step>),
         return Problem::new("steps", "missing: a case has `steps`, or `expect: {validate: …}`");
     }
     if validate.is_some() && !steps.is_empty() {
-        return Problem::new("steps", "with `expect.validate` nothing is polled: leave them out");
+        return Problem::new("steps", "must not be set with `expect.validate`");
     }
     let steps = steps.into_iter().enumerate().map(|(index, document)| {
         step(document).map_err(|problem| problem.within(&format!("steps[{index}]")))

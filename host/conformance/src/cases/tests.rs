@@ -231,7 +231,7 @@ const WRONG_ADMISSION: Wrong = &[
     ),
     (
         "{name: a, request: {}, expect: {verdict: admit, reason: X}}",
-        "cases[0].expect.reason: `admit` has none: leave it out",
+        "cases[0].expect.reason: not allowed with `admit`: remove it",
     ),
     (
         "{name: a, request: {}, expect: {}}",
@@ -240,7 +240,7 @@ const WRONG_ADMISSION: Wrong = &[
     ("{name: a, expect: {verdict: admit}}", "cases[0].request: missing"),
     (
         "{name: a, request: {}, expect: {validate: ok}}",
-        "cases[0].request: with `expect.validate` nothing is asked",
+        "cases[0].request: must not be set with `expect.validate`",
     ),
     (
         "{name: a, request: {pod: {spec: {containers: [{name: b, imgae: c}]}}}, expect: {verdict: admit}}",
@@ -305,7 +305,7 @@ const WRONG_SOURCE: Wrong = &[
     ),
     (
         "{name: a, steps: [{expect: {snapshot: empty, pods: []}}]}",
-        "cases[0].steps[0].expect.pods: `empty` has none: leave it out",
+        "cases[0].steps[0].expect.pods: not allowed with `empty`: remove it",
     ),
     (
         "{name: a, steps: [{folders: {/a: {../b: c}}, expect: {snapshot: empty}}]}",
@@ -343,7 +343,7 @@ fn heads_of_files_are_checked() {
         ),
         (
             "apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: podSource\ngrants: {files: []}\ncases: []\n",
-            "grants.files: leave it out",
+            "grants.files: must not be set",
         ),
         ("{", "cases.yaml: "),
     ];

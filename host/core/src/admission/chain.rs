@@ -83,7 +83,7 @@ impl fmt::Display for FailureKind {
             Self::OutOfMemory => "ran out of memory",
             Self::BadAnswer => "returned an invalid result",
             Self::Failed => "failed",
-            Self::NotLoaded => "is not loaded",
+            Self::NotLoaded => "is not ready",
             Self::Quarantined => "is quarantined",
             Self::Host => "could not be called",
         })

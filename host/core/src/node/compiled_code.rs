@@ -103,13 +103,13 @@ pub enum CodeRefusal {
     #[error("this node has compiled the component before")]
     CompiledHere,
     /// The registry doesn't bring it.
-    #[error("it can't be had: {problem}")]
+    #[error("failed to fetch it: {problem}")]
     NotHad { problem: String },
     /// Other bytes than those that were signed.
     #[error("its bytes have the digest {found}, and the set's manifest has {expected}")]
     OtherBytes { found: String, expected: String },
     /// The cache of compiled code doesn't take it.
-    #[error("it can't be kept: {problem}")]
+    #[error("failed to store it: {problem}")]
     NotKept { problem: String },
 }
 

@@ -240,14 +240,10 @@ fn warning(kind: EditKind, decision: &Decision) -> Option<Effect> {
         Decision::Preempt { message, .. } => (PendingEditReason::Rejected.as_str(), message, true),
     };
     let what = match (kind, is_final) {
-        (EditKind::Images, true) => {
-            "The update of images is rejected, the containers go on with those that they have"
-        }
-        (EditKind::Images, false) => {
-            "The update of images is deferred, the containers go on with those that they have"
-        }
-        (EditKind::EphemeralContainers, true) => "The ephemeral containers are rejected and not started",
-        (EditKind::EphemeralContainers, false) => "The ephemeral containers are deferred and not started yet",
+        (EditKind::Images, true) => "Image update rejected, the containers keep their images",
+        (EditKind::Images, false) => "Image update deferred, the containers keep their images",
+        (EditKind::EphemeralContainers, true) => "Ephemeral containers rejected",
+        (EditKind::EphemeralContainers, false) => "Ephemeral containers deferred",
     };
     Some(Effect::Warn { reason: reason.to_owned(), message: format!("{what}: {message}") })
 }

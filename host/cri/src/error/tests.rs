@@ -13,15 +13,15 @@ fn each_code_becomes_its_error() {
         (
             Code::Unavailable,
             "closing",
-            "StopContainer: the runtime at unix:///run/test.sock can't be reached: closing",
+            "StopContainer: failed to reach the runtime at unix:///run/test.sock: closing",
         ),
-        (Code::DeadlineExceeded, "context deadline exceeded", "StopContainer: no answer within 3s"),
+        (Code::DeadlineExceeded, "context deadline exceeded", "StopContainer: no response within 3s"),
         (Code::NotFound, "no such container", "StopContainer: not found: no such container"),
-        (Code::AlreadyExists, "name taken", "StopContainer: exists already: name taken"),
+        (Code::AlreadyExists, "name taken", "StopContainer: already exists: name taken"),
         (
             Code::Unimplemented,
             "unknown method",
-            "StopContainer: the runtime doesn't implement it: unknown method",
+            "StopContainer: not implemented by the runtime: unknown method",
         ),
         (
             Code::ResourceExhausted,
@@ -36,7 +36,7 @@ fn each_code_becomes_its_error() {
         (
             Code::Internal,
             "failed to decode Protobuf message: invalid wire type",
-            "StopContainer: malformed answer: failed to decode Protobuf message: invalid wire type",
+            "StopContainer: invalid response: failed to decode Protobuf message: invalid wire type",
         ),
         (Code::ResourceExhausted, "too many requests", "StopContainer: too many requests"),
         (Code::OutOfRange, "offset", "StopContainer: offset"),

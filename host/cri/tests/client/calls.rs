@@ -43,7 +43,7 @@ async fn a_command_whose_time_is_over_says_so_with_its_own_time() {
         matches!(error, RuntimeError::DeadlineExceeded { call: "ExecSync", limit } if limit == second),
         "{error:?}"
     );
-    assert_eq!(error.to_string(), "ExecSync: no answer within 1s");
+    assert_eq!(error.to_string(), "ExecSync: no response within 1s");
 }
 
 #[tokio::test]

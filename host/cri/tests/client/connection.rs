@@ -24,7 +24,7 @@ async fn a_socket_that_is_not_there_is_unavailable_and_says_so() {
     let error = runtime_at(&folder.path().join("no.sock")).info.version().await.expect_err("no one there");
     let text = error.to_string();
     assert!(matches!(error, RuntimeError::Unavailable { .. }), "{text}");
-    assert!(text.starts_with("Version: the runtime at unix:///"), "{text}");
+    assert!(text.starts_with("Version: failed to reach the runtime at unix:///"), "{text}");
     assert!(
         text.contains("socket not found; start the runtime, or set --container-runtime-endpoint"),
         "{text}"
@@ -94,7 +94,7 @@ async fn a_call_that_takes_too_long_ends_with_its_limit() {
     tokio::time::resume();
     let error = answer.expect_err("it hangs");
     assert!(matches!(error, RuntimeError::DeadlineExceeded { .. }), "{error}");
-    assert_eq!(error.to_string(), "Version: no answer within 120s");
+    assert_eq!(error.to_string(), "Version: no response within 120s");
     runtime.info.status().await.expect("the connection is still good for other calls");
 }
 

@@ -39,7 +39,7 @@ pub enum DownloadUrlError {
     #[error("a URL must have no user and password: name a secret with `token`")]
     Credentials,
     /// It isn't sent.
-    #[error("a URL must have no fragment (#…): leave it out")]
+    #[error("a URL must have no fragment (#…): remove it")]
     Fragment,
 }
 

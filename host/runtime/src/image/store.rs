@@ -57,7 +57,7 @@ pub(crate) enum ImageError {
         path: PathBuf,
     },
     /// A link leads out of the folder of images.
-    #[error("image {reference:?} leads out of the image folder {}", root.display())]
+    #[error("image {reference:?} must be inside of the image folder {} (--image-root)", root.display())]
     Escape {
         reference: String,
         /// The folder of images.
@@ -92,7 +92,7 @@ pub(crate) enum ImageError {
         cause: ProgramError,
     },
     /// The copy wasn't what was pulled any more.
-    #[error("image {reference:?}: its copy was damaged and is forgotten: pull it again")]
+    #[error("image {reference:?} was damaged and has been removed: pull it again")]
     Damaged { reference: String },
     /// It needs more to start than any workload may have.
     #[error("image {reference:?}")]
@@ -102,13 +102,13 @@ pub(crate) enum ImageError {
         cause: NeedsError,
     },
     /// It was never pulled, or was removed.
-    #[error("image {reference:?} isn't here: pull it first")]
+    #[error("image {reference:?} not found: pull it first")]
     Absent {
         /// The reference or identifier.
         reference: String,
     },
     /// There are too many.
-    #[error("there are {IMAGES_MAX} images already")]
+    #[error("the maximum of {IMAGES_MAX} images is reached: remove unused images")]
     TooMany,
     /// The copy or the note about it can't be kept.
     #[error("failed to store image {reference:?}")]

@@ -51,10 +51,10 @@ pub(crate) enum PodsError {
         id: String,
     },
     /// There are too many sandboxes.
-    #[error("there are {SANDBOXES_MAX} sandboxes already")]
+    #[error("the maximum of {SANDBOXES_MAX} sandboxes is reached")]
     TooManySandboxes,
     /// There are too many containers.
-    #[error("there are {CONTAINERS_MAX} containers already")]
+    #[error("the maximum of {CONTAINERS_MAX} containers is reached")]
     TooManyContainers,
     /// The sandbox can't have an address.
     #[error("failed to give the sandbox an address")]

@@ -286,7 +286,7 @@ impl RuntimeService for RuntimeServer {
         &self,
         _: Request<CheckpointContainerRequest>,
     ) -> Result<Response<CheckpointContainerResponse>, Status> {
-        Err(not_here("CheckpointContainer", "workloads can't be saved"))
+        Err(not_here("CheckpointContainer", "checkpoints are not supported"))
     }
 
     async fn exec_sync(

@@ -63,7 +63,7 @@ pub enum CacheError {
         cause: io::Error,
     },
     /// Belongs to another user.
-    #[error("{} belongs to user {owner}, not to user {expected}: compiled code from others isn't run", path.display())]
+    #[error("{} must belong to user {expected}, found owner {owner}", path.display())]
     Owner {
         path: PathBuf,
         /// Whose it is.
@@ -72,7 +72,7 @@ pub enum CacheError {
         expected: u32,
     },
     /// Others may read or write it.
-    #[error("{} has mode {mode:o}, which lets others in", path.display())]
+    #[error("{} must be accessible by its owner only (chmod go-rwx), found mode {mode:o}", path.display())]
     Mode {
         path: PathBuf,
         /// Permission bits.
@@ -86,7 +86,7 @@ pub enum CacheError {
         found: &'static str,
     },
     /// Not what was written.
-    #[error("{} is damaged: its digest isn't the one recorded next to it", path.display())]
+    #[error("{} is damaged: its digest is not the recorded one", path.display())]
     Damaged { path: PathBuf },
     /// Compiled for another engine or processor.
     #[error("{} doesn't fit this program or processor", path.display())]

@@ -73,7 +73,8 @@ impl GuestLog {
             tracing::warn!(
                 plugin = &*self.plugin,
                 dropped,
-                "the plugin wrote more than {LINES_PER_CALL_MAX} lines in one call"
+                limit = LINES_PER_CALL_MAX,
+                "Plugin exceeded the log lines of one call"
             );
         }
         dropped

@@ -356,9 +356,7 @@ impl Shared {
             "Sanitized the reason of a verdict"
         );
         if plugin.record_fault(fault) {
-            let message = format!(
-                "the plugin gave a verdict that the contract does not allow, and it counts with another reason: {fault}"
-            );
+            let message = format!("Plugin returned an invalid verdict, counted with another reason: {fault}");
             self.record_event(name, EventType::Warning, "PluginVerdictSanitized", message);
         }
     }

@@ -193,7 +193,9 @@ impl DataStore {
             }
             (DataSource::Remote(_), _) if offline => match &state.snapshot {
                 Some(_) => Differences::default(),
-                None => state.fail(format!("{} is not among the data that were kept", state.origin.location)),
+                None => {
+                    state.fail(format!("{} not found in the kept data (--kept-data)", state.origin.location))
+                }
             },
             (DataSource::Remote(remote), _) => {
                 let is_final = remote.is_pinned() && state.snapshot.is_some();
@@ -294,11 +296,11 @@ impl DataStore {
         let one = |DataEntry { name, source, max_age, .. }: &DataEntry| {
             let state = self.states.get(&source.below(folder));
             let Some(state) = state.filter(|state| source.is_remote() || !state.is_pending()) else {
-                return Err(DataLack::Missing(format!("its data {name:?} weren't read yet")));
+                return Err(DataLack::Missing(format!("data {name:?} not read yet")));
             };
             let Some(snapshot) = state.snapshot.clone() else {
                 return Err(match state.origin.problem() {
-                    Some(problem) => DataLack::Missing(format!("its data {name:?} can't be had: {problem}")),
+                    Some(problem) => DataLack::Missing(format!("failed to read data {name:?}: {problem}")),
                     None => DataLack::Pending,
                 });
             };

@@ -92,7 +92,7 @@ impl LastGood {
         let is_digest =
             |digest: &String| digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
         if set.form != FORM || !set.components.values().all(is_digest) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a set of this form"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "unknown format"));
         }
         Ok(Some(set))
     }

@@ -292,19 +292,19 @@ impl Shared {
         match change {
             RolloutChange::Stepped { percent } => {
                 tracing::info!(plugin = name, of, percent, "Plugin judges a larger share of pods");
-                let message = format!("the plugin judges {percent}% of the pods in the place of {of}");
+                let message = format!("Plugin judges {percent}% of pods instead of {of}");
                 self.record_event(name, EventType::Normal, "PluginRolloutProgressed", message);
             }
             RolloutChange::Completed => {
                 tracing::info!(plugin = name, of, "Plugin judges all pods");
                 let message =
-                    format!("the plugin judges all pods in the place of {of}, which can be removed");
+                    format!("Plugin judges all pods instead of {of}; remove {of} from the plugin file");
                 self.record_event(name, EventType::Normal, "PluginRolloutCompleted", message);
             }
             RolloutChange::Reverted(revert) => {
                 let (reason, error) = (revert.reason.as_str(), &revert.message);
                 tracing::warn!(plugin = name, of, reason, error, "Reverted the rollout of the plugin");
-                let message = format!("{of} judges all pods again ({reason}): {error}");
+                let message = format!("Rollout reverted to {of} ({reason}): {error}");
                 self.record_event(name, EventType::Warning, "PluginRolloutReverted", message);
             }
         }

@@ -159,8 +159,7 @@ impl Shared {
     pub(super) fn report_last_good(&self, name: &str, digest: &str, error: &str) {
         self.metrics.plugin(name).record_load(LoadOutcome::Loaded);
         tracing::warn!(plugin = name, digest, error, "Loaded the last good version of the plugin");
-        let message =
-            format!("the plugin runs its last good version, sha256:{digest}, for the newest fails: {error}");
+        let message = format!("Running the last good version sha256:{digest}, the newest failed: {error}");
         self.record_event(name, EventType::Warning, "PluginRunsLastGood", message);
     }
 
@@ -179,8 +178,8 @@ impl Shared {
         };
         tracing::error!(data = location, error = problem, "Failed to read data of plugins");
         let message = match digest {
-            Some(digest) => format!("{problem}; sha256:{digest} serves, which was the last"),
-            None => format!("{problem}; the plugins that name it aren't loaded without"),
+            Some(digest) => format!("{problem}; using the last good data sha256:{digest}"),
+            None => format!("{problem}; plugins that use it are not loaded"),
         };
         self.report_file("data", Path::new(location), "PluginDataNotRead", message);
     }

@@ -60,7 +60,7 @@ impl<P: SourcePlugins> HostSources<P> {
         for (name, gone) in running.extract_if(.., |name, _| !now.contains(name)) {
             gone.stop.cancel();
             let object = EventObject::Plugin(name.to_string());
-            let message = "is no pod source any more, its pods end";
+            let message = "is no longer a pod source, its pods are removed";
             self.config.events.record(Event::new(object, EventType::Normal, "PodSourceRemoved", message));
         }
         // Before any set of a source that is new.

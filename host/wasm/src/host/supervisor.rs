@@ -242,7 +242,7 @@ impl Supervisor {
             return;
         }
         self.reported_gone = true;
-        let message = format!("{} is gone; the plugins that it named last go on", path.display());
+        let message = format!("plugin file {} not found, keeping the last plugins", path.display());
         tracing::error!(error = message, "Plugin configuration not found");
         shared.report_file("plugins", path, "PluginConfigurationMissing", message.clone());
         shared.set_file_error(Some(message));

@@ -342,7 +342,7 @@ fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<Pl
         conformance::check_entry(report, &component, known, path)?;
     }
     if plugin.admission.is_none() && plugin.probe.is_none() && plugin.pod_source.is_none() {
-        let problem = "no role: write `admission: {}` for an admission handler, `probe: {}` for a probe type, or \
+        let problem = "must have a role: `admission: {}` for an admission handler, `probe: {}` for a probe type, or \
                        `podSource: {allow: {namespaces: […]}}` for a pod source";
         return field(path, problem);
     }
@@ -355,7 +355,7 @@ fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<Pl
     if limits.timeout.is_some() && admission.is_none() && pod_source.is_none() {
         return field(
             &format!("{path}.limits.timeout"),
-            "a probe has the time that its pod gives it: leave it out",
+            "must not be set for a probe type: the timeout is the probe's timeoutSeconds",
         );
     }
     let roles = grants::Roles { probe: probe.is_some(), pod_source: pod_source.is_some() };

@@ -46,7 +46,7 @@ pub enum ReplayError {
     #[error("a pod source can't be replayed: what it read isn't recorded")]
     Source,
     /// The answer may depend on what isn't recorded.
-    #[error("it can't be replayed: it was granted {}, and what came of that isn't recorded", grants.join(", "))]
+    #[error("cannot replay a call with the grants {}: what they returned is not recorded", grants.join(", "))]
     NotRecorded {
         /// Fields of `grants`.
         grants: Vec<String>,
@@ -78,7 +78,7 @@ pub enum ReplayError {
         name: String,
     },
     /// The question makes no sense.
-    #[error("the recorded question can't be asked")]
+    #[error("failed to repeat the recorded call")]
     RecordedRequest(#[from] RecordedRequestError),
     /// The machinery couldn't be set up.
     #[error(transparent)]

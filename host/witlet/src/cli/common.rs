@@ -59,7 +59,7 @@ pub(crate) struct LogArgs {
     /// Log format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
-    /// Log verbosity, by klog's numbers: 4 for what helps to find a fault, 6 for everything (the book: Logs)
+    /// Log verbosity as klog's -v: 4 for debugging, 6 for everything
     #[arg(short = 'v', long = "v", value_name = "NUMBER", default_value = "0", value_parser = vmodule::verbosity)]
     pub(crate) verbosity: u32,
     /// Log verbosity of source files, such as pods=6 or event_loop/*=4; only for the format text

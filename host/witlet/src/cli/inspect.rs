@@ -157,7 +157,7 @@ pub(crate) struct DescribeArgs {
     pub(crate) api_socket: PathBuf,
 }
 
-/// Checks of descriptions.
+/// Output formats of `witlet describe`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DescribeFormat {
     /// Text for people.
@@ -213,10 +213,10 @@ pub(crate) struct ContainerArgs {
 pub(crate) struct LogsArgs {
     #[command(flatten)]
     pub(crate) target: ContainerArgs,
-    /// Show what is written from now on, too, until the container ends
+    /// Follow the logs until the container ends
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// Show only so many of the last lines; -1 for all
+    /// Number of newest lines to show; -1 for all
     #[arg(long, value_name = "LINES", default_value_t = -1, allow_negative_numbers = true, value_parser = clap::value_parser!(i64).range(-1..))]
     pub(crate) tail: i64,
     /// Show nothing older than this, such as 30s, 5m or 2h
@@ -225,13 +225,13 @@ pub(crate) struct LogsArgs {
     /// Show nothing older than this time (RFC 3339)
     #[arg(long, value_name = "TIME")]
     pub(crate) since_time: Option<jiff::Timestamp>,
-    /// Show the log of the instance before
+    /// Print the logs of the previous instance of the container
     #[arg(short, long)]
     pub(crate) previous: bool,
-    /// Show a time before each line
+    /// Include timestamps on each line
     #[arg(long)]
     pub(crate) timestamps: bool,
-    /// Show at most so many bytes
+    /// Maximum bytes of logs to show
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]
     pub(crate) limit_bytes: Option<u64>,
 }
@@ -247,7 +247,7 @@ pub(crate) struct ExecArgs {
     /// Run the command in a terminal
     #[arg(short, long)]
     pub(crate) tty: bool,
-    /// The command, and its arguments; no shell reads them
+    /// The command and its arguments, run without a shell
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }

@@ -70,7 +70,7 @@ async fn go_on(socket: &Path, watched: &mut impl Watched) -> Result<(), GetError
         match client.lines(&watched.request()).await {
             Ok(lines) => {
                 if std::mem::take(&mut is_away) {
-                    note("The agent answers again; what happened meanwhile follows as far as it knows.");
+                    note("Reconnected to the agent.");
                 }
                 has_begun = true;
                 if !print_all(lines, watched).await? {
@@ -82,7 +82,7 @@ async fn go_on(socket: &Path, watched: &mut impl Watched) -> Result<(), GetError
             Err(_) => {}
         }
         if !std::mem::replace(&mut is_away, true) {
-            note("The agent is away; waiting for it. Ctrl-C ends the watch.");
+            note("Lost the connection to the agent, reconnecting (Ctrl-C to stop).");
         }
         sleep(RETRY).await;
     }
@@ -97,7 +97,7 @@ async fn print_all(mut lines: LineStream, watched: &mut impl Watched) -> Result<
             Err(error) => return Err(error.into()),
         };
         if change.kind == "ERROR" && change.object["code"].as_u64() == Some(GONE) {
-            note("Some events are missing: the agent forgot them before they were read.");
+            note("Some events were missed: the agent keeps the newest ones only.");
             continue;
         }
         if let Some(text) = watched.show(change)?

@@ -1,7 +1,7 @@
 //! `kubelet --help`: every flag, what it takes, and whether it does something.
 
 use super::configuration::fields::{Fate, Kind, field};
-use super::flags::table::{FLAGS, Flag, Own, Target};
+use super::flags::table::{CURRENT, DEPRECATED, FLAGS, Flag, Own, Target};
 
 const INTRODUCTION: &str =
     "witlet in the kubelet's place: a node of a Kubernetes cluster. It takes the kubelet's flags and its \
@@ -15,7 +15,8 @@ Flags:
 
 const END: &str = "
 Values that are not set have the defaults of KubeletConfiguration, also without --config. Durations have units: 300ms, 10s, 1m30s.
-Flags marked * have no effect in this release; the log names those that are set. --api-socket, --plugin-sets, --plugins,
+Flags marked * have no effect in this release; the log names those that are set. Flags marked DEPRECATED are
+deprecated upstream: set the field in the file of --config instead. --api-socket, --plugin-sets, --plugins,
 --readmit-on-restart, --registry-credentials, --runtime-classes and --stop-pods-on-exit are witlet's own.
 ";
 
@@ -34,8 +35,18 @@ fn line(flag: &Flag) -> String {
         Target::NotYet(_) => String::new(),
         Target::Nothing => "no effect".to_owned(),
     };
-    let text = format!("{mark} {:<62} {means}", format!("{names} {}", takes(flag.kind)).trim_end());
-    text.trim_end().to_owned() + "\n"
+    let flag_and_value = format!("{names} {}", takes(flag.kind));
+    let text = format!("{mark} {:<62} {means}", flag_and_value.trim_end());
+    let deprecated = if is_deprecated(flag) { " (DEPRECATED)" } else { "" };
+    text.trim_end().to_owned() + deprecated + "\n"
+}
+
+/// Whether upstream marks the flag so: all that stand for a field or come from cAdvisor, and few others.
+fn is_deprecated(flag: &Flag) -> bool {
+    match flag.target {
+        Target::Own(_) => DEPRECATED.iter().any(|(name, _)| *name == flag.name),
+        _ => !CURRENT.contains(&flag.name),
+    }
 }
 
 /// What a flag says that no field says.

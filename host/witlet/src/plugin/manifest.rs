@@ -98,7 +98,7 @@ fn fits(manifest: &Manifest, inspection: &Inspection) -> Result<(), ManifestErro
     if manifest.parameters().is_none() || is_probe_type {
         return Ok(());
     }
-    let problem = "only a probe type has parameters, and the component is none: leave them out".to_owned();
+    let problem = "only allowed for a probe type: remove them".to_owned();
     Err(ManifestError::Field { field: "parameters".to_owned(), problem })
 }
 

@@ -46,7 +46,7 @@ pub(crate) enum Error {
         cause: ManifestError,
     },
     /// A push makes digests, and doesn't take one.
-    #[error("a digest cannot be pushed to: use a tag, or none")]
+    #[error("a push target must not have a digest: use a tag")]
     Digest,
     /// Not `KEY=VALUE`.
     #[error("--annotation must be KEY=VALUE, found {text:?}")]

@@ -256,7 +256,7 @@ impl SetManager {
                     host.use_file(self.plugin_file());
                     news
                 }
-                Err(error) => self.refused(Refusal::NotHad, &format!("it can't be kept: {error}")),
+                Err(error) => self.refused(Refusal::NotHad, &format!("failed to store it: {error}")),
             },
         };
         self.tell(news);
@@ -298,7 +298,7 @@ impl SetManager {
         let now = self.start.elapsed();
         let PolicyChange { policy, signer } = change;
         if let Some(problem) = policy.problem.clone().filter(|_| policy.problem != self.policy.problem) {
-            let message = format!("{problem}; the policy before goes on");
+            let message = format!("{problem}; keeping the last policy");
             tracing::error!(error = message, "Rejected plugin set policy, keeping the last one");
             self.record(EventType::Warning, "PluginSetPolicyInvalid", message);
         } else if policy.problem.is_none() {

@@ -44,7 +44,7 @@ impl Trial {
     pub(crate) async fn load(&self, file: &Path) -> Result<(), String> {
         check_files(file, &plugins::builtins(&self.unsafe_sysctls))?;
         let scratch =
-            tempfile::tempdir().map_err(|error| format!("there is no temporary folder: {error}"))?;
+            tempfile::tempdir().map_err(|error| format!("failed to create a temporary folder: {error}"))?;
         let started = PluginHost::start(PluginHostConfig {
             tracer: Tracer::off(),
             compiler: self.compiler.clone(),
@@ -94,7 +94,7 @@ fn check_files(file: &Path, builtins: &[Builtin]) -> Result<(), String> {
     let missing =
         files.iter().find(|named| named.kind != SetFileKind::Report && !folder.join(&named.name).is_file());
     match missing {
-        Some(missing) => Err(format!("it lacks the file {:?}, which its plugin file names", missing.name)),
+        Some(missing) => Err(format!("file {:?} of its plugin file not found in the set", missing.name)),
         None => Ok(()),
     }
 }

@@ -174,7 +174,7 @@ fn one_component_or_expression_is_asked_alone() {
     assert_eq!(reported(&refused)["pods"], json!([]), "nothing is learnt of it");
     prints(&eval(&[&web, "--component", "/nonexistent.wasm"]), 4, &["/nonexistent.wasm"]);
     let in_it = folder.path().display().to_string();
-    prints(&eval(&[&in_it]), 4, &["it is a folder; name the files in it, such as ", "/*.yaml"]);
+    prints(&eval(&[&in_it]), 4, &["must be a file, found a folder: use ", "/*.yaml"]);
     let of_node = config.replace("registry.example.com", "${node.labels['registry']}");
     let of_node = [&[&web[..]], &policy[..], &[&of_node]].concat();
     prints(&eval(&of_node), 4, &["the node has no label", "registry"]);

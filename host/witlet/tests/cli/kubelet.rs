@@ -62,6 +62,17 @@ fn help_lists_every_flag_and_exits_0() {
     {
         assert!(answer.out.contains(flag), "{flag} isn't in: {}", answer.out);
     }
+    // As many as those of a kubelet 1.36.2 of the same names.
+    let is_deprecated = |line: &&str| line.ends_with("(DEPRECATED)");
+    assert_eq!(answer.out.lines().filter(is_deprecated).count(), 125, "{}", answer.out);
+    for (flag, expected) in [("--address ", true), ("--boot-id-file ", true), ("--provider-id ", false)] {
+        let line = answer.out.lines().find(|line| line.contains(flag)).expect("the flag has a line");
+        assert_eq!(is_deprecated(&line), expected, "{line}");
+    }
+    for flag in ["--minimum-container-ttl-duration ", "--fail-cgroupv1", "--kubeconfig string"] {
+        let line = answer.out.lines().find(|line| line.contains(flag)).expect("the flag has a line");
+        assert_eq!(is_deprecated(&line), flag.starts_with("--minimum"), "{line}");
+    }
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn the_life_of_the_service() {
     check(
         "deploy: {replicas: 3}",
         "",
-        expect!["service web: deploy: 3 of one service can't run on one node, 0 or 1 can"],
+        expect!["service web: deploy: replicas must be 0 or 1 on one node, found 3"],
     );
     let probe = "/spec/containers/0/readinessProbe";
     check(

@@ -13,7 +13,7 @@ const fn intruder(name: &'static str, config: &'static str, timeout: u32, expect
 }
 
 const TIMED_OUT: Expected = Fails("no answer within 100ms");
-const TOO_MUCH: Expected = Fails("it handed over more than 2097152 bytes at once");
+const TOO_MUCH: Expected = Fails("it passed more than 2097152 bytes in one call");
 const WAITED: Expected = Fails("and in admission nothing may wait");
 
 pub(super) const ATTACKS: &[Attack] = &[

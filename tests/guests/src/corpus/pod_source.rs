@@ -21,7 +21,7 @@ const fn brings(name: &'static str, config: &'static str, expected: Expected) ->
 }
 
 const TIMED_OUT: Expected = Fails("no answer within 1000ms");
-const TOO_MUCH: Expected = Fails("it handed over more than 16777216 bytes at once");
+const TOO_MUCH: Expected = Fails("it passed more than 16777216 bytes in one call");
 const VALIDATED: Expected = Refused(&["while it validated its configuration", "no answer within 1000ms"]);
 const TOO_MANY: Expected = Fails("files and folders in /state");
 const ESCAPED: Expected = Tells("not-permitted");

@@ -17,7 +17,7 @@ const fn network(name: &'static str, config: &'static str, timeout: u32, expecte
 }
 
 const TIMED_OUT: Expected = Fails("no answer within 1000ms");
-const TOO_MUCH: Expected = Fails("it handed over more than 2097152 bytes at once");
+const TOO_MUCH: Expected = Fails("it passed more than 2097152 bytes in one call");
 const NO_MEMORY: Expected = Fails("it exceeded its memory limit of 16777216 bytes");
 const VALIDATED: Expected = Refused(&["while it validated its configuration", "no answer within 1000ms"]);
 /// A probe that waits has failed, and its type did nothing wrong.

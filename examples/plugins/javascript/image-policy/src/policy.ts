@@ -15,7 +15,7 @@ export type Config = {
 export function parseConfig(text: string): Config {
   return Fields.read(text, (fields) => {
     const [allow, requireDigest] = [fields.texts('allow'), fields.boolean('requireDigest', false)];
-    if (allow.length === 0) throw fields.refusal('allow', 'at least one place must be allowed');
+    if (allow.length === 0) throw fields.refusal('allow', 'must have at least one repository');
     const wrong = allow.findIndex((place) => place.startsWith('/') || place.endsWith('/'));
     if (wrong >= 0) throw fields.refusal(`allow[${wrong}]`, 'a place neither begins nor ends with a slash');
     return { allow, requireDigest };

@@ -34,7 +34,7 @@ impl AdmissionHandler for ImagePolicy {
 
     fn validate(config: &Config) -> Result<(), Error> {
         if config.allow.is_empty() {
-            return Err(Error::invalid("allow", "at least one place must be allowed"));
+            return Err(Error::invalid("allow", "must have at least one repository"));
         }
         for (index, place) in config.allow.iter().enumerate() {
             if place.is_empty() || place.starts_with('/') || place.ends_with('/') {

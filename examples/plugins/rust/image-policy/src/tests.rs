@@ -75,7 +75,7 @@ fn a_resize_isnt_checked() {
 #[test]
 fn places_that_can_never_match_are_refused() {
     for (allow, problem) in [
-        (&[][..], "allow: at least one place must be allowed"),
+        (&[][..], "allow: must have at least one repository"),
         (&["docker.io", ""], "allow[1]: a place isn't empty and neither begins nor ends with a slash"),
         (&["/library"], "allow[0]: a place isn't empty and neither begins nor ends with a slash"),
         (&["docker.io/"], "allow[0]: a place isn't empty and neither begins nor ends with a slash"),

@@ -133,7 +133,7 @@ fn without_a_handler_that_answers_nothing_is_asked_and_all_is_made() {
 fn a_refused_edit_is_reported_once_and_asked_about_again_only_if_it_or_the_handlers_change() {
     let mut story = Story::new();
     story.edit(["init:1", "bad:1"], &[]);
-    let words = "The update of images is rejected, the containers go on with those that they have: no";
+    let words = "Image update rejected, the containers keep their images: no";
     assert_eq!(story.decide(Images, &reject("NotNeeded")), format!("NotNeeded: {words}, sync"));
     assert_eq!(story.pending(), ["witlet.dev/ImageUpdatePending Rejected: NotNeeded: no"]);
     assert_eq!(story.consider(false), "", "a label changed");
@@ -152,13 +152,13 @@ fn a_refused_edit_is_reported_once_and_asked_about_again_only_if_it_or_the_handl
 fn an_edit_that_is_put_off_is_reported_until_it_is_decided() {
     let mut story = Story::new();
     story.edit(["init:1", "app:1"], &["debug"]);
-    let words = "The ephemeral containers are deferred and not started yet: later";
+    let words = "Ephemeral containers deferred: later";
     assert_eq!(story.decide(EphemeralContainers, &defer("later")), format!("NotNow: {words}, sync"));
     assert_eq!(story.pending(), ["witlet.dev/EphemeralContainersPending Deferred: NotNow: later"]);
     assert_eq!(story.consider(true), "", "the queue asks again by itself");
     assert_eq!(story.decide(EphemeralContainers, &defer("later")), "");
     assert_eq!(story.decide(EphemeralContainers, &defer("much later")), "sync");
-    let words = "The ephemeral containers are rejected and not started: no";
+    let words = "Ephemeral containers rejected: no";
     assert_eq!(story.decide(EphemeralContainers, &reject("Never")), format!("Never: {words}, sync"));
     assert_eq!(story.runs(), pod(["init:1", "app:1"], &[]));
 }

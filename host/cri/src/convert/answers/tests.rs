@@ -132,7 +132,7 @@ fn addresses_of_a_sandbox_come_primary_first() {
         assert_eq!(observed.created_at.to_string(), "2023-11-14T22:13:20.123456789Z");
     }
     let error = observed_sandbox(sandbox_status(Pod, &["ten.one"])).expect_err("no address");
-    assert_eq!(error.to_string(), r#"PodSandboxStatus: malformed answer: "ten.one" is not an IP address"#);
+    assert_eq!(error.to_string(), r#"PodSandboxStatus: invalid response: "ten.one" is not an IP address"#);
 }
 
 fn limits() -> cri::LinuxContainerResources {
@@ -324,19 +324,19 @@ fn a_stopped_pod_has_no_addresses() {
 fn answers_without_their_body_are_malformed() {
     assert_eq!(
         observed_sandbox(cri::PodSandboxStatusResponse::default()).expect_err("no status").to_string(),
-        "PodSandboxStatus: malformed answer: the status is missing"
+        "PodSandboxStatus: invalid response: the status is missing"
     );
     assert_eq!(
         observed_container(cri::ContainerStatusResponse::default(), "s").expect_err("no status").to_string(),
-        "ContainerStatus: malformed answer: the status is missing"
+        "ContainerStatus: invalid response: the status is missing"
     );
     assert_eq!(
         runtime_status(cri::StatusResponse::default()).expect_err("no status").to_string(),
-        "Status: malformed answer: the status is missing"
+        "Status: invalid response: the status is missing"
     );
     assert_eq!(
         image_info(cri::Image::default()).expect_err("no id").to_string(),
-        "ImageStatus: malformed answer: the id is empty"
+        "ImageStatus: invalid response: the id is empty"
     );
 }
 

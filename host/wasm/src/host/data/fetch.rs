@@ -113,7 +113,7 @@ impl RemoteFetcher {
         known: Option<&str>,
     ) -> Result<Fetched, FetchFailure> {
         let Some(artifacts) = &self.artifacts else {
-            return Err(FetchFailure::new(source, "this host brings nothing from registries"));
+            return Err(FetchFailure::new(source, "this command cannot fetch from registries"));
         };
         let pulled = artifacts.artifact(target, credentials, known, DATA_BYTES_MAX as u64).await;
         match pulled {
@@ -133,7 +133,7 @@ async fn file(source: &RemoteData, bytes: Vec<u8>, validators: Validators) -> Re
     let snapshot = tokio::task::spawn_blocking(move || Snapshot::new(bytes)).await;
     let snapshot = snapshot.map_err(|_| FetchFailure::new(source, "interrupted"))?;
     if !source.takes(snapshot.digest()) {
-        let problem = format!("the file's SHA-256 is {}, expected that of the entry", snapshot.digest());
+        let problem = format!("sha256 must be that of the entry, found {}", snapshot.digest());
         return Err(FetchFailure::new(source, &problem));
     }
     Ok(Fetched::File { snapshot, validators })

@@ -103,14 +103,11 @@ fn changed(problem: Option<&str>, digest: Option<&str>) -> Vec<(Option<String>, 
 #[tokio::test]
 async fn the_last_good_data_serve_while_their_source_is_broken() {
     let mut rig = Rig::start();
-    assert_eq!(rig.bytes(), Err("its data \"allowed\" weren't read yet".to_owned()));
+    assert_eq!(rig.bytes(), Err("data \"allowed\" not read yet".to_owned()));
     assert_eq!(rig.read().await, changed(Some(GONE), None));
     assert_eq!(
         rig.bytes(),
-        Err(format!(
-            "its data \"allowed\" can't be had: {}",
-            GONE.replace("/list", &rig.source().location())
-        ))
+        Err(format!("failed to read data \"allowed\": {}", GONE.replace("/list", &rig.source().location())))
     );
     assert!(rig.read().await.is_empty(), "the same again is no change");
     rig.write("one");

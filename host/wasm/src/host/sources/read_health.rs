@@ -31,7 +31,7 @@ impl ReadHealth {
             Polled::Fault(SourceFault { reason, message, .. }) | Polled::Failure { reason, message, .. } => {
                 format!("{reason}: {message}")
             }
-            Polled::NotYet => "its plugin can't be asked yet".to_owned(),
+            Polled::NotYet => "the plugin is not ready".to_owned(),
         };
         self.outage.unread(self.began.elapsed());
         self.report();

@@ -271,9 +271,12 @@ async fn a_source_that_goes_takes_its_name_along_and_the_others_go_on() {
     assert_eq!(names.borrow().len(), 2, "names are known before the first poll");
     assert_eq!(node.sets(1).await.len(), 2);
     plugins.install(vec![spec("other")]);
-    assert_eq!(node.sets(1).await, [""; 0], "the loop ends its pods, for its name is gone");
+    assert_eq!(node.sets(1).await, [""; 0], "the loop ends its pods, because its name is gone");
     assert_eq!(names.borrow().iter().map(SourceName::as_str).collect::<Vec<_>>(), ["other"]);
-    assert_eq!(node.events.take(), ["PodSourceRemoved plugin edge: is no pod source any more, its pods end"]);
+    assert_eq!(
+        node.events.take(),
+        ["PodSourceRemoved plugin edge: is no longer a pod source, its pods are removed"]
+    );
     plugins.polls();
     sleep(Duration::from_secs(60)).await;
     assert_eq!(plugins.polls().len(), 6, "only the other one is polled");

@@ -42,7 +42,7 @@ impl Supervisor {
         self.sources.data.fetch_due(&mut self.fetches);
         if let Some(problem) = self.sources.data.keep().await {
             let folder = self.sources.data.folder().unwrap_or(Path::new(""));
-            let message = format!("{problem}; a start whose sources can't be had has older data, or none");
+            let message = format!("{problem}; a restart without its sources uses older data, or none");
             shared.report_file("data", folder, "PluginDataNotKept", message);
         }
         let now = Instant::now();

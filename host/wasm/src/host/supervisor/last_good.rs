@@ -30,8 +30,8 @@ impl Supervisor {
             Err(error) if self.sources.last_good.is_none() => Err(error),
             Err(error) => {
                 let goes_on = match kept {
-                    Some(_) => "the last good configuration serves",
-                    None => "only the built-in plugins serve",
+                    Some(_) => "using the last good configuration",
+                    None => "using built-in plugins only",
                 };
                 let message = one_line(&error);
                 tracing::error!(error = message, goes_on, "Rejected plugin configuration");

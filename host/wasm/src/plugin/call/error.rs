@@ -46,7 +46,7 @@ pub enum CallError {
     #[error("{0}")]
     WouldBlock(WaitedIn),
     /// Its answer, or what it handed to the host, is larger than it may be.
-    #[error("it handed over more than {limit} bytes at once")]
+    #[error("it passed more than {limit} bytes in one call")]
     TooMuchData {
         /// What it may hand over.
         limit: usize,
@@ -79,10 +79,10 @@ pub enum CallError {
     #[error(transparent)]
     NotLoaded { cause: Arc<LoadError> },
     /// It is fetched, compiled or asked about its configuration.
-    #[error("it is still being loaded")]
+    #[error("still loading")]
     Loading,
     /// It failed too often.
-    #[error("it failed too often and isn't asked for another {}s", remaining.as_secs_f64().ceil())]
+    #[error("in quarantine for another {}s after repeated failures", remaining.as_secs_f64().ceil())]
     Quarantined {
         /// Until it is asked again.
         remaining: Duration,
@@ -91,7 +91,7 @@ pub enum CallError {
     #[error("all instances are in use")]
     Busy,
     /// The host failed while it asked.
-    #[error("the host failed while it asked")]
+    #[error("internal error of the plugin host, see the agent's log")]
     Host,
 }
 

@@ -58,7 +58,7 @@ pub(super) fn parse(
         };
     }
     if credentials.is_some() {
-        let problem = format!("only for components from registries ({OCI_SCHEME}): leave it out");
+        let problem = format!("only allowed for components from registries ({OCI_SCHEME}): remove it");
         return field(&format!("{path}.pullCredentials"), problem);
     }
     if let Some(shipped) = text.strip_prefix(BUILTIN_SCHEME) {

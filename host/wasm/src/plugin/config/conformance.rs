@@ -61,7 +61,7 @@ pub(super) fn signature(document: RequireSignatureDocument) -> Result<RequiredSi
 fn check_keys(name: &str, keys: &[PathBuf], what: &str) -> Result<(), ConfigError> {
     let path = format!("{name}.keys");
     if keys.is_empty() {
-        return field(&path, format!("no key: name the public keys that {what} signed with"));
+        return field(&path, format!("must have at least one public key that {what} signed with"));
     }
     check_count(&path, keys.len(), CONFORMANCE_KEYS_MAX)?;
     match keys.iter().position(|key| key.as_os_str().is_empty()) {
@@ -79,9 +79,9 @@ pub(super) fn check_entry(
 ) -> Result<(), ConfigError> {
     let path = format!("{path}.conformance");
     match component {
-        ComponentSource::Shipped(_) => field(&path, "what ships needs no report: leave it out"),
+        ComponentSource::Shipped(_) => field(&path, "must not be set for built-in components"),
         ComponentSource::File(_) | ComponentSource::Registry { .. } if !known.conformance => {
-            field(&path, format!("without {FIELD} reports are not checked: leave it out"))
+            field(&path, format!("requires {FIELD}: set it, or remove this"))
         }
         ComponentSource::File(_) | ComponentSource::Registry { .. } if report.as_os_str().is_empty() => {
             field(&path, "must not be empty")

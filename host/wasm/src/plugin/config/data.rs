@@ -23,7 +23,7 @@ pub const DATA_ALL_MAX: usize = 32;
 /// How much of the digest of a query stands for it.
 const QUERY_DIGITS: usize = 16;
 /// Why data that a digest names have no times.
-const UNCHANGING: &str = "a digest says which they are, they never change: leave it out, or the digest";
+const UNCHANGING: &str = "must not be set with a digest, whose content never changes: remove one of them";
 
 /// One of an entry's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,7 +191,7 @@ fn source(document: DataDocument, known: &References<'_>, path: &str) -> Result<
     let of_artifact = [("pullCredentials", pull_credentials.is_some())];
     let refuse = |fields: &[(&str, bool)], what: &str| match fields.iter().find(|(_, is_set)| *is_set) {
         Some((name, _)) => {
-            field(&format!("{path}.{name}"), format!("only for data with `{what}`: leave it out"))
+            field(&format!("{path}.{name}"), format!("only allowed for data with `{what}`: remove it"))
         }
         None => Ok(()),
     };
@@ -220,9 +220,9 @@ fn source(document: DataDocument, known: &References<'_>, path: &str) -> Result<
             let credentials = pull_credentials.or_else(|| known.pull_credentials.map(Path::to_owned));
             Ok(DataSource::Remote(RemoteData::Artifact { target, credentials }))
         }
-        (None, None, None) => field(path, "no source: write one of `file`, `url` and `oci`"),
+        (None, None, None) => field(path, "must have one of `file`, `url` and `oci`, found none"),
         (Some(_), _, _) | (None, Some(_), Some(_)) => {
-            field(path, "several sources: write only one of `file`, `url` and `oci`")
+            field(path, "must have only one of `file`, `url` and `oci`")
         }
     }
 }
@@ -251,7 +251,9 @@ fn interval(
     let name = format!("{path}.refresh");
     match (source, refresh) {
         (DataSource::File(_), None) => Ok(None),
-        (DataSource::File(_), Some(_)) => field(&name, "a file is checked once a second: leave it out"),
+        (DataSource::File(_), Some(_)) => {
+            field(&name, "must not be set with `file`, which is checked once a second")
+        }
         (DataSource::Remote(remote), Some(_)) if remote.is_pinned() => field(&name, UNCHANGING),
         (DataSource::Remote(remote), None) => Ok(Some(REFRESH_DEFAULT).filter(|_| !remote.is_pinned())),
         (DataSource::Remote(_), Some(every)) => {

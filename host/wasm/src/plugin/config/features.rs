@@ -141,7 +141,7 @@ pub(super) fn check(text: &str) -> Result<Skipped, ConfigError> {
 pub(super) fn check_entry(requires: &[String], optional: bool, path: &str) -> Result<(), ConfigError> {
     check_count(&format!("{path}.requires"), requires.len(), REQUIRES_MAX)?;
     if optional && requires.is_empty() {
-        return field(&format!("{path}.optional"), "without `requires` it has no use: leave it out");
+        return field(&format!("{path}.optional"), "requires `requires`: set it, or remove this");
     }
     Ok(())
 }

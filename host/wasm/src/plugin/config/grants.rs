@@ -96,7 +96,7 @@ pub(super) fn parse(
         ("state", document.state, roles.pod_source, "a pod source"),
     ];
     if let Some((name, _, _, who)) = given.iter().find(|(_, given, useful, _)| *given && !useful) {
-        let problem = format!("only {who} may have it, and this entry is none: leave it out");
+        let problem = format!("only allowed for {who}: remove it");
         return field(&at(name), problem);
     }
     let network = network(&document.network, roles, &at("network"))?;
@@ -108,11 +108,11 @@ pub(super) fn parse(
         }
     };
     if document.tls.is_some() && network.is_empty() {
-        return field(&at("tls"), "without `network` it has no use: leave it out or grant a network");
+        return field(&at("tls"), "requires `network`: grant a network or remove it");
     }
     check_count(&at("tlsAuthorities"), document.tls_authorities.len(), GRANTS_MAX)?;
     if tls == TlsPolicy::Insecure && !document.tls_authorities.is_empty() {
-        let problem = "with `tls: insecure` no one verifies servers: leave one of them out";
+        let problem = "has no effect with `tls: insecure`: remove one of them";
         return field(&at("tlsAuthorities"), problem);
     }
     let material = [
@@ -120,7 +120,7 @@ pub(super) fn parse(
         ("tlsClientCertificate", document.tls_client_certificate.is_some()),
     ];
     if let Some((name, _)) = material.iter().find(|(_, given)| *given && network.is_empty()) {
-        return field(&at(name), "without `network` it has no use: leave it out or grant a network");
+        return field(&at(name), "requires `network`: grant a network or remove it");
     }
     for (list, names) in [("secrets", &document.secrets), ("tlsAuthorities", &document.tls_authorities)] {
         for (index, name) in names.iter().enumerate() {

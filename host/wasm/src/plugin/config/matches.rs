@@ -19,9 +19,8 @@ pub const MATCH_ITEMS_MAX: usize = 64;
 pub const EXCLUSIONS_MAX: usize = 16;
 
 /// What a list without items would mean, and the way out.
-const NEVER_ASKED: &str =
-    "the list is empty, so that the plugin would never be asked: leave it out or write [\"*\"]";
-const NOTHING_EXCLUDED: &str = "the list is empty, so that it would exclude nothing: leave it out";
+const NEVER_ASKED: &str = "must not be empty: remove it, or write [\"*\"] for all";
+const NOTHING_EXCLUDED: &str = "must not be empty: remove it";
 
 pub(super) fn parse(document: MatchDocument, path: &str) -> Result<PodMatch, ConfigError> {
     let MatchDocument { system_pods, exclude, .. } = document;
@@ -43,7 +42,7 @@ pub(super) fn parse(document: MatchDocument, path: &str) -> Result<PodMatch, Con
         let path = format!("{path}.exclude[{index}]");
         let criteria = self::criteria(document, &path, NOTHING_EXCLUDED)?;
         if criteria == Criteria::default() {
-            return field(&path, "no field, so that it would exclude every pod: name what is excluded");
+            return field(&path, "must have at least one field: an empty item excludes every pod");
         }
         Ok(criteria)
     });
@@ -155,7 +154,7 @@ pub(super) fn label_selector(
 ) -> Result<LabelSelector, ConfigError> {
     let LabelSelectorDocument { match_labels, match_expressions } = document;
     if match_labels.is_empty() && match_expressions.is_empty() {
-        return field(path, "no label, so that it would select every pod: leave it out or name one");
+        return field(path, "must have at least one label: remove it to select every pod");
     }
     check_count(&format!("{path}.matchExpressions"), match_expressions.len(), MATCH_ITEMS_MAX)?;
     check_count(&format!("{path}.matchLabels"), match_labels.len(), MATCH_ITEMS_MAX)?;
@@ -183,7 +182,7 @@ fn requirement(document: RequirementDocument, path: &str) -> Result<LabelRequire
     let place = format!("{path}.values");
     match (has_values, values.is_empty()) {
         (true, true) => return field(&place, format!("none, and {name} needs one: add it")),
-        (false, false) => return field(&place, format!("{name} takes none: leave them out")),
+        (false, false) => return field(&place, format!("must be empty with {name}")),
         (true, false) | (false, true) => {}
     }
     check_count(&place, values.len(), MATCH_ITEMS_MAX)?;

@@ -11,10 +11,7 @@ pub(super) fn parse(document: RecordDocument, path: &str) -> Result<Recording, C
     }
     let Some(names) = on else { return Ok(Recording { max, on: [].into() }) };
     if names.is_empty() {
-        return field(
-            &format!("{path}.on"),
-            "no trigger, so that no call is kept: leave it out to keep every call",
-        );
+        return field(&format!("{path}.on"), "must not be empty: remove it to keep every call");
     }
     let mut on = Vec::new();
     for (index, name) in names.iter().enumerate() {

@@ -117,8 +117,7 @@ pub(super) fn admission(
         }
     };
     if document.shadow_of.is_some() && mode != AdmissionMode::Shadow {
-        let problem =
-            "only a shadow is compared with another entry: write `mode: shadow` next to it, or leave it out";
+        let problem = "only allowed for a shadow: set `mode: shadow`, or remove it";
         return field(&format!("{path}.admission.shadowOf"), problem);
     }
     let load_timeout = document.load_timeout.map_or(LOAD_TIMEOUT_DEFAULT, |text| text.0);
@@ -159,7 +158,7 @@ pub(super) fn probe(
     path: &str,
 ) -> Result<ProbeRole, ConfigError> {
     if document.shadow_of.is_some() && document.probe_type.is_some() {
-        let problem = "no pod calls a shadow: leave out either this or `shadowOf`";
+        let problem = "must not be set with `shadowOf`: pods cannot use a shadow";
         return field(&format!("{path}.probe.type"), problem);
     }
     let probe_type = document.probe_type.unwrap_or_else(|| plugin.to_owned());
@@ -176,7 +175,7 @@ pub(super) fn pod_source(
     path: &str,
 ) -> Result<PodSourceRole, ConfigError> {
     if OWN_SOURCES.contains(&plugin) {
-        let problem = format!("{plugin} is a source of the agent's own: take another name for a pod source");
+        let problem = format!("{plugin:?} is reserved for a built-in source: choose another name");
         return field(&format!("{path}.name"), problem);
     }
     let interval = document.interval.map_or(INTERVAL_DEFAULT, |text| text.0);

@@ -36,7 +36,7 @@ pub struct RolloutRole {
 
 pub(super) fn parse(document: RolloutDocument, path: &str) -> Result<RolloutRole, ConfigError> {
     if document.of.is_empty() {
-        return field(&format!("{path}.of"), "no name: write that of the entry whose place this one takes");
+        return field(&format!("{path}.of"), "must not be empty: name the entry to replace");
     }
     let labels = document
         .label_selector
@@ -47,8 +47,7 @@ pub(super) fn parse(document: RolloutDocument, path: &str) -> Result<RolloutRole
         Some(percent) => percent_in(percent, 0, &place)?,
         None if labels.is_some() => 0,
         None => {
-            let problem =
-                "no share: say of how many pods in a hundred, 1 to 100, or select pods by `labelSelector`";
+            let problem = "must be 1 to 100, the percentage of pods, unless `labelSelector` is set";
             return field(&place, problem);
         }
     };
@@ -61,7 +60,7 @@ pub(super) fn parse(document: RolloutDocument, path: &str) -> Result<RolloutRole
         check_between(&format!("{path}.soak"), soak, Duration::ZERO, SOAK_MAX)?;
     }
     if document.step_percent.is_some() && soak.is_none() {
-        let problem = "without `soak` the share stays as it is: add it, or leave this out";
+        let problem = "requires `soak`: set it, or remove this";
         return field(&format!("{path}.stepPercent"), problem);
     }
     let step_percent = match document.step_percent {
@@ -98,11 +97,11 @@ fn percent_in(percent: i64, min: u8, path: &str) -> Result<u8, ConfigError> {
 /// Refuses what contradicts a rollout in the entry itself.
 pub(super) fn check_alone(mode: AdmissionMode, order: Option<i32>, path: &str) -> Result<(), ConfigError> {
     if mode == AdmissionMode::Shadow {
-        let problem = "a shadow judges no pod, and a rollout does: leave one of them out";
+        let problem = "must not be set with `mode: shadow`: a shadow judges no pods";
         return field(&format!("{path}.rollout"), problem);
     }
     if order.is_some() {
-        let problem = "it has the place of the entry that it replaces: leave it out";
+        let problem = "must not be set with `rollout`: the order is that of the replaced entry";
         return field(&format!("{path}.order"), problem);
     }
     Ok(())
@@ -126,7 +125,7 @@ pub(super) fn check_all(
         let of = &*rollout.of;
         orders.push((index, replaced_order(of, entry, plugins).or_else(|problem| field(&path, problem))?));
         if let Some(other) = replaced_by.insert(of, &entry.name) {
-            let problem = format!("{of:?} is already replaced by {other:?}: roll out one after the other");
+            let problem = format!("{of:?} is already being replaced by {other:?}: finish that rollout first");
             return field(&path, problem);
         }
     }
@@ -150,19 +149,19 @@ fn rollout(entry: &PluginEntry) -> Option<&RolloutRole> {
 /// The place of the entry `of`, or why `entry` can't take it.
 fn replaced_order(of: &str, entry: &PluginEntry, plugins: &[PluginEntry]) -> Result<i32, String> {
     if of == entry.name {
-        return Err(format!("{of:?} is this entry: name the one whose place it takes"));
+        return Err(format!("{of:?} is this entry: name the entry to replace"));
     }
     let Some(replaced) = plugins.iter().find(|other| other.name == of) else {
-        return Err(format!("no other entry is called {of:?}: name the one whose place this one takes"));
+        return Err(format!("no other entry has the name {of:?}: name the entry to replace"));
     };
     let Some(admission) = &replaced.admission else {
-        return Err(format!("{of:?} is not an admission handler: name one, whose place this entry takes"));
+        return Err(format!("{of:?} is not an admission handler: name one to replace"));
     };
     if admission.rollout.is_some() {
-        return Err(format!("{of:?} is rolled out itself: roll out one after the other"));
+        return Err(format!("{of:?} is being rolled out itself: finish that rollout first"));
     }
     if admission.mode == AdmissionMode::Shadow {
-        return Err(format!("{of:?} is a shadow, so that no one would judge the other pods"));
+        return Err(format!("{of:?} is a shadow and judges no pods: name an entry with `mode: enforce`"));
     }
     Ok(admission.order)
 }

@@ -115,7 +115,7 @@ fn part(name: &str, file: &Path) -> Result<Option<String>, ConfigError> {
     }
     match relative(file) {
         Some(found) => Ok(Some(found)),
-        None => field(name, format!("{} leads out of the set", file.display())),
+        None => field(name, format!("{} must be inside of the set's folder", file.display())),
     }
 }
 

@@ -189,7 +189,7 @@ fn all_reported(cases: &[(&str, &str)]) {
 fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
     let allow = "allow: {namespaces: [a]}";
     let cases = [
-        ("- {name: a, component: a.wasm}", "plugins[0]: no role: write `admission: {}`"),
+        ("- {name: a, component: a.wasm}", "plugins[0]: must have a role: `admission: {}`"),
         (
             "- {name: a, component: a.wasm, podSource: {interval: 10s}}",
             "plugins[0].podSource.allow.namespaces: a pod source is as powerful as its pods: name the namespaces",
@@ -212,7 +212,7 @@ fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             &format!("- {{name: file, component: a.wasm, podSource: {{{allow}}}}}"),
-            "plugins[0].name: file is a source of the agent's own",
+            "plugins[0].name: \"file\" is reserved for a built-in source",
         ),
         (
             &format!("- {{name: a, component: a.wasm, podSource: {{{allow}}}, limits: {{timeout: 10m}}}}"),
@@ -226,7 +226,7 @@ fn wrong_values_of_roles_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, probe: {}, limits: {timeout: 1s}}",
-            "plugins[0].limits.timeout: a probe has the time that its pod gives it: leave it out",
+            "plugins[0].limits.timeout: must not be set for a probe type: the timeout is the probe's timeoutSeconds",
         ),
         (
             "- {name: a, component: a.wasm, probe: {type: httpGet}}",
@@ -253,7 +253,7 @@ fn wrong_values_of_handlers_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, admission: {match: {namespaces: []}}}",
-            "plugins[0].admission.match.namespaces: the list is empty",
+            "plugins[0].admission.match.namespaces: must not be empty",
         ),
         (
             "- {name: a, component: a.wasm, admission: {loadTimeout: 1h}}",
@@ -293,7 +293,7 @@ fn wrong_values_of_entries_are_reported_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, pullCredentials: c.json, admission: {}}",
-            "plugins[0].pullCredentials: only for components from registries (oci://): leave it out",
+            "plugins[0].pullCredentials: only allowed for components from registries (oci://): remove it",
         ),
         ("- {name: a, component: '', admission: {}}", "plugins[0].component: must not be empty"),
         ("- {name: 'A b', component: a.wasm, admission: {}}", "plugins[0].name: \"A b\" must have"),
@@ -332,12 +332,12 @@ fn wrong_values_of_entries_are_reported_with_their_field_and_the_way_out() {
 #[test]
 fn a_grant_that_could_not_take_effect_is_refused() {
     let cases = [
-        ("admission: {}", "network: [pod]", ".network: only a probe type or a pod source may have it"),
-        ("admission: {}", "tls: insecure", ".tls: only a probe type or a pod source"),
-        ("admission: {}", "exec: true", ".exec: only a probe type may have it"),
-        ("probe: {}", "state: true", ".state: only a pod source may have it"),
-        ("probe: {}", "files: [{path: /a}]", ".files: only a pod source may have it"),
-        ("probe: {}", "tls: insecure", ".tls: without `network` it has no use"),
+        ("admission: {}", "network: [pod]", ".network: only allowed for a probe type or a pod source"),
+        ("admission: {}", "tls: insecure", ".tls: only allowed for a probe type or a pod source"),
+        ("admission: {}", "exec: true", ".exec: only allowed for a probe type"),
+        ("probe: {}", "state: true", ".state: only allowed for a pod source"),
+        ("probe: {}", "files: [{path: /a}]", ".files: only allowed for a pod source"),
+        ("probe: {}", "tls: insecure", ".tls: requires `network`"),
         ("probe: {}", "network: [pod], tls: never", ".tls: must be `verify` or `insecure`, found \"never\""),
         ("probe: {}", "network: [everywhere]", ".network[0]: \"everywhere\": "),
         ("probe: {}", "secrets: [unknown]", ".secrets[0]: \"unknown\" isn't among `secrets:` of the file"),
@@ -346,7 +346,7 @@ fn a_grant_that_could_not_take_effect_is_refused() {
             "network: [pod]",
             ".network[0]: \"pod\" is for probe types",
         ),
-        ("podSource: {allow: {namespaces: [a]}}", "exec: true", ".exec: only a probe type may have it"),
+        ("podSource: {allow: {namespaces: [a]}}", "exec: true", ".exec: only allowed for a probe type"),
         (
             "podSource: {allow: {namespaces: [a]}}",
             "files: [{path: etc}]",

@@ -75,7 +75,7 @@ const fn nothing(name: &'static str, kind: Kind) -> Flag {
 pub(super) const SHORTHANDS: &[(char, &str)] = &[('v', "v"), ('h', "help")];
 
 /// Flags without a field that upstream warns of, and what it says. What fields stand for, it says of all flags.
-pub(super) const DEPRECATED: &[(&str, &str)] = &[
+pub(crate) const DEPRECATED: &[(&str, &str)] = &[
     ("experimental-allocatable-ignore-eviction", "will be removed in 1.25 or later."),
     ("experimental-mounter-path", "will be removed in 1.25 or later. in favor of using CSI."),
     ("maximum-dead-containers", EVICTION_INSTEAD),
@@ -85,6 +85,21 @@ pub(super) const DEPRECATED: &[(&str, &str)] = &[
 
 const EVICTION_INSTEAD: &str =
     "Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.";
+
+/// Flags of fields, of cAdvisor or without effect that upstream hasn't deprecated.
+pub(crate) const CURRENT: &[&str] = &[
+    "exit-on-lock-contention",
+    "fail-cgroupv1",
+    "housekeeping-interval",
+    "image-credential-provider-bin-dir",
+    "image-credential-provider-config",
+    "lock-file",
+    "log-flush-frequency",
+    "provider-id",
+    "seccomp-default",
+    "v",
+    "vmodule",
+];
 
 /// The flags, by name.
 #[rustfmt::skip]

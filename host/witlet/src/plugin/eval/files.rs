@@ -52,7 +52,7 @@ impl Files {
             let file = File::open(path)?;
             let metadata = file.metadata()?;
             if metadata.is_dir() {
-                let text = format!("it is a folder; name the files in it, such as {}/*.yaml", path.display());
+                let text = format!("must be a file, found a folder: use {}/*.yaml", path.display());
                 return Err(std::io::Error::other(text));
             }
             (bounded::beginning(file, MANIFEST_BYTES_MAX as u64)?, metadata.is_file())

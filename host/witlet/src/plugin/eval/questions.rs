@@ -77,7 +77,7 @@ pub(super) fn gather(args: &EvalArgs, files: &mut Files, now: Timestamp) -> Ques
         }
     }
     if questions.asked.is_empty() && questions.problems.is_empty() {
-        questions.problems.push("the files have no pod to judge".to_owned());
+        questions.problems.push("no pods found in the files".to_owned());
     }
     questions
 }

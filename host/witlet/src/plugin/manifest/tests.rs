@@ -51,7 +51,12 @@ fn what_is_wrong_is_named_with_its_file_and_changes_nothing() {
     let cases: [(&[u8], &str, &str, &str); 5] = [
         (good, "kind: Pod", "plugin.yaml", "expected kind PluginManifest"),
         (good, &large, "plugin.yaml", "at most 65536 are allowed"),
-        (good, &(MANIFEST.to_owned() + "parameters: {}\n"), "plugin.yaml", "parameters: only a probe type"),
+        (
+            good,
+            &(MANIFEST.to_owned() + "parameters: {}\n"),
+            "plugin.yaml",
+            "parameters: only allowed for a probe type",
+        ),
         (
             good,
             &MANIFEST.replace("{type:", "{not:"),

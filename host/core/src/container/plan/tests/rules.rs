@@ -160,7 +160,7 @@ fn all_containers_begin_again_in_the_same_sandbox() {
 fn the_restart_of_all_leaves_nothing_behind_and_touches_nothing_else() {
     claims(&[
         (
-            "an interrupted removal goes on, for the one that asked is removed last",
+            "an interrupted removal goes on, because the one that asked is removed last",
             "Never i:one a:x:Never:in42=all a:y",
             "ready x#2=exit42",
             &["remove RestartAll [x-2]", "start one #0"],

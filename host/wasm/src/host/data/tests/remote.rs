@@ -117,7 +117,7 @@ async fn data_are_fetched_again_after_their_interval_and_what_fails_less_and_les
     remote.store.read(new).await;
     assert_eq!(remote.data(), Err(DataLack::Pending), "nothing is known yet");
     assert_eq!(remote.check().await, now(Some(BROKEN), None));
-    let lack = DataLack::Missing(format!("its data \"list\" can't be had: {BROKEN}"));
+    let lack = DataLack::Missing(format!("failed to read data \"list\": {BROKEN}"));
     assert_eq!(remote.data(), Err(lack));
     assert_eq!(remote.check().await, None, "not again at once");
     remote.answers(Err("broken"));
@@ -208,7 +208,7 @@ async fn without_a_network_data_are_what_was_kept_and_nothing_is_written() {
     let Remote { folder, clock, .. } = remote;
     let mut remote = Remote::on(folder, other, true, clock);
     assert_eq!((remote.check().await, remote.asked()), (None, 0));
-    let lack = format!("its data \"list\" can't be had: {other} is not among the data that were kept");
+    let lack = format!("failed to read data \"list\": {other} not found in the kept data (--kept-data)");
     assert_eq!(remote.data(), Err(DataLack::Missing(lack)));
     assert_eq!(std::fs::read(kept.join("index.json")).expect("it is there"), before);
 }

@@ -45,8 +45,12 @@ fn reports_are_demanded_for_the_whole_file() {
 fn a_demand_that_no_one_could_meet_or_that_says_nothing_is_refused() {
     let component = "component: a.wasm";
     let cases = [
-        ("{}", component, "requireConformance.keys: no key: name the public keys"),
-        ("{keys: []}", component, "requireConformance.keys: no key"),
+        (
+            "{}",
+            component,
+            "requireConformance.keys: must have at least one public key that reports are signed with",
+        ),
+        ("{keys: []}", component, "requireConformance.keys: must have at least one public key"),
         ("{keys: ['']}", component, "requireConformance.keys[0]: must not be empty"),
         (
             "{keys: [a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q]}",
@@ -66,7 +70,7 @@ fn a_demand_that_no_one_could_meet_or_that_says_nothing_is_refused() {
         (
             "{keys: [a]}",
             "component: 'builtin:compose', conformance: a.json",
-            "plugins[0].conformance: what ships needs no report: leave it out",
+            "plugins[0].conformance: must not be set for built-in components",
         ),
         ("{keys: [a]}", "component: a.wasm, conformance: ''", "plugins[0].conformance: must not be empty"),
     ];
@@ -75,9 +79,6 @@ fn a_demand_that_no_one_could_meet_or_that_says_nothing_is_refused() {
         assert!(reported.starts_with(words), "{reported:?} doesn't begin with {words:?}");
     }
     let reported = error(&file("component: a.wasm, conformance: a.json"));
-    assert!(
-        reported.starts_with("plugins[0].conformance: without requireConformance reports are not checked"),
-        "{reported}"
-    );
+    assert!(reported.starts_with("plugins[0].conformance: requires requireConformance"), "{reported}");
     assert!(error(&demanding("{keys: [a], kit: 1}", component)).contains("unknown field"));
 }

@@ -74,7 +74,7 @@ fn what_does_not_belong_into_a_set_is_refused_by_its_field() {
         (entry("component: ../a.wasm"), "plugin \"a\": component: ../a.wasm isn't in the set"),
         (
             entry("component: a.wasm, data: [{name: d, file: ../d.json}]"),
-            "plugin \"a\": data \"d\": ../d.json leads out of the set",
+            "plugin \"a\": data \"d\": ../d.json must be inside of the set's folder",
         ),
         (
             entry("component: a.wasm") + "secrets: [{name: s, file: s.txt}]",

@@ -48,10 +48,10 @@ fn data_that_cannot_be_are_refused() {
 #[test]
 fn data_whose_source_or_times_cannot_be_are_refused() {
     let cases = [
-        ("{name: a}", "plugins[0].data[0]: no source: write one of `file`, `url` and `oci`"),
+        ("{name: a}", "plugins[0].data[0]: must have one of `file`, `url` and `oci`, found none"),
         (
             "{name: a, file: a, url: 'https://a/'}",
-            "plugins[0].data[0]: several sources: write only one of `file`, `url` and `oci`",
+            "plugins[0].data[0]: must have only one of `file`, `url` and `oci`",
         ),
         (
             "{name: a, url: 'http://lists.example.com/a'}",
@@ -63,7 +63,7 @@ fn data_whose_source_or_times_cannot_be_are_refused() {
         ),
         (
             "{name: a, file: a, refresh: 1m}",
-            "plugins[0].data[0].refresh: a file is checked once a second: leave it out",
+            "plugins[0].data[0].refresh: must not be set with `file`, which is checked once a second",
         ),
         (
             "{name: a, url: 'https://a/', refresh: 5s}",
@@ -75,7 +75,7 @@ fn data_whose_source_or_times_cannot_be_are_refused() {
         ),
         (
             "{name: a, oci: 'a.example.com/a@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', refresh: 1m}",
-            "plugins[0].data[0].refresh: a digest says which they are, they never change: leave it out, or the digest",
+            "plugins[0].data[0].refresh: must not be set with a digest, whose content never changes: remove one of them",
         ),
         (
             "{name: a, file: a, maxAge: 5s}",
@@ -89,14 +89,17 @@ fn data_whose_source_or_times_cannot_be_are_refused() {
             "{name: a, url: 'https://a/', token: t}",
             "plugins[0].data[0].token: \"t\" is not in the file's `secrets`",
         ),
-        ("{name: a, file: a, token: t}", "plugins[0].data[0].token: only for data with `url`: leave it out"),
+        (
+            "{name: a, file: a, token: t}",
+            "plugins[0].data[0].token: only allowed for data with `url`: remove it",
+        ),
         (
             "{name: a, url: 'https://a/', pullCredentials: c}",
-            "plugins[0].data[0].pullCredentials: only for data with `oci`: leave it out",
+            "plugins[0].data[0].pullCredentials: only allowed for data with `oci`: remove it",
         ),
         (
             "{name: a, oci: a.example.com/a, caFile: c}",
-            "plugins[0].data[0].caFile: only for data with `url`: leave it out",
+            "plugins[0].data[0].caFile: only allowed for data with `url`: remove it",
         ),
     ];
     for (data, expected) in cases {

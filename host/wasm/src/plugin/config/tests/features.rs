@@ -48,7 +48,7 @@ fn what_this_host_lacks_is_refused_unless_it_is_optional() {
         ),
         (
             "- {name: a, optional: true, component: a.wasm, admission: {}}",
-            "plugins[0].optional: without `requires` it has no use: leave it out",
+            "plugins[0].optional: requires `requires`: set it, or remove this",
         ),
         (
             "- {name: 'A b', requires: [wings], optional: true}",

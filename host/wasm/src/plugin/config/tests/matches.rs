@@ -61,13 +61,10 @@ fn a_match_that_could_not_take_effect_is_refused_with_its_field_and_the_way_out(
     let many = format!("{{namespaces: [{}]}}", "a, ".repeat(65));
     let exclusions = format!("{{exclude: [{}]}}", "{namespaces: [a]}, ".repeat(17));
     let cases = [
-        (
-            "{namespaces: []}",
-            ".namespaces: the list is empty, so that the plugin would never be asked: leave it out or write [\"*\"]",
-        ),
+        ("{namespaces: []}", ".namespaces: must not be empty: remove it, or write [\"*\"] for all"),
         (
             "{operations: []}",
-            ".operations: the list is empty, so that the plugin would never be asked: leave it out or write [add, resize, update, ephemeral, image-resolved, readmit, recheck]",
+            ".operations: must not be empty: remove it, or write [add, resize, update, ephemeral, image-resolved, readmit, recheck] for all",
         ),
         ("{sources: [api, '']}", ".sources[1]: no text: write a name, or \"*\" for all"),
         (
@@ -88,7 +85,7 @@ fn a_match_that_could_not_take_effect_is_refused_with_its_field_and_the_way_out(
         ),
         (
             "{labelSelector: {}}",
-            ".labelSelector: no label, so that it would select every pod: leave it out or name one",
+            ".labelSelector: must have at least one label: remove it to select every pod",
         ),
         ("{labelSelector: {matchLabels: {'a b': c}}}", ".labelSelector.matchLabels: Invalid value: \"a b\""),
         (
@@ -101,20 +98,14 @@ fn a_match_that_could_not_take_effect_is_refused_with_its_field_and_the_way_out(
         ),
         (
             "{labelSelector: {matchExpressions: [{key: a, operator: Exists, values: [b]}]}}",
-            ".labelSelector.matchExpressions[0].values: Exists takes none: leave them out",
+            ".labelSelector.matchExpressions[0].values: must be empty with Exists",
         ),
         (
             "{labelSelector: {matchExpressions: [{key: a, operator: In, values: ['?']}]}}",
             ".labelSelector.matchExpressions[0].values: Invalid value: \"?\"",
         ),
-        (
-            "{exclude: [{}]}",
-            ".exclude[0]: no field, so that it would exclude every pod: name what is excluded",
-        ),
-        (
-            "{exclude: [{namespaces: [a]}, {images: []}]}",
-            ".exclude[1].images: the list is empty, so that it would exclude nothing: leave it out",
-        ),
+        ("{exclude: [{}]}", ".exclude[0]: must have at least one field: an empty item excludes every pod"),
+        ("{exclude: [{namespaces: [a]}, {images: []}]}", ".exclude[1].images: must not be empty: remove it"),
         (&many, ".namespaces: must have at most 64 items, found 65"),
         (&exclusions, ".exclude: must have at most 16 items, found 17"),
     ];

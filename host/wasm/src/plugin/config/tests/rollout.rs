@@ -53,27 +53,27 @@ fn a_rollout_that_says_all_has_it() {
 fn rollouts_that_cannot_be_are_refused_with_the_way_out() {
     let selector = "labelSelector: {matchLabels: {track: canary}}";
     let cases = [
-        ("percent: 20".to_owned(), ".of: no name: write that of the entry whose place this one takes"),
+        ("percent: 20".to_owned(), ".of: must not be empty: name the entry to replace"),
         (
             "of: gone, percent: 20".to_owned(),
-            ".of: no other entry is called \"gone\": name the one whose place this one takes",
+            ".of: no other entry has the name \"gone\": name the entry to replace",
         ),
         (
             "of: host-ports, percent: 20".to_owned(),
-            ".of: no other entry is called \"host-ports\": name the one whose place this one takes",
+            ".of: no other entry has the name \"host-ports\": name the entry to replace",
         ),
-        ("of: new, percent: 20".to_owned(), ".of: \"new\" is this entry: name the one whose place it takes"),
+        ("of: new, percent: 20".to_owned(), ".of: \"new\" is this entry: name the entry to replace"),
         (
             "of: ping, percent: 20".to_owned(),
-            ".of: \"ping\" is not an admission handler: name one, whose place this entry takes",
+            ".of: \"ping\" is not an admission handler: name one to replace",
         ),
         (
             "of: dark, percent: 20".to_owned(),
-            ".of: \"dark\" is a shadow, so that no one would judge the other pods",
+            ".of: \"dark\" is a shadow and judges no pods: name an entry with `mode: enforce`",
         ),
         (
             "of: old".to_owned(),
-            ".percent: no share: say of how many pods in a hundred, 1 to 100, or select pods by `labelSelector`",
+            ".percent: must be 1 to 100, the percentage of pods, unless `labelSelector` is set",
         ),
         (
             "of: old, percent: 0".to_owned(),
@@ -84,11 +84,11 @@ fn rollouts_that_cannot_be_are_refused_with_the_way_out() {
         (format!("of: old, percent: 300, {selector}"), ".percent: must be between 0 and 100, found 300"),
         (
             "of: old, labelSelector: {}".to_owned(),
-            ".labelSelector: no label, so that it would select every pod: leave it out or name one",
+            ".labelSelector: must have at least one label: remove it to select every pod",
         ),
         (
             "of: old, percent: 1, stepPercent: 5".to_owned(),
-            ".stepPercent: without `soak` the share stays as it is: add it, or leave this out",
+            ".stepPercent: requires `soak`: set it, or remove this",
         ),
         (
             "of: old, percent: 1, soak: 1m, stepPercent: 0".to_owned(),
@@ -123,23 +123,23 @@ fn entries_that_contradict_their_rollout_are_refused() {
     let cases = [
         (
             format!("{OLD}{}", entry("new", "old", ", mode: shadow")),
-            "plugins[1].admission.rollout: a shadow judges no pod, and a rollout does: leave one of them out",
+            "plugins[1].admission.rollout: must not be set with `mode: shadow`: a shadow judges no pods",
         ),
         (
             format!("{OLD}{}", entry("new", "old", ", order: 7")),
-            "plugins[1].admission.order: it has the place of the entry that it replaces: leave it out",
+            "plugins[1].admission.order: must not be set with `rollout`: the order is that of the replaced entry",
         ),
         (
             format!("{OLD}{}{}", entry("one", "old", ""), entry("two", "old", "")),
-            "plugins[2].admission.rollout.of: \"old\" is already replaced by \"one\": roll out one after the other",
+            "plugins[2].admission.rollout.of: \"old\" is already being replaced by \"one\": finish that rollout first",
         ),
         (
             format!("{OLD}{}{}", entry("one", "old", ""), entry("two", "one", "")),
-            "plugins[2].admission.rollout.of: \"one\" is rolled out itself: roll out one after the other",
+            "plugins[2].admission.rollout.of: \"one\" is being rolled out itself: finish that rollout first",
         ),
         (
             entry("one", "two", "") + &entry("two", "one", ""),
-            "plugins[0].admission.rollout.of: \"two\" is rolled out itself: roll out one after the other",
+            "plugins[0].admission.rollout.of: \"two\" is being rolled out itself: finish that rollout first",
         ),
     ];
     for (entries, expected) in cases {
@@ -153,7 +153,7 @@ fn an_entry_that_is_skipped_has_no_successor() {
         "- {name: old, component: a.wasm, requires: [time-travel], optional: true, admission: {}}\n";
     assert_eq!(
         error(&file(&format!("{skipped}{}", new("of: old, percent: 1")))),
-        "plugins[1].admission.rollout.of: no other entry is called \"old\": name the one whose place this one takes"
+        "plugins[1].admission.rollout.of: no other entry has the name \"old\": name the entry to replace"
     );
 }
 

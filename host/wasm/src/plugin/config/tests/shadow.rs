@@ -32,7 +32,7 @@ fn what_a_shadow_cannot_be_compared_with_is_refused() {
     let cases = [
         (
             "- {name: new, component: b.wasm, admission: {shadowOf: old}}",
-            "plugins[1].admission.shadowOf: only a shadow is compared with another entry: write `mode: shadow` next to it, or leave it out",
+            "plugins[1].admission.shadowOf: only allowed for a shadow: set `mode: shadow`, or remove it",
         ),
         (
             "- {name: new, component: b.wasm, admission: {mode: shadow, shadowOf: new}}",
@@ -48,7 +48,7 @@ fn what_a_shadow_cannot_be_compared_with_is_refused() {
         ),
         (
             "- {name: new, component: b.wasm, probe: {type: x, shadowOf: old}}",
-            "plugins[1].probe.type: no pod calls a shadow: leave out either this or `shadowOf`",
+            "plugins[1].probe.type: must not be set with `shadowOf`: pods cannot use a shadow",
         ),
         (
             "- {name: new, component: b.wasm, probe: {shadowOf: old}}\n- {name: newer, component: c.wasm, probe: {shadowOf: new}}",
@@ -56,7 +56,7 @@ fn what_a_shadow_cannot_be_compared_with_is_refused() {
         ),
         (
             "- {name: new, component: b.wasm, admission: {}, record: {max: 1, on: []}}",
-            "plugins[1].record.on: no trigger, so that no call is kept: leave it out to keep every call",
+            "plugins[1].record.on: must not be empty: remove it to keep every call",
         ),
         (
             "- {name: new, component: b.wasm, admission: {}, record: {max: 1, on: [slow, odd]}}",

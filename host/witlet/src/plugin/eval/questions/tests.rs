@@ -126,7 +126,7 @@ fn what_is_wrong_is_named_and_the_rest_is_judged() {
     assert!(missing.starts_with("failed to read /nonexistent.yaml: "), "{missing}");
     let empty =
         gathered(&[&file(folder.path(), "s.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n")]);
-    assert_eq!(empty.problems, ["the files have no pod to judge"]);
+    assert_eq!(empty.problems, ["no pods found in the files"]);
     let node = file(folder.path(), "node.yaml", "{nodes: 1}");
     let other_node = gathered(&[&mixed, "--node", &node]);
     assert!(other_node.asked.is_empty() && other_node.problems[0].contains("nodes"), "{other_node:?}");
