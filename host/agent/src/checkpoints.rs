@@ -96,7 +96,7 @@ impl Checkpoint {
         self.content.is_some() && self.on_disk != self.content
     }
 
-    /// This is on disk now.
+    /// Marks this content as written.
     pub(crate) fn saved(&mut self, content: Arc<PodCheckpoint>) {
         if self.content.is_some() {
             self.on_disk = Some(content);

@@ -59,7 +59,7 @@ use crate::tasks::end_within;
 use crate::work_queue::WorkQueue;
 use record::PodRecord;
 
-/// What the loop reaches the world through.
+/// The ports of the event loop.
 pub(crate) struct Outside {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) jitter: Arc<dyn Jitter>,
@@ -119,7 +119,7 @@ pub(crate) struct EventLoop {
     health: Health,
     node: Arc<Node>,
     pressures: Option<Pressures>,
-    /// Who waits for a clean-up that hasn't begun to take what ended pods have left: one at most, for the eviction manager waits for each.
+    /// Who waits for a clean-up that hasn't begun to take what ended pods have left: one at most, because the eviction manager waits for each.
     removals_requested: Vec<oneshot::Sender<()>>,
     /// Who waits for the one that runs.
     removals_running: Vec<oneshot::Sender<()>>,

@@ -305,7 +305,7 @@ impl Evictor {
         (observations(&readings, self.clock.now()), readings.filesystems)
     }
 
-    /// Of these pods their volumes alone.
+    /// Returns the disk usage of these pods' volumes.
     fn volumes(&self, pods: &[Candidate]) -> PodUsages {
         let uids = pods.iter().map(|pod| pod.uid.clone());
         combine(uids, [], &BTreeMap::new(), &BTreeMap::new(), self.storage.known())

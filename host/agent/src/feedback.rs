@@ -148,7 +148,7 @@ pub(crate) async fn run(set: Arc<dyn PodSourceSet>, statuses: Arc<PodStatusStore
     }
 }
 
-/// One entry for each listener, be it without pods.
+/// Groups pods by source; a listener without pods gets an empty list.
 fn by_source(
     shown: Vec<(SourceName, PodSummary)>,
     listeners: &BTreeSet<SourceName>,

@@ -123,7 +123,7 @@ impl ImageGc {
     }
 }
 
-/// What the collection reaches the world through.
+/// The ports of the image garbage collection.
 pub(crate) struct ImageGcPorts {
     pub(crate) store: Arc<dyn ImageStore>,
     pub(crate) file_systems: Arc<dyn FileSystems>,

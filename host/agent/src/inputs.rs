@@ -130,7 +130,7 @@ impl PluginSources {
 }
 
 impl Inputs {
-    /// The next event. In an order, so that a run can be repeated; nothing starves, for what comes first comes
+    /// The next event. In an order, so that a run can be repeated; nothing starves, because what comes first comes
     /// seldom.
     pub(crate) async fn next(&mut self, tasks: &mut JoinSet<Event>, gates: Gates) -> Event {
         let open = gates.runtime_ready && gates.stopping.is_none();

@@ -75,7 +75,7 @@ pub(crate) struct Pleg {
     pub(crate) cache: Arc<PodCache>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: mpsc::Sender<PlegEvent>,
-    /// Events for which the loop's queue had no capacity.
+    /// Counts events that were dropped because the event loop's queue was full.
     pub(crate) dropped: Arc<AtomicU64>,
     pub(crate) relisted: watch::Sender<Relisted>,
     pub(crate) metrics: Arc<RelistMetrics>,

@@ -76,7 +76,7 @@ impl Default for NodeOptions {
     }
 }
 
-/// What the manager reaches the world through.
+/// The ports of the node manager.
 #[derive(Clone)]
 pub struct NodePorts {
     /// The machine itself, without what the API server has of the node.
@@ -153,7 +153,7 @@ impl NodeManager {
     }
 }
 
-/// Reports the API server of the node.
+/// Reports the node's object to the API server.
 struct Teller {
     api: NodeApi,
     options: NodeOptions,

@@ -1,4 +1,4 @@
-//! What is read of all services and runtime classes: where the first are, and which handlers the second stand for.
+//! Caches the addresses of services and the handlers of runtime classes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,7 +37,7 @@ impl Services {
         tokio::join!(services, classes);
     }
 
-    /// Those of the namespace, and those that all are notified of.
+    /// Returns the services of the namespace and those that all namespaces see.
     pub(crate) fn of_namespace(&self, namespace: &str) -> Option<Vec<Arc<ServiceAddress>>> {
         let services = lock(&self.services);
         let services = services.as_ref()?;

@@ -2,7 +2,7 @@
 //!
 //! One PATCH for each change and no GET before it: the base is the newest that the watch or an answer brought. Of a pod at
 //! most one write is under way, and the newest report goes next; many pods are written about at the same time. What can't be
-//! reported now is reported later, however long that takes, for only the newest counts.
+//! reported now is reported later, however long that takes, because only the newest counts.
 
 mod metrics;
 mod queue;

@@ -29,7 +29,7 @@ pub enum KitError {
 /// What plugins are examined with. One for many components: the engines and the cache of compiled code are shared.
 pub struct Kit(pub(crate) Engines);
 
-/// The time that `validate` gets: always the same, for a run is to be repeatable.
+/// The time that `validate` gets: always the same, because a run is to be repeatable.
 struct StoppedClock(Timestamp);
 
 impl Clock for StoppedClock {

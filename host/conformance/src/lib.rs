@@ -9,7 +9,7 @@
 //! `tests/guests/tattler` proves names it.
 //!
 //! `witlet plugin test` is a thin rim around [`Kit`]. Authors who write Rust have it in `cargo test`: a test target with
-//! `harness = false`, for the program that compiles components in a child process is the test itself.
+//! `harness = false`, because the program that compiles components in a child process is the test itself.
 //!
 //! ```no_run
 //! use std::ffi::OsString;

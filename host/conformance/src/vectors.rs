@@ -150,7 +150,7 @@ async fn carry_out(ctx: &Ctx<'_>, setup: &Setup, file: &CaseFile, case: &Case, w
 }
 
 /// What a case that couldn't be carried out says. By the plugin's fault it is a finding; where the machine can't prepare it, an
-/// author's case is one too, for he counts on it, and one of the kit's own was skipped.
+/// author's case is one too, because it counts on it, and one of the kit's own was skipped.
 fn not_run(whose: Whose, error: &StageError) -> Option<&'static str> {
     match (error, whose) {
         (StageError::Load(_), _) => {

@@ -1,4 +1,4 @@
-//! The decisions of a Kubernetes node agent, and the words they are made in.
+//! Pure decisions of the node agent, and their types.
 //!
 //! Everything here is a pure function over facts: no async, no clock, no IO, no randomness. The time is an
 //! argument, and so is the jitter. The other crates gather facts, ask a decision of this one, and carry it out.

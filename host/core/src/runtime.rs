@@ -1,4 +1,4 @@
-//! The container runtime in our own words: what is asked of it, and what it is seen to have.
+//! Types of the container runtime, independent of the CRI: requests (`spec`) and observed state (`observed`).
 //!
 //! These types cross the runtime port. The CRI's types stay in the CRI crates.
 

@@ -194,7 +194,7 @@ async fn present_of<T>(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// What isn't there any more is nothing to report.
+/// Turns a not-found error into `None`.
 fn present<T>(answer: Result<T, RuntimeError>) -> Result<Option<T>, RuntimeError> {
     match answer {
         Ok(value) => Ok(Some(value)),

@@ -1,4 +1,4 @@
-//! The way out: names looked up and connections opened within what a call reaches.
+//! Resolves names and opens connections within the grants of one call.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a plugin may trust and show of TLS beyond the node's own.
+//! TLS material of a plugin: additional authorities and a client certificate.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What one call of a plugin may connect to. Nothing here asks a name server or opens a connection.
+//! The destinations that one call of a plugin may connect to. Pure: no lookups, no connections.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! The machine's wall clock and chance.
+//! The machine's wall clock and random numbers.
 
 use jiff::Timestamp;
 use rand::Rng as _;

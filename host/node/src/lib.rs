@@ -75,7 +75,7 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FilesE
 }
 
 /// How many threads work in the agent's own folders at the same time: more of them would only wait for the same disk.
-/// Volumes have threads of their own, for what pods mount may hang.
+/// Volumes have threads of their own, because what pods mount may hang.
 static OWN_FOLDERS: Semaphore = Semaphore::const_new(8);
 
 /// Runs blocking work in the agent's own folders next to the async threads.

@@ -1,4 +1,4 @@
-//! What takes batches.
+//! The trait of a collector that receives batches.
 
 use tonic::Status;
 use witlet_proto::otlp::{ExportTraceServiceRequest, ExportTraceServiceResponse};

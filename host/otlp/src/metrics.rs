@@ -1,4 +1,4 @@
-//! What became of spans.
+//! Counts of exported and dropped spans.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! Time and chance, which come in from outside.
+//! Clock and random numbers, which come in from outside.
 
 use jiff::Timestamp;
 

@@ -98,7 +98,7 @@ pub trait ContainerFiles: Send + Sync {
     async fn write_hosts(&self, uid: &PodUid, content: &str) -> Result<PathBuf, FilesError>;
 
     /// Makes an empty file that an instance of a container writes its termination message to, in
-    /// `<pod>/containers/<container>`, writable by all, for the container's user isn't known. Each call makes another
+    /// `<pod>/containers/<container>`, writable by all, because the container's user isn't known. Each call makes another
     /// file.
     async fn make_termination_log(
         &self,

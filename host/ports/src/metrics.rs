@@ -59,7 +59,7 @@ impl<const L: usize, T> Series<L, T> {
 }
 
 impl<const L: usize> Counters<L> {
-    /// None yet. `help` is one line.
+    /// Creates counters without series; `help` must be one line.
     pub fn new(name: &'static str, help: &'static str, labels: [&'static str; L]) -> Self {
         Self { name, help, labels, counts: Mutex::default() }
     }

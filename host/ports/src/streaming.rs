@@ -22,7 +22,7 @@ pub struct StreamOptions {
 /// soon.
 #[async_trait]
 pub trait Streaming: Send + Sync {
-    /// To a new process in a running container.
+    /// Returns the URL of a stream to a new process in a running container.
     async fn exec(
         &self,
         id: &ContainerId,
@@ -30,9 +30,9 @@ pub trait Streaming: Send + Sync {
         options: StreamOptions,
     ) -> Result<String, RuntimeError>;
 
-    /// To the main process of a running container.
+    /// Returns the URL of a stream to the main process of a running container.
     async fn attach(&self, id: &ContainerId, options: StreamOptions) -> Result<String, RuntimeError>;
 
-    /// To ports of a sandbox; none names them in the stream itself.
+    /// Returns the URL of a stream to ports of a sandbox; without any, the stream itself names them.
     async fn port_forward(&self, id: &SandboxId, ports: &[u16]) -> Result<String, RuntimeError>;
 }

@@ -42,7 +42,7 @@ pub struct EventPage {
     pub has_gap: bool,
 }
 
-/// A pod and its newest status. They are two objects, for one of both is a copy of the pod.
+/// A pod and its newest status. They are two objects, because one of both is a copy of the pod.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownPod {
     /// As its source has it.

@@ -17,7 +17,7 @@ const AT_ONCE_MAX: usize = 2;
 /// How long a client waits, for its turn and for the exposition together: as long as Prometheus waits by default.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Those of one endpoint. Each is written on a thread of its own, for some figures are read from files of the kernel.
+/// Those of one endpoint. Each is written on a thread of its own, because some figures are read from files of the kernel.
 #[derive(Clone)]
 pub(crate) struct Expositions(Arc<Semaphore>);
 

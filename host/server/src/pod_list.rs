@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Written as it is read, for hundreds of pods are a lot.
+/// Written as it is read, because hundreds of pods are a lot.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PodList {

@@ -50,7 +50,7 @@ pub(crate) struct GuestServices {
     /// How much later than it is their clocks say that it is, where they don't stand still.
     pub(crate) clock_ahead: Duration,
     /// Whether probes and questions to admission handlers go on beyond their time while others have the processors, as polls of pod
-    /// sources do: where plugins are judged, not in the daemon, for the answer would be too late.
+    /// sources do: where plugins are judged, not in the daemon, because the answer would be too late.
     pub(crate) prolongs_calls: bool,
     /// Goes into the random numbers of admission handlers, next to the pod's UID; nothing in the daemon.
     pub(crate) random_salt: Arc<str>,

@@ -93,9 +93,8 @@ pub(crate) struct Plugin {
     pending: Mutex<Option<String>>,
 }
 
-/// How the calls of the code that runs end. It goes on when only the entry changed in what concerns the host: order, policy, mode,
-/// matches, interval, allowance. Other code, configuration, limits or grants are what an operator changes to make a
-/// plugin well, so that it starts over with them. The numbers go on by the plugin's name in any case.
+/// Health of a plugin's code, kept while only order, policy, mode, matches, interval or allowance change; other code, configuration,
+/// limits or grants start it over.
 #[derive(Debug)]
 struct Vitals {
     /// For each role apart: a probe that hangs says nothing about how the same component decides on pods.

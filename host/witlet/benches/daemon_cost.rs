@@ -53,7 +53,7 @@ async fn measure() {
         let daemon = Daemon::start(home.path()).await;
         report("daemon_start_to_first_sync", "ms", daemon.started_after.as_secs_f64() * 1e3, None);
         std::fs::remove_file(home.path().join("pods/first.json")).expect("it was written");
-        // Twice, for memory is given back once in this time.
+        // Twice, because memory is given back once in this time.
         tokio::time::sleep(2 * SETTLE).await;
         report("daemon_memory_idle", "MB", daemon.resident_mb("VmRSS"), Some(MEMORY_BUDGET_MB));
         report("daemon_memory_idle_anonymous", "MB", daemon.resident_mb("RssAnon"), None);

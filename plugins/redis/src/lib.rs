@@ -2,7 +2,7 @@
 //!
 //! Parameters: `{"port": 6379, "credentials": "cache", "role": "master"}`, all of them optional, and `host` for another
 //! host than the pod. Passwords stand neither in pods nor in the configuration: the operator names the secrets, and the
-//! namespaces whose pods may have them used, for a server that is probed with a password learns it:
+//! namespaces whose pods may have them used, because a server that is probed with a password learns it:
 //!
 //! ```yaml
 //! config:

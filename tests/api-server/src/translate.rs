@@ -146,7 +146,7 @@ struct Stream {
 }
 
 /// Carries a process's streams until the node has ended them, or the client has gone. What the node refuses is reported as the
-/// process's end, for the client's connection was upgraded before the node was asked.
+/// process's end, because the client's connection was upgraded before the node was asked.
 pub(crate) async fn streams(
     client: OnUpgrade,
     node: Result<Response<Incoming>, ApiError>,

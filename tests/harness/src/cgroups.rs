@@ -14,7 +14,7 @@ use crate::config::asks_for_systemd;
 const MOUNT: &str = "/sys/fs/cgroup";
 
 /// The flags that a daemon on this runtime gets: a root of its own, or no cgroups where none can be made. Daemons on one runtime
-/// share it, for each goes on with the pods of the one before.
+/// share it, because each goes on with the pods of the one before.
 pub fn flags(endpoint: &str) -> Vec<String> {
     if endpoint == "embedded" {
         return Vec::new();

@@ -81,7 +81,7 @@ pub struct Built {
 
 impl Toolchain {
     /// Runs `make` in a copy of the project, unless the same files have been built with the same tools before; this witlet puts the
-    /// project's manifest into the component. A crate of this workspace is built where it is, for cargo keeps what it has built itself.
+    /// project's manifest into the component. A crate of this workspace is built where it is, because cargo keeps what it has built itself.
     ///
     /// # Errors
     /// With the end of what `make` had printed.

@@ -66,7 +66,7 @@ impl Watching {
         }
     }
 
-    /// Sends the signal to all of its processes, as a terminal does, and waits until all have ended, for each holds the output.
+    /// Sends the signal to all of its processes, as a terminal does, and waits until all have ended, because each holds the output.
     fn end(mut self, signal: &str) -> ExitStatus {
         assert!(signal_group(self.make.id(), signal), "the signal can be sent");
         loop {

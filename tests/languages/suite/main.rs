@@ -95,7 +95,7 @@ fn chosen(asked: &str) -> Result<Vec<Language>, String> {
     named.collect()
 }
 
-/// A test that fails, for nothing was to be absent here.
+/// A test that fails, because nothing was to be absent here.
 fn required(absent: Absent) -> Trial {
     Trial::test(format!("{}_can_be_built", absent.language), move || {
         Err(format!("{REQUIRE_VARIABLE} is set, and {absent}").into())

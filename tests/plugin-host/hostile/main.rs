@@ -1,6 +1,6 @@
 //! The hostile corpus against the plugin host, with honest plugins of every role next to it.
 //!
-//! A process of its own, for what it takes is measured: descriptors, threads and memory must come back. A third of the corpus
+//! A process of its own, because what it takes is measured: descriptors, threads and memory must come back. A third of the corpus
 //! is played unless `HOSTILE_CORPUS=all`; `HOSTILE_CORPUS=<name>` plays the attacks whose names begin so.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stderr, reason = "the figures are part of what this shows")]

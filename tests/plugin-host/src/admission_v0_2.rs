@@ -230,7 +230,7 @@ async fn warnings_and_annotations_go_where_people_search() {
     assert_eq!(node.events.messages(), ["soon gone (add: true, fly: false)"]);
     node.configure(&configuration(&remark).replace("plugins:", "decisionLog: true\nplugins:"));
     let path = node.folder.path().join("decisions/decisions.jsonl");
-    // Asked again and again, for nothing else shows that the file was taken.
+    // Asked again and again, because nothing else shows that the file was taken.
     let logged = async {
         while lines(&path).is_empty() {
             assert_eq!(node.admit(pod_in("remark", "web")).await, Decision::Admit);

@@ -258,7 +258,7 @@ async fn decisions_are_logged_while_the_configuration_wants_it() {
     let lines = || std::fs::read_to_string(&path).unwrap_or_default();
     node.admit(pod_in("strict", "before")).await;
     node.configure(&configuration(&entry).replace("plugins:", "decisionLog: true\nplugins:"));
-    // Asked again and again, for nothing else shows that the file was taken.
+    // Asked again and again, because nothing else shows that the file was taken.
     while lines().is_empty() {
         node.admit(pod_in("strict", "web")).await;
     }

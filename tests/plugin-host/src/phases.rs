@@ -298,7 +298,7 @@ fn core(role: &Role, wit: &Resolve, world: WorldId) -> (String, Vec<Called>) {
     (text, called)
 }
 
-/// Gets a resource and keeps it; a method that hands none out ends the call, for then nothing would be shown.
+/// Gets a resource and keeps it; a method that hands none out ends the call, because then nothing would be shown.
 fn keeping(source: &Source) -> String {
     let from = source.method.trim_start_matches("[method]").split('.').next().unwrap_or_default();
     let of = match from {

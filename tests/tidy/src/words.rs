@@ -82,6 +82,24 @@ const PHRASES: &[(&str, &str)] = &[
     ("more pods aren't run", "more pods were not admitted"),
 ];
 
+/// How a cause begins that "for" joins to what it is the cause of; with a verb in the same clause.
+const CAUSES: &[&str] = &["its", "their", "nothing", "no", "he", "she"];
+
+/// Verbs that make a clause of what "for" begins.
+const VERBS: &[&str] = &[
+    "is", "isn't", "are", "aren't", "was", "wasn't", "were", "has", "have", "can", "can't", "may", "goes",
+    "waits",
+];
+
+/// Whether a line joins a cause by "for", which is "because".
+fn gives_cause_by_for(line: &str) -> bool {
+    line.split(", for ").skip(1).any(|rest| {
+        let clause = rest.split(['.', ',', ';', ':', '`']).next().unwrap_or_default();
+        let mut words = clause.split_whitespace();
+        words.next().is_some_and(|first| CAUSES.contains(&first)) && words.any(|word| VERBS.contains(&word))
+    })
+}
+
 /// Names of types that don't say what they are of. Variants of an enum have its name before theirs.
 ///
 /// Of these words the table means the type, or the type's file: `answer` and `check` are functions of the published contracts, a `gauge` is a kind
@@ -203,6 +221,9 @@ fn words_are_those_of_the_field() {
             for (ours, instead) in PHRASES.iter().filter(|(ours, _)| line.contains(ours)) {
                 findings.push(format!("{name}:{number}: {ours:?} is {instead}"));
             }
+            if gives_cause_by_for(line) {
+                findings.push(format!("{name}:{number}: \"for\" before a cause is \"because\""));
+            }
             let ours: Vec<_> = WORDS.iter().filter(|(ours, _)| small.contains(ours)).collect();
             if ours.is_empty() {
                 continue;
@@ -276,6 +297,16 @@ fn words_and_names_are_found() {
         ("toldest, retold", "toldest retold"),
     ] {
         assert_eq!(words(text).join(" "), expected, "{text}");
+    }
+    for (line, expected) in [
+        ("the node stays Ready, for its pods go on", false),
+        ("it isn't retried, for no server is there", true),
+        ("kept, for their sources can't be read.", true),
+        ("compared, for nothing else. It is there", false),
+        ("for its name is gone", false),
+        ("a list, for what pods may have", false),
+    ] {
+        assert_eq!(gives_cause_by_for(line), expected, "{line}");
     }
     for (line, expected) in [
         ("pub(in crate::plugin) struct Place {", Some("Place")),

@@ -12,7 +12,7 @@ use crate::event_log::EventLog;
 use crate::eviction::EvictionPorts;
 use crate::settings::HostSettings;
 
-/// What the agent reaches the world through.
+/// The ports of the agent.
 pub struct Ports {
     /// The container runtime.
     pub runtime: Runtime,

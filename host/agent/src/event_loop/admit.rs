@@ -22,7 +22,7 @@ use crate::executor::events::PodEvents;
 use crate::executor::image_handlers::ImageAdmission;
 use crate::inputs::Event;
 
-/// So many words of handlers are counted each on their own (reasons of refusals, resources), for plugins can make up any.
+/// So many words of handlers are counted each on their own (reasons of refusals, resources), because plugins can make up any.
 const COUNTED_WORDS_MAX: usize = 64;
 /// What all others count as, as upstream has it.
 const OTHER: &str = "Other";

@@ -396,7 +396,7 @@ fn phase(statuses: &PodStatusStore, uid: &PodUid) -> Option<Phase> {
     statuses.status(uid).and_then(|status| Phase::of(&status))
 }
 
-/// Without a status it is, too.
+/// Whether the pod is Pending; one without a published status counts as Pending.
 fn is_pending(statuses: &PodStatusStore, uid: &PodUid) -> bool {
     phase(statuses, uid).is_none_or(|phase| phase == Phase::Pending)
 }

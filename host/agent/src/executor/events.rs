@@ -24,12 +24,12 @@ impl<'a> PodEvents<'a> {
         Self { field_path: pod.into().and_then(|pod| container_path(pod, container)), ..self }
     }
 
-    /// Something went as it should.
+    /// Records an event of type Normal.
     pub(crate) fn normal(&self, reason: &str, message: &str) {
         self.record(EventType::Normal, reason, message);
     }
 
-    /// A warning, which the span of the work on the pod notes, too.
+    /// Records an event of type Warning, which the span of the work on the pod notes, too.
     pub(crate) fn warning(&self, reason: &str, message: &str) {
         trace::note_error(message);
         self.record(EventType::Warning, reason, message);

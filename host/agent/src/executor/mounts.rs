@@ -82,7 +82,7 @@ pub(super) enum HostsError {
     Files(FilesError),
 }
 
-/// A container whose mounts are desired.
+/// The container whose mounts are made.
 #[derive(Clone, Copy)]
 pub(super) struct MountsOf<'a> {
     pub(super) pod: &'a Pod,

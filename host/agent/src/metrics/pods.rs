@@ -297,7 +297,7 @@ impl PodMetrics {
         self.containers.started.add([container_type(kind)]);
     }
 
-    /// It could not be.
+    /// Counts a container that failed to start, by its waiting reason.
     pub(crate) fn container_failed(&self, kind: ContainerKind, reason: WaitingReason) {
         self.containers.errors.add([reason.as_str(), container_type(kind)]);
     }

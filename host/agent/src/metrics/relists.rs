@@ -58,7 +58,7 @@ impl RelistMetrics {
         self.inspections.observe_duration([], took);
     }
 
-    /// One that was begun then succeeded.
+    /// Records a successful relist: when it began, and its pods.
     pub(crate) fn listed(&self, at: Timestamp, pods: Arc<Vec<RuntimePod>>) {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, pods));
     }

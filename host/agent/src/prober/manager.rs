@@ -375,7 +375,7 @@ impl Manager {
         self.rest(id, Instant::now());
     }
 
-    /// In upstream's words.
+    /// Records the event of an outcome with upstream's reasons and messages.
     fn tell_outcome(
         &self,
         pod: &Pod,

@@ -35,7 +35,7 @@ pub(crate) trait PodStatuses: Send + Sync {
     fn status(&self, uid: &PodUid) -> Option<Arc<PodStatus>>;
 }
 
-/// What the probe manager reaches the world through.
+/// The ports of the probe manager.
 pub(crate) struct ProberPorts {
     pub(crate) types: Arc<dyn ProbeTypes>,
     pub(crate) statuses: Arc<dyn PodStatuses>,

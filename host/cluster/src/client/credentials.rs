@@ -1,4 +1,4 @@
-//! What a request shows of its sender in its `Authorization` header.
+//! Credentials of requests: `Authorization` from a token, a token file, a password or a credential plugin.
 
 use std::path::PathBuf;
 use std::sync::Arc;

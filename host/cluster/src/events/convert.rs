@@ -1,4 +1,4 @@
-//! Our events as the API's.
+//! Converts the agent's events to the API's `Event`.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1 as api;

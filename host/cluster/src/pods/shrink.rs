@@ -1,4 +1,4 @@
-//! Pods without the capacity that reading them left in their lists: a list of one has capacity for four, and is kept as long as its pod.
+//! Shrinks the vectors of decoded pods: a decoded list of one item has capacity for four, which stays allocated as long as the pod.
 
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodSpec, PodStatus, Volume};
 

@@ -1,5 +1,5 @@
-//! When this agent first saw each pod, written into the pod before any other component has it: anyone who wrote it later would need a copy
-//! of each pod for that alone.
+//! Annotates each pod with the time at which this agent first saw it, before it is shared: a later write would need a copy of
+//! the pod.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -60,7 +60,7 @@ struct ServerPodMetadata {
 }
 
 impl ServerPod {
-    /// As what the server has.
+    /// Returns the fields by which the next write is decided.
     pub(crate) fn at_server(&self) -> AtServer<'_> {
         let ServerPodMetadata { uid, resource_version, deletion_timestamp } = &self.metadata;
         AtServer { uid, resource_version, is_deleted: deletion_timestamp.is_some(), status: &self.status }

@@ -84,7 +84,7 @@ struct RawPage<'a> {
     items: Option<Vec<&'a RawValue>>,
 }
 
-/// Reads a page. Without a version a list is of no use, for nothing can follow it.
+/// Reads a page. Without a version a list is of no use, because nothing can follow it.
 pub(super) fn page<K: Watched>(bytes: &[u8]) -> Result<Page<K>, WatchError> {
     let raw: RawPage<'_> =
         serde_json::from_slice(bytes).map_err(|error| WatchError::Malformed(short(&error.to_string())))?;
@@ -112,7 +112,7 @@ pub struct Said<K> {
 }
 
 impl<K> Said<K> {
-    /// Of something that nothing else is known of.
+    /// Creates the event of an object that could not be identified.
     pub(super) fn unread(message: String) -> Self {
         Self { version: String::new(), event: Event::Unread(message) }
     }

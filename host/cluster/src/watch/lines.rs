@@ -56,7 +56,7 @@ impl Lines {
             }
             let line = self.held[begin..end].trim_ascii();
             if !line.is_empty() {
-                // Cut again, for the borrow above would last until the next round.
+                // Cut again, because the borrow above would last until the next round.
                 return Some(Line::Whole(self.held[begin..end].trim_ascii()));
             }
         }

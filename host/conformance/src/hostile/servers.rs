@@ -94,7 +94,7 @@ async fn probe(stage: &mut Stage) -> CallResult {
     answered
 }
 
-/// Whether the host ended it. It says so in words of its own, for a probe that waits too long counts as one that failed.
+/// Whether the host ended it. It says so in words of its own, because a probe that waits too long counts as one that failed.
 fn was_cut(answered: &CallResult) -> bool {
     let words = "no answer within ";
     matches!(answered, Ok(PluginResponse { kind: ResponseKind::Failure, text, .. }) if text.starts_with(words))

@@ -56,7 +56,7 @@ pub struct NodeTraits {
 }
 
 impl NodeTraits {
-    /// Of the node as handlers see it.
+    /// Extracts the facts whose change triggers a recheck.
     pub fn of(facts: &NodeFacts) -> Self {
         let node = &facts.node;
         let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());

@@ -18,7 +18,7 @@ impl Tier {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Guaranteed, Self::Burstable, Self::BestEffort];
 
-    /// Of a pod.
+    /// Returns the tier of the pod's QoS class.
     pub fn of(pod: &Pod) -> Self {
         match resources::qos(pod) {
             QosClass::Guaranteed => Self::Guaranteed,

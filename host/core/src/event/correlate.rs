@@ -92,11 +92,10 @@ pub struct Outgoing {
 struct Mark([u8; 16]);
 
 impl Mark {
-    /// Of texts in their order.
+    /// Hashes the texts with their lengths, so that their borders count.
     fn of(texts: &[&str]) -> Self {
         let mut hash = Sha256::new();
         for text in texts {
-            // With their lengths, so that none runs into the next.
             hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
             hash.update(text);
         }

@@ -113,7 +113,7 @@ pub(super) fn first_observed(thresholds: &[Threshold], before: &Since, now: Time
     thresholds.iter().map(since).collect()
 }
 
-/// Those that have been met for their grace.
+/// Returns the thresholds met for at least their grace period.
 pub(super) fn past_grace(since: &Since, now: Timestamp) -> Vec<Threshold> {
     let is_past = |(threshold, at): &&(Threshold, Timestamp)| now.duration_since(*at) >= threshold.grace;
     since.iter().filter(is_past).map(|(threshold, _)| *threshold).collect()

@@ -231,7 +231,7 @@ fn statements(texts: &BTreeMap<String, String>) -> Result<Vec<Threshold>, Thresh
     Ok(found)
 }
 
-/// None is a threshold that is switched off.
+/// Parses a threshold; `None` for `0%` and `100%`, which disable it.
 fn statement(signal: Signal, text: &str) -> Result<Option<ThresholdValue>, ThresholdError> {
     if text.ends_with('%') {
         if text == "0%" || text == "100%" {

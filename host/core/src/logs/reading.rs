@@ -29,7 +29,7 @@ pub struct LogFilter {
 }
 
 impl LogFilter {
-    /// For one reader, who came at `now`.
+    /// Creates the state of one request; `sinceSeconds` counts back from `now`.
     pub fn new(request: &LogRequest, now: Timestamp) -> Self {
         Self {
             since: request.since(now),

@@ -40,7 +40,7 @@ pub enum ResolvConfError {
 /// What an event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// What the node is notified of it, if it concerns that as well as the pod.
+    /// The event for the node, if the warning concerns the node too.
     pub on_node: Option<String>,
     /// Upstream's reason: `DNSConfigForming`, `MissingClusterDNS`.
     pub reason: &'static str,

@@ -196,7 +196,7 @@ pub struct UnreadSource {
 }
 
 /// The type of the condition that says that a source's pods can't be read. Upstream's node has none: it stays Ready without a word, and
-/// so does this one stay Ready, for what runs goes on.
+/// so does this one stay Ready: running pods keep running.
 pub const SOURCE_UNREADABLE: &str = "PodSourceUnreadable";
 
 /// The condition of a node whose sources can't be read; none if all can be.
@@ -249,7 +249,7 @@ fn set_or_end(
 }
 
 /// The type of the condition that says whether all plugins are loaded as the configuration has them. Upstream's node has none; the
-/// node stays Ready without them, for the policy of each says what then happens to pods.
+/// node stays Ready without them, because the policy of each says what then happens to pods.
 pub const PLUGINS_READY: &str = "PluginsReady";
 
 /// Bytes of the message of [`PLUGINS_READY`]: an object in the API server has to hold it, and people to read it.

@@ -15,7 +15,7 @@ pub const STATUS_UPDATE_FREQUENCY: Duration = Duration::from_secs(10);
 pub const STATUS_REPORT_FREQUENCY: Duration = Duration::from_secs(5 * 60);
 
 /// The strategic merge patch that makes `from` into `to`, for the status of the node: labels, annotations and status, nothing
-/// of the spec. None if they are the same. Conditions go one by one; addresses are replaced as a whole, for their merge key
+/// of the spec. None if they are the same. Conditions go one by one; addresses are replaced as a whole, because their merge key
 /// isn't unique (upstream: `fixupPatchForNodeStatusAddresses`).
 pub fn patch(from: &Node, to: &Node) -> Option<Value> {
     difference(&parts(from), &parts(to))

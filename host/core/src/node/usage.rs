@@ -28,7 +28,7 @@ pub struct ResourceUse {
     pub system_reserved: i64,
     /// Kept for Kubernetes' daemons (`kubeReserved`).
     pub kube_reserved: i64,
-    /// Kept free, for pods are evicted below it (`evictionHard`).
+    /// Kept free, because pods are evicted below it (`evictionHard`).
     pub eviction: i64,
     /// What pods may request together.
     pub allocatable: i64,

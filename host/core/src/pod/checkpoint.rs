@@ -132,7 +132,7 @@ impl PodCheckpoint {
         self.unreported.as_ref()
     }
 
-    /// This was reported.
+    /// Forgets the unreported end if it is `report`.
     pub fn reported(&mut self, report: &EndReport) {
         self.unreported = self.unreported.take().filter(|unreported| unreported != report);
     }

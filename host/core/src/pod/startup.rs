@@ -73,7 +73,7 @@ fn has_started(container: &ContainerStatus) -> bool {
     running.is_some_and(|running| running.started_at.is_some())
 }
 
-/// Of an init container that ended.
+/// Returns how long a terminated init container ran.
 fn run_time(container: &ContainerStatus) -> Option<SignedDuration> {
     let ended = container.state.as_ref()?.terminated.as_ref()?;
     let took = ended.finished_at.as_ref()?.0.duration_since(ended.started_at.as_ref()?.0);

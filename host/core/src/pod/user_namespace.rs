@@ -117,7 +117,7 @@ pub struct UserNamespaces {
 }
 
 impl UserNamespaces {
-    /// None yet, of these ids.
+    /// Creates an allocator without allocations for this range.
     pub fn of_range(range: IdRange) -> Self {
         Self { first_ids: BTreeMap::new(), range }
     }

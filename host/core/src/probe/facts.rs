@@ -49,7 +49,7 @@ pub enum ProbedState {
     },
 }
 
-/// What a probe type is notified of the instance that it probes.
+/// What a probe type sees of the container instance that it probes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbedInstance {
     /// How often the container was restarted.

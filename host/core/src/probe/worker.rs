@@ -207,7 +207,7 @@ impl ProbeWorker {
     }
 }
 
-/// Whether the initial delay isn't over. A beginning that lies ahead, for the clock was set back, isn't
+/// Whether the initial delay isn't over. A beginning that lies ahead, because the clock was set back, isn't
 /// waited for.
 fn is_too_early(since: Option<Timestamp>, delay: Duration, now: Timestamp) -> bool {
     let ran = since.and_then(|since| Duration::try_from(now.duration_since(since)).ok());

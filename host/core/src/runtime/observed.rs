@@ -343,7 +343,7 @@ pub struct RuntimeStatus {
 /// Which cgroup a container was put below, as far as its annotations tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CgroupParent {
-    /// This agent recorded it; an empty path is where the runtime puts containers by itself, for `cgroupsPerQOS` was off.
+    /// This agent recorded it; an empty path is where the runtime puts containers by itself, because `cgroupsPerQOS` was off.
     Recorded(String),
     /// A kubelet made the container, in its pod's cgroup.
     OfKubelet,

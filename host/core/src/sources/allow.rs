@@ -44,7 +44,7 @@ pub struct Allowance {
 }
 
 impl Default for Allowance {
-    /// Lets nothing through, for no namespace is named.
+    /// Lets nothing through: no namespace is named.
     fn default() -> Self {
         Self {
             namespaces: Vec::new(),

@@ -434,7 +434,7 @@ fn decode_strictly(value: &mut Value, root: &str, problems: &mut Problems) -> Op
     Some(pod)
 }
 
-/// Removes what was written of an object and didn't survive decoding, for the object has no such field, and reports the path of each.
+/// Removes what was written of an object and didn't survive decoding, because the object has no such field, and reports the path of each.
 pub fn remove_unknown(written: &mut Value, known: &Value, path: &str, report: &mut impl FnMut(String)) {
     match (written, known) {
         (Value::Object(written), Value::Object(known)) => {

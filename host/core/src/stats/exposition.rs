@@ -20,7 +20,7 @@ use text::{Value, WrittenTime, escape, label, seconds};
 /// The largest exposition, in bytes; 10,000 series have some 1.5 MB.
 pub const EXPOSITION_BYTES_MAX: usize = 16 << 20;
 
-/// Observations that no series had capacity for. Only families that have dropped some have a series of it.
+/// Counts observations that were dropped because their family has its maximum of series; only such families have a series of it.
 const DROPPED: &str = "witlet_metrics_observations_dropped_total";
 const DROPPED_HELP: &str =
     "Observations that weren't counted, because their family has no capacity for another series";

@@ -1,5 +1,4 @@
-//! What the API server is reported: its own status of a pod and the agent's become one (`mergePodStatus` of upstream's status
-//! manager).
+//! Merges the API server's status of a pod with the agent's (`mergePodStatus` of upstream's status manager).
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PodCondition, PodStatus};

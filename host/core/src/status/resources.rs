@@ -163,7 +163,7 @@ fn cpu_limit_milli(seen: &LinuxResources) -> Option<i64> {
     limited.then(|| seen.cpu_quota_us.saturating_mul(1000) / seen.cpu_period_us).filter(|milli| *milli > 0)
 }
 
-/// Rounded up, as upstream does, for shares were rounded down.
+/// Rounded up, as upstream does, because shares were rounded down.
 fn cpu_request_milli(seen: &LinuxResources) -> Option<i64> {
     (seen.cpu_shares >= CPU_REQUEST_MIN)
         .then(|| seen.cpu_shares.saturating_mul(1000).saturating_add(1023) / 1024)

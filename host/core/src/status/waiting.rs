@@ -20,7 +20,7 @@ pub enum WaitingReason {
     CrashLoopBackOff,
     /// Its image could not be pulled.
     ErrImagePull,
-    /// Its image could not be pulled, for the runtime says that the registry can't be reached.
+    /// Its image could not be pulled: the runtime says that the registry can't be reached.
     RegistryUnavailable,
     /// Its image could not be pulled, because it isn't signed as the runtime wants it.
     SignatureValidationFailed,

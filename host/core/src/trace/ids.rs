@@ -1,4 +1,4 @@
-//! What tells traces and spans apart.
+//! Trace and span IDs.
 
 use std::fmt;
 use std::num::{NonZeroU64, NonZeroU128};
@@ -12,7 +12,7 @@ pub struct TraceId(NonZeroU128);
 pub struct SpanId(NonZeroU64);
 
 impl TraceId {
-    /// None of zero, which is no trace.
+    /// Returns `None` for zero, which is invalid.
     pub fn new(number: u128) -> Option<Self> {
         NonZeroU128::new(number).map(Self)
     }

@@ -226,7 +226,7 @@ fn add_secret(
     add_entries(files, of.volume, keys, get, KeySelection { items, is_optional, no_key: NO_KEY_OF_SECRET })
 }
 
-/// None for an optional object that isn't there.
+/// Returns the object, or `None` if it is optional and missing.
 fn found_or<'a, T>(
     fetched: Option<&'a Fetched<T>>,
     kind: &'static str,

@@ -49,7 +49,7 @@ fn uid(labels: &BTreeMap<String, String>) -> Option<PodUid> {
     labels.get(labels::POD_UID).filter(|uid| !uid.is_empty()).map(|uid| PodUid::from(uid.as_str()))
 }
 
-/// None of what isn't a container of Kubernetes'.
+/// Converts the stats of a container; `None` without Kubernetes' labels.
 fn container(stats: cri::ContainerStats) -> Option<ContainerStats> {
     let attributes = stats.attributes?;
     let uid = uid(&attributes.labels)?;

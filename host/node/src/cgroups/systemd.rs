@@ -1,5 +1,5 @@
 //! Cgroups that systemd makes: the driver `systemd`. Limits are put into transient slices, and into the files of their cgroups
-//! after that, for systemd knows a part of them only.
+//! after that, because systemd knows a part of them only.
 
 mod bus;
 mod private;

@@ -71,7 +71,7 @@ impl OpenFiles {
     }
 }
 
-/// Whether it is a socket, of each open file of a process. Each is looked up from its folder, for a walk from the root costs as much again.
+/// Whether it is a socket, of each open file of a process. Each is looked up from its folder, because a walk from the root costs as much again.
 fn list(folder: &Path) -> impl Iterator<Item = bool> {
     let folder = open(folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
     let entries = folder.as_ref().and_then(|folder| Dir::read_from(folder).ok());

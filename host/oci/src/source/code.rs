@@ -1,4 +1,4 @@
-//! Compiled code that a set brings: asked for one by one, for of most sets a node needs little.
+//! Compiled code that a set brings: asked for one by one, because of most sets a node needs little.
 
 use std::path::Path;
 

@@ -71,7 +71,7 @@ impl Exit {
         Self { code: CODE_KILLED, reason: ExitReason::Unknown, message }
     }
 
-    /// It never began.
+    /// Returns the exit of a workload that failed to start.
     pub(crate) fn not_started(message: &str) -> Self {
         Self { code: CODE_NOT_STARTED, reason: ExitReason::StartError, message: shorten(message) }
     }

@@ -150,7 +150,7 @@ impl AccessControl {
         })
     }
 
-    /// The identity that a token belongs to. Failures are logged at a limited rate, for any client can send any token.
+    /// The identity that a token belongs to. Failures are logged at a limited rate, because any client can send any token.
     async fn owner(&self, tokens: &dyn NodeAccess, token: &str) -> Option<Identity> {
         let error = match tokio::time::timeout(ACCESS_DEADLINE, tokens.review_token(token)).await {
             Ok(Ok(owner)) => return owner,

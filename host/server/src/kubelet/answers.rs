@@ -42,7 +42,7 @@ pub(super) fn json(value: &impl Serialize) -> Response {
     }
 }
 
-/// What is called JSON, whatever it is.
+/// Responds with the bytes as `application/json`, unchecked.
 pub(super) fn json_bytes(bytes: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], Body::from(bytes)).into_response()
 }

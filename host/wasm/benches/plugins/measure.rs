@@ -48,7 +48,7 @@ pub(crate) fn describe(error: impl std::fmt::Display) -> String {
 /// How long calls took.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// The fastest round's mean, for everything else is the machine's doing.
+    /// The fastest round's mean, because everything else is the machine's doing.
     pub(crate) fastest: f64,
     /// Half of the calls took at most so long.
     pub(crate) p50: f64,

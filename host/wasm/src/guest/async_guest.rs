@@ -201,7 +201,7 @@ impl AsyncState {
         self.probe.as_ref()
     }
 
-    /// This call tells these news.
+    /// Sets the status changes that this feedback call delivers.
     pub(crate) fn set_news(&mut self, news: Arc<[PodNews]>) {
         self.news = news;
         self.next_news = 0;

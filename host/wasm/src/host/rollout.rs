@@ -230,7 +230,7 @@ impl Shared {
         places
     }
 
-    /// Has rollouts be those of this set.
+    /// Starts, keeps and ends rollouts to match this set of plugins.
     pub(super) fn follow_rollouts(&self, plugins: &[Arc<Plugin>]) {
         let now = Instant::now();
         for plugin in plugins {

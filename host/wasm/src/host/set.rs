@@ -155,7 +155,7 @@ impl Shared {
         }
     }
 
-    /// Notes that the last version that was good serves, for the newest doesn't load.
+    /// Notes that the last version that was good serves, because the newest doesn't load.
     pub(super) fn report_last_good(&self, name: &str, digest: &str, error: &str) {
         self.metrics.plugin(name).record_load(LoadOutcome::Loaded);
         tracing::warn!(plugin = name, digest, error, "Loaded the last good version of the plugin");

@@ -51,7 +51,7 @@ pub(crate) struct Health {
     /// Quarantines without a success since the first of them.
     quarantines: u32,
     until: Option<Instant>,
-    /// Whether someone still has to be notified that the quarantine is over.
+    /// Whether the end of the quarantine has not been reported yet.
     release_due: bool,
 }
 

@@ -20,7 +20,7 @@ pub(super) fn scrub(value: &mut Value, secrets: &[(String, Arc<[u8]>)]) {
             known.push((name, text.to_owned()));
         }
     }
-    // The longest first, for one may be a part of another.
+    // The longest first, because one may be a part of another.
     known.sort_by_key(|(_, text)| std::cmp::Reverse(text.len()));
     if !known.is_empty() {
         walk(value, &known);

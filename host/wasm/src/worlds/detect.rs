@@ -157,7 +157,7 @@ pub(crate) fn detect<'a>(
     let has_other_versions = roles(&exports, &mut detected, &mut obstacles);
     for (number, import) in imports.into_iter().enumerate() {
         if number >= IMPORTS_MAX {
-            // First, for those before it are cut.
+            // First, because those before it are cut.
             obstacles.insert(0, Obstacle::TooManyImports);
             break;
         }

@@ -52,7 +52,7 @@ pub(crate) fn define<T: Send + 'static>(
             if number >= ITEMS_MAX {
                 wasmtime::bail!("an interface has more than {ITEMS_MAX} items");
             }
-            // What is there already stays, for the linker takes no name twice.
+            // What is there already stays, because the linker takes no name twice.
             let _is_there = match item.ty {
                 ComponentItem::ComponentFunc(function) => {
                     let mut left = ANSWER_SIZE_MAX;

@@ -17,7 +17,7 @@ const NAMES: [&str; 5] =
     ["/name", "/admission/rollout/of", "/admission/shadowOf", "/probe/shadowOf", "/podSource/shadowOf"];
 
 /// The plugins of the book and of the example in CEL whose components ship, each under a name of its own that says where it is from, and all secrets.
-/// One file, for a check compiles all that is built in.
+/// One file, because a check compiles all that is built in.
 fn all_in_one() -> Value {
     let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");
     let folders =

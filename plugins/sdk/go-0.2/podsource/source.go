@@ -32,7 +32,7 @@ import (
 // A Source has pods. Its fields are those of config:, with tags of encoding/json; what it has no field for is refused by name.
 type Source interface {
 	// Poll is all that the source has now. cursor is what the last successful poll said, empty at the first one. It may wait for news within
-	// the plugin's timeout. An error leaves the last pods as they are: a source that can't read must err, for no pods means that everything was
+	// the plugin's timeout. An error leaves the last pods as they are: a source that can't read must err, because no pods means that everything was
 	// deleted on purpose.
 	Poll(cursor string) (Poll, error)
 }

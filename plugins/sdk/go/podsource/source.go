@@ -28,7 +28,7 @@ type Source[C any] interface {
 	Validate(config *C) error
 	// Poll is all that the source has now. cursor is what the last successful poll returned, empty at the first one. It may wait for news
 	// within the plugin's timeout. An error, of type *Error if it has a reason of its own, leaves the last pods as they are: a source that
-	// can't read must err, for Empty means that everything was deleted on purpose.
+	// can't read must err, because Empty means that everything was deleted on purpose.
 	Poll(cursor string, config *C) (Poll, error)
 }
 

@@ -1,4 +1,4 @@
-"""Manifests in the host's place, for unit tests of handlers of contract 0.2. No component has this module, for `app` doesn't import it.
+"""Manifests in the host's place, for unit tests of handlers of contract 0.2. No component has this module, because `app` doesn't import it.
 
     facts = RequestFacts(PodFacts({"spec": {"containers": [{"name": "app", "image": "nginx:1.29"}]}}))
     assert Pinned().admit(facts) == reject("NotPinned", …)

@@ -11,7 +11,7 @@ use crate::{Contract, Language, Name, Role};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What all roles of a language have in common.
 const COMMON: &str = "common";
-/// Files that have another name here than in a project, for git and cargo would take them for their own.
+/// Files that have another name here than in a project, because git and cargo would take them for their own.
 const RENAMED: [(&str, &str); 4] = [
     ("_gitignore", ".gitignore"),
     ("_gitattributes", ".gitattributes"),

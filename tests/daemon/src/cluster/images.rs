@@ -22,7 +22,7 @@ pub(crate) const TESTS: &[(&str, Test)] =
 pub(crate) const PINNED: &[(&str, Test)] =
     &[("pinned_images_are_never_removed", || Box::pin(pinned::stay()))];
 
-/// The disk's size, and what each image has of its own, in MiB. It takes twice as much, for its content is kept next to its files.
+/// The disk's size, and what each image has of its own, in MiB. It takes twice as much, because its content is kept next to its files.
 const DISK: u64 = 160;
 const OWN: usize = 8;
 const HIGH: u64 = 70;

@@ -1,4 +1,4 @@
-//! What is said to a proxy that speaks SOCKS 5 (RFC 1928; users and passwords, RFC 1929).
+//! Client side of the SOCKS 5 handshake (RFC 1928; users and passwords, RFC 1929).
 //!
 //! Not by the HTTP library's means, which ask for an address of version 6 as if it were a name.
 

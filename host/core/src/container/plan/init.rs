@@ -1,7 +1,7 @@
 //! Init containers and sidecars: which one is next, which ones run again, and when the app containers may start
 //! (upstream: `computeInitContainerActions`).
 //!
-//! What is known of init containers gets lost over time, for the runtime is cleaned up. So the last one that anything is
+//! What is known of init containers gets lost over time, because the runtime is cleaned up. So the last one that anything is
 //! known of says how far the pod came: the frontier. Those before it have done their part.
 
 use k8s_openapi::api::core::v1::{Container, Pod};

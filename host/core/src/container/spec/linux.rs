@@ -152,8 +152,8 @@ pub(super) fn overhead(pod: &Pod, host: Host<'_>) -> LinuxResources {
     )
 }
 
-/// What the runtime is notified of a pod's cgroup that is about to be changed: what the sandbox itself costs, and the rest of these
-/// limits (upstream: `generateUpdatePodSandboxResourcesRequest`).
+/// Returns the resources that the runtime is sent before a pod's cgroup changes (`UpdatePodSandboxResources`): the sandbox's own
+/// overhead, and the rest of these limits (upstream: `generateUpdatePodSandboxResourcesRequest`).
 pub fn sandbox_resources(pod: &Pod, host: Host<'_>, cgroup: PodCgroup) -> (LinuxResources, LinuxResources) {
     let list = pod.spec.as_ref().and_then(|spec| spec.overhead.as_ref());
     let of = |name: &str| {

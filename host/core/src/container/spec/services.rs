@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{Pod, Service};
 #[cfg(test)]
 mod tests;
 
-/// The namespace of the services that all containers are notified of.
+/// The namespace whose services every container gets as variables (upstream: `masterServiceNamespace`).
 pub const MASTER_NAMESPACE: &str = "default";
 /// Those services.
 const MASTER_SERVICES: [&str; 1] = ["kubernetes"];

@@ -69,7 +69,7 @@ fn containers_that_vanished_leave_a_pod_running_unless_it_ends() {
     // A pod that is deleted restarts nothing.
     case.pod.metadata.deletion_timestamp = Some(Time(at(1)));
     assert_eq!(outline(&case.status()), "Running -: a=ContainerCreating,137,0 b=ContainerCreating,137,0");
-    // And one that ends has failed, for no one knows better.
+    // And one that ends has failed, because its exit code is unknown.
     case.ends = true;
     let target = k8s_openapi::api::core::v1::PodCondition {
         type_: "DisruptionTarget".to_owned(),

@@ -14,7 +14,7 @@ fn a_share_of_the_traces_is_sampled_by_the_lower_half_of_their_ids() {
         (0, 0, false),
         (0, u64::MAX, false),
         (1, 0, true),
-        // A millionth of 2^63, twice, for the last bit doesn't count.
+        // A millionth of 2^63, twice, because the last bit doesn't count.
         (1, 18_446_744_073_707, true),
         (1, 18_446_744_073_708, false),
         (500_000, half - 1, true),

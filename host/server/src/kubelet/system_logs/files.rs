@@ -91,7 +91,7 @@ impl<'a> FileRequest<'a> {
         }
     }
 
-    /// To another path next to this one.
+    /// Redirects (301) to a relative path, keeping the query.
     fn moved(&self, to: &str) -> Response {
         let to = self.query.map_or_else(|| to.to_owned(), |query| format!("{to}?{query}"));
         match HeaderValue::from_str(&to) {

@@ -9,7 +9,7 @@ use witlet_ports::{NotifyRetry, SourceNotifyError};
 /// How many wait for a source that doesn't listen; older ones go first.
 const UNTOLD_MAX: usize = 1024;
 
-/// What a source is still to be notified of.
+/// Left-out pods that have not been reported to their source yet.
 #[derive(Debug, Default)]
 pub(super) struct UntoldPods {
     pods: Vec<LeftOutPod>,

@@ -57,7 +57,7 @@ impl Hooks {
     }
 }
 
-/// What drives a connection next to its answer: nothing here, for the answer's body does it.
+/// What drives a connection next to its answer: nothing here, because the answer's body does it.
 type Rest = Box<dyn Future<Output = Result<(), Error>> + Send>;
 type SendResult = Result<(Response<WasiBody>, Rest), Error>;
 

@@ -21,7 +21,7 @@ const CACHED_LOADS: u32 = 11;
 const FLOOR_CALLS: u32 = 2_000;
 /// How long they may take together.
 const FLOOR_TIME: Duration = Duration::from_secs(5);
-/// Calls in fresh instances at most, for each of them is like the one before.
+/// Calls in fresh instances at most, because each of them is like the one before.
 const FRESH_CALLS_MAX: u32 = 2_000;
 /// How long they may take together.
 const FRESH_TIME: Duration = Duration::from_secs(30);

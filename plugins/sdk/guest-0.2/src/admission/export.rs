@@ -29,7 +29,7 @@ pub fn validate<H: AdmissionHandler>(setup: &types::Setup, config: &str) -> Resu
     Ok(made::<H>(config).and_then(|handler| set_up(&handler, &Setup::new(setup)))?)
 }
 
-/// `handler.admit` of the contract. An instance makes its handler once: it never sees another configuration, for a changed one is a
+/// `handler.admit` of the contract. An instance makes its handler once: it never sees another configuration, because a changed one is a
 /// new load of the plugin.
 ///
 /// # Errors

@@ -71,7 +71,7 @@ pub trait AdmissionHandler: DeserializeOwned + 'static {
         Ok(())
     }
 
-    /// The verdict on a pod: a function of the request and the configuration, for the host may ask again, in this instance
+    /// The verdict on a pod: a function of the request and the configuration, because the host may ask again, in this instance
     /// or in another, and must get the same answer. Exactly one verdict: a handler of this SDK can neither say nothing nor
     /// two things, which the host would take for a bad answer.
     ///

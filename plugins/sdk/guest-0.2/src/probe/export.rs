@@ -24,7 +24,7 @@ pub fn validate<P: ProbeType>(setup: &types::Setup, config: &str) -> Result<(), 
     Ok(made.validate(&Setup::new(setup))?)
 }
 
-/// An instance makes its type once: it never sees another configuration, for a changed one is a new load of the plugin.
+/// An instance makes its type once: it never sees another configuration, because a changed one is a new load of the plugin.
 #[cfg(target_family = "wasm")]
 fn with<P: ProbeType, T>(
     kept: &'static LocalKey<OnceCell<P>>,

@@ -58,7 +58,7 @@ pub trait AdmissionHandler {
         Ok(())
     }
 
-    /// The verdict on a pod: a function of the request and the configuration, for the host may ask again, in this
+    /// The verdict on a pod: a function of the request and the configuration, because the host may ask again, in this
     /// instance or in another, and must get the same answer.
     ///
     /// # Errors

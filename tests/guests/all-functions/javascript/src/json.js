@@ -11,7 +11,7 @@ export function tell(value) {
   /** @type {bigint[]} */
   const whole = [];
   const text = JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `\0${whole.push(part) - 1}` : part));
-  // A text that begins with a zero byte is one of these, for no other text has that byte.
+  // A text that begins with a zero byte is one of these, because no other text has that byte.
   return text.replaceAll(/"\\u0000(\d+)"/g, (_, at) => `${whole[at]}`);
 }
 
