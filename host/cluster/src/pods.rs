@@ -32,7 +32,7 @@ mod tests;
 
 /// The source's name.
 pub const API_SOURCE: &str = "api";
-/// How many changes may wait for the agent. Should there be more, it is notified of all pods instead.
+/// How many changes may wait for the agent. If there are more, it gets all pods again.
 const OUTBOX_MAX: usize = 4096;
 
 /// Mirror pods by their names, which are the static pods' names.
@@ -99,7 +99,7 @@ impl ApiPods {
         self.mirrors.subscribe()
     }
 
-    /// The newest objects of this node's pods. It knows of a change before others are notified of it.
+    /// The newest objects of this node's pods. They have a change before it is reported.
     pub fn known(&self) -> Arc<KnownPods> {
         self.known.clone()
     }
@@ -248,7 +248,7 @@ impl ApiPods {
         };
         let mut changed = set.take(change);
         let mirrors = changed.mirrors.then(|| Arc::new(set.mirrors()));
-        // Who is notified of a pod finds it, or something newer.
+        // A receiver of a change finds that pod, or a newer one.
         let updates = std::mem::take(&mut changed.updates);
         updates.iter().for_each(|update| self.known.take(update));
         if !updates.is_empty() {

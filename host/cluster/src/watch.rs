@@ -52,7 +52,7 @@ pub(crate) struct Selection {
     pub(crate) initial: Initial,
 }
 
-/// Reads the objects and watches them until `stop` is cancelled. `on` is notified of all changes in their order and doesn't block;
+/// Reads the objects and watches them until `stop` is cancelled. `on` gets all changes in their order and doesn't block;
 /// the first is [`Change::Replaced`], however long that takes, save for failures and reports before it.
 pub(crate) async fn run<K: Watched>(
     client: &kube::Client,

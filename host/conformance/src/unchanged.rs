@@ -143,7 +143,7 @@ async fn order(ctx: &Ctx<'_>, world: &Scenario, own: bool) -> Tried {
     }))
 }
 
-/// The files of a folder, and as many of the kit's own, if they are desired, that a source which takes one of them takes all.
+/// The files of a folder, and as many of the kit's own, if they are requested, that a source which takes one of them takes all.
 fn files(content: &FolderContent, own: bool) -> FolderContent {
     // Of the same extensions, so that they are what it reads.
     let is_read = |name: &str| {

@@ -1,4 +1,4 @@
-//! What the tests of decisions are reported: pods, and what a runtime has of them.
+//! Fixtures of the tests of decisions: pods, and what a runtime has of them.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, ResourceRequirements};

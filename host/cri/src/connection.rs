@@ -112,7 +112,7 @@ impl Connection {
     }
 }
 
-/// A request that says the runtime when no one waits for its answer any more.
+/// A request that cancels the call at the runtime when no one waits for its answer any more.
 pub(crate) fn request<T>(message: T, limit: Duration) -> Request<T> {
     let mut request = Request::new(message);
     request.set_timeout(limit.saturating_add(DEADLINE_MARGIN));

@@ -169,7 +169,7 @@ pub(crate) struct Surroundings {
     pub(crate) node: Option<Arc<dyn NodeWatch>>,
     /// Takes their numbers.
     pub(crate) metrics: Metrics,
-    /// Handlers are tried out: none is too late for that other programs have the processors, and this receives what they log.
+    /// For trying handlers out: none times out because other programs have the processors, and this receives what they log.
     pub(crate) trial_log: Option<LogTap>,
 }
 

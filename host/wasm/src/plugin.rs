@@ -101,7 +101,7 @@ struct Vitals {
     health: [Mutex<Health>; Role::ALL.len()],
     /// When it was begun to load, or took the place of another.
     since: Instant,
-    /// Whether those that wait for its load were notified that its failure policy holds.
+    /// Whether it was reported to those that wait for its load that its failure policy holds.
     load_is_overdue: AtomicBool,
     metrics: Arc<PluginMetrics>,
     last_error: Mutex<Option<String>>,

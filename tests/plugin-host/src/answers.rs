@@ -265,7 +265,7 @@ async fn decisions_are_logged_while_the_configuration_wants_it() {
     node.admit(pod("other")).await;
     node.until("both are logged", |_| lines().contains("\"other\"")).await;
     let text = lines();
-    assert!(!text.contains("\"before\""), "nothing is logged before it is desired: {text}");
+    assert!(!text.contains("\"before\""), "nothing is logged before it is enabled: {text}");
     let first: Value = serde_json::from_str(text.lines().next().unwrap_or_default()).expect("it is JSON");
     let seen = (&first["name"], &first["decision"], &first["reason"], &first["plugin"]);
     assert_eq!(seen, (&json!("web"), &json!("reject"), &json!("NotNeeded"), &json!("strict")));

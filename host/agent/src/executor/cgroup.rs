@@ -122,7 +122,7 @@ impl Executor {
         }
     }
 
-    /// Sets one limit of the pod's cgroup. The runtime is notified first, and notified of the old limits should the write fail.
+    /// Sets one limit of the pod's cgroup. The runtime gets the new limits first, and the old ones again if the write fails.
     pub(super) async fn resize_pod(
         &self,
         job: &mut Job,

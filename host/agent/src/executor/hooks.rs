@@ -124,7 +124,7 @@ impl Hooks {
         }
     }
 
-    /// Runs the preStop hook of a container that ends, if it has one. Whatever becomes of it, the end goes on: the caller who calls
+    /// Runs the preStop hook of a container that ends, if it has one. Whatever becomes of it, the end goes on: the caller
     /// sets the limit, and [`HOOK_MAX`] holds in any case. What the hook says may be secret, and doesn't become part of the
     /// event.
     pub(super) async fn run_pre_stop(&self, job: &Job, pod: Option<&Pod>, kill: &KillContainer) {

@@ -45,7 +45,7 @@ impl World {
         self.objects.register(&pod(uid, maps, secrets));
     }
 
-    /// Pods reported of a change by now.
+    /// Pods whose changes were reported so far.
     async fn changed(&self) -> Vec<String> {
         pass(0.1).await;
         let changed = self.objects.changed();

@@ -1,4 +1,4 @@
-//! The kit's own vectors can be read, and who is notified of a setup that can't be made.
+//! The kit's own vectors can be read, and a setup that can't be made is reported.
 
 use std::io;
 

@@ -31,7 +31,7 @@ pub enum SourcesRead {
     /// A source has a part that can't be read, or a plugin's has sent no set yet: pods that no source added since the agent's start
     /// are left alone.
     Partly,
-    /// What no source has is desired by none.
+    /// Pods that no source has are not desired.
     All,
 }
 

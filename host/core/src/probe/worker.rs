@@ -1,6 +1,6 @@
 //! The state machine of one probe of one container: upstream's `prober/worker.go`.
 //!
-//! A worker is asked at each tick of its period what is to be done, and reported what a probe found. It knows neither the
+//! A worker decides at each tick of its period what is to be done, and takes the results of probes. It knows neither the
 //! time nor the network.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Manifests: the bytes of a file turned into pods, or into everything that is wrong with them.
 //!
 //! A file is taken whole or not at all. Upstream reads one pod per file and drops unknown fields; here several
-//! documents and lists are read, and a field that no one knows or acts on is an error, for on a node without an API
+//! documents and lists are read, and a field that no one knows or acts on is an error, because on a node without an API
 //! server no one else would tell the operator.
 
 mod split;

@@ -1,4 +1,4 @@
-//! What the answers of a polled source mean: which set is sent, who is notified of what, and when it is asked again.
+//! Decides what the answers of a polled source mean: which set is sent, what is reported, and when it is asked again.
 //!
 //! The last good set stands whatever goes wrong, and what was never reported is never taken for nothing.
 

@@ -22,8 +22,7 @@ pub const EXPOSITION_BYTES_MAX: usize = 16 << 20;
 
 /// Counts observations that were dropped because their family has its maximum of series; only such families have a series of it.
 const DROPPED: &str = "witlet_metrics_observations_dropped_total";
-const DROPPED_HELP: &str =
-    "Observations that weren't counted, because their family has no capacity for another series";
+const DROPPED_HELP: &str = "Observations that were dropped because their family has its maximum of series";
 
 /// What a line of text has besides its name and shared labels, in most cases.
 const LINE_MORE: usize = 96;
@@ -188,7 +187,7 @@ impl Exposition {
         }
     }
 
-    /// A family left out so many observations since its beginning, because it had no capacity for their series. They are shown at the end, in a
+    /// A family left out so many observations since its beginning, because it has its maximum of series. They are shown at the end, in a
     /// family of their own.
     pub fn dropped(&mut self, family: &'static str, observations: u64) {
         if observations > 0 {

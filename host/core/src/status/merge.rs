@@ -38,7 +38,7 @@ pub fn merge(api: &PodStatus, agent: &PodStatus, may_run: bool, now: Timestamp) 
     merged
 }
 
-/// No one is reported that a pod has ended and is ready, however the two came together.
+/// A pod that has ended is never reported as ready, however the statuses were merged.
 fn set_not_ready_at_end(status: &mut PodStatus, now: Timestamp) {
     let is_true = |kind| find(status, kind).is_some_and(|condition| condition.status == "True");
     let Some(phase) = Phase::of(status).filter(|_| is_true(READY) || is_true(CONTAINERS_READY)) else {

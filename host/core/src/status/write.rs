@@ -19,7 +19,7 @@ mod tests;
 
 /// After a first failure a write is tried again in this time; each further one doubles it.
 pub const RETRY_MIN: Duration = Duration::from_millis(500);
-/// And never in more, so that a server that returns is notified of every pod within one round.
+/// And never in more, so that a server that returns gets every pod's status within one round.
 pub const RETRY_MAX: Duration = Duration::from_secs(10);
 /// A server that asks for a longer pause than this gets only this.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);

@@ -103,7 +103,7 @@ async fn each_call_is_waited_for_as_long_as_its_kind_may_take() {
     let server = Server::start(Answers::default());
     let runtime = runtime_at(server.path());
     let (id, seconds) = ("c-stays".into(), Duration::from_secs);
-    // The runtime is reported a second more, so that it is the client who gives up.
+    // The runtime gets a second more, so that the client gives up first.
     let reported = |call: &str, limit: u64| {
         let milliseconds = format!("{}m", (limit + 1) * 1000);
         assert_eq!(server.last_deadline(), Some(milliseconds), "{call}");

@@ -90,7 +90,7 @@ pub(crate) async fn run(args: &BenchArgs) -> Result<(), Error> {
     Ok(print(&text)?)
 }
 
-/// The roles to measure: the one that is desired, else all.
+/// The roles to measure: the requested one, or all.
 fn roles(
     file: &str,
     has: &[Role],

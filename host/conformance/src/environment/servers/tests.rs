@@ -15,7 +15,7 @@ fn turn(receive: &str, send: &str) -> DialogTurn {
     DialogTurn { receive: receive.into(), send: send.into(), ..DialogTurn::default() }
 }
 
-/// What a client receives that sends this.
+/// Returns what a client that sends this receives.
 async fn said(servers: &Servers, words: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect((servers.address, 7001)).await?;
     stream.write_all(words.as_bytes()).await?;

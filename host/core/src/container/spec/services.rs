@@ -51,7 +51,7 @@ impl ServiceAddress {
         (!ports.is_empty()).then(|| Self { namespace: namespace.into(), name: name.into(), ip, ports })
     }
 
-    /// All namespaces' containers are notified of it.
+    /// Whether containers of all namespaces get its variables.
     pub fn is_for_all(&self) -> bool {
         &*self.namespace == MASTER_NAMESPACE && MASTER_SERVICES.contains(&&*self.name)
     }

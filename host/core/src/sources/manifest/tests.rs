@@ -1,4 +1,4 @@
-//! Manifests: what is read, and what operators are notified of what isn't.
+//! Manifests: what is read, and which problems are reported.
 
 use expect_test::{Expect, expect};
 

@@ -155,7 +155,7 @@ fn what_is_left_out_is_reported_once_and_a_flood_of_it_in_one_line() {
     let first = source.observe(bad(100), seconds(0), 0.0);
     assert_eq!(first.reports.len(), LEFT_OUT_REPORTED_MAX + 1);
     assert_eq!(first.reports.last(), Some(&Report::MoreLeftOut { count: 84 }));
-    assert_eq!(first.left_out.len(), 100, "the source itself is notified of each");
+    assert_eq!(first.left_out.len(), 100, "the source gets each");
     let LeftOutPod { namespace, name, reason, message } = &first.left_out[0];
     assert_eq!((&**namespace, &**name, &**reason), ("default", "p0", "PodForbidden"));
     assert!(message.starts_with("was not admitted: violates PodSecurity"), "{message}");

@@ -6,7 +6,7 @@ use super::*;
 async fn a_left_over_socket_is_replaced_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("made/runtime.sock");
-    let first = listen(&path).expect("no one is there");
+    let first = listen(&path).expect("no server listens");
     assert_eq!(fs::metadata(&path).expect("a socket").permissions().mode() & 0o777, SOCKET_MODE);
     let error = listen(&path).expect_err("the first one answers");
     assert!(matches!(error, SocketError::Answered { .. }), "{error}");

@@ -12,7 +12,7 @@ pub(super) fn granted(grants: &Grants, expected: &[Role]) -> Capabilities {
     Capabilities { secret: !grants.secrets.is_empty(), exec }
 }
 
-/// Leaves only the roles that are desired, all of which must be there; and says which others there are.
+/// Leaves only the roles that are requested, all of which must be there; returns the names of the others.
 pub(super) fn choose(detected: Detected, expected: &[Role]) -> Result<(Detected, Vec<Role>), LoadError> {
     let obstacles = missing(&detected, expected);
     if !obstacles.is_empty() {
@@ -34,7 +34,7 @@ fn has(detected: &Detected, role: Role) -> bool {
     detected.roles().iter().any(|(found, _)| *found == role)
 }
 
-/// What is said of the roles that are desired and not there.
+/// The error of roles that are requested and that the component doesn't have.
 pub(super) fn missing(detected: &Detected, expected: &[Role]) -> Vec<String> {
     expected.iter().filter(|role| !has(detected, **role)).map(|role| without(*role, detected)).collect()
 }

@@ -28,7 +28,7 @@ fn rank(state: WorkerState) -> u8 {
 #[derive(Clone, Debug)]
 enum Happening {
     Received(WorkerEvent),
-    /// The agent dies, comes back, and is notified of the pod from its source as for the first time.
+    /// The agent dies, restarts, and its source sends the pod as for the first time.
     Crash,
 }
 
