@@ -20,6 +20,7 @@ FUZZ_RUNS ?= 200000
 CEL_FUZZ_RUNS ?= 1000000
 # The version of cargo-deny that `make lint` installs.
 DENY_VERSION := 0.20.2
+INSTALL_DENY = $(CARGO) deny --version 2>/dev/null | grep -qx "cargo-deny $(DENY_VERSION)" || $(CARGO) install --locked --version $(DENY_VERSION) cargo-deny
 # How often `make flakes` runs the cases of `make test`.
 ROUNDS ?= 20
 
@@ -29,7 +30,7 @@ NODE_SUITES := --test cli --test containerd-contract --test containerd-harness -
 SOAK_SUITES := --test cli --test bounded --test soak --test hostile --test plugin-host
 
 .DEFAULT_GOAL := help
-.PHONY: demo install uninstall test test-node soak flakes bench bench-density bench-scrapes languages lint fmt setup help
+.PHONY: demo install uninstall test test-node soak flakes bench bench-density bench-scrapes languages lint audit fmt setup help
 
 demo: setup ## Build, and watch pods run on the embedded runtime (DEMO_SECONDS=60 ends by itself and checks what it saw)
 	$(CARGO) build --locked -p witlet
@@ -82,8 +83,12 @@ languages: ## Install the toolchains of plugins in C, C++, Python, JavaScript an
 lint: setup ## Formatting, clippy without warnings, and the dependency rules (installs cargo-deny)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	@$(CARGO) deny --version 2>/dev/null | grep -qx "cargo-deny $(DENY_VERSION)" || $(CARGO) install --locked --version $(DENY_VERSION) cargo-deny
+	@$(INSTALL_DENY)
 	$(CARGO) deny --locked check bans licenses sources
+
+audit: ## Advisories about dependencies, and yanked ones (fetches RustSec's database; installs cargo-deny)
+	@$(INSTALL_DENY)
+	$(CARGO) deny --locked check advisories
 
 fmt: ## Format the code
 	$(CARGO) fmt --all

@@ -15,6 +15,25 @@ pub fn shortened(text: impl Into<String>, bytes_max: usize) -> String {
     text
 }
 
+/// The first bytes of a text, at most `bytes_max`, up to the end of a letter.
+pub fn truncated(text: impl Into<String>, bytes_max: usize) -> String {
+    let mut text = text.into();
+    text.truncate(text.floor_char_boundary(bytes_max));
+    text
+}
+
+/// An amount of bytes for people: one decimal of the largest unit that it fills, from KiB to TiB.
+#[allow(clippy::cast_precision_loss, reason = "one decimal is shown")]
+pub fn readable_bytes(amount: i64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut number, mut unit) = (amount as f64, 0);
+    while number.abs() >= 1024.0 && unit + 1 < UNITS.len() {
+        number /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{amount} B") } else { format!("{number:.1} {}", UNITS[unit]) }
+}
+
 /// Whether a name is as a pattern in which `*` stands for any text: the first and last part must stand at the ends, those between in
 /// order.
 pub fn glob(pattern: &str, name: &str) -> bool {

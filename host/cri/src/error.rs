@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use tonic::{Code, Status};
+use witlet_core::text::truncated;
 use witlet_ports::{RuntimeError, UNKNOWN};
 
 use crate::endpoint::Endpoint;
@@ -19,7 +20,7 @@ pub(crate) fn runtime_error(
     limit: Duration,
     status: &Status,
 ) -> RuntimeError {
-    let message = cut(status.message());
+    let message = truncated(status.message(), WORDS_BYTES_MAX);
     let unavailable = |message| RuntimeError::Unavailable { call, endpoint: endpoint.to_string(), message };
     match status.code() {
         // A status with a cause was made on this side, because the transport failed.
@@ -83,12 +84,11 @@ pub(crate) fn go_name(code: Code) -> &'static str {
 
 /// The runtime's words, or the name of its code if it has none.
 fn said(status: &Status) -> String {
-    if status.message().is_empty() { status.code().to_string() } else { cut(status.message()) }
-}
-
-/// The beginning, which says what failed.
-fn cut(message: &str) -> String {
-    message[..message.floor_char_boundary(WORDS_BYTES_MAX)].to_owned()
+    if status.message().is_empty() {
+        status.code().to_string()
+    } else {
+        truncated(status.message(), WORDS_BYTES_MAX)
+    }
 }
 
 /// Why no one answers, and the way out where there is one.

@@ -77,11 +77,6 @@ fn attempt_time(left: Duration, addresses: usize) -> Duration {
     (left / addresses).max(ATTEMPT_MIN).min(left)
 }
 
-/// `host:port`, an IPv6 address in brackets.
-pub(crate) fn host_port(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-}
-
 /// An error of the system as upstream's events have it, such as `connect: connection refused`.
 fn words(error: &io::Error) -> String {
     let text = error.to_string();

@@ -14,6 +14,7 @@ use http::{HeaderMap, HeaderValue, Request, Response, Uri};
 use http_body_util::{BodyExt as _, Empty};
 use thiserror::Error;
 use tokio::time::timeout;
+use witlet_core::network::retry_after;
 
 use crate::egress::Egress;
 use crate::grant::TlsPolicy;
@@ -144,11 +145,8 @@ impl Egress {
                 }
                 _ => {
                     let status = response.status();
-                    let seconds = text(response.headers(), &RETRY_AFTER).and_then(|text| text.parse().ok());
-                    return Err(DownloadError::Status {
-                        status,
-                        retry_after: seconds.map(Duration::from_secs),
-                    });
+                    let retry_after = text(response.headers(), &RETRY_AFTER).and_then(retry_after);
+                    return Err(DownloadError::Status { status, retry_after });
                 }
             }
         }

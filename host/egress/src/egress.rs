@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tokio::net::TcpStream;
 use tokio::time::Instant;
+use witlet_core::network::host_port;
 
-use crate::connect::{ConnectError, connect, host_port};
+use crate::connect::{ConnectError, connect};
 use crate::error::LookupError;
 use crate::name::HostName;
 use crate::reach::{Pinned, Reach};

@@ -16,11 +16,12 @@ use hyper_util::rt::TokioIo;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, timeout, timeout_at};
+use witlet_core::network::host_port;
 
 pub use body::{BodyError, ResponseBody};
 pub use request::RequestError;
 
-use crate::connect::{ConnectError, host_port};
+use crate::connect::ConnectError;
 use crate::egress::Egress;
 use crate::grant::TlsPolicy;
 use crate::reach::Reach;

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use witlet_core::cgroup::{CgroupFacts, CgroupVersion, PodCgroup, ResourceConfig};
+use witlet_core::container::backoff::BackoffPolicy;
 use witlet_ports::{CgroupError, Cgroups};
 
 pub use systemd::SystemdCgroups;
@@ -24,8 +25,9 @@ const MOUNT: &str = "/sys/fs/cgroup";
 const HUGEPAGES: &str = "/sys/kernel/mm/hugepages";
 /// A cgroup is tried to be removed this often: processes that were killed take a moment to be gone.
 const REMOVALS_MAX: u32 = 6;
-/// The pause before the second try; it doubles.
-const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
+/// The pauses between them.
+const REMOVAL_PAUSES: BackoffPolicy =
+    BackoffPolicy { initial: Duration::from_millis(10), max: Duration::from_millis(160) };
 /// How often processes are looked for and killed (upstream: 5).
 const KILLS_MAX: u32 = 5;
 
@@ -172,7 +174,6 @@ impl CgroupFs {
     }
 
     async fn remove_folders(&self, path: &str) -> Result<(), CgroupError> {
-        let mut pause = REMOVAL_PAUSE;
         let mut tries = 1;
         loop {
             let of = path.to_owned();
@@ -180,8 +181,8 @@ impl CgroupFs {
             if removed.is_ok() || tries >= REMOVALS_MAX {
                 return removed;
             }
-            tokio::time::sleep(pause).await;
-            (pause, tries) = (pause * 2, tries + 1);
+            tokio::time::sleep(REMOVAL_PAUSES.after(tries)).await;
+            tries += 1;
         }
     }
 }

@@ -13,6 +13,7 @@ use http::uri::Scheme;
 use http::{HeaderMap, Method, Request, Response, Uri};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
+use witlet_core::network;
 use witlet_core::runtime::ImageAuth;
 use witlet_egress::{Egress, NetworkGrant, Reach, ResponseBody, SendLimits, TlsPolicy};
 
@@ -407,7 +408,7 @@ fn host_of(uri: &Uri) -> String {
 }
 
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<u64> {
-    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()
+    network::retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?).map(|asked| asked.as_secs())
 }
 
 /// What one request may connect to. The registry is the operator's choice; where it sends us on to isn't, so that a name

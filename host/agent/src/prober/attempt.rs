@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
+use witlet_core::text::truncated;
 use witlet_ports::{ProbeError, ProbeTypes};
 
 /// How often a probe that could not be carried out is tried (upstream: `maxProbeRetries`).
@@ -35,10 +36,7 @@ pub(super) async fn attempt(
 }
 
 fn cut(outcome: ProbeOutcome) -> ProbeOutcome {
-    let cut = |mut text: String| {
-        text.truncate(text.floor_char_boundary(OUTPUT_BYTES_MAX));
-        text
-    };
+    let cut = |text: String| truncated(text, OUTPUT_BYTES_MAX);
     match outcome {
         ProbeOutcome::Success(text) => ProbeOutcome::Success(cut(text)),
         ProbeOutcome::Warning(text) => ProbeOutcome::Warning(cut(text)),

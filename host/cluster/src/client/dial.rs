@@ -25,11 +25,6 @@ pub(super) const PING_MAX: Duration = Duration::from_secs(15);
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Host and port as URIs have them.
-pub(super) fn authority(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-}
-
 /// A connection to the first address of this host that answers.
 pub(super) async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
     let found = tokio::net::lookup_host((host, port)).await?;

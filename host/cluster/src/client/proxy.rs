@@ -16,6 +16,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use tower::Service;
+use witlet_core::network::host_port;
 
 use super::dial::{self, Stream};
 
@@ -139,7 +140,7 @@ impl fmt::Display for Proxy {
             Scheme::Https => "https",
             Scheme::Socks5 => "socks5",
         };
-        write!(f, "{scheme}://{}", dial::authority(&self.host, self.port))
+        write!(f, "{scheme}://{}", host_port(&self.host, self.port))
     }
 }
 
@@ -183,7 +184,7 @@ impl Proxy {
         let address = self.at.uri().clone();
         match self.scheme {
             Scheme::Http | Scheme::Https => {
-                let far = format!("https://{}/", dial::authority(host, port)).parse();
+                let far = format!("https://{}/", host_port(host, port)).parse();
                 let far: Uri = far.map_err(io::Error::other)?;
                 let mut tunnel = Tunnel::new(address, Near(Some(near)));
                 if let Some(credentials) = self.at.basic_auth() {

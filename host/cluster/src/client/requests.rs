@@ -14,6 +14,7 @@ use kube::client::Body;
 use thiserror::Error;
 use tokio::time::{Instant, Sleep};
 use tower::Service;
+use witlet_core::network;
 use witlet_ports::{Span, Tracer};
 
 use super::credentials::{Credentials, CredentialsError};
@@ -109,8 +110,8 @@ fn retry_after(status: StatusCode, headers: &HeaderMap, tries_before: u32) -> Op
     if !asks || tries_before >= RETRIES_MAX {
         return None;
     }
-    let seconds: u64 = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
+    let asked = network::retry_after(headers.get(header::RETRY_AFTER)?.to_str().ok()?)?;
+    Some(asked.min(RETRY_AFTER_MAX))
 }
 
 impl Service<Request<Body>> for Requests {

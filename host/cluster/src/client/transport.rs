@@ -21,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsConnector;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
+use witlet_core::network::host_port;
 
 use super::dial::{self, PING_AFTER, PING_MAX, Stream};
 use super::identity::Identities;
@@ -211,7 +212,7 @@ impl Transport {
     }
 
     fn failed(&self, cause: io::Error) -> TransportError {
-        let server = dial::authority(&self.endpoint.host, self.endpoint.port);
+        let server = host_port(&self.endpoint.host, self.endpoint.port);
         TransportError::Connect { server, cause }
     }
 

@@ -12,6 +12,7 @@ use kube::client::Body;
 use serde::Deserialize;
 use serde_json::json;
 use witlet_core::error::one_line;
+use witlet_core::network;
 use witlet_core::pod::PodFullName;
 use witlet_core::status::write::{AtServer, Next, judge};
 
@@ -153,8 +154,6 @@ fn is_status(words: &Status) -> bool {
     words.status.as_deref() == Some("Failure")
 }
 
-/// In seconds; the API server never sends a date.
 fn retry_after(response: &Response<Body>) -> Option<Duration> {
-    let seconds = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?;
-    seconds.trim().parse().ok().map(Duration::from_secs)
+    network::retry_after(response.headers().get(header::RETRY_AFTER)?.to_str().ok()?)
 }

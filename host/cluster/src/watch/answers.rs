@@ -9,6 +9,7 @@ use http::{HeaderMap, header};
 use kube::core::Status;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use witlet_core::network::retry_after;
 use witlet_core::reflector::Failure;
 
 use super::change::{Change, Malformed, OBJECTS_MAX, ObjectKey, WatchError, Watched};
@@ -265,8 +266,8 @@ pub(super) fn refusal(code: u16, headers: &HeaderMap, body: &[u8]) -> WatchError
         let message = String::from_utf8_lossy(body).trim().to_owned();
         Status { message, ..Status::default() }
     });
-    let asked = headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    refused(code, status, asked.map(Duration::from_secs))
+    let asked = headers.get(header::RETRY_AFTER).and_then(|value| retry_after(value.to_str().ok()?));
+    refused(code, status, asked)
 }
 
 fn refused(code: u16, status: Status, asked: Option<Duration>) -> WatchError {

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 
 use crate::error::aggregate;
-use crate::go;
+use crate::{go, text};
 
 mod records;
 #[cfg(test)]
@@ -320,16 +320,6 @@ fn go_duration(duration: SignedDuration) -> String {
     go::duration(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// Bytes with one decimal of the largest unit that they fill, from KiB to TiB.
 fn readable_size(bytes: u64) -> String {
-    const KIB: u64 = 1024;
-    #[allow(clippy::cast_precision_loss, reason = "one decimal is shown")]
-    let of = |unit: u64, name: &str| format!("{:.1} {name}", bytes as f64 / unit as f64);
-    match bytes {
-        _ if bytes < KIB => format!("{bytes} B"),
-        _ if bytes < KIB.pow(2) => of(KIB, "KiB"),
-        _ if bytes < KIB.pow(3) => of(KIB.pow(2), "MiB"),
-        _ if bytes < KIB.pow(4) => of(KIB.pow(3), "GiB"),
-        _ => of(KIB.pow(4), "TiB"),
-    }
+    text::readable_bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
 }

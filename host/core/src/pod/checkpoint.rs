@@ -13,6 +13,7 @@ use super::PodUid;
 use super::edit::AcceptedContainers;
 use crate::container::hash::digest_json;
 use crate::status::{EditKind, StartedContainers, is_ended_by_node};
+use crate::text::truncated;
 
 #[cfg(test)]
 mod tests;
@@ -266,8 +267,7 @@ fn cut_messages(status: &mut PodStatus) {
     for container in containers(status) {
         for state in [&mut container.state, &mut container.last_state].into_iter().flatten() {
             if let Some(message) = state.terminated.as_mut().and_then(|ended| ended.message.as_mut()) {
-                let end = message.floor_char_boundary(CUT_MESSAGE_BYTES_MAX);
-                message.truncate(end);
+                *message = truncated(std::mem::take(message), CUT_MESSAGE_BYTES_MAX);
             }
         }
     }

@@ -3,7 +3,6 @@
 //! Rules of upstream's `pkg/fieldpath`, `pkg/api/v1/resource` and `kubelet_resources.go`.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::{Container, DownwardAPIVolumeFile, Pod, ResourceFieldSelector};
@@ -14,6 +13,7 @@ use super::quantity;
 use super::resources::{CPU, EPHEMERAL_STORAGE, MEMORY};
 use super::validation::is_qualified_name;
 use crate::container::plan::sandbox::network_of;
+use crate::go;
 use crate::node::NodeFacts;
 use crate::runtime::NamespaceMode;
 
@@ -211,37 +211,8 @@ fn subscript<'a>(path: &'a str, field: &str) -> Option<&'a str> {
 
 /// A line `key="value"` for each entry, by key; values are quoted as Go does (`%q`).
 fn lines(map: Option<&BTreeMap<String, String>>) -> String {
-    let lines = map.into_iter().flatten().map(|(key, value)| format!("{key}={}", quoted(value)));
+    let lines = map.into_iter().flatten().map(|(key, value)| format!("{key}={}", go::quote(value)));
     lines.collect::<Vec<_>>().join("\n")
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in text.chars() {
-        // Writing to a string can't fail.
-        let _ = match letter {
-            '"' | '\\' => write!(out, "\\{letter}"),
-            '\n' => write!(out, "\\n"),
-            '\r' => write!(out, "\\r"),
-            '\t' => write!(out, "\\t"),
-            '\u{7}' => write!(out, "\\a"),
-            '\u{8}' => write!(out, "\\b"),
-            '\u{b}' => write!(out, "\\v"),
-            '\u{c}' => write!(out, "\\f"),
-            '\0'..='\u{1f}' | '\u{7f}' => write!(out, "\\x{:02x}", u32::from(letter)),
-            _ if is_printable(letter) => write!(out, "{letter}"),
-            '\0'..='\u{ffff}' => write!(out, "\\u{:04x}", u32::from(letter)),
-            '\u{10000}'.. => write!(out, "\\U{:08x}", u32::from(letter)),
-        };
-    }
-    out.push('"');
-    out
-}
-
-/// Rust escapes what isn't printable, and marks that combine with the letter before only at the beginning of a text.
-fn is_printable(letter: char) -> bool {
-    letter == '\''
-        || !['a', letter].iter().collect::<String>().escape_debug().skip(1).any(|escaped| escaped == '\\')
 }
 
 enum Part {

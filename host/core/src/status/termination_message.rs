@@ -6,6 +6,8 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
+use crate::text::truncated;
+
 /// Of the message's file only so many bytes at its end are read.
 pub const FILE_BYTES_MAX: usize = 4096;
 /// Where the log stands in for the file, so many bytes at its end are taken …
@@ -51,8 +53,7 @@ pub fn share_bytes(pod: &Pod) -> usize {
 /// anything.
 pub(super) fn combined(runtime: &str, container: Option<&str>, bytes_max: usize) -> Option<String> {
     let parts = [Some(runtime), container].into_iter().flatten().filter(|part| !part.is_empty());
-    let mut text = parts.collect::<Vec<_>>().join(": ");
-    text.truncate(text.floor_char_boundary(bytes_max));
+    let text = truncated(parts.collect::<Vec<_>>().join(": "), bytes_max);
     (!text.is_empty()).then_some(text)
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::ids::{SpanId, TraceId};
+use crate::text::truncated;
 
 /// Longest text of an attribute in bytes; longer ones are cut. Clients decide on some of them, such as paths.
 pub const VALUE_BYTES_MAX: usize = 1024;
@@ -70,19 +71,13 @@ pub struct Attribute {
 impl Attribute {
     /// A text, cut if it is too long.
     pub fn text(name: &'static str, value: impl Into<String>) -> Self {
-        Self { name, value: AttributeValue::Text(cut(value.into())) }
+        Self { name, value: AttributeValue::Text(truncated(value, VALUE_BYTES_MAX)) }
     }
 
     /// A number.
     pub fn int(name: &'static str, value: impl Into<i64>) -> Self {
         Self { name, value: AttributeValue::Int(value.into()) }
     }
-}
-
-/// Cut to [`VALUE_BYTES_MAX`].
-fn cut(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(VALUE_BYTES_MAX));
-    text
 }
 
 /// Something that happened within a span.
@@ -182,7 +177,7 @@ fn text_bytes(attributes: &[Attribute]) -> usize {
 impl SpanStatus {
     /// It failed, for this reason.
     pub fn error(message: &str) -> Self {
-        Self::Error(cut(message.to_owned()))
+        Self::Error(truncated(message, VALUE_BYTES_MAX))
     }
 }
 

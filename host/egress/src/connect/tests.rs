@@ -45,10 +45,3 @@ fn addresses_share_the_time() {
         assert_eq!(time, Duration::from_millis(expected), "{left} s for {addresses}");
     }
 }
-
-#[test]
-fn addresses_with_colons_are_bracketed() {
-    assert_eq!(host_port("fd00::7", 80), "[fd00::7]:80");
-    assert_eq!(host_port("10.0.0.7", 80), "10.0.0.7:80");
-    assert_eq!(host_port("localhost", 80), "localhost:80");
-}

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use witlet_core::hook::Scheme;
-
-use crate::connect::host_port;
+use witlet_core::network::host_port;
 
 /// Where a request goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,6 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use witlet_core::network::host_port;
 
 use super::{KubeletServer, answers};
 
@@ -99,7 +100,7 @@ impl KubeletServer {
         if let Some(headers) = head.headers_mut() {
             *headers = passed_on(request.headers());
         }
-        let head = head.header(header::HOST, authority(&host, port)).body(Empty::<Bytes>::new());
+        let head = head.header(header::HOST, host_port(&host, port)).body(Empty::<Bytes>::new());
         let head = head.map_err(io::Error::other)?;
         let answer = tokio::time::timeout(ANSWER_DEADLINE, sender.send_request(head)).await?;
         answer.map_err(io::Error::other)
@@ -154,10 +155,6 @@ pub fn place(url: &str) -> io::Result<(String, u16, Uri)> {
     let path = url.path_and_query().map_or("/", |path| path.as_str());
     let path = path.parse().map_err(|error| invalid(format!("{origin} has a path that is none: {error}")))?;
     Ok((host, port, path))
-}
-
-fn authority(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 /// The sender's headers for the streaming server; its credentials aren't among them.

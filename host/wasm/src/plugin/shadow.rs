@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::time::Instant;
 use witlet_core::admission::{Decision, Shortage, Verdict};
+use witlet_core::text::truncated;
 
 /// How many verdicts that differed are kept, the newest.
 pub const DIFFERENCES_MAX: usize = 32;
@@ -171,9 +172,8 @@ fn summary(what: &str, reason: &str, message: &str) -> String {
 }
 
 /// What is kept of a message.
-pub(crate) fn cut(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(MESSAGE_BYTES_MAX));
-    text
+pub(crate) fn cut(text: String) -> String {
+    truncated(text, MESSAGE_BYTES_MAX)
 }
 
 #[cfg(test)]

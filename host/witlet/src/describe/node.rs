@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{Node, NodeStatus, Pod};
 use serde::Serialize;
 use serde_json::{Value, json};
 use witlet_core::pod::resources::requests;
+use witlet_core::text::readable_bytes;
 use witlet_server::{ClientError, LocalClient};
 
 use super::answer::{events_about, show};
@@ -14,7 +15,7 @@ use super::text::{NONE, Text};
 use crate::cli::DescribeArgs;
 use crate::get::error::GetError;
 use crate::get::node::{RESOURCES, THRESHOLDS, resource_row, threshold_row};
-use crate::get::table::{age, bytes, render};
+use crate::get::table::{age, render};
 use crate::names;
 
 #[cfg(test)]
@@ -137,7 +138,7 @@ fn pods_table(text: &mut Text, pods: &[Value], now: Timestamp) {
             string(&pod["phase"]),
             string(&pod["qosClass"]),
             format!("{}m", pod["cpuRequestMilli"]),
-            bytes(pod["memoryRequestBytes"].as_i64().unwrap_or_default()),
+            readable_bytes(pod["memoryRequestBytes"].as_i64().unwrap_or_default()),
             started.unwrap_or_default(),
         ]
     };

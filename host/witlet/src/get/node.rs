@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use serde_json::Value;
 use witlet_core::node::conditions;
 use witlet_core::pod::quantity;
+use witlet_core::text::readable_bytes;
 use witlet_server::{ClientError, LocalClient};
 
 use super::error::GetError;
@@ -58,7 +59,7 @@ async fn section(
 pub(crate) fn amount(resource: &str, text: &str) -> String {
     let in_bytes = matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-");
     let bytes = quantity::parse(text).ok().filter(|_| in_bytes).map(|amount| amount.value());
-    bytes.map_or_else(|| text.to_owned(), table::bytes)
+    bytes.map_or_else(|| text.to_owned(), readable_bytes)
 }
 
 /// What is reserved for nothing is empty.
@@ -83,7 +84,7 @@ pub(crate) fn resource_row(row: &Value) -> Vec<String> {
 pub(crate) fn threshold_row(state: &Value) -> Vec<String> {
     let unit = |value: &Value| match value.as_i64() {
         None => "<unknown>".to_owned(),
-        Some(amount) if state["inBytes"] == true => table::bytes(amount),
+        Some(amount) if state["inBytes"] == true => readable_bytes(amount),
         Some(amount) => amount.to_string(),
     };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

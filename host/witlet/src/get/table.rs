@@ -54,18 +54,6 @@ fn harmless(char: char) -> char {
     if char.is_control() || turns { char::REPLACEMENT_CHARACTER } else { char }
 }
 
-/// An amount of bytes that people read: one digit after the point.
-#[allow(clippy::cast_precision_loss, reason = "it is rounded anyway")]
-pub(crate) fn bytes(amount: i64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let (mut number, mut unit) = (amount as f64, 0);
-    while number.abs() >= 1024.0 && unit + 1 < UNITS.len() {
-        number /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{amount} B") } else { format!("{number:.1} {}", UNITS[unit]) }
-}
-
 /// Header and row of pods; `wide` adds address and node.
 pub(super) fn pod_header(wide: bool) -> Vec<&'static str> {
     let mut header = vec!["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE"];

@@ -13,6 +13,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use witlet_core::cgroup::{UnitProperty, UnitValue, systemd_release};
+use witlet_core::container::backoff::BackoffPolicy;
 use witlet_ports::CgroupError;
 use zbus::message::Type as MessageType;
 use zbus::{
@@ -36,8 +37,9 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const JOB_TIMEOUT: Duration = Duration::from_secs(30);
 /// A socket whose queue is full is tried this often (upstream: the same).
 const DIALS_MAX: u32 = 7;
-/// The pause before the second try; it doubles.
-const DIAL_PAUSE: Duration = Duration::from_millis(100);
+/// The pauses between them.
+const DIAL_PAUSES: BackoffPolicy =
+    BackoffPolicy { initial: Duration::from_millis(100), max: Duration::from_millis(3200) };
 /// A call is made again on a new connection this often; a restarting systemd breaks one.
 const REDIALS_MAX: u32 = 3;
 /// How many ended jobs a call that waits for its own may be behind by.
@@ -223,7 +225,6 @@ impl Systemd {
 
     /// Tries the addresses in order, again while their queues are full.
     async fn dial(&self) -> Result<Session, CgroupError> {
-        let mut pause = DIAL_PAUSE;
         let mut tries = 1;
         loop {
             let mut problems = Vec::new();
@@ -240,8 +241,8 @@ impl Systemd {
             if !is_full || tries >= DIALS_MAX {
                 return Err(CgroupError::SystemdAway { problem: problems.join("; ") });
             }
-            tokio::time::sleep(pause).await;
-            (pause, tries) = (pause * 2, tries + 1);
+            tokio::time::sleep(DIAL_PAUSES.after(tries)).await;
+            tries += 1;
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
+use witlet_core::duration;
 use witlet_core::text::glob;
 
 /// Patterns of names: `*` stands for any run of characters.
@@ -22,14 +23,14 @@ impl Globs {
     }
 }
 
-/// `500ms`, `1.5s`, `2m`.
+/// `500ms`, `1.5s`, `1m30s`.
 #[derive(Clone, Copy)]
 pub(super) struct DurationText(pub(super) Duration);
 
 impl<'de> Deserialize<'de> for DurationText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        parse_duration(&text).map(Self).ok_or_else(|| {
+        duration::parse(&text).map(Self).ok_or_else(|| {
             de::Error::custom(format!("expected a duration such as 500ms or 2s, found {text:?}"))
         })
     }
@@ -47,21 +48,6 @@ impl<'de> Deserialize<'de> for BytesText {
             .map(Self)
             .map_err(|_negative| de::Error::custom(format!("expected a size such as 16Mi, found {text:?}")))
     }
-}
-
-/// A number and a unit; no sums.
-pub(super) fn parse_duration(text: &str) -> Option<Duration> {
-    let unit_at = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
-    let (number, unit) = text.split_at(unit_at);
-    let number: f64 = number.parse().ok()?;
-    let seconds = match unit {
-        "ms" => number / 1000.0,
-        "s" => number,
-        "m" => number * 60.0,
-        "h" => number * 3600.0,
-        _ => return None,
-    };
-    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// As people write it: `100ms`, `30s`, `24h`.

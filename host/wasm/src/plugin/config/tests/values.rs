@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error, StrDeserializer};
 use witlet_core::text::glob;
 
 use crate::plugin::config::Globs;
-use crate::plugin::config::values::parse_duration;
+use crate::plugin::config::values::DurationText;
 
 #[test]
-fn durations_have_one_number_and_one_unit() {
+fn durations_are_those_of_go_but_negative_ones() {
     let cases = [
         ("500ms", Some(500)),
         ("1.5s", Some(1500)),
@@ -16,7 +19,8 @@ fn durations_have_one_number_and_one_unit() {
         ("1h", Some(3_600_000)),
         ("5", None),
         ("s", None),
-        ("1s500ms", None),
+        ("1s500ms", Some(1500)),
+        ("0", Some(0)),
         ("-1s", None),
         ("1e9s", None),
         ("1 s", None),
@@ -24,7 +28,9 @@ fn durations_have_one_number_and_one_unit() {
         ("1..2s", None),
     ];
     for (text, expected) in cases {
-        assert_eq!(parse_duration(text), expected.map(Duration::from_millis), "{text}");
+        let deserializer: StrDeserializer<'_, Error> = text.into_deserializer();
+        let found = DurationText::deserialize(deserializer).ok().map(|found| found.0);
+        assert_eq!(found, expected.map(Duration::from_millis), "{text}");
     }
 }
 
