@@ -78,7 +78,6 @@ pub(crate) enum Next {
 /// What an answer means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
-    /// It stands.
     Stands(AdmissionQuestion, Decision),
     /// The pod has gone, or it has to be asked for again.
     Dropped,

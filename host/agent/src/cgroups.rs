@@ -118,7 +118,6 @@ pub enum CgroupStartError {
     Tier {
         /// `create` or `update`.
         action: &'static str,
-        /// The class.
         tier: Tier,
         cause: CgroupError,
     },
@@ -132,7 +131,6 @@ pub enum CgroupStartError {
 pub(crate) enum CgroupState {
     /// The runtime hasn't said yet who makes cgroups.
     Starting,
-    /// Pods have cgroups.
     Kept(Arc<Kept>),
     /// The operator wants none.
     Off,

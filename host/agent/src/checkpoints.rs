@@ -38,7 +38,6 @@ pub struct IdsUnknown {
 /// What was saved before the start.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
-    /// Of each pod.
     pub(crate) checkpoints: BTreeMap<PodUid, Checkpoint>,
     /// The ids of pods that have some of their own.
     pub(crate) user_namespaces: UserNamespaces,

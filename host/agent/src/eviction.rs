@@ -62,7 +62,6 @@ pub struct EvictionPorts {
 
 /// What the agent knows of its pods.
 pub(crate) struct KnownPods {
-    /// The pods themselves.
     pub(crate) view: Arc<dyn PodView>,
     /// What was published of them.
     pub(crate) statuses: Arc<PodStatusStore>,
@@ -77,7 +76,6 @@ pub(crate) enum EvictionRequest {
     Ending(oneshot::Sender<Vec<EndingPod>>),
     /// These pressures hold from now on.
     Pressures(Pressures),
-    /// End this pod.
     Evict(Box<Eviction>),
     /// Remove all containers of pods that have ended, and say when that is done.
     RemoveEnded(oneshot::Sender<()>),

@@ -28,7 +28,6 @@ type Versions = HashMap<PodUid, (PodFullName, u64)>;
 /// What one source knows.
 #[derive(Debug, Default)]
 struct Knowledge {
-    /// As last reported.
     reported: Versions,
     /// As it was when it was last tried to tell it.
     tried: Versions,

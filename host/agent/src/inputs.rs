@@ -38,7 +38,6 @@ pub(crate) enum Event {
     Source(SourceEvent),
     /// Sources of plugins came or went: these are there now.
     Sources(Arc<BTreeSet<SourceName>>),
-    /// The runtime changed.
     Pleg(PlegEvent),
     /// The result of a probe changed.
     Probe(ProbeUpdate),
@@ -52,7 +51,6 @@ pub(crate) enum Event {
     CleanedUp(Option<String>),
     /// The runtime is well, or isn't any more.
     Health(Health),
-    /// The node changed.
     Node,
     /// The admission handlers changed.
     Handlers,

@@ -33,7 +33,6 @@ pub(crate) struct AgentMetrics {
     pub(crate) pods: Arc<PodMetrics>,
     /// Images that pods need.
     pub(crate) images: Arc<ImageMetrics>,
-    /// Resizes of pods.
     pub(crate) resizes: Arc<ResizeMetrics>,
 }
 

@@ -43,7 +43,6 @@ pub enum CsrError {
     /// Another request has the name.
     #[error("certificate signing request {name} exists already, for another key or signer")]
     Other { name: String },
-    /// Someone said no.
     #[error("certificate signing request {name} was denied: {reason}: {message}")]
     Denied {
         name: String,
@@ -61,7 +60,6 @@ pub enum CsrError {
         /// As the signer said.
         message: String,
     },
-    /// It was deleted.
     #[error("certificate signing request {name} was deleted before it was signed")]
     Deleted { name: String },
     /// No one approved or signed it.

@@ -75,9 +75,7 @@ pub struct ConnectOptions {
     pub qps: f64,
     /// `kubeAPIBurst`: how many may come at once.
     pub burst: u32,
-    /// Wall time.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
     pub jitter: Arc<dyn Jitter>,
     /// Whose spans requests are.
     pub tracer: Tracer,
@@ -91,33 +89,16 @@ pub enum ConnectError {
     Kubeconfig(#[from] KubeconfigError),
     /// The client certificate that a kubeconfig names can't be used.
     #[error("kubeconfig {}: {cause}", path.display())]
-    Identity {
-        /// The kubeconfig.
-        path: PathBuf,
-        cause: IdentityError,
-    },
+    Identity { path: PathBuf, cause: IdentityError },
     /// TLS can't be set up.
     #[error("kubeconfig {}: {cause}", path.display())]
-    Tls {
-        /// The kubeconfig.
-        path: PathBuf,
-        cause: TlsError,
-    },
+    Tls { path: PathBuf, cause: TlsError },
     /// What is shown in requests can't be shown.
     #[error("kubeconfig {}: {cause}", path.display())]
-    Credentials {
-        /// The kubeconfig.
-        path: PathBuf,
-        cause: CredentialsError,
-    },
+    Credentials { path: PathBuf, cause: CredentialsError },
     /// A header or the server's name can't be used.
     #[error("kubeconfig {}: {message}", path.display())]
-    Value {
-        /// The kubeconfig.
-        path: PathBuf,
-        /// What is wrong.
-        message: String,
-    },
+    Value { path: PathBuf, message: String },
     /// Certificates can't be kept.
     #[error(transparent)]
     Store(#[from] StoreError),

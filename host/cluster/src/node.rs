@@ -83,11 +83,8 @@ pub struct NodePorts {
     pub node: Arc<dyn NodeWatch>,
     /// What it has and uses.
     pub node_reader: Arc<dyn NodeReader>,
-    /// Where events go.
     pub events: Arc<dyn EventSink>,
-    /// Wall time.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
     pub jitter: Arc<dyn Jitter>,
 }
 

@@ -60,7 +60,6 @@ pub enum AskError {
 
 /// A loaded plugin in a case's surroundings, which end with it.
 pub struct Rehearsal {
-    /// The case's name.
     pub case: String,
     /// How long loading took: compiling or taking compiled code from the cache, linking, validating.
     pub loaded_in: Duration,

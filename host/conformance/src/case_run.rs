@@ -24,11 +24,9 @@ const VALIDATES: &str = "validate returns nothing, or an error in the plugin's o
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseRun {
-    /// The case file.
     pub file: String,
     /// The case's name in it.
     pub case: String,
-    /// Whom it asks.
     pub role: Role,
     /// The calls, in their order: of a pod source one for each step.
     pub calls: Vec<CaseCall>,
@@ -45,7 +43,6 @@ pub struct CaseRun {
 pub struct CaseCall {
     /// The function of the contract.
     pub function: String,
-    /// What came back.
     pub answer: CaseAnswer,
     /// How that differs from what the case expects; none if it doesn't.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +93,6 @@ pub struct CaseAnswer {
 /// What a server of a case received in one conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReceivedBytes {
-    /// Where it listens.
     pub port: u16,
     /// As text, what isn't UTF-8 replaced; cut where it is long.
     pub text: String,

@@ -16,7 +16,6 @@ pub const TEXT_BYTES_MAX: usize = 4 << 10;
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
-    /// Where it belongs.
     pub layer: Layer,
     /// The role that it is about; none if it is about the component.
     pub role: Option<Role>,
@@ -41,7 +40,6 @@ fn seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok
 pub enum CheckResult {
     /// The plugin keeps this.
     Passed,
-    /// It doesn't.
     Failed(Finding),
     /// It couldn't be tried. Never counts as passed.
     Skipped {
@@ -109,7 +107,6 @@ pub struct Figure {
     pub name: String,
     /// `s`, `bytes`, `bytes/call`, …
     pub unit: &'static str,
-    /// How much.
     pub value: f64,
 }
 

@@ -22,7 +22,6 @@ const CONTAINERS: [&str; 4] =
 #[derive(Debug, Default, Deserialize)]
 struct Fields {
     pod: BTreeMap<String, Vec<Value>>,
-    /// Of each container.
     container: BTreeMap<String, Vec<Value>>,
 }
 

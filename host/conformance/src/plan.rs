@@ -26,7 +26,6 @@ pub const SEED_DEFAULT: u64 = 1;
 pub struct Subject {
     /// For reports: a file's name.
     pub name: String,
-    /// Its bytes.
     pub wasm: Arc<[u8]>,
 }
 
@@ -51,7 +50,6 @@ pub struct Plan {
     pub records: Vec<RecordedCall>,
     /// What generated inputs are made from.
     pub seed: u64,
-    /// What is done.
     pub layers: BTreeSet<Layer>,
     /// The roles that are examined, of those that the component has. None: all of them.
     pub roles: Option<BTreeSet<Role>>,
@@ -96,7 +94,6 @@ pub enum Layer {
     Hostile,
     /// The same question gets the same answer.
     Determinism,
-    /// Time and memory.
     Budget,
     /// What happens when a grant is withheld.
     Grants,

@@ -23,9 +23,7 @@ pub const KIND: &str = "ConformanceReport";
 pub struct Report {
     pub api_version: &'static str,
     pub kind: &'static str,
-    /// The kit's version.
     pub kit_version: &'static str,
-    /// What was examined.
     pub component: Examined,
     /// Its roles, with the versions of the contracts that served it.
     pub roles: Vec<ReportRole>,
@@ -37,7 +35,6 @@ pub struct Report {
     pub layers: Vec<Layer>,
     /// Everything that was checked, in order.
     pub checks: Vec<Check>,
-    /// What was measured.
     pub figures: Vec<Figure>,
 }
 
@@ -117,11 +114,8 @@ impl Report {
 /// How many checks came to what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Count {
-    /// Kept.
     pub passed: usize,
-    /// Not kept.
     pub failed: usize,
-    /// Not tried.
     pub skipped: usize,
 }
 

@@ -21,10 +21,7 @@ pub enum RunError {
     NoRole { obstacles: Vec<String> },
     /// There is nothing to ask.
     #[error("there are no cases of the role {}: write them into cases.yaml next to the component, or name case files", roles.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(" or "))]
-    NoCases {
-        /// The component's roles.
-        roles: Vec<Role>,
-    },
+    NoCases { roles: Vec<Role> },
     /// No case has this name.
     #[error("no case of the component's roles is called {name:?}")]
     NoCase {

@@ -25,7 +25,6 @@ pub(crate) struct Setup {
     pub(crate) config: Value,
     /// For one call of an admission handler or a pod source; a probe's question brings its own.
     pub(crate) timeout: Duration,
-    /// For one instance.
     pub(crate) memory_bytes: usize,
     /// Whether instances are kept; none for a fresh one per call.
     pub(crate) warm: Option<Warm>,

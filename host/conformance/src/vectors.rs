@@ -43,7 +43,6 @@ fn every_id(role: Role) -> &'static str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
     Author,
-    /// The contract.
     Every,
 }
 

@@ -136,7 +136,6 @@ pub struct Shortage {
 /// What one handler says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing against it.
     Admit,
     /// The pod may never run here: phase Failed with this reason.
     Reject {

@@ -25,14 +25,12 @@ pub enum EventType {
 pub enum EventObject {
     /// A pod, by name and UID.
     Pod {
-        /// Namespace and name.
         full_name: PodFullName,
         /// UID as the agent knows it.
         uid: PodUid,
         /// The [container](container_path) that it concerns; none for the pod as a whole.
         field_path: Option<String>,
     },
-    /// This node.
     Node,
     /// A plugin by its configured name.
     Plugin(String),
@@ -70,7 +68,6 @@ pub fn container_path(pod: &Pod, container: &str) -> Option<String> {
 pub struct Event {
     /// What it is about.
     pub object: EventObject,
-    /// Normal or Warning.
     pub kind: EventType,
     /// Upstream's CamelCase reason where there is one.
     pub reason: String,

@@ -24,10 +24,11 @@ const HTTP_PORT: u16 = 80;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// Runs a command in the container.
-    Exec { command: Vec<String> },
+    Exec {
+        command: Vec<String>,
+    },
     /// Sends a request. Any answer is a success, whatever its status.
     HttpGet(HttpHook),
-    /// Waits.
     Sleep(Duration),
 }
 
@@ -36,7 +37,6 @@ pub enum Hook {
 pub struct HttpHook {
     /// `http` or `https`; certificates aren't verified.
     pub scheme: Scheme,
-    /// Address or name.
     pub host: String,
     pub port: u16,
     /// Path with the query, escaped so that it can be sent as it is.

@@ -41,11 +41,9 @@ pub const PACKING: &str = ".tmp";
 /// What is done to a log at a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogStep {
-    /// Nothing.
     Leave,
     /// It is gone: the runtime begins a new one. Its size is checked next time.
     Reopen,
-    /// It is rotated.
     Rotate,
 }
 

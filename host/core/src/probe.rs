@@ -72,11 +72,8 @@ impl ProbeKind {
 /// What a probe has found out so far, after thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeResult {
-    /// Nothing yet.
     Unknown,
-    /// It passes.
     Success,
-    /// It fails.
     Failure,
 }
 

@@ -46,7 +46,6 @@ pub enum Initial {
     /// refuses connections or asks for a pause is asked for a watch again. By pages for good where the server doesn't do such watches.
     #[default]
     Stream,
-    /// By lists.
     Pages,
 }
 
@@ -83,7 +82,6 @@ pub enum Failure {
     Expired,
     /// The server doesn't have the version yet.
     TooLarge,
-    /// No one listens.
     Refused,
     /// The server doesn't do watches that begin with all objects.
     Unsupported,

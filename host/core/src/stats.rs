@@ -41,7 +41,6 @@ impl FsUsage {
 /// Processor time that a container has used since its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuTime {
-    /// How much.
     pub nanoseconds: u64,
     /// When it was measured; none if the runtime doesn't say.
     pub at: Option<Timestamp>,
@@ -57,9 +56,7 @@ pub struct ContainerUsage {
     /// Memory with all that the runtime says of it.
     pub memory_details: Option<MemoryUsage>,
     pub swap: Option<SwapUsage>,
-    /// Processor time.
     pub cpu: Option<CpuTime>,
-    /// Its writable layer.
     pub rootfs: FsUsage,
     pub logs: FsUsage,
 }
@@ -85,7 +82,6 @@ pub type Measured = (PodUid, u32, ContainerUsage);
 /// What a pod uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodUsage {
-    /// Containers that run.
     pub containers: Vec<ContainerUsage>,
     /// Working set, in bytes.
     pub memory: Option<u64>,
@@ -128,7 +124,6 @@ pub type PodUsages = BTreeMap<PodUid, PodUsage>;
 pub struct LocalStorage {
     /// Volumes that were measured, by name.
     pub volumes: BTreeMap<String, FsUsage>,
-    /// Logs, by container.
     pub logs: BTreeMap<String, FsUsage>,
     /// Files of the pod itself.
     pub own: FsUsage,

@@ -78,7 +78,6 @@ pub struct StatusInput<'a> {
     pub resize: &'a ResizeStatus,
     /// No container of the pod will be started any more: it is deleted, evicted, or was found ended.
     pub ends: bool,
-    /// The time.
     pub now: Timestamp,
 }
 

@@ -28,7 +28,6 @@ pub use set_up::{DesiredVolume, mounted_names, set_ups};
 pub struct VolumeSetUp {
     /// Name in the pod's spec.
     pub name: String,
-    /// What it is.
     pub kind: VolumeKind,
     /// Group that owns its content; none leaves the owner alone.
     pub ownership: Option<Ownership>,
@@ -72,7 +71,6 @@ pub enum VolumeKind {
 pub enum FilesMedium {
     /// On the node's disk: `configMap`, as upstream has it.
     Disk,
-    /// In memory.
     Memory {
         /// Bytes at most; none leaves it to the kernel (half of the memory).
         size_bytes: Option<u64>,
@@ -87,7 +85,6 @@ pub struct VolumeFile {
     /// Relative path, without `..`.
     pub path: PathBuf,
     pub content: Vec<u8>,
-    /// Permission bits.
     pub mode: u32,
     /// The user that owns it; none is the agent.
     pub owner: Option<u32>,
@@ -104,17 +101,14 @@ impl std::fmt::Debug for VolumeFile {
 /// What `hostPath.type` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HostPathCheck {
-    /// Nothing.
     Unset,
     /// A folder, made if it isn't there (0755).
     DirectoryOrCreate,
-    /// A folder.
     Directory,
     /// A file, made if it isn't there (0644).
     FileOrCreate,
     File,
     Socket,
-    /// A character device.
     CharDevice,
     BlockDevice,
 }
@@ -122,7 +116,6 @@ pub enum HostPathCheck {
 /// Who owns a volume's content (`fsGroup`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ownership {
-    /// The group.
     pub gid: u32,
     /// Only if the root of the volume isn't owned so already (`fsGroupChangePolicy: OnRootMismatch`).
     pub on_root_mismatch: bool,
@@ -133,9 +126,7 @@ pub struct Ownership {
 /// A place below a volume that one mount of one container uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubPath {
-    /// The volume's name.
     pub volume: String,
-    /// The container's name.
     pub container: String,
     /// Index in the container's mounts.
     pub index: usize,

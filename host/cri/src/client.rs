@@ -56,7 +56,6 @@ pub enum ConnectError {
 /// Where the runtime is, and the timeouts of its calls.
 #[derive(Clone, Debug)]
 pub struct CriOptions {
-    /// The runtime service.
     pub endpoint: Endpoint,
     /// The image service, if it is elsewhere.
     pub image_endpoint: Option<Endpoint>,

@@ -16,7 +16,6 @@ pub struct Endpoint(PathBuf);
 /// Why a text isn't the address of a runtime.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EndpointError {
-    /// Nothing was given.
     #[error(
         "runtime endpoint must not be empty: set a socket such as unix:///run/containerd/containerd.sock"
     )]

@@ -28,7 +28,6 @@ pub enum ConnectError {
     /// The name leads nowhere.
     #[error("dial tcp: {0}")]
     Lookup(#[from] LookupError),
-    /// Not in time.
     #[error("dial tcp {to}: i/o timeout")]
     Timeout {
         /// `host:port`

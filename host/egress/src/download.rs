@@ -51,7 +51,6 @@ pub struct Validators {
 /// What is downloaded, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Download<'a> {
-    /// From where.
     pub url: &'a DownloadUrl,
     /// Sent as `Authorization: Bearer …` to the URL's own host, and to no other.
     pub token: Option<&'a [u8]>,
@@ -79,13 +78,11 @@ pub enum DownloadError {
     /// The token can't be a header's value.
     #[error("the token must be one line of visible characters")]
     Token,
-    /// No answer.
     #[error(transparent)]
     Send(#[from] SendError),
     /// An answer that broke off.
     #[error("failed to read the response")]
     Body(#[from] BodyError),
-    /// Not the file.
     #[error("the server answered {status}")]
     Status {
         /// The status with its usual words.
@@ -99,7 +96,6 @@ pub enum DownloadError {
     /// More bytes than there may be.
     #[error("the file must have at most {bytes_max} bytes")]
     TooLarge { bytes_max: usize },
-    /// Round and round.
     #[error("stopped after {REDIRECTS_MAX} redirects")]
     TooManyRedirects,
     /// A redirect that isn't followed.

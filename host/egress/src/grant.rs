@@ -32,17 +32,9 @@ pub enum NetworkGrant {
     /// The host that a probe's parameters name.
     ProbeHost,
     /// Addresses. They mean what they say, loopback and link-local ones too.
-    Address {
-        net: IpNet,
-        /// Which ports.
-        ports: Ports,
-    },
+    Address { net: IpNet, ports: Ports },
     /// Names. They never reach what only an address grant may: see [`Reach`](crate::Reach).
-    Name {
-        pattern: NamePattern,
-        /// Which ports.
-        ports: Ports,
-    },
+    Name { pattern: NamePattern, ports: Ports },
 }
 
 /// Ports from the first to the last, both among them. Never port 0.

@@ -66,7 +66,6 @@ pub enum SendError {
     /// No connection; not granted, among others.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// No TLS.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// No headers in time.

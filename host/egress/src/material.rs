@@ -10,7 +10,6 @@ use crate::tls::Trust;
 pub struct NamedPem {
     /// Such as that of a secret.
     pub name: String,
-    /// The text.
     pub pem: Option<Arc<[u8]>>,
 }
 

@@ -23,7 +23,6 @@ pub enum NameError {
     /// Nothing, or two dots in a row.
     #[error("a name must not have empty labels")]
     Empty,
-    /// Too long.
     #[error("a name must have at most {NAME_BYTES_MAX} bytes, a label at most {LABEL_BYTES_MAX}")]
     Long,
     /// A character outside ASCII.

@@ -32,10 +32,8 @@ pub enum LoopbackError {
     /// The namespace can't be entered.
     #[error("failed to enter the network of process {process}: {cause}")]
     Enter { process: u32, cause: io::Error },
-    /// Not in time.
     #[error("dial tcp 127.0.0.1:{port}: i/o timeout")]
     Timeout { port: u16 },
-    /// No connection.
     #[error("failed to connect to the pod's loopback interface: {0}")]
     Connect(#[source] io::Error),
 }

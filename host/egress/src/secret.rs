@@ -32,11 +32,7 @@ pub enum SecretError {
     NotAFile { path: PathBuf },
     /// It belongs to neither root nor the user of this process.
     #[error("{} must belong to root or the agent's user, found owner {owner}", path.display())]
-    Owner {
-        path: PathBuf,
-        /// The owner's id.
-        owner: u32,
-    },
+    Owner { path: PathBuf, owner: u32 },
     /// Others than its owner can read or write it.
     #[error("{} must have mode 0600 or 0400, found {mode:04o}", path.display())]
     Mode { path: PathBuf, mode: u32 },

@@ -36,13 +36,11 @@ enum Stream {
 /// Why a connection isn't opened, or of no use any more.
 #[derive(Debug, Error)]
 pub enum StreamError {
-    /// It isn't opened.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// The pod's loopback isn't reached.
     #[error(transparent)]
     Loopback(#[from] LoopbackError),
-    /// No TLS.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// It speaks TLS already.
@@ -51,7 +49,6 @@ pub enum StreamError {
     /// A handshake failed on it.
     #[error("the connection is closed")]
     Closed,
-    /// Not in time.
     #[error("i/o timeout")]
     Timeout,
     /// The other side, or the network.

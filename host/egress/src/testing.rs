@@ -157,7 +157,6 @@ impl ResolvesServerCert for OneKey {
 /// A certificate authority.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
-    /// Its certificate.
     pub(crate) pem: String,
 }
 

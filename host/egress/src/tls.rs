@@ -79,7 +79,6 @@ impl TlsError {
 /// A PEM text that can't be trusted.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum AuthorityError {
-    /// It isn't PEM.
     #[error("invalid PEM: {words}")]
     Pem {
         /// What is wrong with it.
@@ -101,7 +100,6 @@ pub enum AuthorityError {
 /// A PEM text that no client can show itself by.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ClientCertificateError {
-    /// It isn't PEM.
     #[error("invalid PEM: {words}")]
     Pem {
         /// What is wrong with it.

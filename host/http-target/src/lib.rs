@@ -17,9 +17,7 @@ pub const USER_AGENT: &str = "kube-probe/1.36";
 /// Scheme of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// In the clear.
     Http,
-    /// Over TLS.
     Https,
 }
 
@@ -39,10 +37,7 @@ pub enum TargetError {
     /// It names no host, and the pod has no address yet.
     NoAddress,
     /// The number isn't one of a port.
-    InvalidPort {
-        /// The number.
-        port: i64,
-    },
+    InvalidPort { port: i64 },
     /// The scheme is neither `HTTP` nor `HTTPS`.
     UnknownScheme { scheme: String },
 }

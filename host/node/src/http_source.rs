@@ -41,19 +41,16 @@ const REQUESTS_MAX: usize = 10;
 /// A check that brought nothing.
 #[derive(Debug, Error)]
 enum FetchError {
-    /// No answer.
     #[error(transparent)]
     Send(#[from] SendError),
     /// An answer that broke off.
     #[error("failed to read the response")]
     Body(#[from] BodyError),
-    /// Not the pods.
     #[error("{status}")]
     Status { status: StatusCode },
     /// More than a manifest may have.
     #[error("the response must have at most {MANIFEST_BYTES_MAX} bytes")]
     TooLarge,
-    /// Round and round.
     #[error("stopped after {REQUESTS_MAX} redirects")]
     TooManyRedirects,
     /// A redirect that isn't followed.

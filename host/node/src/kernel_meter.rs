@@ -75,7 +75,6 @@ struct Kernel {
 #[derive(Debug, Default)]
 struct Found {
     pods: HashMap<PodUid, PathBuf>,
-    /// Sandboxes, too.
     containers: HashMap<ContainerId, PathBuf>,
     /// The node's file systems.
     filesystems: KnownFilesystems,

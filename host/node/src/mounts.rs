@@ -121,7 +121,6 @@ pub(crate) struct MountedFilesystem {
     pub(crate) device: BlockDevice,
     /// What it was mounted from.
     pub(crate) source: String,
-    /// Where it is.
     pub(crate) point: PathBuf,
     /// Whether it is in memory.
     pub(crate) is_in_memory: bool,

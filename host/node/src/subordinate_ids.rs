@@ -29,7 +29,6 @@ pub enum SubordinateIdsError {
     #[error("failed to run {program} for the user {user:?}")]
     Run {
         program: String,
-        /// For whom.
         user: String,
         #[source]
         cause: io::Error,
@@ -38,9 +37,7 @@ pub enum SubordinateIdsError {
     #[error("{program} for the user {user:?} ended with {status}: {message}")]
     Failed {
         program: String,
-        /// For whom.
         user: String,
-        /// How it ended.
         status: String,
         /// The end of what it said.
         message: String,

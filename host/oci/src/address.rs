@@ -12,7 +12,6 @@ pub const REDIRECTS_MAX: u32 = 5;
 /// Why a request isn't sent there. Each says the way out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AddressError {
-    /// No URL.
     #[error("{place} is not a URL")]
     Malformed {
         /// Of a redirect, or of the place for tokens.
@@ -23,7 +22,6 @@ pub enum AddressError {
     Unencrypted {
         /// Of a redirect, or of the place for tokens.
         place: &'static str,
-        /// Where it leads.
         host: String,
     },
     /// To this machine or to its network's inside, from a registry that is elsewhere.
@@ -31,7 +29,6 @@ pub enum AddressError {
     Inside {
         /// Of a redirect, or of the place for tokens.
         place: &'static str,
-        /// Where it leads.
         host: String,
     },
 }

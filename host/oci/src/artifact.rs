@@ -17,7 +17,6 @@ pub(crate) const TITLE: &str = "org.opencontainers.image.title";
 /// A component on its way into a registry.
 #[derive(Clone, Debug)]
 pub struct Artifact {
-    /// Its bytes.
     pub wasm: Bytes,
     /// What others call its file when they pull it.
     pub file_name: String,

@@ -17,9 +17,7 @@ pub enum Challenge {
     Bearer {
         /// Where tokens are had: a URL.
         realm: String,
-        /// For whom.
         service: Option<String>,
-        /// For what.
         scope: Option<String>,
     },
 }
@@ -27,9 +25,7 @@ pub enum Challenge {
 /// What a request for a blob or manifest carries.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credential {
-    /// User and password.
     Basic(String),
-    /// A token.
     Bearer(String),
 }
 
@@ -135,9 +131,7 @@ fn take_value(text: &str) -> (String, &str) {
 /// What a token is to allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Reading.
     Pull,
-    /// Reading and writing.
     Push,
 }
 

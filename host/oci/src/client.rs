@@ -27,15 +27,12 @@ pub use sets::SetListing;
 /// Whose credentials are sent.
 #[derive(Clone)]
 pub enum Login {
-    /// No credentials.
     Anonymous,
     /// Those of a docker configuration, which must be there.
     File(PathBuf),
     /// Those of a docker configuration, if it is there.
     FileIfThere(PathBuf),
-    /// These.
     User {
-        /// The name.
         username: String,
         /// The password, or what the registry takes for one.
         password: String,
@@ -69,7 +66,6 @@ pub struct Pushed {
 pub struct Pulled {
     /// Digest of the component's manifest.
     pub digest: String,
-    /// The component.
     pub wasm: Vec<u8>,
     /// Envelopes of conformance reports next to it, which no one has verified.
     pub reports: Vec<Vec<u8>>,

@@ -26,7 +26,6 @@ pub enum TransferError {
     #[error("the registry's credentials in {}", path.display())]
     Credentials {
         path: PathBuf,
-        /// What is wrong.
         #[source]
         cause: DockerConfigError,
     },
@@ -36,7 +35,6 @@ pub enum TransferError {
     /// The server doesn't answer.
     #[error("failed to reach {registry} for {what}: check its name and the node's network")]
     Send {
-        /// The host.
         registry: String,
         /// The manifest, the component, a token.
         what: TransferItem,
@@ -46,7 +44,6 @@ pub enum TransferError {
     /// The answer broke off.
     #[error("{registry} closed the connection while sending {what}: try again later")]
     Body {
-        /// The host.
         registry: String,
         /// The manifest, the component, a token.
         what: TransferItem,
@@ -67,18 +64,13 @@ pub enum TransferError {
     },
     /// It wants credentials of a kind that no one has.
     #[error("{registry} requires an unsupported authentication method: {challenge:?}")]
-    Challenge {
-        registry: String,
-        /// Its header.
-        challenge: String,
-    },
+    Challenge { registry: String, challenge: String },
     /// The place for tokens gave none.
     #[error("{registry} requires a token, and {realm} returned none (HTTP {status})")]
     Token {
         registry: String,
         /// The place for tokens.
         realm: String,
-        /// What it answered.
         status: u16,
     },
     /// There is no such thing.
@@ -92,37 +84,19 @@ pub enum TransferError {
     },
     /// Any other answer than the thing itself.
     #[error("{registry} returned HTTP {status} for {what}: try again later")]
-    Status {
-        /// The host.
-        registry: String,
-        /// What for.
-        what: TransferItem,
-        status: u16,
-    },
-    /// Redirects without end.
+    Status { registry: String, what: TransferItem, status: u16 },
     #[error("{registry} redirected more than {REDIRECTS_MAX} times for {what}")]
-    Redirects {
-        registry: String,
-        /// What for.
-        what: TransferItem,
-    },
+    Redirects { registry: String, what: TransferItem },
     /// More bytes than were announced, or than there may be.
     #[error("{registry} sent more than {limit} bytes of {what}, the maximum")]
-    TooLarge {
-        /// The host.
-        registry: String,
-        what: TransferItem,
-        limit: u64,
-    },
+    TooLarge { registry: String, what: TransferItem, limit: u64 },
     /// Fewer bytes than the manifest says.
     #[error("{registry} sent {found} bytes of {what}, expected {expected}")]
     Size {
-        /// The host.
         registry: String,
         what: TransferItem,
         /// As the manifest says.
         expected: u64,
-        /// As they came.
         found: u64,
     },
     /// The bytes aren't those that were asked for.
@@ -130,12 +104,10 @@ pub enum TransferError {
         "{registry} sent {what} with digest {found}, expected {expected}: do not use this registry until the cause is known"
     )]
     Digest {
-        /// The host.
         registry: String,
         what: TransferItem,
         /// What was asked for.
         expected: String,
-        /// What came.
         found: String,
     },
     /// The manifest is of something else.
@@ -158,7 +130,6 @@ pub enum TransferError {
     #[error("{registry} rejected {what} (HTTP {status}){words}")]
     Declined {
         registry: String,
-        /// What was pushed.
         what: TransferItem,
         status: u16,
         /// The registry's own words with something before them; empty if it has none.
@@ -170,7 +141,6 @@ pub enum TransferError {
     )]
     Kept {
         registry: String,
-        /// What was pushed.
         what: TransferItem,
         /// The digest of what was pushed.
         expected: String,

@@ -73,19 +73,12 @@ pub enum ManifestError {
     #[error(
         "its configuration is {media_type:?}, expected {}: push the component with `wkg oci push`", CONFIG_TYPES[0]
     )]
-    Config {
-        /// What it has.
-        media_type: String,
-    },
-    /// Not one layer.
+    Config { media_type: String },
     #[error("the manifest must have one layer, found {layers}: push the component with `wkg oci push`")]
     Layers { layers: usize },
     /// The layer is something else.
     #[error("its layer is {media_type:?}, expected {}: push it with `wkg oci push`", LAYER_TYPES[0])]
-    Layer {
-        /// What it is.
-        media_type: String,
-    },
+    Layer { media_type: String },
     /// The layer's digest is of a kind that isn't checked here.
     #[error(
         "its layer's digest must be `sha256:` and 64 lower-case hexadecimal digits: push the component again"
@@ -174,7 +167,6 @@ pub enum LayerError {
         /// What it says it is.
         media_type: String,
     },
-    /// Not one layer.
     #[error("the artifact must have one layer, found {layers}: push one file alone")]
     Layers { layers: usize },
     /// The layer's digest is of a kind that isn't checked here.

@@ -40,7 +40,6 @@ pub enum ReferrersError {
         "what the registry lists as a conformance report isn't one: it needs one layer of {REPORT_LAYER_TYPE}, at most {REPORT_BYTES_MAX} bytes large"
     )]
     NoReport,
-    /// It is full.
     #[error("the registry's list of conformance reports is full: remove some of them")]
     Full,
 }
@@ -55,7 +54,6 @@ impl From<serde_json::Error> for ReferrersError {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor {
-    /// What it is.
     pub media_type: String,
     /// Its digest with the algorithm.
     pub digest: String,

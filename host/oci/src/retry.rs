@@ -16,7 +16,6 @@ pub const WAIT_MAX: Duration = Duration::from_secs(30);
 pub enum Attempt {
     /// The registry answered with this status, and perhaps said when to come back.
     Answered {
-        /// HTTP's status.
         status: u16,
         /// `Retry-After` in seconds.
         retry_after: Option<u64>,

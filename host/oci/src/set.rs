@@ -48,10 +48,7 @@ pub enum SetError {
     },
     /// Another kind of thing.
     #[error("artifact type must be {SET_TYPE}, found {found:?}: push a set with `witlet plugin push-set`")]
-    Type {
-        /// What it is.
-        found: String,
-    },
+    Type { found: String },
     /// More files than a set may have.
     #[error("it has {files} files, more than {SET_FILES_MAX}")]
     Files { files: usize },
@@ -82,7 +79,6 @@ pub enum SetError {
 pub struct SetFile {
     /// Its name in the set's folder: relative, with `/`.
     pub name: String,
-    /// What it is.
     pub media_type: &'static str,
     pub bytes: Bytes,
 }

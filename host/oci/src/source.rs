@@ -30,11 +30,9 @@ pub const PULLS_MAX: usize = 2;
 /// How far a pull is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// What is pulled.
     pub reference: &'a ComponentReference,
     /// Bytes of the component that are here.
     pub bytes: u64,
-    /// All its bytes.
     pub total: u64,
 }
 
@@ -45,7 +43,6 @@ pub type ProgressSink = Arc<dyn Fn(Progress<'_>) + Send + Sync>;
 pub struct RegistriesConfig {
     /// Folder for manifests and components, made if it isn't there.
     pub folder: PathBuf,
-    /// The way out.
     pub egress: Egress,
     /// The node's own credentials, a docker configuration that need not be there.
     pub credentials: Option<PathBuf>,

@@ -45,7 +45,6 @@ pub enum StoreError {
     /// The file system said no.
     #[error("{action} {}", path.display())]
     Io {
-        /// What was tried.
         action: &'static str,
         path: PathBuf,
         #[source]

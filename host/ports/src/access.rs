@@ -26,7 +26,6 @@ pub struct NodeAction {
     /// Subresources of the node to be asked about in this order, until one is allowed: the fine-grained one first (`healthz`,
     /// `configz`, `pods`), then `proxy`; or `stats`, `metrics`, `log`, `checkpoint`, `proxy` alone.
     pub subresources: Vec<&'static str>,
-    /// The request's path.
     pub path: String,
 }
 

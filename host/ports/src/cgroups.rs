@@ -25,7 +25,6 @@ pub enum CgroupError {
     MissingControllers {
         /// Its path below the mount point.
         name: String,
-        /// Their names.
         controllers: String,
     },
     /// The cgroup's controllers can't be read (version 2): most often it isn't there.
@@ -37,10 +36,7 @@ pub enum CgroupError {
     },
     /// Controllers that pods need aren't mounted.
     #[error("system validation failed - Following Cgroup subsystem not mounted: [{controllers}]")]
-    NotMounted {
-        /// Their names.
-        controllers: String,
-    },
+    NotMounted { controllers: String },
     /// There are no cgroups here.
     #[error("failed to find cgroup mounts")]
     NoMounts,
@@ -51,7 +47,6 @@ pub enum CgroupError {
         action: &'static str,
         /// Which file; with the value, if one was written.
         path: String,
-        /// The kernel's words.
         problem: String,
         /// The cgroup or the file isn't there.
         not_found: bool,
@@ -61,7 +56,6 @@ pub enum CgroupError {
     Shares {
         /// `minimum` or `maximum`.
         bound: &'static str,
-        /// The kernel's bound.
         allowed: i64,
     },
     /// A file says something unexpected.
@@ -73,11 +67,7 @@ pub enum CgroupError {
     },
     /// Processes are left that can't be ended.
     #[error("failed to kill all the processes attached to the {name} cgroups : {problem}")]
-    Processes {
-        /// The cgroup.
-        name: String,
-        problem: String,
-    },
+    Processes { name: String, problem: String },
     /// systemd makes cgroups, and isn't there.
     #[error("systemd not running on this host, cannot use systemd cgroups manager")]
     NoSystemd,
@@ -93,7 +83,6 @@ pub enum CgroupError {
         /// The method of its manager.
         call: &'static str,
         unit: String,
-        /// Its words.
         problem: String,
     },
     /// The work itself was lost.

@@ -22,7 +22,6 @@ pub struct PodDescription {
 /// A probe of one container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeReport {
-    /// The container's name.
     pub container: String,
     /// Which of its probes.
     pub kind: ProbeKind,
@@ -41,11 +40,9 @@ pub struct ProbeReport {
 /// The latest probe of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastProbe {
-    /// When it ended.
     pub at: Timestamp,
     /// How long it took.
     pub took: Duration,
-    /// What it found.
     pub outcome: LastOutcome,
     /// In the words of the probed process or of the type, within a bound; may be empty.
     pub message: String,
@@ -54,11 +51,9 @@ pub struct LastProbe {
 /// What the latest probe found, before thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastOutcome {
-    /// It passed.
     Success,
     /// It passed, with something that someone should know.
     Warning,
-    /// It failed.
     Failure,
     /// It could not be carried out, which changes no result.
     Unknown,

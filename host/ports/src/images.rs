@@ -31,7 +31,6 @@ pub struct ImageFilesystems {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerImage {
     pub container: ContainerId,
-    /// The image's identifier.
     pub image: String,
 }
 

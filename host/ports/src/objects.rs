@@ -23,19 +23,13 @@ pub enum ObjectError {
     },
     /// The API server refuses it.
     #[error("{object}: {message}")]
-    Refused {
-        /// Which object.
-        object: String,
-        /// The server's words.
-        message: String,
-    },
+    Refused { object: String, message: String },
 }
 
 /// A service account token. What it says isn't shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     pub token: String,
-    /// When it ends.
     pub expires_at: Timestamp,
 }
 

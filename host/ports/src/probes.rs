@@ -58,7 +58,6 @@ pub trait HookRequests: Send + Sync {
 pub struct ProbeCounts {
     /// It passed, be it with a warning.
     pub successful: u64,
-    /// It failed.
     pub failed: u64,
     /// It could not be carried out.
     pub unknown: u64,

@@ -22,9 +22,7 @@ pub trait NodeReader: Send + Sync {
 pub struct MemoryNotifierError {
     /// What was tried, as a verb.
     pub action: &'static str,
-    /// With which file.
     pub path: std::path::PathBuf,
-    /// Why it failed.
     #[source]
     pub cause: std::io::Error,
 }

@@ -19,13 +19,7 @@ use crate::ImageStore;
 pub enum RuntimeError {
     /// Nothing answers at the endpoint: not there, refused, or gone in the middle of the call.
     #[error("{call}: failed to reach the runtime at {endpoint}: {message}")]
-    Unavailable {
-        call: &'static str,
-        /// The socket.
-        endpoint: String,
-        /// The transport's words.
-        message: String,
-    },
+    Unavailable { call: &'static str, endpoint: String, message: String },
     /// The runtime took longer than the call may take.
     #[error("{call}: no response within {}s", limit.as_secs_f64())]
     DeadlineExceeded {
@@ -35,39 +29,22 @@ pub enum RuntimeError {
     },
     /// The sandbox, container or image doesn't exist.
     #[error("{call}: not found: {message}")]
-    NotFound {
-        call: &'static str,
-        /// The runtime's words.
-        message: String,
-    },
+    NotFound { call: &'static str, message: String },
     /// Something of that name exists already.
     #[error("{call}: already exists: {message}")]
-    AlreadyExists {
-        call: &'static str,
-        /// The runtime's words.
-        message: String,
-    },
+    AlreadyExists { call: &'static str, message: String },
     /// The message is larger than both sides allow (16 MiB).
     #[error("{call}: message too large: {message}")]
-    TooLarge {
-        call: &'static str,
-        /// The transport's words.
-        message: String,
-    },
+    TooLarge { call: &'static str, message: String },
     /// The runtime doesn't implement the call.
     #[error("{call}: not implemented by the runtime: {message}")]
-    Unimplemented {
-        call: &'static str,
-        /// The runtime's words.
-        message: String,
-    },
+    Unimplemented { call: &'static str, message: String },
     /// The runtime tried and failed, or refused.
     #[error("{call}: {message}")]
     Failed {
         call: &'static str,
         /// gRPC's name of the status code, such as [`UNKNOWN`].
         code: &'static str,
-        /// The runtime's words.
         message: String,
     },
     /// The runtime answered something that the CRI doesn't allow.
@@ -247,7 +224,6 @@ pub trait Images: Send + Sync {
 pub struct Runtime {
     /// Who and how it is.
     pub info: Arc<dyn RuntimeInfo>,
-    /// What it has.
     pub view: Arc<dyn PodView>,
     pub sandboxes: Arc<dyn Sandboxes>,
     pub containers: Arc<dyn Containers>,

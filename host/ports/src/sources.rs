@@ -19,7 +19,6 @@ pub const SOURCE_EVENTS_MAX: usize = 50;
 /// A source says something of its pods. One that can't tell says nothing.
 #[derive(Clone, Debug)]
 pub struct SourceEvent {
-    /// Who says it.
     pub source: SourceName,
     /// What it says: sources that read everything at once say sets, others tell of single pods.
     pub update: SourceUpdate,
@@ -85,7 +84,6 @@ const NOTIFY_AFTER_MAX: Duration = Duration::from_secs(3600);
 pub enum NotifyRetry {
     /// With the next change.
     WithNextChange,
-    /// After a back-off.
     BackOff,
     /// After as long as it says, within bounds.
     After(Duration),

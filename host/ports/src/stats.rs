@@ -70,7 +70,6 @@ impl RunningPod {
 /// What the kernel counts of a container.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContainerCounts {
-    /// What it uses.
     pub usage: CgroupUsage,
     /// Its processes, for [`Scope::All`] only.
     pub processes: Option<u64>,
@@ -139,7 +138,6 @@ pub struct DetailedCgroup {
 pub struct PodDetails {
     /// The pod's own cgroup.
     pub cgroup: Option<DetailedCgroup>,
-    /// Its sandbox's.
     pub sandbox: Option<DetailedCgroup>,
     pub containers: BTreeMap<ContainerId, DetailedCgroup>,
     /// Traffic of its network; empty on the host's.
@@ -159,7 +157,6 @@ pub struct KernelDetails {
     pub filesystems: Vec<FilesystemUsage>,
     /// Names of block devices below `/dev`.
     pub devices: BTreeMap<BlockDevice, String>,
-    /// The node's processors.
     pub topology: Option<Topology>,
 }
 

@@ -8,13 +8,10 @@ use crate::RuntimeError;
 /// Which of a process's streams are requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// Standard input.
     pub stdin: bool,
-    /// Standard output.
     pub stdout: bool,
     /// Standard error; never with a terminal.
     pub stderr: bool,
-    /// A terminal.
     pub tty: bool,
 }
 

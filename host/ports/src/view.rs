@@ -23,9 +23,7 @@ pub struct RecordedEvent {
     pub event: Arc<Event>,
     /// How often, at least 1.
     pub count: u32,
-    /// The first time.
     pub first_seen: Timestamp,
-    /// The latest time.
     pub last_seen: Timestamp,
     /// Larger than that of every event recorded before, also by an agent before this one.
     pub version: u64,
@@ -34,7 +32,6 @@ pub struct RecordedEvent {
 /// Events that were recorded after others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventPage {
-    /// By their versions.
     pub events: Vec<RecordedEvent>,
     /// The version of the newest event of all; 0 before the first.
     pub version: u64,
@@ -75,11 +72,8 @@ pub struct PodPage {
 /// How often probes were carried out, by their kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeTotals {
-    /// Startup probes.
     pub startup: ProbeCounts,
-    /// Readiness probes.
     pub readiness: ProbeCounts,
-    /// Liveness probes.
     pub liveness: ProbeCounts,
 }
 
@@ -163,11 +157,8 @@ pub struct CgroupStats {
 /// By what was done, whether it succeeded or not, in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgroupDurations {
-    /// Cgroups were made.
     pub create: Histogram,
-    /// Cgroups were set.
     pub update: Histogram,
-    /// Cgroups were removed.
     pub destroy: Histogram,
 }
 
@@ -176,7 +167,6 @@ pub struct CgroupDurations {
 pub struct ImageRemovals {
     /// They were unused for longer than the maximum age.
     pub age: u64,
-    /// Space was needed.
     pub space: u64,
 }
 

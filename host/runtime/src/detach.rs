@@ -37,9 +37,7 @@ pub struct Detached {
 /// Whether the runtime had to be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spawned {
-    /// One was there.
     WasRunning,
-    /// A new process.
     Started { process_id: u32 },
 }
 
@@ -49,7 +47,6 @@ pub enum SpawnError {
     /// Its log can't be opened.
     #[error("failed to open the runtime's log {}", path.display())]
     Log {
-        /// The log.
         path: PathBuf,
         #[source]
         cause: io::Error,

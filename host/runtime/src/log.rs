@@ -15,9 +15,7 @@ pub(crate) const LINE_BYTES_MAX: usize = 16 * 1024;
 /// Which of the two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
-    /// Standard output.
     Stdout,
-    /// Standard error.
     Stderr,
 }
 

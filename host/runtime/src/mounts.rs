@@ -24,9 +24,7 @@ pub(crate) const COPY_BYTES_MAX: u64 = 16 << 20;
 /// Something of the node that a container sees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mount {
-    /// On the node.
     pub(crate) host_path: PathBuf,
-    /// For the container.
     pub(crate) container_path: String,
     /// Whether it may only be read. That holds for whatever is mounted below it, too.
     pub(crate) read_only: bool,
@@ -39,16 +37,13 @@ pub(crate) struct Mount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Folder,
-    /// A regular file.
     File,
 }
 
 /// A folder of the node that a program is started with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Preopen {
-    /// On the node.
     pub(crate) host_path: PathBuf,
-    /// For the program.
     pub(crate) guest_path: String,
     /// Whether it may only be read.
     pub(crate) read_only: bool,
@@ -68,7 +63,6 @@ pub(crate) struct PlannedFile {
 /// A private folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlannedFolder {
-    /// Where it appears.
     pub(crate) guest_path: String,
     pub(crate) files: Vec<PlannedFile>,
 }
@@ -97,20 +91,12 @@ pub(crate) enum MountError {
     Path { container_path: String },
     /// Two mounts of the same place.
     #[error("{container_path} is mounted twice")]
-    Twice {
-        /// The place.
-        container_path: String,
-    },
+    Twice { container_path: String },
     /// A single file in a mounted folder, which would need a mount in the kernel's sense.
     #[error(
         "file {container_path} can't be mounted into {folder}, which is a mount itself: the embedded runtime has no mounts within mounts for files"
     )]
-    FileInFolder {
-        container_path: String,
-        /// The mounted folder.
-        folder: String,
-    },
-    /// Nothing is there.
+    FileInFolder { container_path: String, folder: String },
     #[error("failed to mount {}", host_path.display())]
     Source {
         /// The place on the node.

@@ -105,17 +105,12 @@ struct Process {
 pub(crate) struct Parts {
     /// The images that containers are made from.
     pub(crate) images: Arc<ImageStore>,
-    /// Records of sandboxes.
     pub(crate) sandbox_records: Folder,
-    /// Records of containers.
     pub(crate) container_records: Folder,
-    /// Containers' private folders.
     pub(crate) mounts: Folder,
-    /// Where workloads run.
     pub(crate) workloads: Handle,
     /// How long a program may take to answer an HTTP request.
     pub(crate) http_deadline: Duration,
-    /// The clock.
     pub(crate) now: Now,
 }
 

@@ -47,14 +47,10 @@ mod tests;
 pub enum ServeError {
     /// Another process is the runtime of this folder.
     #[error("a runtime is running already on {}", root_dir.display())]
-    AlreadyRunning {
-        /// The folder.
-        root_dir: PathBuf,
-    },
+    AlreadyRunning { root_dir: PathBuf },
     /// The lock can't be had.
     #[error("failed to lock {}", path.display())]
     Lock {
-        /// The lock.
         path: PathBuf,
         #[source]
         cause: io::Error,
@@ -74,7 +70,6 @@ pub enum ServeError {
     /// The socket can't be had.
     #[error(transparent)]
     Socket(#[from] SocketError),
-    /// The server failed.
     #[error("failed to serve")]
     Serve(#[from] tonic::transport::Error),
 }

@@ -174,7 +174,6 @@ pub struct ServerParts {
     pub containers: Arc<dyn CommandRunner>,
     /// For streams to containers.
     pub streaming: Arc<dyn Streaming>,
-    /// Logs of containers.
     pub logs: Arc<dyn LogFiles>,
     /// The time, for what is shown of logs and for certificates.
     pub clock: Arc<dyn Clock>,

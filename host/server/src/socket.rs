@@ -28,7 +28,6 @@ pub enum BindError {
     /// The file system said no.
     #[error("{action} {}", path.display())]
     Io {
-        /// What was tried.
         action: &'static str,
         path: PathBuf,
         #[source]

@@ -18,7 +18,6 @@ pub enum Frame {
     /// Bytes of a stream.
     Data {
         id: u32,
-        /// What came.
         bytes: Vec<u8>,
         /// Whether that was all of it.
         ends: bool,

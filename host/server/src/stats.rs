@@ -54,7 +54,6 @@ pub struct StatsPorts {
     pub pods: Arc<dyn PodView>,
     /// What the runtime measures: writable layers, and all of containers that have no cgroup.
     pub runtime: Arc<dyn RuntimeStats>,
-    /// What images take.
     pub images: Arc<dyn ImageStore>,
     /// What the kernel counts.
     pub kernel: Arc<dyn KernelMeter>,
@@ -62,7 +61,6 @@ pub struct StatsPorts {
     pub storage: Arc<dyn StorageMeter>,
     /// The time of measurements.
     pub clock: Arc<dyn Clock>,
-    /// The node's name.
     pub node_name: String,
     /// The agent's own folder.
     pub root: PathBuf,

@@ -59,7 +59,6 @@ const ANSWERED_WITHIN: f64 = 0.9;
 /// Whose reviews are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clients {
-    /// Everyone's.
     Any,
     /// Those of clients with a certificate of [`TlsOptions::client_ca`](crate::TlsOptions::client_ca).
     Known,

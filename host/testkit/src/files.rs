@@ -22,7 +22,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// A write that never ends.
 #[derive(Debug)]
 struct Cut {
-    /// Writes before it.
     left: usize,
     is_written: bool,
     is_reached: bool,

@@ -72,7 +72,6 @@ pub struct ClusterEdge {
     pub statuses: Arc<dyn StatusSink>,
     /// What pods draw from it.
     pub objects: Arc<dyn ClusterObjects>,
-    /// Where events go.
     pub events: Arc<dyn EventSink>,
     /// The node with what the cluster has of it; none is the machine itself.
     pub node: Option<Arc<dyn NodeWatch>>,
@@ -90,19 +89,14 @@ pub struct FakeNode {
     pub runtime: Arc<FakeRuntime>,
     /// The runtime of the next agent, if it is another one.
     pub other_runtime: Option<Runtime>,
-    /// The handlers.
     pub admission: Arc<FakeAdmission>,
-    /// Small files.
     pub state: Arc<MemoryStateStore>,
-    /// Folders of pods.
     pub files: Arc<MemoryPodFiles>,
     /// Volumes, files of containers, logs.
     pub machine: Arc<MemoryMachine>,
-    /// What pods serve.
     pub endpoints: Arc<FakeEndpoints>,
     /// What the node has left, and what pods use.
     pub usage: Arc<FakeUsage>,
-    /// Credentials for registries.
     pub credentials: Arc<FixedCredentials>,
     /// The kernel's cgroups, which the agent keeps if its settings say so.
     pub cgroups: Arc<FakeCgroups>,
@@ -118,7 +112,6 @@ pub struct FakeNode {
     pub source: SourceHandle,
     /// Sources that a test adds before it starts the agent.
     pub more_sources: Vec<SourceHandle>,
-    /// Sources of plugins.
     pub plugin_sources: Arc<FakeSourceSet>,
     /// The cluster that the next agent belongs to, if any.
     pub cluster: Option<ConnectCluster>,

@@ -28,7 +28,6 @@ pub use image::{Behaviour, FakeImage};
 #[derive(Clone, Debug, Default)]
 pub struct ExecScript {
     pub exit_code: i32,
-    /// What it says.
     pub stdout: String,
     /// What it says to the standard error.
     pub stderr: String,
@@ -92,7 +91,6 @@ pub struct Start {
 pub struct OtherContainer {
     /// Its name in the pod.
     pub container: String,
-    /// Its state then.
     pub state: ContainerRunState,
     /// Its exit code, if it had ended.
     pub exit_code: Option<i32>,

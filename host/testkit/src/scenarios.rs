@@ -17,7 +17,6 @@ pub use world::{Deed, FakeWorld, Programs, Role, Unfulfilled, Workload, World};
 /// How a scenario went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All was seen.
     Passed,
     /// This world can't show it, and why.
     Skipped(String),
@@ -27,7 +26,6 @@ pub enum Outcome {
 
 /// One scenario.
 pub struct Scenario {
-    /// What it claims.
     pub name: &'static str,
     /// Whether it needs programs that really run.
     pub needs_programs: bool,

@@ -122,10 +122,7 @@ impl CompilerConfig {
 pub enum CompileError {
     /// More bytes than any component should have.
     #[error("the component has {bytes} bytes, more than {COMPONENT_BYTES_MAX}")]
-    TooLarge {
-        /// Its size.
-        bytes: usize,
-    },
+    TooLarge { bytes: usize },
     /// Not a component at all: a core module, text, something else.
     #[error("not a WebAssembly component: {found}")]
     NotAComponent {
@@ -134,10 +131,7 @@ pub enum CompileError {
     },
     /// The compiler refused it.
     #[error("invalid WebAssembly: {message}")]
-    Invalid {
-        /// The compiler's words.
-        message: String,
-    },
+    Invalid { message: String },
     /// The compiler took more CPU time than it may.
     #[error("compiling took longer than {}s", limit.as_secs_f64())]
     Timeout {
@@ -178,7 +172,6 @@ pub enum CompileError {
     /// The child couldn't be started or talked to.
     #[error("failed to {action} the compiler {}", program.display())]
     Child {
-        /// What was tried.
         action: &'static str,
         program: PathBuf,
         #[source]
@@ -190,7 +183,6 @@ pub enum CompileError {
     /// Code that was just compiled doesn't load: it is for another architecture or engine than this program's.
     #[error("the compiled code doesn't fit this program")]
     Unfit {
-        /// The engine's words.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },

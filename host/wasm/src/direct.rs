@@ -47,7 +47,6 @@ pub struct DirectOptions {
     pub warm: Option<Warm>,
     /// For one call of an admission handler or a pod source; a probe brings its own.
     pub timeout: Duration,
-    /// For one instance.
     pub memory_bytes: usize,
     /// What it may reach.
     pub grants: Grants,

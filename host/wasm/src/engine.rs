@@ -74,7 +74,6 @@ impl fmt::Display for EngineKind {
 #[error("failed to make the {kind} engine")]
 pub struct EngineError {
     pub kind: EngineKind,
-    /// The engine's words.
     #[source]
     pub cause: Box<dyn std::error::Error + Send + Sync>,
 }

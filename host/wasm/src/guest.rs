@@ -35,7 +35,6 @@ use known_node::KnownNode;
 /// What plugins have of the node, as far as their grants allow.
 #[derive(Clone, Default)]
 pub(crate) struct GuestServices {
-    /// The node's.
     pub(crate) secrets: Arc<Secrets>,
     /// Runs commands for probes, where there is a runtime.
     pub(crate) containers: Option<Arc<dyn CommandRunner>>,

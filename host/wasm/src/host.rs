@@ -115,10 +115,7 @@ pub enum StartError {
     Engine(#[from] EngineError),
     /// The contracts couldn't be linked to the engine.
     #[error("failed to link the host's functions: {message}")]
-    Linker {
-        /// The engine's words.
-        message: String,
-    },
+    Linker { message: String },
     /// The epoch thread couldn't be started.
     #[error(transparent)]
     Ticker(#[from] TickerError),
@@ -144,7 +141,6 @@ pub enum FileError {
     #[error("{}", path.display())]
     Content {
         path: PathBuf,
-        /// Where and why.
         #[source]
         cause: ConfigError,
     },
@@ -167,7 +163,6 @@ pub(crate) struct Surroundings {
     pub(crate) containers: Option<Arc<dyn CommandRunner>>,
     pub(crate) state_folder: Option<PathBuf>,
     pub(crate) node: Option<Arc<dyn NodeWatch>>,
-    /// Takes their numbers.
     pub(crate) metrics: Metrics,
     /// For trying handlers out: none times out because other programs have the processors, and this receives what they log.
     pub(crate) trial_log: Option<LogTap>,

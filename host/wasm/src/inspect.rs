@@ -80,7 +80,6 @@ pub struct Inspection {
     pub imports: Vec<String>,
     /// Imports that link and are always refused.
     pub denied: Vec<String>,
-    /// What it exports.
     pub exports: Vec<String>,
     pub size_bytes: usize,
     /// SHA-256 in hexadecimal.
@@ -95,16 +94,11 @@ pub struct Inspection {
 /// The bytes can't be read as a component.
 #[derive(Debug, Error)]
 pub enum InspectError {
-    /// They aren't one.
     #[error(transparent)]
     NotAComponent(#[from] CompileError),
     /// They begin as one and break off or go wrong.
     #[error("the component is damaged at byte {offset}: {message}")]
-    Damaged {
-        offset: u64,
-        /// The parser's words.
-        message: String,
-    },
+    Damaged { offset: u64, message: String },
 }
 
 impl Inspection {

@@ -31,7 +31,6 @@ pub struct Limits {
     pub memory_bytes_max: usize,
     /// All tables together, in elements.
     pub table_elements_max: usize,
-    /// Core instances.
     pub instances_max: usize,
     pub memories_max: usize,
     pub tables_max: usize,
@@ -61,7 +60,6 @@ pub enum NeedsError {
     Memory {
         /// All memories together, as far as is known: memories × the largest.
         needed: u64,
-        /// Allowed.
         limit: usize,
     },
     /// Its tables start larger than allowed.
@@ -69,25 +67,14 @@ pub enum NeedsError {
     TableElements {
         /// Of the largest table.
         needed: u64,
-        /// Allowed.
         limit: usize,
     },
     /// It has more memories than allowed.
     #[error("has {needed} memories, but its limit is {limit}")]
-    Memories {
-        /// Memories.
-        needed: u32,
-        /// Allowed.
-        limit: usize,
-    },
+    Memories { needed: u32, limit: usize },
     /// It has more tables than allowed.
     #[error("has {needed} tables, but its limit is {limit}")]
-    Tables {
-        /// Tables.
-        needed: u32,
-        /// Allowed.
-        limit: usize,
-    },
+    Tables { needed: u32, limit: usize },
 }
 
 /// What a component takes as soon as it is instantiated.
@@ -97,7 +84,6 @@ pub struct StaticNeeds {
     pub memories: u32,
     /// Bytes that the largest memory starts with.
     pub memory_bytes: u64,
-    /// Number of tables.
     pub tables: u32,
     /// Elements that the largest table starts with.
     pub table_elements: u64,
@@ -147,7 +133,6 @@ impl StaticNeeds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitHit {
     Memory,
-    /// Table elements.
     Table,
 }
 

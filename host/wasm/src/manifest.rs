@@ -55,7 +55,6 @@ pub enum ManifestError {
     /// A field has what it may not.
     #[error("{field}: {problem}")]
     Field {
-        /// Its path.
         field: String,
         /// What is wrong, and the way out.
         problem: String,

@@ -33,27 +33,22 @@ pub enum CallOutcome {
     Admit,
     /// Admission: the pod may never run here.
     Reject,
-    /// Admission: not now.
     Defer,
     /// Admission: the node lacks resources.
     Shortage,
-    /// Probe: it passes.
     Success,
     /// Probe: it passes, with a warning.
     Warning,
-    /// Probe: it fails.
     Failure,
     /// Source: the same pods as before.
     Unchanged,
     /// Source: a set of pods.
     Pods,
-    /// Source: no pods.
     Empty,
     /// Source: it took the news about its pods.
     Notified,
     /// An error in the plugin's own words.
     Error,
-    /// It trapped.
     Trapped,
     /// It took longer than it may.
     TimedOut,
@@ -188,7 +183,6 @@ impl From<FailureKind> for CallOutcome {
 /// One call, as it is recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// How it went.
     pub outcome: CallOutcome,
     /// From the question to the answer.
     pub took: Duration,
@@ -203,7 +197,6 @@ pub struct Call {
 pub enum LoadOutcome {
     /// It can be called.
     Loaded,
-    /// It can't.
     Failed,
 }
 
@@ -326,7 +319,6 @@ pub struct PluginMetrics {
 pub enum NoVerdict {
     /// It failed, or is in quarantine.
     Failed,
-    /// It wasn't asked.
     Skipped,
 }
 

@@ -62,7 +62,6 @@ const DIGEST_SHOWN: usize = 12;
 /// What came of loading a plugin so far.
 #[derive(Clone, Debug)]
 pub(crate) enum Code {
-    /// Nothing yet.
     Loading,
     /// It can't be called.
     Failed(Arc<LoadError>),

@@ -28,17 +28,11 @@ pub(crate) enum ExecCommandError {
     /// It isn't known where.
     #[error(transparent)]
     Target(#[from] GetError),
-    /// Its streams failed.
     #[error(transparent)]
     Exec(#[from] ExecError),
     /// The runtime can't run it.
     #[error("failed to run the command in container {container:?} of pod {pod:?}: {reason}")]
-    NotRun {
-        pod: String,
-        container: String,
-        /// The runtime's words.
-        reason: String,
-    },
+    NotRun { pod: String, container: String, reason: String },
 }
 
 /// Runs the command, and gives its exit code.
@@ -81,7 +75,6 @@ pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
 
 /// How it came to its end.
 enum Ended {
-    /// By the command's.
     Command(ExecEnd),
     /// A signal to this process. Nothing is known of the command.
     Stopped(StopSignal),

@@ -88,14 +88,12 @@ pub(crate) enum KubeletError {
 pub(crate) enum Invocation {
     /// The text to print.
     Text(String),
-    /// To run.
     Run(Box<Start>),
 }
 
 /// How the agent starts.
 #[derive(Debug)]
 pub(crate) struct Start {
-    /// What it does.
     pub(crate) settings: Settings,
     /// What is logged, how and where.
     pub(crate) log: LogOptions,

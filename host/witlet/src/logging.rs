@@ -80,7 +80,6 @@ impl Drop for Flushes {
 
 /// The log of the process.
 pub(crate) struct Log {
-    /// What is logged.
     pub(crate) filter: RunningFilter,
     /// To be kept until the end.
     pub(crate) flushes: Flushes,

@@ -42,7 +42,6 @@ pub(crate) enum LookupError {
     Container {
         /// As it was given.
         name: String,
-        /// Whose.
         pod: String,
         /// Those that it has.
         containers: Vec<String>,

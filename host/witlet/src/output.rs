@@ -18,10 +18,7 @@ pub(crate) enum OutputError {
     Json(#[source] serde_json::Error),
     /// The value has no YAML form.
     #[error("failed to encode as YAML: {message}")]
-    Yaml {
-        /// The encoder's words.
-        message: String,
-    },
+    Yaml { message: String },
 }
 
 /// Writes text as it is. A reader that has gone away (`witlet get pods | head -1`) is no error.

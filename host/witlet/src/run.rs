@@ -85,12 +85,7 @@ pub(crate) enum RunError {
     OwnFiles(#[from] OwnFilesError),
     /// CPUs that aren't online are reserved.
     #[error("reserved-cpus: {reserved} is not a subset of online-cpus: {online}")]
-    ReservedCpus {
-        /// What is reserved.
-        reserved: String,
-        /// What there is.
-        online: String,
-    },
+    ReservedCpus { reserved: String, online: String },
     /// Which ids pods with user namespaces may have isn't known.
     #[error(transparent)]
     SubordinateIds(#[from] SubordinateIdsError),

@@ -25,13 +25,11 @@ use witlet_server::EndpointSwitches;
 /// Everything that `run` needs to know.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// The node itself.
     pub(crate) node: NodeSettings,
     /// Where the agent keeps things.
     pub(crate) folders: Folders,
     /// Pods next to those of an API server.
     pub(crate) manifests: Manifests,
-    /// The container runtime.
     pub(crate) runtime: RuntimeSettings,
     /// What pods get of this machine.
     pub(crate) pods: PodSettings,
@@ -41,7 +39,6 @@ pub(crate) struct Settings {
     pub(crate) reserved_cpus: Option<String>,
     /// When pods are evicted.
     pub(crate) eviction: EvictionConfig,
-    /// PluginConfiguration.
     pub(crate) plugins: Option<PathBuf>,
     /// PluginSetPolicy: which sets of plugins an annotation of the node may choose.
     pub(crate) plugin_sets: Option<PathBuf>,
@@ -102,7 +99,6 @@ pub(crate) struct NodeSettings {
 pub(crate) struct Folders {
     /// The agent's own files, volumes of pods among them.
     pub(crate) root: PathBuf,
-    /// Logs of pods.
     pub(crate) pod_logs: PathBuf,
     /// Links to the logs of all containers.
     pub(crate) container_logs: PathBuf,
@@ -175,7 +171,6 @@ pub(crate) struct ClusterSettings {
     pub(crate) kubeconfig: PathBuf,
     /// How to ask it for a certificate while there is none.
     pub(crate) bootstrap_kubeconfig: Option<PathBuf>,
-    /// The node's certificates.
     pub(crate) cert_dir: PathBuf,
     /// Whether the client certificate is renewed.
     pub(crate) rotate_certificates: bool,
@@ -208,11 +203,9 @@ pub(crate) struct ClusterSettings {
 /// The endpoints that the API server and kubectl need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServerSettings {
-    /// Where they listen.
     pub(crate) address: SocketAddr,
     /// Certificate and key; made in `cert_dir` if none.
     pub(crate) certificate: Option<(PathBuf, PathBuf)>,
-    /// The node's certificates.
     pub(crate) cert_dir: PathBuf,
     /// Authorities whose client certificates count.
     pub(crate) client_ca: Option<PathBuf>,

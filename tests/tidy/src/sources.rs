@@ -150,11 +150,85 @@ const RESTATING: &[&str] = &[
     "Why.",
 ];
 
+/// Docs of a field or variant with at most so many words say no more than its name, unless one of [`FACTS`] is in them.
+const NAME_WORDS_MAX: usize = 3;
+
+/// Units, orders, bounds and formats, which few words say.
+const FACTS: &[&str] = &[
+    "Absolute",
+    "At least",
+    "Bytes",
+    "CamelCase",
+    "Default",
+    "Empty",
+    "In a row",
+    "JSON",
+    "Microseconds",
+    "Never",
+    "None",
+    "Percent",
+    "Thousandths",
+    "est first",
+    "in bytes",
+    "or bytes",
+    "rder",
+];
+
+/// Sources whose docs are printed as help.
+const HELP: &[&str] = &["host/witlet/src/cli", "host/witlet/src/kubelet/flags"];
+
+/// Whether a line declares a field or a variant.
+fn declares_member(line: &str) -> bool {
+    let line = line.strip_prefix("pub ").unwrap_or(line);
+    let line =
+        if line.starts_with("pub(") { line.split_once(") ").map_or(line, |(_, rest)| rest) } else { line };
+    let line = line.strip_prefix("r#").unwrap_or(line);
+    let end =
+        line.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(line.len());
+    let (name, rest) = line.split_at(end);
+    match name.chars().next() {
+        Some(first) if first.is_ascii_uppercase() => {
+            rest.is_empty() || [",", " {", "(", " = "].iter().any(|next| rest.starts_with(next))
+        }
+        Some(_) => rest.starts_with(": "),
+        None => false,
+    }
+}
+
+/// Numbers of the lines with docs that restate the name of a field or variant.
+fn restating(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let is_docs = |at: usize| lines.get(at).is_some_and(|line| line.starts_with("///"));
+    let documents_member = |at: usize| {
+        let mut in_attribute = false;
+        let declared = lines[at + 1..].iter().find(|line| {
+            let is_attribute = in_attribute || line.starts_with("#[");
+            in_attribute = is_attribute && !line.ends_with(']');
+            !is_attribute
+        });
+        declared.is_some_and(|line| declares_member(line))
+    };
+    let says_little = |docs: &str| {
+        docs.split_whitespace().count() <= NAME_WORDS_MAX
+            && !docs.contains(|letter: char| letter.is_ascii_digit() || "`[".contains(letter))
+            && !FACTS.iter().any(|fact| docs.contains(fact))
+    };
+    let restates = |at: &usize| {
+        let is_one_line = !is_docs(at + 1) && at.checked_sub(1).is_none_or(|before| !is_docs(before));
+        is_one_line && lines[*at].strip_prefix("/// ").is_some_and(says_little) && documents_member(*at)
+    };
+    (0..lines.len()).filter(restates).map(|at| at + 1).collect()
+}
+
 #[test]
 fn comments_do_not_restate_names() {
     let mut findings = Vec::new();
     for path in files(&root().join("host"), ".rs") {
-        let text = read(&path);
+        let (name, text) = (relative(&path), read(&path));
+        if !HELP.iter().any(|help| name.starts_with(help)) {
+            let found = restating(&text).into_iter();
+            findings.extend(found.map(|line| format!("{name}:{line}: say a fact, or nothing")));
+        }
         for (index, line) in text.lines().enumerate() {
             if line.trim_start().strip_prefix("/// ").is_some_and(|docs| RESTATING.contains(&docs)) {
                 findings.push(format!("{}:{}: {}", relative(&path), index + 1, line.trim_start()));
@@ -162,6 +236,13 @@ fn comments_do_not_restate_names() {
         }
     }
     check("a comment says more than the name below it", &findings);
+}
+
+#[test]
+fn docs_that_restate_a_name_are_found() {
+    let text = "struct A {\n    /// The name.\n    pub(crate) name: String,\n    /// Bytes.\n    size: u64,\n    /// The name of its pod.\n    pod: String,\n    /// A\n    /// b.\n    c: u8,\n}\n\
+                enum B {\n    /// It ended.\n    #[error(\n        \"x\"\n    )]\n    Ended { at: u8 },\n    /// `1`\n    One,\n}\n/// A function.\nfn c() {}\n";
+    assert_eq!(restating(text), [2, 13]);
 }
 
 #[test]

@@ -24,13 +24,7 @@ pub enum AgentError {
     Cgroups(CgroupStartError),
     /// A source of pods ended though nothing asked it to.
     #[error("source {source_name} ended unexpectedly{}", if *panicked { ": it panicked" } else { "" })]
-    SourceEnded {
-        /// The source's name.
-        source_name: SourceName,
-        /// It didn't return.
-        panicked: bool,
-    },
-    /// Another part ended.
+    SourceEnded { source_name: SourceName, panicked: bool },
     #[error("{part} ended unexpectedly{}", panic.as_ref().map_or_else(String::new, |words| format!(": it panicked: {words}")))]
     PartEnded {
         part: &'static str,

@@ -14,25 +14,19 @@ use crate::settings::HostSettings;
 
 /// The ports of the agent.
 pub struct Ports {
-    /// The container runtime.
     pub runtime: Runtime,
     /// The machine's file systems.
     pub file_systems: Arc<dyn FileSystems>,
-    /// The admission handlers.
     pub admission: Arc<dyn Admission>,
     /// The folders of pods.
     pub files: Arc<dyn PodFiles>,
     /// Small files that survive a restart.
     pub state: Arc<dyn StateStore>,
-    /// The kernel's cgroups.
     pub cgroups: CgroupDrivers,
     /// Where events go, and where the handle shows them from. Give it to the sources, too.
     pub events: Arc<EventLog>,
-    /// Wall time.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
     pub jitter: Arc<dyn Jitter>,
-    /// The machine.
     pub node: Arc<dyn NodeWatch>,
     /// Where pods come from. Nothing is cleaned up before each of them has sent a set.
     pub sources: Vec<Box<dyn PodSource>>,
@@ -42,13 +36,11 @@ pub struct Ports {
     pub host: HostSettings,
     /// Files of the machine that pods' own are made from.
     pub host_files: Arc<dyn HostFiles>,
-    /// Volumes of pods.
     pub volumes: Arc<dyn Volumes>,
     /// What is written for containers and read of them.
     pub container_files: Arc<dyn ContainerFiles>,
     /// Logs of containers, to be kept small.
     pub container_logs: Arc<dyn ContainerLogs>,
-    /// Credentials for registries.
     pub credentials: Arc<dyn ImageCredentials>,
     /// What is kept of pulls.
     pub pull_records: Arc<dyn PullRecords>,

@@ -17,7 +17,6 @@ use super::{Executor, Job};
 pub(super) enum ImageEnd {
     /// The container may start.
     Admitted,
-    /// It waits.
     Held(HeldContainer),
     /// More urgent work waits.
     Cut,

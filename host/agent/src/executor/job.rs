@@ -35,7 +35,6 @@ pub(crate) struct Job {
     pub(crate) is_restored: bool,
     /// What has to be on disk.
     pub(crate) to_save: ToSave,
-    /// What is.
     pub(crate) saved: Saved,
     /// Cuts the work short where it waits.
     pub(crate) cancel: CancellationToken,

@@ -19,7 +19,6 @@ pub(super) const PROBES_OF_POD_AT_ONCE_MAX: usize = 32;
 /// A result that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProbeUpdate {
-    /// The pod.
     pub(crate) uid: PodUid,
     /// The instance of the container.
     pub(crate) container: ContainerId,

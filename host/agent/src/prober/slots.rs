@@ -25,7 +25,6 @@ pub(super) struct SlotId(u64);
 /// Something that the task is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wake {
-    /// A new probe.
     Begin(SlotId),
     /// A probe that had stopped may have something to do again.
     Revive(SlotId),

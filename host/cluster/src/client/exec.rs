@@ -76,37 +76,26 @@ pub enum PluginError {
     /// It can't be started.
     #[error("credential plugin {command}: {message}")]
     Start {
-        /// The program.
         command: String,
         /// Why, and where to get it.
         message: String,
     },
-    /// It ended badly.
     #[error("credential plugin {command}: {status}: {stderr}")]
     Failed {
-        /// The program.
         command: String,
-        /// How it ended.
         status: String,
         /// The beginning of what it wrote to its standard error.
         stderr: String,
     },
     /// It ran for too long and was killed.
     #[error("credential plugin {command}: no response within {RUN_MAX:?}")]
-    Slow {
-        /// The program.
-        command: String,
-    },
+    Slow { command: String },
     /// It printed too much and was killed.
     #[error("credential plugin {command}: printed more than {OUTPUT_MAX} bytes")]
-    Large {
-        /// The program.
-        command: String,
-    },
+    Large { command: String },
     /// What it printed is no credential.
     #[error("credential plugin {command}: {message}")]
     Answer {
-        /// The program.
         command: String,
         /// What is wrong with the answer.
         message: String,

@@ -26,16 +26,10 @@ const CHAIN_MAX: usize = 16;
 pub enum IdentityError {
     /// The certificates can't be read.
     #[error("client certificate: {message}")]
-    Certificate {
-        /// What is wrong.
-        message: String,
-    },
+    Certificate { message: String },
     /// The key can't be read.
     #[error("client key: {message}")]
-    Key {
-        /// What is wrong.
-        message: String,
-    },
+    Key { message: String },
     /// The key isn't the certificate's.
     #[error("the client key does not match the client certificate")]
     Mismatch,
@@ -48,7 +42,6 @@ pub(crate) struct Identity {
     digest: [u8; 32],
     /// From when on it is valid.
     pub(crate) not_before: Timestamp,
-    /// Until when.
     pub(crate) not_after: Timestamp,
 }
 

@@ -50,14 +50,7 @@ pub enum RequestError {
     Answer(#[from] hyper::Error),
     /// No whole answer in time.
     #[error("{method} {path}: no response within {after:?}")]
-    Deadline {
-        /// Of the request.
-        method: Method,
-        /// Of the request.
-        path: String,
-        /// The deadline.
-        after: Duration,
-    },
+    Deadline { method: Method, path: String, after: Duration },
     /// The request's own body can't be made.
     #[error("body of the request: {message}")]
     Body { message: String },

@@ -20,10 +20,7 @@ const AUTHORITIES_MAX: usize = 1024;
 pub enum TlsError {
     /// A certificate authority that can't be used.
     #[error("certificate-authority: {message}")]
-    Authorities {
-        /// What is wrong.
-        message: String,
-    },
+    Authorities { message: String },
     /// The node trusts no one, and the kubeconfig names no one to trust.
     #[error(
         "no certificate-authority is set, and this machine has no CA certificates (install ca-certificates)"
@@ -31,10 +28,7 @@ pub enum TlsError {
     NoAuthorities,
     /// The library refused the protocols.
     #[error("{message}")]
-    Protocols {
-        /// As it says.
-        message: String,
-    },
+    Protocols { message: String },
 }
 
 /// Whom servers are trusted by. They may be replaced: the next handshake heeds that.

@@ -42,14 +42,8 @@ const HTTP1_LINES_MAX: usize = 2048;
 /// Why a request has no answer.
 #[derive(Debug, Error)]
 pub enum TransportError {
-    /// No connection.
     #[error("failed to connect to {server}: {cause}")]
-    Connect {
-        /// Host and port.
-        server: String,
-        cause: io::Error,
-    },
-    /// The connection ended.
+    Connect { server: String, cause: io::Error },
     #[error("connection to the API server failed: {0}")]
     Http(#[from] hyper::Error),
     /// Every connection is full.

@@ -18,14 +18,11 @@ pub(crate) enum ApiError {
     /// The object isn't there.
     #[error("not found")]
     Missing,
-    /// The server refused.
     #[error("{code} {reason}: {message}")]
     Refused {
-        /// The HTTP status.
         code: u16,
         /// The CamelCase word.
         reason: String,
-        /// The server's words.
         message: String,
     },
     /// No answer could be had or read.

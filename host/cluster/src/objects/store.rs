@@ -97,7 +97,6 @@ impl Object {
 /// What is known of an object.
 #[derive(Clone, PartialEq)]
 pub(super) enum ObjectState {
-    /// Nothing yet.
     Unread,
     /// Nothing, for this reason.
     Failed(ObjectError),

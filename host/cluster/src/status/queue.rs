@@ -119,11 +119,9 @@ pub(super) struct Done {
 pub(super) enum End {
     /// There was nothing to write, or no object to write to.
     Idle(Option<Object>),
-    /// Not before then.
     Later(Option<Object>, Instant),
     /// The status was taken.
     Patched(Object, Memory),
-    /// The object goes.
     Deleted(Object),
     /// The object isn't what it was taken for.
     AwaitNews(Option<Object>),

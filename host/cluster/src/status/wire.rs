@@ -26,7 +26,6 @@ const ANSWER_BYTES_MAX: usize = 4 << 20;
 /// Why a write failed, and what is to be done about it.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// What follows.
     pub(crate) next: Next,
     /// The server's code, if there was an answer.
     pub(crate) code: Option<u16>,

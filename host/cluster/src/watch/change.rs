@@ -66,14 +66,11 @@ pub enum WatchError {
     /// The server couldn't be asked.
     #[error("{0}")]
     Request(#[source] kube::Error),
-    /// The server refused.
     #[error("{code} {reason}: {message}")]
     Refused {
-        /// The HTTP status.
         code: u16,
         /// The CamelCase word.
         reason: String,
-        /// The server's words.
         message: String,
         /// What that means for the next request.
         failure: Failure,
@@ -87,7 +84,6 @@ pub enum WatchError {
     /// The answer has too much.
     #[error("the response has more than {0}")]
     TooMuch(String),
-    /// No answer came.
     #[error("no response within {}s", .0.as_secs())]
     TimedOut(Duration),
     /// The objects that a watch was to begin with weren't there in time, or their end wasn't reported.
@@ -119,7 +115,6 @@ fn is_refused(error: &kube::Error) -> bool {
 /// What couldn't be read for long, and still can't.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unread {
-    /// For how long.
     pub(crate) lasted: Duration,
     /// The last error; empty if there was none, only no answer.
     pub(crate) error: String,

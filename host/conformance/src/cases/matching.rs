@@ -78,9 +78,7 @@ const POSITIVE: &str = "${POSITIVE}";
 /// Which fields an object has where some are expected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fields {
-    /// These.
     Exactly,
-    /// These among others.
     AtLeast,
 }
 

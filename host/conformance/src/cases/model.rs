@@ -34,7 +34,6 @@ pub struct CaseFile {
     pub(crate) limits: Value,
     /// `grants:` as in a PluginConfiguration; `files` comes from the folders of the cases.
     pub(crate) grants: Value,
-    /// Values of secrets.
     pub(crate) secrets: BTreeMap<String, Vec<u8>>,
     /// Data next to the configuration.
     pub(crate) data: BTreeMap<String, Vec<u8>>,

@@ -276,7 +276,6 @@ pub fn node(value: Option<Value>) -> Result<NodeFacts, NodeFieldError> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{field}: {problem}")]
 pub struct NodeFieldError {
-    /// Its path.
     pub field: String,
     /// What is wrong, and what is expected.
     pub problem: String,

@@ -43,7 +43,6 @@ pub(crate) enum Made {
 #[derive(Debug)]
 pub(crate) struct Folders {
     root: TempDir,
-    /// By guest path.
     folders: BTreeMap<String, PathBuf>,
     made: Option<Made>,
 }

@@ -81,7 +81,6 @@ pub(crate) enum Behaviour {
     #[default]
     #[serde(skip)]
     Answer,
-    /// No server listens.
     Refuse,
     /// Takes connections and says nothing.
     Silent,
@@ -113,7 +112,6 @@ pub(crate) struct DialogTurn {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct HttpAnswer {
-    /// With its query.
     pub(crate) path: String,
     /// What the request's head must have, in any case of letters; an answer without comes later in the list.
     #[serde(default)]

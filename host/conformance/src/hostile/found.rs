@@ -18,7 +18,6 @@ pub(super) struct Found {
 
 #[derive(Debug)]
 struct FoundFault {
-    /// The input's.
     name: String,
     is_late: bool,
     finding: Finding,

@@ -105,7 +105,6 @@ fn settled(decision: Decision, freed: FreedCapacity) -> Decision {
 /// How pods are ended to free resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preemption {
-    /// They end now.
     pub ends: Vec<PodUid>,
     /// A verdict on another pod that was asked for before this is outdated.
     pub outdates_verdicts: bool,

@@ -41,7 +41,6 @@ pub enum FailurePolicy {
 /// How a handler failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FailureKind {
-    /// It trapped.
     Trapped,
     /// It took longer than it may.
     TimedOut,
@@ -93,9 +92,7 @@ impl fmt::Display for FailureKind {
 /// What came of asking one handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandlerResponse {
-    /// It answered.
     Verdict(Verdict),
-    /// It didn't.
     Failure {
         kind: FailureKind,
         /// One sentence for people.

@@ -54,7 +54,6 @@ pub struct ContainerFacts {
     pub image: Arc<PodImage>,
     /// `Always`, `IfNotPresent` or `Never`; empty if the spec says nothing.
     pub pull_policy: String,
-    /// What it requests.
     pub requests: Amounts,
     /// What it is limited to.
     pub limits: Amounts,
@@ -114,9 +113,7 @@ pub struct PortFacts {
 /// Where a container has a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountFacts {
-    /// The volume's name.
     pub volume: String,
-    /// In the container.
     pub path: String,
     /// `subPath` or `subPathExpr`; empty for all of the volume.
     pub sub_path: String,

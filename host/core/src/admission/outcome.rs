@@ -15,7 +15,6 @@ mod tests;
 /// What a decision comes to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// In a word.
     pub kind: OutcomeKind,
     /// What the pod's status would say; none if the pod starts, or goes on with what it asks for. Of a resize and of an edit it has
     /// the one condition that changes. What becomes of a container's image, or of a pod that runs, isn't shown.

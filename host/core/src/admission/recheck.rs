@@ -50,7 +50,6 @@ pub fn rejection(decision: &Decision) -> Option<(&str, &str)> {
 pub struct NodeTraits {
     labels: BTreeMap<String, String>,
     taints: Vec<Taint>,
-    /// Kind and status.
     conditions: BTreeMap<String, String>,
     facts: BTreeMap<String, String>,
 }

@@ -61,7 +61,6 @@ pub struct NotedRejection {
 /// The rejections for each controller on this node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RejectionHistory {
-    /// By UID.
     owners: HashMap<String, OwnerRejections>,
 }
 

@@ -40,7 +40,6 @@ pub enum ReviewError {
     /// A field has another value than it must have.
     #[error("{field} must be {expected}, found {found:?}")]
     Field {
-        /// The field's path.
         field: &'static str,
         /// What it must be.
         expected: &'static str,

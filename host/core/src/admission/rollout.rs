@@ -100,9 +100,7 @@ impl RevertReason {
 /// Why and by what a rollout was reverted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revert {
-    /// In a word.
     pub reason: RevertReason,
-    /// In a sentence.
     pub message: String,
 }
 
@@ -123,10 +121,7 @@ pub enum RolloutObservation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RolloutChange {
     /// It judges a larger share from now on.
-    Stepped {
-        /// This one.
-        percent: u8,
-    },
+    Stepped { percent: u8 },
     /// It judges all pods for good.
     Completed,
     /// It judges none any more.
@@ -137,7 +132,6 @@ pub enum RolloutChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutCheckpoint {
-    /// Where it stands.
     pub phase: RolloutPhase,
     /// The share of the step.
     pub percent: u8,

@@ -26,7 +26,6 @@ pub enum HandlerOutcome {
     Admitted,
     /// It may never run here.
     Rejected,
-    /// Not now.
     Deferred,
     /// The node lacks resources for it.
     Shortage,
@@ -37,7 +36,6 @@ pub enum HandlerOutcome {
 /// What one handler made of a pod when it was asked last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandlerVerdict {
-    /// The handler's name.
     pub handler: String,
     /// SHA-256 of the component that was asked, in hexadecimal; none if none was loaded.
     pub digest: Option<String>,

@@ -16,7 +16,6 @@ pub(crate) const MEMORY_LOW: &str = "memory.low";
 /// What is kept of memory that pods ask for (`memoryReservationPolicy`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryReservation {
-    /// Nothing.
     #[default]
     None,
     /// For Guaranteed pods under all circumstances (`memory.min`), for Burstable ones as long as others have memory to give
@@ -27,7 +26,6 @@ pub enum MemoryReservation {
 /// What the gate `MemoryQoS` makes of requests and limits of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryQos {
-    /// What is kept.
     pub reservation: MemoryReservation,
     /// From which part of the way from its request to its limit on a container is slowed down (`memoryThrottlingFactor`),
     /// above 0 to 1.

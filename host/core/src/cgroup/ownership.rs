@@ -8,11 +8,9 @@ use crate::runtime::{CgroupParent, ContainerRunState, ObservedPod};
 /// What a sync has to do before anything of the pod is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodCgroupAction {
-    /// It is there.
     Nothing,
     /// It is there, but an earlier run of the agent may have been cut off before all of it was set. Nothing of the pod runs.
     Update,
-    /// It is made.
     Create,
     /// All that runs of the pod is ended first: its containers are outside of every limit of the pod.
     Kill {

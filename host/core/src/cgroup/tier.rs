@@ -39,7 +39,6 @@ impl Tier {
 /// A pod as the tiers count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TierPod {
-    /// Its class.
     pub tier: Tier,
     /// What it asks for, in milli-CPU.
     pub cpu_milli: i64,

@@ -11,14 +11,12 @@ use super::resources::ResourceConfig;
 pub enum CgroupVersion {
     /// A tree for each controller.
     V1,
-    /// One tree.
     V2,
 }
 
 /// What the machine's cgroups are like.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CgroupFacts {
-    /// The interface.
     pub version: CgroupVersion,
     /// Controllers that are mounted (version 1), or that the root has (version 2).
     pub controllers: BTreeSet<String>,
@@ -46,7 +44,6 @@ pub struct FileWrite {
     pub controller: &'static str,
     /// Name of the file.
     pub file: String,
-    /// Its content.
     pub value: String,
     /// What happens if it fails.
     pub kind: WriteKind,

@@ -80,7 +80,6 @@ pub struct GcInput<'a> {
     pub evict_ended: bool,
     /// How many are kept.
     pub policy: GcPolicy,
-    /// The time.
     pub now: Timestamp,
 }
 

@@ -34,7 +34,6 @@ const COMBINED: &str = "(combined from similar events): ";
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
     Pod {
-        /// Namespace and name.
         full_name: PodFullName,
         uid: PodUid,
     },
@@ -80,9 +79,7 @@ pub struct Outgoing {
     pub stamp: i128,
     /// How often it happened, at least once. More than once is a change of the object that is there already.
     pub count: u32,
-    /// The first time.
     pub first: Timestamp,
-    /// The latest time.
     pub last: Timestamp,
 }
 

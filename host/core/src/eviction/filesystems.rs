@@ -8,7 +8,6 @@ mod tests;
 /// How the agent's folder, images and writable layers are spread over file systems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filesystems {
-    /// All on one.
     #[default]
     Single,
     /// Images and writable layers are on one of their own.
@@ -29,10 +28,8 @@ pub enum NodeReclaim {
 /// Which disk of a pod counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Writable layers.
     pub rootfs: bool,
     pub logs: bool,
-    /// Local volumes.
     pub volumes: bool,
 }
 

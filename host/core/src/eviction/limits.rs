@@ -21,7 +21,6 @@ pub enum StorageLimit {
     EmptyDir,
     /// All containers' limits together.
     Pod,
-    /// One container's limit.
     Container,
 }
 

@@ -78,7 +78,6 @@ pub struct Eviction {
     pub grace_seconds: i64,
     /// Of its status and of the event.
     pub message: String,
-    /// Of the event.
     pub annotations: BTreeMap<String, String>,
     /// Whether its status gets the condition `DisruptionTarget`: not where it exceeded a limit of its own.
     pub is_disrupted: bool,
@@ -126,7 +125,6 @@ pub enum Found {
 pub struct Outcome {
     /// `Attempting to reclaim …`
     pub attempting: Option<StarvedResource>,
-    /// What comes next.
     pub step: Step,
 }
 

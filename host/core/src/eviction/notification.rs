@@ -18,7 +18,6 @@ pub enum MemoryScope {
 /// A shortage of memory that the kernel is to report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryWatch {
-    /// Whose.
     pub scope: MemoryScope,
     /// Less than this is short.
     pub threshold: ThresholdValue,

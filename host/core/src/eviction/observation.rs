@@ -17,7 +17,6 @@ mod tests;
 pub struct Observation {
     /// What is left. Negative where more is used than there is.
     pub available: i64,
-    /// All there is.
     pub capacity: i64,
     /// When it was measured; none is always new.
     pub at: Option<Timestamp>,

@@ -20,7 +20,6 @@ pub enum Signal {
     /// Bytes of the file system of writable layers.
     ContainerFsAvailable,
     ContainerFsInodesFree,
-    /// Process ids.
     PidAvailable,
 }
 
@@ -97,13 +96,10 @@ impl fmt::Display for Signal {
 /// What pods are evicted for the lack of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StarvedResource {
-    /// RAM.
     Memory,
-    /// Local disk.
     EphemeralStorage,
     /// Inodes of local disks.
     Inodes,
-    /// Process ids.
     Pids,
 }
 

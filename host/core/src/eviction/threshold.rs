@@ -28,7 +28,6 @@ pub const DEFAULT_EVICTION_HARD: [(&str, &str); 5] = [
 pub enum ThresholdValue {
     /// So much, rounded up to whole bytes or pieces.
     Quantity {
-        /// How much.
         amount: i64,
         /// Whether it was written in powers of 1024, and is printed so.
         is_binary: bool,
@@ -79,7 +78,6 @@ impl fmt::Display for ThresholdValue {
 /// Less than this, for so long, is a shortage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
-    /// What is measured.
     pub signal: Signal,
     /// What it is measured against.
     pub value: ThresholdValue,
@@ -117,16 +115,12 @@ impl fmt::Display for Threshold {
 /// A threshold that makes no sense, in upstream's words where it has some.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ThresholdError {
-    /// No such signal.
     #[error("unsupported eviction signal {0}")]
     Signal(String),
-    /// Less than nothing.
     #[error("eviction percentage threshold {0} must be >= 0%: {1}")]
     BelowZero(Signal, String),
-    /// More than all.
     #[error("eviction percentage threshold {0} must be <= 100%: {1}")]
     AboveAll(Signal, String),
-    /// Zero or less.
     #[error("eviction threshold {0} must be positive: {1}")]
     NotPositive(Signal, String),
     /// A soft threshold without its time.
@@ -135,19 +129,16 @@ pub enum ThresholdError {
     /// A time that can't pass.
     #[error("invalid eviction grace period specified: {0}, must be a positive value")]
     NegativeGrace(String),
-    /// Not a duration.
     #[error("time: invalid duration {0:?}")]
     Duration(String),
     /// A percentage of zero or less.
     #[error("eviction percentage minimum reclaim {0} must be positive: {1}")]
     ReclaimPercentage(Signal, String),
-    /// Less than nothing.
     #[error("negative eviction minimum reclaim specified for {0}")]
     NegativeReclaim(Signal),
     /// Not a number before the `%`.
     #[error("{0}: {1:?} is not a percentage")]
     Percentage(Signal, String),
-    /// Not a quantity.
     #[error("{0}: {1}")]
     Quantity(Signal, QuantityError),
 }

@@ -12,10 +12,12 @@ enum Token {
     Star,
     /// Any letter but a slash.
     Any,
-    /// This letter.
     Letter(char),
     /// A letter of these ranges, or of none of them. A slash is one like any other, as in Go.
-    Class { is_negated: bool, ranges: Vec<(char, char)> },
+    Class {
+        is_negated: bool,
+        ranges: Vec<(char, char)>,
+    },
 }
 
 impl Glob {

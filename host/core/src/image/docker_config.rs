@@ -40,10 +40,7 @@ pub enum DockerConfigError {
     },
     /// `auth` isn't the base64 of `user:password`.
     #[error("docker configuration: auth of {registry:?} must be the base64 encoding of USER:PASSWORD")]
-    Auth {
-        /// The entry.
-        registry: String,
-    },
+    Auth { registry: String },
 }
 
 impl From<serde_json::Error> for DockerConfigError {

@@ -30,22 +30,15 @@ pub struct ImageGcPolicy {
 /// Thresholds that make no sense, in upstream's words.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ImageGcPolicyError {
-    /// Not a percentage.
     #[error("invalid {name} {value}, must be in range [0-100]")]
     Range {
         /// Upstream's name of the threshold.
         name: &'static str,
-        /// What was given.
         value: i32,
     },
     /// The collection would free less than nothing.
     #[error("LowThresholdPercent {low} can not be higher than HighThresholdPercent {high}")]
-    Order {
-        /// The low threshold.
-        low: i32,
-        /// The high threshold.
-        high: i32,
-    },
+    Order { low: i32, high: i32 },
 }
 
 impl Default for ImageGcPolicy {
@@ -105,7 +98,6 @@ impl ImageGcPolicy {
 pub enum Reason {
     /// It was unused for longer than the maximum age.
     Age,
-    /// Space was needed.
     Space,
 }
 
@@ -165,9 +157,7 @@ impl ReclaimError {
 /// Size and free bytes of the image file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskUsage {
-    /// All of it.
     pub capacity: u64,
-    /// Free for everyone.
     pub available: u64,
 }
 

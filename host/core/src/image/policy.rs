@@ -31,9 +31,7 @@ impl PullPolicy {
 /// What the runtime has of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence<'a> {
-    /// Nothing.
     Absent,
-    /// It.
     Present {
         /// What containers are created from.
         image_ref: &'a str,
@@ -50,9 +48,7 @@ pub enum ImageStep {
         /// What containers are created from.
         image_ref: String,
     },
-    /// Pull it now.
     Pull,
-    /// Neither.
     Refuse(ImageRefusal),
 }
 
@@ -99,7 +95,6 @@ pub fn next_step(policy: PullPolicy, presence: Presence<'_>, back_off: Option<Wa
 /// (`cri-api/pkg/errors`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PullFailureKind {
-    /// Any.
     Other,
     /// `RegistryUnavailable`: the registry can't be reached.
     RegistryUnavailable,

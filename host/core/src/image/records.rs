@@ -21,14 +21,12 @@ pub const SECRETS_MAX: usize = 100;
 /// For which images credentials are verified: `imagePullCredentialsVerificationPolicy`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum VerificationPolicy {
-    /// For none.
     NeverVerify,
     /// For those that this agent pulled; what was put there by others is for all. Upstream's default.
     #[default]
     NeverVerifyPreloadedImages,
     /// For all but these: names without tag and digest, or `registry/path/*` for all below.
     NeverVerifyAllowlistedImages(Vec<String>),
-    /// For all.
     AlwaysVerify,
 }
 

@@ -14,7 +14,6 @@ mod tests;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResolvedImage {
-    /// The container's name.
     pub container: String,
     /// What the container is to be created from.
     pub id: String,
@@ -35,7 +34,6 @@ pub struct ResolvedImage {
 pub enum CredentialOrigin {
     /// The node's own, or none at all: all pods of the node may use the image.
     Node,
-    /// A pull secret's.
     Secret,
 }
 

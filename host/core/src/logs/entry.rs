@@ -11,9 +11,7 @@ const FRACTION_DIGITS: usize = 9;
 /// Which of its streams a process wrote to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogStream {
-    /// Standard output.
     Stdout,
-    /// Standard error.
     Stderr,
 }
 
@@ -24,7 +22,6 @@ pub struct LogEntry<'a> {
     pub at: Timestamp,
     /// The same as the runtime wrote it, with its time zone.
     pub stamp: &'a str,
-    /// Where to.
     pub stream: LogStream,
     /// The text without an end of line.
     pub text: &'a [u8],

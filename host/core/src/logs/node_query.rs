@@ -46,9 +46,7 @@ pub struct NodeLogQuery {
 /// What of a log is shown; by default all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeLogOptions {
-    /// Nothing older.
     pub since: Option<Timestamp>,
-    /// Nothing newer.
     pub until: Option<Timestamp>,
     /// Only so many lines from the end.
     pub tail_lines: Option<i64>,
@@ -61,7 +59,6 @@ pub struct NodeLogOptions {
 /// Where the logs of a valid query are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeLogSource<'a> {
-    /// One file.
     File(&'a str),
     /// Services, at least one.
     Services(&'a [String]),

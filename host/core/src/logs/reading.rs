@@ -10,7 +10,6 @@ mod tests;
 /// Whether a reader wants more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterProgress {
-    /// It does.
     GoesOn,
     /// It has all the bytes that it asked for.
     Full,

@@ -55,7 +55,6 @@ impl Warning {
 /// What a pod's resolv.conf says, and what had to be left out or replaced for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodDns {
-    /// The content.
     pub config: DnsConfig,
     /// To be reported as events.
     pub warnings: Vec<Warning>,

@@ -36,26 +36,19 @@ pub enum HostnameError {
     },
     /// Nothing is left of the name after it was cut.
     #[error("hostname for pod {name:?} was invalid")]
-    Empty {
-        /// The pod's name.
-        name: String,
-    },
+    Empty { name: String },
     /// The full name doesn't fit.
     #[error(
         "failed to construct FQDN from pod hostname and cluster domain, FQDN {fqdn} is too long \
          ({KERNEL_NAME_BYTES_MAX} characters is the max, {} characters requested)",
         fqdn.len()
     )]
-    FqdnTooLong {
-        /// The full name.
-        fqdn: String,
-    },
+    FqdnTooLong { fqdn: String },
 }
 
 /// A pod's name in its own network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodHostname {
-    /// The first part.
     pub hostname: String,
     /// What follows it in the full name; empty without `spec.subdomain`. A node without a cluster's domain ends it with the point.
     pub domain: String,

@@ -114,7 +114,6 @@ pub fn amounts(list: &BTreeMap<String, Quantity>) -> Amounts {
 /// What limits are set on (`enforceNodeAllocatable`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Enforcement {
-    /// All pods together.
     Pods,
     /// The system's own cgroup.
     SystemReserved,

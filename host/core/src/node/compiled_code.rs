@@ -79,11 +79,7 @@ pub enum CodeRefusal {
     },
     /// This release has no such engine.
     #[error("it is for an engine {engine:?}, which this release doesn't have")]
-    NoEngine {
-        /// The engine's name.
-        engine: String,
-    },
-    /// Another architecture.
+    NoEngine { engine: String },
     #[error("it is for {found}, and this node is {expected}")]
     OtherArchitecture { found: String, expected: String },
     /// The same architecture, with other features.

@@ -80,7 +80,6 @@ impl Pressure {
 pub struct Pressures {
     pub memory: Option<bool>,
     pub disk: Option<bool>,
-    /// Process ids.
     pub pid: Option<bool>,
 }
 
@@ -187,9 +186,7 @@ pub fn set_shown(conditions: &mut Vec<NodeCondition>, shown: &NodeCondition, now
 /// A source whose pods can't be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadSource {
-    /// The source's name.
     pub source: String,
-    /// Since when.
     pub since: Timestamp,
     /// The last error; empty if there was no answer at all.
     pub error: String,

@@ -77,7 +77,6 @@ pub enum ChoiceError {
     /// No reference is so long.
     #[error("the annotation {CHOICE} has more than {CHOICE_BYTES_MAX} bytes")]
     TooLong,
-    /// No reference.
     #[error("the annotation {CHOICE} is {text:?}, expected HOST[:PORT]/REPOSITORY[:TAG]@sha256:DIGEST")]
     Reference {
         /// As it was written.
@@ -95,7 +94,6 @@ pub enum ChoiceError {
     /// A repository that the operator didn't allow.
     #[error("sets of {found} aren't allowed on this node: its policy (--plugin-sets) allows {}", allowed.join(", "))]
     Repository {
-        /// The repository.
         found: String,
         /// Those of the policy.
         allowed: Vec<String>,
@@ -178,9 +176,7 @@ pub enum SetStep {
 pub struct SetNews {
     /// Whether something is wrong.
     pub is_warning: bool,
-    /// The event's reason.
     pub reason: &'static str,
-    /// The event's message.
     pub message: String,
 }
 

@@ -13,7 +13,6 @@ mod tests;
 /// What the node is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeInput<'a> {
-    /// The machine's own.
     pub machine: &'a Node,
     /// As it was published before.
     pub before: &'a Node,
@@ -23,7 +22,6 @@ pub struct NodeInput<'a> {
     pub handlers: &'a [RuntimeHandler],
     /// What is short; none before that was checked.
     pub pressures: Option<Pressures>,
-    /// The time.
     pub now: Timestamp,
 }
 

@@ -7,7 +7,6 @@ use crate::eviction::Filesystems;
 /// What is left of something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Of it all.
     pub capacity: u64,
     /// Free, as upstream's eviction manager reckons it.
     pub available: u64,
@@ -43,7 +42,6 @@ pub struct NodeReadings {
 /// An image that is on the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeImage {
-    /// The runtime's identifier.
     pub id: String,
     /// Digests and tags that name it, digests first.
     pub names: Vec<String>,

@@ -14,12 +14,10 @@ pub const TUNABLES: [(&str, i64); 6] = [
 /// What is done about tunables that have other values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TunablePolicy {
-    /// They aren't checked.
     #[default]
     Leave,
     /// They end the start (`protectKernelDefaults`).
     Check,
-    /// They are written.
     Write,
 }
 

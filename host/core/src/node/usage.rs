@@ -22,7 +22,6 @@ const FIRST: [&str; 5] = [CPU, MEMORY, EPHEMERAL_STORAGE, PIDS, PODS];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceUse {
     pub resource: String,
-    /// All there is.
     pub capacity: i64,
     /// Kept for the system (`systemReserved`).
     pub system_reserved: i64,

@@ -8,9 +8,7 @@ use crate::runtime::{ContainerId, ContainerRunState, RuntimePod, SandboxId, Sand
 /// Kind of a change that relisting the runtime found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlegEventKind {
-    /// It runs now.
     ContainerStarted,
-    /// It ended.
     ContainerDied,
     /// It is gone from the runtime.
     ContainerRemoved,
@@ -32,9 +30,7 @@ pub enum PlegSubject {
 /// A change in the runtime.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlegEvent {
-    /// The pod.
     pub uid: PodUid,
-    /// Sandbox or container.
     pub subject: PlegSubject,
     pub kind: PlegEventKind,
 }

@@ -53,7 +53,6 @@ pub struct PodFacts {
 /// What a clean-up is decided on.
 #[derive(Clone, Copy, Debug)]
 pub struct CleanUpInput<'a> {
-    /// All records.
     pub pods: &'a BTreeMap<PodUid, PodFacts>,
     /// All pods of the runtime.
     pub runtime: &'a [RuntimePod],
@@ -63,7 +62,6 @@ pub struct CleanUpInput<'a> {
     pub evict_ended: bool,
     /// How many dead containers stay.
     pub policy: GcPolicy,
-    /// The time.
     pub now: Timestamp,
 }
 
@@ -78,7 +76,6 @@ pub enum Effect {
     BringBack(PodUid),
     /// Treat it as one that no source added since the agent's start.
     ForgetAdded(PodUid),
-    /// Remove its record.
     Forget(PodUid),
 }
 

@@ -141,7 +141,6 @@ struct HeldEdit {
 pub struct EditFacts<'a> {
     /// The pod as its source has it.
     pub pod: &'a Pod,
-    /// What it has.
     pub accepted: &'a AcceptedContainers,
     /// Whether any handler answers questions of this kind; without one the edit is accepted.
     pub is_answered: &'a dyn Fn(Operation) -> bool,
@@ -156,15 +155,11 @@ pub struct EditFacts<'a> {
 pub enum Effect {
     /// Put the edit to the admission handlers, in place of any of its kind before.
     Ask(EditKind),
-    /// Don't any more.
     StopAsking(EditKind),
     /// An edit that was held is accepted: the pod is made as it says once that is on disk.
     Accept,
-    /// Record a warning.
     Warn {
-        /// Of the event.
         reason: String,
-        /// Of the event.
         message: String,
     },
     /// Sync the pod: a condition of its edits changed.

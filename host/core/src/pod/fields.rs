@@ -25,25 +25,16 @@ mod tests;
 pub enum FieldError {
     /// The pod has no such field, or doesn't offer it here.
     #[error("fieldPath {path:?} is not supported")]
-    Path {
-        /// As asked for.
-        path: String,
-    },
+    Path { path: String },
     /// Containers have no such resource, or don't offer it here.
     #[error("unsupported container resource: {resource}")]
-    Resource {
-        /// As asked for.
-        resource: String,
-    },
+    Resource { resource: String },
     /// The pod has no such container.
     #[error("container {name} not found")]
     Container { name: String },
     /// A quantity isn't one.
     #[error("{quantity:?} is not a quantity")]
-    Quantity {
-        /// The text.
-        quantity: String,
-    },
+    Quantity { quantity: String },
     /// Neither a field nor a resource is asked for.
     #[error("must have one of fieldRef and resourceFieldRef")]
     Nothing,

@@ -58,7 +58,6 @@ pub enum Event {
     Orphaned {
         grace_seconds: i64,
     },
-    /// It was admitted.
     Admitted,
     /// It was rejected, or its time was over before it was admitted.
     Rejected,
@@ -91,7 +90,6 @@ pub enum Event {
 pub struct Facts {
     /// The pod as its source has it now, with its allocated resources; none if no source has it.
     pub pod: Option<Arc<Pod>>,
-    /// The time.
     pub now: Timestamp,
     /// Its status is terminal, and the runtime has none of its containers running.
     pub has_ended: bool,
@@ -104,7 +102,6 @@ pub struct Facts {
 pub enum Effect {
     /// Put the pod to the admission handlers.
     Ask,
-    /// Don't any more.
     StopAsking,
     /// See whether the pod asks for other resources than it has.
     ConsiderResize,

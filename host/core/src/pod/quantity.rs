@@ -20,7 +20,6 @@ const DIGITS_MAX: u32 = 20;
 /// Why a text is no quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QuantityError {
-    /// Nothing at all.
     #[error("quantity must not be empty")]
     Empty,
     /// Longer than [`QUANTITY_LENGTH_MAX`].
@@ -28,16 +27,12 @@ pub enum QuantityError {
     TooLong,
     /// It doesn't begin with a number.
     #[error("`{text}` is not a quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi")]
-    Number {
-        /// The whole text.
-        text: String,
-    },
+    Number { text: String },
     /// What follows the number is no suffix.
     #[error(
         "`{text}` is not a quantity: unknown suffix `{suffix}`, expected one of n u m k M G T P E Ki Mi Gi Ti Pi Ei, or an exponent"
     )]
     Suffix {
-        /// The whole text.
         text: String,
         /// What followed the number.
         suffix: String,

@@ -34,13 +34,11 @@ pub struct Resize {
 pub struct ResizeFacts<'a> {
     /// The pod as its source has it.
     pub pod: &'a Pod,
-    /// What it has.
     pub allocation: &'a Allocation,
     /// What the node can give at all.
     pub node: NodePolicy,
     /// The pod is to end, or has.
     pub is_ending: bool,
-    /// The time.
     pub now: Timestamp,
 }
 
@@ -49,15 +47,11 @@ pub struct ResizeFacts<'a> {
 pub enum Effect {
     /// Put the wish to the admission handlers, in place of any before.
     Ask(Precedence),
-    /// Don't any more.
     StopAsking,
     /// The pod has these resources from now on; they are on disk before they are put into force.
     Allocate(Allocation),
-    /// Record a warning.
     Warn {
-        /// Of the event.
         reason: String,
-        /// Of the event.
         message: String,
     },
     /// Sync the pod: its condition `PodResizePending` changed.

@@ -45,7 +45,6 @@ pub enum QosClass {
     Guaranteed,
     /// Something is asked for or limited.
     Burstable,
-    /// Nothing is.
     BestEffort,
 }
 

@@ -34,7 +34,6 @@ pub struct Origin<'a> {
     pub source: &'a SourceName,
     /// The file, URL or the like, which goes into the UID: two files with one content are two pods.
     pub place: &'a str,
-    /// This node's name.
     pub node_name: &'a str,
 }
 

@@ -45,10 +45,7 @@ pub enum UserNamespaceFileError {
     Malformed(#[source] serde_json::Error),
     /// It maps something else than one range for users and groups, with root in it.
     #[error("invalid user namespace configuration: {problem}")]
-    Mapping {
-        /// What is wrong.
-        problem: &'static str,
-    },
+    Mapping { problem: &'static str },
     /// Its range isn't one of ours, or another pod's.
     #[error(transparent)]
     Range(#[from] UserNamespaceError),
@@ -111,7 +108,6 @@ pub fn wants_own(pod: &Pod) -> bool {
 pub struct UserNamespaces {
     /// First host id by pod.
     first_ids: BTreeMap<PodUid, u32>,
-    /// Where they lie.
     #[serde(skip)]
     range: IdRange,
 }

@@ -85,7 +85,6 @@ pub enum WorkerState {
 /// A piece of work for the executor.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// What to do.
     pub task: Task,
     /// The pod to do it with; none if only the runtime has it.
     pub pod: Option<Arc<Pod>>,
@@ -434,7 +433,6 @@ pub enum RequeueCause {
     Resync,
     /// Only the network isn't ready, which tends to pass soon.
     NetworkNotReady,
-    /// The work failed.
     Error,
     /// Nothing failed but containers or images that are in back-off, the first of them for this long.
     BackOff(Duration),

@@ -43,10 +43,7 @@ const FAILURES: Bounds = Bounds { field: "failureThreshold", min: 1, max: 100_00
 pub enum InvalidProbe {
     /// It is longer than is read.
     #[error("must have at most {ANNOTATION_BYTES_MAX} bytes, found {bytes}")]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     /// It isn't what the annotation's form is.
     #[error("{words}")]
     Malformed {
@@ -64,7 +61,6 @@ pub enum InvalidProbe {
         min: u64,
         /// The most that it may be.
         max: u64,
-        /// What it is.
         found: u64,
     },
     /// A liveness or startup probe can't want more than one success (as upstream's validation has it).

@@ -26,7 +26,6 @@ pub struct ProbedPod {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbedContainer {
     pub id: ContainerId,
-    /// What it does.
     pub state: ProbedState,
     /// It passed its startup probe, or has none.
     pub is_started: bool,
@@ -37,12 +36,10 @@ pub struct ProbedContainer {
 pub enum ProbedState {
     /// It doesn't run yet.
     Waiting,
-    /// It runs.
     Running {
         /// Since when, if the runtime says.
         since: Option<Timestamp>,
     },
-    /// It ended.
     Ended {
         /// It will run again: by the pod's restart policy, its own, or a rule.
         restarts: bool,

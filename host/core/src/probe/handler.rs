@@ -39,10 +39,7 @@ pub enum HandlerError {
     Target(#[from] TargetError),
     /// With its variables replaced, a text would be longer than Linux takes one.
     #[error("{text} is too long after its variables are expanded")]
-    TooLong {
-        /// Which text.
-        text: &'static str,
-    },
+    TooLong { text: &'static str },
 }
 
 impl ProbeHandler {

@@ -66,7 +66,6 @@ pub struct Tick {
     pub forget: Option<ContainerId>,
     /// This is the result now, of the instance that the worker probes.
     pub set: Option<ProbeResult>,
-    /// What then.
     pub next: Next,
 }
 

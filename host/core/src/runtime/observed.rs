@@ -21,7 +21,6 @@ shared_string! {
 /// Whether a sandbox can hold containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SandboxState {
-    /// It can.
     Ready,
     /// It was stopped or broke.
     NotReady,
@@ -30,11 +29,8 @@ pub enum SandboxState {
 /// A container's state as the CRI knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ContainerRunState {
-    /// Created, never started.
     Created,
-    /// Its process runs.
     Running,
-    /// Its process ended.
     Exited,
     /// The runtime lost track of it.
     Unknown,
@@ -56,7 +52,6 @@ pub struct ListedSandbox {
     pub id: SandboxId,
     /// 0 for the pod's first.
     pub attempt: u32,
-    /// Ready or not.
     pub state: SandboxState,
     /// When it was made.
     pub created_at: Timestamp,
@@ -119,7 +114,6 @@ pub struct ObservedSandbox {
     pub id: SandboxId,
     /// 0 for the pod's first.
     pub attempt: u32,
-    /// Ready or not.
     pub state: SandboxState,
     /// When it was made.
     pub created_at: Timestamp,
@@ -161,7 +155,6 @@ pub struct ObservedContainer {
     pub termination_grace_seconds: Option<i64>,
     /// The runtime's short word, such as `OOMKilled`, `Error` or `Completed`.
     pub reason: String,
-    /// The runtime's message.
     pub message: String,
     /// Absolute path of its log on the host.
     pub log_path: String,
@@ -227,22 +220,16 @@ impl ObservedContainer {
 /// User and groups of a container's first process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerUser {
-    /// User id.
     pub uid: i64,
-    /// Group id.
     pub gid: i64,
-    /// Further groups.
     pub supplemental_groups: Vec<i64>,
 }
 
 /// All that the runtime has of one pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedPod {
-    /// UID by label.
     pub uid: PodUid,
-    /// Name by label.
     pub name: String,
-    /// Namespace by label.
     pub namespace: String,
     /// Addresses of the newest sandbox, the primary one first.
     pub ips: Vec<IpAddr>,
@@ -300,7 +287,6 @@ impl ObservedPod {
 pub struct RuntimeVersion {
     /// `containerd`, `cri-o`, `witlet`.
     pub runtime_name: String,
-    /// Its own version.
     pub runtime_version: String,
     /// Version of the CRI it speaks, `v1`.
     pub api_version: String,
@@ -311,7 +297,6 @@ pub struct RuntimeVersion {
 pub struct RuntimeCondition {
     /// `RuntimeReady` or `NetworkReady`.
     pub kind: String,
-    /// Whether it holds.
     pub status: bool,
     /// Short word, why not.
     pub reason: String,
@@ -324,7 +309,6 @@ pub struct RuntimeCondition {
 pub struct RuntimeHandler {
     /// As runtime classes name it; empty is the default one.
     pub name: String,
-    /// Recursive read-only mounts.
     pub recursive_read_only_mounts: bool,
     pub user_namespaces: bool,
 }
@@ -389,17 +373,14 @@ pub struct ExecOutput {
 /// Credentials for a registry, as a docker configuration has them. Never shown.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ImageAuth {
-    /// User name.
     pub username: String,
     pub password: String,
     /// Who that is, in configurations of old. No runtime is reported; a kubelet's records count it.
     pub email: String,
     /// Base64 of `user:password`.
     pub auth: String,
-    /// The registry.
     pub server_address: String,
     pub identity_token: String,
-    /// Bearer token.
     pub registry_token: String,
 }
 

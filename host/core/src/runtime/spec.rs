@@ -42,9 +42,7 @@ pub struct PortMapping {
 /// Content of a pod's resolv.conf.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DnsConfig {
-    /// Name servers.
     pub servers: Vec<String>,
-    /// Search domains.
     pub searches: Vec<String>,
     /// Options such as `ndots:5`.
     pub options: Vec<String>,
@@ -58,7 +56,6 @@ pub enum NamespaceMode {
     Pod,
     /// One for the container alone.
     Container,
-    /// The host's.
     Node,
 }
 
@@ -81,16 +78,13 @@ pub struct IdMapping {
     pub host_id: u32,
     /// First id in the pod.
     pub container_id: u32,
-    /// How many ids.
     pub length: u32,
 }
 
 /// A user namespace of the pod's own (`hostUsers: false`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserNamespace {
-    /// User ids.
     pub uids: Vec<IdMapping>,
-    /// Group ids.
     pub gids: Vec<IdMapping>,
 }
 
@@ -120,7 +114,6 @@ pub enum AppArmorProfile {
 pub struct SelinuxLabel {
     pub user: String,
     pub role: String,
-    /// Type.
     pub kind: String,
     pub level: String,
 }
@@ -169,13 +162,10 @@ pub struct SandboxSpec {
     pub annotations: BTreeMap<String, String>,
     /// None leaves resolv.conf to the runtime, which takes the host's.
     pub dns: Option<DnsConfig>,
-    /// Host ports.
     pub port_mappings: Vec<PortMapping>,
     /// Network namespace: the pod's own or the host's.
     pub network: NamespaceMode,
-    /// PID namespace.
     pub pid: NamespaceMode,
-    /// IPC namespace.
     pub ipc: NamespaceMode,
     /// A user namespace of the pod's own; none is the host's.
     pub user_namespace: Option<UserNamespace>,
@@ -245,7 +235,6 @@ pub struct Mount {
     pub container_path: PathBuf,
     /// Absolute path on the host.
     pub host_path: PathBuf,
-    /// Without write access.
     pub read_only: bool,
     /// Nor has anything that is mounted below (KEP-3857); only with `read_only`.
     pub recursive_read_only: bool,
@@ -285,11 +274,9 @@ pub struct ContainerSecurity {
     pub run_as_group: Option<i64>,
     /// Name of the user in the image; only where `run_as_user` is none.
     pub run_as_username: Option<String>,
-    /// Further groups.
     pub supplemental_groups: Vec<i64>,
     /// Whether the image's groups join them.
     pub supplemental_groups_policy: SupplementalGroupsPolicy,
-    /// All powers.
     pub privileged: bool,
     /// The root file system can't be written.
     pub read_only_root: bool,
@@ -299,7 +286,6 @@ pub struct ContainerSecurity {
     pub capabilities_add: Vec<String>,
     /// Capabilities taken from the runtime's default set.
     pub capabilities_drop: Vec<String>,
-    /// System call filter.
     pub seccomp: SeccompProfile,
     /// AppArmor profile; none leaves it to the runtime.
     pub apparmor: Option<AppArmorProfile>,

@@ -60,10 +60,7 @@ impl Default for Allowance {
 pub enum Rule {
     /// Its namespace isn't among the allowed ones.
     #[error("namespace {namespace} is not in podSource.allow.namespaces")]
-    Namespace {
-        /// The pod's.
-        namespace: String,
-    },
+    Namespace { namespace: String },
     /// Its name begins otherwise.
     #[error("metadata.name must begin with {prefix} (podSource.allow.namePrefix)")]
     NamePrefix {

@@ -62,7 +62,6 @@ impl std::fmt::Display for ManifestError {
 pub struct Problem {
     /// The document, if it is one's.
     pub document: Option<Document>,
-    /// What is wrong.
     pub fault: Fault,
 }
 
@@ -91,10 +90,7 @@ impl std::fmt::Display for Problem {
 pub enum Fault {
     /// More than [`MANIFEST_BYTES_MAX`].
     #[error("the file must have at most {MANIFEST_BYTES_MAX} bytes, found {bytes}")]
-    TooLarge {
-        /// Its size.
-        bytes: usize,
-    },
+    TooLarge { bytes: usize },
     /// Not UTF-8.
     #[error("the file must be UTF-8 text: invalid byte at offset {offset}")]
     NotText {
@@ -114,15 +110,11 @@ pub enum Fault {
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// The parser's words.
         message: String,
     },
     /// A list, a number, a text.
     #[error("a manifest must be an object with apiVersion, kind, metadata and spec, found {found}")]
-    NotAnObject {
-        /// What it is.
-        found: &'static str,
-    },
+    NotAnObject { found: &'static str },
     /// No kind or no API version.
     #[error("{field} is missing (expected apiVersion: v1 and kind: Pod)")]
     Untyped {
@@ -146,7 +138,6 @@ pub enum Fault {
         place: Option<Position>,
         /// The pod's name, if it has one.
         pod: Option<String>,
-        /// Path and message.
         field: FieldError,
     },
 }

@@ -9,14 +9,12 @@ pub enum Snapshot {
     Unchanged,
     /// These manifests, one pod each, and no others.
     Pods(Vec<String>),
-    /// No pods.
     Empty,
 }
 
 /// A source's answer to a poll.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PollResponse {
-    /// What it has.
     pub snapshot: Snapshot,
     /// Handed to it with the next poll.
     pub cursor: Option<String>,
@@ -39,7 +37,6 @@ pub struct SourceFault {
 pub enum PodNews {
     /// Its status changed, or it is gone.
     Status(PodStatusChange),
-    /// It isn't run.
     LeftOut(LeftOutPod),
 }
 

@@ -23,7 +23,6 @@ mod tests;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SecurityLevel {
-    /// Nothing is refused.
     Privileged,
     /// What is known to lead out of a container is refused.
     #[default]
@@ -53,7 +52,6 @@ impl fmt::Display for SecurityLevel {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("must be privileged, baseline or restricted, found {found:?}")]
 pub struct UnknownLevel {
-    /// What was written.
     pub found: String,
 }
 

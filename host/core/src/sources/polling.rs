@@ -48,7 +48,6 @@ pub struct Settings {
 /// How a poll ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Polled {
-    /// The source answered.
     Answer(PollResponse),
     /// The source said why it can't.
     Fault(SourceFault),
@@ -73,18 +72,18 @@ pub enum Report {
         reason: String,
         message: String,
     },
-    /// It can again.
     Recovered,
     /// A pod isn't among what runs.
     LeftOut(LeftOut),
     /// So many more aren't, either.
-    MoreLeftOut { count: usize },
+    MoreLeftOut {
+        count: usize,
+    },
 }
 
 /// A full set to send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Set {
-    /// All pods.
     pub pods: Vec<Arc<Pod>>,
     /// Whether nothing is missing from them.
     pub complete: bool,
@@ -109,7 +108,6 @@ pub struct Record {
 pub struct Outcome {
     /// To be sent, if it differs from the last.
     pub set: Option<Set>,
-    /// To be reported.
     pub reports: Vec<Report>,
     /// What isn't in the set and wasn't said so before, for the source.
     pub left_out: Vec<LeftOutPod>,
@@ -124,7 +122,6 @@ pub struct Outcome {
 pub struct Kept {
     /// As the source gave it.
     pub cursor: Option<String>,
-    /// The source's manifests.
     pub manifests: Vec<String>,
 }
 

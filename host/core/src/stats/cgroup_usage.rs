@@ -33,7 +33,6 @@ pub struct Activity {
 /// Memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUsage {
-    /// All of it.
     pub usage: Option<u64>,
     /// All of it less the inactive pages of files.
     pub working_set: u64,
@@ -50,7 +49,6 @@ pub struct MemoryUsage {
 /// Swap, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwapUsage {
-    /// Used.
     pub usage: u64,
     /// How much it may use; none if nothing limits it.
     pub limit: Option<u64>,
@@ -70,7 +68,6 @@ pub struct PressureUsage {
 /// How long some process waited, and how long all did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stalls {
-    /// All of them.
     pub full: Stall,
     /// At least one of them.
     pub some: Stall,

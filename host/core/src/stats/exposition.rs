@@ -34,7 +34,6 @@ pub enum Kind {
     Counter,
     /// It goes up and down.
     Gauge,
-    /// Observations in buckets.
     Histogram,
 }
 
@@ -54,7 +53,6 @@ impl Kind {
 pub struct Sample {
     /// Names and values, in the order of names.
     pub labels: Vec<(&'static str, String)>,
-    /// The figure.
     pub value: f64,
     /// When it was taken; none is the time of the response.
     pub at: Option<Timestamp>,

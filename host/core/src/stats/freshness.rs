@@ -21,7 +21,6 @@ pub enum Reading {
     Nothing,
     /// Its activity; if that is as it was, nothing else.
     Activity,
-    /// All of it.
     All,
 }
 
@@ -45,7 +44,6 @@ pub fn limits_are_known(read_at: Timestamp, now: Timestamp) -> bool {
 pub struct ListedFiles {
     /// When they were listed.
     pub at: Timestamp,
-    /// All of them.
     pub files: u64,
     pub sockets: u64,
 }

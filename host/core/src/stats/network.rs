@@ -15,7 +15,6 @@ pub struct InterfaceUsage {
     pub name: String,
     /// Bytes received.
     pub rx_bytes: u64,
-    /// Packets received.
     pub rx_packets: u64,
     /// Packets that couldn't be received.
     pub rx_errors: u64,
@@ -23,7 +22,6 @@ pub struct InterfaceUsage {
     pub rx_dropped: u64,
     /// Bytes sent.
     pub tx_bytes: u64,
-    /// Packets sent.
     pub tx_packets: u64,
     /// Packets that couldn't be sent.
     pub tx_errors: u64,

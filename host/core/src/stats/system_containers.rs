@@ -13,13 +13,10 @@ mod tests;
 /// Processes of the node that share a cgroup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SystemContainer {
-    /// The agent.
     Kubelet,
-    /// The container runtime.
     Runtime,
     /// What else runs on the node.
     Misc,
-    /// All pods.
     Pods,
 }
 
@@ -58,7 +55,6 @@ impl NamedCgroups {
 /// What the kernel says of a system container's cgroup.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SystemUsage {
-    /// What it uses.
     pub usage: CgroupUsage,
     /// When the cgroup was made.
     pub created_at: Option<Timestamp>,

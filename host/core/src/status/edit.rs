@@ -32,7 +32,6 @@ impl EditKind {
 /// An edit that wasn't admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingEdit {
-    /// What it changes.
     pub kind: EditKind,
     /// Whether it may be admitted as it is.
     pub reason: PendingEditReason,

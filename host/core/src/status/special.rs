@@ -76,7 +76,6 @@ pub fn blocked(
 /// Why the admission of a pod that runs is put off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdmissionPending {
-    /// The handler's reason.
     pub reason: String,
     /// One sentence for people.
     pub message: String,

@@ -13,7 +13,6 @@ use crate::pod::resources::is_sidecar;
 #[error("terminated container {container} would leave its state, which restart policy {policy:?} forbids")]
 pub struct IllegalTransition {
     pub container: String,
-    /// The pod's policy.
     pub policy: RestartPolicy,
 }
 

@@ -86,7 +86,6 @@ impl fmt::Display for WaitingReason {
 /// Why a container waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The word.
     pub reason: WaitingReason,
     /// One sentence for people.
     pub message: String,

@@ -25,12 +25,9 @@ const RATE_MAX: i64 = 1_000_000;
 pub enum CollectorEndpoint {
     /// By a name that the system resolves, or an address.
     Tcp {
-        /// Without brackets.
         host: String,
-        /// Of that host.
         port: u16,
     },
-    /// A unix socket.
     Unix(PathBuf),
     /// A unix socket with a name in place of a path.
     UnixAbstract(String),
@@ -45,7 +42,6 @@ pub enum CollectorEndpointError {
     /// No host or port.
     #[error("tracing endpoint {endpoint:?} must be HOST:PORT such as {DEFAULT}")]
     HostPort { endpoint: String },
-    /// No socket.
     #[error(
         "tracing endpoint {endpoint:?} must be unix:///PATH or unix-abstract:///NAME, with at most \
          {SOCKET_BYTES_MAX} bytes and without NUL"

@@ -16,7 +16,6 @@ const SERVER: &str = "kubelet";
 pub struct ServerRequest<'a> {
     /// Such as `GET`.
     pub method: &'a str,
-    /// As it came.
     pub path: &'a str,
     /// What the path leads to, with names in place of what differs; none if it leads nowhere.
     pub route: Option<&'static str>,
@@ -24,7 +23,6 @@ pub struct ServerRequest<'a> {
     pub is_https: bool,
     /// The port that the client asked for, if it said one.
     pub port: Option<u16>,
-    /// Who asks.
     pub peer: SocketAddr,
     /// What the client says of itself.
     pub user_agent: Option<&'a str>,
@@ -76,7 +74,6 @@ pub fn server_end(code: u16) -> (Attribute, SpanStatus) {
 pub struct ClientRequest<'a> {
     /// Such as `GET`.
     pub method: &'a str,
-    /// The whole URL.
     pub url: &'a str,
     /// Host of the URL, without brackets.
     pub host: &'a str,

@@ -8,7 +8,6 @@ use super::span::{Attribute, SpanKind, SpanStart};
 /// What is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PluginCall<'a> {
-    /// The plugin's name.
     pub plugin: &'a str,
     /// The beginning of its component's digest; none while it isn't loaded.
     pub digest: Option<&'a str>,

@@ -27,9 +27,7 @@ const BAGGAGE_BYTES_MAX: usize = 8192;
 /// What a request brings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Incoming {
-    /// The caller's span.
     pub parent: Option<SpanContext>,
-    /// The caller's baggage.
     pub baggage: Option<Arc<str>>,
 }
 

@@ -22,7 +22,6 @@ pub const EVENTS_BYTES_MAX: usize = 16 * 1024;
 pub struct SpanContext {
     /// All spans of one story.
     pub trace_id: TraceId,
-    /// This one.
     pub span_id: SpanId,
     /// Whether the trace is exported.
     pub sampled: bool,
@@ -56,7 +55,6 @@ pub enum SpanStatus {
 pub enum AttributeValue {
     /// At most [`VALUE_BYTES_MAX`].
     Text(String),
-    /// A number.
     Int(i64),
 }
 
@@ -85,7 +83,6 @@ impl Attribute {
 pub struct SpanEvent {
     pub name: &'static str,
     pub at: Timestamp,
-    /// More about it.
     pub attributes: Vec<Attribute>,
 }
 
@@ -116,7 +113,6 @@ pub struct Link {
 pub struct SpanStart {
     /// What is done, in few words of a bounded number.
     pub name: Cow<'static, str>,
-    /// Its part.
     pub kind: SpanKind,
     /// What is known at the beginning.
     pub attributes: Vec<Attribute>,
@@ -125,17 +121,13 @@ pub struct SpanStart {
 /// A span that is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanData {
-    /// Its own place.
     pub context: SpanContext,
     /// Whose part it is; none is the root of a trace.
     pub parent: Option<SpanId>,
     /// Whether the parent is another process's.
     pub parent_is_remote: bool,
-    /// What is done.
     pub name: Cow<'static, str>,
-    /// Its part.
     pub kind: SpanKind,
-    /// When it began.
     pub started_at: Timestamp,
     /// When it ended. Not before it began, however the clock was set meanwhile.
     pub ended_at: Timestamp,
@@ -144,7 +136,6 @@ pub struct SpanData {
     pub events: Vec<SpanEvent>,
     /// Spans of other traces.
     pub links: Vec<Link>,
-    /// How it ended.
     pub status: SpanStatus,
 }
 

@@ -16,18 +16,10 @@ pub enum VolumeSpecError {
     },
     /// `emptyDir.medium` is no word of the API.
     #[error("volume {volume}: unknown storage medium {medium:?}")]
-    Medium {
-        volume: String,
-        /// The word.
-        medium: String,
-    },
+    Medium { volume: String, medium: String },
     /// `emptyDir.sizeLimit` is no quantity.
     #[error("volume {volume}: sizeLimit {quantity:?} is not a quantity")]
-    Quantity {
-        volume: String,
-        /// The text.
-        quantity: String,
-    },
+    Quantity { volume: String, quantity: String },
     /// Containers ask for several sizes of huge pages, and the volume doesn't say which.
     #[error(
         "volume {volume}: medium HugePages can't be used if containers request several sizes of huge pages"
@@ -47,11 +39,7 @@ pub enum VolumeSpecError {
     HostPath { volume: String, path: String },
     /// `hostPath.type` is no word of the API.
     #[error("volume {volume}: {kind:?} is an invalid volume type")]
-    HostPathType {
-        volume: String,
-        /// The word.
-        kind: String,
-    },
+    HostPathType { volume: String, kind: String },
     /// The path of a file in a volume that can't be.
     #[error("volume {volume}: invalid path {path:?}: {problem}")]
     FilePath {
@@ -102,16 +90,10 @@ pub enum VolumeSpecError {
     },
     /// A user that `runAsUser` names isn't a user's number.
     #[error("runAsUser {uid} is not a user id")]
-    User {
-        /// The number.
-        uid: i64,
-    },
+    User { uid: i64 },
     /// `fsGroup` isn't a group's number.
     #[error("fsGroup {gid} is not a group id")]
-    Group {
-        /// The number.
-        gid: i64,
-    },
+    Group { gid: i64 },
     /// A mount of a volume that the pod doesn't have.
     #[error("cannot find volume {volume:?} to mount into container {container:?}")]
     NoVolume { volume: String, container: String },
@@ -123,24 +105,17 @@ pub enum VolumeSpecError {
     },
     /// A sub-path that is no path below the volume.
     #[error("error SubPath `{path}` must not be an absolute path")]
-    AbsoluteSubPath {
-        /// The path, expanded.
-        path: String,
-    },
+    AbsoluteSubPath { path: String },
     /// A sub-path that can't be.
     #[error("unable to provision SubPath `{path}`: {problem}")]
     SubPath {
-        /// The path, expanded.
         path: String,
         /// What is wrong with it.
         problem: &'static str,
     },
     /// `mountPropagation` is no word of the API.
     #[error("invalid MountPropagation mode: {mode:?}")]
-    Propagation {
-        /// The word.
-        mode: String,
-    },
+    Propagation { mode: String },
     /// Recursive read-only where it can't be.
     #[error(
         "failed to resolve recursive read-only mode: volume {volume:?} requested recursive read-only mode, but it is {problem}"
@@ -152,10 +127,7 @@ pub enum VolumeSpecError {
     },
     /// `recursiveReadOnly` is no word of the API.
     #[error("failed to resolve recursive read-only mode: unknown recursive read-only mode {mode:?}")]
-    RecursiveReadOnlyMode {
-        /// The word.
-        mode: String,
-    },
+    RecursiveReadOnlyMode { mode: String },
 }
 
 impl VolumeSpecError {

@@ -45,11 +45,9 @@ pub enum MountSource {
 /// A mount without its path on the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedMount {
-    /// What is mounted.
     pub source: MountSource,
     /// Absolute path in the container.
     pub container_path: PathBuf,
-    /// Without write access.
     pub read_only: bool,
     /// Nor has anything that is mounted below.
     pub recursive_read_only: bool,

@@ -22,9 +22,7 @@ pub struct TokenWish {
 /// Something that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched<T> {
-    /// It is there.
     Found(T),
-    /// It doesn't exist.
     Missing,
     /// The API server refuses it, in these words.
     Refused(String),
@@ -79,7 +77,6 @@ pub enum InsteadOf {
     UseAsItIs,
     /// It is made without what the pod talks to the API server with, which comes once that is there.
     WithoutCredentials,
-    /// The pod waits.
     Wait,
 }
 

@@ -33,7 +33,6 @@ pub(crate) struct Answers {
 /// What `GetContainerEvents` does.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Events {
-    /// As older runtimes.
     #[default]
     Unimplemented,
     /// Never even begins to answer.

@@ -16,13 +16,11 @@ const TEXT_CHARS_MAX: usize = 200;
 /// Why a redirect isn't followed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RedirectError {
-    /// To no URL.
     #[error("the server redirected to {to:?}, which is no URL of http or https")]
     Malformed {
         /// Where it wants to.
         to: String,
     },
-    /// In the clear.
     #[error("the server redirected to {to}: only servers on this machine may use http")]
     Unencrypted {
         /// Where it wants to.

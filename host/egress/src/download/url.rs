@@ -23,7 +23,6 @@ pub struct DownloadUrl {
 /// Why a text is no URL that a file is downloaded from. Each says the way out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DownloadUrlError {
-    /// It isn't one.
     #[error("expected https://HOST[:PORT]/PATH")]
     Malformed,
     /// Longer than any should be.
@@ -31,14 +30,10 @@ pub enum DownloadUrlError {
     TooLong,
     /// In the clear, from another machine.
     #[error("{host} is another machine: write https://, only servers on this machine may use http://")]
-    Unencrypted {
-        /// Where it leads.
-        host: String,
-    },
+    Unencrypted { host: String },
     /// It would be in logs, events and metrics.
     #[error("a URL must have no user and password: name a secret with `token`")]
     Credentials,
-    /// It isn't sent.
     #[error("a URL must have no fragment (#…): remove it")]
     Fragment,
 }

@@ -30,7 +30,6 @@ pub enum Listing {
 pub enum FileState {
     /// The file system says that it is as it was at the last check.
     Unchanged,
-    /// Its bytes.
     Content(Vec<u8>),
     /// It is there and can't be read.
     Unreadable(String),

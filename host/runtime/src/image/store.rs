@@ -137,7 +137,6 @@ pub(crate) struct ImageStore {
 
 #[derive(Default)]
 struct StoredImages {
-    /// By reference.
     images: BTreeMap<String, Image>,
     /// By identifier; ready to start.
     programs: BTreeMap<String, Program>,
@@ -147,15 +146,12 @@ struct StoredImages {
 pub(crate) struct Parts {
     /// Relative references are looked for here.
     pub(crate) root: PathBuf,
-    /// Copies of components.
     pub(crate) blobs: Folder,
-    /// Notes about references.
     pub(crate) notes: Folder,
     /// Makes code of components.
     pub(crate) compiler: Compiler,
     /// Makes programs of code.
     pub(crate) programs: Programs,
-    /// The clock.
     pub(crate) now: Now,
 }
 

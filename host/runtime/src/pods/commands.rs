@@ -17,11 +17,8 @@ const OUTPUT_BYTES_MAX: usize = (16 << 20) - (64 << 10);
 /// What came of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Output {
-    /// Its exit code.
     pub(crate) code: i32,
-    /// Its standard output.
     pub(crate) stdout: Vec<u8>,
-    /// Its standard error.
     pub(crate) stderr: Vec<u8>,
 }
 

@@ -68,7 +68,6 @@ pub(crate) enum PodsError {
     /// The log can't be opened.
     #[error("failed to open log {}", path.display())]
     Log {
-        /// The log.
         path: PathBuf,
         #[source]
         cause: io::Error,

@@ -16,13 +16,10 @@ pub(crate) const LISTENERS_MAX: usize = 16;
 /// Kind of an event of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventKind {
-    /// It was made.
     Created,
-    /// It runs.
     Started,
     /// It runs no more.
     Stopped,
-    /// It is gone.
     Deleted,
 }
 
@@ -30,7 +27,6 @@ pub(crate) enum EventKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) kind: EventKind,
-    /// To whom.
     pub(crate) id: String,
     pub(crate) at: Timestamp,
     /// Its sandbox afterwards, if that is still there.

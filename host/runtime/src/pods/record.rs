@@ -22,11 +22,8 @@ const PORT_DEFAULT: u16 = 8080;
 /// What a sandbox was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SandboxSpec {
-    /// The pod's name.
     pub(crate) name: String,
-    /// The pod's UID.
     pub(crate) uid: String,
-    /// The pod's namespace.
     pub(crate) namespace: String,
     /// How many sandboxes the pod had before.
     pub(crate) attempt: u32,
@@ -110,16 +107,13 @@ impl ContainerSpec {
 pub(crate) enum Life {
     /// Made, and not started.
     Created,
-    /// Its program runs.
     Running {
-        /// Since when.
         started_at: Timestamp,
     },
     /// Its program has ended.
     Exited {
         /// When it began, if it did.
         started_at: Option<Timestamp>,
-        /// When it ended.
         finished_at: Timestamp,
         exit: Exit,
     },

@@ -12,7 +12,6 @@ pub(crate) const MEMORY_DEFAULT_BYTES: u64 = 256 << 20;
 pub(crate) struct Resources {
     /// The limit of memory; below 0 for none.
     pub(crate) memory_limit_bytes: i64,
-    /// Relative weight.
     pub(crate) cpu_shares: i64,
     /// Microseconds of processor time per period; below 0 for no limit.
     pub(crate) cpu_quota: i64,

@@ -7,7 +7,6 @@ use super::{Container, ContainerRecord, Life, Pods, PodsError, Registry, Sandbox
 /// What a container takes.
 #[derive(Clone, Debug)]
 pub(crate) struct ContainerStats {
-    /// The container.
     pub(crate) record: ContainerRecord,
     /// When it was checked.
     pub(crate) at: Timestamp,
@@ -27,7 +26,6 @@ pub(crate) struct ContainerStats {
 /// What a sandbox takes.
 #[derive(Clone, Debug)]
 pub(crate) struct SandboxStats {
-    /// The sandbox.
     pub(crate) record: SandboxRecord,
     /// When it was checked.
     pub(crate) at: Timestamp,

@@ -19,7 +19,6 @@ use crate::image::{Image as Pulled, ImageStore};
 /// Answers for the images.
 pub(crate) struct ImageServer {
     pub(crate) images: Arc<ImageStore>,
-    /// The clock.
     pub(crate) now: Now,
 }
 

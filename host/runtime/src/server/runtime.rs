@@ -27,7 +27,6 @@ const RUNTIME_NAME: &str = "witlet";
 pub(crate) struct RuntimeServer {
     /// The sandboxes and containers.
     pub(crate) pods: Arc<Pods>,
-    /// The clock.
     pub(crate) now: Now,
 }
 

@@ -21,7 +21,6 @@ pub enum SocketError {
     /// Something else has the name.
     #[error("{} is there already and no socket", path.display())]
     NoSocket { path: PathBuf },
-    /// The system refused.
     #[error("failed to listen at {}", path.display())]
     Listen {
         path: PathBuf,

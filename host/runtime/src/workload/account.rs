@@ -18,9 +18,7 @@ pub(crate) struct MemoryExceeded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{used_bytes} bytes of memory are in use: the limit can't become {limit_bytes} bytes")]
 pub(crate) struct LimitTooLow {
-    /// In use.
     pub(crate) used_bytes: u64,
-    /// Desired.
     pub(crate) limit_bytes: u64,
 }
 

@@ -19,7 +19,6 @@ const MESSAGE_BYTES_MAX: usize = 4096;
 pub(crate) enum ExitReason {
     /// With code 0.
     Completed,
-    /// With another code.
     Error,
     /// It exceeded its memory limit.
     OomKilled,
@@ -47,7 +46,6 @@ impl ExitReason {
 pub(crate) struct Exit {
     /// As a shell would see it.
     pub(crate) code: i32,
-    /// In one word.
     pub(crate) reason: ExitReason,
     /// For people; often empty.
     pub(crate) message: String,

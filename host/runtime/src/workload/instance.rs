@@ -26,7 +26,6 @@ const HANDLES_MAX: usize = 1024;
 
 /// Standard input of an instance.
 pub(super) enum Input {
-    /// Has ended already.
     Ended,
     /// Ends when the container is asked to stop.
     UntilAsked,

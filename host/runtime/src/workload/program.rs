@@ -31,13 +31,11 @@ pub(crate) enum ProgramError {
 /// The engine couldn't be set up.
 #[derive(Debug, Error)]
 pub enum ProgramsError {
-    /// The engine itself.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The thread that makes workloads give way.
     #[error(transparent)]
     Ticker(#[from] TickerError),
-    /// What workloads import.
     #[error("failed to link WASI")]
     Link(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

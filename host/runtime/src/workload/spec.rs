@@ -28,7 +28,6 @@ pub(crate) struct WorkloadSpec {
     pub(crate) port: u16,
     /// How long a request may take to be answered, body and all.
     pub(crate) http_deadline: Duration,
-    /// What they take.
     pub(crate) account: Arc<Account>,
     /// Where their output goes.
     pub(crate) log: Option<Arc<LogFile>>,

@@ -36,7 +36,6 @@ const REPORT_BYTES_MAX: usize = 64 * 1024;
 /// A command, and where it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExecOptions {
-    /// The pod's namespace.
     pub namespace: String,
     pub pod: String,
     /// One of its containers.
@@ -51,11 +50,8 @@ pub struct ExecOptions {
 
 /// What a command is connected with.
 pub struct ExecStreams<'a, I, O, E> {
-    /// Its input.
     pub stdin: I,
-    /// Its output.
     pub stdout: &'a mut O,
-    /// Its errors.
     pub stderr: &'a mut E,
     /// Sizes of the terminal, the one at the beginning among them. Closed where there is none.
     pub sizes: mpsc::Receiver<TerminalSize>,
@@ -64,9 +60,7 @@ pub struct ExecStreams<'a, I, O, E> {
 /// The size of a terminal, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalSize {
-    /// Columns.
     pub width: u16,
-    /// Rows.
     pub height: u16,
 }
 

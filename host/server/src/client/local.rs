@@ -44,7 +44,6 @@ pub enum ClientError {
     Refused {
         /// The status of its answer.
         status: u16,
-        /// Its words.
         reason: String,
     },
     /// The connection ended before the answer did: the agent has ended, or was killed.
@@ -52,13 +51,7 @@ pub enum ClientError {
     Ended { path: PathBuf },
     /// The answer isn't what this version understands.
     #[error("the agent at {} sent an invalid response to {request}: {message}", path.display())]
-    BadAnswer {
-        path: PathBuf,
-        /// What was asked.
-        request: String,
-        /// What is wrong.
-        message: String,
-    },
+    BadAnswer { path: PathBuf, request: String, message: String },
 }
 
 /// Asks a daemon over its socket.

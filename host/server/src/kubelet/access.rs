@@ -31,7 +31,6 @@ pub struct Authentication {
 pub enum Authorization {
     /// An authenticated client may do everything.
     AlwaysAllow,
-    /// What this says.
     Webhook(Arc<dyn NodeAccess>),
 }
 

@@ -47,7 +47,6 @@ impl CheckpointCapacity {
 
 /// The name of an archive, given until this is dropped.
 pub(super) struct ArchiveName {
-    /// Where it goes.
     pub(super) path: PathBuf,
     given: Arc<Mutex<BTreeSet<PathBuf>>>,
 }

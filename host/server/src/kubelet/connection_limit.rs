@@ -17,7 +17,6 @@ const IPV6_PEER_BITS: u32 = 64;
 /// How many connections a listener has at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionLimits {
-    /// Of all clients.
     pub(crate) total: usize,
     /// Of the clients at one address.
     pub(crate) of_peer: usize,
@@ -27,7 +26,6 @@ pub(crate) struct ConnectionLimits {
 pub(super) struct ConnectionLimit {
     limits: ConnectionLimits,
     state: Mutex<State>,
-    /// A connection ended.
     left: Notify,
 }
 

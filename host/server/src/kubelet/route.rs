@@ -30,11 +30,8 @@ pub enum Route<'a> {
     Healthz(Option<&'a str>),
     /// All pods of the node.
     Pods,
-    /// Pods that run.
     RunningPods,
-    /// The configuration.
     Configz,
-    /// Metrics for Prometheus.
     Metrics,
     /// What probes found, for Prometheus.
     ProbeMetrics,
@@ -73,9 +70,7 @@ pub enum Route<'a> {
 /// What an endpoint is under `enableDebuggingHandlers: false`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WithoutDebugging {
-    /// There as ever.
     Served,
-    /// Unknown.
     Absent,
     /// There to say that it is off.
     Refused,

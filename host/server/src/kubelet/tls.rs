@@ -35,7 +35,6 @@ pub enum TlsError {
     /// A file can't be read or written.
     #[error("{action} {}", path.display())]
     Io {
-        /// What was tried.
         action: &'static str,
         path: PathBuf,
         #[source]
@@ -58,9 +57,7 @@ pub enum TlsError {
     /// Certificate and key don't work together.
     #[error("failed to use the certificate {} with the key {}", certificate.display(), key.display())]
     Unusable {
-        /// The certificate's file.
         certificate: PathBuf,
-        /// The key's file.
         key: PathBuf,
         #[source]
         cause: rustls::Error,

@@ -25,7 +25,6 @@ const NODE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What usage is measured with.
 pub struct UsagePorts {
-    /// What containers use.
     pub stats: Arc<dyn RuntimeStats>,
     /// What the node has left.
     pub node_reader: Arc<dyn NodeReader>,

@@ -103,7 +103,6 @@ struct EventWatch {
 enum EventLine {
     /// Events were forgotten before the client read them.
     Gap,
-    /// This happened.
     Recorded(RecordedEvent),
 }
 

@@ -3,7 +3,6 @@
 /// What is to be cut, and what was counted.
 #[derive(Debug, Default)]
 pub(super) struct CallCuts {
-    /// Calls so far.
     pub(super) calls: usize,
     cut: Option<Cut>,
 }

@@ -9,9 +9,7 @@ use witlet_core::runtime::ImageAuth;
 pub enum Behaviour {
     /// Runs until it is asked to stop.
     Sleeps,
-    /// Ends by itself.
     Exits {
-        /// With this code.
         code: i32,
         /// This long after its start.
         after: Duration,

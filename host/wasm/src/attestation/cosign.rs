@@ -49,10 +49,7 @@ pub struct AcceptedSignature {
 pub enum SignatureFault {
     /// Not in one of the forms.
     #[error("malformed: {what}")]
-    Malformed {
-        /// What of it.
-        what: &'static str,
-    },
+    Malformed { what: &'static str },
     /// No key made it that lasts.
     #[error("a keyless signature (with a certificate) is not supported: sign with `cosign sign --key`")]
     Keyless,
@@ -64,11 +61,7 @@ pub enum SignatureFault {
     },
     /// Signed with a key that counts, and no signature of an artifact.
     #[error("the signed statement must be {SIGN_KIND}, found {found:?}")]
-    Kind {
-        /// What it is.
-        found: String,
-    },
-    /// About something else.
+    Kind { found: String },
     #[error("made for {}, not for this manifest", found.join(", "))]
     OtherArtifact {
         /// Digests that are signed.
@@ -96,7 +89,6 @@ impl SignatureFault {
 /// Why none of an artifact's signatures counts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SignaturesError {
-    /// There are none.
     #[error("it has no signature")]
     Unsigned,
     /// None counts; this is the one that came nearest.

@@ -29,7 +29,6 @@ pub enum KeyError {
     /// Not text, or no PEM block.
     #[error("not a PEM file: create a key with `openssl genpkey -algorithm ed25519`")]
     NotPem,
-    /// Damaged.
     #[error("malformed PEM block: export the key again")]
     Malformed,
     /// More than one key.
@@ -41,7 +40,6 @@ pub enum KeyError {
     /// The public key in place of the private one.
     #[error("expected a private key, found a public one: signing needs the private key")]
     Public,
-    /// With a password.
     #[error("a key with a password is not supported: write it without one, with mode 0600")]
     Encrypted,
     /// Another kind of thing.

@@ -20,11 +20,8 @@ pub const LAYERS: [&str; 8] =
 /// How many checks of a layer came to what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Checks {
-    /// Kept their promise.
     pub passed: u32,
-    /// Broke it.
     pub failed: u32,
-    /// Couldn't be tried.
     pub skipped: u32,
 }
 

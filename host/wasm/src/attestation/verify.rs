@@ -37,7 +37,6 @@ pub struct Accepted {
     pub key_id: String,
     /// Place of that key among those that were given.
     pub key_index: usize,
-    /// The kit's version.
     pub kit_version: String,
     /// Whether nothing was found. True unless reports of what is wrong count.
     pub passed: bool,
@@ -53,7 +52,6 @@ pub enum VerifyError {
     /// More bytes than any report has.
     #[error("a report must have at most {ENVELOPE_BYTES_MAX} bytes")]
     TooLarge,
-    /// No envelope.
     #[error("not a signed report: malformed at line {line}, column {column}")]
     Malformed {
         /// From 1.
@@ -87,10 +85,7 @@ pub enum VerifyError {
         "invalid signature with key {}: the report was changed after it was signed, or was signed with another key",
         short(key)
     )]
-    Signature {
-        /// The key's id.
-        key: String,
-    },
+    Signature { key: String },
     /// Signed, and not a statement.
     #[error("malformed statement at line {line}, column {column}")]
     Statement {
@@ -111,7 +106,6 @@ pub enum VerifyError {
         /// Its `predicateType`.
         found: String,
     },
-    /// About something else.
     #[error("about {}, not about this component (sha256:{required})", subjects_reported(found))]
     OtherComponent {
         /// SHA-256 of the component.
@@ -122,12 +116,10 @@ pub enum VerifyError {
     /// The kit found something.
     #[error("{failed} of {checks} checks of the kit failed")]
     Failed {
-        /// Checks that failed.
         failed: u64,
         /// All checks that were tried.
         checks: u64,
     },
-    /// An old kit.
     #[error("made by kit {found}, must be made by kit {required} or later")]
     KitTooOld {
         /// As the report says.

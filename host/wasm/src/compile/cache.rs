@@ -53,10 +53,8 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Why the cache can't be used, or an entry in it.
 #[derive(Debug, Error)]
 pub enum CacheError {
-    /// The system refused.
     #[error("failed to {action} {}", path.display())]
     Io {
-        /// What was tried.
         action: &'static str,
         path: PathBuf,
         #[source]
@@ -66,25 +64,16 @@ pub enum CacheError {
     #[error("{} must belong to user {expected}, found owner {owner}", path.display())]
     Owner {
         path: PathBuf,
-        /// Whose it is.
         owner: u32,
         /// Whose it should be.
         expected: u32,
     },
     /// Others may read or write it.
     #[error("{} must be accessible by its owner only (chmod go-rwx), found mode {mode:o}", path.display())]
-    Mode {
-        path: PathBuf,
-        /// Permission bits.
-        mode: u32,
-    },
+    Mode { path: PathBuf, mode: u32 },
     /// A link, a folder, or a file that has another name elsewhere.
     #[error("{} is {found}, not a file of the cache's own", path.display())]
-    NotAFile {
-        path: PathBuf,
-        /// What it is.
-        found: &'static str,
-    },
+    NotAFile { path: PathBuf, found: &'static str },
     /// Not what was written.
     #[error("{} is damaged: its digest is not the recorded one", path.display())]
     Damaged { path: PathBuf },
@@ -92,7 +81,6 @@ pub enum CacheError {
     #[error("{} doesn't fit this program or processor", path.display())]
     Unfit {
         path: PathBuf,
-        /// The engine's words.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },

@@ -30,7 +30,6 @@ pub enum FloorError {
     /// There is no engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Nothing ticks.
     #[error(transparent)]
     Ticker(#[from] TickerError),
     /// The module can't be compiled, instantiated or called.

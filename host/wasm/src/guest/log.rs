@@ -32,7 +32,6 @@ pub(crate) struct Line {
 #[derive(Clone, Debug)]
 pub(crate) struct GuestLog {
     plugin: Arc<str>,
-    /// Of one instance.
     budget: Arc<Mutex<Budget>>,
     /// Of all instances of the plugin.
     rate: Arc<Mutex<Rate>>,

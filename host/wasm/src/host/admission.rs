@@ -476,7 +476,6 @@ fn named(decision: Decision, plugin: &Plugin) -> Decision {
 pub(super) enum Purpose {
     /// A verdict that counts.
     Decide,
-    /// A shadow's verdict.
     Compare,
 }
 

@@ -43,12 +43,10 @@ pub enum HandlerStep {
     NotMatched {
         /// Path of the rule in the entry.
         rule: String,
-        /// In a sentence.
         message: String,
     },
     /// An earlier one decided.
     NotAsked,
-    /// It was asked.
     Answered(HandlerAnswer),
 }
 
@@ -67,7 +65,6 @@ pub struct HandlerAnswer {
     pub annotations: BTreeMap<String, String>,
     /// From the question to the answer.
     pub took: Duration,
-    /// Processor time.
     pub cpu: Duration,
     /// The most linear memory that its instance had.
     pub memory_bytes_peak: u64,

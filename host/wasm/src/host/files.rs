@@ -40,7 +40,6 @@ pub(super) struct Files(Fingerprints);
 /// How a file is, compared with when it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// As it was.
     None,
     /// Another content, or a first one.
     Written,

@@ -41,7 +41,6 @@ const SET_BYTES_MAX: u64 = 6 * FILE_BYTES_MAX as u64 + (64 << 10);
 #[serde(rename_all = "camelCase")]
 pub(super) struct LastGoodSet {
     form: u32,
-    /// The configuration's text.
     pub(super) configuration: String,
     /// SHA-256, in hexadecimal, of each component that came from a file, by the plugin's name.
     pub(super) components: BTreeMap<String, String>,

@@ -11,7 +11,6 @@ use crate::plugin::config::SecretEntry;
 /// What came of reading all secrets once.
 #[derive(Debug, Default)]
 pub(super) struct Read {
-    /// Values by name.
     pub(super) values: BTreeMap<String, Arc<[u8]>>,
     /// Why there is no value, by name.
     pub(super) failures: BTreeMap<String, Failure>,

@@ -18,7 +18,6 @@ const LENGTH_BYTES_MAX: u32 = 5;
 /// Why a section can't be put into a component.
 #[derive(Debug, Error)]
 pub enum SectionError {
-    /// It is none.
     #[error(transparent)]
     NotAComponent(#[from] CompileError),
     /// It begins as one and breaks off.

@@ -117,7 +117,6 @@ pub(crate) struct AsyncPluginSpec {
     pub(crate) source_timeout: Duration,
     /// For checking the configuration or parameters.
     pub(crate) validate_timeout: Duration,
-    /// For one instance.
     pub(crate) memory_bytes: usize,
     /// Whether instances are kept.
     pub(crate) warm: Option<Warm>,

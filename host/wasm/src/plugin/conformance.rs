@@ -26,7 +26,6 @@ pub enum ConformanceError {
     /// A key's file doesn't count.
     #[error(transparent)]
     Key(#[from] KeyFileError),
-    /// There is none.
     #[error(
         "there is no conformance report {place}: make one with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`{then}"
     )]
@@ -57,7 +56,6 @@ pub enum ConformanceError {
         #[source]
         cause: VerifyError,
     },
-    /// The program ends.
     #[error("looking for the conformance report ended early")]
     Interrupted,
 }

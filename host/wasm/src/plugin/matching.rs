@@ -61,14 +61,12 @@ pub struct Criteria {
 pub struct LabelSelector {
     /// Labels that the pod must have.
     pub match_labels: BTreeMap<String, String>,
-    /// Further requirements.
     pub match_expressions: Vec<LabelRequirement>,
 }
 
 /// One of `matchExpressions`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelRequirement {
-    /// The label's key.
     pub key: String,
     /// What must hold of the label.
     pub operator: LabelOperator,
@@ -83,9 +81,7 @@ pub enum LabelOperator {
     In,
     /// It has none of the values, or isn't there.
     NotIn,
-    /// It is there.
     Exists,
-    /// It isn't there.
     DoesNotExist,
 }
 

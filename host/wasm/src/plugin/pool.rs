@@ -41,7 +41,6 @@ impl<I> Pooled<I> {
 pub(super) struct InstancePool<I> {
     /// None keeps no instances.
     warm: Option<Warm>,
-    /// Of one instance.
     memory_bytes_max: usize,
     /// That one instance takes of `shared`.
     slots: u32,

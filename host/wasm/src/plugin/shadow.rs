@@ -37,7 +37,6 @@ pub struct Difference {
 pub struct ShadowReport {
     /// Verdicts that were the node's decision.
     pub agreed: u64,
-    /// Verdicts that weren't.
     pub differed: u64,
     /// Questions without a verdict: it failed, or is in quarantine.
     pub failed: u64,

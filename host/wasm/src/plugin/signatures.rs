@@ -28,18 +28,15 @@ pub enum SignatureError {
         "{reference} isn't signed with {keys} (sign it with `cosign sign --key KEY` or `witlet plugin sign {reference} --key KEY`)"
     )]
     Signatures {
-        /// Of the artifact.
         reference: Box<ComponentReference>,
         /// The files of the keys that count, for people.
         keys: String,
-        /// What was found.
         #[source]
         cause: Box<SignaturesError>,
     },
     /// There is no one who asks registries.
     #[error("this program pulls nothing from registries")]
     NoFetcher,
-    /// The program ends.
     #[error("looking for signatures ended early")]
     Interrupted,
 }

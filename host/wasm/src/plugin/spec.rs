@@ -33,11 +33,7 @@ pub(crate) const VALIDATE_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltinRole {
     /// Asked about every pod, at its place among the built-ins.
-    Admission {
-        /// For one call.
-        timeout: Duration,
-    },
-    /// A probe type.
+    Admission { timeout: Duration },
     Probe {
         /// What pods call it.
         probe_type: &'static str,

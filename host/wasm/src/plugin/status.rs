@@ -16,7 +16,6 @@ use crate::role::Role;
 pub enum PluginState {
     /// It is fetched, compiled or asked about its configuration: its failure policy answers for it.
     Loading,
-    /// It is asked.
     Ready,
     /// It couldn't be loaded: its failure policy answers for it.
     Failed,
@@ -40,7 +39,6 @@ impl PluginState {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RoleStatus {
-    /// Which role.
     pub role: Role,
     /// The version of the contract that serves it; none while it isn't loaded.
     pub version: Option<&'static str>,
@@ -157,7 +155,6 @@ impl DataStatus {
 pub struct RolloutStatus {
     /// The plugin that it replaces.
     pub of: String,
-    /// Where it stands.
     pub phase: RolloutPhase,
     /// The share of pods that it judges now; those that its entry selects by their labels are further ones.
     pub percent: u8,
@@ -185,7 +182,6 @@ pub struct RolloutStatus {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginStatus {
-    /// Its configured name.
     pub name: String,
     /// Whether it is part of the program and there without being configured.
     pub builtin: bool,

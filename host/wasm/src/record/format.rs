@@ -38,7 +38,6 @@ pub struct RecordedCall {
     pub kind: String,
     /// What this file doesn't have, in words for people.
     pub note: String,
-    /// The plugin's name.
     pub plugin: String,
     /// Where its component came from: a path, `oci://…`, or `builtin:NAME`.
     pub component: String,
@@ -57,9 +56,7 @@ pub struct RecordedCall {
     pub recorded_at: Timestamp,
     /// From the question to the answer.
     pub took_nanoseconds: u64,
-    /// What was asked.
     pub question: RecordedRequest,
-    /// What came back.
     pub answer: RecordedResponse,
 }
 
@@ -67,7 +64,6 @@ pub struct RecordedCall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Limits {
-    /// Wall-clock time.
     pub timeout_milliseconds: u64,
     /// Memory of one instance.
     pub memory_bytes: usize,
@@ -113,7 +109,6 @@ pub struct RequestRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     image: Option<Arc<ResolvedImage>>,
     node: NodeRecord,
-    /// The admitted pods.
     other_pods: Vec<PodRecord>,
 }
 
@@ -122,7 +117,6 @@ pub struct RequestRecord {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodRecord {
     pub source: String,
-    /// The whole pod.
     pub pod: Arc<Pod>,
 }
 
@@ -202,14 +196,10 @@ pub struct RecordedProbeRequest {
     /// As JSON text.
     pub parameters: String,
     pub pod: Arc<Pod>,
-    /// The container's name.
     pub container: String,
-    /// The instance.
     pub container_id: String,
     pub restarts: u32,
-    /// The pod's addresses.
     pub pod_ips: Vec<IpAddr>,
-    /// The node's addresses.
     pub host_ips: Vec<IpAddr>,
     /// `Startup`, `Readiness` or `Liveness`.
     pub kind: String,
@@ -240,12 +230,8 @@ impl ExecRecord {
 /// A recorded question that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecordedRequestError {
-    /// Of the three.
     #[error("{kind:?} isn't a kind of probe")]
-    ProbeKind {
-        /// What stands there.
-        kind: String,
-    },
+    ProbeKind { kind: String },
 }
 
 impl RecordedProbeRequest {
@@ -303,13 +289,11 @@ pub struct RecordedPollRequest {
 pub enum RecordedResponse {
     /// Admission: nothing against it.
     Admit,
-    /// Admission: never.
     Reject {
         /// For the pod's status.
         reason: String,
         message: String,
     },
-    /// Admission: not now.
     Defer {
         /// For the pod's status.
         reason: String,
@@ -322,27 +306,25 @@ pub enum RecordedResponse {
         /// `resource: requested R, used U, capacity C`, one each.
         resources: Vec<String>,
     },
-    /// Probe: it passes.
     Success {
-        /// What it said.
         detail: String,
     },
     /// Probe: it passes, and someone should know something.
-    Warning { detail: String },
-    /// Probe: it fails.
-    Failure { detail: String },
-    /// Source: as before.
+    Warning {
+        detail: String,
+    },
+    Failure {
+        detail: String,
+    },
     Unchanged {
         /// For the next poll.
         cursor: Option<String>,
     },
-    /// Source: these.
     Pods {
         manifests: Vec<String>,
         /// For the next poll.
         cursor: Option<String>,
     },
-    /// Source: none.
     Empty {
         /// For the next poll.
         cursor: Option<String>,
@@ -353,7 +335,6 @@ pub enum RecordedResponse {
         reason: String,
         message: String,
     },
-    /// No usable answer.
     Failed {
         /// As metrics name it.
         outcome: String,

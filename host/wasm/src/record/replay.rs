@@ -110,7 +110,6 @@ pub struct Replayed {
 /// Whether a component may be another one than the recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identity {
-    /// The recorded one.
     Recorded,
     /// Any: two components are compared.
     Any,

@@ -53,7 +53,6 @@ pub(super) struct EndedCall {
     /// Whether it had no usable answer.
     pub(super) failed: bool,
     pub(super) took: Duration,
-    /// What it had.
     pub(super) timeout: Duration,
 }
 

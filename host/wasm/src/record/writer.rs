@@ -50,7 +50,6 @@ const NOTE: &str = "Values of secrets are replaced by their names, and what went
 pub struct RecorderConfig {
     /// Has a folder for each plugin that records.
     pub folder: PathBuf,
-    /// Wall time.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -67,11 +66,9 @@ pub enum RecordError {
     /// More bytes than a recorded call has.
     #[error("{} has more than {RECORD_BYTES_MAX} bytes, so it is no recorded call", path.display())]
     TooLarge { path: PathBuf },
-    /// Something else.
     #[error("{} is no recorded call", path.display())]
     Format {
         path: PathBuf,
-        /// Where and why.
         #[source]
         cause: serde_json::Error,
     },
@@ -126,9 +123,7 @@ pub(crate) struct About {
     pub(crate) config: Arc<str>,
     /// What it has next to that.
     pub(crate) data: Arc<[Data]>,
-    /// For a call.
     pub(crate) timeout: Duration,
-    /// For an instance.
     pub(crate) memory_bytes: usize,
     /// Fields of `grants` that grant something.
     pub(crate) grants: Vec<String>,

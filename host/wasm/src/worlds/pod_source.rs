@@ -49,7 +49,6 @@ pub(crate) trait SourcePre: Send + Sync {
 /// What a source receives of its pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feedback {
-    /// Nothing.
     None,
     /// Statuses. What it didn't take comes with the next change.
     WithNextChange,

@@ -38,18 +38,13 @@ const PATHS: &[&str] = &[
 pub(crate) enum ConfigurationError {
     /// It is neither YAML nor JSON.
     #[error("{}: {message}", file.display())]
-    Syntax {
-        file: PathBuf,
-        /// The parser's words.
-        message: String,
-    },
+    Syntax { file: PathBuf, message: String },
     /// It says that it is something else.
     #[error("{}: {what} must be {expected}, found {found:?}", file.display())]
     Kind {
         file: PathBuf,
         /// `apiVersion` or `kind`.
         what: &'static str,
-        /// What it says.
         found: String,
         /// What it should say.
         expected: &'static str,
@@ -62,11 +57,9 @@ pub(crate) enum ConfigurationError {
     )]
     Type {
         file: PathBuf,
-        /// Where in it.
         place: Option<Position>,
         /// From the top, with dots.
         path: String,
-        /// What it takes.
         expected: &'static str,
         /// What is there, shortened.
         found: String,

@@ -72,7 +72,6 @@ pub(crate) enum GateError {
     /// It can't be chosen any more.
     #[error("cannot set feature gate {name} to {requested}, feature is locked to {}", !requested)]
     Locked {
-        /// The gate.
         name: String,
         /// What was asked for.
         requested: bool,
@@ -80,7 +79,6 @@ pub(crate) enum GateError {
     /// It is on, and something that it depends on is off.
     #[error("{name} is enabled, but depends on features that are disabled: [{}]", missing.join(" "))]
     Dependency {
-        /// The gate.
         name: &'static str,
         /// What it depends on.
         missing: Vec<&'static str>,

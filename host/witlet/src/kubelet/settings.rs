@@ -73,7 +73,6 @@ pub(crate) enum SettingsError {
     Value {
         /// The field or the flag.
         name: &'static str,
-        /// What was given.
         value: String,
         /// What is wrong with it.
         why: String,
@@ -86,7 +85,6 @@ pub(crate) enum SettingsError {
     Field {
         /// From the top, with dots.
         path: String,
-        /// What is wrong.
         message: String,
     },
     /// Two settings that don't go together.

@@ -77,7 +77,6 @@ pub(super) fn shown_verbosity(target: &str, level: Level) -> u32 {
 /// What is logged.
 pub(super) struct Filter {
     base: Base,
-    /// In addition.
     vmodule: Arc<[FileVerbosity]>,
 }
 

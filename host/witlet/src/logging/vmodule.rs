@@ -14,7 +14,6 @@ const SOURCE_ENDING: &str = ".rs";
 pub(crate) struct FileVerbosity {
     /// As it was given.
     pub(crate) pattern: String,
-    /// klog's number.
     pub(crate) verbosity: u32,
     /// None of a malformed pattern, which matches nothing, as upstream.
     glob: Option<Glob>,

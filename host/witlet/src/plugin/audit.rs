@@ -37,7 +37,6 @@ const NONE: &str = "-";
 /// Why nothing could be judged.
 #[derive(Debug, Error)]
 pub(crate) enum Error {
-    /// No daemon answers.
     #[error(transparent)]
     Client(#[from] ClientError),
     /// There is no space for compiled plugins.

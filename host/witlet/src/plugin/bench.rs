@@ -38,7 +38,6 @@ pub(crate) enum Error {
         file: String,
         /// What was asked for.
         requested: Role,
-        /// Its roles.
         has: Vec<Role>,
     },
     /// Cases, a configuration, limits or grants aren't taken.

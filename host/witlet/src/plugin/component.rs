@@ -23,7 +23,6 @@ const BUILTIN_SCHEME: &str = "builtin:";
 pub(crate) struct Component {
     /// The file's name, the built-in's, or the last part of the repository.
     pub(crate) name: String,
-    /// Its bytes.
     pub(crate) wasm: Arc<[u8]>,
 }
 

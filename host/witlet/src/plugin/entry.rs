@@ -42,11 +42,7 @@ pub(crate) enum EntryError {
     },
     /// A value is neither JSON nor YAML.
     #[error("{flag}: {message}")]
-    Value {
-        flag: &'static str,
-        /// The parser's words.
-        message: String,
-    },
+    Value { flag: &'static str, message: String },
 }
 
 /// The plan that has these cases, or those next to the component, and this entry, and nothing else.

@@ -43,7 +43,6 @@ pub(crate) enum Error {
     /// The manifest can't be put into the component.
     #[error("{}", path.display())]
     Embed {
-        /// The component's file.
         path: PathBuf,
         #[source]
         cause: SectionError,

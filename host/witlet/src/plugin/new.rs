@@ -31,22 +31,13 @@ pub(crate) enum Error {
     Render(#[from] RenderError),
     /// Someone's work is there.
     #[error("folder {} is not empty: set another folder with --into, or overwrite the project's files with --force", folder.display())]
-    NotEmpty {
-        /// The project's folder.
-        folder: PathBuf,
-    },
+    NotEmpty { folder: PathBuf },
     /// What is there is no folder.
     #[error("{} is not a folder: set another one with --into", path.display())]
-    NotAFolder {
-        /// What was named.
-        path: PathBuf,
-    },
+    NotAFolder { path: PathBuf },
     /// The folder that is named has no name, such as `/` or `..`.
     #[error("{} cannot be created as a folder: set one with --into", path.display())]
-    NoName {
-        /// What was named.
-        path: PathBuf,
-    },
+    NoName { path: PathBuf },
     /// A file or a folder can't be written or read.
     #[error("failed to write {}", path.display())]
     Write {
@@ -66,7 +57,6 @@ enum TargetFolder {
     Free,
     /// A folder with something in it.
     Taken,
-    /// Something else.
     NoFolder,
 }
 

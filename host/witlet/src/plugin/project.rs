@@ -29,7 +29,6 @@ pub(crate) type Digests = BTreeMap<String, String>;
 pub(crate) struct Project {
     /// The release whose template it is.
     pub(crate) version: String,
-    /// The plugin's name.
     pub(crate) name: Name,
     pub(crate) language: Language,
     pub(crate) role: Role,

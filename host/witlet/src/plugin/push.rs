@@ -74,18 +74,13 @@ pub(crate) enum Error {
     },
     /// The report is about another component.
     #[error("the conformance report {} is about another component than sha256:{digest}: create one with `witlet plugin test`", path.display())]
-    OtherComponent {
-        path: PathBuf,
-        /// The component's digest.
-        digest: String,
-    },
+    OtherComponent { path: PathBuf, digest: String },
     /// The password can't be read.
     #[error("failed to read the password from standard input")]
     Password(#[source] std::io::Error),
     /// The registry doesn't take it.
     #[error("failed to push {target}")]
     Push {
-        /// Where to.
         target: String,
         /// Why not, with the way out.
         #[source]

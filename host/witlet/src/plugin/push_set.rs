@@ -49,14 +49,12 @@ pub(crate) enum Error {
     #[error("{}", path.display())]
     Configuration {
         path: PathBuf,
-        /// Where and why.
         #[source]
         cause: ConfigError,
     },
     /// The registry doesn't take it.
     #[error("failed to push {target}")]
     Transfer {
-        /// Where to.
         target: String,
         /// Why not, with the way out.
         #[source]

@@ -41,33 +41,24 @@ pub(crate) enum Error {
     #[error("{}", path.display())]
     Configuration {
         path: PathBuf,
-        /// Where and why.
         #[source]
         cause: ConfigError,
     },
     /// The configuration doesn't have the plugin.
     #[error("{} has no plugin {name:?}: set its component with --component", path.display())]
-    NoEntry {
-        path: PathBuf,
-        /// The recorded plugin.
-        name: String,
-    },
+    NoEntry { path: PathBuf, name: String },
     /// The component is nowhere that can be asked.
     #[error(
         "the component of {name:?} came from {from} and is not on this machine: set a file with --component"
     )]
     Elsewhere {
-        /// The recorded plugin.
         name: String,
         /// `builtin`, or a file whose folder isn't known.
         from: String,
     },
     /// What `--data` says is no name with a file.
     #[error("--data must be NAME=FILE, found {text:?}")]
-    DataFlag {
-        /// What was given.
-        text: String,
-    },
+    DataFlag { text: String },
     /// A file of `--data` can't be read.
     #[error("failed to read {}", path.display())]
     Data {

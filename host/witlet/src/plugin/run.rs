@@ -59,7 +59,6 @@ pub(crate) enum Error {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Report {
-    /// The component's name.
     pub(crate) component: String,
     /// Whether all answers are as their cases expect.
     pub(crate) as_expected: bool,

@@ -47,7 +47,6 @@ pub(crate) enum Error {
     #[error("{}", path.display())]
     ProjectFile {
         path: PathBuf,
-        /// What is wrong.
         #[source]
         cause: ProjectFileError,
     },
@@ -59,7 +58,6 @@ pub(crate) enum Error {
     Newer {
         /// The file that says so.
         path: PathBuf,
-        /// The project's release.
         version: String,
     },
     /// What the project is stands in its file.
@@ -93,7 +91,6 @@ pub(crate) enum Error {
     Contract {
         /// What was asked for.
         desired: Contract,
-        /// The project's language.
         language: Language,
     },
     /// The template refuses the name.
@@ -133,7 +130,6 @@ pub(crate) struct Upgrade {
     /// The one that projects of this release are on. Where it is another one, nothing was changed.
     contract_of_release: &'static str,
     files: Vec<Step>,
-    /// For sentences.
     #[serde(skip)]
     kind: (Language, Role),
     /// Whether it was on an older track until now.

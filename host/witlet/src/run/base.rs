@@ -41,7 +41,6 @@ pub(crate) enum BaseError {
 
 /// Made first, and shared by all.
 pub(crate) struct Base {
-    /// The node's name.
     pub(crate) name: String,
     pub(crate) clock: Arc<SystemClock>,
     pub(crate) jitter: Arc<ThreadJitter>,

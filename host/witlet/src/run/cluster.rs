@@ -52,7 +52,6 @@ pub(crate) struct Cluster {
     events: Arc<ApiEvents>,
     /// Pods that are bound to this node; the agent takes it.
     pub(crate) pods: Option<Box<dyn PodSource>>,
-    /// Where statuses go.
     pub(crate) statuses: Arc<StatusManager>,
     /// Static pods as the API server shows them.
     pub(crate) mirrors: MirrorPods,

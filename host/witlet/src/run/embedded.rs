@@ -38,7 +38,6 @@ pub(crate) enum EmbeddedError {
         socket.display(), socket.as_os_str().len()
     )]
     TooLong { socket: PathBuf },
-    /// It doesn't start.
     #[error("failed to start the embedded runtime")]
     Spawn(#[from] SpawnError),
     /// It can't be asked to end.
@@ -48,7 +47,6 @@ pub(crate) enum EmbeddedError {
         #[source]
         cause: std::io::Error,
     },
-    /// It doesn't end.
     #[error("the embedded runtime, process {process_id}, did not end within {}s", STOP_WITHIN.as_secs())]
     StillRuns { process_id: i32 },
 }

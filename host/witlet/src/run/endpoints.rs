@@ -46,7 +46,6 @@ pub(crate) enum EndpointsError {
     #[error("failed to listen on {address}; set another port with {flag}, or 0 for none")]
     Listen {
         address: SocketAddr,
-        /// What says so.
         flag: &'static str,
         #[source]
         cause: std::io::Error,

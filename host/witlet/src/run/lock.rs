@@ -34,7 +34,6 @@ pub(crate) enum LockError {
         root_dir.display(), holder.map(|id| format!(", process {id}")).unwrap_or_default()
     )]
     Held {
-        /// The folder.
         root_dir: PathBuf,
         /// The process that has it, if it has said so.
         holder: Option<u32>,
@@ -42,7 +41,6 @@ pub(crate) enum LockError {
     /// The file system said no.
     #[error("failed to lock {}", path.display())]
     Io {
-        /// The lock.
         path: PathBuf,
         #[source]
         cause: io::Error,

@@ -53,10 +53,8 @@ const MODE_OTHERS: u32 = 0o077;
 #[derive(Debug, Error)]
 #[error("{action} {}", path.display())]
 pub(crate) struct OwnFilesError {
-    /// What was tried.
     action: &'static str,
     path: PathBuf,
-    /// Why it failed.
     #[source]
     cause: io::Error,
 }

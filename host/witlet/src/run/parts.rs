@@ -17,13 +17,8 @@ pub(crate) enum PartError {
     /// It returned while the agent ran.
     #[error("{name} ended unexpectedly")]
     Ended { name: &'static str },
-    /// It panicked.
     #[error("{name} panicked: {message}")]
-    Panicked {
-        name: &'static str,
-        /// The panic's message.
-        message: String,
-    },
+    Panicked { name: &'static str, message: String },
 }
 
 /// The tasks.

@@ -43,31 +43,21 @@ const STREAMING_IDLE: Duration = Duration::from_hours(4);
 pub(crate) enum ArgsError {
     /// A label isn't `KEY=VALUE`, or not one that an API server takes.
     #[error("--node-labels must be KEY=VALUE as labels of Kubernetes have them, found {label:?}")]
-    Label {
-        /// What was given.
-        label: String,
-    },
+    Label { label: String },
     /// A runtime class isn't `CLASS=HANDLER`.
     #[error("--runtime-classes must be CLASS=HANDLER, found {class:?}")]
-    RuntimeClass {
-        /// What was given.
-        class: String,
-    },
+    RuntimeClass { class: String },
     /// A taint isn't `KEY=VALUE:EFFECT`.
     #[error(
         "--register-with-taints must be KEY=VALUE:EFFECT with effect NoSchedule, PreferNoSchedule or NoExecute, found {taint:?}"
     )]
-    Taint {
-        /// What was given.
-        taint: String,
-    },
+    Taint { taint: String },
     /// More than one address of a family.
     #[error("--node-ip: two addresses must have different IP families")]
     NodeIps,
     /// The size isn't one.
     #[error("--container-log-max-size must be a size such as 10Mi, found {size:?}")]
     LogSize {
-        /// What was given.
         size: String,
         /// What is wrong with it.
         #[source]
@@ -75,10 +65,7 @@ pub(crate) enum ArgsError {
     },
     /// A threshold isn't `SIGNAL<VALUE`.
     #[error("--eviction-hard must be SIGNAL<VALUE such as memory.available<100Mi, found {threshold:?}")]
-    Eviction {
-        /// What was given.
-        threshold: String,
-    },
+    Eviction { threshold: String },
     /// Its signal or value makes no sense.
     #[error("--eviction-hard must be SIGNAL<VALUE, with a signal that `witlet run --help` names")]
     Threshold(#[from] ThresholdError),

@@ -15,9 +15,7 @@ pub(super) trait Source {
 pub(super) struct Snapshot {
     /// Of what, and when.
     pub(super) title: String,
-    /// The columns.
     pub(super) header: Vec<&'static str>,
-    /// Their cells.
     pub(super) rows: Vec<Vec<String>>,
     /// All of it, for programs.
     pub(super) document: Value,

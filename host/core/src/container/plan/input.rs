@@ -28,7 +28,6 @@ pub struct PlanInput<'a> {
     pub restart_counts: &'a BTreeMap<String, u32>,
     /// What in-place changes of resources need; none leaves resources of running containers alone.
     pub resize: Option<ResizeFacts<'a>>,
-    /// The time.
     pub now: Timestamp,
 }
 

@@ -24,7 +24,6 @@ pub struct ResizeFacts<'a> {
     pub pod_cgroup: Option<PodCgroup>,
     /// Whether and how CPU limits become quotas.
     pub cpu_quota: CpuQuotaPolicy,
-    /// Who makes cgroups.
     pub cgroup_driver: CgroupDriver,
 }
 

@@ -9,11 +9,9 @@ use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod};
 /// What is done when a container ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RestartPolicy {
-    /// Restart it.
     Always,
     /// Restart it unless it ended with exit code 0.
     OnFailure,
-    /// Leave it.
     Never,
 }
 
@@ -53,7 +51,6 @@ impl RestartPolicy {
 /// What a restart rule does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RestartAction {
-    /// Restart the container.
     Restart,
     /// Have all containers of the pod starts over, init containers first, in the same sandbox.
     RestartAll,

@@ -9,7 +9,6 @@ use crate::runtime::{NamespaceMode, ObservedContainer, ObservedPod, SandboxId, S
 pub enum SandboxNeed {
     /// The newest one will do.
     Keep(SandboxId),
-    /// A new one.
     Create {
         /// One more than the newest one's; 0 if the pod has none.
         attempt: u32,
@@ -19,7 +18,6 @@ pub enum SandboxNeed {
 /// Why a pod's newest sandbox can't stay. The first that holds, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxFault {
-    /// It has ended.
     NotReady,
     /// Another one is ready as well.
     SeveralReady,

@@ -72,7 +72,6 @@ pub enum Step {
     KillContainers(Vec<KillContainer>),
     /// Remove ended containers from the runtime.
     RemoveContainers(RemoveContainers),
-    /// Make a sandbox.
     CreateSandbox {
         /// 0 for the pod's first.
         attempt: u32,
@@ -249,6 +248,5 @@ pub struct StartContainer {
 pub struct Crash {
     /// Where its delay is remembered.
     pub key: BackoffKey,
-    /// When it ended.
     pub finished_at: Timestamp,
 }

@@ -15,7 +15,6 @@ pub enum SpecError {
     Field {
         container: String,
         variable: String,
-        /// What is wrong.
         #[source]
         cause: FieldError,
     },
@@ -31,7 +30,6 @@ pub enum SpecError {
     NoKey {
         /// `ConfigMap` or `Secret`.
         kind: &'static str,
-        /// The pod's namespace.
         namespace: String,
         name: String,
         key: String,
@@ -43,7 +41,6 @@ pub enum SpecError {
     #[error("environment file {path} of volume {volume}")]
     EnvFile {
         volume: String,
-        /// Path in it.
         path: String,
         #[source]
         problem: EnvFileProblem,
@@ -56,11 +53,7 @@ pub enum SpecError {
     },
     /// A text is longer, with its variables, than a process can be given.
     #[error("container {container}: {text} is longer than {TEXT_BYTES_MAX} bytes")]
-    TooLong {
-        container: String,
-        /// Which text.
-        text: String,
-    },
+    TooLong { container: String, text: String },
     /// Its texts are, with their variables, more than a process can be given.
     #[error(
         "container {container}: variables, command and arguments come to more than {ALL_BYTES_MAX} bytes together"
@@ -68,18 +61,10 @@ pub enum SpecError {
     TooMuch { container: String },
     /// A port isn't one.
     #[error("container {container}: port {port} is not between 1 and 65535")]
-    Port {
-        container: String,
-        /// The number.
-        port: i32,
-    },
+    Port { container: String, port: i32 },
     /// `hostIP` of a port isn't an address.
     #[error("container {container}: hostIP {ip:?} is not an IP address")]
-    HostIp {
-        container: String,
-        /// The text.
-        ip: String,
-    },
+    HostIp { container: String, ip: String },
     /// The seccomp profile can't be used.
     #[error("seccomp profile of container {container}: {problem}")]
     Seccomp {
@@ -109,7 +94,6 @@ pub enum SpecError {
         container: String,
         /// Such as `limits.memory`.
         resource: String,
-        /// The text.
         quantity: String,
     },
     /// The pod's machine can't be named as it asks.

@@ -35,7 +35,6 @@ pub struct Host<'a> {
     pub runtime_handlers: &'a [RuntimeHandler],
     /// Whether the kernel counts swap by cgroup (`memory.swap.max` exists below the root).
     pub swap_controller: bool,
-    /// Who may swap.
     pub swap_behavior: SwapBehavior,
     /// What is made of requests and limits of memory; none without the gate `MemoryQoS`.
     pub memory_qos: Option<MemoryQos>,
@@ -89,7 +88,6 @@ pub struct SandboxInput<'a> {
     pub log_directory: &'a Path,
     /// The ids of a pod with `hostUsers: false`.
     pub user_namespace: Option<&'a UserNamespace>,
-    /// The machine.
     pub host: Host<'a>,
 }
 
@@ -122,7 +120,6 @@ pub struct Objects<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct ContainerInput<'a> {
     pub pod: &'a Pod,
-    /// Its spec.
     pub container: &'a Container,
     /// 0 for its first instance.
     pub restart_count: u32,
@@ -137,6 +134,5 @@ pub struct ContainerInput<'a> {
     pub pid_target: Option<&'a ContainerId>,
     /// What its environment refers to.
     pub objects: Objects<'a>,
-    /// The machine.
     pub host: Host<'a>,
 }

@@ -18,7 +18,6 @@ const MASTER_SERVICES: [&str; 1] = ["kubernetes"];
 pub struct ServiceAddress {
     pub namespace: Box<str>,
     pub name: Box<str>,
-    /// Its first address.
     pub ip: IpAddr,
     /// Its ports, at least one.
     pub ports: Box<[ServicePort]>,

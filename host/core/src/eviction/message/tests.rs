@@ -53,7 +53,6 @@ struct Case {
     ephemeral: Requests<'static>,
     of_pod: &'static str,
     used: Requests<'static>,
-    /// Container, usage, request.
     expected: &'static [(&'static str, &'static str, &'static str)],
 }
 

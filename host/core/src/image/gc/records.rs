@@ -17,7 +17,6 @@ pub const RECORDS_SAVED_MAX: usize = 4096;
 /// An image that nothing uses and that isn't pinned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusedImage {
-    /// The runtime's identifier.
     pub id: String,
     /// Bytes, as the runtime lists them.
     pub size: u64,

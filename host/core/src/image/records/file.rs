@@ -22,7 +22,6 @@ pub enum RecordFileError {
     /// Its text can't be read.
     #[error("not a record of a pull")]
     Malformed(#[from] serde_json::Error),
-    /// Something else.
     #[error("expected {expected:?} of {API_VERSION:?}, found {kind:?} of {api_version:?}")]
     OtherKind {
         /// What it says that it is.

@@ -47,7 +47,6 @@ pub enum Infeasible {
     /// It would be of another class of service.
     #[error("Pod QOS Class may not change as a result of resizing (from {} to {})", from.as_str(), to.as_str())]
     QosClass {
-        /// What it is.
         from: QosClass,
         /// What it would be.
         to: QosClass,
@@ -86,10 +85,7 @@ pub enum Infeasible {
     },
     /// A handler says so.
     #[error("{message}")]
-    Refused {
-        /// The handler's message.
-        message: String,
-    },
+    Refused { message: String },
 }
 
 impl Infeasible {
@@ -111,7 +107,6 @@ impl Infeasible {
 /// What a pod wishes next to what it was allocated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// Nothing.
     None,
     /// What can't be on this node.
     Infeasible(Infeasible),
@@ -264,7 +259,6 @@ pub fn after_admission(pod: &Pod, decision: Decision) -> Grant {
 pub struct PendingResize<'a> {
     /// The pod as its source has it.
     pub pod: &'a Pod,
-    /// What it has.
     pub allocation: &'a Allocation,
     /// Since when it waits: `lastTransitionTime` of its condition `PodResizePending`.
     pub since: Timestamp,

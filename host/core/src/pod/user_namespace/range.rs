@@ -44,10 +44,7 @@ pub enum IdRangeError {
     TooFew(u32),
     /// There are no such ids.
     #[error("kubelet user assigned IDs from {first_id} end above the last ID")]
-    End {
-        /// Where they begin.
-        first_id: u32,
-    },
+    End { first_id: u32 },
 }
 
 impl IdRange {

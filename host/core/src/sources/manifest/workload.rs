@@ -61,7 +61,6 @@ pub struct Workloads {
 /// A pod, and what it comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadPod {
-    /// Where it stands.
     pub document: Document,
     /// Path of its object in the document: empty, or `items[3]`.
     pub item: String,
@@ -69,16 +68,13 @@ pub struct WorkloadPod {
     pub object: ObjectName,
     /// `status.phase` of a pod that was exported with its status.
     pub phase: Option<String>,
-    /// The pod, whole.
     pub pod: Pod,
 }
 
 /// An object without pods, such as a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedObject {
-    /// Where it stands.
     pub document: Document,
-    /// What it is.
     pub object: ObjectName,
 }
 

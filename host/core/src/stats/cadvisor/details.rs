@@ -13,7 +13,6 @@ const TICK: u64 = 10_000_000;
 pub struct CgroupDetails {
     /// What the summary shows of it, too.
     pub usage: CgroupUsage,
-    /// Processor time.
     pub cpu: CpuDetails,
     pub memory: MemoryDetails,
     /// Traffic of block devices.
@@ -24,7 +23,6 @@ pub struct CgroupDetails {
     pub threads_max: u64,
     /// Processes that the kernel killed for want of memory.
     pub oom_kills: u64,
-    /// Its limits.
     pub spec: CgroupSpec,
     /// Processes in it, not below it.
     pub processes: Processes,
@@ -35,9 +33,7 @@ pub struct CgroupDetails {
 /// Processor time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuDetails {
-    /// In programs.
     pub user: u64,
-    /// In the kernel.
     pub system: u64,
     /// Periods of the quota that ended.
     pub periods: u64,
@@ -47,14 +43,12 @@ pub struct CpuDetails {
     pub throttled: u64,
     /// Periods in which more than the quota was used.
     pub burst_periods: u64,
-    /// How much more.
     pub burst: u64,
 }
 
 /// Memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryDetails {
-    /// Pages of files.
     pub cache: u64,
     /// The kernel's own, on behalf of the cgroup; version 1 only.
     pub kernel: u64,

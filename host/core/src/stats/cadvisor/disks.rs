@@ -8,7 +8,6 @@ const DEVICES_MAX: usize = 64;
 /// A block device, by its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockDevice {
-    /// Of its driver.
     pub major: u32,
     /// Among the driver's devices.
     pub minor: u32,
@@ -17,11 +16,9 @@ pub struct BlockDevice {
 /// What a cgroup read from and wrote to a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskUsage {
-    /// Which device.
     pub device: BlockDevice,
     /// Bytes, by kind of operation: `Read`, `Write`, and in version 1 sums of them.
     pub bytes: BTreeMap<&'static str, u64>,
-    /// Operations, by kind.
     pub operations: BTreeMap<&'static str, u64>,
     /// `io.cost`, where the kernel shows it: used, waited, in debt, delayed, in microseconds.
     pub cost: Option<[u64; 4]>,
@@ -53,7 +50,6 @@ pub struct Partition {
     pub reads: [u64; 4],
     /// The same of writes.
     pub writes: [u64; 4],
-    /// Operations under way.
     pub in_flight: u64,
     /// Milliseconds in which operations were under way.
     pub busy: u64,

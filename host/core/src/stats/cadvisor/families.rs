@@ -55,7 +55,6 @@ pub fn chunks(scrape: Arc<Scrape>, format: Format) -> impl Iterator<Item = Vec<u
 struct FamilyPieces {
     scrape: Arc<Scrape>,
     format: Format,
-    /// Of each row.
     labels: Vec<Labels>,
     families: Vec<&'static Family>,
     /// The family that is next, the row that is its next, and whether the family has begun.

@@ -9,11 +9,8 @@ use crate::stats::exposition::{Exposition, Kind};
 pub struct Machine {
     /// Of `/etc/machine-id`.
     pub machine_id: String,
-    /// Of the firmware.
     pub system_uuid: String,
-    /// Of this boot.
     pub boot_id: String,
-    /// The kernel's release.
     pub kernel_version: String,
     /// The operating system's name.
     pub os_version: String,
@@ -31,7 +28,6 @@ type CpuPlace = [i64; 4];
 /// Processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// Logical ones.
     pub processors: u64,
     pub cores: u64,
     pub sockets: u64,

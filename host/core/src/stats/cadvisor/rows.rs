@@ -9,11 +9,9 @@ use crate::stats::network::InterfaceUsage;
 /// A cgroup with all that is shown of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Whose it is.
     pub labels: RowLabels,
     /// When it was made, or its container was.
     pub started_at: Option<Timestamp>,
-    /// What it uses.
     pub details: CgroupDetails,
     /// Traffic: of a sandbox, whose network is the pod's, and of the node.
     pub network: Vec<InterfaceUsage>,
@@ -28,13 +26,10 @@ pub struct RowLabels {
     pub container: String,
     /// The cgroup's path, from `/`.
     pub id: String,
-    /// The container's image.
     pub image: String,
     /// The runtime's id of the container or sandbox.
     pub name: String,
-    /// The pod's namespace.
     pub namespace: String,
-    /// The pod's name.
     pub pod: String,
 }
 

@@ -22,7 +22,6 @@ const DEFAULT_INTERFACE: &str = "eth0";
 /// How much is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Everything.
     All,
     /// Without network, file systems, volumes, limits and pressure of disks (`only_cpu_and_memory`).
     CpuAndMemory,
@@ -37,7 +36,6 @@ pub struct FsMeasurement {
     pub available: u64,
     /// Bytes that are used.
     pub used: u64,
-    /// Inodes in all.
     pub inodes: u64,
     /// Inodes that are free.
     pub inodes_free: u64,
@@ -50,7 +48,6 @@ pub struct SystemMeasurement {
     pub name: &'static str,
     /// Since when they are there.
     pub started_at: Option<Timestamp>,
-    /// What they use.
     pub usage: CgroupUsage,
     /// Billionths of a core, now.
     pub nanocores: Option<u64>,
@@ -63,11 +60,9 @@ pub struct ContainerMeasurement {
     pub name: String,
     /// When it was made.
     pub started_at: Timestamp,
-    /// What it uses.
     pub usage: CgroupUsage,
     /// Billionths of a core, now.
     pub nanocores: Option<u64>,
-    /// Its writable layer.
     pub rootfs: FsUsage,
     pub logs: FsUsage,
     pub processes: Option<u64>,
@@ -78,7 +73,6 @@ pub struct ContainerMeasurement {
 pub struct VolumeMeasurement {
     /// Its name in the pod.
     pub name: String,
-    /// What is used.
     pub usage: FsUsage,
 }
 
@@ -101,7 +95,6 @@ pub struct PodMeasurement {
     /// The pod as its source has it; none of one that no source has any more.
     pub pod: Option<std::sync::Arc<Pod>>,
     pub volumes: Vec<VolumeMeasurement>,
-    /// Its own files.
     pub own: FsUsage,
 }
 
@@ -109,7 +102,6 @@ pub struct PodMeasurement {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
     pub at: Timestamp,
-    /// The node's name.
     pub node_name: String,
     /// When the machine was started.
     pub booted_at: Option<Timestamp>,

@@ -75,7 +75,6 @@ struct Session {
     release: u32,
     /// Jobs that ended, from the task that receives them. Closed with the connection.
     ended: broadcast::Receiver<JobEnd>,
-    /// Ends with this.
     _reader: JoinSet<()>,
 }
 

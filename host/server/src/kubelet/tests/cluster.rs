@@ -33,7 +33,6 @@ pub(super) struct Cluster {
     pub(super) pods: Mutex<Vec<Arc<Pod>>>,
     pub(super) mirrors: watch::Sender<Arc<BTreeMap<PodFullName, Arc<Pod>>>>,
     pub(super) log_paths: Mutex<HashMap<String, PathBuf>>,
-    /// Where streams lead.
     pub(super) streaming_url: Mutex<String>,
     /// What the runtime was asked for streams.
     pub(super) asked: Mutex<Vec<String>>,

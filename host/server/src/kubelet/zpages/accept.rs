@@ -9,7 +9,6 @@ pub(super) const GROUP: &str = "config.k8s.io";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Text,
-    /// For programs.
     Object(Version, Encoding),
 }
 

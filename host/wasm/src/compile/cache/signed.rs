@@ -16,7 +16,6 @@ const KEY_CHARS: usize = 64;
 /// Where compiled code is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeOrigin {
-    /// Compiled here.
     Own,
     /// Compiled elsewhere; a key vouches for it.
     Signed,

@@ -36,7 +36,6 @@ pub(super) enum Fetched {
 /// Why there is nothing.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FetchFailure {
-    /// In one sentence.
     pub(super) problem: String,
     /// How long the server wants not to be asked.
     pub(super) retry_after: Option<Duration>,

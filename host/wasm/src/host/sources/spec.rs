@@ -66,7 +66,6 @@ pub struct SourcesConfig {
     pub events: Arc<dyn EventSink>,
     /// Shows which sources can't be read.
     pub health: Arc<SourceHealth>,
-    /// Wall time.
     pub clock: Arc<dyn Clock>,
     /// Keeps sources that failed together from being asked together.
     pub jitter: Arc<dyn Jitter>,

@@ -24,14 +24,8 @@ pub(crate) enum AsyncStartError {
     },
     /// The contracts couldn't be linked to the engine.
     #[error("failed to link the host's functions: {message}")]
-    Linker {
-        /// The engine's words.
-        message: String,
-    },
+    Linker { message: String },
     /// The component's imports or exports have the right names and the wrong types.
     #[error("{message}")]
-    Mismatch {
-        /// The linker's words.
-        message: String,
-    },
+    Mismatch { message: String },
 }

@@ -394,7 +394,6 @@ impl AsyncPlugin {
 /// What a guest did that had no answer in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Overtime {
-    /// It computed.
     Computed,
     /// It would have computed, and others had the processors.
     Crowded,

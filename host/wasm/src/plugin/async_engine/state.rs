@@ -21,7 +21,6 @@ const POLL_PERIOD: Duration = Duration::from_millis(100);
 /// The folder holds more than it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StateExcess {
-    /// Too many bytes.
     #[error("its files in /state have more than {} MiB together", STATE_BYTES_MAX >> 20)]
     Bytes,
     /// Too many files and folders.

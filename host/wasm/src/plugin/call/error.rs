@@ -17,10 +17,7 @@ use crate::wasi::WouldBlock;
 pub enum CallError {
     /// The guest did what WebAssembly forbids, or gave up.
     #[error("it trapped: {message}")]
-    Trap {
-        /// What it did.
-        message: String,
-    },
+    Trap { message: String },
     /// The guest called itself too deeply.
     #[error("it ran out of stack")]
     StackOverflow,
@@ -56,10 +53,7 @@ pub enum CallError {
     State(StateExcess),
     /// What it exports has the right names and the wrong types.
     #[error("the component doesn't fit the contract: {message}")]
-    Mismatch {
-        /// The engine's words.
-        message: String,
-    },
+    Mismatch { message: String },
     /// It ended itself through WASI.
     #[error("it exited with code {code}")]
     Exited { code: i32 },

@@ -50,7 +50,6 @@ pub enum DataSource {
 /// What is fetched. Relative files are looked up next to the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RemoteData {
-    /// From a URL.
     Url {
         url: DownloadUrl,
         /// SHA-256 of the only bytes that count, in hexadecimal.
@@ -60,7 +59,6 @@ pub enum RemoteData {
         /// A file with authorities that count next to the node's.
         authorities: Option<PathBuf>,
     },
-    /// From a registry.
     Artifact {
         target: Target,
         /// A file in the form of a docker configuration; none leaves it to the node's own credentials.

@@ -248,7 +248,6 @@ pub(super) struct LabelSelectorDocument {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct RequirementDocument {
-    /// The label's key.
     pub(super) key: String,
     /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
     pub(super) operator: String,

@@ -18,7 +18,6 @@ const NAME_SHOWN_BYTES_MAX: usize = 63;
 pub struct Feature {
     /// As `requires` names it.
     pub name: &'static str,
-    /// What it is.
     pub description: &'static str,
 }
 

@@ -27,7 +27,6 @@ const OWN_SOURCES: [&str; 3] = ["file", "http", "api"];
 /// Whether a handler's verdicts count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AdmissionMode {
-    /// They do.
     #[default]
     Enforce,
     /// They are compared with the node's decision, and change nothing.
@@ -53,9 +52,7 @@ pub struct AdmissionRole {
     pub rollout: Option<RolloutRole>,
     /// Which pods the plugin is asked about.
     pub matches: PodMatch,
-    /// For one call.
     pub timeout: Duration,
-    /// For one instance.
     pub memory_bytes: usize,
 }
 
@@ -84,7 +81,6 @@ pub struct ProbeRole {
     pub probe_type: Arc<str>,
     /// The entry whose shadow it is, if it is one: then no pod calls it.
     pub shadow_of: Option<Arc<str>>,
-    /// For one instance.
     pub memory_bytes: usize,
 }
 
@@ -97,9 +93,7 @@ pub struct PodSourceRole {
     pub shadow_of: Option<Arc<str>>,
     /// What it may bring.
     pub allow: Arc<Allowance>,
-    /// For one poll.
     pub timeout: Duration,
-    /// For one instance.
     pub memory_bytes: usize,
 }
 

@@ -22,7 +22,6 @@ pub enum SetFileKind {
 pub struct SetFileName {
     /// Its name, relative to the plugin file, with `/`.
     pub name: String,
-    /// What it is.
     pub kind: SetFileKind,
 }
 

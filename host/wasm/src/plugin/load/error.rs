@@ -24,7 +24,6 @@ pub enum LoadError {
     /// The file can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The component's file.
         path: PathBuf,
         #[source]
         cause: std::io::Error,
@@ -75,19 +74,13 @@ pub enum LoadError {
     },
     /// Its imports or exports have the right names and the wrong types.
     #[error("the component doesn't fit the contract: {message}")]
-    Mismatch {
-        /// The linker's words.
-        message: String,
-    },
+    Mismatch { message: String },
     /// It needs more to start than it may have.
     #[error("the component is too large for its limits")]
     Needs(#[source] NeedsError),
     /// Its entry names what isn't there (yet).
     #[error("{what}")]
-    Missing {
-        /// In one sentence.
-        what: String,
-    },
+    Missing { what: String },
     /// Its configuration isn't what the component's manifest says that it takes.
     #[error(
         "the configuration does not fit the component's manifest (plugin.yaml in its project): {}",

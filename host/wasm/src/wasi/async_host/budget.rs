@@ -13,7 +13,6 @@ pub(crate) const CONNECTIONS_ALL_MAX: usize = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionBudget {
     own: Arc<Semaphore>,
-    /// Of the plugin.
     share: Arc<Semaphore>,
     all: Arc<Semaphore>,
 }

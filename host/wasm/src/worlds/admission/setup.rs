@@ -15,7 +15,6 @@ const NAME_BYTES_MAX: usize = 64;
 pub(crate) struct Setup {
     operations: Vec<Operation>,
     unknown: Vec<String>,
-    /// For the operator.
     pub(crate) warnings: Warnings,
 }
 

@@ -24,7 +24,6 @@ pub(super) enum ExecFault {
 pub(super) struct Exec {
     probe: Arc<ProbeFacts>,
     containers: Option<Arc<dyn CommandRunner>>,
-    /// Of the call.
     deadline: Instant,
 }
 

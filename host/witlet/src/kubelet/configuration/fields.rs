@@ -3,11 +3,8 @@
 /// What a field or a flag takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// True or false.
     Bool,
-    /// A whole number.
     Int,
-    /// A number.
     Float,
     Text,
     /// A duration in Go's form, as a text.
@@ -16,9 +13,7 @@ pub(crate) enum Kind {
     Texts,
     /// A list of whole numbers.
     Ints,
-    /// Texts by name.
     TextMap,
-    /// Switches by name.
     BoolMap,
     /// Lists of texts by name.
     TextsMap,
@@ -41,7 +36,6 @@ pub(crate) enum Kind {
 /// What becomes of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fate {
-    /// It is done.
     Acts,
     /// It isn't acted on; what happens anyway is what these values ask for (JSON). Others are warned of.
     Fixed(&'static [&'static str]),
@@ -54,7 +48,6 @@ pub(crate) enum Fate {
 pub(crate) struct Field {
     /// Names from the top, with dots.
     pub(crate) path: &'static str,
-    /// What it takes.
     pub(crate) kind: Kind,
     /// What becomes of it.
     pub(crate) fate: Fate,

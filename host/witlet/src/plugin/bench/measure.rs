@@ -36,7 +36,6 @@ const PRINTED_EVERY: u32 = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub(super) role: Role,
-    /// What was asked.
     pub(super) case: String,
     /// The first load, compiling included.
     pub(super) compiled: Duration,

@@ -18,9 +18,7 @@ const DIGEST_CHARS: usize = 12;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Comparison {
-    /// The first.
     pub(crate) a: SideFigures,
-    /// The second.
     pub(crate) b: SideFigures,
     /// How many recorded questions both were asked.
     pub(crate) requests: usize,
@@ -80,7 +78,6 @@ impl SideFigures {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SkippedRecording {
-    /// Its file.
     pub(crate) recording: String,
     pub(crate) problem: String,
 }
@@ -119,11 +116,9 @@ pub(crate) struct Difference {
     pub(crate) pod: String,
     /// Why it was asked.
     pub(crate) operation: &'static str,
-    /// What differs.
     pub(crate) kind: DifferenceKind,
     /// The first version's answer.
     pub(crate) a: HandlerAnswer,
-    /// The second's.
     pub(crate) b: HandlerAnswer,
 }
 
@@ -155,7 +150,6 @@ pub(crate) struct HandlerAnswer {
     pub(crate) reason: Option<String>,
     /// The message, what lacks, or what happened.
     pub(crate) message: Option<String>,
-    /// In a line.
     #[serde(skip)]
     pub(crate) words: String,
 }

@@ -45,18 +45,10 @@ pub(crate) enum SideError {
     },
     /// The entry judges no pods.
     #[error("plugin {name:?} of {} is no admission handler", path.display())]
-    OtherRole {
-        path: PathBuf,
-        /// The entry.
-        name: String,
-    },
+    OtherRole { path: PathBuf, name: String },
     /// What it would receive isn't here.
     #[error("plugin {name:?} of {} is granted secrets, which only a daemon has: it can't be compared", path.display())]
-    Secrets {
-        path: PathBuf,
-        /// The entry.
-        name: String,
-    },
+    Secrets { path: PathBuf, name: String },
     /// Data of the entry can't be read.
     #[error("failed to read {}", path.display())]
     Data {
@@ -66,13 +58,7 @@ pub(crate) enum SideError {
     },
     /// Data of the entry are elsewhere.
     #[error("{}: the data {data} of plugin {name} are fetched: give its entry a `file` with them, in a copy of the plugin file", path.display())]
-    Fetched {
-        /// The plugin file.
-        path: PathBuf,
-        /// The entry.
-        name: String,
-        data: String,
-    },
+    Fetched { path: PathBuf, name: String, data: String },
     /// The entry's configuration names what the recorded node doesn't have.
     #[error("{side}: its configuration can't be filled in: {problem}")]
     Config {

@@ -37,11 +37,9 @@ const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 /// A pod to judge.
 #[derive(Clone, Debug)]
 pub(in crate::plugin) struct PodQuestion {
-    /// Where it stands.
     pub(in crate::plugin) place: QuestionPlace,
     /// The object that it comes from, or the plugin whose call was recorded.
     pub(in crate::plugin) object: Option<String>,
-    /// What is asked.
     pub(in crate::plugin) request: AdmissionRequest,
     /// What became of it before any handler is asked.
     pub(in crate::plugin) decided: Option<Outcome>,

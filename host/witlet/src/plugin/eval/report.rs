@@ -26,7 +26,6 @@ pub(super) const EVALUATION: &str = "PluginEvaluation";
 pub(crate) enum EvalResult {
     /// All pods are admitted.
     Admitted,
-    /// One isn't.
     NotAdmitted,
     /// Something that was given is invalid, so that not everything was judged as it should be.
     Invalid,
@@ -186,7 +185,6 @@ pub(super) struct HandlerLine {
     /// Of a refusal; of a failure the word that a waiting pod has.
     pub(super) reason: Option<String>,
     pub(super) message: Option<String>,
-    /// Of a deferral.
     pub(super) retry_after_seconds: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) shortages: Vec<ShortageLine>,

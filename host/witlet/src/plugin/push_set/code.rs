@@ -33,7 +33,6 @@ pub(crate) enum CodeError {
         #[source]
         cause: CompileError,
     },
-    /// No reference.
     #[error(transparent)]
     Component(#[from] ComponentError),
     /// A tag may lead to other code tomorrow.
@@ -47,7 +46,6 @@ pub(crate) enum CodeError {
     /// The other set can't be had.
     #[error("failed to pull compiled code of {target}")]
     Pull {
-        /// The other set.
         target: String,
         /// Why not, with the way out.
         #[source]

@@ -13,7 +13,6 @@ const NEW: &str = ".new";
 /// What is at a path of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Nothing.
     Missing,
     /// A file with this digest.
     File(String),

@@ -19,15 +19,12 @@ use crate::settings::plugin_sets::PluginSetPolicy;
 /// What came of a step.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// It is time.
     Waited,
     /// The local plugin file can be taken.
     Left,
-    /// It can't.
     NotLeft(String),
     /// All of the set was loaded for a trial; what became of its compiled code, if it has any.
     Loaded(KeptSet, Option<CodeReport>),
-    /// It wasn't.
     Refused(Refusal, String),
 }
 

@@ -12,7 +12,6 @@ use crate::runtime::LinuxResources;
 /// Who may swap (`memorySwap.swapBehavior`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SwapBehavior {
-    /// No container.
     #[default]
     NoSwap,
     /// Containers of Burstable pods, in proportion to the memory that they ask for. Version 2 only.

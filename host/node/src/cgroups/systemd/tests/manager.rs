@@ -20,11 +20,9 @@ pub(super) enum Behaviour {
     Exists,
     /// Refuses to start and to stop.
     Refuses,
-    /// Refuses to set.
     RefusesProperties,
     /// Jobs end with this result.
     Ends(&'static str),
-    /// Jobs don't end.
     NeverEnds,
     /// The next job's connection breaks before it has ended.
     BreaksOnce,
