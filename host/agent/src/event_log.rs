@@ -57,13 +57,13 @@ impl EventLog {
         self.onward.is_some()
     }
 
-    /// All remembered events; the one that happened longest ago is first.
+    /// Returns all remembered events; the one that happened longest ago is first.
     pub fn events(&self) -> Vec<RecordedEvent> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.events.values().cloned().collect()
     }
 
-    /// Those with a later version than this. One that isn't reached yet is of a log whose clock ran ahead: all of this log came
+    /// Returns those with a later version than this. One that isn't reached yet is of a log whose clock ran ahead: all of this log came
     /// after it.
     pub fn events_after(&self, version: u64) -> EventPage {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

@@ -40,7 +40,7 @@ impl Health {
         self.errors.is_empty()
     }
 
-    /// All that keeps the node from being ready.
+    /// Returns all that keeps the node from being ready.
     pub(crate) fn problems(&self) -> Vec<String> {
         let network =
             self.network.iter().map(|problem| format!("container runtime network not ready: {problem}"));

@@ -111,7 +111,7 @@ impl PluginSources {
         Self(Some(names))
     }
 
-    /// Those that are there now.
+    /// Returns those that are there now.
     pub(crate) fn now(&mut self) -> BTreeSet<SourceName> {
         self.0.as_mut().map(|names| BTreeSet::clone(&names.borrow_and_update())).unwrap_or_default()
     }

@@ -265,7 +265,7 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
     }
 }
 
-/// All of a body, if it isn't longer.
+/// Returns all of a body, if it isn't longer.
 async fn read(mut body: Body, bytes_max: usize) -> Result<Vec<u8>, WatchError> {
     let mut read = Vec::new();
     while let Some(frame) = body.frame().await {

@@ -114,7 +114,7 @@ impl Layer {
         Self::Replay,
     ];
 
-    /// As on the command line, in reports and before the slash of a check's id.
+    /// Returns the name as on the command line, in reports and before the slash of a check's id.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Load => "load",

@@ -136,7 +136,7 @@ impl PluginRequest {
         self.promise().1
     }
 
-    /// As a finding shows it: the pod, the parameters or the cursor.
+    /// Returns the text as a finding shows it: the pod, the parameters or the cursor.
     pub(crate) fn shown(&self) -> String {
         match self {
             // What the host has of pods is JSON.

@@ -45,7 +45,7 @@ pub(crate) enum ResponseKind {
 }
 
 impl ResponseKind {
-    /// As case files and findings name it.
+    /// Returns the name as case files and findings name it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Done => "ok",

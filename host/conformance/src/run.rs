@@ -60,7 +60,7 @@ impl Kit {
     }
 }
 
-/// Those of these names, or all. The error is the first name that none has, or nothing where there is none at all.
+/// Returns those of these names, or all. The error is the first name that none has, or nothing where there is none at all.
 fn chosen<T: Copy>(all: &[T], names: &[String], name: impl Fn(&T) -> &str) -> Result<Vec<T>, Option<String>> {
     if all.is_empty() {
         return Err(None);

@@ -255,7 +255,7 @@ pub(crate) fn scenarios(ctx: &Ctx<'_>, role: Role) -> Result<Vec<Scenario>, Stri
     Ok(all)
 }
 
-/// Those in which all is well.
+/// Returns those in which all is well.
 pub(crate) fn good(ctx: &Ctx<'_>, role: Role) -> Result<Vec<Scenario>, String> {
     let mut all = scenarios(ctx, role)?;
     all.retain(|scenario| scenario.is_good);

@@ -57,7 +57,7 @@ impl Operation {
         Self::Recheck,
     ];
 
-    /// Its name, as configurations, reports and logs have it.
+    /// Returns its name, as configurations, reports and logs have it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Add => "add",
@@ -84,7 +84,7 @@ impl Operation {
         Self::ALL.into_iter().find(|operation| operation.as_str() == name)
     }
 
-    /// All names, as sentences list them.
+    /// Returns all names, as sentences list them.
     pub fn names() -> String {
         Self::ALL.map(Self::as_str).join(", ")
     }

@@ -33,7 +33,7 @@ impl ProbeKind {
     /// All of them, in the order in which upstream makes their workers.
     pub const ALL: [Self; 3] = [Self::Startup, Self::Readiness, Self::Liveness];
 
-    /// As events have it.
+    /// Returns the name as events have it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Startup => "Startup",

@@ -93,7 +93,7 @@ pub struct PodUsage {
 }
 
 impl PodUsage {
-    /// All local disk that counts for the pod, in bytes.
+    /// Returns all local disk that counts for the pod, in bytes.
     pub fn ephemeral_storage(&self, pod: &Pod) -> u64 {
         let containers = self.containers.iter().flat_map(|container| [container.rootfs, container.logs]);
         let volume = |name: &str| self.volumes.get(name).copied();
@@ -101,7 +101,7 @@ impl PodUsage {
     }
 }
 
-/// All local disk that counts for a pod (upstream: `calcEphemeralStorage`): its [local volumes](is_local_ephemeral), of which `volume`
+/// Returns all local disk that counts for a pod (upstream: `calcEphemeralStorage`): its [local volumes](is_local_ephemeral), of which `volume`
 /// gives what was measured by name, and the `others`, which are writable layers, logs and its own files. What is unknown counts nothing.
 pub fn ephemeral_storage(
     pod: Option<&Pod>,
@@ -165,7 +165,7 @@ pub struct CountedContainer {
 }
 
 impl CountedPod {
-    /// Those of all containers; none if they aren't known of each.
+    /// Returns those of all containers; none if they aren't known of each.
     fn processes(&self) -> Option<u64> {
         self.containers
             .iter()

@@ -192,7 +192,7 @@ fn has_initialized(pod: &Pod, observed: &ObservedPod) -> bool {
     })
 }
 
-/// None for an empty list, as the API leaves such fields out.
+/// Returns `None` for an empty list, as the API leaves such fields out.
 fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
     (!list.is_empty()).then_some(list)
 }

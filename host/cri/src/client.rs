@@ -160,7 +160,7 @@ impl CriClient {
         self.list(CALL, list).await?.read(CALL)
     }
 
-    /// None if it went away since it was listed.
+    /// Returns `None` if it went away since it was listed.
     async fn sandbox_status(&self, id: String) -> Result<Option<ObservedSandbox>, RuntimeError> {
         let limit = self.deadlines.request;
         let inspection = request(cri::PodSandboxStatusRequest { pod_sandbox_id: id, verbose: false }, limit);
@@ -170,7 +170,7 @@ impl CriClient {
         present(answer)?.map(convert::observed_sandbox).transpose()
     }
 
-    /// None if it went away since it was listed.
+    /// Returns `None` if it went away since it was listed.
     async fn container_status(
         &self,
         id: String,

@@ -22,7 +22,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// As it stands in a URL.
+    /// Returns the name as it stands in a URL.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",

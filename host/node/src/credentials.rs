@@ -167,7 +167,7 @@ impl NodeCredentials {
         (Keyring::new(configs).lookup(image), missing)
     }
 
-    /// None for a secret of another kind, which upstream passes over.
+    /// Returns `None` for a secret of another kind, which upstream passes over.
     async fn secret(
         &self,
         namespace: &str,
@@ -192,7 +192,7 @@ impl NodeCredentials {
 
 #[async_trait]
 impl ImageCredentials for NodeCredentials {
-    /// Those of the pod's secrets come before the node's (upstream: `MakeDockerKeyring`).
+    /// Returns those of the pod's secrets come before the node's (upstream: `MakeDockerKeyring`).
     async fn for_image(&self, pod: &Pod, image: &str) -> Result<Vec<PullCredential>, CredentialsError> {
         let (mut found, missing) = self.of_secrets(pod, image).await;
         for credential in self.of_node(image).await {
@@ -207,7 +207,7 @@ impl ImageCredentials for NodeCredentials {
 /// What is at a file's place now: its version and content, or neither.
 type ReadFile = (Option<FileVersion>, Option<Vec<u8>>);
 
-/// None if the file is still the one that was read.
+/// Returns `None` if the file is still the one that was read.
 async fn read_if_changed(path: &Path, last: Option<FileVersion>) -> Result<Option<ReadFile>, FilesError> {
     let file = path.to_owned();
     blocking("read", path, move || read(&file, last).map_err(failed("read", &file))).await

@@ -229,7 +229,7 @@ impl Counted {
     }
 }
 
-/// None of a folder that is gone, is a link by now, or is on another file system.
+/// Returns `None` for a folder that is gone, is a link by now, or is on another file system.
 fn enter(parent: BorrowedFd<'_>, name: &CString) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;

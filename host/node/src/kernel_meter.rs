@@ -268,7 +268,7 @@ impl<'a> MeterReading<'a> {
         self.layouts.iter().map(path).find(|path| self.is_there(path))
     }
 
-    /// None of the root, whose figures are the node's.
+    /// Returns `None` for the root, whose figures are the node's.
     fn own_cgroup(&self) -> Option<PathBuf> {
         let text = read(&self.kernel.proc.join("self/cgroup"))?;
         let line = |line: &str| {
@@ -348,7 +348,7 @@ impl<'a> MeterReading<'a> {
         }
     }
 
-    /// None of a cgroup that isn't there any more.
+    /// Returns `None` for a cgroup that isn't there any more.
     fn usage(&self, cgroup: &Path) -> Option<CgroupUsage> {
         let usage = self.read_usage(cgroup);
         (usage.cpu_nanoseconds.is_some() || usage.memory.is_some()).then_some(usage)

@@ -158,7 +158,7 @@ pub(crate) struct KnownFilesystems {
 }
 
 impl KnownFilesystems {
-    /// Those that are mounted now; none if the table can't be read.
+    /// Returns those that are mounted now; none if the table can't be read.
     pub(crate) fn current(&mut self) -> &[MountedFilesystem] {
         if self.table.as_ref().is_none_or(has_changed) {
             // What is mounted while the table is read counts as a change.

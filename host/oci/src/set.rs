@@ -184,7 +184,7 @@ pub(crate) fn set_code(manifest: &[u8]) -> Result<CodeOfSet, SetError> {
     Ok(code)
 }
 
-/// All layers of a set.
+/// Returns all layers of a set.
 fn read_layers(manifest: &[u8]) -> Result<Vec<ReadLayer>, SetError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

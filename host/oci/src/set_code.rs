@@ -40,7 +40,7 @@ pub struct SetCode {
 }
 
 impl SetCode {
-    /// Its layer in the manifest. It has a name of its own, so that those who pull a set without knowing of code have a file more.
+    /// Returns its layer in the manifest. It has a name of its own, so that those who pull a set without knowing of code have a file more.
     pub(crate) fn descriptor(&self) -> Value {
         let CodeTarget { engine, compatibility, architecture, cpu_features } = &self.target;
         let head = |text: &str| text.chars().take(NAME_CHARS).collect::<String>();

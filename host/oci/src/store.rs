@@ -191,7 +191,7 @@ impl Store {
         replace_file(path, &unfinished, bytes, 0o600).map_err(failed("write", path))
     }
 
-    /// None for a text that is no digest, and so never a file's name.
+    /// Returns `None` for a text that is no digest, and so never a file's name.
     fn path(&self, digest: &str) -> Option<PathBuf> {
         let digits = digest.strip_prefix("sha256:").filter(|_| crate::manifest::is_sha256(digest))?;
         Some(self.folder.join(digits))

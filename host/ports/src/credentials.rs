@@ -38,7 +38,7 @@ pub trait PullRecords: Send + Sync {
     /// # Errors
     /// If the disk fails; then the one before is still there.
     async fn keep(&self, record: &PulledRecord) -> Result<(), FilesError>;
-    /// All records that can be read.
+    /// Returns all records that can be read.
     ///
     /// # Errors
     /// If their folder can't be read.

@@ -37,13 +37,13 @@ pub struct ContainerImage {
 /// What the runtime has of images, where, and for which containers.
 #[async_trait]
 pub trait ImageStore: Send + Sync {
-    /// All images, in no order.
+    /// Returns all images, in no order.
     async fn list(&self) -> Result<Vec<NodeImage>, RuntimeError>;
 
     /// Where images and containers are.
     async fn filesystems(&self) -> Result<ImageFilesystems, RuntimeError>;
 
-    /// All containers that the runtime has, running or not, also those of other clients, with their images; in no order.
+    /// Returns all containers that the runtime has, running or not, also those of other clients, with their images; in no order.
     async fn containers(&self) -> Result<Vec<ContainerImage>, RuntimeError>;
 
     /// Images that a container has mounted as volumes, by identifier. They stay the same for the life of a container. A

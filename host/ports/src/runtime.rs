@@ -126,7 +126,7 @@ pub trait RuntimeInfo: Send + Sync {
 /// What the runtime has.
 #[async_trait]
 pub trait PodView: Send + Sync {
-    /// All pods that have a sandbox or a container, known by their labels. Sandboxes and containers without the
+    /// Returns all pods that have a sandbox or a container, known by their labels. Sandboxes and containers without the
     /// Kubernetes labels aren't ours and aren't listed. The very list of the call before says that nothing changed since.
     async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError>;
     /// The same, or what a call found that began within this time: for those to whom that is good enough.

@@ -31,7 +31,7 @@ impl SourceHealth {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(source).is_some()
     }
 
-    /// Those that can't be read, by name.
+    /// Returns those that can't be read, by name.
     pub fn all_unread(&self) -> Vec<UnreadSource> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }

@@ -44,7 +44,7 @@ pub trait PodSourceSet: Send + Sync {
     /// Says for all of them, under the name of each, what they have, until `stop` is cancelled or the receiver is gone.
     async fn run(self: Arc<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken);
 
-    /// Those of them that want the statuses of their pods, now.
+    /// Returns those of them that want the statuses of their pods, now.
     fn listeners(&self) -> BTreeSet<SourceName>;
 
     /// Tells a source about pods whose status changed, each with its newest. Takes as long as the source does, within its

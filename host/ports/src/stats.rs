@@ -58,7 +58,7 @@ pub struct RunningPod {
 }
 
 impl RunningPod {
-    /// None of a pod of which nothing runs.
+    /// Returns `None` for a pod of which nothing runs.
     pub fn of(pod: &RuntimePod, host_network: bool) -> Option<Self> {
         let containers: Vec<ContainerId> =
             pod.running_containers().map(|container| container.id.clone()).collect();
@@ -166,7 +166,7 @@ pub trait KernelMeter: Send + Sync {
     /// Counts of the node and of these pods. Takes a few seconds at most; what wasn't read by then is unknown.
     async fn counts(&self, pods: Vec<RunningPod>, scope: Scope) -> KernelCounts;
 
-    /// All that the kernel counts of the node and of these pods: an order of magnitude more files than for [`Self::counts`]. None if
+    /// Returns all that the kernel counts of the node and of these pods: an order of magnitude more files than for [`Self::counts`]. None if
     /// they couldn't be read within ten seconds.
     async fn details(&self, pods: Vec<RunningPod>) -> Option<KernelDetails>;
 

@@ -172,7 +172,7 @@ pub struct ImageRemovals {
 
 /// A view of the agent that never waits: each call answers from the newest published state.
 pub trait AgentView: Send + Sync {
-    /// All pods that a source has or that still end, with their newest status; ordered by namespace and name.
+    /// Returns all pods that a source has or that still end, with their newest status; ordered by namespace and name.
     fn pods(&self) -> Vec<Arc<Pod>>;
     /// One of them by its name; where several have it, one that isn't deleted yet, if there is one.
     fn pod(&self, namespace: &str, name: &str) -> Option<Arc<Pod>> {
@@ -182,7 +182,7 @@ pub trait AgentView: Send + Sync {
     }
     /// Remembered events, oldest first.
     fn events(&self) -> Vec<RecordedEvent>;
-    /// Those after this version: all, if it is 0 or none of this agent's. A repeated event has the version of its latest time.
+    /// Returns those after this version: all, if it is 0 or none of this agent's. A repeated event has the version of its latest time.
     fn events_after(&self, version: u64) -> EventPage {
         let events: Vec<RecordedEvent> =
             self.events().into_iter().filter(|event| event.version > version).collect();

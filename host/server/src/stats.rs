@@ -352,7 +352,7 @@ fn without_volumes(pod: &Pod) -> Pod {
     pod
 }
 
-/// None if the runtime doesn't answer.
+/// Returns `None` if the runtime doesn't answer.
 async fn usages_of(runtime: &dyn RuntimeStats) -> Option<NewestUsages> {
     match runtime.containers().await {
         Ok(stats) => Some(newest(stats.into_iter().map(|stats| (stats.uid, stats.attempt, stats.usage)))),
@@ -375,7 +375,7 @@ fn forget(rates: &mut Rates<Measured>, listed: &[RuntimePod]) {
     });
 }
 
-/// None of a pod of which nothing runs.
+/// Returns `None` for a pod of which nothing runs.
 fn running(pod: &RuntimePod, spec: Option<&ShownPod>) -> Option<RunningPod> {
     let host_network = spec.and_then(|shown| shown.pod.spec.as_ref()?.host_network).unwrap_or(false);
     RunningPod::of(pod, host_network)

@@ -339,7 +339,7 @@ impl PluginHost {
         Arc::new(probes::HostProbes::new(self.shared.clone()))
     }
 
-    /// All plugins in the order in which they are asked.
+    /// Returns all plugins in the order in which they are asked.
     pub fn list(&self) -> Vec<PluginStatus> {
         let now = Instant::now();
         let shared = &self.shared;

@@ -163,7 +163,7 @@ impl StoreLimits {
         }
     }
 
-    /// All linear memories together, in bytes.
+    /// Returns all linear memories together, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }

@@ -226,7 +226,7 @@ impl Manifest {
         section::replaced(wasm, self.json().as_bytes())
     }
 
-    /// As it is in a component.
+    /// Returns the text as it is in a component.
     pub fn json(&self) -> String {
         // Texts and JSON alone always have a JSON form.
         serde_json::to_string(&self.document).unwrap_or_default()

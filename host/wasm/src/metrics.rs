@@ -355,12 +355,12 @@ pub(crate) struct RolloutNumbers {
 }
 
 impl PluginMetrics {
-    /// Its numbers in one role, which exist from the first time that someone asks for them.
+    /// Returns its numbers in one role, which exist from the first time that someone asks for them.
     pub fn role(&self, role: Role) -> &RoleMetrics {
         self.roles[role as usize].get_or_init(Box::default)
     }
 
-    /// Its numbers in one role, if it has any.
+    /// Returns its numbers in one role, if it has any.
     pub fn role_if_used(&self, role: Role) -> Option<&RoleMetrics> {
         self.roles[role as usize].get().map(|metrics| &**metrics)
     }
@@ -394,7 +394,7 @@ impl PluginMetrics {
         *self.data.write().unwrap_or_else(PoisonError::into_inner) = data;
     }
 
-    /// Its own numbers.
+    /// Returns its own numbers.
     pub(crate) fn custom(&self) -> &Arc<CustomMetrics> {
         &self.custom
     }

@@ -218,7 +218,7 @@ impl Plugin {
         !self.vitals.was_sanitized.swap(true, Ordering::Relaxed)
     }
 
-    /// Its name and the beginning of its component's digest, for those who are refused by it. None for what ships: that refuses in
+    /// Returns its name and the beginning of its component's digest, for those who are refused by it. None for what ships: that refuses in
     /// a kubelet's words.
     pub(crate) fn attribution(&self) -> Option<String> {
         let digest = self.short_digest().filter(|_| !self.spec.builtin)?;
@@ -242,7 +242,7 @@ impl Plugin {
         })
     }
 
-    /// Its numbers.
+    /// Returns its numbers.
     pub(crate) fn metrics(&self) -> &PluginMetrics {
         &self.vitals.metrics
     }

@@ -22,7 +22,7 @@ impl Role {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Admission, Self::Probe, Self::PodSource];
 
-    /// As in an entry of the configuration, in tables and in labels of metrics.
+    /// Returns the name as in an entry of the configuration, in tables and in labels of metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Admission => "admission",

@@ -200,7 +200,7 @@ pub(crate) fn own_version() -> String {
     format!("{KUBERNETES_VERSION}+witlet.{}", env!("CARGO_PKG_VERSION"))
 }
 
-/// As the kubelet says it.
+/// Returns the text as the kubelet says it.
 fn version_text(asked: &str) -> String {
     let version = own_version();
     if asked == "raw" {

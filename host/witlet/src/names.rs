@@ -86,7 +86,7 @@ pub(crate) fn pod<'a>(
     Err(LookupError::Pod { name: bare.to_owned(), namespace: namespace.to_owned(), elsewhere, close })
 }
 
-/// Those of `names` that one may have meant, the closest first.
+/// Returns those of `names` that one may have meant, the closest first.
 fn close<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let distance_max = DISTANCE_MIN + name.chars().count() / CHARS_PER_MISTAKE;
     let distance = |other: &str| {

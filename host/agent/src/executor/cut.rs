@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Job;
 
-/// None if more urgent work came before this was done.
+/// Returns `None` if more urgent work came before this was done.
 pub(super) async fn until_cut<T>(job: &Job, work: impl Future<Output = T>) -> Option<T> {
     unless(&job.cancel, work).await
 }

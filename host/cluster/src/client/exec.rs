@@ -32,7 +32,7 @@ pub(crate) enum PluginVersion {
 impl PluginVersion {
     pub(crate) const ALL: [Self; 2] = [Self::V1, Self::V1beta1];
 
-    /// As it stands in `apiVersion`.
+    /// Returns the name as it stands in `apiVersion`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::V1 => "client.authentication.k8s.io/v1",

@@ -29,7 +29,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// As messages have it.
+    /// Returns the name as messages have it.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::ConfigMap => "configmap",

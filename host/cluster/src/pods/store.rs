@@ -59,7 +59,7 @@ impl PodStore {
         self.pods = usable.map(|pod| (PodFullName::of(&pod), with_source(pod))).collect();
     }
 
-    /// All pods, mirror pods among them.
+    /// Returns all pods, mirror pods among them.
     pub(super) fn pods(&self) -> Vec<Arc<Pod>> {
         self.pods.values().cloned().collect()
     }
@@ -70,7 +70,7 @@ impl PodStore {
         mirrors.map(|(name, pod)| (name.clone(), pod.clone())).collect()
     }
 
-    /// All pods and no others.
+    /// Returns all pods and no others.
     pub(super) fn everything(&self) -> SourceUpdate {
         SourceUpdate::Replaced { pods: self.pods(), incomplete: self.incomplete() }
     }

@@ -209,7 +209,7 @@ impl StatusQueue {
         }
     }
 
-    /// All reports, as they are now.
+    /// Returns all reports, as they are now.
     pub(super) fn reports(&self) -> impl Iterator<Item = &PodReport> {
         self.entries.values().map(|entry| &entry.report)
     }

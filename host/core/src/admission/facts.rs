@@ -137,7 +137,7 @@ pub struct VolumeFacts {
     pub image: Option<Arc<PodImage>>,
 }
 
-/// All containers: init containers and sidecars, app containers, ephemeral containers, each in the spec's order.
+/// Returns all containers: init containers and sidecars, app containers, ephemeral containers, each in the spec's order.
 pub fn container_facts(pod: &Pod) -> Vec<Arc<ContainerFacts>> {
     containers(pod).map(|found| Arc::new(facts_of(pod, &found))).collect()
 }
@@ -231,7 +231,7 @@ fn device_facts(device: &VolumeDevice) -> MountFacts {
     }
 }
 
-/// All volumes, in the spec's order.
+/// Returns all volumes, in the spec's order.
 pub fn volume_facts(pod: &Pod) -> Vec<Arc<VolumeFacts>> {
     let volumes = spec(pod).into_iter().flat_map(|spec| spec.volumes.iter().flatten()).enumerate();
     volumes.map(|(index, volume)| Arc::new(facts_of_volume(index, volume))).collect()

@@ -73,7 +73,7 @@ pub fn missing(threshold: &Threshold, observed: &Observation, with_reclaim: bool
     target.saturating_sub(observed.available)
 }
 
-/// Those of which there is something new since the last time.
+/// Returns those of which there is something new since the last time.
 pub(super) fn updated(
     thresholds: &[Threshold],
     observations: &Observations,

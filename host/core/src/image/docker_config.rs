@@ -127,7 +127,7 @@ impl DockerConfig {
 }
 
 impl Entry {
-    /// None if its `auth` is malformed. What `auth` says counts above the two fields. `server_address` stays empty, as
+    /// Returns `None` if its `auth` is malformed. What `auth` says counts above the two fields. `server_address` stays empty, as
     /// upstream leaves it: runtimes compare it with the host they talk to, which may be a mirror.
     fn credentials(self) -> Option<ImageAuth> {
         let (mut username, mut password) =

@@ -100,7 +100,7 @@ fn number(value: &str) -> Result<i64, LogRequestError> {
     value.parse().map_err(|_| LogRequestError::Undecodable)
 }
 
-/// None for a time that isn't set.
+/// Returns `None` for a time that isn't set.
 fn time(value: &str) -> Result<Option<Timestamp>, LogRequestError> {
     match value {
         "" | "null" => Ok(None),
@@ -108,7 +108,7 @@ fn time(value: &str) -> Result<Option<Timestamp>, LogRequestError> {
     }
 }
 
-/// None for both.
+/// Returns `None` for both.
 fn stream(value: &str) -> Result<Option<LogStream>, LogRequestError> {
     match value {
         "All" => Ok(None),

@@ -135,7 +135,7 @@ impl Enforcement {
         Self::KubeReservedCompressible,
     ];
 
-    /// As `enforceNodeAllocatable` has it.
+    /// Returns the name as `enforceNodeAllocatable` has it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pods => "pods",
@@ -146,7 +146,7 @@ impl Enforcement {
         }
     }
 
-    /// As messages have it.
+    /// Returns the name as messages have it.
     pub fn title(self) -> &'static str {
         match self {
             Self::Pods => "Node Allocatable",

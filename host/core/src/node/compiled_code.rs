@@ -180,7 +180,7 @@ pub fn judge(
     }
 }
 
-/// Those of `all` that `others` doesn't have.
+/// Returns those of `all` that `others` doesn't have.
 fn lacking(all: &[String], others: &[String]) -> Vec<String> {
     all.iter().filter(|feature| !others.contains(feature)).cloned().collect()
 }

@@ -41,7 +41,7 @@ impl NodeUsage {
     }
 }
 
-/// None where a counter began again, and between checks without a time.
+/// Returns `None` where a counter began again, and between checks without a time.
 fn milli_cpu(before: Duration, after: Duration, elapsed: Duration) -> Option<i64> {
     let used = after.checked_sub(before)?;
     let milli = (used.as_nanos() * 1000).checked_div(elapsed.as_nanos())?;

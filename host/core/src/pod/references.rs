@@ -18,7 +18,7 @@ pub struct References {
     pub tokens: BTreeSet<TokenWish>,
 }
 
-/// All that the pod refers to: pull secrets, environments of all its containers, and volumes, be they mounted or not
+/// Returns all that the pod refers to: pull secrets, environments of all its containers, and volumes, be they mounted or not
 /// (upstream: `VisitPodSecretNames`, `VisitPodConfigmapNames`). Volumes that this release doesn't have name nothing.
 pub fn of_pod(pod: &Pod) -> References {
     let Some(spec) = &pod.spec else { return References::default() };

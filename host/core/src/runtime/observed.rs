@@ -346,7 +346,7 @@ pub enum CgroupDriver {
 }
 
 impl CgroupDriver {
-    /// As the kubelet's field `cgroupDriver` has it.
+    /// Returns the name as the kubelet's field `cgroupDriver` has it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Systemd => "systemd",

@@ -16,7 +16,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// As Kubernetes writes it.
+    /// Returns the name as Kubernetes writes it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tcp => "TCP",

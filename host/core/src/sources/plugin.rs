@@ -49,7 +49,7 @@ impl PodNews {
         }
     }
 
-    /// As the source named it; empty where it isn't known.
+    /// Returns the name as the source named it; empty where it isn't known.
     pub fn name(&self) -> &str {
         match self {
             Self::Status(change) => &change.name,

@@ -38,7 +38,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As text names it.
+    /// Returns the name as text names it.
     fn name(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -193,7 +193,7 @@ impl Exposition {
         }
     }
 
-    /// All that was written; none if it would be larger than it may be.
+    /// Returns all that was written; none if it would be larger than it may be.
     pub fn finish(mut self) -> Option<Vec<u8>> {
         let dropped = std::mem::take(&mut self.dropped);
         let mut of_dropped = self.family(DROPPED, DROPPED_HELP, Kind::Counter);

@@ -21,7 +21,7 @@ pub enum SystemContainer {
 }
 
 impl SystemContainer {
-    /// Its name in the summary.
+    /// Returns its name in the summary.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kubelet => "kubelet",
@@ -42,7 +42,7 @@ pub struct NamedCgroups {
 }
 
 impl NamedCgroups {
-    /// Those that are checked. An empty name is none.
+    /// Returns those that are checked. An empty name is none.
     pub fn named(&self) -> impl Iterator<Item = (SystemContainer, &str)> {
         let all = [(SystemContainer::Runtime, &self.runtime), (SystemContainer::Misc, &self.misc)];
         all.into_iter().filter_map(|(container, name)| {

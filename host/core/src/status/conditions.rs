@@ -77,7 +77,7 @@ impl Finding {
     }
 }
 
-/// All conditions: those of others as they were, then the agent's own. The time of a condition is when it last turned.
+/// Returns all conditions: those of others as they were, then the agent's own. The time of a condition is when it last turned.
 pub(super) fn generate(input: ConditionInput<'_>) -> Vec<PodCondition> {
     let containers_ready = containers_ready(input.pod, input.statuses, input.phase);
     let ready = ready(input.pod, &containers_ready);

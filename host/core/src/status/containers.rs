@@ -37,7 +37,7 @@ pub(super) struct Statuses {
 }
 
 impl Statuses {
-    /// Those that phase and conditions follow from: init and app containers.
+    /// Returns those that phase and conditions follow from: init and app containers.
     pub(super) fn deciding(&self) -> Vec<&ContainerStatus> {
         self.init.iter().chain(&self.app).collect()
     }
@@ -313,7 +313,7 @@ fn waits() -> ContainerState {
     ContainerState { waiting: Some(ContainerStateWaiting::default()), ..ContainerState::default() }
 }
 
-/// None for a container that hasn't exited.
+/// Returns `None` for a container that hasn't exited.
 fn exited_state(input: StatusInput<'_>, container: &ObservedContainer) -> Option<ContainerState> {
     let message = || {
         let bytes_max = termination_message::share_bytes(input.pod);

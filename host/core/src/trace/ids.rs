@@ -35,7 +35,7 @@ impl TraceId {
 }
 
 impl SpanId {
-    /// None of zero, which is no span.
+    /// Returns `None` for zero, which is no span.
     pub fn new(number: u64) -> Option<Self> {
         NonZeroU64::new(number).map(Self)
     }

@@ -47,7 +47,7 @@ fn attributes(pod: &PodFullName, uid: &PodUid) -> Vec<Attribute> {
     ]
 }
 
-/// As upstream's `SyncPodType` prints.
+/// Returns the text as upstream's `SyncPodType` prints.
 fn update_type(kind: UpdateKind) -> &'static str {
     match kind {
         UpdateKind::Create => "create",

@@ -65,7 +65,7 @@ impl ImageStore for CriClient {
     }
 }
 
-/// None of what names no place: there is nothing to be measured.
+/// Returns `None` for what names no place: there is nothing to be measured.
 fn filesystem(usage: cri::FilesystemUsage) -> Option<ImageFilesystem> {
     let mountpoint = usage.fs_id.map(|id| id.mountpoint).filter(|path| !path.is_empty())?;
     Some(ImageFilesystem {

@@ -74,7 +74,7 @@ fn pod_of(labels: &Labels) -> Option<(PodUid, &str, &str)> {
     (!uid.is_empty()).then(|| (PodUid::from(uid), name, namespace))
 }
 
-/// None of what has no id or no metadata: nothing can be done with it.
+/// Returns `None` for what has no id or no metadata: nothing can be done with it.
 fn listed_sandbox(sandbox: &cri::PodSandbox) -> Option<ListedSandbox> {
     let metadata = sandbox.metadata.as_ref()?;
     Some(ListedSandbox {
@@ -92,7 +92,7 @@ fn container_name(labels: &Labels, metadata: Option<&cri::ContainerMetadata>) ->
     }
 }
 
-/// None of what has no id: nothing can be done with it.
+/// Returns `None` for what has no id: nothing can be done with it.
 fn listed_container(container: &cri::Container) -> Option<ListedContainer> {
     Some(ListedContainer {
         id: id("ListContainers", container.id.clone()).ok()?,

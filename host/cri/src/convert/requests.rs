@@ -220,7 +220,7 @@ fn linux_resources(resources: &LinuxResources) -> cri::LinuxContainerResources {
     }
 }
 
-/// None if nothing is named.
+/// Returns `None` if nothing is named.
 fn named_resources(resources: &LinuxResources) -> Option<cri::LinuxContainerResources> {
     (*resources != LinuxResources::default()).then(|| linux_resources(resources))
 }

@@ -43,7 +43,7 @@ impl DownloadUrl {
         &self.uri
     }
 
-    /// As it was written.
+    /// Returns the name as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -108,7 +108,7 @@ impl ManifestUrl {
         Ok(Self { uri, place: without_user, headers: all })
     }
 
-    /// As it is named in UIDs, events and logs: without user and password.
+    /// Returns the text as it is named in UIDs, events and logs: without user and password.
     pub fn place(&self) -> &str {
         &self.place
     }

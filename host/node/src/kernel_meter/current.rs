@@ -75,7 +75,7 @@ impl MeterReading<'_> {
         }
     }
 
-    /// All figures that are known of a cgroup, if they are those of now.
+    /// Returns all figures that are known of a cgroup, if they are those of now.
     pub(super) fn known_details(&self, cgroup: &Path, files: &CgroupFiles<'_>) -> Option<CgroupDetails> {
         self.lock_known().get(cgroup)?.details.as_ref()?;
         let usage = self.known_usage(cgroup, files)?;

@@ -146,7 +146,7 @@ impl MeterReading<'_> {
         PodDetails { cgroup: own, sandbox: of_sandbox, containers, network: network.unwrap_or_default() }
     }
 
-    /// None of a cgroup that isn't there any more.
+    /// Returns `None` for a cgroup that isn't there any more.
     fn detailed(
         &self,
         cgroup: &Path,
@@ -225,7 +225,7 @@ impl MeterReading<'_> {
         processes
     }
 
-    /// None where the kernel describes no processor.
+    /// Returns `None` where the kernel describes no processor.
     pub(super) fn topology(&self) -> Option<Topology> {
         let place = |folder: PathBuf| {
             let number = |file: &str| read(&folder.join("topology").join(file))?.trim().parse::<i64>().ok();

@@ -36,7 +36,7 @@ impl Default for PodsCgroup {
     }
 }
 
-/// All memory less the root cgroup's working set. Where cgroups can't be read it is reckoned of `/proc/meminfo`: what isn't free, less
+/// Returns all memory less the root cgroup's working set. Where cgroups can't be read it is reckoned of `/proc/meminfo`: what isn't free, less
 /// the inactive pages of files.
 pub(super) fn of_node(proc: &Path, cgroups: &Path) -> Option<Left> {
     let meminfo = read(&proc.join("meminfo"))?;
@@ -52,7 +52,7 @@ pub(super) fn of_node(proc: &Path, cgroups: &Path) -> Option<Left> {
     Some(Left { capacity, available: capacity.saturating_sub(working) })
 }
 
-/// All memory of the node, in bytes.
+/// Returns all memory of the node, in bytes.
 pub(crate) fn capacity(proc: &Path) -> Option<u64> {
     meminfo_bytes(&read(&proc.join("meminfo"))?, "MemTotal:")
 }

@@ -225,7 +225,7 @@ impl ImageStore {
         known.images.get(reference).or_else(by_id).cloned()
     }
 
-    /// All images, by reference.
+    /// Returns all images, by reference.
     pub(crate) fn list(&self) -> Vec<Image> {
         self.known().images.values().cloned().collect()
     }

@@ -21,7 +21,7 @@ pub(crate) fn query(uri: &Uri) -> Vec<(String, String)> {
         .collect()
 }
 
-/// None if a percent sign isn't followed by two hexadecimal digits.
+/// Returns `None` if a percent sign isn't followed by two hexadecimal digits.
 fn unescaped(text: &str) -> Option<String> {
     let is_escape =
         |after: &str| after.len() >= 2 && after.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());

@@ -64,7 +64,7 @@ impl Watches {
         self.serve(EventWatch { agent, changes, after, waiting: VecDeque::new() })
     }
 
-    /// All pods, and then what changes of them.
+    /// Returns all pods, and then what changes of them.
     pub(super) fn pods(&self, agent: Arc<dyn AgentView>) -> Response {
         let changes = agent.pod_changes();
         self.serve(PodWatch { agent, changes, after: 0, sent: BTreeMap::new(), waiting: VecDeque::new() })

@@ -16,7 +16,7 @@ use super::{FRESH, StatsProvider, running};
 mod tests;
 
 impl StatsProvider {
-    /// All cgroups in full, as they are now or were within the last second. What can't be had is a figure of its own.
+    /// Returns all cgroups in full, as they are now or were within the last second. What can't be had is a figure of its own.
     pub(crate) async fn cgroups(&self) -> Arc<Scrape> {
         let mut newest = self.cgroups.lock().await;
         if let Some((at, scrape)) = &*newest

@@ -133,7 +133,7 @@ impl PublicKey {
         }
     }
 
-    /// As a SubjectPublicKeyInfo PEM file has it.
+    /// Returns the text as a SubjectPublicKeyInfo PEM file has it.
     pub fn to_pem(&self) -> String {
         pem::write(PUBLIC, &self.spki())
     }

@@ -153,7 +153,7 @@ fn file_of(code: &[u8]) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Those features of this processor that the engine's compiler looks for: [`CodeTarget::compatibility`] covers them, and these are
+/// Returns those features of this processor that the engine's compiler looks for: [`CodeTarget::compatibility`] covers them, and these are
 /// how a difference is named.
 fn cpu_features() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]

@@ -124,7 +124,7 @@ impl Data {
         Self { name: name.into(), origin, snapshot: Arc::new(snapshot), max_age: None }
     }
 
-    /// Its name, and the digest of its bytes.
+    /// Returns its name, and the digest of its bytes.
     pub(crate) fn named_digest(&self) -> (String, String) {
         (self.name.to_string(), self.snapshot.digest.clone())
     }

@@ -51,7 +51,7 @@ impl MetricsSource for Metrics {
     }
 }
 
-/// All plugins in all roles that they were used in.
+/// Returns all plugins in all roles that they were used in.
 fn roles(all: &All) -> impl Iterator<Item = (&str, Role, &RoleMetrics)> {
     all.iter().flat_map(|(name, plugin)| {
         Role::ALL
@@ -171,7 +171,7 @@ fn custom(to: &mut Exposition, all: &All) {
     }
 }
 
-/// Those of a plugin's series, its name first.
+/// Returns those of a plugin's series, its name first.
 fn labels<'a>(plugin: &'a str, series: &'a Series) -> Vec<(&'a str, &'a str)> {
     let own = series.labels.iter().map(|(key, value)| (&**key, &**value));
     std::iter::once(("plugin", plugin)).chain(own).collect()

@@ -197,7 +197,7 @@ pub(crate) enum MatchField {
 }
 
 impl MatchField {
-    /// Its name in an entry.
+    /// Returns its name in an entry.
     fn as_str(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",

@@ -406,7 +406,7 @@ impl Spec {
         matches!(self.origin, Origin::Registry { .. })
     }
 
-    /// Its file, if that can change.
+    /// Returns its file, if that can change.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.origin {
             Origin::Embedded(_)
@@ -417,7 +417,7 @@ impl Spec {
         }
     }
 
-    /// As an entry names it: a path, a reference, or `builtin:NAME`; `builtin` for what no entry names.
+    /// Returns the text as an entry names it: a path, a reference, or `builtin:NAME`; `builtin` for what no entry names.
     pub(crate) fn origin_reported(&self) -> String {
         match &self.origin {
             Origin::Embedded(_) => "builtin".to_owned(),

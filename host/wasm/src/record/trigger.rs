@@ -25,7 +25,7 @@ impl RecordTrigger {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Reject, Self::Differ, Self::Slow, Self::Error];
 
-    /// Its name in a plugin file.
+    /// Returns its name in a plugin file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Reject => "reject",

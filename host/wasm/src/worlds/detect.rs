@@ -76,7 +76,7 @@ pub(crate) struct Detected {
 }
 
 impl Detected {
-    /// Its roles with the versions that serve them.
+    /// Returns its roles with the versions that serve them.
     pub(crate) fn roles(&self) -> Vec<(Role, &'static str)> {
         let admission = self.admission.map(|adapter| (Role::Admission, adapter.version));
         let probe = self.probe.map(|adapter| (Role::Probe, adapter.version));

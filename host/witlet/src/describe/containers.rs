@@ -118,7 +118,7 @@ fn amounts(text: &mut Text, key: &str, amounts: Option<&BTreeMap<String, Quantit
     }
 }
 
-/// As kubectl describes it: `http-get http://:8080/ delay=0s timeout=1s period=10s #success=1 #failure=3`.
+/// Returns the text as kubectl describes it: `http-get http://:8080/ delay=0s timeout=1s period=10s #success=1 #failure=3`.
 fn probe(probe: &Probe) -> String {
     let shown = |port: &IntOrString| match port {
         IntOrString::Int(port) => port.to_string(),

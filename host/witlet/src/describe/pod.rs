@@ -132,7 +132,7 @@ fn conditions(text: &mut Text, status: &PodStatus) {
     conditions_table(text, rows);
 }
 
-/// As kubectl has it: `key=value:effect op=Exists for 300s`.
+/// Returns the text as kubectl has it: `key=value:effect op=Exists for 300s`.
 fn toleration(toleration: &Toleration) -> String {
     let mut text = toleration.key.clone().unwrap_or_default();
     if let Some(value) = toleration.value.as_ref().filter(|value| !value.is_empty()) {

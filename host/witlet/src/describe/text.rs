@@ -68,7 +68,7 @@ impl Text {
         self.lines.push(Line::Plain(format!("{}{}", INDENT.repeat(level), one_line(line))));
     }
 
-    /// All of it. Values stand in one column as long as no other line is between them.
+    /// Returns all of it. Values stand in one column as long as no other line is between them.
     pub(super) fn render(&self) -> String {
         let mut text = String::new();
         let is_field = |line: &Line| matches!(line, Line::Field(..));

@@ -78,7 +78,7 @@ fn version(of: &Value) -> Option<u64> {
     of["metadata"]["resourceVersion"].as_str()?.parse().ok()
 }
 
-/// Those that are selected.
+/// Returns those that are selected.
 async fn list(args: &GetArgs) -> Result<Value, GetError> {
     let mut answer: Value = LocalClient::new(&args.api_socket).get("/events").await?;
     if let Some(items) = answer["items"].as_array_mut() {

@@ -214,7 +214,7 @@ pub(crate) fn fields(fields: &[(String, String)]) -> String {
     fields.iter().map(|(name, value)| format!(" {name}={value}")).collect()
 }
 
-/// As quantities have it, one digit after the point.
+/// Returns the text as quantities have it, one digit after the point.
 pub(crate) fn bytes(bytes: u64) -> String {
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;

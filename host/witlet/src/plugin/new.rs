@@ -234,7 +234,7 @@ fn for_people(args: &NewArgs, folder: &Path, files: usize) -> String {
     )
 }
 
-/// All of it, with the commands that come next.
+/// Returns all of it, with the commands that come next.
 pub(crate) fn for_programs(args: &NewArgs, folder: &Path, files: &[File]) -> Value {
     json!({
         "name": args.name.as_str(),

@@ -139,7 +139,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// Its bytes.
+    /// Returns its bytes.
     pub(super) async fn read(&self, registry: &RegistryArgs) -> Result<Arc<[u8]>, ComponentError> {
         // What the command says wins.
         let registry_credentials = registry.registry_credentials.clone().or_else(|| self.credentials.clone());

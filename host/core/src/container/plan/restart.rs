@@ -75,7 +75,7 @@ fn matches_exit_code(rule: &ContainerRestartRule, exit_code: i32) -> bool {
     })
 }
 
-/// None for a word that the API doesn't have: then the policy decides.
+/// Returns `None` for a word that the API doesn't have: then the policy decides.
 fn action(rule: &ContainerRestartRule) -> Option<RestartAction> {
     match rule.action.as_str() {
         "Restart" => Some(RestartAction::Restart),

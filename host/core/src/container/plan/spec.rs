@@ -69,7 +69,7 @@ pub struct PodContainer<'a> {
     pub container: Cow<'a, Container>,
 }
 
-/// All containers of a pod: init containers and sidecars in their order, app containers, ephemeral containers.
+/// Returns all containers of a pod: init containers and sidecars in their order, app containers, ephemeral containers.
 pub fn containers(pod: &Pod) -> impl Iterator<Item = PodContainer<'_>> {
     let init = init_containers(pod).iter().enumerate().map(|(index, container)| PodContainer {
         kind: kind_of_init(container),

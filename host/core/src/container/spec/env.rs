@@ -91,7 +91,7 @@ pub fn env_files(container: &Container) -> BTreeSet<(String, String)> {
     files.map(|file| (file.volume_name.clone(), file.path.clone())).collect()
 }
 
-/// All entries of a config map or secret, with the prefix before their names.
+/// Returns all entries of a config map or secret, with the prefix before their names.
 fn from_object(
     input: ContainerInput<'_>,
     source: &EnvFromSource,
@@ -117,7 +117,7 @@ fn from_object(
     }
 }
 
-/// None where an optional source isn't there.
+/// Returns `None` where an optional source isn't there.
 fn from_source(input: ContainerInput<'_>, variable: &EnvVar) -> Result<Option<String>, SpecError> {
     let Some(source) = &variable.value_from else { return Ok(None) };
     let error = |cause: FieldError| SpecError::Field {

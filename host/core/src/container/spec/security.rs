@@ -264,7 +264,7 @@ fn apparmor_field(container: &Container, profile: &ApiAppArmorProfile) -> Result
     }
 }
 
-/// None for what the annotation never meant.
+/// Returns `None` for what the annotation never meant.
 fn apparmor_annotation(value: &str) -> Option<AppArmorProfile> {
     match value {
         "runtime/default" => Some(AppArmorProfile::RuntimeDefault),

@@ -34,7 +34,7 @@ pub struct ServicePort {
 }
 
 impl ServiceAddress {
-    /// None for a service without an address or a port: headless ones, and names for what is elsewhere.
+    /// Returns `None` for a service without an address or a port: headless ones, and names for what is elsewhere.
     pub fn of(service: &Service) -> Option<Self> {
         let spec = service.spec.as_ref()?;
         // The first of two stacks' addresses; the word `None` is no address.

@@ -76,7 +76,7 @@ impl SetState {
         Self::NotLeft,
     ];
 
-    /// As people see it.
+    /// Returns the name as people see it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Local => "Local",
@@ -90,7 +90,7 @@ impl SetState {
         }
     }
 
-    /// As the value of a metric's label.
+    /// Returns the name as the value of a metric's label.
     pub fn label(self) -> &'static str {
         match self {
             Self::Local => "local",

@@ -44,7 +44,7 @@ impl Negotiated {
         agreed
     }
 
-    /// As a response names it.
+    /// Returns the text as a response names it.
     pub fn content_type(&self) -> String {
         let Self { format, escaping } = self;
         match format {

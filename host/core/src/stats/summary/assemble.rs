@@ -300,7 +300,7 @@ fn system_stats(system: &SystemMeasurement, scope: Scope) -> ContainerStats {
     }
 }
 
-/// All local disk that counts for the pod.
+/// Returns all local disk that counts for the pod.
 fn local_disk(pod: &PodMeasurement) -> FsUsage {
     let volume = |name: &str| {
         let measured = pod.volumes.iter().find(|volume| volume.name == name);
@@ -337,7 +337,7 @@ fn sum(containers: &[ContainerMeasurement]) -> (CgroupUsage, Option<u64>) {
     (usage, nanocores.reduce(u64::saturating_add))
 }
 
-/// None where one of them isn't known, or has no limit.
+/// Returns `None` where one of them isn't known, or has no limit.
 fn add(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     Some(a?.saturating_add(b?))
 }

@@ -114,7 +114,7 @@ impl Systemd {
         Self { addresses, session: tokio::sync::Mutex::default() }
     }
 
-    /// Its release; 0 if it says none.
+    /// Returns its release; 0 if it says none.
     pub(super) async fn release(&self) -> Result<u32, CgroupError> {
         Ok(self.session().await?.release)
     }

@@ -43,7 +43,7 @@ impl SourceSpec {
 /// The plugins that are sources, as far as polling is concerned.
 #[async_trait]
 pub(in crate::host) trait SourcePlugins: Send + Sync + 'static {
-    /// All of them, also those that aren't loaded: their pods are theirs.
+    /// Returns all of them, also those that aren't loaded: their pods are theirs.
     fn sources(&self) -> Vec<SourceSpec>;
 
     /// Changes whenever one of them may have changed.

@@ -28,7 +28,7 @@ impl Threads {
         Ok(Self(Some(runtime)))
     }
 
-    /// None while they end.
+    /// Returns `None` while they end.
     pub(super) fn handle(&self) -> Option<&Handle> {
         self.0.as_ref().map(Runtime::handle)
     }

@@ -87,7 +87,7 @@ impl DataSource {
         }
     }
 
-    /// As people read it: without a URL's query, which may have a signature.
+    /// Returns the text as people read it: without a URL's query, which may have a signature.
     pub(crate) fn location(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -110,7 +110,7 @@ impl DataSource {
 }
 
 impl RemoteData {
-    /// As people read it.
+    /// Returns the text as people read it.
     pub(crate) fn location(&self) -> String {
         match self {
             Self::Url { url, .. } => url.to_string(),

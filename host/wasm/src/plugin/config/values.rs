@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for BytesText {
     }
 }
 
-/// As people write it: `100ms`, `30s`, `24h`.
+/// Returns the text as people write it: `100ms`, `30s`, `24h`.
 pub(super) fn format_duration(duration: Duration) -> String {
     let (seconds, rest) = (duration.as_secs(), duration.subsec_nanos());
     match (seconds, rest) {

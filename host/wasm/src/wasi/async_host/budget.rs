@@ -36,7 +36,7 @@ impl ConnectionBudget {
         self.own.available_permits() == CONNECTIONS_MAX
     }
 
-    /// None if there are as many as there may be.
+    /// Returns `None` if there are as many as there may be.
     pub(crate) fn take(&self) -> Option<ConnectionPermit> {
         let own = self.own.clone().try_acquire_owned().ok()?;
         let share = self.share.clone().try_acquire_owned().ok()?;

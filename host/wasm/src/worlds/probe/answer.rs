@@ -88,7 +88,7 @@ impl ProbeSink {
     }
 }
 
-/// Those of the texts that say something, cut.
+/// Returns those of the texts that say something, cut.
 fn joined(texts: &[&str], between: &str) -> String {
     let texts: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
     output(texts.join(between), TEXT_BYTES_MAX)

@@ -122,7 +122,7 @@ fn swap(
     }
 }
 
-/// None where the gate is off.
+/// Returns `None` where the gate is off.
 fn memory_qos(effective: &EffectiveConfig, problems: &mut Vec<String>) -> Option<MemoryQos> {
     const FACTOR: f64 = 0.9;
     let is_on = gates::is_enabled(&effective.feature_gates, "MemoryQoS");
@@ -152,7 +152,7 @@ fn memory_qos(effective: &EffectiveConfig, problems: &mut Vec<String>) -> Option
     is_on.then_some(MemoryQos { reservation, throttling_factor, page_bytes: PAGE_BYTES })
 }
 
-/// None where the gate is off.
+/// Returns `None` where the gate is off.
 fn qos_reserved(effective: &EffectiveConfig) -> Result<Option<i64>, SettingsError> {
     let mut percent = None;
     for (resource, text) in &effective.qos_reserved {

@@ -48,7 +48,7 @@ pub(super) fn policy(effective: &EffectiveConfig) -> Result<ImageGcPolicy, Setti
         .map_err(|error| SettingsError::Invalid { problems: vec![error.to_string()] })
 }
 
-/// As Go prints it. All ages here come from 64 bits of nanoseconds.
+/// Returns the text as Go prints it. All ages here come from 64 bits of nanoseconds.
 fn shown(age: SignedDuration) -> String {
     go::duration(i64::try_from(age.as_nanos()).unwrap_or(i64::MAX))
 }

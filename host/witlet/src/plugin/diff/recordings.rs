@@ -28,7 +28,7 @@ pub(crate) enum RecordingsError {
     TooMany,
 }
 
-/// All of them, those of a folder by their names, so that the oldest come first.
+/// Returns all of them, those of a folder by their names, so that the oldest come first.
 pub(super) fn find(named: &[PathBuf]) -> Result<Vec<PathBuf>, RecordingsError> {
     let mut found = Vec::new();
     for path in named {

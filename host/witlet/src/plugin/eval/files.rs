@@ -64,7 +64,7 @@ impl Files {
     }
 }
 
-/// As people see a path.
+/// Returns the text as people see a path.
 pub(super) fn shown(path: &Path) -> String {
     if path == Path::new(STANDARD_INPUT) { "standard input".to_owned() } else { path.display().to_string() }
 }

@@ -95,7 +95,7 @@ fn stamps(files: impl IntoIterator<Item = PathBuf>) -> FileStamps {
     files.into_iter().map(|path| (path.clone(), stamp(&path))).collect()
 }
 
-/// All files that the evaluation reads, as far as they can be read again.
+/// Returns all files that the evaluation reads, as far as they can be read again.
 pub(super) fn inputs(args: &EvalArgs) -> BTreeSet<PathBuf> {
     let mut files = all(args);
     files.remove(Path::new(STANDARD_INPUT));

@@ -64,7 +64,7 @@ pub(super) fn next_to(path: &str) -> String {
     format!("{path}{NEW}")
 }
 
-/// None of what is gone already.
+/// Returns `None` for what is gone already.
 fn step(
     path: &str,
     before: Option<&String>,

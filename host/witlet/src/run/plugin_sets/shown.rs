@@ -53,7 +53,7 @@ impl ShownSet {
         self.lock().report.clone()
     }
 
-    /// All of it, as the local API has it.
+    /// Returns all of it, as the local API has it.
     pub(crate) fn to_json(&self) -> Value {
         let Shown { report: SetReport { running, message }, digest, state, last_attempt, code } =
             self.lock().clone();

@@ -29,7 +29,7 @@ pub(super) struct Parsed<'a> {
     pub(super) healthz_port: Option<u16>,
 }
 
-/// All fields: those that a flag stands for, those that `witlet run` decides, and defaults. Headers of `--manifest-url-header` are left
+/// Returns all fields: those that a flag stands for, those that `witlet run` decides, and defaults. Headers of `--manifest-url-header` are left
 /// out, because they may hold tokens.
 pub(super) fn configuration(args: &RunArgs, parsed: &Parsed<'_>) -> Value {
     let mut fields = Map::new();
@@ -137,7 +137,7 @@ fn logging(log: &LogArgs) -> Value {
     logging
 }
 
-/// None where tracing is off.
+/// Returns `None` where tracing is off.
 fn tracing(args: &TracingArgs) -> Option<Value> {
     let TracingArgs { tracing_endpoint, tracing_sampling_rate_per_million } = args;
     let group = json!({
