@@ -199,7 +199,7 @@ impl AdmissionQueue {
         self.enqueue(question, position);
     }
 
-    /// What was asked, unless it needn't be any more.
+    /// Returns what was asked, unless it needn't be any more.
     pub(crate) fn asked(&self, id: AskId) -> Option<&AdmissionQuestion> {
         self.asked.get(&id).map(|asked| &asked.question)
     }

@@ -109,7 +109,7 @@ impl Checkpoint {
         }
     }
 
-    /// What a restarted agent has to know, to be changed.
+    /// Returns what a restarted agent has to know, to be changed.
     pub(crate) fn content_mut(&mut self) -> &mut PodCheckpoint {
         Arc::make_mut(self.content.get_or_insert_default())
     }
@@ -129,7 +129,7 @@ pub(crate) fn give_ids(user_namespaces: &mut UserNamespaces, pod: &Pod) {
     }
 }
 
-/// What was saved before the restart. What can't be read is as if nothing had been saved, and reported. But not the ids of pods that
+/// Returns what was saved before the restart. What can't be read is as if nothing had been saved, and reported. But not the ids of pods that
 /// may run: others would get the same ones.
 pub(crate) async fn load(
     state: &dyn StateStore,

@@ -141,7 +141,7 @@ impl Executor {
         job.events(&*self.events)
     }
 
-    /// What the runtime can do for this pod.
+    /// Returns what the runtime can do for this pod.
     fn handler_of(&self, pod: &Pod) -> RuntimeHandler {
         let class = pod.spec.as_ref().and_then(|spec| spec.runtime_class_name.as_deref()).unwrap_or_default();
         let of_cluster = self.objects.runtime_classes();

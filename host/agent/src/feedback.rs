@@ -48,7 +48,7 @@ enum Retry {
 }
 
 impl Knowledge {
-    /// What to tell, if anything changed since the last try, or that is to be repeated now.
+    /// Returns what to tell, if anything changed since the last try, or that is to be repeated now.
     fn news(&mut self, shown: &[PodSummary], now: Instant) -> Option<(Vec<PodStatusUpdate>, Versions)> {
         let repeats = match self.retry {
             Retry::WithNextChange => false,

@@ -48,7 +48,7 @@ impl Health {
     }
 }
 
-/// What the runtime's answer and the age of the last list mean.
+/// Returns what the runtime's answer and the age of the last list mean.
 fn assess(
     runtime_name: &Arc<str>,
     status: Result<RuntimeStatus, String>,

@@ -263,7 +263,7 @@ impl Pleg {
     }
 }
 
-/// What a list would show of a pod that was checked; none if the runtime has nothing of it.
+/// Returns what a list would show of a pod that was checked; none if the runtime has nothing of it.
 fn listed(pod: &ObservedPod) -> Option<RuntimePod> {
     if pod.is_absent() {
         return None;

@@ -192,7 +192,7 @@ impl PodStatusStore {
         }
     }
 
-    /// What admission handlers made of the pod when they were asked last.
+    /// Returns what admission handlers made of the pod when they were asked last.
     pub(crate) fn verdicts(&self, uid: &PodUid) -> Vec<HandlerVerdict> {
         self.lock().pods.get(uid).map(|entry| entry.verdicts.clone()).unwrap_or_default()
     }

@@ -98,7 +98,7 @@ impl ProberHandle {
         self.shared.lock().totals()
     }
 
-    /// What is known of the pod's probes, for people who check the pod.
+    /// Returns what is known of the pod's probes, for people who check the pod.
     pub(crate) fn reports(&self, uid: &PodUid) -> Vec<ProbeReport> {
         self.shared.lock().reports(uid)
     }

@@ -73,12 +73,12 @@ impl ResourceTable {
         Self { name, state, pods, saved: AsyncMutex::new(0), changed: Notify::new() }
     }
 
-    /// What a pod has.
+    /// Returns what a pod has.
     pub(crate) fn get(&self, uid: &PodUid) -> Option<Allocation> {
         self.table().pods.get(uid).cloned()
     }
 
-    /// What a container has.
+    /// Returns what a container has.
     pub(crate) fn container(&self, uid: &PodUid, name: &str) -> Option<ContainerResources> {
         self.table().pods.get(uid)?.container(name)
     }

@@ -302,7 +302,7 @@ impl Connection {
         self.link.client(Policy { rate, deadline: REQUEST_MAX, needs_certificate })
     }
 
-    /// What is counted of its requests and its certificate.
+    /// Returns what is counted of its requests and its certificate.
     pub fn metrics(&self) -> Arc<dyn MetricsSource> {
         Arc::new(ConnectionMetrics {
             client: self.link.metrics.clone(),

@@ -126,7 +126,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, KubeconfigError> {
     Ok(bytes)
 }
 
-/// What the current context of this file says. Relative paths are relative to the file. Files that it names are not read.
+/// Returns what the current context of this file says. Relative paths are relative to the file. Files that it names are not read.
 pub(crate) fn load(path: &Path) -> Result<Target, KubeconfigError> {
     parse(path, read_file(path)?)
 }
@@ -335,7 +335,7 @@ impl Fields<'_> {
     }
 }
 
-/// What a plugin is reported about its cluster, as `ExecCredential.spec.cluster` has it.
+/// Returns what a plugin is reported about its cluster, as `ExecCredential.spec.cluster` has it.
 fn cluster_info(cluster: &Cluster, target: &Target) -> Result<serde_json::Value, KubeconfigError> {
     use base64::Engine as _;
     let authorities = target.authorities.as_ref().map(Source::read).transpose()?;

@@ -9,7 +9,7 @@ use crate::check::CheckResult;
 use crate::plan::Layer;
 use crate::report::Report;
 
-/// What is signed of a report. A role counts as tried if a check of it passed beyond loading it: one whose checks were all
+/// Returns what is signed of a report. A role counts as tried if a check of it passed beyond loading it: one whose checks were all
 /// skipped is left out, and a host doesn't take the report for it. A layer that wasn't asked for is left out, and a host doesn't
 /// take the report at all. `now` is when the examination was done.
 pub fn statement(report: &Report, now: Timestamp) -> Statement {

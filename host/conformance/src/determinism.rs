@@ -200,7 +200,7 @@ async fn validate(ctx: &Ctx<'_>, role: Role) -> Tried {
     }))
 }
 
-/// What it makes of its configuration when it is loaded.
+/// Returns what it makes of its configuration when it is loaded.
 async fn judged(ctx: &Ctx<'_>, setup: &Setup) -> Option<String> {
     let answered = validated(ctx.load(setup).await);
     answered.map_or_else(|error| Some(one_line(&error)), |answered| comparable(&answered))

@@ -151,7 +151,7 @@ async fn validate(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) {
     checks.named(setup.role, VALIDATE, finding.map(|(seen, contract)| Finding::new(config, seen, contract)));
 }
 
-/// What a refused configuration means, and what to do.
+/// Returns what a refused configuration means, and what to do.
 fn way_out(ctx: &Ctx<'_>, role: Role, config: &Value) -> String {
     let known = ctx.plan.config.is_some() || ctx.cases(role).next().is_some();
     if known || !config.is_null() {

@@ -154,7 +154,7 @@ impl Plugin {
         }
     }
 
-    /// What it has logged since this was last asked.
+    /// Returns what it has logged since this was last asked.
     pub(crate) fn lines(&self) -> Vec<CapturedLine> {
         self.log.take()
     }
@@ -165,7 +165,7 @@ impl Plugin {
     }
 }
 
-/// What a load came to as an answer: nothing against the configuration, an error in the plugin's own words, or why it has none. The
+/// Returns what a load came to as an answer: nothing against the configuration, an error in the plugin's own words, or why it has none. The
 /// error says why it couldn't be asked.
 pub(crate) fn validated<T>(loaded: Result<T, LoadError>) -> Result<CallResult, LoadError> {
     match loaded {

@@ -166,7 +166,7 @@ fn whole_milliseconds(time: Option<Duration>) -> Option<u64> {
     time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// What a call of the host's came to.
+/// Returns what a call of the host's came to.
 pub(crate) fn answered<T: Into<PluginResponse>>(result: Result<T, CallError>) -> CallResult {
     match result {
         Ok(answer) => Ok(answer.into()),
@@ -262,7 +262,7 @@ impl Fault {
     }
 }
 
-/// What is wrong with an answer, or with how it failed to come. `contract` is what the function promises.
+/// Returns what is wrong with an answer, or with how it failed to come. `contract` is what the function promises.
 pub(crate) fn fault(answered: &CallResult, contract: &'static str) -> Option<Fault> {
     failure(answered, contract).or_else(|| {
         let PluginResponse { kind, text, .. } = answered.as_ref().ok()?;

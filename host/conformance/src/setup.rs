@@ -162,7 +162,7 @@ impl Setup {
         Ok(self.entry(&self.roles, &json!({"grants": placed(&self.grants, address)}))?.grants)
     }
 
-    /// What a PluginConfiguration makes of these fields of an entry that names these roles.
+    /// Returns what a PluginConfiguration makes of these fields of an entry that names these roles.
     fn entry(&self, roles: &[Role], fields: &Value) -> Result<config::PluginEntry, String> {
         let mut entry = json!({"name": "tested", "component": "./tested.wasm"});
         for role in roles {

@@ -96,7 +96,7 @@ async fn still(ctx: &Ctx<'_>, world: &Scenario, mut stage: Stage, brought: &[Str
     Ok(None)
 }
 
-/// What is different from the pods that were brought, if that is something.
+/// Returns what is different from the pods that were brought, if that is something.
 fn other_pods(answered: &CallResult, brought: &[String]) -> Option<String> {
     if is(answered, ResponseKind::Unchanged) {
         return None;

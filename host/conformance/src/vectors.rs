@@ -148,7 +148,7 @@ async fn carry_out(ctx: &Ctx<'_>, setup: &Setup, file: &CaseFile, case: &Case, w
     CheckResult::Failed(Finding::new(input, seen, format!("{prefix}{says}")))
 }
 
-/// What a case that couldn't be carried out says. By the plugin's fault it is a finding; where the machine can't prepare it, an
+/// Returns what a case that couldn't be carried out says. By the plugin's fault it is a finding; where the machine can't prepare it, an
 /// author's case is one too, because it counts on it, and one of the kit's own was skipped.
 fn not_run(whose: Whose, error: &StageError) -> Option<&'static str> {
     match (error, whose) {
@@ -162,7 +162,7 @@ fn not_run(whose: Whose, error: &StageError) -> Option<&'static str> {
     }
 }
 
-/// What was seen in the first call that came to something else, with what happened around it, for an author who looks for a fault; and
+/// Returns what was seen in the first call that came to something else, with what happened around it, for an author who looks for a fault; and
 /// what the case says.
 fn different(run: &CaseRun, case: &Case) -> Option<(String, String)> {
     let (index, call) = run.calls.iter().enumerate().find(|(_, call)| call.differs.is_some())?;

@@ -16,7 +16,7 @@ pub fn one_line(error: &dyn Error) -> String {
     text
 }
 
-/// What is wrong with YAML: line, column and the parser's words. What is read by `yaml::read` names the field, too.
+/// Returns what is wrong with YAML: line, column and the parser's words. What is read by `yaml::read` names the field, too.
 pub fn yaml_fault(error: &serde_saphyr::Error) -> String {
     yaml::fault(error)
 }

@@ -119,7 +119,7 @@ pub(crate) fn exited(pod: &Pod, name: &str, exit_code: i32) -> ObservedContainer
     ObservedContainer { exit_code, reason, ..instance(pod, name, 0, ContainerRunState::Exited) }
 }
 
-/// What the runtime has, newest first.
+/// Returns what the runtime has, newest first.
 pub(crate) fn observed(sandboxes: Vec<ObservedSandbox>, containers: Vec<ObservedContainer>) -> ObservedPod {
     ObservedPod {
         ips: sandboxes.first().map(|sandbox| sandbox.ips.clone()).unwrap_or_default(),

@@ -45,7 +45,7 @@ pub struct HttpHook {
     pub headers: Vec<(String, String)>,
 }
 
-/// What a handler of the spec comes to. A host that it doesn't name is the pod's address. A `tcpSocket` handler, which
+/// Returns what a handler of the spec comes to. A host that it doesn't name is the pod's address. A `tcpSocket` handler, which
 /// the API accepts only for old manifests' sake, is an error, as is one without anything.
 ///
 /// # Errors

@@ -47,7 +47,7 @@ pub enum LogStep {
     Rotate,
 }
 
-/// What to do to a log of this size (none: there is none). Only containers that run write more, so that the log of
+/// Returns what to do to a log of this size (none: there is none). Only containers that run write more, so that the log of
 /// others stays as it is.
 pub fn log_step(state: ContainerRunState, size_bytes: Option<u64>, bytes_max: u64) -> LogStep {
     match (state, size_bytes) {

@@ -42,7 +42,7 @@ impl ProbeKind {
         }
     }
 
-    /// What counts until the first probe of a new container.
+    /// Returns what counts until the first probe of a new container.
     pub fn initial(self) -> ProbeResult {
         match self {
             Self::Startup => ProbeResult::Unknown,

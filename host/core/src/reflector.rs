@@ -161,7 +161,7 @@ impl Reflector {
         }
     }
 
-    /// What to ask now. `unit` is a random number in `[0, 1)`.
+    /// Returns what to ask now. `unit` is a random number in `[0, 1)`.
     pub fn next(&self, unit: f64) -> Request {
         let timeout = WATCH_MIN + WATCH_MIN.mul_f64(unit);
         let known = if self.is_lost { "" } else { self.version.as_str() };
@@ -299,7 +299,7 @@ impl Reflector {
 }
 
 impl Reflector {
-    /// What a failed stream leads to, where that isn't another stream: pages, after a time that the server asked for.
+    /// Returns what a failed stream leads to, where that isn't another stream: pages, after a time that the server asked for.
     fn fall_back(&mut self, failure: Failure) -> Option<Duration> {
         let wait = match failure {
             Failure::Refused | Failure::Busy(_) => return None,

@@ -182,7 +182,7 @@ pub fn is_counted(
     !pods.is_empty() && containers.all(|container| figure(container).is_some())
 }
 
-/// What was measured of pods, put together: memory and processes by the kernel, and by the runtime where that has none; writable layers
+/// Returns what was measured of pods, put together: memory and processes by the kernel, and by the runtime where that has none; writable layers
 /// by the runtime, other disk by the node. A pod is there if it has a container or a sandbox. Its memory is that of its cgroup, or else
 /// its containers' together, and nothing where it has none (upstream: `listPodStatsPartiallyFromCRI`).
 pub fn combine(

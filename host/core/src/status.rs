@@ -168,7 +168,7 @@ impl ReportedPhase {
     }
 }
 
-/// What every status has.
+/// Returns what every status has.
 fn base(pod: &Pod, previous: Option<&PodStatus>, now: Timestamp) -> PodStatus {
     PodStatus {
         qos_class: Some(qos(pod).as_str().to_owned()),

@@ -62,7 +62,7 @@ pub fn read_seed<'de, S: DeserializeSeed<'de>>(text: &'de str, seed: S) -> Resul
     })
 }
 
-/// What is wrong, after its place and without the excerpt, which would take several lines.
+/// Returns what is wrong, after its place and without the excerpt, which would take several lines.
 pub(crate) fn fault(error: &Error) -> String {
     format!("{}{}", place_words(error), words(error.without_snippet()))
 }
@@ -91,7 +91,7 @@ fn without_place(error: &Error) -> String {
     words.strip_suffix(&format!(" at {}", Position::of(place))).map(str::to_owned).unwrap_or(words)
 }
 
-/// What stands where a scalar of another type is expected: the parser's error has only its place.
+/// Returns what stands where a scalar of another type is expected: the parser's error has only its place.
 fn found(error: &Error, text: &str) -> Option<String> {
     let error = error.without_snippet();
     let (Error::InvalidScalar { location, .. } | Error::Unexpected { location, .. }) = error else {
@@ -181,7 +181,7 @@ pub fn place_of(text: &str, options: Options, path: &str) -> Option<Position> {
 struct FieldAt<'a>(&'a str);
 
 impl<'a> FieldAt<'a> {
-    /// What is left of the path below this key, in either notation.
+    /// Returns what is left of the path below this key, in either notation.
     fn below(&self, key: &str) -> Option<Self> {
         let bracketed = self.0.strip_prefix('[').and_then(|path| path.strip_prefix(key)?.strip_prefix(']'));
         let rest: &'a str = bracketed.or_else(|| self.0.strip_prefix(key))?;

@@ -118,7 +118,7 @@ impl CriClient {
         self
     }
 
-    /// What is counted of its calls and its clones'.
+    /// Returns what is counted of its calls and its clones'.
     pub fn metrics(&self) -> Arc<RuntimeOperations> {
         self.operations.clone()
     }

@@ -13,7 +13,7 @@ use crate::endpoint::Endpoint;
 /// Longest message of a runtime that is kept, in bytes: they end in events and statuses.
 const WORDS_BYTES_MAX: usize = 8 * 1024;
 
-/// What a failed call means.
+/// Returns what a failed call means.
 pub(crate) fn runtime_error(
     call: &'static str,
     endpoint: &Endpoint,

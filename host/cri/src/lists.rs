@@ -107,7 +107,7 @@ impl RecentPods {
         }
     }
 
-    /// What a list found that began within this time.
+    /// Returns what a list found that began within this time.
     pub(crate) fn within(&self, age: Duration) -> Option<Arc<Vec<RuntimePod>>> {
         let newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         newest.as_ref().filter(|(begun, _)| begun.elapsed() < age).map(|(_, pods)| pods.clone())

@@ -182,7 +182,7 @@ fn headers(download: &Download<'_>, is_home: bool) -> Result<HeaderMap, Download
     Ok(headers)
 }
 
-/// What the server knows the file by.
+/// Returns what the server knows the file by.
 fn validators(headers: &HeaderMap) -> Validators {
     let validator = |name: HeaderName| {
         let value = text(headers, &name).filter(|value| value.len() <= VALIDATOR_BYTES_MAX);

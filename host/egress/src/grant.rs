@@ -156,7 +156,7 @@ impl FromStr for NetworkGrant {
     }
 }
 
-/// What follows an address: `/prefix`, `:ports`, both or nothing.
+/// Returns what follows an address: `/prefix`, `:ports`, both or nothing.
 fn net(text: &str, address: IpAddr, rest: &str) -> Result<NetworkGrant, GrantError> {
     let bits = if address.is_ipv4() { 32 } else { 128 };
     let (prefix, rest) = match rest.strip_prefix('/') {

@@ -125,7 +125,7 @@ impl Reach {
         name.parse().is_ok_and(|name| self.opens(&name, None))
     }
 
-    /// What a name was pinned to.
+    /// Returns what a name was pinned to.
     pub(crate) fn pinned(&self, name: &HostName) -> Option<Pinned> {
         self.pins().iter().find(|pin| pin.name == *name).map(Pin::outcome)
     }

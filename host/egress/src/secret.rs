@@ -41,7 +41,7 @@ pub enum SecretError {
     Large { path: PathBuf },
 }
 
-/// What a secret's file holds now, byte for byte. Blocks as long as the disk does. Links are followed, as mounted secrets
+/// Returns what a secret's file holds now, byte for byte. Blocks as long as the disk does. Links are followed, as mounted secrets
 /// are links; what they lead to is judged.
 ///
 /// # Errors

@@ -31,7 +31,7 @@ const METADATA_V4: [Ipv4Addr; 3] =
 const METADATA_V6: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
 
-/// What is special about an address. An IPv4 address in the clothes of an IPv6 address is judged as what it is.
+/// Returns what is special about an address. An IPv4 address in the clothes of an IPv6 address is judged as what it is.
 pub(crate) fn special(ip: IpAddr) -> Option<Special> {
     match ip.to_canonical() {
         IpAddr::V4(ip) => special_v4(ip),

@@ -26,7 +26,7 @@ pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
 /// A limit that no test reaches unless it lets the time pass: see [`outlasts`].
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
-/// What has to end, whatever the server does.
+/// Returns what has to end, whatever the server does.
 pub(crate) async fn ends<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(WAIT_TIMEOUT, work).await.expect("it ends long before")
 }

@@ -17,7 +17,7 @@ pub fn request_path(path: &str) -> String {
     target
 }
 
-/// What follows `scheme://authority` or `//authority`.
+/// Returns what follows `scheme://authority` or `//authority`.
 fn without_authority(path: &str) -> &str {
     let after_slashes = match path.split_once("://") {
         Some((scheme, rest)) if is_scheme(scheme) => Some(rest),

@@ -12,7 +12,7 @@ use crate::error::TransferError;
 /// How large a file with credentials may be.
 const CREDENTIALS_BYTES_MAX: u64 = 1 << 20;
 
-/// What a docker configuration has for a repository, the best first.
+/// Returns what a docker configuration has for a repository, the best first.
 pub(crate) async fn credentials(
     path: &Path,
     must_exist: bool,

@@ -411,7 +411,7 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<u64> {
     network::retry_after(headers.get(RETRY_AFTER)?.to_str().ok()?).map(|asked| asked.as_secs())
 }
 
-/// What one request may connect to. The registry is the operator's choice; where it sends us on to isn't, so that a name
+/// Returns what one request may connect to. The registry is the operator's choice; where it sends us on to isn't, so that a name
 /// there must not lead to this machine or its network's inside.
 fn reach(uri: &Uri, home: &Uri) -> Result<Reach, AddressError> {
     let malformed = || AddressError::Malformed { place: "a redirect" };

@@ -194,7 +194,7 @@ pub(crate) fn to_kept(signatures: &[ArtifactSignature]) -> Vec<u8> {
     serde_json::to_vec(&kept).expect("a list of texts has a JSON form")
 }
 
-/// What [`to_kept`] wrote; nothing of what is damaged.
+/// Returns what [`to_kept`] wrote; nothing of what is damaged.
 pub(crate) fn from_kept(bytes: &[u8]) -> Vec<ArtifactSignature> {
     let kept: Vec<Kept> = serde_json::from_slice(bytes).unwrap_or_default();
     let signatures = kept.into_iter().map(|kept| match kept {

@@ -116,7 +116,7 @@ impl Registries {
         Ok(self.keep(&layer, component).await)
     }
 
-    /// What is in the folder; none if it isn't all there.
+    /// Returns what is in the folder; none if it isn't all there.
     async fn stored(&self, reference: &ComponentReference) -> Result<Option<Vec<u8>>, TransferError> {
         let store = self.store.clone();
         let digest = reference.digest().to_owned();

@@ -107,7 +107,7 @@ impl Store {
         Ok(Self { folder: folder.to_owned(), bytes_max, files_max })
     }
 
-    /// What has this digest (`sha256:…`); none if no one has put it here, or it isn't what it was, which removes it.
+    /// Returns what has this digest (`sha256:…`); none if no one has put it here, or it isn't what it was, which removes it.
     pub fn read(&self, digest: &str, bytes_max: u64) -> Option<Vec<u8>> {
         let path = self.path(digest)?;
         let found = self.read_checked(&path, digest, bytes_max);

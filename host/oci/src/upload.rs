@@ -135,7 +135,7 @@ impl Session<'_> {
     }
 }
 
-/// What a registry says of why (OCI distribution specification 1.1, error codes), with a colon before it.
+/// Returns what a registry says of why (OCI distribution specification 1.1, error codes), with a colon before it.
 fn words(answer: &[u8]) -> String {
     #[derive(Deserialize)]
     struct ErrorResponse {

@@ -48,7 +48,7 @@ impl Exporter {
         (Self { work, waiting }, queue)
     }
 
-    /// What became of spans.
+    /// Returns what became of spans.
     pub fn counts(&self) -> Arc<SpanCounts> {
         self.work.counts.clone()
     }
@@ -237,12 +237,12 @@ async fn gather(waiting: &mut Receiver<SpanData>, batch: &mut Batch) -> bool {
     true
 }
 
-/// What a collector says of spans that it didn't take.
+/// Returns what a collector says of spans that it didn't take.
 fn rejection(rejected: u64, message: &str) -> String {
     format!("the collector rejected {rejected} spans: {}", shortened(message, MESSAGE_BYTES_MAX))
 }
 
-/// What went wrong, with its causes.
+/// Returns what went wrong, with its causes.
 fn words(status: &Status) -> String {
     let code = status.code();
     match status.source() {

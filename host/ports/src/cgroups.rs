@@ -114,7 +114,7 @@ impl CgroupError {
 /// Cgroups by their path below the mount points of controllers, such as `/kubepods/burstable`.
 #[async_trait]
 pub trait Cgroups: Send + Sync {
-    /// What the machine's cgroups are like.
+    /// Returns what the machine's cgroups are like.
     fn facts(&self) -> &CgroupFacts;
     /// Checks whether all controllers that pods need are there.
     ///
@@ -131,7 +131,7 @@ pub trait Cgroups: Send + Sync {
     async fn create(&self, path: &str, config: &ResourceConfig) -> Result<(), CgroupError>;
     /// Sets what the configuration has.
     async fn update(&self, path: &str, config: &ResourceConfig) -> Result<(), CgroupError>;
-    /// What the cgroup has now.
+    /// Returns what the cgroup has now.
     async fn read(&self, path: &str) -> Result<PodCgroup, CgroupError>;
     /// Ends all processes in the cgroup and below it with SIGKILL, and removes it. One that isn't there is removed.
     async fn remove(&self, path: &str) -> Result<(), CgroupError>;

@@ -61,7 +61,7 @@ pub trait PodFiles: Send + Sync {
         Ok(())
     }
 
-    /// What the agent keeps of the pod in its data folder; none if there is nothing.
+    /// Returns what the agent keeps of the pod in its data folder; none if there is nothing.
     async fn checkpoint(&self, uid: &PodUid) -> Result<Option<Vec<u8>>, FilesError> {
         let _ = uid;
         Ok(None)

@@ -204,7 +204,7 @@ pub trait AgentView: Send + Sync {
     fn pod_changes(&self) -> watch::Receiver<u64> {
         watch::channel(0).1
     }
-    /// What is known of the pod with this UID beyond its object; empty if nothing is.
+    /// Returns what is known of the pod with this UID beyond its object; empty if nothing is.
     fn describe_pod(&self, _uid: &PodUid) -> PodDescription {
         PodDescription::default()
     }

@@ -73,7 +73,7 @@ pub trait Volumes: Send + Sync {
     async fn sub_path(&self, uid: &PodUid, volume: &Path, sub_path: &SubPath)
     -> Result<PathBuf, VolumeError>;
 
-    /// What a regular file below a volume says, none if there is no file. `volume` is what `set_up` gave. No process in the pod
+    /// Returns what a regular file below a volume says, none if there is no file. `volume` is what `set_up` gave. No process in the pod
     /// can make it a file outside of the volume; one of more than `bytes_max` is an error.
     async fn read_file(
         &self,

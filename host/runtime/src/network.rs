@@ -53,7 +53,7 @@ impl Network {
         }
     }
 
-    /// What a socket is bound to before it talks, so that the traffic comes from the pod.
+    /// Returns what a socket is bound to before it talks, so that the traffic comes from the pod.
     pub(crate) fn source(self) -> Option<SocketAddr> {
         match self {
             Self::Pod(own) => Some(SocketAddr::from((own, 0))),
@@ -61,7 +61,7 @@ impl Network {
         }
     }
 
-    /// What `name` means to the pod; `None` where names aren't looked up.
+    /// Returns what `name` means to the pod; `None` where names aren't looked up.
     pub(crate) fn lookup(self, name: &str) -> Option<String> {
         match self {
             Self::Host => Some(name.to_owned()),

@@ -232,7 +232,7 @@ impl Compiler {
         self.find(engine, kind, wasm, key).await
     }
 
-    /// What the cache has, or what is compiled.
+    /// Returns what the cache has, or what is compiled.
     async fn find(
         &self,
         engine: &Engine,
@@ -277,7 +277,7 @@ impl Compiler {
         self.cache.remove(&Key::of_digest(engine, kind, digest))
     }
 
-    /// What the cache has; a damaged or unfit entry is reported, removed and compiled again.
+    /// Returns what the cache has; a damaged or unfit entry is reported, removed and compiled again.
     async fn lookup(&self, engine: &Engine, key: Key) -> Result<Option<Component>, CompileError> {
         let cache = self.cache.clone();
         let engine = engine.clone();
@@ -368,7 +368,7 @@ fn files(wasm: &[u8]) -> std::io::Result<(File, File)> {
     Ok((input, File::from(rustix::fs::memfd_create("code", flags)?)))
 }
 
-/// What the way that a child ended means.
+/// Returns what the way that a child ended means.
 fn failure(status: ExitStatus, message: String, limits: &CompileLimits) -> CompileError {
     if status.code() == Some(child::EXIT_INVALID) {
         return CompileError::Invalid { message };

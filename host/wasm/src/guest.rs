@@ -123,7 +123,7 @@ impl GuestState {
         }
     }
 
-    /// What the call whose time is over had of a processor, and how often it went on before.
+    /// Returns what the call whose time is over had of a processor, and how often it went on before.
     pub(crate) fn progress(&mut self) -> CallProgress {
         let cpu = thread_cpu().saturating_sub(self.began);
         let progress = CallProgress { cpu, prolongations: self.prolongations };
@@ -136,7 +136,7 @@ impl GuestState {
         self.serial
     }
 
-    /// What it may import from `witlet:host`.
+    /// Returns what it may import from `witlet:host`.
     pub(crate) fn host(&mut self) -> HostView<'_> {
         let node = match &self.request {
             Some(request) => NodeOfCall::Asked(&request.node.facts),
@@ -172,7 +172,7 @@ impl GuestState {
         self.log.end();
     }
 
-    /// What random numbers are derived from: the pod's UID, or the plugin's name where there is no pod.
+    /// Returns what random numbers are derived from: the pod's UID, or the plugin's name where there is no pod.
     fn seed(&self) -> String {
         let of_question = self.request.as_ref().map_or(self.log.plugin(), |request| request.pod().uid());
         [of_question, &*self.random_salt].concat()

@@ -102,7 +102,7 @@ pub enum InspectError {
 }
 
 impl Inspection {
-    /// What it is for a host that grants it this, or everything that is in the way.
+    /// Returns what it is for a host that grants it this, or everything that is in the way.
     pub(crate) fn detect(&self, granted: Capabilities) -> Result<Detected, Vec<Obstacle>> {
         detect(&self.imports, &self.exports, granted)
     }

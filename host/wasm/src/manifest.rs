@@ -133,7 +133,7 @@ impl Manifest {
         Self::read(text, of_yaml, of_yaml)
     }
 
-    /// What a component says of itself; none if it says nothing.
+    /// Returns what a component says of itself; none if it says nothing.
     ///
     /// # Errors
     /// When its manifest is broken, or there is more than one.
@@ -242,17 +242,17 @@ impl Manifest {
         &self.document.version
     }
 
-    /// What the plugin does.
+    /// Returns what the plugin does.
     pub fn description(&self) -> &str {
         &self.document.description
     }
 
-    /// What `config:` of an entry must be; none if it says nothing of it.
+    /// Returns what `config:` of an entry must be; none if it says nothing of it.
     pub fn config(&self) -> Option<&Schema> {
         self.config.as_ref()
     }
 
-    /// What `parameters` of a probe must be; none if it says nothing of it.
+    /// Returns what `parameters` of a probe must be; none if it says nothing of it.
     pub fn parameters(&self) -> Option<&Schema> {
         self.parameters.as_ref()
     }

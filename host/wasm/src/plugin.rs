@@ -70,7 +70,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    /// What can be called.
+    /// Returns what can be called.
     pub(crate) fn ready(&self) -> Option<&Arc<Loaded>> {
         match self {
             Self::Ready(loaded) => Some(loaded),
@@ -303,7 +303,7 @@ impl Plugin {
         asked.map(Operation::as_str).collect()
     }
 
-    /// What people see of it, its rollout aside: where that stands the host knows.
+    /// Returns what people see of it, its rollout aside: where that stands the host knows.
     pub(crate) fn status(&self, now: Instant) -> PluginStatus {
         let loaded = self.code.ready();
         let roles: Vec<RoleStatus> = self.spec.roles().map(|role| self.role_status(role, now)).collect();

@@ -122,7 +122,7 @@ fn sentence(text: &str, bytes_max: usize) -> String {
     printable(text, bytes_max)
 }
 
-/// What a process wrote, for people: cut, and with control characters escaped but for ends of lines and tabs.
+/// Returns what a process wrote, for people: cut, and with control characters escaped but for ends of lines and tabs.
 fn output(text: String, bytes_max: usize) -> String {
     let control = |letter: char| misleads(letter) && !matches!(letter, '\n' | '\r' | '\t');
     if text.len() <= bytes_max && !text.contains(control) {

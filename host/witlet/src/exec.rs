@@ -117,7 +117,7 @@ async fn send_sizes(sender: mpsc::Sender<TerminalSize>, tty: bool) {
     }
 }
 
-/// What is said of a command that failed, in kubectl's words.
+/// Returns what is said of a command that failed, in kubectl's words.
 fn said_of_command(code: i32) -> Option<String> {
     (code != 0).then(|| format!("command terminated with exit code {code}"))
 }

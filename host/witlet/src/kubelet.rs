@@ -176,7 +176,7 @@ pub struct Preview {
     pub warnings: Vec<String>,
 }
 
-/// What a kubelet with this command line and the texts of these configuration files would start with, on a machine with cgroups of
+/// Returns what a kubelet with this command line and the texts of these configuration files would start with, on a machine with cgroups of
 /// version 2 and without swap. A later file lies over an earlier one. Files that flags name aren't read.
 ///
 /// # Errors
@@ -243,7 +243,7 @@ fn drop_ins(folder: &Path) -> Result<Vec<PathBuf>, KubeletError> {
     Ok(found)
 }
 
-/// What upstream checks before it starts.
+/// Returns what upstream checks before it starts.
 fn machine() -> Machine {
     Machine { cgroup_v1: !Path::new(CGROUP_V2_FILE).exists(), swap: witlet_node::has_swap() }
 }

@@ -201,7 +201,7 @@ fn judged(result: EvalResult) -> ExitCode {
     }
 }
 
-/// What was asked of the agent.
+/// Returns what was asked of the agent.
 fn exit_code_of(result: Result<(), GetError>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -194,7 +194,7 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
     Ok(())
 }
 
-/// What the local API measures usage with.
+/// Returns what the local API measures usage with.
 fn usage_ports(settings: &Settings, base: &Base) -> UsagePorts {
     let stats = CgroupContainerStats {
         pods: base.runtime.view.clone(),
@@ -209,7 +209,7 @@ fn usage_ports(settings: &Settings, base: &Base) -> UsagePorts {
     }
 }
 
-/// What the node's endpoints answer from.
+/// Returns what the node's endpoints answer from.
 fn answers(
     settings: &Settings,
     base: &Base,
@@ -365,7 +365,7 @@ fn cgroup_settings(settings: &Settings) -> Result<CgroupSettings, RunError> {
     Ok(CgroupSettings { mode, node_pids: pids, cpus, memory_qos, swap, ..settings.cgroups.clone() })
 }
 
-/// What configurations of pods refer to.
+/// Returns what configurations of pods refer to.
 fn host_settings(settings: &Settings) -> HostSettings {
     HostSettings {
         seccomp_root: settings.folders.root.join("seccomp"),

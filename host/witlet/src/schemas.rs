@@ -40,7 +40,7 @@ fn json_of<T: serde::Serialize>(value: &T) -> Value {
     serde_json::to_value(value).expect("it has a JSON form")
 }
 
-/// What `witlet top …` prints.
+/// Returns what `witlet top …` prints.
 async fn top(client: &LocalClient, arguments: &[&str]) -> Value {
     let socket = client.socket().to_str().expect("the test's own path");
     let line = [&["witlet", "top"], arguments, &["--api-socket", socket]].concat();

@@ -26,7 +26,7 @@ pub(crate) async fn run(top: Top, clock: &dyn Clock) -> Result<(), GetError> {
     }
 }
 
-/// What `-o json` prints.
+/// Returns what `-o json` prints.
 #[cfg(test)]
 pub(crate) async fn document(top: &Top, clock: &dyn Clock) -> Result<Value, GetError> {
     let snapshot = match top {

@@ -27,12 +27,12 @@ impl AgentHandle {
         &self.image_gc
     }
 
-    /// What probes found, by container.
+    /// Returns what probes found, by container.
     pub fn probe_metrics(&self) -> Arc<dyn MetricsSource> {
         Arc::new(self.metrics.prober.clone())
     }
 
-    /// What the agent counts of its work and of the runtime, in addition to [`AgentView::stats`].
+    /// Returns what the agent counts of its work and of the runtime, in addition to [`AgentView::stats`].
     pub fn metrics(&self) -> Arc<dyn MetricsSource> {
         Arc::new(self.clone())
     }

@@ -239,7 +239,7 @@ impl Services<'_> {
         evictions
     }
 
-    /// What carries the work on pods out.
+    /// Returns what carries the work on pods out.
     pub(super) fn executor(
         &self,
         watched: &WatchedRuntime,
@@ -308,7 +308,7 @@ impl Services<'_> {
         }
     }
 
-    /// What the loop reaches from inside.
+    /// Returns what the loop reaches from inside.
     pub(super) fn outside(&self, executor: Executor, watched: &WatchedRuntime) -> Outside {
         let ports = &self.ports;
         let housekeeper = Housekeeper {

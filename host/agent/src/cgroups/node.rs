@@ -43,7 +43,7 @@ impl CgroupManager {
         self.limit_system(kept).await
     }
 
-    /// What the node has, with its process ids.
+    /// Returns what the node has, with its process ids.
     pub(super) fn capacity(&self) -> Amounts {
         let facts = self.node.borrow().clone();
         let capacity = facts.node.status.as_ref().and_then(|status| status.capacity.as_ref());
@@ -65,12 +65,12 @@ impl CgroupManager {
         self.pods_amounts().get(MEMORY).copied().unwrap_or_default()
     }
 
-    /// What isn't reserved.
+    /// Returns what isn't reserved.
     pub(super) fn pods_amounts(&self) -> Amounts {
         self.settings.reservations.enforced(&self.capacity())
     }
 
-    /// What all pods together may use: what isn't reserved, if that is to hold, else all.
+    /// Returns what all pods together may use: what isn't reserved, if that is to hold, else all.
     fn pods_config(&self) -> ResourceConfig {
         let amounts = match self.settings.enforce.contains(&Enforcement::Pods) {
             true => self.pods_amounts(),

@@ -37,7 +37,7 @@ impl StorageCache {
         Self { meter, known: BTreeMap::new(), running: JoinSet::new(), due: Instant::now() }
     }
 
-    /// What is known. A pod that wasn't measured yet is missing.
+    /// Returns what is known. A pod that wasn't measured yet is missing.
     pub(super) fn known(&self) -> &BTreeMap<PodUid, LocalStorage> {
         &self.known
     }

@@ -27,7 +27,7 @@ impl PodMeter {
         Ok(combine([], self.by_runtime().await?, &BTreeMap::new(), &BTreeMap::new(), storage))
     }
 
-    /// What every pod uses of what the node is short of.
+    /// Returns what every pod uses of what the node is short of.
     pub(super) async fn usages(
         &self,
         resource: StarvedResource,

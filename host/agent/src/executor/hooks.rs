@@ -189,7 +189,7 @@ fn pre_stop(container: &Container) -> Option<&LifecycleHandler> {
     container.lifecycle.as_ref()?.pre_stop.as_ref()
 }
 
-/// What the annotations of a container say of its hooks, with the ports that hooks may name. Annotations that make no sense
+/// Returns what the annotations of a container say of its hooks, with the ports that hooks may name. Annotations that make no sense
 /// are as good as none: someone else wrote them.
 fn noted_hooks(noted: &ObservedContainer) -> Option<Container> {
     let pre_stop = noted.pre_stop.as_deref().and_then(|text| serde_json::from_str(text).ok())?;

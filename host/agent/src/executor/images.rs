@@ -74,7 +74,7 @@ impl ImageError {
         }
     }
 
-    /// What the container's status says in addition to the reason.
+    /// Returns what the container's status says in addition to the reason.
     pub(crate) fn waiting_message(&self) -> String {
         match self {
             Self::Pull { image, cause } => message_of(image, cause),

@@ -131,12 +131,12 @@ impl Grace {
         Self { begun: Instant::now(), whole }
     }
 
-    /// What is left now.
+    /// Returns what is left now.
     pub(super) fn left(&self) -> Duration {
         self.whole.saturating_sub(self.begun.elapsed())
     }
 
-    /// What the runtime is given: whole seconds, of which begun ones aren't counted as used up, and at least
+    /// Returns what the runtime is given: whole seconds, of which begun ones aren't counted as used up, and at least
     /// [`GRACE_SECONDS_MIN`], so that nothing is killed that was never asked to end.
     fn left_for_stop(&self) -> Duration {
         let used = Duration::from_secs(self.begun.elapsed().as_secs());

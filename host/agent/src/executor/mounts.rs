@@ -163,7 +163,7 @@ impl Executor {
         }
     }
 
-    /// What is used instead of a volume that can't be made as the spec has it.
+    /// Returns what is used instead of a volume that can't be made as the spec has it.
     async fn instead_of_volume(
         &self,
         uid: &PodUid,

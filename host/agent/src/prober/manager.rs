@@ -437,7 +437,7 @@ fn tick_after(first: Instant, period: Duration, now: Instant) -> Instant {
     now + period.saturating_sub(Duration::from_nanos(u64::try_from(into).unwrap_or_default()))
 }
 
-/// What is to be run; or what is found without.
+/// Returns what is to be run; or what is found without.
 fn ask(id: SlotId, slot: &Slot, status: Option<&PodStatus>) -> Ask {
     let handler = match &slot.handler {
         Ok(handler) => handler.clone(),

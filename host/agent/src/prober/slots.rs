@@ -333,7 +333,7 @@ impl Slots {
         }
     }
 
-    /// What was found of each probe, in the order of pods' UIDs.
+    /// Returns what was found of each probe, in the order of pods' UIDs.
     pub(super) fn series(&self) -> Vec<ProbeSeries> {
         let mut pods: Vec<(&PodUid, &Probed)> = self.pods.iter().collect();
         pods.sort_by_key(|(uid, _)| *uid);
@@ -345,7 +345,7 @@ impl Slots {
         self.durations.clone()
     }
 
-    /// What is known of the pod's probes, by container and kind.
+    /// Returns what is known of the pod's probes, by container and kind.
     pub(super) fn reports(&self, uid: &PodUid) -> Vec<ProbeReport> {
         let Some(probed) = self.pods.get(uid) else { return Vec::new() };
         let slots = probed.slots.values().filter_map(|id| self.slots.get(id));

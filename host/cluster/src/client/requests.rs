@@ -81,7 +81,7 @@ pub(crate) struct Requests {
     pub(crate) tracer: Tracer,
 }
 
-/// What kind of request this is, by its query, and how long a watch asks to live.
+/// Returns what kind of request this is, by its query, and how long a watch asks to live.
 fn kind_of(uri: &Uri) -> (Kind, Option<Duration>) {
     let pairs =
         uri.query().unwrap_or_default().split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
@@ -219,7 +219,7 @@ impl TimedReply {
         Self { reply, end, span }
     }
 
-    /// What the reader gets, which the span knows, too, if it is an error.
+    /// Returns what the reader gets, which the span knows, too, if it is an error.
     fn noted<T>(&mut self, result: Result<T, RequestError>) -> Result<T, RequestError> {
         result.inspect_err(|error| spans::failed(&mut self.span, error))
     }

@@ -82,7 +82,7 @@ pub(super) fn event(event: &Outgoing, node_name: &str) -> api::Event {
     }
 }
 
-/// What changes when it happens again.
+/// Returns what changes when it happens again.
 pub(super) fn repeat(event: &Outgoing) -> Value {
     json!({"count": count(event), "lastTimestamp": time(event.last), "message": event.message})
 }

@@ -77,7 +77,7 @@ impl From<Secret> for Object {
     }
 }
 
-/// What of the metadata says which object it is. One that was made again under its name is another: records of pulls tell secrets apart
+/// Returns what of the metadata says which object it is. One that was made again under its name is another: records of pulls tell secrets apart
 /// by their UIDs.
 fn named(metadata: ObjectMeta) -> ObjectMeta {
     let ObjectMeta { namespace, name, uid, .. } = metadata;
@@ -216,7 +216,7 @@ impl Store {
         self.items.iter().filter(|(_, item)| !item.is_settled()).map(|(name, _)| name)
     }
 
-    /// What is known of an object; none if no one uses it.
+    /// Returns what is known of an object; none if no one uses it.
     pub(super) fn state_of(&self, name: &ObjectName) -> Option<ObjectState> {
         self.items.get(name).map(|item| item.state.clone())
     }
@@ -264,7 +264,7 @@ impl Store {
     }
 }
 
-/// What the pod names.
+/// Returns what the pod names.
 fn names(pod: &Pod) -> BTreeSet<ObjectName> {
     let namespace: Arc<str> = pod.metadata.namespace.as_deref().unwrap_or_default().into();
     let References { config_maps, secrets, tokens: _ } = references::of_pod(pod);

@@ -260,7 +260,7 @@ pub(super) fn check_type(headers: &HeaderMap) -> Result<(), WatchError> {
     }
 }
 
-/// What a refusal says.
+/// Returns what a refusal says.
 pub(super) fn refusal(code: u16, headers: &HeaderMap, body: &[u8]) -> WatchError {
     let status = serde_json::from_slice::<Status>(body).unwrap_or_else(|_| {
         let message = String::from_utf8_lossy(body).trim().to_owned();

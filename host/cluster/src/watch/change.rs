@@ -92,7 +92,7 @@ pub enum WatchError {
 }
 
 impl WatchError {
-    /// What it means for the next request.
+    /// Returns what it means for the next request.
     pub(super) fn failure(&self) -> Failure {
         match self {
             Self::Request(error) if is_refused(error) => Failure::Refused,

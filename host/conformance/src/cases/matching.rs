@@ -11,7 +11,7 @@ use crate::plugin_response::{CallResult, PluginResponse, ResponseKind, fault, in
 const JSON_BYTES_SHOWN_MAX: usize = 200;
 const LINES_SHOWN_MAX: usize = 10;
 
-/// What is different from what is expected. `contract` is what every answer must keep.
+/// Returns what is different from what is expected. `contract` is what every answer must keep.
 pub(crate) fn differs(
     expect: &Expect,
     answered: &CallResult,
@@ -169,7 +169,7 @@ fn pods(expected: &[Value], manifests: &[String]) -> Option<String> {
     None
 }
 
-/// What was logged, each line in one; nothing for a silent one.
+/// Returns what was logged, each line in one; nothing for a silent one.
 pub(crate) fn log_text(lines: &[CapturedLine]) -> String {
     let mut shown: Vec<String> = lines.iter().take(LINES_SHOWN_MAX).map(line_text).collect();
     if lines.len() > LINES_SHOWN_MAX {
@@ -183,7 +183,7 @@ pub(crate) fn line_text(line: &CapturedLine) -> String {
     format!("{}: {}{fields}", line.level, line.message)
 }
 
-/// What is expected, in words. `whole` is what stands for any answer that the contract has.
+/// Returns what is expected, in words. `whole` is what stands for any answer that the contract has.
 pub(crate) fn said(expect: &Expect, whole: &str) -> String {
     let Expect { kind, reason, text, milliseconds, resources, pods, .. } = expect;
     let reason = reason.as_ref().map(|word| format!(" {word}"));

@@ -208,7 +208,7 @@ fn case(role: Role, value: Value) -> Result<Case, Problem> {
     Ok(Case { name, config, servers, execs, validate, steps })
 }
 
-/// What is asked where `head` is expected; none where only `validate` is.
+/// Returns what is asked where `head` is expected; none where only `validate` is.
 fn question(role: Role, head: &str, document: CaseDocument) -> Result<Option<PluginRequest>, Problem> {
     match (role, head, document.request) {
         (Role::Admission, "validate", None) | (Role::Probe, "validate", _) => Ok(None),

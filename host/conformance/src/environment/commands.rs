@@ -33,7 +33,7 @@ pub(crate) struct ExecAnswer {
 }
 
 impl ExecAnswer {
-    /// What is wrong with what a case file says.
+    /// Returns what is wrong with what a case file says.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let ends = [self.exit_code.is_some(), self.timed_out, self.failed.is_some()];
         let several = ends.into_iter().filter(|end| *end).count() > 1;

@@ -40,7 +40,7 @@ pub(crate) struct ServerScript {
 }
 
 impl ServerScript {
-    /// What is wrong with what a case file says.
+    /// Returns what is wrong with what a case file says.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let Self { behaviour, dialog, http, .. } = self;
         match (behaviour, dialog.is_empty(), http.is_empty()) {
@@ -200,7 +200,7 @@ impl Servers {
         Ok(())
     }
 
-    /// What was received so far: ports and bytes, one for each connection or datagram that has ended.
+    /// Returns what was received so far: ports and bytes, one for each connection or datagram that has ended.
     pub(crate) fn received(&self) -> Vec<(u16, Vec<u8>)> {
         self.received.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -375,7 +375,7 @@ async fn udp(at: SocketAddr, script: ServerScript, received: Received) -> io::Re
     Ok(tasks)
 }
 
-/// What is answered to a datagram: of a dialog, the turn that expects it.
+/// Returns what is answered to a datagram: of a dialog, the turn that expects it.
 fn datagram(script: &ServerScript, said: &[u8]) -> Option<Vec<u8>> {
     match script.behaviour {
         Behaviour::Answer | Behaviour::Drip => {

@@ -37,7 +37,7 @@ const FILES: usize = 500;
 /// What a source has for a server that never answers. It may use it up: that is an error, too.
 const TIME: Duration = Duration::from_secs(2);
 
-/// What stands in a folder next to the good files.
+/// Returns what stands in a folder next to the good files.
 fn besides() -> Vec<(String, FolderContent)> {
     // It is a case file: a test reads it.
     let cases = CaseFile::parse("folders.yaml", HOSTILE).map(|file| file.cases).unwrap_or_default();

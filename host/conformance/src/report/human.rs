@@ -103,7 +103,7 @@ pub(crate) fn printable(text: &str) -> String {
     shown
 }
 
-/// What wasn't tried, with why; the same reason of one check is reported once.
+/// Returns what wasn't tried, with why; the same reason of one check is reported once.
 fn skipped(checks: &[Check]) -> Vec<String> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for check in checks {

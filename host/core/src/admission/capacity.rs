@@ -66,7 +66,7 @@ impl FreedCapacity {
     }
 }
 
-/// What a decision about this pod comes to: itself, or that the pod waits (reason `Preempting`).
+/// Returns what a decision about this pod comes to: itself, or that the pod waits (reason `Preempting`).
 ///
 /// A pod whose victims all end already goes on waiting for them, be it that an earlier agent began to end them; but no other pod is
 /// ended before that is done, because what lacks then may be less.

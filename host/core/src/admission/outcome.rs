@@ -124,7 +124,7 @@ impl Outcome {
     }
 }
 
-/// What becomes of a resize before any handler is asked; none if they are asked about it. `old` is the pod with what it has.
+/// Returns what becomes of a resize before any handler is asked; none if they are asked about it. `old` is the pod with what it has.
 pub fn before_resize(pod: &Pod, old: &Pod, node: NodePolicy, now: Timestamp) -> Option<Outcome> {
     let (mut resize, allocation) = (Resize::default(), Allocation::of(old));
     let facts = ResizeFacts { pod, allocation: &allocation, node, is_ending: false, now };

@@ -37,7 +37,7 @@ const READINGS: [&str; 2] = [".available", ".inodesFree"];
 /// How often each handler is asked about running pods, by the handlers' names.
 pub type RecheckIntervals = BTreeMap<Arc<str>, Duration>;
 
-/// What a decision about a pod that runs comes to: its rejection, with reason and message, or nothing.
+/// Returns what a decision about a pod that runs comes to: its rejection, with reason and message, or nothing.
 pub fn rejection(decision: &Decision) -> Option<(&str, &str)> {
     match decision {
         Decision::Reject { reason, message, .. } => Some((reason.as_str(), message.as_str())),

@@ -106,7 +106,7 @@ impl RejectionHistory {
     }
 }
 
-/// What the status of a pod says whose rejection waits: who rejected it and why, when that is published, and why not now.
+/// Returns what the status of a pod says whose rejection waits: who rejected it and why, when that is published, and why not now.
 pub fn message(
     handler: &str,
     (reason, message): (&str, &str),

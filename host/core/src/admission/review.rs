@@ -202,7 +202,7 @@ fn is_asked(operation: Operation, pod: &Pod, old: Option<&Pod>) -> bool {
     }
 }
 
-/// What a decision comes to where the node hasn't been asked yet.
+/// Returns what a decision comes to where the node hasn't been asked yet.
 pub fn answer(operation: Operation, decision: Decision) -> ReviewAnswer {
     let what = match operation {
         Operation::Update => "the new images wait",

@@ -168,7 +168,7 @@ impl Rollout {
         Self { phase, percent, revert, since: now, calls: 0, errors: 0, differences: 0 }
     }
 
-    /// What to keep over a restart.
+    /// Returns what to keep over a restart.
     pub fn checkpoint(&self) -> RolloutCheckpoint {
         RolloutCheckpoint { phase: self.phase, percent: self.percent, revert: self.revert.clone() }
     }
@@ -263,7 +263,7 @@ impl Rollout {
         Some(RolloutChange::Stepped { percent })
     }
 
-    /// What exceeds the budget.
+    /// Returns what exceeds the budget.
     fn excess(&self, budget: &ErrorBudget, is_quarantined: bool) -> Option<Revert> {
         let Self { calls, errors, differences, .. } = self;
         let revert = |reason, message| Some(Revert { reason, message });

@@ -93,7 +93,7 @@ impl CgroupLayout {
     }
 }
 
-/// What a tier is made with at the start, or set to if it is there. `hugepage_sizes` are the machine's, in bytes.
+/// Returns what a tier is made with at the start, or set to if it is there. `hugepage_sizes` are the machine's, in bytes.
 pub fn first_tier_resources(tier: Tier, hugepage_sizes: &[u64]) -> ResourceConfig {
     ResourceConfig {
         cpu_shares: (tier == Tier::BestEffort).then(|| cpu_shares(0)),
@@ -102,7 +102,7 @@ pub fn first_tier_resources(tier: Tier, hugepage_sizes: &[u64]) -> ResourceConfi
     }
 }
 
-/// What the tiers are set to while these pods are active: `burstable` weighs as much as its pods ask for, `besteffort` as
+/// Returns what the tiers are set to while these pods are active: `burstable` weighs as much as its pods ask for, `besteffort` as
 /// little as can be.
 pub fn tier_configs(
     pods: &[TierPod],

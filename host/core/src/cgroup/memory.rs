@@ -96,7 +96,7 @@ pub struct QosReserved {
 }
 
 impl TierMemory {
-    /// What these pods are kept; none without the gate, or on version 1.
+    /// Returns what these pods are kept; none without the gate, or on version 1.
     pub fn kept(&self, pods: &[TierPod]) -> Option<KeptMemory> {
         Some(match self.reservation? {
             MemoryReservation::Tiered => KeptMemory {

@@ -19,7 +19,7 @@ pub enum PodCgroupAction {
     },
 }
 
-/// What is to be done about a pod's cgroup. `is_ensured` says that this life of the agent has made or set it.
+/// Returns what is to be done about a pod's cgroup. `is_ensured` says that this life of the agent has made or set it.
 ///
 /// Upstream ends a pod whose containers run while its cgroup is missing. Containers that were made before the agent kept
 /// cgroups ([`CgroupParent::Unrecorded`]) go on where they are: an upgrade ends no pod. Those that are made again get in.

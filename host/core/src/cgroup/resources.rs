@@ -45,7 +45,7 @@ impl Default for CpuQuotaPolicy {
     }
 }
 
-/// What a pod's own cgroup is set to when it is made. Limits of CPU and memory hold for the pod as a whole where all its
+/// Returns what a pod's own cgroup is set to when it is made. Limits of CPU and memory hold for the pod as a whole where all its
 /// containers have one, or the pod itself does; huge pages are limited to what is asked for.
 pub fn pod_resources(pod: &Pod, quota: CpuQuotaPolicy) -> ResourceConfig {
     let requests = resources::requests(pod);
@@ -82,7 +82,7 @@ fn is_limited(pod: &Pod, resource: &str) -> bool {
     limits(spec.resources.as_ref()) || containers.all(|container| limits(container.resources.as_ref()))
 }
 
-/// What the cgroup of all pods is set to, by the amounts that they may use together: `cpu` in thousandths, `memory`,
+/// Returns what the cgroup of all pods is set to, by the amounts that they may use together: `cpu` in thousandths, `memory`,
 /// `pid` and huge pages. `cpus` are all CPUs of the node.
 pub fn node_resources(amounts: &Amounts, cpus: &str) -> ResourceConfig {
     ResourceConfig {

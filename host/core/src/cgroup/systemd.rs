@@ -65,7 +65,7 @@ fn number(name: &'static str, value: u64) -> UnitProperty {
     UnitProperty { name, value: UnitValue::Number(value) }
 }
 
-/// What a slice is started with. No limits: these are set once it is there.
+/// Returns what a slice is started with. No limits: these are set once it is there.
 pub fn start_properties(unit: &SliceUnit, version: CgroupVersion) -> Vec<UnitProperty> {
     let io = match version {
         CgroupVersion::V1 => "BlockIOAccounting",
@@ -86,7 +86,7 @@ pub fn start_properties(unit: &SliceUnit, version: CgroupVersion) -> Vec<UnitPro
     ]
 }
 
-/// What a slice is set to, and what is written into the files of its cgroup after that: the same, but for a quota, which
+/// Returns what a slice is set to, and what is written into the files of its cgroup after that: the same, but for a quota, which
 /// systemd rounds. `systemd` is its release; 0 if it isn't known.
 pub fn set_properties(
     config: &ResourceConfig,
@@ -164,7 +164,7 @@ pub fn systemd_quota(quota_us: i64, period_us: i64) -> i64 {
     i64::try_from(quota).unwrap_or(i64::MAX)
 }
 
-/// What a quota is once a driver has set it.
+/// Returns what a quota is once a driver has set it.
 pub fn quota_of_driver(driver: CgroupDriver, quota_us: i64, period_us: i64) -> i64 {
     match driver {
         CgroupDriver::Cgroupfs => quota_us,

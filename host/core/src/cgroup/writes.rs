@@ -53,7 +53,7 @@ fn plain(controller: &'static str, file: &str, value: impl ToString) -> FileWrit
     FileWrite { controller, file: file.to_owned(), value: value.to_string(), kind: WriteKind::Plain }
 }
 
-/// What is written to set a cgroup, in order.
+/// Returns what is written to set a cgroup, in order.
 pub fn writes(config: &ResourceConfig, facts: &CgroupFacts) -> Vec<FileWrite> {
     match facts.version {
         CgroupVersion::V1 => v1(config, facts),

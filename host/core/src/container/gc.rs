@@ -107,7 +107,7 @@ struct Candidate<'a> {
     container: &'a ListedContainer,
 }
 
-/// What the runtime needn't keep any more.
+/// Returns what the runtime needn't keep any more.
 pub fn collect(input: GcInput<'_>) -> Garbage {
     let removed = containers(input);
     let gone: BTreeSet<&ContainerId> = removed.iter().map(|candidate| &candidate.container.id).collect();

@@ -89,7 +89,7 @@ pub fn is_of_kubelet(hash: &str) -> bool {
     (1..=8).contains(&hash.len()) && hash.bytes().all(is_digit)
 }
 
-/// What kubelets of Kubernetes 1.31 and later write as the hash of a container with this name and image. Earlier ones hashed
+/// Returns what kubelets of Kubernetes 1.31 and later write as the hash of a container with this name and image. Earlier ones hashed
 /// the whole definition as their release knew it, so that another hash of theirs proves nothing.
 ///
 /// Upstream's `HashContainer` (`pkg/kubelet/container/helpers.go`): FNV-1a of 32 bits over what its dump helper prints of the

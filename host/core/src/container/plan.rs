@@ -39,7 +39,7 @@ pub use step::{
 use in_sandbox::plan_in_sandbox;
 use sandbox::SandboxNeed;
 
-/// What has to be done now. Carrying it out and asking again gives, once nothing fails, an empty plan.
+/// Returns what has to be done now. Carrying it out and asking again gives, once nothing fails, an empty plan.
 pub fn plan(input: PlanInput<'_>) -> Plan {
     match sandbox::need(input.pod, input.observed) {
         SandboxNeed::Keep(id) if restart_all_triggers(input.pod, input.observed).is_empty() => {

@@ -206,7 +206,7 @@ impl Default for Correlator {
 }
 
 impl Correlator {
-    /// What is to be sent of an event that happened at `now`; none if there were too many about its object.
+    /// Returns what is to be sent of an event that happened at `now`; none if there were too many about its object.
     pub fn correlate(&mut self, event: &Event, now: Timestamp) -> Option<Outgoing> {
         self.correlate_of(event, None, now)
     }

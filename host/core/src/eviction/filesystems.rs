@@ -47,7 +47,7 @@ impl Filesystems {
         }
     }
 
-    /// What is tried, in this order, before a pod is evicted.
+    /// Returns what is tried, in this order, before a pod is evicted.
     pub fn reclaims(self, signal: Signal) -> &'static [NodeReclaim] {
         use NodeReclaim::{Containers, Images};
         let of_disk =

@@ -191,7 +191,7 @@ impl EvictionManager {
         !self.config.thresholds.is_empty() || self.config.local_storage_isolation
     }
 
-    /// What the kernel is to report between two rounds; empty unless the operator wants it.
+    /// Returns what the kernel is to report between two rounds; empty unless the operator wants it.
     pub fn memory_watches(&self) -> Vec<MemoryWatch> {
         if self.config.memory_notification {
             notification::watches(&self.config.thresholds)

@@ -47,7 +47,7 @@ pub fn observations(readings: &NodeReadings, at: Timestamp) -> Observations {
     all.into_iter().filter_map(|(signal, left)| Some((signal, observation(left?)))).collect()
 }
 
-/// What is left, as Go prints it.
+/// Returns what is left, as Go prints it.
 pub(super) fn print(signal: Signal, amount: i64) -> String {
     if signal.is_in_bytes() { quantity::binary(amount) } else { quantity::decimal(amount) }
 }

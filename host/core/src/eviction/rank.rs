@@ -97,7 +97,7 @@ fn memory(usage: &PodUsage) -> i128 {
     usage.memory.unwrap_or(0).into()
 }
 
-/// What the pod takes of the disk that counts, in bytes or inodes.
+/// Returns what the pod takes of the disk that counts, in bytes or inodes.
 fn disk(pod: &Pod, usage: &PodUsage, part: Measured, resource: StarvedResource) -> i128 {
     let figure = |usage: &FsUsage| -> i128 {
         let figure = if resource == StarvedResource::Inodes { usage.inodes } else { usage.bytes };
@@ -114,7 +114,7 @@ fn disk(pod: &Pod, usage: &PodUsage, part: Measured, resource: StarvedResource) 
     containers.chain(volumes).flatten().sum()
 }
 
-/// What the pod requests of a resource (upstream: `GetResourceRequestQuantity`): where the pod as a whole states any resources, only
+/// Returns what the pod requests of a resource (upstream: `GetResourceRequestQuantity`): where the pod as a whole states any resources, only
 /// what it states as a whole. Overhead is added to what isn't nothing.
 pub(super) fn request(pod: &Pod, resource: &str) -> i128 {
     let own = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref());

@@ -58,7 +58,7 @@ impl Signal {
         SIGNALS.into_iter().find(|signal| signal.as_str() == word)
     }
 
-    /// What runs short.
+    /// Returns what runs short.
     pub fn resource(self) -> StarvedResource {
         match self {
             Self::MemoryAvailable | Self::AllocatableMemoryAvailable => StarvedResource::Memory,

@@ -83,7 +83,7 @@ impl Token {
     }
 }
 
-/// What follows `[`, up to `]`.
+/// Returns what follows `[`, up to `]`.
 fn class(letters: &mut std::str::Chars<'_>) -> Option<Token> {
     let is_negated = letters.as_str().starts_with('^');
     if is_negated {

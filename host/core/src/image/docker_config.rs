@@ -153,7 +153,7 @@ fn decode_auth(auth: &str) -> Option<(String, String)> {
     Some((username.to_owned(), password.to_owned()))
 }
 
-/// What `auth` holds for these.
+/// Returns what `auth` holds for these.
 pub fn encode_auth(username: &str, password: &str) -> String {
     STANDARD.encode(format!("{username}:{password}"))
 }

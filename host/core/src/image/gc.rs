@@ -172,7 +172,7 @@ pub struct SpaceNeed {
 }
 
 impl SpaceNeed {
-    /// What is to be freed on this file system, if anything. More bytes available than there are count as all of them.
+    /// Returns what is to be freed on this file system, if anything. More bytes available than there are count as all of them.
     ///
     /// # Errors
     /// When the file system has no size.

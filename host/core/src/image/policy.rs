@@ -63,7 +63,7 @@ pub enum ImageRefusal {
 }
 
 impl ImageRefusal {
-    /// What the container's status says.
+    /// Returns what the container's status says.
     pub fn waiting_reason(self) -> WaitingReason {
         match self {
             Self::NeverPull => WaitingReason::ErrImageNeverPull,
@@ -123,7 +123,7 @@ impl PullFailureKind {
         }
     }
 
-    /// What the container's status says next to the reason; `said` is the runtime's message (upstream:
+    /// Returns what the container's status says next to the reason; `said` is the runtime's message (upstream:
     /// `evalCRIPullErr`).
     pub fn waiting_message(self, image: &str, said: &str) -> String {
         let why = match self {

@@ -60,7 +60,7 @@ pub struct PullCredential {
 }
 
 impl PullCredential {
-    /// What a pull with them proves.
+    /// Returns what a pull with them proves.
     pub fn proves(&self) -> PulledWith {
         self.secret.clone().map_or(PulledWith::NodeAccess, |secret| PulledWith::Secrets(vec![secret]))
     }
@@ -217,7 +217,7 @@ impl PulledRecord {
         matches!(self.of_image(image), Some(PulledWith::Secrets(known)) if !known.is_empty())
     }
 
-    /// What an image of this name was pulled with.
+    /// Returns what an image of this name was pulled with.
     pub fn of_image(&self, image: &str) -> Option<&PulledWith> {
         self.pulled_with.get(&without_tag_and_digest(image).ok()?)
     }

@@ -64,7 +64,7 @@ impl LogLines {
         shown
     }
 
-    /// What is shown of a last line that never got its end.
+    /// Returns what is shown of a last line that never got its end.
     pub fn rest(&mut self) -> Option<Vec<u8>> {
         let mut shown = Vec::new();
         if !self.is_full && !self.skips {

@@ -143,7 +143,7 @@ impl NodeLogQuery {
         }
     }
 
-    /// What a query for a file is refused with that can't be opened.
+    /// Returns what a query for a file is refused with that can't be opened.
     pub fn unreadable(&self, why: impl Display) -> NodeLogQueryError {
         NodeLogQueryError { problems: vec![invalid("query", json!(self.files), why)] }
     }

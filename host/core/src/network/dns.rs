@@ -245,7 +245,7 @@ pub fn parse(text: &str) -> Result<DnsConfig, ResolvConfError> {
     Ok(config)
 }
 
-/// What is wrong with the host's resolv.conf at `place` for pods that get it: the message of the node's event
+/// Returns what is wrong with the host's resolv.conf at `place` for pods that get it: the message of the node's event
 /// `CheckLimitsForResolvConf`. A cluster's domain takes three of the search paths.
 pub fn check_limits(text: &str, place: &str, cluster_domain: &str) -> Option<String> {
     let searches = match parse(text) {

@@ -98,7 +98,7 @@ fn cut(name: &str) -> Result<String, HostnameError> {
 }
 
 impl PodHostname {
-    /// What the kernel calls the pod's machine: the host name, or the full name with `setHostnameAsFQDN`.
+    /// Returns what the kernel calls the pod's machine: the host name, or the full name with `setHostnameAsFQDN`.
     ///
     /// # Errors
     /// The full name is too long.

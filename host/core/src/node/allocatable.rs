@@ -35,7 +35,7 @@ pub struct ExcessiveReservation {
 }
 
 impl Reservations {
-    /// What pods may use together of these amounts, as it is enforced: without eviction thresholds.
+    /// Returns what pods may use together of these amounts, as it is enforced: without eviction thresholds.
     pub fn enforced(&self, capacity: &Amounts) -> Amounts {
         let left = |(name, all): (&String, &i64)| {
             let kept = amount(&self.system, name).saturating_add(amount(&self.kube, name));
@@ -44,7 +44,7 @@ impl Reservations {
         capacity.iter().map(left).collect()
     }
 
-    /// What the node's status takes off its capacity, resource by resource; nothing of what isn't reserved.
+    /// Returns what the node's status takes off its capacity, resource by resource; nothing of what isn't reserved.
     pub fn reported(&self, capacity: &Amounts) -> Amounts {
         let kept = |(name, all): (&String, &i64)| {
             let sum = [amount(&self.system, name), amount(&self.kube, name), self.eviction_of(name, *all)];
@@ -54,7 +54,7 @@ impl Reservations {
         capacity.iter().filter_map(kept).collect()
     }
 
-    /// What must be left of a resource for no pod to be evicted.
+    /// Returns what must be left of a resource for no pod to be evicted.
     pub(super) fn eviction_of(&self, resource: &str, capacity: i64) -> i64 {
         let signal = match resource {
             MEMORY => Signal::MemoryAvailable,

@@ -196,7 +196,7 @@ pub struct CodePart {
     pub outcome: Result<CodeOffer, CodeRefusal>,
 }
 
-/// What of a set's code may be used, before any of it is brought: for each component and engine that it has code of.
+/// Returns what of a set's code may be used, before any of it is brought: for each component and engine that it has code of.
 pub fn choose(trust: CodeTrust<'_>, offers: &[CodeOffer], place: CodeUse<'_>) -> Vec<CodePart> {
     let mut parts = BTreeMap::<(&str, &str), Result<CodeOffer, CodeRefusal>>::new();
     for offer in offers {

@@ -84,7 +84,7 @@ pub struct Pressures {
 }
 
 impl Pressures {
-    /// What is known of one.
+    /// Returns what is known of one.
     pub fn of(self, pressure: Pressure) -> Option<bool> {
         match pressure {
             Pressure::Memory => self.memory,
@@ -208,7 +208,7 @@ pub fn source_unreadable(unread: &[UnreadSource]) -> Option<NodeCondition> {
     })
 }
 
-/// What the condition and the event say.
+/// Returns what the condition and the event say.
 pub fn source_message(unread: &UnreadSource) -> String {
     let UnreadSource { source, since, error } = unread;
     let error = if error.is_empty() { "no answer" } else { error };

@@ -54,7 +54,7 @@ pub const FEATURE_GATES: &str = "feature-gates";
 /// A figure is published again when it has moved by this part of the whole.
 pub const STEPS: u64 = 64;
 
-/// What is published of a figure that moves all the time: the known value until the true one is a 64th of the whole away
+/// Returns what is published of a figure that moves all the time: the known value until the true one is a 64th of the whole away
 /// from it, then the true one. Anyone who waits for the node to change isn't woken by every file that someone writes.
 pub fn steady(known: Option<u64>, now: u64, whole: u64) -> u64 {
     let step = (whole / STEPS).max(1);
@@ -64,7 +64,7 @@ pub fn steady(known: Option<u64>, now: u64, whole: u64) -> u64 {
     }
 }
 
-/// What a node's object says of its machine and its runtime; the other keys are unknown.
+/// Returns what a node's object says of its machine and its runtime; the other keys are unknown.
 pub(super) fn of_node(node: &Node) -> BTreeMap<String, String> {
     let Some(info) = node.status.as_ref().and_then(|status| status.node_info.as_ref()) else {
         return BTreeMap::new();

@@ -35,7 +35,7 @@ impl NodeUsage {
         Self { used: Arc::new(known.collect()), cpu: readings.cpu }
     }
 
-    /// What is used, as known so long after the check.
+    /// Returns what is used, as known so long after the check.
     pub fn after(&self, age: Duration) -> Arc<Amounts> {
         if age <= USAGE_AGE_MAX { self.used.clone() } else { Arc::default() }
     }

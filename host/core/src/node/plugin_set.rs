@@ -52,7 +52,7 @@ pub enum Choice {
     Set(String),
 }
 
-/// What this object chooses; none is an object that isn't known.
+/// Returns what this object chooses; none is an object that isn't known.
 pub fn choice(node: Option<&Node>) -> Choice {
     let Some(node) = node else { return Choice::Unknown };
     let chosen = node.metadata.annotations.as_ref().and_then(|all| all.get(CHOICE));
@@ -357,7 +357,7 @@ impl PluginSets {
         }
     }
 
-    /// What is to be done at this time.
+    /// Returns what is to be done at this time.
     pub fn next(&self, now: Duration) -> SetStep {
         // What must not serve is left first.
         if self.departure.as_ref().is_some_and(|departure| departure.due <= now) {
@@ -446,7 +446,7 @@ impl PluginSets {
         }
     }
 
-    /// What is written back.
+    /// Returns what is written back.
     pub fn report(&self) -> SetReport {
         let waits = |candidate: &Candidate| {
             let jitter = self.policy.jitter.as_secs();

@@ -57,7 +57,7 @@ impl NodeStartup {
         }
     }
 
-    /// What is known by now.
+    /// Returns what is known by now.
     pub fn seconds(&self) -> StartupSeconds {
         let between = |from: Option<Timestamp>, to: Option<Timestamp>| {
             Some(to?.duration_since(from?).as_secs_f64()).filter(|_| self.registered.is_some())

@@ -155,7 +155,7 @@ pub(super) fn is_same(a: &Quantity, b: &Quantity) -> bool {
     }
 }
 
-/// What pods may use of what there is: less what is reserved, and less the memory that is set aside as huge pages (upstream:
+/// Returns what pods may use of what there is: less what is reserved, and less the memory that is set aside as huge pages (upstream:
 /// `MachineInfo`). What can't be read as a quantity is left as it is.
 pub fn allocatable(capacity: &Resources, reserved: &Resources) -> Resources {
     let mut left = capacity.clone();

@@ -21,7 +21,7 @@ pub enum TunablePolicy {
     Write,
 }
 
-/// What is to be written, by what was read: a value for each of [`TUNABLES`], or why there is none.
+/// Returns what is to be written, by what was read: a value for each of [`TUNABLES`], or why there is none.
 ///
 /// # Errors
 /// With all that can't be read, or may not have another value.

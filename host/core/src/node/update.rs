@@ -34,7 +34,7 @@ pub fn has_changed(from: &Node, to: &Node) -> bool {
     difference(&quiet(from), &quiet(to)).is_some()
 }
 
-/// What of a node this is about, without what is empty.
+/// Returns what of a node this is about, without what is empty.
 fn parts(node: &Node) -> Value {
     let whole = serde_json::to_value(node).unwrap_or_default();
     let part = |pointer: &str| whole.pointer(pointer).cloned().unwrap_or_default();

@@ -80,7 +80,7 @@ pub fn resource_use(
     first.chain(others).map(row).collect()
 }
 
-/// What pods that haven't ended request together, and how many they are.
+/// Returns what pods that haven't ended request together, and how many they are.
 fn requested(pods: &[Arc<Pod>]) -> Amounts {
     let mut total = Amounts::new();
     let has_ended = |pod: &Pod| {

@@ -109,7 +109,7 @@ impl PodCheckpoint {
         self.started = started;
     }
 
-    /// What probes had found when that was saved.
+    /// Returns what probes had found when that was saved.
     pub fn started(&self) -> &StartedContainers {
         &self.started
     }
@@ -128,7 +128,7 @@ impl PodCheckpoint {
         self.unreported = Some(report);
     }
 
-    /// What is to be reported of the pod's end by the node.
+    /// Returns what is to be reported of the pod's end by the node.
     pub fn unreported(&self) -> Option<&EndReport> {
         self.unreported.as_ref()
     }

@@ -15,7 +15,7 @@ use crate::status::{EditKind, PendingEdit, PendingEditReason};
 #[cfg(test)]
 mod tests;
 
-/// What admission is asked about such an edit.
+/// Returns what admission is asked about such an edit.
 pub fn operation(kind: EditKind) -> Operation {
     match kind {
         EditKind::Images => Operation::Update,
@@ -23,7 +23,7 @@ pub fn operation(kind: EditKind) -> Operation {
     }
 }
 
-/// What a decision about an edit of this pod leaves pending; none if the edit is admitted.
+/// Returns what a decision about an edit of this pod leaves pending; none if the edit is admitted.
 pub fn pending(kind: EditKind, pod: &Pod, decision: &Decision) -> Option<PendingEdit> {
     let (reason, message) = match decision {
         Decision::Admit => return None,
@@ -172,7 +172,7 @@ impl Edits {
         self.held.keys().copied()
     }
 
-    /// What the pod's conditions say; empty if no edit was refused or put off.
+    /// Returns what the pod's conditions say; empty if no edit was refused or put off.
     pub fn pending(&self) -> impl Iterator<Item = &PendingEdit> {
         self.held.values().filter_map(|held| held.pending.as_ref())
     }

@@ -194,7 +194,7 @@ impl Lifecycle {
         self.stage
     }
 
-    /// What manages it.
+    /// Returns what manages it.
     pub fn worker(&self) -> Option<&Worker> {
         self.worker.as_ref()
     }
@@ -247,7 +247,7 @@ impl Lifecycle {
         }
     }
 
-    /// What the clean-up may remove of it.
+    /// Returns what the clean-up may remove of it.
     pub fn need(&self) -> Need {
         match (&self.worker, self.stage) {
             (Some(worker), _) if worker.is_terminated() => Need::Ended,

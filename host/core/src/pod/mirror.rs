@@ -48,7 +48,7 @@ pub fn is_mirror_of(mirror: &Pod, pod: &Pod) -> bool {
         && PodFullName::of(mirror) == PodFullName::of(pod)
 }
 
-/// What is to be done so that every static pod has its mirror and no mirror is left over. `all_seen` says that all sources
+/// Returns what is to be done so that every static pod has its mirror and no mirror is left over. `all_seen` says that all sources
 /// were: before, a mirror without a static pod is left alone. `node` is the API's object of this node; while there is none, or
 /// it is being deleted, no mirror is made.
 pub fn plan(

@@ -35,7 +35,7 @@ pub fn of_pod(pod: &Pod) -> References {
     found
 }
 
-/// What the volumes refer to that containers mount.
+/// Returns what the volumes refer to that containers mount.
 pub fn of_mounted_volumes(spec: &PodSpec) -> References {
     let mut found = References::default();
     for volume in mounted_volumes(spec) {
@@ -44,7 +44,7 @@ pub fn of_mounted_volumes(spec: &PodSpec) -> References {
     found
 }
 
-/// What the environment of one container refers to.
+/// Returns what the environment of one container refers to.
 pub fn of_environment(container: &Container) -> References {
     let mut found = References::default();
     found.add_environment(container);

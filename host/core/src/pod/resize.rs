@@ -59,7 +59,7 @@ pub enum Effect {
 }
 
 impl Resize {
-    /// What the pod's condition `PodResizePending` says; none if no wish waits.
+    /// Returns what the pod's condition `PodResizePending` says; none if no wish waits.
     pub fn pending(&self) -> Option<&ResizePending> {
         self.pending.as_ref()
     }
@@ -138,7 +138,7 @@ impl Resize {
     }
 }
 
-/// What a decision means to the admission queue: a wish that isn't infeasible is asked about again, whatever the handlers said.
+/// Returns what a decision means to the admission queue: a wish that isn't infeasible is asked about again, whatever the handlers said.
 pub fn queued(pod: &Pod, decision: Decision) -> Decision {
     match after_admission(pod, decision.clone()) {
         Grant::Granted(_) | Grant::Infeasible(_) => decision,

@@ -72,7 +72,7 @@ pub fn amount(resource: &str, quantity: &Quantity) -> Result<i64, quantity::Quan
     if resource == CPU { quantity::milli(quantity) } else { quantity::value(quantity) }
 }
 
-/// What the pod asks for: the greater of what its containers and sidecars need together and what each init container
+/// Returns what the pod asks for: the greater of what its containers and sidecars need together and what each init container
 /// needs while it runs; what the pod as a whole states goes before that; overhead comes on top.
 pub fn requests(pod: &Pod) -> Amounts {
     let mut total = requests_without_overhead(pod);
@@ -82,7 +82,7 @@ pub fn requests(pod: &Pod) -> Amounts {
     total
 }
 
-/// What the pod may use at most, by the same rule as [`requests`]. Overhead is added only to what is limited. A
+/// Returns what the pod may use at most, by the same rule as [`requests`]. Overhead is added only to what is limited. A
 /// resource that only some containers limit has the sum of these, though the pod as a whole isn't limited by it.
 pub fn limits(pod: &Pod) -> Amounts {
     let mut total = limits_without_overhead(pod);
@@ -114,7 +114,7 @@ fn without_overhead(
     total
 }
 
-/// What the pod's containers ask for together, by the rule of [`requests`], without overhead and without the pod's own word.
+/// Returns what the pod's containers ask for together, by the rule of [`requests`], without overhead and without the pod's own word.
 pub fn container_requests(spec: &PodSpec) -> Amounts {
     effective(spec, |resources| resources.requests.as_ref())
 }

@@ -211,7 +211,7 @@ impl Worker {
         }
     }
 
-    /// What the worker is to bring about.
+    /// Returns what the worker is to bring about.
     pub fn state(&self) -> WorkerState {
         self.state
     }

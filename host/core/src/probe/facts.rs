@@ -71,7 +71,7 @@ pub fn probed_containers(pod: &Pod) -> impl Iterator<Item = (&Container, bool)> 
     })
 }
 
-/// What a worker of this container sees of its pod.
+/// Returns what a worker of this container sees of its pod.
 pub fn probed_pod(pod: &Pod, container: &Container, status: &PodStatus) -> ProbedPod {
     ProbedPod {
         is_terminal: matches!(status.phase.as_deref(), Some("Succeeded" | "Failed")),
@@ -84,7 +84,7 @@ pub fn probed_pod(pod: &Pod, container: &Container, status: &PodStatus) -> Probe
     }
 }
 
-/// What the pod's status reports the container's newest instance and of the addresses. What isn't one is left out.
+/// Returns what the pod's status reports the container's newest instance and of the addresses. What isn't one is left out.
 pub fn probed_instance(status: &PodStatus, name: &str) -> ProbedInstance {
     let restarts = instance(status, name).map(|(_, instance)| instance.restart_count).unwrap_or_default();
     let pod_ips = status.pod_ips.iter().flatten().map(|ip| ip.ip.as_str());

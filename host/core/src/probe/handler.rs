@@ -48,7 +48,7 @@ impl ProbeHandler {
     }
 }
 
-/// What a probe of the spec asks of its type: `exec`, `httpGet`, `tcpSocket` or `grpc`, with the spec's own object. Variables
+/// Returns what a probe of the spec asks of its type: `exec`, `httpGet`, `tcpSocket` or `grpc`, with the spec's own object. Variables
 /// are replaced in commands only, as upstream has it (`ExpandContainerCommandOnlyStatic`: a variable whose value comes
 /// from elsewhere counts as empty).
 ///

@@ -110,7 +110,7 @@ impl ProbeWorker {
         self.run = 0;
     }
 
-    /// What is to be done now. No pod means that no one knows the pod's status yet.
+    /// Returns what is to be done now. No pod means that no one knows the pod's status yet.
     pub fn tick(
         &mut self,
         settings: &ProbeSettings,
@@ -191,7 +191,7 @@ impl ProbeWorker {
         Some(result)
     }
 
-    /// What counts before the first probe of a new instance; none for one that an earlier agent knew.
+    /// Returns what counts before the first probe of a new instance; none for one that an earlier agent knew.
     fn first_result(&self, container: &ProbedContainer, agent_start: Timestamp) -> Option<ProbeResult> {
         let known_before = match container.state {
             ProbedState::Running { since: Some(since) } => since + RESTART_GRACE < agent_start,

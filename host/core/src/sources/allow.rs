@@ -205,7 +205,7 @@ pub fn take(
     Ok(set.taken)
 }
 
-/// What of an old set is still allowed, for when the allowance has become smaller.
+/// Returns what of an old set is still allowed, for when the allowance has become smaller.
 pub fn still_allowed(
     pods: &[Arc<Pod>],
     source: &SourceName,

@@ -55,7 +55,7 @@ impl PodSetDigest {
         self.pods.is_empty()
     }
 
-    /// What isn't as in `other`, sorted by the pods' namespaces and names.
+    /// Returns what isn't as in `other`, sorted by the pods' namespaces and names.
     pub fn differences(&self, other: &Self) -> Vec<(String, PodDifference)> {
         let ours = self.pods.iter().filter_map(|(pod, digest)| match other.pods.get(pod) {
             None => Some((pod.clone(), PodDifference::Added)),

@@ -345,7 +345,7 @@ impl MergedPods {
         change.removed.push(pod);
     }
 
-    /// What follows for other sources: who waited for what this one let go of comes in, and plugins' pods give way to new names.
+    /// Returns what follows for other sources: who waited for what this one let go of comes in, and plugins' pods give way to new names.
     fn settle(
         &mut self,
         source: &SourceName,

@@ -212,7 +212,7 @@ impl Polling {
         Some(self.last_snapshot.insert(last_snapshot).set())
     }
 
-    /// What the next poll is given.
+    /// Returns what the next poll is given.
     pub fn cursor(&self) -> Option<&str> {
         self.cursor.as_deref()
     }
@@ -378,7 +378,7 @@ impl Polling {
         pods
     }
 
-    /// What the names of its pods end in, which the source doesn't say.
+    /// Returns what the names of its pods end in, which the source doesn't say.
     fn suffix(&self) -> String {
         format!("-{}", self.node_name.to_lowercase())
     }

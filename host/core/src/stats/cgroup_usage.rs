@@ -139,7 +139,7 @@ impl CgroupUsage {
         }
     }
 
-    /// What its activity was when it was read.
+    /// Returns what its activity was when it was read.
     pub fn activity(&self) -> Activity {
         let memory = self.memory.and_then(|memory| memory.usage);
         Activity { cpu_nanoseconds: self.cpu_nanoseconds, memory }

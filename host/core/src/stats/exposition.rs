@@ -279,7 +279,7 @@ impl FamilyWriter<'_> {
         self.is_begun
     }
 
-    /// What it is written to.
+    /// Returns what it is written to.
     pub(crate) fn written_to(&self) -> &Exposition {
         self.to
     }
@@ -393,7 +393,7 @@ pub(crate) fn piece_in<T>(
     (to.bytes, result)
 }
 
-/// What `write` writes, as text; none if it is larger than it may be.
+/// Returns what `write` writes, as text; none if it is larger than it may be.
 pub fn written(write: impl FnOnce(&mut Exposition)) -> Option<String> {
     let mut to = Exposition::new(Format::Text);
     write(&mut to);

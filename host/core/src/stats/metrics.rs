@@ -20,7 +20,7 @@ pub struct ContainerMetrics {
     pub memory: Option<u64>,
 }
 
-/// What the containers of each pod use, in the order of their names, by two measurements with `elapsed` between them. Of several
+/// Returns what the containers of each pod use, in the order of their names, by two measurements with `elapsed` between them. Of several
 /// instances of a container the newest counts; one that wasn't there before has used its CPU since.
 pub fn metrics(
     before: impl IntoIterator<Item = Measured>,

@@ -60,7 +60,7 @@ pub struct SystemUsage {
     pub created_at: Option<Timestamp>,
 }
 
-/// What is shown of those that were found; the agent is there since it was started, whatever its cgroup says.
+/// Returns what is shown of those that were found; the agent is there since it was started, whatever its cgroup says.
 pub fn measurements(
     found: &BTreeMap<SystemContainer, SystemUsage>,
     agent_started_at: Timestamp,

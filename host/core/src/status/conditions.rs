@@ -134,7 +134,7 @@ pub(super) fn turned(old: Option<&PodCondition>, status: &str, now: Timestamp) -
     same.and_then(|old| old.last_transition_time.clone()).or(Some(Time(now)))
 }
 
-/// What `Ready` and `ContainersReady` of a pod at its end say, without time.
+/// Returns what `Ready` and `ContainersReady` of a pod at its end say, without time.
 pub(super) fn not_ready_at_end(
     pod_generation: Option<i64>,
     phase: Phase,
@@ -203,7 +203,7 @@ fn timed_by_reason(input: ConditionInput<'_>, mut condition: PodCondition) -> Po
     condition
 }
 
-/// What the end of a pod says of its readiness; none while it hasn't ended.
+/// Returns what the end of a pod says of its readiness; none while it hasn't ended.
 fn ended(phase: Phase) -> Option<Finding> {
     match phase {
         Phase::Succeeded => Some(Finding::because(false, POD_COMPLETED, None)),

@@ -201,7 +201,7 @@ fn remembered(before: Option<&ContainerStatus>, id: &str) -> Option<ContainerSta
     }
 }
 
-/// What the runtime says, unless it has forgotten instances that were counted before.
+/// Returns what the runtime says, unless it has forgotten instances that were counted before.
 fn restart_count(
     status: &ContainerStatus,
     newest: &ObservedContainer,

@@ -107,7 +107,7 @@ fn list<'a>(object: &'a Map<String, Value>, field: &str) -> &'a [Value] {
     object.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// What has to be said for a member to become `new`: the new value, of an object what differs in it, null if it goes.
+/// Returns what has to be said for a member to become `new`: the new value, of an object what differs in it, null if it goes.
 fn change(name: &str, old: Option<&Value>, new: Option<&Value>) -> Option<Value> {
     if is_same(name, old, new) {
         return None;
@@ -209,7 +209,7 @@ impl Keyed<'_> {
         entry.get(self.key)?.as_str()
     }
 
-    /// What is sent for an entry: all of a new one, of another its key and what changed, nothing if nothing did.
+    /// Returns what is sent for an entry: all of a new one, of another its key and what changed, nothing if nothing did.
     fn change_of(&self, entry: &Value) -> Option<Value> {
         let key = self.key_of(entry)?;
         let old = self.base.iter().find(|old| self.key_of(old) == Some(key)).and_then(Value::as_object);

@@ -64,7 +64,7 @@ pub fn probed(
 /// Containers that have started, by id, and whether they are ready.
 pub type StartedContainers = BTreeMap<ContainerId, bool>;
 
-/// What a restarted agent can't know before probes have run again: which containers have started, and whether they are ready. Containers
+/// Returns what a restarted agent can't know before probes have run again: which containers have started, and whether they are ready. Containers
 /// without startup and readiness probes are left out, for both follows from that they run.
 pub fn started_containers(pod: &Pod, status: &PodStatus) -> StartedContainers {
     let is_probed =

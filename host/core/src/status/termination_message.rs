@@ -49,7 +49,7 @@ pub fn share_bytes(pod: &Pod) -> usize {
     POD_BYTES_MAX / containers.max(1)
 }
 
-/// What the status says of an end: the runtime's words, then the container's, cut to `bytes_max`. None if neither says
+/// Returns what the status says of an end: the runtime's words, then the container's, cut to `bytes_max`. None if neither says
 /// anything.
 pub(super) fn combined(runtime: &str, container: Option<&str>, bytes_max: usize) -> Option<String> {
     let parts = [Some(runtime), container].into_iter().flatten().filter(|part| !part.is_empty());

@@ -88,7 +88,7 @@ pub enum Write {
     Nothing,
 }
 
-/// What is to be written now. `at` is the newest that is known of the server's object.
+/// Returns what is to be written now. `at` is the newest that is known of the server's object.
 pub fn next_write(at: AtServer<'_>, at_node: AtNode<'_>, now: Timestamp) -> Write {
     if let Some(status) = at_node.status {
         let mut desired = merge(at.status, status, at_node.may_run, now);

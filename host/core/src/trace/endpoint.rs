@@ -85,7 +85,7 @@ impl fmt::Display for CollectorEndpoint {
     }
 }
 
-/// What stands behind `dns:`, with or without a server that is to be asked (`dns://SERVER/NAME`). The system asks its own. gRPC
+/// Returns what stands behind `dns:`, with or without a server that is to be asked (`dns://SERVER/NAME`). The system asks its own. gRPC
 /// finds no name in `dns://NAME`, which upstream's validation takes; here the name is meant.
 fn dns_name(text: &str) -> &str {
     let Some(rest) = text.strip_prefix("dns:") else { return text };

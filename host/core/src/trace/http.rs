@@ -64,7 +64,7 @@ pub fn server(request: &ServerRequest<'_>) -> SpanStart {
     }
 }
 
-/// What an answer says of the server's span. What the client did wrong is no error of the server's.
+/// Returns what an answer says of the server's span. What the client did wrong is no error of the server's.
 pub fn server_end(code: u16) -> (Attribute, SpanStatus) {
     (status_code(code), status(code, 500))
 }
@@ -101,14 +101,14 @@ pub fn client(request: &ClientRequest<'_>) -> SpanStart {
     }
 }
 
-/// What an answer says of the client's span.
+/// Returns what an answer says of the client's span.
 pub fn client_end(code: u16) -> (Vec<Attribute>, SpanStatus) {
     let is_error = !(100..400).contains(&code);
     let error = is_error.then(|| Attribute::text("error.type", code.to_string()));
     (std::iter::once(status_code(code)).chain(error).collect(), status(code, 400))
 }
 
-/// What a request without an answer says of the client's span.
+/// Returns what a request without an answer says of the client's span.
 pub fn client_failed() -> Attribute {
     // OpenTelemetry's word for what has no name of a bounded number.
     Attribute::text("error.type", "_OTHER")

@@ -42,7 +42,7 @@ pub fn waited(time: Duration) -> Attribute {
     Attribute::int("witlet.plugin.waited_microseconds", i64::try_from(time.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// What came of it, in the words of `witlet_plugin_calls_total`.
+/// Returns what came of it, in the words of `witlet_plugin_calls_total`.
 pub fn outcome(word: &str) -> Attribute {
     Attribute::text("witlet.plugin.outcome", word)
 }

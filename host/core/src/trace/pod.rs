@@ -26,7 +26,7 @@ pub fn admission(pod: &PodFullName, uid: &PodUid) -> SpanStart {
     SpanStart { name: Cow::Borrowed("admitPod"), kind: SpanKind::Internal, attributes: attributes(pod, uid) }
 }
 
-/// What the handlers decided, with the reason of a refusal.
+/// Returns what the handlers decided, with the reason of a refusal.
 pub fn decision(decision: &Decision) -> Vec<Attribute> {
     let (word, reason) = match decision {
         Decision::Admit => ("admit", None),

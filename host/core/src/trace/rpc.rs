@@ -14,7 +14,7 @@ pub fn client(method: String, server: impl Into<String>) -> SpanStart {
     SpanStart { name: Cow::Owned(method), kind: SpanKind::Client, attributes }
 }
 
-/// What the end of a call says of its span. `code` is gRPC's as Go names it, `error` the message of one that failed.
+/// Returns what the end of a call says of its span. `code` is gRPC's as Go names it, `error` the message of one that failed.
 pub fn client_end(code: &str, error: Option<&str>) -> (Attribute, SpanStatus) {
     let status = error.map_or(SpanStatus::Unset, SpanStatus::error);
     (Attribute::text("rpc.response.status_code", code), status)

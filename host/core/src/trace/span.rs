@@ -92,7 +92,7 @@ impl SpanEvent {
         Self { name: "exception", at, attributes: vec![Attribute::text("exception.message", message)] }
     }
 
-    /// What an error says.
+    /// Returns what an error says.
     pub fn message(&self) -> Option<&str> {
         match &self.attributes.first()?.value {
             AttributeValue::Text(text) => Some(text),

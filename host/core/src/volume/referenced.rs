@@ -80,7 +80,7 @@ pub enum InsteadOf {
     Wait,
 }
 
-/// What to do about a volume that failed with this error. `is_there`: an earlier run of the agent has set it up. `is_restored`:
+/// Returns what to do about a volume that failed with this error. `is_there`: an earlier run of the agent has set it up. `is_restored`:
 /// the pod comes from what was remembered, because its source wasn't seen since the agent's start.
 ///
 /// An API server that doesn't answer must not hold up what could run without it; one that answers is right.

@@ -332,7 +332,7 @@ pub(crate) fn cgroup_driver(answer: cri::RuntimeConfigResponse) -> Option<Cgroup
     }
 }
 
-/// What a command gave.
+/// Returns what a command gave.
 pub(crate) fn exec_output(answer: cri::ExecSyncResponse) -> ExecOutput {
     ExecOutput { stdout: answer.stdout, stderr: answer.stderr, exit_code: answer.exit_code }
 }

@@ -76,7 +76,7 @@ pub(super) fn follow(from: &Uri, to: Option<&str>, home: &Uri) -> Result<Uri, Re
     Ok(uri)
 }
 
-/// What one request may connect to. The URL is the operator's choice; where its server sends us on to isn't, so that a name there must
+/// Returns what one request may connect to. The URL is the operator's choice; where its server sends us on to isn't, so that a name there must
 /// not lead to this machine.
 pub(super) fn reach(uri: &Uri, home: &Uri) -> Result<Reach, RedirectError> {
     if is_same_server(uri, home) || home.host().is_some_and(is_loopback) {

@@ -48,7 +48,7 @@ impl DownloadUrl {
         &self.text
     }
 
-    /// What people see of it: without its query, which may have a signature.
+    /// Returns what people see of it: without its query, which may have a signature.
     pub fn shown(&self) -> String {
         match self.text.split_once('?') {
             Some((shown, _)) => format!("{shown}?…"),

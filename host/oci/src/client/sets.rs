@@ -37,7 +37,7 @@ impl Client {
         pushed.await.unwrap_or(Err(TransferError::PushDeadline))
     }
 
-    /// What a set has, by its digest, else by its tag.
+    /// Returns what a set has, by its digest, else by its tag.
     ///
     /// # Errors
     ///

@@ -28,7 +28,7 @@ fn missing(field: &str) -> Status {
     Status::invalid_argument(format!("{field} is missing"))
 }
 
-/// What a sandbox is asked for. What can't be had is refused, not left out.
+/// Returns what a sandbox is asked for. What can't be had is refused, not left out.
 pub(super) fn sandbox_spec(request: cri::RunPodSandboxRequest) -> Result<SandboxSpec, Status> {
     let cri::RunPodSandboxRequest { config, runtime_handler } = request;
     if !runtime_handler.is_empty() && runtime_handler != HANDLER {
@@ -60,7 +60,7 @@ pub(super) fn sandbox_spec(request: cri::RunPodSandboxRequest) -> Result<Sandbox
     })
 }
 
-/// What a container is asked for.
+/// Returns what a container is asked for.
 pub(super) fn container_spec(config: Option<cri::ContainerConfig>) -> Result<ContainerSpec, Status> {
     let config = config.ok_or_else(|| missing("config"))?;
     let metadata = config.metadata.ok_or_else(|| missing("config.metadata"))?;
@@ -112,7 +112,7 @@ fn mount(mount: cri::Mount) -> Result<Mount, Status> {
     })
 }
 
-/// What a container may take, or what is changed about it.
+/// Returns what a container may take, or what is changed about it.
 pub(super) fn resources(linux: &cri::LinuxContainerResources) -> Resources {
     Resources {
         memory_limit_bytes: linux.memory_limit_in_bytes,
@@ -356,12 +356,12 @@ fn compile_code(error: &CompileError) -> Code {
     }
 }
 
-/// What a client receives about a failure with an image.
+/// Returns what a client receives about a failure with an image.
 pub(super) fn image_status(error: &ImageError) -> Status {
     Status::new(image_code(error), in_one_line(error))
 }
 
-/// What a client receives about a failure with a sandbox or a container.
+/// Returns what a client receives about a failure with a sandbox or a container.
 pub(super) fn pods_status(error: &PodsError) -> Status {
     let code = match error {
         PodsError::NoSandbox { .. } | PodsError::NoContainer { .. } => Code::NotFound,
@@ -383,7 +383,7 @@ pub(super) fn pods_status(error: &PodsError) -> Status {
     Status::new(code, in_one_line(error))
 }
 
-/// What a client receives when the state can't be kept.
+/// Returns what a client receives when the state can't be kept.
 pub(super) fn state_status(error: &crate::state::StateError) -> Status {
     Status::internal(in_one_line(error))
 }

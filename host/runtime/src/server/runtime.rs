@@ -75,7 +75,7 @@ fn answer<T>(message: T) -> Result<Response<T>, Status> {
     Ok(Response::new(message))
 }
 
-/// What this runtime doesn't do, and why.
+/// Returns what this runtime doesn't do, and why.
 fn not_here(call: &str, why: &str) -> Status {
     Status::unimplemented(format!("the embedded runtime has no {call}: {why}"))
 }

@@ -63,7 +63,7 @@ impl Account {
         memory.used_bytes = memory.used_bytes.saturating_sub(bytes);
     }
 
-    /// What all instances' memories have grown to, in bytes.
+    /// Returns what all instances' memories have grown to, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory().used_bytes
     }

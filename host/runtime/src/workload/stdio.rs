@@ -113,7 +113,7 @@ impl CapturedOutput {
         [(); 2].map(|()| Arc::new(Self { bytes: Mutex::default(), remaining: remaining.clone() }))
     }
 
-    /// What was kept until now.
+    /// Returns what was kept until now.
     pub(crate) fn contents(&self) -> Vec<u8> {
         std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -63,7 +63,7 @@ pub(crate) enum EnvelopeFault {
     Signatures { count: usize },
 }
 
-/// What is signed: the pre-authentication encoding.
+/// Returns what is signed: the pre-authentication encoding.
 pub(crate) fn authenticated(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut message = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     message.extend_from_slice(payload);

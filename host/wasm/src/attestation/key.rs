@@ -138,7 +138,7 @@ impl PublicKey {
         pem::write(PUBLIC, &self.spki())
     }
 
-    /// What envelopes call it: the SHA-256 of its SubjectPublicKeyInfo, in hexadecimal.
+    /// Returns what envelopes call it: the SHA-256 of its SubjectPublicKeyInfo, in hexadecimal.
     pub fn id(&self) -> String {
         use sha2::Digest as _;
         hex::encode(sha2::Sha256::digest(self.spki()))

@@ -81,7 +81,7 @@ impl CodeCache {
         Ok(Self { cache, engines: engines.collect::<Result<_, EngineError>>()? })
     }
 
-    /// What this program compiles for on this machine, for each engine.
+    /// Returns what this program compiles for on this machine, for each engine.
     pub fn targets(&self) -> Vec<CodeTarget> {
         self.engines.iter().map(|(kind, engine)| target_of(*kind, engine)).collect()
     }
@@ -128,7 +128,7 @@ pub fn retain_signed_code(folder: PathBuf, keys: &[String]) -> Result<usize, Cac
     Cache::open(folder)?.retain_signed(keys)
 }
 
-/// What this program compiles for on this machine, for the engine of this kind.
+/// Returns what this program compiles for on this machine, for the engine of this kind.
 ///
 /// # Errors
 /// When the engine can't be made.

@@ -226,7 +226,7 @@ impl AsyncState {
         self.warnings.add(message);
     }
 
-    /// What the call warned of.
+    /// Returns what the call warned of.
     pub(crate) fn take_warnings(&mut self) -> Warnings {
         std::mem::take(&mut self.warnings)
     }
@@ -246,7 +246,7 @@ impl AsyncState {
         (&self.setting.egress, &self.reach)
     }
 
-    /// What the guest holds on the host's side.
+    /// Returns what the guest holds on the host's side.
     pub(crate) fn resources(&mut self) -> &mut ResourceTable {
         &mut self.table
     }
@@ -255,7 +255,7 @@ impl AsyncState {
         WasiClocksCtxView { ctx: &mut self.clocks, table: &mut self.table }
     }
 
-    /// What it may import from `witlet:host`.
+    /// Returns what it may import from `witlet:host`.
     pub(crate) fn host(&mut self) -> HostView<'_> {
         let setting = &self.setting;
         HostView {

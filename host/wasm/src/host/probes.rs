@@ -217,7 +217,7 @@ fn probe_outcome(result: &Result<ProbeOutcome, CallError>) -> CallOutcome {
     }
 }
 
-/// What a probe without an outcome means for the caller. A type's own words stand for themselves; what befell it
+/// Returns what a probe without an outcome means for the caller. A type's own words stand for themselves; what befell it
 /// is reported as of admission handlers.
 fn probe_error(plugin: &Plugin, error: &CallError) -> ProbeError {
     let probe_type = plugin.spec.probe.as_ref().map_or(&plugin.spec.name, |role| &role.probe_type);

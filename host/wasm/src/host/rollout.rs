@@ -84,7 +84,7 @@ impl Rollouts {
         lock(&self.running).extend(resumed);
     }
 
-    /// What is to be kept if that has changed since this was last asked.
+    /// Returns what is to be kept if that has changed since this was last asked.
     pub(super) fn take_changed(&self) -> Option<KeptRollouts> {
         if !self.is_changed.swap(false, Ordering::Relaxed) {
             return None;
@@ -164,7 +164,7 @@ impl Rollouts {
         judge.unwrap_or(Judge::PredecessorAlone)
     }
 
-    /// What people see of the rollout of this plugin.
+    /// Returns what people see of the rollout of this plugin.
     pub(super) fn status(&self, plugin: &Plugin, now: Instant) -> Option<RolloutStatus> {
         let now = self.since_start(now);
         self.read(plugin, |rollout, role| RolloutStatus {

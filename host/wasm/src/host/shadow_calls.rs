@@ -65,7 +65,7 @@ struct KnownSet {
     cursor: Option<String>,
 }
 
-/// What the set of a plugin belongs to.
+/// Returns what the set of a plugin belongs to.
 fn version(plugin: &Plugin) -> (String, Arc<str>) {
     let digest = plugin.code.ready().map(|loaded| loaded.digest.clone()).unwrap_or_default();
     (digest, plugin.spec.config.clone())

@@ -52,7 +52,7 @@ impl PluginHost {
 }
 
 impl Shared {
-    /// What became of a decided question at this handler.
+    /// Returns what became of a decided question at this handler.
     async fn step(
         &self,
         (plugin, places): (&Plugin, &PodHandlers),

@@ -61,7 +61,7 @@ pub(super) fn replaced(wasm: &[u8], contents: &[u8]) -> Result<Vec<u8>, SectionE
     Ok(made)
 }
 
-/// What the section holds, if it is one with the manifest's name.
+/// Returns what the section holds, if it is one with the manifest's name.
 fn manifest<'a>(section: &Section<'a>) -> Option<&'a [u8]> {
     if section.number != CUSTOM {
         return None;

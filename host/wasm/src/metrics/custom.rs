@@ -75,7 +75,7 @@ pub(crate) struct CustomNumbers {
 }
 
 impl CustomNumbers {
-    /// What was left out, by reasons that there were.
+    /// Returns what was left out, by reasons that there were.
     pub(crate) fn left_out(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = LeftOut::ALL.into_iter().map(|reason| (reason.as_str(), self.left_out[reason as usize]));
         counts.filter(|(_, count)| *count > 0)
@@ -161,7 +161,7 @@ impl CustomMetrics {
         }
     }
 
-    /// What was counted so far.
+    /// Returns what was counted so far.
     pub(crate) fn numbers(&self) -> CustomNumbers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -148,7 +148,7 @@ impl AsyncHost {
         Ok(made)
     }
 
-    /// What a store of this plugin may take.
+    /// Returns what a store of this plugin may take.
     pub(crate) fn limits(spec: &AsyncPluginSpec, detected: &Detected) -> Limits {
         let mut limits = Limits::with_memory(spec.memory_bytes);
         if detected.pod_source.is_some() {

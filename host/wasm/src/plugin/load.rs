@@ -95,7 +95,7 @@ impl Loaded {
         }
     }
 
-    /// What is worth knowing for who runs it, each a sentence.
+    /// Returns what is worth knowing for who runs it, each a sentence.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &str> {
         let said = self.newer.iter().chain(&self.setup.warnings.kept).chain(&self.warned.kept);
         self.described.warnings().iter().chain(said).map(String::as_str)
@@ -106,7 +106,7 @@ impl Loaded {
         self.setup.warnings.left_out + self.warned.left_out
     }
 
-    /// What of a probe's parameters doesn't fit its manifest, in one line.
+    /// Returns what of a probe's parameters doesn't fit its manifest, in one line.
     pub(crate) fn misfit(&self, parameters: &str) -> Option<String> {
         self.described.misfit(parameters)
     }

@@ -287,7 +287,7 @@ impl MatchSubject {
         self.pod.metadata.namespace.as_deref().unwrap_or_default()
     }
 
-    /// What makes the pod one that a handler is asked about only if it opts in; none if it isn't. What a plugin's source brings
+    /// Returns what makes the pod one that a handler is asked about only if it opts in; none if it isn't. What a plugin's source brings
     /// never is one, whatever it says of itself. Without an API server all pods are static, and being so sets none apart.
     fn is_system_because(&self) -> Option<&'static str> {
         if !is_own(&self.source) {
@@ -307,7 +307,7 @@ impl MatchSubject {
         }
     }
 
-    /// What the pod has where an entry's field says what it must have.
+    /// Returns what the pod has where an entry's field says what it must have.
     fn shown(&self, field: MatchField) -> String {
         let listed = |name: &str, items: Vec<String>| match items.as_slice() {
             [] => format!("no {name}"),

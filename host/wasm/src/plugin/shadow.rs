@@ -170,7 +170,7 @@ fn summary(what: &str, reason: &str, message: &str) -> String {
     cut(format!("{what} {reason}: {message}"))
 }
 
-/// What is kept of a message.
+/// Returns what is kept of a message.
 pub(crate) fn cut(text: String) -> String {
     truncated(text, MESSAGE_BYTES_MAX)
 }

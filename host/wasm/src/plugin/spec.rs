@@ -276,14 +276,14 @@ impl Spec {
         probe.max(source)
     }
 
-    /// What a call may take at most: the longest of its roles', as far as they have one.
+    /// Returns what a call may take at most: the longest of its roles', as far as they have one.
     pub(crate) fn timeout(&self) -> Duration {
         let admission = self.admission.as_ref().map(|role| role.timeout);
         let source = self.pod_source.as_ref().map(|role| role.timeout);
         admission.max(source).unwrap_or(VALIDATE_TIMEOUT)
     }
 
-    /// What an instance may have at most.
+    /// Returns what an instance may have at most.
     pub(crate) fn memory_bytes(&self) -> usize {
         let admission = self.admission.as_ref().map(|role| role.memory_bytes);
         admission.max(self.async_memory_bytes()).unwrap_or(MEMORY_BYTES_DEFAULT)
@@ -381,7 +381,7 @@ impl Spec {
         self.admission.as_ref()?.rollout.as_ref()
     }
 
-    /// What a failure as an admission handler means for a pod.
+    /// Returns what a failure as an admission handler means for a pod.
     pub(crate) fn failure_policy(&self) -> Option<FailurePolicy> {
         self.admission.as_ref().map(|role| role.failure_policy)
     }

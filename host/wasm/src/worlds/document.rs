@@ -29,7 +29,7 @@ impl Document {
         self.tree.get_or_init(|| serde_json::to_value(object).unwrap_or_default())
     }
 
-    /// What a JSON pointer (RFC 6901) points at in `object`, as JSON text.
+    /// Returns what a JSON pointer (RFC 6901) points at in `object`, as JSON text.
     pub(crate) fn pointer(&self, object: &impl Serialize, path: &str) -> Option<String> {
         self.tree(object).pointer(path).map(Value::to_string)
     }

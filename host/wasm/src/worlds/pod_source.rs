@@ -40,7 +40,7 @@ pub(crate) type Adapter = adapter::Adapter<AsyncState, dyn SourcePre>;
 /// A pod source that is linked and type-checked.
 #[async_trait]
 pub(crate) trait SourcePre: Send + Sync {
-    /// What it wants to receive of its pods.
+    /// Returns what it wants to receive of its pods.
     fn feedback(&self) -> Feedback;
 
     async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Box<dyn Source>>;

@@ -22,7 +22,7 @@ impl<T> Said<T> {
         }
     }
 
-    /// What the answer says, or why it is none; `words` names what it could be.
+    /// Returns what the answer says, or why it is none; `words` names what it could be.
     pub(crate) fn finish(self, words: &str) -> Result<T, String> {
         match (self.first, self.second) {
             (Some((first, _)), Some(second)) => Err(format!("it answered {first}, and then {second}")),

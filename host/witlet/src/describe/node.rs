@@ -42,7 +42,7 @@ pub(super) async fn run(args: &DescribeArgs, now: Timestamp) -> Result<(), GetEr
     Ok(show(&described, args.output, |described| text(described, now))?)
 }
 
-/// What the agent knows of its node.
+/// Returns what the agent knows of its node.
 pub(crate) async fn describe(client: &LocalClient) -> Result<DescribedNode, GetError> {
     let list: List<Pod> = client.get("/pods").await?;
     Ok(DescribedNode {
@@ -63,7 +63,7 @@ async fn items(client: &LocalClient, request: &str) -> Result<Value, ClientError
     }
 }
 
-/// What is shown of a pod on the node: requests of CPU in thousandths of a core, of memory in bytes.
+/// Returns what is shown of a pod on the node: requests of CPU in thousandths of a core, of memory in bytes.
 fn on_node(pod: &Pod) -> Value {
     let requests = requests(pod);
     let status = pod.status.clone().unwrap_or_default();

@@ -34,7 +34,7 @@ pub(super) async fn run(args: &DescribePluginArgs, now: Timestamp) -> Result<(),
     Ok(show(&described, args.describe.output, |described| text(described, now))?)
 }
 
-/// What the agent knows of a plugin.
+/// Returns what the agent knows of a plugin.
 pub(crate) async fn describe(client: &LocalClient, name: &str) -> Result<DescribedPlugin, GetError> {
     let answer: Value = client.get("/plugins").await?;
     let mut all = answer["items"].as_array().into_iter().flatten();

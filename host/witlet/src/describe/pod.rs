@@ -51,7 +51,7 @@ pub(super) async fn run(args: &DescribePodArgs, now: Timestamp) -> Result<(), Ge
     Ok(show(&described, args.describe.output, |described| text(described, now))?)
 }
 
-/// What the agent knows of the pod that a name means.
+/// Returns what the agent knows of the pod that a name means.
 pub(crate) async fn describe(
     client: &LocalClient,
     namespace: &str,

@@ -35,9 +35,9 @@ pub(super) struct Change {
 
 /// What is watched, and how it is shown.
 pub(super) trait Watched {
-    /// What brings the changes that come next.
+    /// Returns what brings the changes that come next.
     fn request(&self) -> String;
-    /// What is printed of a change; nothing if it is left out.
+    /// Returns what is printed of a change; nothing if it is left out.
     fn show(&mut self, change: Change) -> Result<Option<String>, OutputError>;
 }
 

@@ -8,7 +8,7 @@ use witlet_oci::{Client, SetListing};
 use crate::cli::RegistryArgs;
 use crate::plugin::component::{self, ComponentError};
 
-/// What the set has that this names.
+/// Returns what the set has that this names.
 pub(super) async fn list(source: &str, from: &RegistryArgs) -> Result<SetListing, ComponentError> {
     let target = component::target(source)?;
     let client = Client::new(Egress::system(), component::login(from), from.plain_http);

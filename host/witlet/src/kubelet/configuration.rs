@@ -234,7 +234,7 @@ impl Configuration {
         }
     }
 
-    /// What was passed over in the files, a sentence each.
+    /// Returns what was passed over in the files, a sentence each.
     pub(crate) fn oddities(&self) -> &[String] {
         &self.oddities
     }

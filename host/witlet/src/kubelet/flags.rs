@@ -225,7 +225,7 @@ fn parse_short<'a>(
     Ok(())
 }
 
-/// What a flag means that stands alone; none if it needs a value.
+/// Returns what a flag means that stands alone; none if it needs a value.
 fn alone(flag: &Flag) -> Option<&'static str> {
     (flag.kind == Kind::Bool || flag.target == Target::Own(Own::Version)).then_some("true")
 }

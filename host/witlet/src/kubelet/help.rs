@@ -20,7 +20,7 @@ deprecated upstream: set the field in the file of --config instead. --api-socket
 --readmit-on-restart, --registry-credentials, --runtime-classes and --stop-pods-on-exit are witlet's own.
 ";
 
-/// What `--help` prints.
+/// Returns what `--help` prints.
 pub(super) fn text() -> String {
     let lines = FLAGS.iter().map(line);
     INTRODUCTION.to_owned() + &lines.collect::<String>() + END
@@ -49,7 +49,7 @@ fn is_deprecated(flag: &Flag) -> bool {
     }
 }
 
-/// What a flag says that no field says.
+/// Returns what a flag says that no field says.
 fn meaning(own: Own) -> &'static str {
     match own {
         Own::AllocatableIgnoreEviction => "leaves hard eviction thresholds out of allocatable",

@@ -131,7 +131,7 @@ fn wrong(name: &'static str, value: impl Display, why: impl Display) -> Settings
     SettingsError::Value { name, value: value.to_string(), why: why.to_string() }
 }
 
-/// What is to be done. `configuration` has the files with the flags over them.
+/// Returns what is to be done. `configuration` has the files with the flags over them.
 pub(crate) fn settings(
     flags: &Flags,
     configuration: &Configuration,

@@ -91,7 +91,7 @@ pub(crate) async fn read(source: &str, from: &RegistryArgs) -> Result<Component,
     Ok(Component { name, wasm })
 }
 
-/// What is in a component that was read as `file`.
+/// Returns what is in a component that was read as `file`.
 pub(crate) fn inspected(file: &str, wasm: &[u8]) -> Result<Inspection, ComponentError> {
     inspect(wasm).map_err(|cause| ComponentError::Inspect { file: file.to_owned(), cause })
 }

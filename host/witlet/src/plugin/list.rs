@@ -51,7 +51,7 @@ fn set(set: &Value) -> String {
     format!("\nSet: {running}\n{lines}{}", compiled_code(&set["compiledCode"]))
 }
 
-/// What became of the compiled code of the set that runs; nothing where it has none.
+/// Returns what became of the compiled code of the set that runs; nothing where it has none.
 fn compiled_code(code: &Value) -> String {
     let (Some(used), Some(unused)) = (code["used"].as_u64(), code["unused"].as_u64()) else {
         return String::new();
@@ -129,7 +129,7 @@ fn wide_row(plugin: &Value, role: &Value) -> Vec<String> {
     ]
 }
 
-/// What a handler is asked about.
+/// Returns what a handler is asked about.
 fn operations_of(plugin: &Value, role: &Value) -> String {
     let operations = plugin["operations"].as_array().into_iter().flatten();
     let operations: Vec<&str> = operations.filter_map(Value::as_str).collect();

@@ -197,7 +197,7 @@ fn move_files(files: &[File], from: &Path, folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// What to do next, three commands.
+/// Returns what to do next, three commands.
 fn next(folder: &Path) -> [String; 3] {
     [format!("cd {}", quoted(&folder.display().to_string())), "make".to_owned(), "make test".to_owned()]
 }
@@ -213,7 +213,7 @@ fn quoted(word: &str) -> String {
     format!("'{prefix}{}'", word.replace('\'', r"'\''"))
 }
 
-/// What a plugin of the role is.
+/// Returns what a plugin of the role is.
 pub(super) fn role_in_words(role: Role) -> &'static str {
     match role {
         Role::Admission => "an admission handler",

@@ -99,7 +99,7 @@ pub(crate) struct WrittenFiles<'a> {
     pub(crate) report: Option<&'a Path>,
 }
 
-/// What was pulled; `digest` is the manifest's, `component` the component's in hexadecimal.
+/// Returns what was pulled; `digest` is the manifest's, `component` the component's in hexadecimal.
 pub(crate) fn for_programs(
     reference: &str,
     digest: &str,

@@ -138,7 +138,7 @@ pub(crate) async fn run(args: &PushArgs) -> Result<(), Error> {
     Ok(print(&text)?)
 }
 
-/// What is in the registry now.
+/// Returns what is in the registry now.
 pub(crate) fn for_programs(reference: &str, pushed: &Pushed, size: u64) -> serde_json::Value {
     let Pushed { digest, component, report, sent } = pushed;
     json!({
@@ -150,7 +150,7 @@ pub(crate) fn for_programs(reference: &str, pushed: &Pushed, size: u64) -> serde
     })
 }
 
-/// What the command says, above what the component says of itself in its manifest and in other sections, above the name of its file.
+/// Returns what the command says, above what the component says of itself in its manifest and in other sections, above the name of its file.
 pub(super) fn annotations(
     title: &str,
     own: BTreeMap<String, String>,
@@ -167,7 +167,7 @@ pub(super) fn annotations(
     Ok(annotations)
 }
 
-/// What others call the file: the component's name, with the ending that says what it is.
+/// Returns what others call the file: the component's name, with the ending that says what it is.
 fn file_name(component: &str) -> String {
     match component.ends_with(ENDING) {
         true => component.to_owned(),

@@ -103,7 +103,7 @@ pub(crate) async fn run(args: &PushSetArgs) -> Result<(), Error> {
     Ok(print(&text)?)
 }
 
-/// What is in the registry now.
+/// Returns what is in the registry now.
 pub(crate) fn for_programs(reference: &str, pushed: &Pushed, set: &SetArtifact) -> serde_json::Value {
     let files = set.files.iter().map(|file| json!({"name": file.name, "sizeBytes": file.bytes.len()}));
     let code = set.code.iter().map(|SetCode { component, target, bytes }| {

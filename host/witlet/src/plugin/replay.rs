@@ -148,7 +148,7 @@ impl Named {
     }
 }
 
-/// What the configuration's entry says of the recorded plugin.
+/// Returns what the configuration's entry says of the recorded plugin.
 fn configured(call: &RecordedCall, file: &Path) -> Result<Named, Error> {
     Ok(named(entry(&call.plugin, file)?.component, file))
 }

@@ -79,7 +79,7 @@ pub(crate) async fn run(args: &SignArgs) -> Result<(), Error> {
     Ok(print(&text)?)
 }
 
-/// What was signed, by which key, and where the signature is.
+/// Returns what was signed, by which key, and where the signature is.
 pub(crate) fn for_programs(
     reference: &str,
     digest: &str,

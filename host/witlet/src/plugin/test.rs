@@ -167,7 +167,7 @@ fn keep(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     std::fs::write(path, bytes).map_err(|cause| Error::Write { path: path.to_owned(), cause })
 }
 
-/// What the command line asks for.
+/// Returns what the command line asks for.
 fn plan(args: &TestArgs) -> Result<Plan, Error> {
     let standard = entry::plan(&args.file, &args.cases, &args.entry)?;
     Ok(Plan {
@@ -179,7 +179,7 @@ fn plan(args: &TestArgs) -> Result<Plan, Error> {
     })
 }
 
-/// What is left of all layers.
+/// Returns what is left of all layers.
 fn layers(only: &[Layer], skip: &[Layer]) -> BTreeSet<Layer> {
     let is_chosen = |layer: &Layer| (only.is_empty() || only.contains(layer)) && !skip.contains(layer);
     Layer::ALL.into_iter().filter(is_chosen).collect()

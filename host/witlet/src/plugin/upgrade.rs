@@ -221,7 +221,7 @@ fn made_for(
     Ok(contract(&world, role, before))
 }
 
-/// What the project's file says; none if it has none.
+/// Returns what the project's file says; none if it has none.
 fn read_project(folder: &Path) -> Result<Option<Project>, Error> {
     let path = folder.join(PROJECT_FILE);
     let text = match bounded::read(&path, PROJECT_FILE_BYTES_MAX) {
@@ -278,14 +278,14 @@ fn published(facts: &BTreeMap<String, Found>) -> Digests {
     known.collect()
 }
 
-/// What is at each path of both templates, and next to it.
+/// Returns what is at each path of both templates, and next to it.
 fn facts(folder: &Path, before: &Digests, release: &Digests) -> Result<BTreeMap<String, Found>, Error> {
     let paths = before.keys().chain(release.keys());
     let all = paths.flat_map(|path| [path.clone(), next_to(path)]);
     all.map(|path| Ok((path.clone(), inspect(folder, &path)?))).collect()
 }
 
-/// What is at a path below the folder. Links aren't followed: what they lead to isn't the project's.
+/// Returns what is at a path below the folder. Links aren't followed: what they lead to isn't the project's.
 fn inspect(folder: &Path, path: &str) -> Result<Found, Error> {
     let mut at = folder.to_owned();
     let mut parts = path.split('/').peekable();

@@ -96,7 +96,7 @@ pub(crate) fn reach(settings: &Settings, base: &Base) -> Result<Option<Reached>,
     Ok(Some(Reached { settings: cluster, port, node_ips, connection, events }))
 }
 
-/// What requests say about their sender: what auditors of clusters look for, and who it is.
+/// Returns what requests say about their sender: what auditors of clusters look for, and who it is.
 fn user_agent() -> String {
     let own = env!("CARGO_PKG_VERSION");
     format!("kubelet/{KUBERNETES_VERSION} ({}/{}) witlet/{own}", std::env::consts::OS, std::env::consts::ARCH)

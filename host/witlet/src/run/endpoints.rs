@@ -84,7 +84,7 @@ pub(crate) struct Answers {
     pub(crate) access: Option<Arc<dyn NodeAccess>>,
 }
 
-/// What they answer from about the agent's own process and its machine.
+/// Returns what they answer from about the agent's own process and its machine.
 pub(crate) fn diagnostics(settings: &Settings, base: &Base, filter: RunningFilter) -> Diagnostics {
     Diagnostics {
         flags: settings.flags.clone(),
@@ -125,7 +125,7 @@ impl Endpoints {
         Ok(endpoints)
     }
 
-    /// What answers, by the settings of the port that is on. The local API has some of it, too.
+    /// Returns what answers, by the settings of the port that is on. The local API has some of it, too.
     pub(crate) fn server(&self, answers: Answers) -> Arc<KubeletServer> {
         KubeletServer::new(parts(answers, self.secure.as_ref().map(|(.., settings)| settings)))
     }

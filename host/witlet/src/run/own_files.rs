@@ -91,7 +91,7 @@ impl OwnFiles {
         self.folder.join(RECORDED)
     }
 
-    /// What plugins keep, a folder for each.
+    /// Returns what plugins keep, a folder for each.
     pub(crate) fn plugin_state(&self) -> PathBuf {
         self.folder.join(PLUGIN_STATE)
     }

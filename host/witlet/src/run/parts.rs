@@ -67,7 +67,7 @@ impl Parts {
     }
 }
 
-/// What a panic said.
+/// Returns what a panic said.
 fn words(error: JoinError) -> String {
     let Ok(panic) = error.try_into_panic() else { return "it was cancelled".to_owned() };
     let panic: &(dyn Any + Send) = &*panic;

@@ -172,7 +172,7 @@ impl SetManager {
         Ok(manager)
     }
 
-    /// What is written back, as it changes.
+    /// Returns what is written back, as it changes.
     pub(crate) fn shown(&self) -> Arc<ShownSet> {
         self.parts.shown.clone()
     }

@@ -116,7 +116,7 @@ pub(crate) fn with_names<T>(builtins: &[Builtin], parse: impl FnOnce(Shipped<'_>
     parse(Shipped { reserved: &reserved, probe_types: &probe_types, components: &components })
 }
 
-/// What a probe type is granted: what any probe type can be granted.
+/// Returns what a probe type is granted: what any probe type can be granted.
 fn grants(probe_type: &str) -> Grants {
     let network = |grants: &[NetworkGrant]| Grants { network: grants.into(), ..Grants::default() };
     match probe_type {

@@ -51,7 +51,7 @@ impl Spans {
         Self { tracer, exporter: Some(exporter) }
     }
 
-    /// What became of spans, if there are any.
+    /// Returns what became of spans, if there are any.
     pub(crate) fn metrics(&self) -> Option<Arc<dyn MetricsSource>> {
         self.exporter.as_ref().map(|exporter| exporter.counts() as Arc<dyn MetricsSource>)
     }

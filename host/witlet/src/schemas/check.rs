@@ -28,12 +28,12 @@ impl Schemas {
         self.0.keys().map(String::as_str).collect()
     }
 
-    /// What a schema says at this JSON pointer.
+    /// Returns what a schema says at this JSON pointer.
     pub(super) fn at(&self, file: &str, pointer: &str) -> &Value {
         self.0[file].pointer(pointer).unwrap_or_else(|| panic!("{file} has no {pointer}"))
     }
 
-    /// What is wrong with a value by the schema in this file.
+    /// Returns what is wrong with a value by the schema in this file.
     pub(super) fn findings(&self, file: &str, value: &Value) -> Vec<String> {
         let mut findings = Vec::new();
         self.check(file, &self.0[file], value, "", &mut findings);

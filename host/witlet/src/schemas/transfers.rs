@@ -72,7 +72,7 @@ fn answers_to_recorded_questions_are_as_their_schema_says() {
     }
 }
 
-/// What `--to-case` prints of a call of a handler that had these data.
+/// Returns what `--to-case` prints of a call of a handler that had these data.
 fn case_of_recording(data: Option<&[u8]>) -> Value {
     let digests = data.map(|data| json!({"list": witlet_wasm::record::replay::digest_of(data)}));
     let pod = json!({"source": "api", "pod": {"metadata": {"name": "web", "namespace": "shop", "uid": "u-1"}, "spec": {"containers": []}}});

@@ -81,7 +81,7 @@ pub(crate) enum ArgsError {
     },
 }
 
-/// What is to be done.
+/// Returns what is to be done.
 pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
     let root = absolute(&args.root_dir)?;
     let pod_logs = absolute(&args.pod_logs_dir)?;
@@ -146,7 +146,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
     })
 }
 
-/// What `/configz` shows.
+/// Returns what `/configz` shows.
 fn configz(args: &RunArgs, pod_logs: &Path, manifests: &Manifests) -> Result<Value, ArgsError> {
     let parsed = Parsed {
         eviction_hard: &eviction_hard(&args.pods)?,

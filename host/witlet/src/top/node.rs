@@ -46,7 +46,7 @@ pub(super) fn document(name: &str, items: &[Value]) -> Value {
     json!({"name": name, "items": items})
 }
 
-/// What is requested and used, also in percent: of what is for pods, and of what there is.
+/// Returns what is requested and used, also in percent: of what is for pods, and of what there is.
 fn row(item: &Value) -> Vec<String> {
     let name = item["resource"].as_str().unwrap_or_default();
     let shown = |key: &str| item[key].as_str().map(|text| amount(name, text)).unwrap_or_default();

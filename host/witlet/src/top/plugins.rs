@@ -97,7 +97,7 @@ pub(super) fn document(window: Duration, all: &[PluginRate]) -> Value {
     json!({"windowSeconds": window.as_secs_f64(), "items": all})
 }
 
-/// What happened between two checks.
+/// Returns what happened between two checks.
 fn rates(before: &Value, after: &Value, window: Duration) -> Vec<PluginRate> {
     let known: BTreeMap<(&str, &str, &str), &Value> =
         roles(before).map(|(key, _, role)| (key, role)).collect();

@@ -28,7 +28,7 @@ pub(super) fn lines(snapshot: &Snapshot, note: Option<&str>, size: Size) -> Vec<
         .collect()
 }
 
-/// What draws these lines over those that the screen shows.
+/// Returns what draws these lines over those that the screen shows.
 pub(super) fn rendered(lines: &[String]) -> String {
     // No end of a line after the last, which would scroll a full screen.
     format!("{HOME}{}\x1b[K{CLEAR_REST}", lines.join(CLEAR_LINE))

@@ -101,7 +101,7 @@ impl PullAccess {
         AccessCheck::RecordFound
     }
 
-    /// What the image was pulled with under this name; none if that isn't known.
+    /// Returns what the image was pulled with under this name; none if that isn't known.
     pub(crate) async fn pulled_with(&self, image: &str, image_ref: &str) -> Option<PulledWith> {
         match self.records.record(image_ref).await {
             Ok(record) => record?.of_image(image).cloned(),

@@ -39,7 +39,7 @@ pub(super) enum SocksError {
     AddressType(u8),
 }
 
-/// What the codes of answers mean.
+/// Returns what the codes of answers mean.
 fn reply(code: u8) -> &'static str {
     match code {
         1 => "general SOCKS server failure",

@@ -13,7 +13,7 @@ use super::step::KillReason;
 use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod};
 
-/// What a new sandbox starts: everything, except what ended and needn't run again. Nothing if the pod runs once and did.
+/// Returns what a new sandbox starts: everything, except what ended and needn't run again. Nothing if the pod runs once and did.
 pub(super) fn in_new_sandbox(pod: &Pod, observed: &ObservedPod, attempt: u32) -> Vec<usize> {
     // A pod of which nothing may restart gets its sandbox once; unless no container ever came to be in it, for then it
     // failed half-way.

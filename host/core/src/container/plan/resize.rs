@@ -33,7 +33,7 @@ struct Change {
     desired: ContainerResources,
 }
 
-/// What a running container has to go through for its resources: a restart, whose reason is returned, or a change in place,
+/// Returns what a running container has to go through for its resources: a restart, whose reason is returned, or a change in place,
 /// which is noted. Nothing if they are as they should be.
 pub(super) fn decide(
     input: PlanInput<'_>,
@@ -85,7 +85,7 @@ fn restarts(container: &Container, resource: &str) -> bool {
     policies.any(|policy| policy.resource_name == resource && policy.restart_policy == "RestartContainer")
 }
 
-/// What a running container has: by its record, else by what the runtime says, as far as it does. What the runtime can't
+/// Returns what a running container has: by its record, else by what the runtime says, as far as it does. What the runtime can't
 /// tell is taken to be as `desired`, so that a restarted agent changes nothing that needn't change.
 pub fn actuated(
     records: &Actuated,
@@ -157,7 +157,7 @@ pub fn desired_pod_cgroup(pod: &Pod, quota: CpuQuotaPolicy) -> PodCgroup {
     }
 }
 
-/// What of the pod's own cgroup isn't as it should be. A limit that the pod doesn't have any more stays, as upstream has it;
+/// Returns what of the pod's own cgroup isn't as it should be. A limit that the pod doesn't have any more stays, as upstream has it;
 /// what differs by no more than the kernel's or the driver's rounding is the same.
 fn pod_knobs(pod: &Pod, facts: ResizeFacts<'_>) -> Vec<Knob> {
     let Some(from) = facts.pod_cgroup else { return Vec::new() };

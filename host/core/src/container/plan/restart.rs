@@ -56,7 +56,7 @@ pub enum RestartAction {
     RestartAll,
 }
 
-/// What the first of a container's rules that matches the exit code does; none if none matches. Rules count only next to a
+/// Returns what the first of a container's rules that matches the exit code does; none if none matches. Rules count only next to a
 /// policy of the container's own.
 pub fn restart_rule(container: &Container, exit_code: i32) -> Option<RestartAction> {
     container.restart_policy.as_ref()?;

@@ -67,7 +67,7 @@ fn kills(input: PlanInput<'_>) -> Vec<KillContainer> {
     kills
 }
 
-/// What ended, with its kind, its name and its delay's key.
+/// Returns what ended, with its kind, its name and its delay's key.
 fn crashes(input: PlanInput<'_>) -> Vec<(ContainerKind, String, Crash)> {
     let PlanInput { pod, observed, .. } = input;
     let triggers = restart_all_triggers(pod, observed).into_iter();
@@ -90,7 +90,7 @@ fn waits(input: PlanInput<'_>) -> Vec<Step> {
     waits.collect()
 }
 
-/// What is left after the removal, and the restart counts of what isn't.
+/// Returns what is left after the removal, and the restart counts of what isn't.
 fn afterwards(input: PlanInput<'_>) -> (ObservedPod, BTreeMap<String, u32>) {
     let names = names(input);
     let mut left = input.observed.clone();

@@ -38,7 +38,7 @@ pub fn need(pod: &Pod, observed: &ObservedPod) -> SandboxNeed {
     }
 }
 
-/// What is wrong with the newest sandbox; none if nothing is, or the pod has no sandbox.
+/// Returns what is wrong with the newest sandbox; none if nothing is, or the pod has no sandbox.
 pub fn fault(pod: &Pod, observed: &ObservedPod) -> Option<SandboxFault> {
     let newest = observed.sandboxes.first()?;
     let network = network_of(pod);

@@ -106,7 +106,7 @@ pub(super) fn names(pod: &Pod) -> impl Iterator<Item = &str> {
     regular.chain(ephemeral_containers(pod).iter().map(|container| container.name.as_str()))
 }
 
-/// What an init container is: a sidecar if it restarts always.
+/// Returns what an init container is: a sidecar if it restarts always.
 pub fn kind_of_init(container: &Container) -> ContainerKind {
     if is_sidecar(container) { ContainerKind::Sidecar } else { ContainerKind::Init }
 }

@@ -25,7 +25,7 @@ pub(crate) fn parent(pod: &Pod, host: Host<'_>) -> Option<String> {
     }
 }
 
-/// What containers remember of it, so that an agent with other settings knows which of them are outside of their pod's cgroup.
+/// Returns what containers remember of it, so that an agent with other settings knows which of them are outside of their pod's cgroup.
 /// Nothing where the agent keeps none: these never count as outside.
 pub(super) fn recorded(pod: &Pod, host: Host<'_>) -> Option<String> {
     match host.cgroups {

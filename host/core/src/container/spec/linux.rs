@@ -138,7 +138,7 @@ pub(super) fn of_sandbox(pod: &Pod, host: Host<'_>) -> LinuxResources {
     )
 }
 
-/// What the sandbox itself costs, asked for and limited; nothing if its class of runtime states nothing.
+/// Returns what the sandbox itself costs, asked for and limited; nothing if its class of runtime states nothing.
 pub(super) fn overhead(pod: &Pod, host: Host<'_>) -> LinuxResources {
     let Some(overhead) = pod.spec.as_ref().and_then(|spec| spec.overhead.as_ref()) else {
         return LinuxResources::default();

@@ -150,7 +150,7 @@ impl ImageRecords {
         unused
     }
 
-    /// What is saved. It stays the same while images only go on being used, or unused.
+    /// Returns what is saved. It stays the same while images only go on being used, or unused.
     pub fn encode(&self) -> Vec<u8> {
         let mut images: Vec<(&String, &ImageRecord)> = self.images.iter().collect();
         if images.len() > RECORDS_SAVED_MAX {

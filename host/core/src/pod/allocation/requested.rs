@@ -19,7 +19,7 @@ pub struct RequestedResize {
     pub operation: &'static str,
 }
 
-/// What the newer spec asks for that the older one didn't, of containers that both have and that can be resized.
+/// Returns what the newer spec asks for that the older one didn't, of containers that both have and that can be resized.
 pub fn requested_resizes(old: &Pod, new: &Pod) -> Vec<RequestedResize> {
     let mut all = Vec::new();
     let newer: Vec<_> = containers(new).collect();

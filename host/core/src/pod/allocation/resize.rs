@@ -114,7 +114,7 @@ pub enum Wish {
     Ask,
 }
 
-/// What a running pod wishes, as far as that can be reported without the other pods of the node.
+/// Returns what a running pod wishes, as far as that can be reported without the other pods of the node.
 ///
 /// Static pods are no exception here, as they are upstream: one whose manifest fixes its UID is the same pod with other
 /// resources; any other becomes a new pod.
@@ -135,7 +135,7 @@ pub fn judge(pod: &Pod, allocation: &Allocation, node: NodePolicy) -> Wish {
     }
 }
 
-/// What the API server would refuse of a resize.
+/// Returns what the API server would refuse of a resize.
 fn immutable(pod: &Pod, allocation: &Allocation) -> Option<Infeasible> {
     for found in containers(pod) {
         let container = &*found.container;
@@ -235,7 +235,7 @@ pub enum Grant {
     Infeasible(Infeasible),
 }
 
-/// What becomes of a wish about which the handlers were asked. A refusal is no end of the pod: its reason `Infeasible` is
+/// Returns what becomes of a wish about which the handlers were asked. A refusal is no end of the pod: its reason `Infeasible` is
 /// final for this wish, any other is asked again.
 pub fn after_admission(pod: &Pod, decision: Decision) -> Grant {
     match decision {

@@ -53,7 +53,7 @@ fn checksum(data: &str) -> u64 {
 }
 
 impl Allocations {
-    /// What the pod was allocated, if anything was recorded.
+    /// Returns what the pod was allocated, if anything was recorded.
     pub fn get(&self, uid: &PodUid) -> Option<&Allocation> {
         self.pods.get(uid)
     }

@@ -96,7 +96,7 @@ impl InheritedUids {
         (is_older && running.uid.as_str() != own).then(|| running.uid.as_str().to_owned())
     }
 
-    /// What was taken over, by the UID that this agent hashes: to be kept for the next start.
+    /// Returns what was taken over, by the UID that this agent hashes: to be kept for the next start.
     pub fn taken(&self) -> &BTreeMap<String, String> {
         &self.taken
     }

@@ -107,7 +107,7 @@ pub struct Processes {
 }
 
 impl CgroupDetails {
-    /// What is set for it.
+    /// Returns what is set for it.
     pub fn limits(&self) -> CgroupLimits {
         CgroupLimits { spec: self.spec, threads_max: self.threads_max }
     }

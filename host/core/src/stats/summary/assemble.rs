@@ -232,7 +232,7 @@ impl Measurements {
         }
     }
 
-    /// What is used of a file system; its own figures are left out where it isn't known.
+    /// Returns what is used of a file system; its own figures are left out where it isn't known.
     fn used_of(&self, system: Option<&FsMeasurement>, used: FsUsage) -> FsStats {
         fs_stats(self.at, system, used)
     }
@@ -310,7 +310,7 @@ fn local_disk(pod: &PodMeasurement) -> FsUsage {
     ephemeral_storage(pod.pod.as_deref(), volume, of_containers.chain([pod.own]))
 }
 
-/// What containers use together, where their pod has no cgroup. Pressures can't be added up.
+/// Returns what containers use together, where their pod has no cgroup. Pressures can't be added up.
 fn sum(containers: &[ContainerMeasurement]) -> (CgroupUsage, Option<u64>) {
     let at = containers.iter().map(|container| container.usage.at).max().unwrap_or_default();
     let cpu = containers.iter().filter_map(|container| container.usage.cpu_nanoseconds);

@@ -29,7 +29,7 @@ fn memory(at: Timestamp, used_bytes: u64, limit_bytes: Option<u64>) -> Option<cr
     })
 }
 
-/// What a container takes.
+/// Returns what a container takes.
 pub(in crate::server) fn container_stats(stats: &ContainerStats) -> cri::ContainerStats {
     let ContainerStats { record, at, cpu_nanoseconds, memory_bytes, memory_limit_bytes, layer, programs: _ } =
         stats;
@@ -52,7 +52,7 @@ pub(in crate::server) fn container_stats(stats: &ContainerStats) -> cri::Contain
     }
 }
 
-/// What a sandbox takes. Its network isn't measured.
+/// Returns what a sandbox takes. Its network isn't measured.
 pub(in crate::server) fn sandbox_stats(stats: &SandboxStats) -> cri::PodSandboxStats {
     let SandboxStats { record, at, containers, cpu_nanoseconds } = stats;
     let used = containers.iter().map(|container| container.memory_bytes).sum();

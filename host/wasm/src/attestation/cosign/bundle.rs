@@ -62,7 +62,7 @@ struct Digests {
 }
 
 impl Material {
-    /// What is wrong where no key that counts made the signature.
+    /// Returns what is wrong where no key that counts made the signature.
     fn fault(self) -> SignatureFault {
         let Self { public_key, certificate, x509_certificate_chain } = self;
         if certificate.is_some() || x509_certificate_chain.is_some() {

@@ -101,7 +101,7 @@ impl KeptData {
         Some(Snapshot::new(bytes)).filter(|snapshot| snapshot.digest() == digest)
     }
 
-    /// What is kept; nothing if that can't be read.
+    /// Returns what is kept; nothing if that can't be read.
     fn index(&self) -> Index {
         let read = || -> io::Result<Index> {
             let mut text = Vec::new();

@@ -18,7 +18,7 @@ pub(super) const SAVE_INTERVAL: Duration = Duration::from_secs(1);
 /// A longer record isn't kept: no [`StateStore`] takes it, and a disk that refuses it would count as full.
 const RECORD_BYTES_MAX: usize = 16 << 20;
 
-/// What the source left. What can't be read, or belongs to another configuration, is as good as nothing: the source is asked
+/// Returns what the source left. What can't be read, or belongs to another configuration, is as good as nothing: the source is asked
 /// for everything.
 pub(super) async fn load(state: &dyn StateStore, spec: &SourceSpec) -> Option<Record> {
     let bytes = match state.load(&spec.state_name()).await {

@@ -88,7 +88,7 @@ fn not_reported(feedback: Feedback, retry_after: Option<Duration>, message: Stri
     SourceNotifyError { message, retry }
 }
 
-/// What a plugin wants to receive of its pods; nothing while it isn't loaded.
+/// Returns what a plugin wants to receive of its pods; nothing while it isn't loaded.
 fn feedback(plugin: &Plugin) -> Feedback {
     let guests = plugin.code.ready().and_then(|loaded| loaded.async_plugin.as_ref());
     guests.map_or(Feedback::None, |guests| guests.feedback())
@@ -160,7 +160,7 @@ impl Shared {
         (result, took)
     }
 
-    /// What can be asked; an attempt that can't is counted.
+    /// Returns what can be asked; an attempt that can't is counted.
     fn source_guests(&self, plugin: &Plugin) -> Result<Arc<AsyncPlugin>, CallError> {
         let gate = plugin.gate(Role::PodSource, Instant::now());
         gate.and_then(|loaded| loaded.async_plugin.clone().ok_or(CallError::Host)).inspect_err(|error| {

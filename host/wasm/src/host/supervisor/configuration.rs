@@ -48,7 +48,7 @@ impl Sources {
         self.builtins.iter().zip(orders).map(|(builtin, order)| Spec::builtin(builtin, order)).collect()
     }
 
-    /// What the file says; nothing if there is none.
+    /// Returns what the file says; nothing if there is none.
     pub(super) fn read(&self) -> Result<ReadConfiguration, FileError> {
         let Some(path) = &self.plugins_file else { return Ok(ReadConfiguration::default()) };
         let text = read_text(path)?;
@@ -87,7 +87,7 @@ impl Sources {
         self.read()
     }
 
-    /// What relative paths in the configuration begin with.
+    /// Returns what relative paths in the configuration begin with.
     fn folder(&self) -> &Path {
         self.plugins_file.as_deref().and_then(Path::parent).unwrap_or(Path::new("."))
     }

@@ -12,7 +12,7 @@ use crate::plugin::config::{ConfigError, PluginConfiguration};
 use crate::plugin::{Code, LoadError, Loading, Origin, Plugin, Spec};
 
 impl Supervisor {
-    /// What a start wants: the configuration as it is, else the last good one, else nothing but the built-ins.
+    /// Returns what a start wants: the configuration as it is, else the last good one, else nothing but the built-ins.
     ///
     /// # Errors
     /// When the configuration can't be taken and there is no folder for a last good one.

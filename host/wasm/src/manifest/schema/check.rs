@@ -37,7 +37,7 @@ pub struct FieldOutline {
 }
 
 impl Schema {
-    /// What in the value doesn't fit, in the order of the value, at most [`FINDINGS_MAX`]; `name` is what paths begin with.
+    /// Returns what in the value doesn't fit, in the order of the value, at most [`FINDINGS_MAX`]; `name` is what paths begin with.
     pub fn mismatches(&self, value: &Value, name: &str) -> Vec<Mismatch> {
         let mut found = Vec::new();
         check(&self.root, value, name, &mut found);

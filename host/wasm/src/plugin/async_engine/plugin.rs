@@ -87,7 +87,7 @@ impl AsyncPlugin {
         }
     }
 
-    /// What it wants to receive of its pods, if it is a pod source.
+    /// Returns what it wants to receive of its pods, if it is a pod source.
     pub(crate) fn feedback(&self) -> Feedback {
         self.linked.source.as_ref().map_or(Feedback::None, |source| source.feedback())
     }
@@ -97,7 +97,7 @@ impl AsyncPlugin {
         self.call(Validate(role), self.validate_timeout).await.finish(self.validate_timeout).result
     }
 
-    /// What it has said about these parameters, if it was asked.
+    /// Returns what it has said about these parameters, if it was asked.
     pub(crate) fn checked(&self, parameters: &str) -> Option<Result<(), String>> {
         self.checked.lock().unwrap_or_else(PoisonError::into_inner).get(parameters)
     }

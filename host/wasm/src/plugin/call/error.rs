@@ -130,7 +130,7 @@ impl CallError {
         }
     }
 
-    /// What it says about the plugin's health. An error in the plugin's own words is the work of a healthy one.
+    /// Returns what it says about the plugin's health. An error in the plugin's own words is the work of a healthy one.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Trap { .. }

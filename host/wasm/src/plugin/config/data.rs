@@ -100,7 +100,7 @@ impl DataSource {
         matches!(self, Self::Remote(_))
     }
 
-    /// What it is kept under: no other source has it.
+    /// Returns what it is kept under: no other source has it.
     pub(crate) fn key(&self) -> String {
         match self {
             Self::File(_) => self.location(),

@@ -53,7 +53,7 @@ impl Variable {
         }
     }
 
-    /// What it is on this node.
+    /// Returns what it is on this node.
     pub(crate) fn on(&self, node: Option<&NodeFacts>) -> Option<String> {
         let node = node?;
         match self {

@@ -23,7 +23,7 @@ impl Described {
         &self.warnings
     }
 
-    /// What of a probe's parameters doesn't fit, in one line; none where all does or nothing is said of them.
+    /// Returns what of a probe's parameters doesn't fit, in one line; none where all does or nothing is said of them.
     pub(super) fn misfit(&self, parameters: &str) -> Option<String> {
         let schema = self.parameters.as_ref()?;
         // What is no JSON is for the plugin to refuse.

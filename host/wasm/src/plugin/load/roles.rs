@@ -5,7 +5,7 @@ use crate::plugin::config::Grants;
 use crate::role::Role;
 use crate::worlds::detect::{Capabilities, Detected};
 
-/// What the component may import: what its entry grants, and what no role of the entry could use. A component of several roles has the
+/// Returns what the component may import: what its entry grants, and what no role of the entry could use. A component of several roles has the
 /// imports of all of them, and no entry without a probe type may grant `exec`; the call needs the target of a probe, which only a probe has.
 pub(super) fn granted(grants: &Grants, expected: &[Role]) -> Capabilities {
     let exec = grants.exec || !expected.contains(&Role::Probe);
@@ -39,7 +39,7 @@ pub(super) fn missing(detected: &Detected, expected: &[Role]) -> Vec<String> {
     expected.iter().filter(|role| !has(detected, **role)).map(|role| without(*role, detected)).collect()
 }
 
-/// What is said of a role that an entry names and its component doesn't have.
+/// Returns what is said of a role that an entry names and its component doesn't have.
 pub(super) fn without(role: Role, detected: &Detected) -> String {
     let found: Vec<&str> = detected.roles().iter().map(|(role, _)| role.as_str()).collect();
     format!("its entry names the role {role}, but the component has only {}", found.join(", "))

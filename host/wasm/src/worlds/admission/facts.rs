@@ -107,7 +107,7 @@ impl RequestFacts {
         &self.pods[1..]
     }
 
-    /// What the other pods count for together; `pods` is their number.
+    /// Returns what the other pods count for together; `pods` is their number.
     pub(crate) fn requested(&self) -> &Amounts {
         self.node.requested.get_or_init(|| {
             let mut sum = Amounts::new();

@@ -161,7 +161,7 @@ impl GuestState {
         Ok(())
     }
 
-    /// What the agent observes of the node that a pod is on.
+    /// Returns what the agent observes of the node that a pod is on.
     pub(super) fn observed(&self, pod: &Resource<PodHandle>) -> wasmtime::Result<&ObservedNode> {
         Ok(&self.request(pod.rep())?.node.facts.observed)
     }

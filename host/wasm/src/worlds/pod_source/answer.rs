@@ -86,7 +86,7 @@ impl SourceSink {
         self.next_poll = Some(after);
     }
 
-    /// What the source has, or what is wrong with its answer.
+    /// Returns what the source has, or what is wrong with its answer.
     pub(super) fn finish(self) -> Result<PollResponse, PollFault> {
         let Self { said, manifests, pods, bytes, cursor, next_poll } = self;
         let snapshot = match said.finish(WORDS).map_err(PollFault::NotSaid)? {

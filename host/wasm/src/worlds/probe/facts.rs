@@ -56,7 +56,7 @@ impl ProbeFacts {
         *self.remarks.lock().unwrap_or_else(PoisonError::into_inner) = remarks;
     }
 
-    /// What was noted of that.
+    /// Returns what was noted of that.
     pub(crate) fn take_remarks(&self) -> ProbeRemarks {
         std::mem::take(&mut self.remarks.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -66,17 +66,17 @@ impl ProbeFacts {
         self.deadline
     }
 
-    /// What is left of its time.
+    /// Returns what is left of its time.
     pub(crate) fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// What it has of time altogether, as the guest sees it.
+    /// Returns what it has of time altogether, as the guest sees it.
     pub(crate) fn timeout_milliseconds(&self) -> u64 {
         remaining_milliseconds(self.request.timeout, self.request.timeout)
     }
 
-    /// What is left of its time, as the guest sees it.
+    /// Returns what is left of its time, as the guest sees it.
     pub(crate) fn remaining_milliseconds(&self) -> u64 {
         remaining_milliseconds(self.request.timeout, self.remaining())
     }

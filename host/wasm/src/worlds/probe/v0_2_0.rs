@@ -89,7 +89,7 @@ impl ProberPre for Pre {
     }
 }
 
-/// What the guest warned of while it said yes, or its error.
+/// Returns what the guest warned of while it said yes, or its error.
 fn warned(
     store: &mut Store<AsyncState>,
     answer: Result<(), Resource<GuestError>>,

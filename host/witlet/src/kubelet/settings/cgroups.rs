@@ -21,7 +21,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 const PERIOD_MIN: Duration = Duration::from_millis(1);
 const PERIOD_MAX: Duration = Duration::from_secs(1);
 
-/// What the configuration says about them.
+/// Returns what the configuration says about them.
 pub(super) fn cgroups(
     flags: &Flags,
     effective: &EffectiveConfig,
@@ -93,7 +93,7 @@ pub(super) fn cgroups(
     })
 }
 
-/// What is wrong with the length of a period; in braces, as upstream prints it.
+/// Returns what is wrong with the length of a period; in braces, as upstream prints it.
 fn wrong_period(effective: &EffectiveConfig, period: Duration) -> Option<String> {
     let name = "cpuCFSQuotaPeriod (--cpu-cfs-quota-period)";
     match gates::is_enabled(&effective.feature_gates, "CustomCPUCFSQuotaPeriod") {

@@ -12,7 +12,7 @@ const HIGH: i64 = 85;
 const LOW: i64 = 80;
 const MINIMUM_AGE: SignedDuration = SignedDuration::from_mins(2);
 
-/// What the configuration comes to. Ages of zero count as not set.
+/// Returns what the configuration comes to. Ages of zero count as not set.
 pub(super) fn policy(effective: &EffectiveConfig) -> Result<ImageGcPolicy, SettingsError> {
     let high = effective.image_gc_high_threshold_percent.unwrap_or(HIGH);
     let low = effective.image_gc_low_threshold_percent.unwrap_or(LOW);

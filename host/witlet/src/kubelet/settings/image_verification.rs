@@ -11,7 +11,7 @@ const POLICY: &str = "imagePullCredentialsVerificationPolicy";
 const ALLOWLIST: &str = "preloadedImagesVerificationAllowlist";
 const GATE: &str = "KubeletEnsureSecretPulledImages";
 
-/// What the configuration comes to.
+/// Returns what the configuration comes to.
 pub(super) fn policy(effective: &EffectiveConfig) -> Result<VerificationPolicy, SettingsError> {
     let (policy, allowed) = (
         effective.image_pull_credentials_verification_policy.as_deref(),

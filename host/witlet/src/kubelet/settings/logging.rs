@@ -35,7 +35,7 @@ pub(crate) struct LoggingError {
     problems: Vec<String>,
 }
 
-/// What the configuration comes to. A flush frequency of zero is the default, unless a flag says so.
+/// Returns what the configuration comes to. A flush frequency of zero is the default, unless a flag says so.
 pub(super) fn options(
     logging: &Logging,
     flush_by_flag: bool,

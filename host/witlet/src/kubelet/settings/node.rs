@@ -113,7 +113,7 @@ pub(super) fn eviction(flags: &Flags, effective: &EffectiveConfig) -> Result<Evi
     })
 }
 
-/// What pods may not have: what is reserved for the system and for Kubernetes, and what they would be evicted at. CPUs that are
+/// Returns what pods may not have: what is reserved for the system and for Kubernetes, and what they would be evicted at. CPUs that are
 /// reserved by number take the place of both amounts of CPU.
 pub(super) fn reserved(flags: &Flags, effective: &EffectiveConfig) -> Result<Reservations, SettingsError> {
     let mut system = amounts("systemReserved", &effective.system_reserved)?;

@@ -6,7 +6,7 @@ use super::SettingsError;
 use crate::kubelet::effective_config::EffectiveConfig;
 use crate::settings::TracingSettings;
 
-/// What the configuration comes to; none where `tracing` isn't set. An endpoint that upstream takes, and that gRPC has no use for, is
+/// Returns what the configuration comes to; none where `tracing` isn't set. An endpoint that upstream takes, and that gRPC has no use for, is
 /// kept as an error: it is no reason not to start.
 pub(super) fn tracing(effective: &EffectiveConfig) -> Result<Option<TracingSettings>, SettingsError> {
     let Some(config) = &effective.tracing else { return Ok(None) };

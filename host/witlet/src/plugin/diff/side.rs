@@ -150,7 +150,7 @@ impl Side {
         }
     }
 
-    /// What this call needs and isn't given; none if it can be asked.
+    /// Returns what this call needs and isn't given; none if it can be asked.
     pub(super) fn lacks(&self, call: &RecordedCall) -> Option<String> {
         if self.entry.is_some() {
             return None;
@@ -214,7 +214,7 @@ impl Side {
         self.memory_bytes_peak = self.memory_bytes_peak.max(report.memory_bytes_peak);
     }
 
-    /// What all of its calls took.
+    /// Returns what all of its calls took.
     pub(super) fn figures(self) -> SideFigures {
         let Self { name, digest, times, cpu, errors, memory_bytes_peak, .. } = self;
         SideFigures::new((name, digest), times, cpu, errors, memory_bytes_peak)

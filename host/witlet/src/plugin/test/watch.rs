@@ -43,7 +43,7 @@ impl Progress for Watch {
     }
 }
 
-/// What came of a layer, in one line.
+/// Returns what came of a layer, in one line.
 fn line(layer: Layer, checks: &[Check], took: Duration) -> String {
     let count = |is_counted: fn(&CheckResult) -> bool| {
         checks.iter().filter(|check| is_counted(&check.result)).count()

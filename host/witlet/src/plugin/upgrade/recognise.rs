@@ -56,7 +56,7 @@ pub(super) fn contract(world: &str, role: Role, before: &Digests) -> Contract {
     included().or_else(|| Contract::ALL.into_iter().find(is_copied)).unwrap_or(Contract::V0_1)
 }
 
-/// What a Makefile of a template builds.
+/// Returns what a Makefile of a template builds.
 fn name(makefile: &str) -> Option<Name> {
     let (_, rest) = makefile.split_once("`make` builds ")?;
     Name::parse(rest.split_once(".wasm")?.0).ok()

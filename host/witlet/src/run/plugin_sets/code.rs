@@ -57,7 +57,7 @@ pub(super) struct CodeOfSets<'a> {
 }
 
 impl CodeOfSets<'_> {
-    /// What a start finds of the compiled code of the set that it goes on with; it doesn't wait for a registry.
+    /// Returns what a start finds of the compiled code of the set that it goes on with; it doesn't wait for a registry.
     pub(super) async fn there(
         &self,
         KeptSet { reference, signed_by }: &KeptSet,
@@ -104,7 +104,7 @@ impl CodeOfSets<'_> {
         CodeReport::of(&offers, parts.iter().map(|part| part.outcome.as_ref().map(drop)))
     }
 
-    /// What this node compiles for; nothing where that can't be found out, so that no code fits.
+    /// Returns what this node compiles for; nothing where that can't be found out, so that no code fits.
     async fn engines(&self) -> Vec<CodeTarget> {
         let folder = self.cache.to_owned();
         let targets = blocking(move || Ok(CodeCache::open(folder).map(|cache| cache.targets()))).await;

@@ -48,7 +48,7 @@ impl Default for ShownSet {
 }
 
 impl ShownSet {
-    /// What there is to write into the node's annotations now.
+    /// Returns what there is to write into the node's annotations now.
     pub(crate) fn report(&self) -> SetReport {
         self.lock().report.clone()
     }

@@ -38,7 +38,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// What takes sets' compiled code.
+    /// Returns what takes sets' compiled code.
     pub(super) fn code(&self) -> CodeOfSets<'_> {
         let (folder, registries) = (&self.folder, &*self.registries);
         CodeOfSets { folder, registries, cache: &self.trial.compiler.cache_dir }

@@ -18,7 +18,7 @@ pub enum SwapBehavior {
     Limited,
 }
 
-/// What the behaviour is for one container. Critical pods, other classes, and containers that ask for no memory or for as much
+/// Returns what the behaviour is for one container. Critical pods, other classes, and containers that ask for no memory or for as much
 /// as they may have don't swap.
 pub fn swap_behavior(pod: &Pod, container: &Container, host: Host<'_>) -> SwapBehavior {
     let bytes = |list: Option<&std::collections::BTreeMap<String, _>>| {

@@ -98,7 +98,7 @@ fn parsed(list: &BTreeMap<String, resource::Quantity>) -> ResourceList {
     list.iter().map(|(name, quantity)| (name.clone(), parse(quantity))).collect()
 }
 
-/// What all containers take at most at the same time: `AggregateContainerRequests`, `AggregateContainerLimits`.
+/// Returns what all containers take at most at the same time: `AggregateContainerRequests`, `AggregateContainerLimits`.
 fn aggregated(
     spec: &PodSpec,
     list: impl Fn(&ResourceRequirements) -> Option<&BTreeMap<String, resource::Quantity>>,

@@ -315,7 +315,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// What a suffix stands for: base, exponent and how Go writes such quantities.
+/// Returns what a suffix stands for: base, exponent and how Go writes such quantities.
 fn unit(suffix: &str) -> Option<(u8, i32, Format)> {
     const DECIMAL: [(&str, i32); 10] = [
         ("n", -9),

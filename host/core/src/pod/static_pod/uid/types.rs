@@ -43,7 +43,7 @@ impl Types {
         self.structs.get(type_name).map(Vec::as_slice)
     }
 
-    /// What a named list or map is; any other type is itself.
+    /// Returns what a named list or map is; any other type is itself.
     pub(super) fn underlying(&self, type_name: &'static str) -> &'static str {
         self.others.get(type_name).copied().unwrap_or(type_name)
     }

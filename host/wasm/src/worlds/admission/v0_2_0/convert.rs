@@ -11,7 +11,7 @@ use super::bindings::witlet::admission::admission_types as wit;
 use crate::worlds::host::error::GuestError;
 pub(super) use crate::worlds::maps::value;
 
-/// What a handler said, as the host takes it. A refusal stays one, whatever is wrong with its texts.
+/// Returns what a handler said, as the host takes it. A refusal stays one, whatever is wrong with its texts.
 pub(super) fn answer(said: AnswerSink) -> Answered {
     let (statement, remarks) = said.finish();
     let reply = match statement {

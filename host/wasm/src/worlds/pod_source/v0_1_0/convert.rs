@@ -10,7 +10,7 @@ use super::bindings::exports::witlet::pod_source::source;
 use super::bindings::witlet::pod_source::types as wit;
 use crate::worlds::{sentence, word};
 
-/// What the source has or why it can't tell; or what is wrong with its answer.
+/// Returns what the source has or why it can't tell; or what is wrong with its answer.
 pub(super) fn poll(
     answer: Result<source::PollResult, source::SourceError>,
 ) -> Result<Result<PollResponse, SourceFault>, PollFault> {
