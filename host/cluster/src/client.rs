@@ -195,7 +195,7 @@ impl Link {
 }
 
 /// Where a connection begins.
-struct Beginning {
+struct ConnectionStart {
     path: PathBuf,
     target: Target,
     identity: Option<Identity>,
@@ -244,7 +244,7 @@ impl Connection {
                 }
             };
         let beginning = begin(&options, &store, bootstrap.as_ref(), now)?;
-        let Beginning { path, target, identity, foreign, kubeconfig } = beginning;
+        let ConnectionStart { path, target, identity, foreign, kubeconfig } = beginning;
         let needs_certificate = kubeconfig.is_some();
         let identities = Arc::new(Identities::new(identity));
         let metrics = Arc::<ClientMetrics>::default();
@@ -376,7 +376,7 @@ fn begin(
     store: &CertificateStore,
     bootstrap: Option<&(PathBuf, Target)>,
     now: Timestamp,
-) -> Result<Beginning, ConnectError> {
+) -> Result<ConnectionStart, ConnectError> {
     let kept = store.current().unwrap_or_else(|error| {
         tracing::warn!(%error, "Failed to load client certificate");
         None
@@ -403,7 +403,7 @@ fn begin(
         // A kill came between the certificate and the file that points to it.
         write_whole(&path, text.as_bytes())?;
     }
-    Ok(Beginning {
+    Ok(ConnectionStart {
         path: path.clone(),
         target,
         identity: kept,
@@ -413,7 +413,7 @@ fn begin(
 }
 
 /// The kubeconfig as it is, its client certificate ended or not.
-fn given(options: &ConnectOptions, kept: Option<Identity>) -> Result<Beginning, ConnectError> {
+fn given(options: &ConnectOptions, kept: Option<Identity>) -> Result<ConnectionStart, ConnectError> {
     let path = options.kubeconfig.clone();
     let target = kubeconfig::load(&path)?;
     let (identity, foreign) = match (&target.certificate, kept.filter(|_| options.rotate)) {
@@ -422,5 +422,5 @@ fn given(options: &ConnectOptions, kept: Option<Identity>) -> Result<Beginning, 
         (Some(_), Some(kept)) => (Some(kept), false),
         (Some(pair), None) => (Some(identity_of(&path, pair)?), true),
     };
-    Ok(Beginning { path, target, identity, foreign, kubeconfig: None })
+    Ok(ConnectionStart { path, target, identity, foreign, kubeconfig: None })
 }

@@ -42,12 +42,12 @@ pub(crate) struct Mirrors {
     node: watch::Receiver<Option<Arc<Node>>>,
     all_seen: AtomicBool,
     wake: Notify,
-    tries: Mutex<BTreeMap<PodFullName, Try>>,
+    tries: Mutex<BTreeMap<PodFullName, MirrorAttempt>>,
 }
 
 /// What was last tried for a name.
-struct Try {
-    what: What,
+struct MirrorAttempt {
+    what: MirrorAction,
     failures: u32,
     /// The same isn't tried again before.
     again_at: Instant,
@@ -55,12 +55,12 @@ struct Try {
 
 /// What a step is about: the mirror that goes, and the hash of the pod that gets one.
 #[derive(Clone, PartialEq, Eq)]
-struct What {
+struct MirrorAction {
     delete: Option<String>,
     create: Option<String>,
 }
 
-impl What {
+impl MirrorAction {
     fn of(step: &MirrorStep) -> Self {
         let hash = |pod: &Arc<Pod>| pod.metadata.annotations.as_ref()?.get(CONFIG_HASH).cloned();
         Self { delete: step.delete.clone(), create: step.create.as_ref().and_then(hash) }
@@ -142,7 +142,7 @@ impl Mirrors {
     }
 
     fn is_due(&self, step: &MirrorStep, now: Instant) -> bool {
-        let what = What::of(step);
+        let what = MirrorAction::of(step);
         let tries = self.tries();
         let Some(last) = tries.get(&step.full_name) else { return true };
         // The watch shows that the old one is gone before it shows the new one.
@@ -153,7 +153,7 @@ impl Mirrors {
     async fn carry_out(&self, step: MirrorStep, node: Option<&Node>) {
         let result = self.try_step(&step, node).await;
         let name = &step.full_name;
-        let what = What::of(&step);
+        let what = MirrorAction::of(&step);
         let mut tries = self.tries();
         let last = tries.get(name).filter(|last| last.what == what);
         let failures = match &result {
@@ -170,7 +170,7 @@ impl Mirrors {
         if let (Err(Failure { code, message, .. }), 1) = (&result, failures) {
             tracing::warn!(pod = %name, ?code, error = %message, "Failed to create or delete mirror pod, retrying");
         }
-        tries.insert(name.clone(), Try { what, failures, again_at: Instant::now() + wait });
+        tries.insert(name.clone(), MirrorAttempt { what, failures, again_at: Instant::now() + wait });
     }
 
     /// A mirror that is gone already is as good as one that this step deleted.
@@ -189,7 +189,7 @@ impl Mirrors {
         }
     }
 
-    fn tries(&self) -> MutexGuard<'_, BTreeMap<PodFullName, Try>> {
+    fn tries(&self) -> MutexGuard<'_, BTreeMap<PodFullName, MirrorAttempt>> {
         self.tries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -127,7 +127,7 @@ impl NodeManager {
         let Self { client, api, options, ports, cache, startup } = self;
         let (jitter, name) = (ports.jitter.clone(), api.name().to_owned());
         let watching = cache.follow(&client, &name, &*jitter, &stop);
-        let mut teller = Teller {
+        let mut reporter = NodeStatusReporter {
             schedule: ReportSchedule::new(options.report_every),
             retry: ExponentialBackoff::new(registration::RETRY),
             api,
@@ -146,12 +146,12 @@ impl NodeManager {
             next_status: Instant::now(),
             images: None,
         };
-        tokio::join!(watching, stop.run_until_cancelled(teller.run()));
+        tokio::join!(watching, stop.run_until_cancelled(reporter.run()));
     }
 }
 
 /// Reports the node's object to the API server.
-struct Teller {
+struct NodeStatusReporter {
     api: NodeApi,
     options: NodeOptions,
     ports: NodePorts,
@@ -182,7 +182,7 @@ struct NodeReading {
     now: Timestamp,
 }
 
-impl Teller {
+impl NodeStatusReporter {
     async fn run(&mut self) {
         let mut cache = self.cache.watch();
         loop {

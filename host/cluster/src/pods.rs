@@ -185,7 +185,7 @@ impl PodSource for ApiPods {
 }
 
 /// No one listens, or the source is to stop.
-struct Ended;
+struct SourceStopped;
 
 impl ApiPods {
     /// Sends what was there before the agent's start, if anything is known of it.
@@ -194,10 +194,10 @@ impl ApiPods {
         shared: &Shared,
         events: &mpsc::Sender<SourceEvent>,
         stop: &CancellationToken,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), SourceStopped> {
         let Some(saved) = &self.saved else { return Ok(()) };
         let Some(loaded) = stop.run_until_cancelled(saved.load(&self.node_name)).await else {
-            return Err(Ended);
+            return Err(SourceStopped);
         };
         let Some(pods) = loaded else { return Ok(()) };
         let pods = {
@@ -211,7 +211,7 @@ impl ApiPods {
             SourceEvent { source: SourceName::from(API_SOURCE), update: SourceUpdate::Restored(pods) };
         match stop.run_until_cancelled(events.send(event)).await {
             Some(Ok(())) => Ok(()),
-            Some(Err(_)) | None => Err(Ended),
+            Some(Err(_)) | None => Err(SourceStopped),
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn pause_after(failures: u32, random: f64) -> Duration {
 
 /// Through whom a certificate is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Through {
+pub(crate) enum SigningIdentity {
     /// As the node itself, by the certificate that it has, or whatever else its kubeconfig has.
     Own,
     /// By the bootstrap kubeconfig.
@@ -63,11 +63,11 @@ pub(crate) enum Through {
 }
 
 /// A certificate that works asks for the next one; else the bootstrap does, if there is one.
-pub(crate) fn through(identity: Option<&Identity>, has_bootstrap: bool, now: Timestamp) -> Through {
+pub(crate) fn through(identity: Option<&Identity>, has_bootstrap: bool, now: Timestamp) -> SigningIdentity {
     match identity {
-        Some(identity) if identity.is_valid(now) => Through::Own,
-        _ if has_bootstrap => Through::Bootstrap,
-        _ => Through::Own,
+        Some(identity) if identity.is_valid(now) => SigningIdentity::Own,
+        _ if has_bootstrap => SigningIdentity::Bootstrap,
+        _ => SigningIdentity::Own,
     }
 }
 
@@ -176,9 +176,9 @@ impl Rotation {
         kept.filter(|kept| kept.is_valid(now))
     }
 
-    async fn renew(&self, through: Through) -> Result<Identity, RenewError> {
+    async fn renew(&self, through: SigningIdentity) -> Result<Identity, RenewError> {
         let identity = match (through, &self.bootstrap) {
-            (Through::Bootstrap, Some(bootstrap)) => self.begin(bootstrap).await?,
+            (SigningIdentity::Bootstrap, Some(bootstrap)) => self.begin(bootstrap).await?,
             _ => {
                 let key = new_key()?;
                 let request = Order { node_name: &self.node_name, key: &key, resumable: false };

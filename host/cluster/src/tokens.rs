@@ -59,7 +59,7 @@ impl TokenError {
     }
 }
 
-struct Kept {
+struct CachedToken {
     token: Token,
     refresh_at: Timestamp,
     /// Its pod knows that it is due.
@@ -71,7 +71,7 @@ pub(crate) struct Tokens {
     client: kube::Client,
     clock: Arc<dyn Clock>,
     jitter: Arc<dyn Jitter>,
-    kept: Mutex<BTreeMap<PodUid, BTreeMap<TokenWish, Kept>>>,
+    kept: Mutex<BTreeMap<PodUid, BTreeMap<TokenWish, CachedToken>>>,
 }
 
 impl Tokens {
@@ -79,7 +79,7 @@ impl Tokens {
         Self { client, clock, jitter, kept: Mutex::default() }
     }
 
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<PodUid, BTreeMap<TokenWish, Kept>>> {
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<PodUid, BTreeMap<TokenWish, CachedToken>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -103,7 +103,7 @@ impl Tokens {
                 let refresh_at = refresh_at(token.expires_at, lifetime_seconds, self.jitter.unit());
                 // A clock that is ahead of the server's by most of a token's life would have each new one replaced at once.
                 let refresh_at = refresh_at.max(later(self.clock.now(), RETRY_AFTER));
-                let kept = Kept { token: token.clone(), refresh_at, is_reported: false };
+                let kept = CachedToken { token: token.clone(), refresh_at, is_reported: false };
                 self.kept().entry(uid).or_default().insert(wish.clone(), kept);
                 return Ok(token);
             }

@@ -47,12 +47,12 @@ pub enum CredentialsError {
 
 /// Makes headers for one user.
 pub(crate) struct Credentials {
-    way: Way,
+    way: CredentialKind,
     identities: Arc<Identities>,
     clock: Arc<dyn Clock>,
 }
 
-enum Way {
+enum CredentialKind {
     Fixed(Option<HeaderValue>),
     TokenFile { path: PathBuf, state: Mutex<FileState> },
     Exec { plugin: Box<ExecPlugin>, state: Mutex<PluginState> },
@@ -84,14 +84,14 @@ impl Credentials {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, CredentialsError> {
         let way = match user {
-            User::Anonymous => Way::Fixed(None),
-            User::Basic { name, password } => Way::Fixed(Some(basic(&name, &password)?)),
-            User::Token(token) => Way::Fixed(Some(bearer(&token)?)),
+            User::Anonymous => CredentialKind::Fixed(None),
+            User::Basic { name, password } => CredentialKind::Fixed(Some(basic(&name, &password)?)),
+            User::Token(token) => CredentialKind::Fixed(Some(bearer(&token)?)),
             User::TokenFile { path, first } => {
                 let header = first.as_ref().map(bearer).transpose()?;
-                Way::TokenFile { path, state: Mutex::new(FileState { header, read: None }) }
+                CredentialKind::TokenFile { path, state: Mutex::new(FileState { header, read: None }) }
             }
-            User::Exec(plugin) => Way::Exec { plugin, state: Mutex::default() },
+            User::Exec(plugin) => CredentialKind::Exec { plugin, state: Mutex::default() },
         };
         Ok(Self { way, identities, clock })
     }
@@ -100,9 +100,9 @@ impl Credentials {
     /// when it is time for that; several callers at once read or run once.
     pub(crate) async fn header(&self) -> Result<Option<HeaderValue>, CredentialsError> {
         match &self.way {
-            Way::Fixed(header) => Ok(header.clone()),
-            Way::TokenFile { path, state } => read_again(path, &mut *state.lock().await).await,
-            Way::Exec { plugin, state } => self.run(plugin, &mut *state.lock().await).await,
+            CredentialKind::Fixed(header) => Ok(header.clone()),
+            CredentialKind::TokenFile { path, state } => read_again(path, &mut *state.lock().await).await,
+            CredentialKind::Exec { plugin, state } => self.run(plugin, &mut *state.lock().await).await,
         }
     }
 
@@ -110,8 +110,8 @@ impl Credentials {
     /// try may do better.
     pub(crate) async fn refused(&self, used: Option<&HeaderValue>) -> bool {
         match &self.way {
-            Way::Fixed(_) => false,
-            Way::TokenFile { path, state } => {
+            CredentialKind::Fixed(_) => false,
+            CredentialKind::TokenFile { path, state } => {
                 let mut state = state.lock().await;
                 if state.header.as_ref() == used {
                     state.read = None;
@@ -120,7 +120,7 @@ impl Credentials {
                 }
                 state.header.as_ref() != used
             }
-            Way::Exec { state, .. } => {
+            CredentialKind::Exec { state, .. } => {
                 let mut state = state.lock().await;
                 match &*state {
                     PluginState::Good { header, .. } if header.as_ref() == used => {

@@ -186,7 +186,7 @@ impl Proxy {
             Scheme::Http | Scheme::Https => {
                 let far = format!("https://{}/", host_port(host, port)).parse();
                 let far: Uri = far.map_err(io::Error::other)?;
-                let mut tunnel = Tunnel::new(address, Near(Some(near)));
+                let mut tunnel = Tunnel::new(address, ProxyConnector(Some(near)));
                 if let Some(credentials) = self.at.basic_auth() {
                     tunnel = tunnel.with_auth(credentials.clone());
                 }
@@ -222,9 +222,9 @@ impl Proxy {
 }
 
 /// The connection to the proxy, where the library asks for one. It asks once.
-struct Near(Option<Box<dyn Stream>>);
+struct ProxyConnector(Option<Box<dyn Stream>>);
 
-impl Service<Uri> for Near {
+impl Service<Uri> for ProxyConnector {
     type Response = TokioIo<Box<dyn Stream>>;
     type Error = io::Error;
     type Future = Ready<io::Result<Self::Response>>;

@@ -270,7 +270,7 @@ impl Transport {
         over: &CancellationToken,
     ) -> Result<Sender, TransportError> {
         let over_too = Box::pin(over.clone().cancelled_owned());
-        let stream = TokioIo::new(Cut { stream, over: over_too });
+        let stream = TokioIo::new(CancellableStream { stream, over: over_too });
         if http2 {
             let (sender, mut connection) = http2::Builder::new(TokioExecutor::new())
                 .timer(TokioTimer::new())
@@ -355,12 +355,12 @@ fn for_http1(mut request: Request<Body>) -> Result<Request<Body>, http::Error> {
 }
 
 /// A stream that breaks off when its connection shall be over. HTTP/2 would let the answers on it go on otherwise.
-struct Cut {
+struct CancellableStream {
     stream: Box<dyn Stream>,
     over: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
-impl Cut {
+impl CancellableStream {
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         match self.over.as_mut().poll(cx) {
             Poll::Ready(()) => Err(io::ErrorKind::ConnectionAborted.into()),
@@ -369,7 +369,7 @@ impl Cut {
     }
 }
 
-impl AsyncRead for Cut {
+impl AsyncRead for CancellableStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -380,7 +380,7 @@ impl AsyncRead for Cut {
     }
 }
 
-impl AsyncWrite for Cut {
+impl AsyncWrite for CancellableStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.check(cx)?;
         Pin::new(&mut self.stream).poll_write(cx, buf)

@@ -16,7 +16,7 @@ use witlet_ports::Clock as _;
 use witlet_testkit::{FixedJitter, ManualClock};
 
 use super::store::CertificateStore;
-use super::{Rotation, Through, pause_after, through, when_to_renew};
+use super::{Rotation, SigningIdentity, pause_after, through, when_to_renew};
 use crate::client::fixture::{Authority, Day};
 use crate::client::identity::{Identities, Identity};
 
@@ -54,11 +54,11 @@ fn a_bootstrap_is_used_only_while_there_is_no_certificate_that_works() {
     let now = at("2030-01-05T00:00:00Z");
     let (good, ended) = (identity((2030, 1, 9)), identity((2030, 1, 4)));
     let cases = [
-        (Some(&good), true, Through::Own),
-        (Some(&good), false, Through::Own),
-        (Some(&ended), true, Through::Bootstrap),
-        (Some(&ended), false, Through::Own),
-        (None, true, Through::Bootstrap),
+        (Some(&good), true, SigningIdentity::Own),
+        (Some(&good), false, SigningIdentity::Own),
+        (Some(&ended), true, SigningIdentity::Bootstrap),
+        (Some(&ended), false, SigningIdentity::Own),
+        (None, true, SigningIdentity::Bootstrap),
     ];
     for (identity, has_bootstrap, expected) in cases {
         assert_eq!(through(identity, has_bootstrap, now), expected, "{identity:?} {has_bootstrap}");
