@@ -115,7 +115,7 @@ pub fn victims(
         of_class(QosClass::Burstable).collect(),
         of_class(QosClass::Guaranteed).collect(),
     );
-    let lacks = Lacks::new(shortages);
+    let lacks = MissingResources::new(shortages);
     let of_guaranteed = nearest(guaranteed, lacks.without(&best_effort).without(&burstable))?;
     let of_burstable = nearest(burstable, lacks.without(&best_effort).without(&of_guaranteed))?;
     let of_best_effort = nearest(best_effort, lacks.without(&of_burstable).without(&of_guaranteed))?;
@@ -147,9 +147,9 @@ impl Candidate {
 
 /// What lacks still: each resource once, more than zero of it.
 #[derive(Clone, Debug, PartialEq)]
-struct Lacks(Vec<(String, i64)>);
+struct MissingResources(Vec<(String, i64)>);
 
-impl Lacks {
+impl MissingResources {
     /// Of a resource that several handlers find short, the most counts.
     fn new(shortages: &[Shortage]) -> Self {
         let mut lacks: Vec<(String, i64)> = Vec::new();
@@ -185,7 +185,7 @@ impl Lacks {
 
 /// Takes the nearest pod again and again until nothing lacks; of equally near ones the one that asks for less, the later
 /// one if they ask for the same.
-fn nearest(mut pods: Vec<&Candidate>, mut lacks: Lacks) -> Result<Vec<&Candidate>, NotEnough> {
+fn nearest(mut pods: Vec<&Candidate>, mut lacks: MissingResources) -> Result<Vec<&Candidate>, NotEnough> {
     let mut chosen = Vec::new();
     while !lacks.0.is_empty() {
         let best = pods.iter().enumerate().reduce(|best, next| {

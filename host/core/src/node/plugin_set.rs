@@ -223,7 +223,7 @@ enum LeaveReason {
 
 /// A set that is to serve no more, and still does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Departure {
+struct SetRemoval {
     reason: LeaveReason,
     due: Duration,
     refusals: u32,
@@ -249,7 +249,7 @@ pub struct PluginSets {
     candidate: Option<Candidate>,
     /// A choice that isn't allowed, and why.
     refused: Option<(String, String)>,
-    departure: Option<Departure>,
+    departure: Option<SetRemoval>,
     /// The digest of a set that served before a restart and is damaged: it is brought again without delay.
     damaged: Option<String>,
     /// Digests of sets that were tried before the choice changed, and when that was: a choice that goes to and fro isn't followed at once
@@ -298,7 +298,7 @@ impl PluginSets {
     /// The set that runs doesn't count any more, whatever is chosen: the local plugin file is to serve.
     pub fn distrust(&mut self, problem: &str, now: Duration) {
         if self.running.is_some() {
-            self.departure = Some(Departure::new(LeaveReason::NotAllowed(problem.to_owned()), now));
+            self.departure = Some(SetRemoval::new(LeaveReason::NotAllowed(problem.to_owned()), now));
         }
     }
 
@@ -310,7 +310,7 @@ impl PluginSets {
                 self.withdraw(now);
                 self.refused = None;
                 if self.running.is_some() && self.departure.is_none() {
-                    self.departure = Some(Departure::new(LeaveReason::NotChosen, now));
+                    self.departure = Some(SetRemoval::new(LeaveReason::NotChosen, now));
                 }
                 return None;
             }
@@ -435,7 +435,7 @@ impl PluginSets {
     /// How the node stands to what was chosen.
     pub fn state(&self) -> SetState {
         match (&self.departure, &self.candidate, &self.refused, &self.running) {
-            (Some(Departure { problem: Some(_), .. }), ..) => SetState::NotLeft,
+            (Some(SetRemoval { problem: Some(_), .. }), ..) => SetState::NotLeft,
             (_, Some(candidate), ..) => match candidate.refused {
                 None => SetState::Waiting,
                 Some((refusal, _)) => refusal.into(),
@@ -465,7 +465,7 @@ impl PluginSets {
     }
 }
 
-impl Departure {
+impl SetRemoval {
     fn new(reason: LeaveReason, now: Duration) -> Self {
         Self { reason, due: now, refusals: 0, problem: None }
     }

@@ -67,9 +67,9 @@ pub fn plan(
         let mirror = mirrors.get(full_name);
         let of_name = by_name.get(full_name).map_or(&[][..], Vec::as_slice);
         let (delete, create) = match fate(of_name, mirror, all_seen) {
-            Fate::Stays => (None, None),
-            Fate::Goes => (mirror, None),
-            Fate::MadeOf(pod) => (mirror, Some(pod).filter(|pod| may_create && is_free(pod))),
+            MirrorDecision::Stays => (None, None),
+            MirrorDecision::Goes => (mirror, None),
+            MirrorDecision::MadeOf(pod) => (mirror, Some(pod).filter(|pod| may_create && is_free(pod))),
         };
         let delete = delete.and_then(|mirror| mirror.metadata.uid.clone());
         let is_needed = delete.is_some() || create.is_some();
@@ -78,7 +78,7 @@ pub fn plan(
     steps.collect()
 }
 
-enum Fate<'a> {
+enum MirrorDecision<'a> {
     /// All is as it should be, or nothing may be done yet.
     Stays,
     /// It is no one's.
@@ -87,23 +87,23 @@ enum Fate<'a> {
     MadeOf(&'a Arc<Pod>),
 }
 
-fn fate<'a>(of_name: &[&'a StaticPod], mirror: Option<&Arc<Pod>>, all_seen: bool) -> Fate<'a> {
+fn fate<'a>(of_name: &[&'a StaticPod], mirror: Option<&Arc<Pod>>, all_seen: bool) -> MirrorDecision<'a> {
     if of_name.is_empty() {
-        return if all_seen { Fate::Goes } else { Fate::Stays };
+        return if all_seen { MirrorDecision::Goes } else { MirrorDecision::Stays };
     }
     let is_of = |pod: &StaticPod| mirror.is_some_and(|mirror| is_mirror_of(mirror, &pod.pod));
     // The mirror of a pod that still ends shows its end; the next one's comes after.
     if of_name.iter().any(|pod| pod.is_ending && pod.may_run && is_of(pod)) {
-        return Fate::Stays;
+        return MirrorDecision::Stays;
     }
     let mut live = of_name.iter().filter(|pod| pod.has_status && !pod.is_ending);
     let shown = live.clone().find(|pod| is_of(pod)).or_else(|| live.next());
     let is_deleted = mirror.is_some_and(|mirror| mirror.metadata.deletion_timestamp.is_some());
     match shown {
         // Pods that have ended keep their mirrors until their sources drop them.
-        None => Fate::Stays,
-        Some(pod) if is_of(pod) && !is_deleted => Fate::Stays,
-        Some(pod) => Fate::MadeOf(&pod.pod),
+        None => MirrorDecision::Stays,
+        Some(pod) if is_of(pod) && !is_deleted => MirrorDecision::Stays,
+        Some(pod) => MirrorDecision::MadeOf(&pod.pod),
     }
 }
 

@@ -109,7 +109,7 @@ const SELINUX_TYPES: [&str; 5] =
 /// Everything that the pod does beyond the level, each in one clause that names the field; empty if it may run.
 pub fn violations(pod: &Pod, level: SecurityLevel) -> Vec<String> {
     let Some(spec) = &pod.spec else { return Vec::new() };
-    let mut found = Found::default();
+    let mut found = FoundViolations::default();
     match level {
         SecurityLevel::Privileged => {}
         SecurityLevel::Baseline => baseline(pod, spec, level, &mut found),
@@ -122,12 +122,12 @@ pub fn violations(pod: &Pod, level: SecurityLevel) -> Vec<String> {
 }
 
 #[derive(Default)]
-struct Found {
+struct FoundViolations {
     violations: Vec<String>,
     beyond: usize,
 }
 
-impl Found {
+impl FoundViolations {
     fn add(&mut self, violation: String) {
         if self.violations.len() < VIOLATIONS_MAX {
             self.violations.push(violation);
@@ -153,7 +153,7 @@ fn path_of(found: &PodContainer<'_>) -> String {
     format!("spec.{}[{}] ({})", found.kind.list(), found.index, found.container.name)
 }
 
-fn baseline(pod: &Pod, spec: &PodSpec, level: SecurityLevel, found: &mut Found) {
+fn baseline(pod: &Pod, spec: &PodSpec, level: SecurityLevel, found: &mut FoundViolations) {
     let of_host = [
         ("spec.hostNetwork", spec.host_network),
         ("spec.hostPID", spec.host_pid),
@@ -197,7 +197,7 @@ fn baseline(pod: &Pod, spec: &PodSpec, level: SecurityLevel, found: &mut Found) 
     }
 }
 
-fn container_baseline(path: &str, context: &SecurityContext, masked: bool, found: &mut Found) {
+fn container_baseline(path: &str, context: &SecurityContext, masked: bool, found: &mut FoundViolations) {
     if context.privileged == Some(true) {
         found.forbid(&format!("{path}.securityContext.privileged"), true);
     }
@@ -223,7 +223,7 @@ fn added(context: &SecurityContext) -> impl Iterator<Item = &str> {
     capabilities.flat_map(|all: &Capabilities| all.add.iter().flatten()).map(String::as_str)
 }
 
-fn host_ports(path: &str, container: &Container, found: &mut Found) {
+fn host_ports(path: &str, container: &Container, found: &mut FoundViolations) {
     let ports = container.ports.iter().flatten().filter_map(|port| port.host_port);
     for port in ports.filter(|port| *port != 0) {
         found.forbid(&format!("{path}.ports.hostPort"), port);
@@ -231,7 +231,7 @@ fn host_ports(path: &str, container: &Container, found: &mut Found) {
 }
 
 /// The agent sends probes and hooks, and could be sent anywhere (1.34 and later).
-fn host_targets(path: &str, container: &Container, found: &mut Found) {
+fn host_targets(path: &str, container: &Container, found: &mut FoundViolations) {
     let probes = [
         ("startupProbe", &container.startup_probe),
         ("livenessProbe", &container.liveness_probe),
@@ -255,13 +255,13 @@ fn host_targets(path: &str, container: &Container, found: &mut Found) {
     }
 }
 
-fn host_target(path: &str, host: Option<&str>, found: &mut Found) {
+fn host_target(path: &str, host: Option<&str>, found: &mut FoundViolations) {
     if let Some(host) = host.filter(|host| !host.is_empty()) {
         found.forbid(path, format!("{host:?}"));
     }
 }
 
-fn selinux(path: &str, options: Option<&SELinuxOptions>, found: &mut Found) {
+fn selinux(path: &str, options: Option<&SELinuxOptions>, found: &mut FoundViolations) {
     let Some(SELinuxOptions { type_, user, role, level: _ }) = options else { return };
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     if !SELINUX_TYPES.contains(&text(type_).as_str()) {
@@ -274,20 +274,20 @@ fn selinux(path: &str, options: Option<&SELinuxOptions>, found: &mut Found) {
     }
 }
 
-fn seccomp(path: &str, profile: Option<&str>, found: &mut Found) {
+fn seccomp(path: &str, profile: Option<&str>, found: &mut FoundViolations) {
     if let Some(profile) = profile.filter(|profile| !["RuntimeDefault", "Localhost"].contains(profile)) {
         found.forbid(&format!("{path}.seccompProfile.type"), profile);
     }
 }
 
-fn apparmor(path: &str, profile: Option<&str>, found: &mut Found) {
+fn apparmor(path: &str, profile: Option<&str>, found: &mut FoundViolations) {
     if let Some(profile) = profile.filter(|profile| !["RuntimeDefault", "Localhost"].contains(profile)) {
         found.forbid(&format!("{path}.appArmorProfile.type"), profile);
     }
 }
 
 /// The annotations that AppArmor was set by before it had a field.
-fn apparmor_annotations(pod: &Pod, found: &mut Found) {
+fn apparmor_annotations(pod: &Pod, found: &mut FoundViolations) {
     const PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
     for (name, profile) in pod.metadata.annotations.iter().flatten() {
         let confines =
@@ -300,7 +300,7 @@ fn apparmor_annotations(pod: &Pod, found: &mut Found) {
 
 /// What a probe's annotation puts in the place of a handler is sent as far as the handler would be. An annotation that isn't
 /// JSON is sent nowhere.
-fn probe_annotations(pod: &Pod, found: &mut Found) {
+fn probe_annotations(pod: &Pod, found: &mut FoundViolations) {
     let annotations = pod.metadata.annotations.iter().flatten();
     for (name, text) in annotations.filter(|(name, _)| name.starts_with(PROBE_PREFIX)) {
         let probes: Value = serde_json::from_str(text).unwrap_or_default();
@@ -311,7 +311,7 @@ fn probe_annotations(pod: &Pod, found: &mut Found) {
     }
 }
 
-fn restricted(pod: &Pod, spec: &PodSpec, found: &mut Found) {
+fn restricted(pod: &Pod, spec: &PodSpec, found: &mut FoundViolations) {
     for (index, volume) in spec.volumes.iter().flatten().enumerate() {
         // A hostPath has been reported already.
         if volume.host_path.is_none() && !is_core_volume(volume) {
@@ -352,7 +352,7 @@ fn restricted(pod: &Pod, spec: &PodSpec, found: &mut Found) {
     }
 }
 
-fn capabilities(path: &str, context: Option<&SecurityContext>, found: &mut Found) {
+fn capabilities(path: &str, context: Option<&SecurityContext>, found: &mut FoundViolations) {
     let dropped = context.and_then(|context| context.capabilities.as_ref()?.drop.as_ref());
     if !dropped.is_some_and(|dropped| dropped.iter().any(|name| name == "ALL")) {
         found.add(format!("{path}.capabilities.drop must have ALL"));

@@ -140,7 +140,8 @@ fn distance_is_the_part_that_a_pod_leaves_lacking() {
         ("more than lacks", (50, 50, 0), "burstable", 0.0),
         ("half of each", (200, 200, 0), "burstable", 0.5),
     ] {
-        let distance = Lacks::new(&lacking(cpu, memory, pods)).distance(&Candidate::new(&named(name)));
+        let distance =
+            MissingResources::new(&lacking(cpu, memory, pods)).distance(&Candidate::new(&named(name)));
         assert!((distance - expected).abs() < 1e-9, "{claim}: {distance}");
     }
 }
@@ -155,8 +156,9 @@ fn what_lacks_becomes_less_with_every_pod() {
         ("less than lacks", (200, 200, 1), "burstable", (100, 100, 0)),
     ] {
         let (cpu_left, memory_left, pods_left) = left;
-        let lacks = Lacks::new(&lacking(cpu, memory, pods)).without(&[&Candidate::new(&named(name))]);
-        assert_eq!(lacks, Lacks::new(&lacking(cpu_left, memory_left, pods_left)), "{claim}");
+        let lacks =
+            MissingResources::new(&lacking(cpu, memory, pods)).without(&[&Candidate::new(&named(name))]);
+        assert_eq!(lacks, MissingResources::new(&lacking(cpu_left, memory_left, pods_left)), "{claim}");
     }
 }
 
@@ -214,7 +216,7 @@ fn memory_tells_the_smaller_pod_then_cpu() {
 #[test]
 fn of_a_resource_that_two_handlers_find_short_the_most_counts_once() {
     let both = [lacking(100, 0, 0), lacking(300, 0, 0), lacking(200, 0, 0)].concat();
-    assert_eq!(Lacks::new(&both), Lacks(vec![("cpu".to_owned(), 300)]));
+    assert_eq!(MissingResources::new(&both), MissingResources(vec![("cpu".to_owned(), 300)]));
 }
 
 #[test]
@@ -263,7 +265,7 @@ proptest! {
             .map(|other| Candidate::new(&other.pod))
             .collect();
         let all: Vec<&Candidate> = candidates.iter().collect();
-        let suffice = Lacks::new(&shortages).without(&all).0.is_empty();
+        let suffice = MissingResources::new(&shortages).without(&all).0.is_empty();
         match victims(&preemptor, &others, &shortages) {
             Err(_) => prop_assert!(!suffice, "all together would suffice"),
             Ok(chosen) => {
@@ -271,7 +273,7 @@ proptest! {
                 let ended: Vec<&Candidate> =
                     candidates.iter().filter(|candidate| chosen.contains(&candidate.uid)).collect();
                 prop_assert_eq!(ended.len(), chosen.len(), "each is a candidate, and is chosen once");
-                prop_assert!(Lacks::new(&shortages).without(&ended).0.is_empty(), "they suffice");
+                prop_assert!(MissingResources::new(&shortages).without(&ended).0.is_empty(), "they suffice");
                 prop_assert_eq!(victims(&preemptor, &others, &shortages), Ok(chosen), "the same again");
             }
         }
