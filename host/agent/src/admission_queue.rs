@@ -100,7 +100,7 @@ pub(crate) struct AdmissionQueue {
     overtaken: BTreeSet<QueuePosition>,
     asked: BTreeMap<AskId, InFlightRequest>,
     deferred: HashMap<AdmissionQuestion, Deferred>,
-    held: HashMap<PodUid, Held>,
+    held: HashMap<PodUid, QueuedRejection>,
     next_ask: u64,
     next_arrival: u64,
     /// How often the world changed.
@@ -149,7 +149,7 @@ struct Deferred {
 }
 
 #[derive(Debug)]
-struct Held {
+struct QueuedRejection {
     position: QueuePosition,
     not_before: Instant,
     due: Instant,
@@ -295,7 +295,7 @@ impl AdmissionQueue {
         let InFlightRequest { question, position, handler_changes, .. } = asked;
         let not_before = now + ASK_AGAIN_AFTER_MIN;
         if handler_changes == self.handler_changes {
-            self.held.insert(question.uid, Held { position, not_before, due, rejection });
+            self.held.insert(question.uid, QueuedRejection { position, not_before, due, rejection });
         } else {
             self.deferred.insert(question, Deferred { position, not_before, due: not_before });
         }
@@ -321,7 +321,7 @@ impl AdmissionQueue {
     /// The handlers changed: what the world's change means, and whose rejection waits is asked for as soon as may be.
     pub(crate) fn handlers_changed(&mut self) {
         self.handler_changes += 1;
-        for (uid, Held { position, not_before, .. }) in self.held.drain() {
+        for (uid, QueuedRejection { position, not_before, .. }) in self.held.drain() {
             let question = AdmissionQuestion { uid, operation: Operation::Add };
             self.deferred.insert(question, Deferred { position, not_before, due: not_before });
         }

@@ -27,7 +27,7 @@ type Versions = HashMap<PodUid, (PodFullName, u64)>;
 
 /// What one source knows.
 #[derive(Debug, Default)]
-struct Knowledge {
+struct SourceFeedback {
     reported: Versions,
     /// As it was when it was last tried to tell it.
     tried: Versions,
@@ -47,7 +47,7 @@ enum Retry {
     At(Instant),
 }
 
-impl Knowledge {
+impl SourceFeedback {
     /// Returns what to tell, if anything changed since the last try, or that is to be repeated now.
     fn news(&mut self, shown: &[PodSummary], now: Instant) -> Option<(Vec<PodStatusUpdate>, Versions)> {
         let repeats = match self.retry {
@@ -104,7 +104,7 @@ impl Knowledge {
 
 /// Runs until `stop` is cancelled.
 pub(crate) async fn run(set: Arc<dyn PodSourceSet>, statuses: Arc<PodStatusStore>, stop: CancellationToken) {
-    let mut known: BTreeMap<SourceName, Knowledge> = BTreeMap::new();
+    let mut known: BTreeMap<SourceName, SourceFeedback> = BTreeMap::new();
     let mut ticks = ticker(TELL_EVERY);
     let mut calls: JoinSet<(SourceName, Versions, Result<(), SourceNotifyError>)> = JoinSet::new();
     loop {

@@ -37,7 +37,7 @@ enum KillError {
 }
 
 /// Containers of one step that have ended.
-type Ended = watch::Sender<BTreeSet<ContainerId>>;
+type EndedContainers = watch::Sender<BTreeSet<ContainerId>>;
 
 /// Stops what runs of pods.
 pub(crate) struct Killer {
@@ -72,7 +72,7 @@ impl Killer {
         pod: Option<&Pod>,
         kills: &[KillContainer],
     ) -> Result<(), KillErrors> {
-        let ended = Ended::default();
+        let ended = EndedContainers::default();
         let stops = kills.iter().map(async |kill| {
             let stopped = self.kill_container(job, pod, kill, &ended).await;
             stopped.err().map(|error| KillError::Container { name: kill.name.clone(), error })
@@ -86,7 +86,7 @@ impl Killer {
         job: &Job,
         pod: Option<&Pod>,
         kill: &KillContainer,
-        ended: &Ended,
+        ended: &EndedContainers,
     ) -> Result<(), RuntimeError> {
         job.events(&*self.events).of(pod, &kill.name).normal("Killing", &kill.message);
         let grace = Grace::begin(kill.grace_seconds);
@@ -145,7 +145,7 @@ impl Grace {
     }
 
     /// Waits until all of these have ended, but not for longer than there is time.
-    async fn wait_for_all(&self, ended: &Ended, ids: &[ContainerId]) {
+    async fn wait_for_all(&self, ended: &EndedContainers, ids: &[ContainerId]) {
         let mut seen = ended.subscribe();
         let all = seen.wait_for(|ended| ids.iter().all(|id| ended.contains(id)));
         // Over time, its turn has come all the same; and the sender can't be gone, because it is borrowed.

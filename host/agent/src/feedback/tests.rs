@@ -17,7 +17,7 @@ fn shown(name: &str, version: u64) -> PodSummary {
 
 /// What the source would get now, as `name: message`.
 fn news(
-    knowledge: &mut Knowledge,
+    knowledge: &mut SourceFeedback,
     pods: &[PodSummary],
     result: Result<(), SourceNotifyError>,
 ) -> Vec<String> {
@@ -26,7 +26,7 @@ fn news(
 
 /// The same at another time.
 fn news_at(
-    knowledge: &mut Knowledge,
+    knowledge: &mut SourceFeedback,
     pods: &[PodSummary],
     result: Result<(), SourceNotifyError>,
     now: Instant,
@@ -53,7 +53,7 @@ fn not_taken(retry: NotifyRetry) -> Result<(), SourceNotifyError> {
 
 #[test]
 fn what_is_promised_at_least_once_is_tried_again_without_a_change() {
-    let mut source = Knowledge::default();
+    let mut source = SourceFeedback::default();
     let began = Instant::now();
     let at = |seconds| began + Duration::from_secs(seconds);
     let (a, b) = ([shown("a", 1)], [shown("a", 1), shown("b", 1)]);
@@ -74,7 +74,7 @@ fn what_is_promised_at_least_once_is_tried_again_without_a_change() {
 
 #[test]
 fn each_change_is_reported_once_and_the_end_of_a_pod_too() {
-    let mut source = Knowledge::default();
+    let mut source = SourceFeedback::default();
     assert_eq!(news(&mut source, &[], Ok(())), [""; 0]);
     assert_eq!(news(&mut source, &[shown("a", 0)], Ok(())), [""; 0], "it has no status yet");
     assert_eq!(news(&mut source, &[shown("a", 1)], Ok(())), ["a: version 1"]);
@@ -87,7 +87,7 @@ fn each_change_is_reported_once_and_the_end_of_a_pod_too() {
 
 #[test]
 fn what_failed_is_reported_again_with_the_next_change_and_not_before() {
-    let mut source = Knowledge::default();
+    let mut source = SourceFeedback::default();
     assert_eq!(news(&mut source, &[shown("a", 1)], failure()), ["a: version 1"]);
     assert_eq!(news(&mut source, &[shown("a", 1)], Ok(())), [""; 0]);
     assert_eq!(

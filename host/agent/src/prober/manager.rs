@@ -32,7 +32,7 @@ use super::slots::{Problem, Slot, SlotId, Stage, Wake};
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A probe that ended; none if it panicked.
-struct Ended {
+struct FinishedProbe {
     id: SlotId,
     took: Duration,
     outcome: Option<Result<ProbeOutcome, ProbeError>>,
@@ -66,7 +66,7 @@ pub(crate) struct Manager {
     shared: Arc<Shared>,
     updates: mpsc::Sender<ProbeUpdate>,
     begun: Begun,
-    running: JoinSet<Ended>,
+    running: JoinSet<FinishedProbe>,
     /// Whose the running probes are.
     pods: HashMap<task::Id, PodUid>,
     /// How many each pod has running; at least one.
@@ -82,7 +82,7 @@ enum Wakeup {
     Stop,
     Delivered(bool),
     Wakes,
-    Ended(task::Id, Option<Ended>),
+    Ended(task::Id, Option<FinishedProbe>),
     Due,
 }
 
@@ -290,7 +290,7 @@ impl Manager {
         let running = self.running.spawn(async move {
             let begun = Instant::now();
             let outcome = AssertUnwindSafe(attempt(&*types, &request)).catch_unwind().await.ok();
-            Ended { id, took: begun.elapsed(), outcome }
+            FinishedProbe { id, took: begun.elapsed(), outcome }
         });
         *self.of_pods.entry(uid.clone()).or_default() += 1;
         self.pods.insert(running.id(), uid);
@@ -320,7 +320,7 @@ impl Manager {
     }
 
     /// A probe ended. One that was dropped meanwhile, because it checks something else now, has nothing to say.
-    fn ended(&mut self, task: task::Id, ended: Ended) {
+    fn ended(&mut self, task: task::Id, ended: FinishedProbe) {
         let mut slots = self.shared.lock();
         let Some(slot) = slots.slot(ended.id) else { return };
         if slot.running.as_ref().map(AbortHandle::id) != Some(task) {

@@ -34,7 +34,7 @@ async fn its_turn_comes_when_all_that_it_waits_for_have_ended_or_its_grace_is_ov
         ("one doesn't", vec![(100, 0)], 10_000),
         ("others don't matter", vec![], 10_000),
     ] {
-        let (ended, grace) = (Ended::default(), Grace::begin(10));
+        let (ended, grace) = (EndedContainers::default(), Grace::begin(10));
         let ending = async {
             for (at_ms, index) in ends {
                 tokio::time::sleep_until(grace.begun + Duration::from_millis(at_ms)).await;
@@ -54,6 +54,6 @@ async fn its_turn_comes_when_all_that_it_waits_for_have_ended_or_its_grace_is_ov
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_nothing_does_not_wait() {
     let grace = Grace::begin(10);
-    grace.wait_for_all(&Ended::default(), &[]).await;
+    grace.wait_for_all(&EndedContainers::default(), &[]).await;
     assert_eq!(grace.begun.elapsed(), Duration::ZERO);
 }
