@@ -25,7 +25,7 @@ use crate::guest::data::{Data, Snapshot};
 use crate::guest::known_node::KnownNode;
 pub use crate::guest::{CAPTURED_LINES_MAX, CapturedLine, LogTap};
 use crate::guest::{GuestServices, Secrets};
-use crate::host::{Machinery, StartError, Surroundings};
+use crate::host::{PluginServices, StartError, Surroundings};
 use crate::metrics::Metrics;
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::config::{
@@ -145,7 +145,7 @@ pub fn filled_config(config: &Value, node: &NodeFacts) -> Result<Value, String> 
 }
 
 /// The engines of all roles, for plugins that are asked directly.
-pub struct DirectHost(Machinery);
+pub struct DirectHost(PluginServices);
 
 impl DirectHost {
     /// Makes the engine of admission; the other one is made for the first plugin that needs it.
@@ -153,7 +153,7 @@ impl DirectHost {
     /// # Errors
     /// An engine or its threads can't be started.
     pub fn start(compiler: CompilerConfig, clock: Arc<dyn Clock>) -> Result<Self, StartError> {
-        Machinery::new(compiler, clock, Surroundings::default()).map(Self)
+        PluginServices::new(compiler, clock, Surroundings::default()).map(Self)
     }
 
     /// Compiles, links and validates an admission handler.

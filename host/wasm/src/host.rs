@@ -169,14 +169,14 @@ pub(crate) struct Surroundings {
 }
 
 /// What it takes to load and call plugins.
-pub(crate) struct Machinery {
+pub(crate) struct PluginServices {
     pub(crate) engine: Engine,
     pub(crate) caller: Caller,
     pub(crate) loader: Loader,
     pub(crate) secrets: Arc<Secrets>,
 }
 
-impl Machinery {
+impl PluginServices {
     pub(crate) fn new(
         compiler: CompilerConfig,
         clock: Arc<dyn Clock>,
@@ -268,7 +268,8 @@ impl PluginHost {
             trial_log: trial_log.clone(),
         };
         let node = config.node.as_ref().map(|node| KnownNode::watched(&**node)).unwrap_or_default();
-        let Machinery { engine: _, caller, loader, secrets } = Machinery::new(compiler, clock, surroundings)?;
+        let PluginServices { engine: _, caller, loader, secrets } =
+            PluginServices::new(compiler, clock, surroundings)?;
         let (shadows, requests) = shadow_queue::queue();
         let (shadow_calls, calls) = shadow_calls::queue();
         let shared = Arc::new(Shared {

@@ -45,9 +45,9 @@ impl HostAdmission {
     async fn decided(&self, request: AdmissionRequest, subject: MatchSubject) -> AdmissionResult {
         let shared = &self.shared;
         let plugins = shared.plugins();
-        let deciding = Deciding::begin(&shared.deciding);
+        let deciding = InFlightGuard::begin(&shared.deciding);
         let chain = Chain::new(&request);
-        let mut asking = Asking::new(request, shared.node.is_none());
+        let mut asking = ChainRun::new(request, shared.node.is_none());
         let started = Instant::now();
         let (decision, decider) = shared.decide(&plugins, &subject, chain, &mut asking).await;
         drop(deciding);
@@ -59,7 +59,7 @@ impl HostAdmission {
         }
         let has_shadows =
             plugins.iter().any(|plugin| plugin.spec.is_compared_with_node() && plugin.is_asked(&subject));
-        let Asking { facts, verdicts, compared, .. } = asking;
+        let ChainRun { facts, verdicts, compared, .. } = asking;
         if has_shadows || !compared.is_empty() {
             let decision = decision.clone();
             shared.shadows.push(DecidedRequest { facts, subject, decision, plugins, compared });
@@ -69,23 +69,23 @@ impl HostAdmission {
 }
 
 /// Counts a request as being decided until it is dropped.
-struct Deciding<'a>(&'a AtomicUsize);
+struct InFlightGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Deciding<'a> {
+impl<'a> InFlightGuard<'a> {
     fn begin(count: &'a AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(count)
     }
 }
 
-impl Drop for Deciding<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// A request on its way through the handlers.
-pub(super) struct Asking {
+pub(super) struct ChainRun {
     pub(super) request: AdmissionRequest,
     pub(super) facts: Arc<RequestFacts>,
     /// Whether the node is as new as it can be.
@@ -100,7 +100,7 @@ pub(super) struct Asking {
     compared: Vec<ComparedHandler>,
 }
 
-impl Asking {
+impl ChainRun {
     /// No one was asked yet. `read_again` says that the request's node is the newest.
     pub(super) fn new(request: AdmissionRequest, read_again: bool) -> Self {
         let facts = Arc::new(RequestFacts::new(request.clone()));
@@ -182,7 +182,7 @@ impl Shared {
         plugins: &'a [Arc<Plugin>],
         subject: &MatchSubject,
         mut chain: Chain,
-        asking: &mut Asking,
+        asking: &mut ChainRun,
     ) -> (Decision, Option<&'a Plugin>) {
         let places = self.places(plugins, subject);
         let handlers = plugins.iter().filter_map(|plugin| Some((plugin, plugin.spec.failure_policy()?)));
@@ -210,7 +210,7 @@ impl Shared {
         &self,
         plugin: &Plugin,
         policy: FailurePolicy,
-        asking: &mut Asking,
+        asking: &mut ChainRun,
     ) -> (HandlerResponse, verdicts::Remarks) {
         let mut called = self.verdict(plugin, &asking.facts, Purpose::Decide).await;
         if let Ok(Verdict::Reject { .. }) = &called.result

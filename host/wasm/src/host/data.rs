@@ -26,7 +26,7 @@ use crate::plugin::config::{DataEntry, DataSource, RemoteData};
 pub(super) use fetch::FetchedData;
 use fetch::{FetchFailure, Fetched, RemoteFetcher};
 use kept::{KeptData, KeptEntry};
-use state::{Differences, Moment, Notes, State, Wish};
+use state::{Differences, Notes, RefreshPolicy, State, TimePair};
 
 /// What entries' data need of the host.
 #[derive(Clone, Default)]
@@ -88,8 +88,8 @@ impl DataStore {
         }
     }
 
-    fn moment(&self) -> Moment {
-        Moment { at: Instant::now(), time: self.clock.now() }
+    fn moment(&self) -> TimePair {
+        TimePair { at: Instant::now(), time: self.clock.now() }
     }
 
     /// Forgets all sources but those of these entries, whose configuration lies in `folder`. Returns those of them that are new.
@@ -98,10 +98,10 @@ impl DataStore {
         entries: impl IntoIterator<Item = &'a DataEntry>,
         folder: &Path,
     ) -> Vec<DataSource> {
-        let mut wishes: BTreeMap<DataSource, Wish> = BTreeMap::new();
+        let mut wishes: BTreeMap<DataSource, RefreshPolicy> = BTreeMap::new();
         for DataEntry { source, refresh, max_age, .. } in entries {
             let wish = wishes.entry(source.below(folder));
-            let own = Wish { refresh: *refresh, max_age: *max_age };
+            let own = RefreshPolicy { refresh: *refresh, max_age: *max_age };
             wish.and_modify(|wish| *wish = wish.and(own)).or_insert(own);
         }
         self.states.retain(|source, _| wishes.contains_key(source));
@@ -173,7 +173,7 @@ impl DataStore {
         source: &DataSource,
         read: Option<Result<Snapshot, String>>,
         kept: Option<(Snapshot, Notes)>,
-        now: Moment,
+        now: TimePair,
     ) -> Option<DataChange> {
         let offline = self.offline;
         let state = self.states.get_mut(source)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use witlet_core::admission::AdmissionRequest;
 use witlet_core::admission::chain::{Chain, FailurePolicy};
 
-use super::admission::{Asking, Purpose};
+use super::admission::{ChainRun, Purpose};
 use super::explanation::{Answers, Explanation, HandlerReport, HandlerStep};
 use super::rollout::PodHandlers;
 use super::{PluginHost, PluginHostConfig, Shared, StartError};
@@ -30,7 +30,7 @@ impl PluginHost {
         let subject = MatchSubject::new(&request, shared.in_cluster);
         let chain = Chain::new(&request);
         // The question's node is the newest: that of the host only fills configurations in.
-        let mut asking = Asking::new(request, true);
+        let mut asking = ChainRun::new(request, true);
         asking.answers = Some(Answers::new(shared.trial_log.clone().unwrap_or_default()));
         let (decision, decider) = shared.decide(&plugins, &subject, chain, &mut asking).await;
         let decided_by = decider.map(|plugin| plugin.spec.name.to_string());
@@ -58,7 +58,7 @@ impl Shared {
         (plugin, places): (&Plugin, &PodHandlers),
         policy: FailurePolicy,
         subject: &MatchSubject,
-        asking: &mut Asking,
+        asking: &mut ChainRun,
         all: bool,
     ) -> HandlerStep {
         let mismatch = plugin.spec.admission.as_ref().and_then(|role| role.matches.mismatch(subject));

@@ -18,7 +18,7 @@ use super::format::{
 use crate::compile::CompilerConfig;
 use crate::guest::data::{Data, Snapshot};
 use crate::guest::{CapturedLine, GuestServices, LogTap};
-use crate::host::{Machinery, StartError, Surroundings};
+use crate::host::{PluginServices, StartError, Surroundings};
 use crate::plugin::config::{Grants, ProbeRole};
 use crate::plugin::{LoadError, Spec};
 use crate::worlds::admission::facts::RequestFacts;
@@ -211,7 +211,7 @@ async fn admission(
     compiler: CompilerConfig,
     clock: Arc<dyn Clock>,
 ) -> Result<ReplayedCall, ReplayError> {
-    let machinery = Machinery::new(compiler, clock, Surroundings::default())?;
+    let machinery = PluginServices::new(compiler, clock, Surroundings::default())?;
     let log = LogTap::default();
     let given = GuestServices { log: Some(log.clone()), ..GuestServices::default() };
     let loaded = machinery.loader.load_given(&spec(recorded, Grants::default(), data), &given, wasm).await?;
@@ -241,7 +241,7 @@ async fn probe(
     let log = LogTap::default();
     let given =
         GuestServices { containers: Some(tape.clone()), log: Some(log.clone()), ..GuestServices::default() };
-    let machinery = Machinery::new(compiler, clock, Surroundings::default())?;
+    let machinery = PluginServices::new(compiler, clock, Surroundings::default())?;
     let exec = recorded.grants.iter().any(|grant| grant == "exec");
     let role = ProbeRole {
         probe_type: request.probe_type.clone(),

@@ -13,13 +13,13 @@ use crate::guest::data::{DataOrigin, Snapshot};
 
 /// What entries want of a source: the shortest that one of them says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct RefreshPolicy {
     /// None for files, and for what never changes.
     pub(super) refresh: Option<Duration>,
     pub(super) max_age: Option<Duration>,
 }
 
-impl Wish {
+impl RefreshPolicy {
     /// What this and another entry want.
     pub(super) fn and(self, other: Self) -> Self {
         let shorter = |one: Option<Duration>, other: Option<Duration>| one.into_iter().chain(other).min();
@@ -29,7 +29,7 @@ impl Wish {
 
 /// A moment, by both clocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct TimePair {
     pub(super) at: Instant,
     pub(super) time: Timestamp,
 }
@@ -48,7 +48,7 @@ pub(super) struct State {
     pub(super) origin: Arc<DataOrigin>,
     /// The newest that could be had.
     pub(super) snapshot: Option<Arc<Snapshot>>,
-    pub(super) wish: Wish,
+    pub(super) wish: RefreshPolicy,
     pub(super) notes: Notes,
     /// What was noted when it was kept last.
     pub(super) kept_confirmed: Option<Timestamp>,
@@ -68,7 +68,7 @@ pub(super) struct Differences {
 }
 
 impl State {
-    pub(super) fn new(location: String, wish: Wish) -> Self {
+    pub(super) fn new(location: String, wish: RefreshPolicy) -> Self {
         Self {
             origin: Arc::new(DataOrigin::new(location)),
             snapshot: None,
@@ -98,7 +98,7 @@ impl State {
     }
 
     /// Goes on with what an earlier process kept.
-    pub(super) fn restore(&mut self, snapshot: Snapshot, notes: Notes, now: Moment) {
+    pub(super) fn restore(&mut self, snapshot: Snapshot, notes: Notes, now: TimePair) {
         self.snapshot = Some(Arc::new(snapshot));
         self.kept_confirmed = notes.confirmed;
         let age = notes.confirmed.map(|confirmed| refresh::age(confirmed, now.time));
@@ -124,7 +124,7 @@ impl State {
     }
 
     /// A file was checked. As long as it can be read, what was read is the newest.
-    pub(super) fn checked(&mut self, is_well: bool, now: Moment) -> Differences {
+    pub(super) fn checked(&mut self, is_well: bool, now: TimePair) -> Differences {
         if is_well {
             self.notes.confirmed = None;
             self.origin.set_age(None, now.at);
@@ -141,7 +141,7 @@ impl State {
     pub(super) fn fetched(
         &mut self,
         failure: Option<Option<Duration>>,
-        now: Moment,
+        now: TimePair,
         chance: f64,
     ) -> Differences {
         let outcome = match failure {

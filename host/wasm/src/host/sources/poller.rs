@@ -19,7 +19,7 @@ use super::spec::{SourcePlugins, SourceSpec, SourcesConfig};
 const LEFT_OUT: &str = "some of its manifests couldn't be read since the start";
 
 /// The receiver is gone.
-struct Deaf;
+struct ReceiverClosed;
 
 pub(super) struct Poller<P> {
     plugins: Arc<P>,
@@ -95,7 +95,7 @@ impl<P: SourcePlugins> Poller<P> {
 
     /// The last good set from before the agent's start runs on until the source answers. The cursor is the source's own memory,
     /// which it has only if it may keep something.
-    async fn begin(&self, spec: &SourceSpec) -> Result<Polling, Deaf> {
+    async fn begin(&self, spec: &SourceSpec) -> Result<Polling, ReceiverClosed> {
         let record = kept::load(&*self.config.state, spec).await;
         let resumed = record.clone().filter(|_| spec.keeps_state);
         let settings = spec.settings.clone();
@@ -148,7 +148,7 @@ impl<P: SourcePlugins> Poller<P> {
         }
     }
 
-    async fn send(&self, spec: &SourceSpec, set: Option<Set>) -> Result<(), Deaf> {
+    async fn send(&self, spec: &SourceSpec, set: Option<Set>) -> Result<(), ReceiverClosed> {
         let Some(Set { pods, complete, restored }) = set else { return Ok(()) };
         tracing::info!(
             plugin = spec.name.as_str(),
@@ -161,7 +161,7 @@ impl<P: SourcePlugins> Poller<P> {
             true => SourceUpdate::Restored(pods),
             false => SourceUpdate::Replaced { pods, incomplete: (!complete).then(|| LEFT_OUT.to_owned()) },
         };
-        self.events.send(SourceEvent { source: spec.name.clone(), update }).await.map_err(|_| Deaf)
+        self.events.send(SourceEvent { source: spec.name.clone(), update }).await.map_err(|_| ReceiverClosed)
     }
 
     /// Waits until the source is to be asked again, and tells it meanwhile what it doesn't know.
@@ -171,12 +171,12 @@ impl<P: SourcePlugins> Poller<P> {
         until: Instant,
         reading: &mut ReadHealth,
         untold: &mut UntoldPods,
-    ) -> Result<(), Deaf> {
+    ) -> Result<(), ReceiverClosed> {
         loop {
             tokio::select! {
                 () = sleep_until(until) => return Ok(()),
-                () = self.events.closed() => return Err(Deaf),
-                changed = self.specs.changed() => return changed.map_err(|_| Deaf),
+                () = self.events.closed() => return Err(ReceiverClosed),
+                changed = self.specs.changed() => return changed.map_err(|_| ReceiverClosed),
                 () = untold.due() => self.tell(spec, untold).await,
                 never = reading.report_when_due() => match never {},
             }

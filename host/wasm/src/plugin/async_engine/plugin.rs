@@ -70,7 +70,7 @@ impl<T> AsyncCalled<T> {
 }
 
 /// How a call ended.
-enum Ended<T> {
+enum CallEnd<T> {
     /// With an answer or an error.
     By(Result<T, CallError>),
     /// Its time was over while it waited for something.
@@ -143,15 +143,15 @@ impl AsyncPlugin {
         let Call { ended, at, usage } = self.call(Probe(facts), timeout).await;
         let late = at > deadline;
         let result = match self.within_state(ended).await {
-            Ended::By(Ok(ProbeOutcome::Success(_) | ProbeOutcome::Warning(_))) if late => {
+            CallEnd::By(Ok(ProbeOutcome::Success(_) | ProbeOutcome::Warning(_))) if late => {
                 match overtime(timeout, usage.runnable(), usage.cpu()) {
-                    Overtime::Waited => Ok(no_answer(timeout)),
-                    Overtime::Computed => Err(CallError::Timeout { limit: timeout }),
-                    Overtime::Crowded => Err(CallError::Busy),
+                    TimeoutCause::Waited => Ok(no_answer(timeout)),
+                    TimeoutCause::Computed => Err(CallError::Timeout { limit: timeout }),
+                    TimeoutCause::Crowded => Err(CallError::Busy),
                 }
             }
-            Ended::By(result) => result,
-            Ended::Waiting => Ok(no_answer(timeout)),
+            CallEnd::By(result) => result,
+            CallEnd::Waiting => Ok(no_answer(timeout)),
         };
         usage.with(result)
     }
@@ -195,7 +195,7 @@ impl AsyncPlugin {
     async fn call<F: Function>(self: &Arc<Self>, function: F, timeout: Duration) -> Call<F::Output> {
         let usage = Arc::new(Usage::default());
         let Some(threads) = self.machine.threads.handle() else {
-            return Call { ended: Ended::By(Err(CallError::Host)), at: Instant::now(), usage };
+            return Call { ended: CallEnd::By(Err(CallError::Host)), at: Instant::now(), usage };
         };
         let asked = Instant::now();
         let deadline = asked + timeout;
@@ -215,9 +215,9 @@ impl AsyncPlugin {
             Some(Ok(ended)) => ended,
             Some(Err(error)) => {
                 tracing::error!(%error, plugin = &*self.setting.name, "Task of a plugin call failed");
-                (Ended::By(Err(CallError::Host)), Instant::now())
+                (CallEnd::By(Err(CallError::Host)), Instant::now())
             }
-            None => (Ended::By(Err(CallError::Host)), Instant::now()),
+            None => (CallEnd::By(Err(CallError::Host)), Instant::now()),
         };
         Call { ended, at, usage }
     }
@@ -228,7 +228,7 @@ impl AsyncPlugin {
         usage: Arc<Usage>,
         deadline: Instant,
         timeout: Duration,
-    ) -> Ended<F::Output> {
+    ) -> CallEnd<F::Output> {
         let limit = cpu_limit(timeout);
         let beyond = function.beyond(timeout);
         let most = if self.setting.prolongs_calls { beyond_max(timeout) } else { beyond };
@@ -243,7 +243,7 @@ impl AsyncPlugin {
             let ended = tokio::select! {
                 biased;
                 ended = timeout_at(deadline + GRACE + more, metered.as_mut()) => ended,
-                excess = self.outgrown_state() => return Ended::By(Err(CallError::State(excess))),
+                excess = self.outgrown_state() => return CallEnd::By(Err(CallError::State(excess))),
             };
             match more_time(most, timeout, more, did()) {
                 Some(longer) if ended.is_err() => more = longer,
@@ -251,12 +251,12 @@ impl AsyncPlugin {
             }
         };
         match ended {
-            Ok(Ok(result)) => Ended::By(result),
-            Ok(Err(TooBusy)) => Ended::By(Err(CallError::Timeout { limit: timeout })),
+            Ok(Ok(result)) => CallEnd::By(result),
+            Ok(Err(TooBusy)) => CallEnd::By(Err(CallError::Timeout { limit: timeout })),
             Err(_elapsed) => match did() {
-                Overtime::Computed => Ended::By(Err(CallError::Timeout { limit: timeout })),
-                Overtime::Crowded => Ended::By(Err(CallError::Busy)),
-                Overtime::Waited => Ended::Waiting,
+                TimeoutCause::Computed => CallEnd::By(Err(CallError::Timeout { limit: timeout })),
+                TimeoutCause::Crowded => CallEnd::By(Err(CallError::Busy)),
+                TimeoutCause::Waited => CallEnd::Waiting,
             },
         }
     }
@@ -271,10 +271,10 @@ impl AsyncPlugin {
 
     /// An answer doesn't count of a guest that keeps more than it may. What it says of its configuration does: else one
     /// that has too much couldn't be loaded, and never clear it up.
-    async fn within_state<T>(&self, ended: Ended<T>) -> Ended<T> {
+    async fn within_state<T>(&self, ended: CallEnd<T>) -> CallEnd<T> {
         let Some(folder) = &self.setting.state_folder else { return ended };
         match state::excess(folder).await {
-            Some(excess) => Ended::By(Err(CallError::State(excess))),
+            Some(excess) => CallEnd::By(Err(CallError::State(excess))),
             None => ended,
         }
     }
@@ -393,7 +393,7 @@ impl AsyncPlugin {
 
 /// What a guest did that had no answer in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Overtime {
+pub(super) enum TimeoutCause {
     Computed,
     /// It would have computed, and others had the processors.
     Crowded,
@@ -402,21 +402,26 @@ pub(super) enum Overtime {
 }
 
 /// Of the time that it had, how much it could have run and how much it did.
-pub(super) fn overtime(time: Duration, runnable: Duration, cpu: Duration) -> Overtime {
+pub(super) fn overtime(time: Duration, runnable: Duration, cpu: Duration) -> TimeoutCause {
     if runnable < time / 2 {
-        Overtime::Waited
+        TimeoutCause::Waited
     } else if cpu < time / 4 {
-        Overtime::Crowded
+        TimeoutCause::Crowded
     } else {
-        Overtime::Computed
+        TimeoutCause::Computed
     }
 }
 
 /// How long beyond its time a call may go on that had `more` already, of at most `most`; none if it ends. What a guest computed while
 /// others had the processors says nothing of it, so it goes on until that says something: else one that loops is never found out on a
 /// crowded machine.
-pub(super) fn more_time(most: Duration, time: Duration, more: Duration, did: Overtime) -> Option<Duration> {
-    let goes_on = did == Overtime::Crowded && more < most;
+pub(super) fn more_time(
+    most: Duration,
+    time: Duration,
+    more: Duration,
+    did: TimeoutCause,
+) -> Option<Duration> {
+    let goes_on = did == TimeoutCause::Crowded && more < most;
     goes_on.then(|| (more + time / 4).min(most))
 }
 
@@ -434,7 +439,7 @@ fn seconds(time: Duration) -> String {
 
 /// A call that has ended.
 struct Call<T> {
-    ended: Ended<T>,
+    ended: CallEnd<T>,
     at: Instant,
     usage: Arc<Usage>,
 }
@@ -444,8 +449,8 @@ impl<T> Call<T> {
     fn finish(self, limit: Duration) -> AsyncCalled<T> {
         let Self { ended, at: _, usage } = self;
         usage.with(match ended {
-            Ended::By(result) => result,
-            Ended::Waiting => Err(CallError::Timeout { limit }),
+            CallEnd::By(result) => result,
+            CallEnd::Waiting => Err(CallError::Timeout { limit }),
         })
     }
 }

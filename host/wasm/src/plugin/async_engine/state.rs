@@ -30,12 +30,12 @@ pub enum StateExcess {
 
 /// What a folder holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Held {
+struct StateUsage {
     bytes: u64,
     entries: usize,
 }
 
-impl Held {
+impl StateUsage {
     fn excess(self, factor: usize) -> Option<StateExcess> {
         if self.entries > STATE_ENTRIES_MAX * factor {
             Some(StateExcess::Entries)
@@ -63,13 +63,13 @@ pub(super) async fn outgrown(folder: &Path) -> StateExcess {
 }
 
 /// Checks off the plugins' threads. A check that the program's end cut short found nothing.
-async fn measure(folder: PathBuf) -> Held {
+async fn measure(folder: PathBuf) -> StateUsage {
     tokio::task::spawn_blocking(move || held(&folder)).await.unwrap_or_default()
 }
 
 /// Counts until it is clear that a call would be cut. What vanishes meanwhile or can't be checked doesn't count.
-fn held(folder: &Path) -> Held {
-    let mut held = Held::default();
+fn held(folder: &Path) -> StateUsage {
+    let mut held = StateUsage::default();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
@@ -105,12 +105,12 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("a/b")).expect("writable");
         std::fs::write(folder.path().join("a/b/one"), "x".repeat(10)).expect("writable");
         std::fs::write(folder.path().join("two"), "x".repeat(5)).expect("writable");
-        assert_eq!(held(folder.path()), Held { bytes: 15, entries: 4 });
+        assert_eq!(held(folder.path()), StateUsage { bytes: 15, entries: 4 });
         let link = folder.path().join("a/link");
         std::os::unix::fs::symlink(elsewhere.path(), &link).expect("writable");
-        let Held { bytes, entries } = held(folder.path());
+        let StateUsage { bytes, entries } = held(folder.path());
         assert!(entries == 5 && bytes < 500, "{bytes}");
-        assert_eq!(held(&folder.path().join("nowhere")), Held::default());
+        assert_eq!(held(&folder.path().join("nowhere")), StateUsage::default());
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
             (0, STATE_ENTRIES_MAX * 2 + 1, Some(StateExcess::Entries), Some(StateExcess::Entries)),
         ];
         for (bytes, entries, after, during) in cases {
-            let held = Held { bytes, entries };
+            let held = StateUsage { bytes, entries };
             assert_eq!((held.excess(1), held.excess(CUT_FACTOR)), (after, during), "{held:?}");
         }
     }

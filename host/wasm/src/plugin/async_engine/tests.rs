@@ -10,7 +10,7 @@ mod versions;
 use std::time::Duration;
 
 use super::functions::{CheckParameters, Function as _, Poll, Validate};
-use super::plugin::{Overtime, more_time, overtime};
+use super::plugin::{TimeoutCause, more_time, overtime};
 use super::{CPU_MIN, cpu_limit, slots};
 use crate::limits::StaticNeeds;
 use crate::role::Role;
@@ -37,12 +37,12 @@ fn an_instance_takes_as_many_slots_as_it_needs() {
 fn who_computed_who_waited_and_who_had_no_turn_are_distinguished() {
     let cases = [
         // Time, runnable, processor time.
-        ((1000, 0, 0), Overtime::Waited),
-        ((1000, 499, 499), Overtime::Waited),
-        ((1000, 1000, 250), Overtime::Computed),
-        ((1000, 1000, 990), Overtime::Computed),
-        ((1000, 1000, 249), Overtime::Crowded),
-        ((1000, 500, 10), Overtime::Crowded),
+        ((1000, 0, 0), TimeoutCause::Waited),
+        ((1000, 499, 499), TimeoutCause::Waited),
+        ((1000, 1000, 250), TimeoutCause::Computed),
+        ((1000, 1000, 990), TimeoutCause::Computed),
+        ((1000, 1000, 249), TimeoutCause::Crowded),
+        ((1000, 500, 10), TimeoutCause::Crowded),
     ];
     for ((time, runnable, cpu), expected) in cases {
         let [time, runnable, cpu] = [time, runnable, cpu].map(Duration::from_millis);
@@ -54,13 +54,13 @@ fn who_computed_who_waited_and_who_had_no_turn_are_distinguished() {
 fn a_guest_that_others_keep_from_computing_has_four_times_its_time() {
     let cases = [
         // Milliseconds beyond a second that it may have and had, what it did, and how many it has then.
-        ((3000, 0, Overtime::Crowded), Some(250)),
-        ((3000, 2750, Overtime::Crowded), Some(3000)),
-        ((3000, 3000, Overtime::Crowded), None),
-        ((400, 250, Overtime::Crowded), Some(400)),
-        ((3000, 0, Overtime::Computed), None),
-        ((3000, 0, Overtime::Waited), None),
-        ((0, 0, Overtime::Crowded), None),
+        ((3000, 0, TimeoutCause::Crowded), Some(250)),
+        ((3000, 2750, TimeoutCause::Crowded), Some(3000)),
+        ((3000, 3000, TimeoutCause::Crowded), None),
+        ((400, 250, TimeoutCause::Crowded), Some(400)),
+        ((3000, 0, TimeoutCause::Computed), None),
+        ((3000, 0, TimeoutCause::Waited), None),
+        ((0, 0, TimeoutCause::Crowded), None),
     ];
     for ((most, more, did), expected) in cases {
         let [most, more] = [most, more].map(Duration::from_millis);

@@ -11,16 +11,16 @@ pub(crate) fn clocks(ahead: Duration) -> WasiClocksCtx {
         return WasiClocksCtx::default();
     }
     // The only way to a wall clock of one's own leads through a whole context.
-    let mut wasi = WasiCtxBuilder::new().wall_clock(Ahead { of: wall_clock(), by: ahead }).build();
+    let mut wasi = WasiCtxBuilder::new().wall_clock(OffsetClock { of: wall_clock(), by: ahead }).build();
     std::mem::take(wasi.clocks())
 }
 
-struct Ahead {
+struct OffsetClock {
     of: Box<dyn HostWallClock + Send>,
     by: Duration,
 }
 
-impl HostWallClock for Ahead {
+impl HostWallClock for OffsetClock {
     fn resolution(&self) -> Duration {
         self.of.resolution()
     }

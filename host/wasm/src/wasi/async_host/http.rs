@@ -89,7 +89,7 @@ impl WasiHttpHooks for Hooks {
         Box::new(async move {
             let limits = limits(options.unwrap_or_default());
             let response = egress.send(&reach, tls, request, limits).await.map_err(send_error)?;
-            let response = response.map(|body| Held { body, _permit: permit }.boxed_unsync());
+            let response = response.map(|body| CountedBody { body, _permit: permit }.boxed_unsync());
             let rest: Rest = Box::new(ready(Ok(())));
             Ok((response, rest))
         })
@@ -106,12 +106,12 @@ fn limits(options: RequestOptions) -> SendLimits {
 }
 
 /// An answer's body, which counts as a connection as long as it is there.
-struct Held<B> {
+struct CountedBody<B> {
     body: B,
     _permit: ConnectionPermit,
 }
 
-impl<B: Body<Data = Bytes, Error = BodyError> + Unpin> Body for Held<B> {
+impl<B: Body<Data = Bytes, Error = BodyError> + Unpin> Body for CountedBody<B> {
     type Data = Bytes;
     type Error = Error;
 

@@ -227,7 +227,7 @@ async fn what_no_entry_wants_any_more_is_not_fetched() {
 
 #[test]
 fn of_two_entries_the_shorter_times_count() {
-    let wish = |refresh, max_age| Wish { refresh, max_age };
+    let wish = |refresh, max_age| RefreshPolicy { refresh, max_age };
     let both = wish(Some(HOUR), None).and(wish(Some(SECOND), Some(HOUR)));
     assert_eq!(both, wish(Some(SECOND), Some(HOUR)));
 }
