@@ -78,7 +78,7 @@ pub(super) async fn serve_tls(
                 permit.keep();
             }
             let port = ServerPort::Guarded(shown.certificate());
-            let visitor = Visitor { server, port, shown: Some(shown), from, permit, stop };
+            let visitor = ClientConnection { server, port, shown: Some(shown), from, permit, stop };
             if is_http2 { visitor.http2(stream, tasks).await } else { visitor.http1(stream).await }
         }
     };
@@ -94,7 +94,7 @@ pub(super) async fn serve_plain(
 ) {
     let each = |stream: TcpStream, from, permit: Arc<ConnectionPermit>, _| {
         let (server, port, stop) = (server.clone(), port.clone(), stop.clone());
-        let visitor = Visitor { server, port, shown: None, from, permit, stop };
+        let visitor = ClientConnection { server, port, shown: None, from, permit, stop };
         visitor.http1(stream)
     };
     accept(server.limits(), &listener, &stop, each).await;
@@ -212,7 +212,7 @@ fn set_options(stream: &TcpStream) -> std::io::Result<()> {
 }
 
 /// A connected client.
-struct Visitor {
+struct ClientConnection {
     server: Arc<KubeletServer>,
     port: ServerPort,
     /// The certificate, if it came by TLS.
@@ -222,7 +222,7 @@ struct Visitor {
     stop: CancellationToken,
 }
 
-impl Visitor {
+impl ClientConnection {
     /// Whether the certificate says who that is.
     fn is_known(&self) -> bool {
         matches!(self.port, ServerPort::Guarded(Certificate::Of(..)))
