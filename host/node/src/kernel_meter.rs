@@ -52,9 +52,9 @@ pub struct SystemMeter {
     named: Arc<NamedCgroups>,
     clock: Arc<dyn Clock>,
     /// One check at a time, and where cgroups were found at the last one.
-    found: Arc<Mutex<Found>>,
+    found: Arc<Mutex<CgroupPaths>>,
     /// The same of checks of all that there is: they take longer, and hold up no others.
-    detailed: Arc<Mutex<Found>>,
+    detailed: Arc<Mutex<CgroupPaths>>,
     /// What both know of each cgroup.
     known: Arc<SyncMutex<KnownCgroups>>,
     /// Which processors there are, once it was read: it doesn't change.
@@ -73,7 +73,7 @@ struct Kernel {
 
 /// Paths of cgroups below the mount points of controllers, and what is mounted.
 #[derive(Debug, Default)]
-struct Found {
+struct CgroupPaths {
     pods: HashMap<PodUid, PathBuf>,
     containers: HashMap<ContainerId, PathBuf>,
     /// The node's file systems.
@@ -81,7 +81,7 @@ struct Found {
     open_files: KnownFiles,
 }
 
-impl Found {
+impl CgroupPaths {
     /// Forgets what isn't of these pods.
     fn forget_others(&mut self, pods: &[RunningPod]) {
         let uids: HashSet<&PodUid> = pods.iter().map(|pod| &pod.uid).collect();
@@ -210,7 +210,7 @@ impl<'a> MeterReading<'a> {
         Self { kernel, layouts, clock, known, scope, is_v2, has_pressure, tiers, folders }
     }
 
-    fn counts(&self, found: &mut Found, pods: &[RunningPod], named: &NamedCgroups) -> KernelCounts {
+    fn counts(&self, found: &mut CgroupPaths, pods: &[RunningPod], named: &NamedCgroups) -> KernelCounts {
         let proc = &self.kernel.proc;
         let booted_at = read(&proc.join("stat")).as_deref().and_then(booted_at);
         self.see_tiers();
@@ -287,7 +287,7 @@ impl<'a> MeterReading<'a> {
         }
     }
 
-    fn pod(&self, found: &mut Found, pod: &RunningPod) -> PodCounts {
+    fn pod(&self, found: &mut CgroupPaths, pod: &RunningPod) -> PodCounts {
         let mut counts = PodCounts::default();
         let Some((folder, usage)) = self.pod_usage(found, &pod.uid) else { return counts };
         counts.usage = usage;
@@ -311,7 +311,7 @@ impl<'a> MeterReading<'a> {
     }
 
     /// Where the pod's cgroup was at the last check, or is now, and what it uses.
-    fn pod_usage(&self, found: &mut Found, uid: &PodUid) -> Option<(PathBuf, Option<CgroupUsage>)> {
+    fn pod_usage(&self, found: &mut CgroupPaths, uid: &PodUid) -> Option<(PathBuf, Option<CgroupUsage>)> {
         if let Some(folder) = found.pods.get(uid).cloned() {
             // A cgroup of which something can be read is there.
             if let Some(usage) = self.usage(&folder) {
@@ -335,7 +335,7 @@ impl<'a> MeterReading<'a> {
     }
 
     /// A container's cgroup is named after it: `ID`, or `RUNTIME-ID.scope` where systemd makes cgroups.
-    fn find_containers(&self, found: &mut Found, pod: &Path, ids: &[ContainerId]) {
+    fn find_containers(&self, found: &mut CgroupPaths, pod: &Path, ids: &[ContainerId]) {
         let Ok(entries) = fs::read_dir(self.file(pod, "memory", "")) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name();

@@ -15,7 +15,7 @@ use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
 use super::cache::{KnownLimits, ListedProcesses};
 use super::files::CgroupFiles;
 use super::open_files::OpenFiles;
-use super::{Found, MeterReading, PROCESSES, booted_at, read, relative};
+use super::{CgroupPaths, MeterReading, PROCESSES, booted_at, read, relative};
 use crate::file_systems::measure_nearest;
 use crate::mounts::MountedFilesystem;
 
@@ -33,7 +33,7 @@ const NO_PLACE: i64 = -1;
 impl MeterReading<'_> {
     pub(super) fn details(
         &self,
-        found: &mut Found,
+        found: &mut CgroupPaths,
         pods: &[RunningPod],
         named: &NamedCgroups,
     ) -> KernelDetails {
@@ -124,7 +124,7 @@ impl MeterReading<'_> {
 
     fn pod_details(
         &self,
-        found: &mut Found,
+        found: &mut CgroupPaths,
         pod: &RunningPod,
         cgroup: &impl Fn(&Path) -> Option<DetailedCgroup>,
     ) -> PodDetails {

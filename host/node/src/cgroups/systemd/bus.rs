@@ -107,7 +107,7 @@ impl CallError {
 }
 
 /// How a job ended; none if it took too long.
-type Ended = Option<String>;
+type JobResult = Option<String>;
 
 impl Systemd {
     pub(super) fn new(addresses: Vec<Address>) -> Self {
@@ -188,7 +188,7 @@ impl Systemd {
     }
 
     /// As [`Systemd::call`], and waits for the end of the job that it gives.
-    async fn job<B>(&self, member: &'static str, body: &B) -> Result<Ended, CallError>
+    async fn job<B>(&self, member: &'static str, body: &B) -> Result<JobResult, CallError>
     where
         B: Serialize + DynamicType + Sync,
     {
@@ -302,7 +302,7 @@ impl Session {
         self.connection.is_closed() || kind(error).is_some() && !is_late
     }
 
-    async fn job<B>(&self, member: &str, body: &B) -> Result<Ended, CallError>
+    async fn job<B>(&self, member: &str, body: &B) -> Result<JobResult, CallError>
     where
         B: Serialize + DynamicType + Sync,
     {
