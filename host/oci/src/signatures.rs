@@ -172,7 +172,7 @@ pub(crate) fn with_signature(
 /// A signature as it is kept.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Kept {
+enum KeptSignature {
     Simple { payload: String, signature: String, certificate: bool },
     Bundle(String),
 }
@@ -180,15 +180,15 @@ enum Kept {
 /// The form in which signatures are kept. One that isn't text isn't: it is none.
 pub(crate) fn to_kept(signatures: &[ArtifactSignature]) -> Vec<u8> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
-    let kept: Vec<Kept> = signatures
+    let kept: Vec<KeptSignature> = signatures
         .iter()
         .filter_map(|signature| match signature {
-            ArtifactSignature::Simple { payload, signature, certificate } => Some(Kept::Simple {
+            ArtifactSignature::Simple { payload, signature, certificate } => Some(KeptSignature::Simple {
                 payload: text(payload)?,
                 signature: signature.clone(),
                 certificate: *certificate,
             }),
-            ArtifactSignature::Bundle(bundle) => Some(Kept::Bundle(text(bundle)?)),
+            ArtifactSignature::Bundle(bundle) => Some(KeptSignature::Bundle(text(bundle)?)),
         })
         .collect();
     serde_json::to_vec(&kept).expect("a list of texts has a JSON form")
@@ -196,12 +196,12 @@ pub(crate) fn to_kept(signatures: &[ArtifactSignature]) -> Vec<u8> {
 
 /// Returns what [`to_kept`] wrote; nothing of what is damaged.
 pub(crate) fn from_kept(bytes: &[u8]) -> Vec<ArtifactSignature> {
-    let kept: Vec<Kept> = serde_json::from_slice(bytes).unwrap_or_default();
+    let kept: Vec<KeptSignature> = serde_json::from_slice(bytes).unwrap_or_default();
     let signatures = kept.into_iter().map(|kept| match kept {
-        Kept::Simple { payload, signature, certificate } => {
+        KeptSignature::Simple { payload, signature, certificate } => {
             ArtifactSignature::Simple { payload: payload.into_bytes(), signature, certificate }
         }
-        Kept::Bundle(bundle) => ArtifactSignature::Bundle(bundle.into_bytes()),
+        KeptSignature::Bundle(bundle) => ArtifactSignature::Bundle(bundle.into_bytes()),
     });
     signatures.collect()
 }
