@@ -49,8 +49,8 @@ pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
     let running = async {
         tokio::select! {
             biased;
-            Ok(signal) = asked => Ok(Ended::Stopped(signal)),
-            ended = connected(&client, &options) => ended.map(Ended::Command),
+            Ok(signal) = asked => Ok(ExecOutcome::Stopped(signal)),
+            ended = connected(&client, &options) => ended.map(ExecOutcome::Command),
         }
     };
     // The terminal is restored however the command ends.
@@ -60,12 +60,12 @@ pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
     })
     .await?;
     let (code, said) = match ended {
-        Ended::Command(ExecEnd::Failed(reason)) => {
+        ExecOutcome::Command(ExecEnd::Failed(reason)) => {
             let Target { pod, container, .. } = target;
             return Err(ExecCommandError::NotRun { pod, container, reason });
         }
-        Ended::Command(ExecEnd::Exited(code)) => (code, said_of_command(code)),
-        Ended::Stopped(signal) => (signal.exit_code(), Some(said_of_signal(signal))),
+        ExecOutcome::Command(ExecEnd::Exited(code)) => (code, said_of_command(code)),
+        ExecOutcome::Stopped(signal) => (signal.exit_code(), Some(said_of_signal(signal))),
     };
     if let Some(said) = said {
         note(&said);
@@ -74,7 +74,7 @@ pub(crate) async fn run(args: &ExecArgs) -> Result<ExitCode, ExecCommandError> {
 }
 
 /// How it came to its end.
-enum Ended {
+enum ExecOutcome {
     Command(ExecEnd),
     /// A signal to this process. Nothing is known of the command.
     Stopped(StopSignal),

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use fields::{FIELDS, Fate, Field, Kind, NOTHING, field, is_map};
+use fields::{FIELDS, Field, FieldSupport, Kind, NOTHING, field, is_map};
 use witlet_core::duration;
 use witlet_core::error::yaml_fault;
 use witlet_core::pod::quantity;
@@ -242,7 +242,7 @@ impl Configuration {
     /// Fields that someone set to something that isn't done yet, in the table's order.
     pub(crate) fn not_yet(&self) -> Vec<&'static str> {
         let asks = |field: &&Field| match (field.fate, self.fields.get(field.path)) {
-            (Fate::Fixed(values), Some(value)) => {
+            (FieldSupport::Fixed(values), Some(value)) => {
                 !values.iter().chain(NOTHING).any(|fixed| is_same(field.kind, value, fixed))
             }
             _ => false,

@@ -1,6 +1,6 @@
 //! `kubelet --help`: every flag, what it takes, and whether it does something.
 
-use super::configuration::fields::{Fate, Kind, field};
+use super::configuration::fields::{FieldSupport, Kind, field};
 use super::flags::table::{CURRENT, DEPRECATED, FLAGS, Flag, Own, Target};
 
 const INTRODUCTION: &str =
@@ -92,7 +92,7 @@ fn meaning(own: Own) -> &'static str {
 fn acts(flag: &Flag) -> bool {
     match flag.target {
         Target::Own(_) => true,
-        Target::Field(path) => field(path).is_some_and(|field| !matches!(field.fate, Fate::Fixed(_))),
+        Target::Field(path) => field(path).is_some_and(|field| !matches!(field.fate, FieldSupport::Fixed(_))),
         Target::NotYet(_) => false,
         Target::Nothing => true,
     }

@@ -274,7 +274,7 @@ fn flags_of_the_log_lie_over_files_and_file_patterns_follow_those_of_files() {
 
 #[test]
 fn the_book_says_of_every_flag_and_field_what_becomes_of_it() {
-    use configuration::fields::{FIELDS, Fate};
+    use configuration::fields::{FIELDS, FieldSupport};
     use flags::table::{FLAGS, Target};
     let book = include_str!("../../../../docs/src/kubelet.md");
     let section =
@@ -284,9 +284,9 @@ fn the_book_says_of_every_flag_and_field_what_becomes_of_it() {
     let not_yet = section("Known, and not acted on yet");
     for field in FIELDS {
         let place = match field.fate {
-            Fate::Acts => done,
-            Fate::Moot => nothing,
-            Fate::Fixed(_) => not_yet,
+            FieldSupport::Acts => done,
+            FieldSupport::Moot => nothing,
+            FieldSupport::Fixed(_) => not_yet,
         };
         let flag = flags::name_of(field.path).map_or_else(String::new, |name| format!(" `--{name}`"));
         let row = format!("\n| `{}` |{flag} |\n", field.path);

@@ -62,7 +62,7 @@ enum TargetFolder {
 
 /// How the files get there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum WriteMode {
     /// The whole folder at once.
     Folder,
     /// Each file at once; others stay.
@@ -124,17 +124,17 @@ fn target_folder(folder: &Path) -> Result<TargetFolder, Error> {
 }
 
 /// No one's files are touched unless he says so.
-fn way(target_folder: TargetFolder, force: bool, folder: &Path) -> Result<Way, Error> {
+fn way(target_folder: TargetFolder, force: bool, folder: &Path) -> Result<WriteMode, Error> {
     match (target_folder, force) {
-        (TargetFolder::Free, _) => Ok(Way::Folder),
-        (TargetFolder::Taken, true) => Ok(Way::Files),
+        (TargetFolder::Free, _) => Ok(WriteMode::Folder),
+        (TargetFolder::Taken, true) => Ok(WriteMode::Files),
         (TargetFolder::Taken, false) => Err(Error::NotEmpty { folder: folder.to_owned() }),
         (TargetFolder::NoFolder, _) => Err(Error::NotAFolder { path: folder.to_owned() }),
     }
 }
 
 /// Writes all files next to the place, and moves them there when all of them are written.
-fn write(files: &[File], folder: &Path, way: Way) -> Result<(), Error> {
+fn write(files: &[File], folder: &Path, way: WriteMode) -> Result<(), Error> {
     let no_name = || Error::NoName { path: folder.to_owned() };
     let name = folder.file_name().ok_or_else(no_name)?.to_string_lossy();
     let parent_folder = match folder.parent() {
@@ -144,14 +144,14 @@ fn write(files: &[File], folder: &Path, way: Way) -> Result<(), Error> {
     fs::create_dir_all(parent_folder).map_err(failed(parent_folder))?;
     let made = stage(files, parent_folder, &name, folder)?;
     match way {
-        Way::Folder => {
+        WriteMode::Folder => {
             // Over an empty folder, as rename(2) allows; one that filled up meanwhile is left alone.
             fs::rename(made.path(), folder).map_err(failed(folder))?;
             // It is elsewhere now.
             let _moved = made.keep();
             Ok(())
         }
-        Way::Files => move_files(files, made.path(), folder),
+        WriteMode::Files => move_files(files, made.path(), folder),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::plugin::new::{self, own_program, role_in_words};
 use crate::plugin::project::{
     Digests, PROJECT_FILE, PROJECT_FILE_BYTES_MAX, Project, ProjectFileError, VERSION, digests,
 };
-use plan::{Action, Found, Step, needs_a_hand, next_to, plan, remembered};
+use plan::{Action, ExistingFile, Step, needs_a_hand, next_to, plan, remembered};
 use recognise::{Recognised, contract, is_published, recognise};
 
 /// A larger file isn't a template's.
@@ -191,7 +191,7 @@ pub(crate) fn upgrade(args: &UpgradeArgs, folder: &Path) -> Result<Upgrade, Erro
     if from.is_none() {
         before = published(&facts);
     }
-    let found = |path: &str| facts.get(path).cloned().unwrap_or(Found::Missing);
+    let found = |path: &str| facts.get(path).cloned().unwrap_or(ExistingFile::Missing);
     let mut steps = plan(&before, &release, &found);
     let project =
         Project { files: remembered(&before, &release, &steps), ..Project::new(name, language, role, &[]) };
@@ -270,30 +270,34 @@ fn unknown_project(args: &UpgradeArgs, folder: &Path) -> Result<Project, Error> 
 }
 
 /// Of a project without its file: what is known not to be changed.
-fn published(facts: &BTreeMap<String, Found>) -> Digests {
+fn published(facts: &BTreeMap<String, ExistingFile>) -> Digests {
     let known = facts.iter().filter_map(|(path, found)| match found {
-        Found::File(digest) if is_published(path, digest) => Some((path.clone(), digest.clone())),
-        Found::File(_) | Found::Missing | Found::Other => None,
+        ExistingFile::File(digest) if is_published(path, digest) => Some((path.clone(), digest.clone())),
+        ExistingFile::File(_) | ExistingFile::Missing | ExistingFile::Other => None,
     });
     known.collect()
 }
 
 /// Returns what is at each path of both templates, and next to it.
-fn facts(folder: &Path, before: &Digests, release: &Digests) -> Result<BTreeMap<String, Found>, Error> {
+fn facts(
+    folder: &Path,
+    before: &Digests,
+    release: &Digests,
+) -> Result<BTreeMap<String, ExistingFile>, Error> {
     let paths = before.keys().chain(release.keys());
     let all = paths.flat_map(|path| [path.clone(), next_to(path)]);
     all.map(|path| Ok((path.clone(), inspect(folder, &path)?))).collect()
 }
 
 /// Returns what is at a path below the folder. Links aren't followed: what they lead to isn't the project's.
-fn inspect(folder: &Path, path: &str) -> Result<Found, Error> {
+fn inspect(folder: &Path, path: &str) -> Result<ExistingFile, Error> {
     let mut at = folder.to_owned();
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {
         at.push(part);
         let metadata = match fs::symlink_metadata(&at) {
             Ok(metadata) => metadata,
-            Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Found::Missing),
+            Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(ExistingFile::Missing),
             Err(cause) => return Err(failed_read(&at)(cause)),
         };
         let is_last = parts.peek().is_none();
@@ -301,12 +305,12 @@ fn inspect(folder: &Path, path: &str) -> Result<Found, Error> {
             continue;
         }
         if !is_last || !metadata.is_file() {
-            return Ok(Found::Other);
+            return Ok(ExistingFile::Other);
         }
     }
     match bounded::read(&at, FILE_BYTES_MAX) {
-        Ok(contents) => Ok(Found::File(digest_of(&contents))),
-        Err(cause) if cause.kind() == ErrorKind::FileTooLarge => Ok(Found::Other),
+        Ok(contents) => Ok(ExistingFile::File(digest_of(&contents))),
+        Err(cause) if cause.kind() == ErrorKind::FileTooLarge => Ok(ExistingFile::Other),
         Err(cause) => Err(failed_read(&at)(cause)),
     }
 }
@@ -314,10 +318,10 @@ fn inspect(folder: &Path, path: &str) -> Result<Found, Error> {
 /// The step for the file with this program's path; none if it is as it should be, or can't be recognised.
 fn own_step(folder: &Path, program: &File) -> Option<Step> {
     let action = match inspect(folder, &program.path).ok()? {
-        Found::Missing => Action::Created,
-        Found::File(digest) if digest == digest_of(&program.contents) => return None,
-        Found::File(_) => Action::Replaced,
-        Found::Other => return None,
+        ExistingFile::Missing => Action::Created,
+        ExistingFile::File(digest) if digest == digest_of(&program.contents) => return None,
+        ExistingFile::File(_) => Action::Replaced,
+        ExistingFile::Other => return None,
     };
     Some(Step { path: program.path.clone(), action, detail: None, write_to: Some(program.path.clone()) })
 }
@@ -336,7 +340,7 @@ fn write(folder: &Path, files: &[File], steps: &[Step], project: &File) -> Resul
         let path = folder.join(&step.path);
         fs::remove_file(&path).map_err(|cause| Error::Remove { path, cause })?;
     }
-    if inspect(folder, PROJECT_FILE)? != Found::File(digest_of(&project.contents)) {
+    if inspect(folder, PROJECT_FILE)? != ExistingFile::File(digest_of(&project.contents)) {
         new::write_into(std::slice::from_ref(project), folder)?;
     }
     Ok(())

@@ -36,7 +36,7 @@ pub(crate) enum ClusterError {
 }
 
 /// The way to the API server, and the queue of events for it. Made first: the agent's events go through it.
-pub(crate) struct Reached {
+pub(crate) struct ClusterConnection {
     settings: ClusterSettings,
     port: Option<u16>,
     node_ips: Vec<String>,
@@ -68,7 +68,7 @@ pub(crate) struct Cluster {
 }
 
 /// Reads the kubeconfig. Nothing is asked of the API server yet. None where the node stands alone.
-pub(crate) fn reach(settings: &Settings, base: &Base) -> Result<Option<Reached>, ClusterError> {
+pub(crate) fn reach(settings: &Settings, base: &Base) -> Result<Option<ClusterConnection>, ClusterError> {
     let Some(cluster) = settings.cluster.clone() else { return Ok(None) };
     if settings.runtime.endpoint == embedded::ENDPOINT {
         return Err(ClusterError::Embedded);
@@ -93,7 +93,7 @@ pub(crate) fn reach(settings: &Settings, base: &Base) -> Result<Option<Reached>,
     let events = ApiEvents::new(client, &base.name, limit, clock.clone(), jitter.clone());
     let port = settings.server.as_ref().map(|server| server.address.port());
     let node_ips = settings.node.ips.iter().map(ToString::to_string).collect();
-    Ok(Some(Reached { settings: cluster, port, node_ips, connection, events }))
+    Ok(Some(ClusterConnection { settings: cluster, port, node_ips, connection, events }))
 }
 
 /// Returns what requests say about their sender: what auditors of clusters look for, and who it is.
@@ -102,7 +102,7 @@ fn user_agent() -> String {
     format!("kubelet/{KUBERNETES_VERSION} ({}/{}) witlet/{own}", std::env::consts::OS, std::env::consts::ARCH)
 }
 
-impl Reached {
+impl ClusterConnection {
     /// Where events of the agent's go.
     pub(crate) fn event_sink(&self) -> Arc<dyn EventSink> {
         self.events.clone()

@@ -35,7 +35,7 @@ pub(crate) enum Kind {
 
 /// What becomes of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Fate {
+pub(crate) enum FieldSupport {
     Acts,
     /// It isn't acted on; what happens anyway is what these values ask for (JSON). Others are warned of.
     Fixed(&'static [&'static str]),
@@ -50,19 +50,19 @@ pub(crate) struct Field {
     pub(crate) path: &'static str,
     pub(crate) kind: Kind,
     /// What becomes of it.
-    pub(crate) fate: Fate,
+    pub(crate) fate: FieldSupport,
 }
 
 const fn acts(path: &'static str, kind: Kind) -> Field {
-    Field { path, kind, fate: Fate::Acts }
+    Field { path, kind, fate: FieldSupport::Acts }
 }
 
 const fn fixed(path: &'static str, kind: Kind, values: &'static [&'static str]) -> Field {
-    Field { path, kind, fate: Fate::Fixed(values) }
+    Field { path, kind, fate: FieldSupport::Fixed(values) }
 }
 
 const fn moot(path: &'static str, kind: Kind) -> Field {
-    Field { path, kind, fate: Fate::Moot }
+    Field { path, kind, fate: FieldSupport::Moot }
 }
 
 /// The values that ask for nothing at all: they are never warned of.

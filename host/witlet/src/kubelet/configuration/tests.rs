@@ -33,7 +33,7 @@ fn the_table_has_all_fields_of_1_36() {
         assert!(!is_map(path), "{path} is a field and a map");
     }
     for field in FIELDS {
-        if let Fate::Fixed(values) = field.fate {
+        if let FieldSupport::Fixed(values) = field.fate {
             for value in values {
                 let value: Value = serde_json::from_str(value).expect(field.path);
                 assert_eq!(

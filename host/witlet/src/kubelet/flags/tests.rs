@@ -217,7 +217,7 @@ fn fields_that_act_can_be_set_by_flags_or_in_a_file_only() {
         .collect();
     let in_files_only: Vec<_> = FIELDS
         .iter()
-        .filter(|field| field.fate == crate::kubelet::configuration::fields::Fate::Acts)
+        .filter(|field| field.fate == crate::kubelet::configuration::fields::FieldSupport::Acts)
         .map(|field| field.path)
         .filter(|path| !by_flag.contains(path))
         .collect();

@@ -15,7 +15,7 @@ use super::*;
 
 mod resources;
 mod trace;
-use crate::kubelet::configuration::fields::{FIELDS, Fate, Kind};
+use crate::kubelet::configuration::fields::{FIELDS, FieldSupport, Kind};
 use crate::kubelet::flags;
 
 const MACHINE: Machine = Machine { cgroup_v1: false, swap: false };
@@ -112,7 +112,7 @@ fn every_field_that_acts_is_read_and_no_other() {
         }
     }
     let acting: BTreeSet<_> =
-        FIELDS.iter().filter(|field| field.fate == Fate::Acts).map(|field| field.path).collect();
+        FIELDS.iter().filter(|field| field.fate == FieldSupport::Acts).map(|field| field.path).collect();
     assert_eq!(read, acting);
 }
 

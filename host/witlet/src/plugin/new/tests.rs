@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use witlet_templates::{File, Language, Name, Role, render};
 
-use super::{Error, TargetFolder, Way, next, program_file, quoted, target_folder, way, write};
+use super::{Error, TargetFolder, WriteMode, next, program_file, quoted, target_folder, way, write};
 
 fn file(path: &str, contents: &str) -> File {
     let contents = contents.as_bytes().to_vec();
@@ -29,10 +29,10 @@ fn entries(folder: &Path) -> Vec<String> {
 #[test]
 fn no_ones_files_are_touched_unless_he_says_so() {
     let folder = Path::new("somewhere");
-    let taken = |result: Result<Way, Error>| matches!(result, Err(Error::NotEmpty { .. }));
-    assert_eq!(way(TargetFolder::Free, false, folder).expect("free"), Way::Folder);
-    assert_eq!(way(TargetFolder::Free, true, folder).expect("free"), Way::Folder);
-    assert_eq!(way(TargetFolder::Taken, true, folder).expect("forced"), Way::Files);
+    let taken = |result: Result<WriteMode, Error>| matches!(result, Err(Error::NotEmpty { .. }));
+    assert_eq!(way(TargetFolder::Free, false, folder).expect("free"), WriteMode::Folder);
+    assert_eq!(way(TargetFolder::Free, true, folder).expect("free"), WriteMode::Folder);
+    assert_eq!(way(TargetFolder::Taken, true, folder).expect("forced"), WriteMode::Files);
     assert!(taken(way(TargetFolder::Taken, false, folder)));
     assert!(matches!(way(TargetFolder::NoFolder, true, folder), Err(Error::NotAFolder { .. })));
 }
@@ -61,7 +61,7 @@ fn a_place_is_free_where_nothing_is() {
 fn a_project_appears_whole_and_nothing_next_to_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let project = folder.path().join("deep/my-plugin");
-    write(&[file("Makefile", "build:"), file("src/run", "#!/bin/sh")], &project, Way::Folder)
+    write(&[file("Makefile", "build:"), file("src/run", "#!/bin/sh")], &project, WriteMode::Folder)
         .expect("it is written");
     assert_eq!(entries(&folder.path().join("deep")), ["my-plugin"]);
     let mode = |path: &str| fs::metadata(project.join(path)).expect("a file").permissions().mode();
@@ -78,8 +78,8 @@ fn a_failure_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let project = folder.path().join("my-plugin");
     // The second file needs a folder where the first one is.
-    let error =
-        write(&[file("src", "a file"), file("src/main", "x")], &project, Way::Folder).expect_err("it fails");
+    let error = write(&[file("src", "a file"), file("src/main", "x")], &project, WriteMode::Folder)
+        .expect_err("it fails");
     assert!(matches!(error, Error::Write { .. }), "{error}");
     assert!(entries(folder.path()).is_empty(), "{:?}", entries(folder.path()));
 }
@@ -89,7 +89,7 @@ fn a_folder_that_filled_up_meanwhile_is_left_alone() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::create_dir(folder.path().join("my-plugin")).expect("a folder");
     fs::write(folder.path().join("my-plugin/notes"), "mine").expect("a file");
-    write(&[file("Makefile", "x")], &folder.path().join("my-plugin"), Way::Folder)
+    write(&[file("Makefile", "x")], &folder.path().join("my-plugin"), WriteMode::Folder)
         .expect_err("it isn't empty");
     assert_eq!(entries(&folder.path().join("my-plugin")), ["notes"]);
     assert_eq!(entries(folder.path()), ["my-plugin"]);
@@ -103,7 +103,8 @@ fn force_replaces_the_projects_files_and_leaves_others() {
     for name in ["Makefile", "notes"] {
         fs::write(project.join(name), "mine").expect("a file");
     }
-    write(&[file("Makefile", "new"), file("src/main", "new")], &project, Way::Files).expect("it is written");
+    write(&[file("Makefile", "new"), file("src/main", "new")], &project, WriteMode::Files)
+        .expect("it is written");
     let text = |name: &str| fs::read_to_string(project.join(name)).expect("a file");
     assert_eq!(
         (text("Makefile").as_str(), text("notes").as_str(), text("src/main").as_str()),
@@ -114,7 +115,7 @@ fn force_replaces_the_projects_files_and_leaves_others() {
 
 #[test]
 fn a_folder_without_a_name_is_refused() {
-    assert!(matches!(write(&[], Path::new("/"), Way::Folder), Err(Error::NoName { .. })));
+    assert!(matches!(write(&[], Path::new("/"), WriteMode::Folder), Err(Error::NoName { .. })));
 }
 
 #[test]

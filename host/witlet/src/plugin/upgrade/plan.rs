@@ -12,7 +12,7 @@ const NEW: &str = ".new";
 
 /// What is at a path of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ExistingFile {
     Missing,
     /// A file with this digest.
     File(String),
@@ -53,7 +53,7 @@ pub(super) struct Step {
 }
 
 /// Decides for all files of the template of then (`before`) and of this release (`release`).
-pub(super) fn plan(before: &Digests, release: &Digests, found: &dyn Fn(&str) -> Found) -> Vec<Step> {
+pub(super) fn plan(before: &Digests, release: &Digests, found: &dyn Fn(&str) -> ExistingFile) -> Vec<Step> {
     let paths: BTreeSet<&String> = before.keys().chain(release.keys()).collect();
     let of_template = paths.into_iter().filter(|path| owner(path) == Owner::Template);
     of_template.filter_map(|path| step(path, before.get(path), release.get(path), found)).collect()
@@ -69,7 +69,7 @@ fn step(
     path: &str,
     before: Option<&String>,
     release: Option<&String>,
-    found: &dyn Fn(&str) -> Found,
+    found: &dyn Fn(&str) -> ExistingFile,
 ) -> Option<Step> {
     let step = |action: Action, detail: Option<String>, write_to: Option<String>| {
         Some(Step { path: path.to_owned(), action, detail, write_to })
@@ -78,29 +78,37 @@ fn step(
     let said = |words: &str| Some(words.to_owned());
     let is_new = before != release;
     match (found(path), before, release) {
-        (Found::Missing, None, Some(_)) => step(Action::Created, None, own()),
-        (Found::Missing, Some(_), Some(_)) => step(Action::Kept, said("it was removed here"), None),
-        (Found::Missing | Found::Other, _, None) => None,
-        (Found::File(here), _, Some(release)) if here == *release => step(Action::Unchanged, None, None),
-        (Found::File(here), Some(before), Some(_)) if here == *before => step(Action::Replaced, None, own()),
-        (Found::File(here), Some(before), None) if here == *before => step(Action::Removed, None, None),
-        (Found::File(_), _, None) => {
+        (ExistingFile::Missing, None, Some(_)) => step(Action::Created, None, own()),
+        (ExistingFile::Missing, Some(_), Some(_)) => step(Action::Kept, said("it was removed here"), None),
+        (ExistingFile::Missing | ExistingFile::Other, _, None) => None,
+        (ExistingFile::File(here), _, Some(release)) if here == *release => {
+            step(Action::Unchanged, None, None)
+        }
+        (ExistingFile::File(here), Some(before), Some(_)) if here == *before => {
+            step(Action::Replaced, None, own())
+        }
+        (ExistingFile::File(here), Some(before), None) if here == *before => {
+            step(Action::Removed, None, None)
+        }
+        (ExistingFile::File(_), _, None) => {
             step(Action::Kept, said("it was changed here; this release has no such file"), None)
         }
-        (Found::File(_) | Found::Other, before, Some(release)) => {
+        (ExistingFile::File(_) | ExistingFile::Other, before, Some(release)) => {
             let next_to_it = next_to(path);
             let is_there = said("it was changed here; the release's is next to it already");
             match found(&next_to_it) {
-                Found::File(waits) if waits == *release => step(Action::Conflict, is_there, None),
+                ExistingFile::File(waits) if waits == *release => step(Action::Conflict, is_there, None),
                 _ if !is_new => {
                     step(Action::Kept, said("it was changed here; the release brings nothing new"), None)
                 }
-                Found::Missing => step(Action::Conflict, said("it was changed here"), Some(next_to_it)),
-                // An earlier upgrade's.
-                Found::File(waits) if Some(&waits) == before => {
+                ExistingFile::Missing => {
                     step(Action::Conflict, said("it was changed here"), Some(next_to_it))
                 }
-                Found::File(_) | Found::Other => step(
+                // An earlier upgrade's.
+                ExistingFile::File(waits) if Some(&waits) == before => {
+                    step(Action::Conflict, said("it was changed here"), Some(next_to_it))
+                }
+                ExistingFile::File(_) | ExistingFile::Other => step(
                     Action::Blocked,
                     Some(format!("it was changed here, and {next_to_it} is something else: move that away")),
                     None,

@@ -11,16 +11,16 @@ fn digests(digest: Option<&str>) -> Digests {
     digest.map(|digest| ("plugin.mk".to_owned(), digest.to_owned())).into_iter().collect()
 }
 
-fn file(digest: &str) -> Found {
-    Found::File(digest.to_owned())
+fn file(digest: &str) -> ExistingFile {
+    ExistingFile::File(digest.to_owned())
 }
 
 /// Of `plugin.mk`, with this in its place and that next to it: what becomes of it, and what is written.
 fn decided(
     before: Option<&str>,
     release: Option<&str>,
-    here: &Found,
-    next_to_it: &Found,
+    here: &ExistingFile,
+    next_to_it: &ExistingFile,
 ) -> Option<(Action, Option<String>)> {
     let found = |path: &str| match path {
         "plugin.mk" => here.clone(),
@@ -35,7 +35,7 @@ fn decided(
 #[test]
 fn a_file_that_was_changed_is_never_written_over() {
     use Action::{Blocked, Conflict, Created, Kept, Removed, Replaced, Unchanged};
-    let none = Found::Missing;
+    let none = ExistingFile::Missing;
     let (then, now) = (Some(THEN), Some(NOW));
     let (at, next_to_it) = (Some("plugin.mk"), Some("plugin.mk.new"));
     let cases = [
@@ -49,18 +49,18 @@ fn a_file_that_was_changed_is_never_written_over() {
         (None, now, file(NOW), none.clone(), Some((Unchanged, None))),
         (then, None, file(THEN), none.clone(), Some((Removed, None))),
         (then, None, file(OWN), none.clone(), Some((Kept, None))),
-        (then, None, Found::Other, none.clone(), None),
+        (then, None, ExistingFile::Other, none.clone(), None),
         (then, now, file(OWN), none.clone(), Some((Conflict, next_to_it))),
         (None, now, file(OWN), none.clone(), Some((Conflict, next_to_it))),
-        (then, now, Found::Other, none.clone(), Some((Conflict, next_to_it))),
+        (then, now, ExistingFile::Other, none.clone(), Some((Conflict, next_to_it))),
         (now, now, file(OWN), none.clone(), Some((Kept, None))),
-        (now, now, Found::Other, none.clone(), Some((Kept, None))),
+        (now, now, ExistingFile::Other, none.clone(), Some((Kept, None))),
         // An earlier upgrade's is replaced, this one's is there already, and what is the author's own stays.
         (then, now, file(OWN), file(THEN), Some((Conflict, next_to_it))),
         (then, now, file(OWN), file(NOW), Some((Conflict, None))),
         (now, now, file(OWN), file(NOW), Some((Conflict, None))),
         (then, now, file(OWN), file(OWN), Some((Blocked, None))),
-        (None, now, file(OWN), Found::Other, Some((Blocked, None))),
+        (None, now, file(OWN), ExistingFile::Other, Some((Blocked, None))),
     ];
     for (number, (before, release, here, next, expected)) in cases.into_iter().enumerate() {
         let expected = expected.map(|(action, path)| (action, path.map(str::to_owned)));
@@ -85,12 +85,14 @@ fn what_could_not_be_offered_is_offered_again() {
     assert!(needs_a_hand(&blocked), "{blocked:?}");
     assert_eq!(remembered(&before, &release, &blocked), before);
     assert_eq!(remembered(&Digests::new(), &release, &blocked), Digests::new());
-    let offered =
-        plan(&before, &release, &|path| if path.ends_with(".new") { Found::Missing } else { file(OWN) });
+    let offered = plan(&before, &release, &|path| {
+        if path.ends_with(".new") { ExistingFile::Missing } else { file(OWN) }
+    });
     assert!(needs_a_hand(&offered), "{offered:?}");
     assert_eq!(remembered(&before, &release, &offered), release);
     // Once the author has taken it.
-    let taken =
-        plan(&release, &release, &|path| if path.ends_with(".new") { Found::Missing } else { file(NOW) });
+    let taken = plan(&release, &release, &|path| {
+        if path.ends_with(".new") { ExistingFile::Missing } else { file(NOW) }
+    });
     assert!(!needs_a_hand(&taken), "{taken:?}");
 }
