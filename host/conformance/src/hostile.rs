@@ -16,7 +16,7 @@ use witlet_core::error::one_line;
 use witlet_core::probe::ProbeRequest;
 use witlet_wasm::role::Role;
 
-use self::found::Found;
+use self::found::InputFindings;
 use self::inputs::{changed, pods, values};
 use crate::check::{CheckResult, Checks, Named, cut};
 use crate::ctx::Ctx;
@@ -99,7 +99,7 @@ async fn judge_all<T>(
     inputs: impl IntoIterator<Item = (String, T)>,
     mut judge: impl AsyncFnMut(&T) -> (String, Option<Fault>),
 ) -> CheckResult {
-    let mut found = Found::default();
+    let mut found = InputFindings::default();
     for (name, input) in inputs {
         if found.gives_up() {
             break;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use witlet_wasm::plugin::CallError;
 use witlet_wasm::role::Role;
 
-use super::found::Found;
+use super::found::InputFindings;
 use super::servers::HARM;
 use crate::cases::model::{Case, CaseFile};
 use crate::check::{Checks, Finding, Named, Tried};
@@ -52,12 +52,12 @@ fn besides() -> Vec<(String, FolderContent)> {
 
 /// What the checks of answers found.
 #[derive(Default)]
-struct Both {
-    answers: Found,
-    empty: Found,
+struct AnswerChecks {
+    answers: InputFindings,
+    empty: InputFindings,
 }
 
-impl Both {
+impl AnswerChecks {
     fn judge(&mut self, name: &str, answered: &CallResult) {
         self.answers.add(name, name, failure(answered, PluginRequest::Poll(None).contract()));
         let is_empty = is(answered, ResponseKind::Empty);
@@ -87,7 +87,7 @@ fn changes() -> Vec<(String, Change)> {
 }
 
 pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>, world: &Scenario) {
-    let mut both = Both::default();
+    let mut both = AnswerChecks::default();
     for (name, change) in changes() {
         if let Err(why) = changed(ctx, world, &name, change, &mut both).await {
             both.untried(why);
@@ -117,7 +117,7 @@ async fn changed(
     world: &Scenario,
     name: &str,
     change: Change,
-    both: &mut Both,
+    both: &mut AnswerChecks,
 ) -> Result<(), String> {
     let (mut stage, _) = polled(ctx, world).await?;
     for path in world.folders.keys().filter_map(|path| stage.plugin.folders.path(path)) {
@@ -138,7 +138,7 @@ async fn server(
     world: &Scenario,
     name: &str,
     behaviour: Behaviour,
-    both: &mut Both,
+    both: &mut AnswerChecks,
 ) -> Result<(), String> {
     let harmed = world.with(|world| {
         world.servers.iter_mut().for_each(|server| *server = server.harmed(behaviour));

@@ -9,7 +9,7 @@ const OTHERS_MAX: usize = 12;
 
 /// What was found, input by input.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct InputFindings {
     faults: Vec<FoundFault>,
     /// Why some couldn't be tried.
     untried: Option<String>,
@@ -23,7 +23,7 @@ struct FoundFault {
     finding: Finding,
 }
 
-impl Found {
+impl InputFindings {
     /// What came of one input, called `name` and shown as `input`.
     pub(super) fn add(&mut self, name: &str, input: &str, fault: Option<Fault>) {
         self.tried += 1;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use witlet_wasm::role::Role;
 
-use super::found::Found;
+use super::found::InputFindings;
 use crate::check::{Checks, Named};
 use crate::ctx::Ctx;
 use crate::environment::servers::{Behaviour, Protocol};
@@ -46,9 +46,9 @@ pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
         Ok(scenarios) => scenarios,
         Err(why) => return checks.skip_all(role, &[ANSWERS, DEADLINE, NOTHING], &why),
     };
-    let mut found: [Found; 3] = Default::default();
+    let mut found: [InputFindings; 3] = Default::default();
     for scenario in scenarios.iter().take(CASES_MAX) {
-        if found.iter().any(Found::gives_up) {
+        if found.iter().any(InputFindings::gives_up) {
             break;
         }
         if let Err(why) = examine_case(ctx, scenario, &mut found).await {
@@ -60,7 +60,11 @@ pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     }
 }
 
-async fn examine_case(ctx: &Ctx<'_>, scenario: &Scenario, found: &mut [Found; 3]) -> Result<(), String> {
+async fn examine_case(
+    ctx: &Ctx<'_>,
+    scenario: &Scenario,
+    found: &mut [InputFindings; 3],
+) -> Result<(), String> {
     let [answers, deadline, nothing] = found;
     let mut passed = Vec::new();
     for (harm, behaviour) in HARM {

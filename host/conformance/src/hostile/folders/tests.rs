@@ -25,7 +25,7 @@ fn empty_is_no_answer_to_what_cannot_be_read() {
         (Ok(PluginResponse::new(ResponseKind::Empty, "")), true, false),
         (Err(CallError::StackOverflow), false, true),
     ] {
-        let mut both = Both::default();
+        let mut both = AnswerChecks::default();
         both.judge("a folder", &answered);
         assert_eq!(both.answers.result() == CheckResult::Passed, answers, "{answered:?}");
         assert_eq!(both.empty.result() == CheckResult::Passed, empties, "{answered:?}");

@@ -9,8 +9,8 @@ fn trap() -> Option<Fault> {
 #[test]
 fn the_first_finding_is_reported_with_the_names_of_the_others() {
     let nothing = CheckResult::Skipped { why: "there was nothing to try".to_owned() };
-    assert_eq!(Found::default().result(), nothing);
-    let mut found = Found::default();
+    assert_eq!(InputFindings::default().result(), nothing);
+    let mut found = InputFindings::default();
     found.add("a", "a", None);
     found.add("b", "b", trap());
     found.add("c", "c", trap());
@@ -21,7 +21,7 @@ fn the_first_finding_is_reported_with_the_names_of_the_others() {
 
 #[test]
 fn what_never_answers_is_not_asked_for_ever() {
-    let mut found = Found::default();
+    let mut found = InputFindings::default();
     for name in ["a", "b", "c"] {
         assert!(!found.gives_up(), "{name}");
         found.add(name, name, Some(Fault { is_late: true, ..Fault::new("it waited", "contract") }));
@@ -35,7 +35,7 @@ fn what_never_answers_is_not_asked_for_ever() {
 
 #[test]
 fn a_late_answer_gives_way_to_another_finding() {
-    let mut found = Found::default();
+    let mut found = InputFindings::default();
     found.add("a", "a", Some(Fault { is_late: true, ..Fault::new("it waited", "contract") }));
     found.add("b", "b", trap());
     let CheckResult::Failed(finding) = found.result() else { panic!("it has findings") };
@@ -44,7 +44,7 @@ fn a_late_answer_gives_way_to_another_finding() {
 
 #[test]
 fn what_could_not_be_tried_is_no_pass() {
-    let mut found = Found::default();
+    let mut found = InputFindings::default();
     found.add("a", "a", None);
     found.untried("no folder".to_owned());
     assert_eq!(found.result(), CheckResult::Skipped { why: "no folder".to_owned() });
