@@ -204,7 +204,7 @@ impl AdmissionQueue {
         self.asked.get(&id).map(|asked| &asked.question)
     }
 
-    /// Nothing about a pod needs to be asked any more.
+    /// Removes the pod: nothing about it needs to be asked any more.
     pub(crate) fn remove(&mut self, uid: &PodUid) {
         for operation in Operation::ALL {
             self.withdraw(&AdmissionQuestion::new(uid, operation));

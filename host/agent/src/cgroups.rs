@@ -153,7 +153,7 @@ impl CgroupState {
         }
     }
 
-    /// As configurations of pods take it.
+    /// Returns what configurations of pods take.
     pub(crate) fn facts(&self) -> PodCgroups<'_> {
         match self {
             Self::Kept(kept) => PodCgroups::Kept(&kept.layout),
@@ -278,7 +278,7 @@ impl CgroupManager {
         ready.map_or(CgroupState::Unsupported, |state| state.clone())
     }
 
-    /// As it is now.
+    /// Returns the current state.
     pub(crate) fn state(&self) -> CgroupState {
         self.state.borrow().clone()
     }

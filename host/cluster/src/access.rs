@@ -56,7 +56,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// For the endpoints of this node. The node's user must be allowed to create both kinds of review, as `system:node` is.
+    /// Creates the access of this node's endpoints. The node's user must be allowed to create both kinds of review, as `system:node` is.
     pub fn new(client: Client, node_name: &str) -> Self {
         Self {
             tokens: Api::all(client.clone()),

@@ -264,7 +264,7 @@ impl Connection {
         Ok(Self { link, client, bootstrap, own, options, needs_certificate, foreign, kubeconfig })
     }
 
-    /// For everything: clones share one request rate.
+    /// Returns a client for everything: clones share one request rate.
     pub fn client(&self) -> Client {
         self.client.clone()
     }

@@ -106,7 +106,7 @@ impl NodeManager {
         Self { client, api, options, ports, cache: Arc::default(), startup }
     }
 
-    /// With when the machine was started, and the agent, for monitoring.
+    /// Sets when the machine and the agent were started, for monitoring.
     pub fn started(mut self, machine: Option<Timestamp>, agent: Option<Timestamp>) -> Self {
         self.startup = StartupMetrics::new(machine, agent.unwrap_or_else(|| self.ports.clock.now()));
         self

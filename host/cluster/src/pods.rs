@@ -58,7 +58,7 @@ pub struct ApiPods {
 }
 
 impl ApiPods {
-    /// Of the node with this name. Without `saved` nothing is remembered over a restart.
+    /// Creates the source of the node with this name. Without `saved` nothing is remembered over a restart.
     pub fn new(
         client: kube::Client,
         node_name: &str,

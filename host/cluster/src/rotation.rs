@@ -197,7 +197,7 @@ impl Rotation {
         }
     }
 
-    /// By the bootstrap: the key is kept until the request is answered, so that a restart finds its request again.
+    /// Gets the first certificate by the bootstrap: the key is kept until the request is answered, so that a restart finds its request again.
     async fn begin(&self, bootstrap: &Client) -> Result<Identity, RenewError> {
         let key = self.store.begun_key()?;
         let request = Order { node_name: &self.node_name, key: &key, resumable: true };

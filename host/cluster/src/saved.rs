@@ -50,12 +50,12 @@ pub(crate) struct Outdated {
 }
 
 impl Outdated {
-    /// To be written with what else changes.
+    /// Notes a change that is written with the next ones.
     pub(crate) fn changed(&self) {
         self.changed.notify_one();
     }
 
-    /// To be written soon: a pod is to end, or has ended.
+    /// Notes a change that is written soon: a pod is to end, or has ended.
     pub(crate) fn ended(&self) {
         self.ended.notify_one();
         self.changed.notify_one();
@@ -102,7 +102,7 @@ enum PageError {
 }
 
 impl SavedPods {
-    /// In this store, which only root can read.
+    /// Keeps pods in this store, which only root can read.
     pub fn new(state: Arc<dyn StateStore>) -> Self {
         Self { state }
     }

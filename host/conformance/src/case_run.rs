@@ -99,7 +99,7 @@ pub struct ReceivedBytes {
 }
 
 impl CaseRun {
-    /// Of which nothing is done yet.
+    /// Creates the run of a case, before its first step.
     pub(crate) fn new(file: &CaseFile, case: &Case) -> Self {
         let (file, case, role) = (file.name.clone(), case.name.clone(), file.role);
         Self { file, case, role, calls: Vec::new(), received: Vec::new(), problem: None }

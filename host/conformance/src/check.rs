@@ -74,24 +74,24 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// With nothing to repeat it by. Texts are cut at [`TEXT_BYTES_MAX`].
+    /// Creates a finding without a command to repeat it. Texts are cut at [`TEXT_BYTES_MAX`].
     pub fn new(input: impl Into<String>, seen: impl Into<String>, contract: impl Into<String>) -> Self {
         let (input, seen) = (cut(input.into(), TEXT_BYTES_MAX), cut(seen.into(), TEXT_BYTES_MAX));
         Self { input, seen, contract: contract.into(), repeat: None }
     }
 
-    /// Of a fault in an answer to this input.
+    /// Creates the finding of a fault in an answer to this input.
     pub(crate) fn of(input: impl Into<String>, fault: Fault) -> Self {
         Self::new(input, fault.seen, fault.contract)
     }
 
-    /// With what to add to `witlet plugin test FILE`, such as `--only determinism --seed 42`.
+    /// Adds the arguments of `witlet plugin test FILE` that repeat it, such as `--only determinism --seed 42`.
     pub fn repeated_by(self, arguments: impl Into<String>) -> Self {
         Self { repeat: Some(arguments.into()), ..self }
     }
 }
 
-/// At most so many bytes, and says how many there were.
+/// Cuts a text to so many bytes, and says how many there were.
 pub(crate) fn cut(text: String, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text;

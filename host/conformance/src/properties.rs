@@ -135,7 +135,7 @@ async fn differs(
     None
 }
 
-/// With all quantities of pods and node written in other ways.
+/// Returns the question with all quantities of pods and node written in other ways.
 fn other_quantities(question: &PluginRequest) -> Vec<PluginRequest> {
     let PluginRequest::Admit(request, _) = question else { return Vec::new() };
     let ways = (0..WAYS).filter_map(|way| {

@@ -82,7 +82,7 @@ impl Scenario {
         Some(scenario)
     }
 
-    /// Of a plugin that is loaded so.
+    /// Creates the scenario of a plugin that is loaded so.
     pub(crate) fn new(name: impl Into<String>, setup: Setup, question: PluginRequest) -> Self {
         let (servers, folders) = (Vec::new(), BTreeMap::new());
         Self { name: name.into(), setup, servers, folders, question, is_good: true }
@@ -135,7 +135,7 @@ impl Scenario {
         self.with(|scenario| scenario.setup.warm = Some(warm))
     }
 
-    /// With its question, as a finding shows it.
+    /// Returns its name and question, as a finding shows them.
     pub(crate) fn shown(&self) -> String {
         match self.question {
             PluginRequest::Admit(..) => format!("{}: {}", self.name, self.question.shown()),

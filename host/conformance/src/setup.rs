@@ -54,7 +54,7 @@ pub(crate) struct Setup {
 const ENTRY: &str = "plugins[0].";
 
 impl Setup {
-    /// With nothing.
+    /// Creates a setup without configuration, grants and data.
     pub(crate) fn new(role: Role) -> Self {
         let (timeout, memory_bytes) = match role {
             Role::Admission | Role::Probe => (TIMEOUT_DEFAULT, MEMORY_BYTES_DEFAULT),

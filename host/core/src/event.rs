@@ -44,7 +44,7 @@ pub enum EventObject {
 }
 
 impl fmt::Display for EventObject {
-    /// As logs name it: `pod default/web`, `pod default/web spec.containers{app}`, `node`, `plugin x`, `file /etc/…`.
+    /// Writes it as logs do: `pod default/web`, `pod default/web spec.containers{app}`, `node`, `plugin x`, `file /etc/…`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pod { full_name, uid: _, field_path: None } => write!(f, "pod {full_name}"),
@@ -78,7 +78,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Without annotations.
+    /// Creates an event without annotations.
     pub fn new(
         object: EventObject,
         kind: EventType,

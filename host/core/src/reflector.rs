@@ -202,7 +202,7 @@ impl Reflector {
         Ok(false)
     }
 
-    /// All objects were read, at this version.
+    /// Notes that all objects were read, at this version.
     pub fn synced(&mut self, version: &str) {
         self.version = version.to_owned();
         self.is_lost = false;

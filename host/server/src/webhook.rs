@@ -238,7 +238,7 @@ fn only_http1(config: &ServerConfig) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// For how long the API server waits, which it says in the query.
+/// Returns how long the API server waits, which it says in the query.
 fn timeout<B>(request: &Request<B>) -> Duration {
     let query = query(request.uri());
     let said = query.iter().find(|(name, _)| name == "timeout").and_then(|(_, value)| duration::parse(value));

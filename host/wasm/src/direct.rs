@@ -195,7 +195,7 @@ impl DirectHost {
     }
 }
 
-/// In one role.
+/// Returns the parts for one role.
 fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
     let DirectOptions { config, warm, timeout, memory_bytes, grants, .. } = options;
     let secrets = Secrets::default();

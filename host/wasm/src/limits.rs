@@ -150,7 +150,7 @@ pub struct StoreLimits {
 }
 
 impl StoreLimits {
-    /// With nothing taken yet.
+    /// Creates limits with nothing taken yet.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,

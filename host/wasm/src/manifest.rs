@@ -271,7 +271,7 @@ impl Manifest {
         missing.map(sentence).collect()
     }
 
-    /// As annotations of an OCI manifest.
+    /// Returns it as annotations of an OCI manifest.
     pub fn annotations(&self) -> BTreeMap<String, String> {
         let Document { name, version, .. } = &self.document;
         let texts = self.document.texts().map(|(field, text)| match field {

@@ -252,13 +252,13 @@ impl Plugin {
         lock(&self.vitals.shadow)
     }
 
-    /// It was asked as a shadow, and had no verdict.
+    /// Counts a question as a shadow without a verdict.
     pub(crate) fn shadow_failed(&self) {
         self.shadow().failed();
         self.metrics().record_shadow_without_verdict(NoVerdict::Failed);
     }
 
-    /// It wasn't asked as a shadow, though there was a question.
+    /// Counts a question that it wasn't asked as a shadow.
     pub(crate) fn shadow_skipped(&self) {
         self.shadow().skipped();
         self.metrics().record_shadow_without_verdict(NoVerdict::Skipped);

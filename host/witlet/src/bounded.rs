@@ -27,7 +27,7 @@ pub(crate) fn whole(from: impl Read, bytes_max: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// At most one byte more than `bytes_max`, which shows that there is more.
+/// Reads at most one byte more than `bytes_max`, which shows that there is more.
 pub(crate) fn beginning(from: impl Read, bytes_max: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;

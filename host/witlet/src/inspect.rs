@@ -68,7 +68,7 @@ fn is_set(cause: &TransferError) -> bool {
     matches!(cause, TransferError::Manifest(NotAComponent::Set))
 }
 
-/// As `-o json` has it.
+/// Returns the document of `-o json`.
 pub(crate) fn for_programs(inspection: &Inspection, manifest: Option<&Manifest>) -> serde_json::Value {
     let needs = &inspection.needs;
     let mut value = json!(inspection);

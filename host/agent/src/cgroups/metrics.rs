@@ -12,7 +12,7 @@ use witlet_ports::{CgroupDurations, CgroupError, CgroupStats, Cgroups, Histogram
 pub(crate) struct CgroupMetrics(Mutex<CgroupStats>);
 
 impl CgroupMetrics {
-    /// As they are now.
+    /// Returns the current counts.
     pub(crate) fn stats(&self) -> CgroupStats {
         self.lock().clone()
     }

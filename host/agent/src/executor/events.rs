@@ -19,7 +19,7 @@ impl<'a> PodEvents<'a> {
         Self { sink, full_name: full_name.clone(), uid: uid.clone(), field_path: None }
     }
 
-    /// Of one of the pod's containers, as far as it is known where the pod has it.
+    /// Makes the events those of one of the pod's containers, as far as it is known where the pod has it.
     pub(crate) fn of<'p>(self, pod: impl Into<Option<&'p Pod>>, container: &str) -> Self {
         Self { field_path: pod.into().and_then(|pod| container_path(pod, container)), ..self }
     }

@@ -170,7 +170,7 @@ impl Hooks {
         known.or_else(|| self.noted_container(job, kill).map(Cow::Owned))
     }
 
-    /// Of a container that no spec has, what its annotations note.
+    /// Returns what the annotations of a container that no spec has note.
     fn noted_container(&self, job: &Job, kill: &KillContainer) -> Option<Container> {
         let seen = self.cache.peek(&job.uid)?;
         let noted = seen.containers.iter().find(|container| container.id == kill.id)?;

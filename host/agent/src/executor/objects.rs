@@ -44,7 +44,7 @@ pub(super) async fn of_mounted_volumes(objects: &dyn ClusterObjects, pod: &Pod) 
     }
 }
 
-/// All at the same time: the first answer about each may take a while.
+/// Fetches all at the same time: the first answer about each may take a while.
 async fn fetch(objects: &dyn ClusterObjects, pod: &Pod, refs: &References) -> ReferencedObjects {
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
     let config_maps = refs.config_maps.iter().map(async |name| {

@@ -54,7 +54,7 @@ impl PodSandbox {
         Some(Self { id: id.clone(), attempt, ips, seen: observed.clone() })
     }
 
-    /// As the runtime calls it.
+    /// Returns the runtime's name of it.
     pub(super) fn id(&self) -> &SandboxId {
         &self.id
     }

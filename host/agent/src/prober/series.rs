@@ -38,7 +38,7 @@ impl ProbeDurations {
         self.0.entry(labels).or_default().0 += 1;
     }
 
-    /// It ended.
+    /// Ends the series of these labels.
     pub(super) fn end(&mut self, labels: &DurationLabels) {
         if let Some((probes, _)) = self.0.get_mut(labels) {
             *probes -= 1;

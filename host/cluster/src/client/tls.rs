@@ -55,7 +55,7 @@ impl Trust {
 }
 
 impl Authorities {
-    /// Those of a file, or this node's own.
+    /// Reads the authorities of a file, or this node's own.
     pub(crate) fn new(pem: Option<Vec<u8>>) -> Result<Self, TlsError> {
         Ok(Self { current: RwLock::new(Trust::new(pem)?) })
     }

@@ -26,7 +26,7 @@ impl NodeCache {
         self.0.borrow().clone()
     }
 
-    /// This is the object, unless a newer version of it is known.
+    /// Stores the object, unless a newer version of it is known.
     pub(super) fn put(&self, mut node: Node) {
         node.metadata.managed_fields = None;
         self.put_shared(Arc::new(node));

@@ -173,7 +173,7 @@ impl StatusQueue {
         Some(latency)
     }
 
-    /// Nothing is written of the pod any more. A write that is under way isn't taken back.
+    /// Forgets the pod: nothing is written of it any more. A write that is under way isn't taken back.
     pub(super) fn forget(&mut self, uid: &PodUid) {
         if let Some(entry) = self.entries.remove(uid)
             && let Some(due) = entry.due

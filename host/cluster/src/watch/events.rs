@@ -18,7 +18,7 @@ pub struct Events<K> {
 }
 
 impl<K: Watched> Events<K> {
-    /// With so many bytes for one event, usually [`EVENT_BYTES_MAX`]. A longer one is passed over and counts as one that can't be read.
+    /// Reads events of at most so many bytes, usually [`EVENT_BYTES_MAX`]. A longer one is passed over and counts as one that can't be read.
     pub fn new(bytes_max: usize) -> Self {
         Self { bytes_max, lines: Lines::new(bytes_max), objects: PhantomData }
     }

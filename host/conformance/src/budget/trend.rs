@@ -15,7 +15,7 @@ pub(crate) struct Trend {
     pub(crate) fit: f64,
 }
 
-/// By least squares. None of fewer than two numbers.
+/// Fits a line by least squares; `None` for fewer than two numbers.
 pub(crate) fn trend(numbers: &[f64]) -> Option<Trend> {
     if numbers.len() < 2 {
         return None;

@@ -72,7 +72,7 @@ impl Problem {
         Err(Self { field: field.into(), problem: problem.into() })
     }
 
-    /// In a field around the field.
+    /// Puts an outer field before the field's name.
     pub(super) fn within(self, outer: &str) -> Self {
         // The whole of what was read has no name of its own.
         let field = if self.field == WHOLE { outer.to_owned() } else { format!("{outer}.{}", self.field) };

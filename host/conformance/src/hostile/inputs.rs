@@ -142,7 +142,7 @@ pub(super) fn pods() -> Vec<(String, Pod)> {
     single.into_iter().chain(each).chain(too_much).map(changed).collect()
 }
 
-/// With a value in place of [`VALUE`], also in names of fields if it is a text.
+/// Returns the template with a value in place of [`VALUE`], also in names of fields if it is a text.
 fn filled(template: &Value, value: &Value) -> Value {
     match template {
         Value::String(text) if text == VALUE => value.clone(),

@@ -15,7 +15,7 @@ const CONFIG: Named = ("load/manifest-config", "its configuration fits its manif
 const PARAMETERS: Named =
     ("load/manifest-parameters", "parameters of probes that have an outcome fit its manifest");
 
-/// Without a manifest there is nothing to check.
+/// Checks the manifest, if there is one.
 pub(super) fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     let manifest = match Manifest::of(&ctx.subject.wasm) {
         Ok(None) => return,

@@ -68,7 +68,7 @@ fn case(check: &Check) -> String {
     }
 }
 
-/// As XML text or the value of an attribute; what XML 1.0 has no place for is replaced.
+/// Escapes a text for XML; what XML 1.0 has no place for is replaced.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -37,7 +37,7 @@ impl PodImage {
         Self { written, place, reference }
     }
 
-    /// With all its parts, such as `docker.io/library/busybox:latest`; as written if it isn't in a registry.
+    /// Returns the name with all its parts, such as `docker.io/library/busybox:latest`; as written if it isn't in a registry.
     pub fn full_name(&self) -> String {
         self.reference.as_ref().map_or_else(|| self.written.clone(), ImageReference::full_name)
     }

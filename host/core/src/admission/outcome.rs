@@ -35,7 +35,7 @@ pub enum OutcomeKind {
 }
 
 impl OutcomeKind {
-    /// Of a decision for which no pod is ended.
+    /// Converts a decision for which no pod is ended.
     fn of_running(decision: &Decision) -> Self {
         match decision {
             Decision::Admit => Self::Admitted,
@@ -58,7 +58,7 @@ impl OutcomeKind {
 impl Outcome {
     const ADMITTED: Self = Self { kind: OutcomeKind::Admitted, status: None };
 
-    /// Of the handlers' decision about a pod.
+    /// Converts the handlers' decision about a pod.
     pub fn of(pod: &Pod, operation: Operation, decision: Decision, now: Timestamp) -> Self {
         match operation {
             Operation::Add => Self::of_new_pod(pod, decision, now),

@@ -150,7 +150,7 @@ impl Candidate {
 struct MissingResources(Vec<(String, i64)>);
 
 impl MissingResources {
-    /// Of a resource that several handlers find short, the most counts.
+    /// Adds shortages up; of a resource that several handlers find short, the most counts.
     fn new(shortages: &[Shortage]) -> Self {
         let mut lacks: Vec<(String, i64)> = Vec::new();
         for Shortage { resource, requested, used, capacity } in shortages {

@@ -276,7 +276,7 @@ impl ReviewAnswer {
     }
 }
 
-/// At most so many characters, on one line.
+/// Cuts a text to so many characters on one line.
 fn shortened(text: &str, chars_max: usize) -> String {
     let plain = |char: char| if char.is_control() { ' ' } else { char };
     let mut chars = text.chars().map(plain);

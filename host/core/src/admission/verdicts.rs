@@ -67,7 +67,7 @@ pub struct Remarks {
 }
 
 impl HandlerVerdict {
-    /// Of a handler's answer to a question that was asked at this time.
+    /// Converts a handler's answer to a question that was asked at this time.
     pub fn new(
         handler: &str,
         digest: Option<String>,

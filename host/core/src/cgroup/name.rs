@@ -97,7 +97,7 @@ impl CgroupName {
 }
 
 impl fmt::Display for CgroupName {
-    /// As upstream's messages have it: `[kubepods burstable]`.
+    /// Writes it as upstream's messages do: `[kubepods burstable]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}]", self.0.join(" "))
     }

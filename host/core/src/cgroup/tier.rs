@@ -47,7 +47,7 @@ pub struct TierPod {
 }
 
 impl TierPod {
-    /// Of a pod with the resources that it was allocated.
+    /// Returns the tier of a pod with the resources that it was allocated.
     pub fn of(pod: &Pod) -> Self {
         let requests = resources::requests(pod);
         let of = |name: &str| requests.get(name).copied().unwrap_or_default();

@@ -67,14 +67,14 @@ impl ExponentialBackoff {
         Self { policy, next: policy.initial }
     }
 
-    /// It failed: how long to wait now.
+    /// Counts a failure; returns how long to wait now.
     pub fn fail(&mut self) -> Duration {
         let delay = self.next;
         self.next = self.policy.next(delay);
         delay
     }
 
-    /// It succeeded: the next failure waits the first delay again.
+    /// Counts a success: the next failure waits the first delay again.
     pub fn succeed(&mut self) {
         self.next = self.policy.initial;
     }
@@ -120,7 +120,7 @@ pub struct BackoffTable {
 }
 
 impl BackoffTable {
-    /// Without any failure.
+    /// Creates back-offs without any failure.
     pub fn new(policy: BackoffPolicy) -> Self {
         Self { policy, entries: HashMap::new() }
     }
@@ -180,7 +180,7 @@ pub struct Wait {
     pub delay: Duration,
 }
 
-/// From `from` to `to`, zero if `to` is earlier.
+/// Returns the time from `from` to `to`, zero if `to` is earlier.
 fn elapsed(from: Timestamp, to: Timestamp) -> Duration {
     Duration::try_from(to.duration_since(from)).unwrap_or(Duration::ZERO)
 }

@@ -120,7 +120,7 @@ impl Subject {
         Mark::of(&self.texts())
     }
 
-    /// Of the events that differ by their message alone. The container isn't part of it, as upstream.
+    /// Hashes what events have in common that differ by their message alone. The container isn't part of it, as upstream.
     fn mark_of_similar(&self, is_warning: bool, reason: &str) -> Mark {
         let [namespace, name, uid] = self.texts();
         Mark::of(&[namespace, name, uid, kind_word(is_warning), reason])

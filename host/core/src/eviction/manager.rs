@@ -170,7 +170,7 @@ struct Round {
 }
 
 impl EvictionManager {
-    /// Nothing was seen yet.
+    /// Creates a manager without observations.
     pub fn new(config: EvictionConfig) -> Self {
         let transition = SignedDuration::try_from(config.pressure_transition).unwrap_or(SignedDuration::MAX);
         Self {

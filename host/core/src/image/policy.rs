@@ -103,7 +103,7 @@ pub enum PullFailureKind {
 }
 
 impl PullFailureKind {
-    /// By how the error begins (upstream: `evalCRIPullErr`).
+    /// Classifies an error by how it begins (upstream: `evalCRIPullErr`).
     pub fn of(message: &str) -> Self {
         if message.starts_with(Self::RegistryUnavailable.reason()) {
             Self::RegistryUnavailable

@@ -134,7 +134,7 @@ impl ImageReference {
         }
     }
 
-    /// With all its parts, such as `docker.io/library/busybox:latest`.
+    /// Returns the name with all its parts, such as `docker.io/library/busybox:latest`.
     pub fn full_name(&self) -> String {
         let mut name = self.repository();
         if let Some(tag) = self.effective_tag() {

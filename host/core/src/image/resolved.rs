@@ -38,7 +38,7 @@ pub enum CredentialOrigin {
 }
 
 impl CredentialOrigin {
-    /// Its word.
+    /// Returns its name, as in records: `node` or `secret`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Node => "node",
@@ -48,7 +48,7 @@ impl CredentialOrigin {
 }
 
 impl ResolvedImage {
-    /// Of a container that is to be created from `reference`; `info` is what the runtime says of that.
+    /// Describes the image of a container that is to be created from `reference`; `info` is what the runtime says of that.
     pub fn new(
         container: &Container,
         reference: &str,

@@ -82,7 +82,7 @@ impl LogRequest {
         checked.ok_or(LogRequestError::Invalid)
     }
 
-    /// Nothing older than this is shown.
+    /// Returns the time of the oldest line that is shown.
     pub fn since(&self, now: Timestamp) -> Option<Timestamp> {
         let ago = self
             .since_seconds
@@ -91,7 +91,7 @@ impl LogRequest {
     }
 }
 
-/// As the API reads truth in a query: what is there and doesn't say no.
+/// Reads a boolean as the API does in a query: what is there and doesn't say no.
 fn is_true(value: &str) -> bool {
     !value.eq_ignore_ascii_case("false") && value != "0"
 }

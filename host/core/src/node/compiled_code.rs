@@ -234,7 +234,7 @@ pub struct CodeReport {
 }
 
 impl CodeReport {
-    /// Of a set with this code; none of one without any.
+    /// Creates the report of a set with this code; `None` without any.
     pub fn of<'a>(
         offers: &[CodeOffer],
         outcomes: impl IntoIterator<Item = Result<(), &'a CodeRefusal>>,

@@ -22,7 +22,7 @@ pub struct NodeUsage {
 }
 
 impl NodeUsage {
-    /// Of a check, and of the one before it, which was so long ago: `cpu` is the mean between the two. What can't be read is unknown.
+    /// Combines a check and the one before it, which was so long ago: `cpu` is the mean between the two. What can't be read is unknown.
     pub fn of(readings: &NodeReadings, before: Option<(&Self, Duration)>) -> Self {
         let in_use = |left: Left| clamped(u128::from(left.capacity.saturating_sub(left.available)));
         let figures = [

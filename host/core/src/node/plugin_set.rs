@@ -108,7 +108,7 @@ pub struct SetReference {
 }
 
 impl SetReference {
-    /// With the scheme `oci://`, and with a digest of SHA-256.
+    /// Returns the reference, with the scheme `oci://` and a digest of SHA-256.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -190,7 +190,7 @@ pub struct SetReport {
 }
 
 impl SetReport {
-    /// As the agent's own node carries it.
+    /// Reads the report from the annotations of the agent's own node.
     pub fn of(node: &Node) -> Self {
         let value = |key: &str| node.metadata.annotations.as_ref()?.get(key).cloned();
         Self { running: value(RUNNING), message: value(MESSAGE) }
@@ -258,7 +258,7 @@ pub struct PluginSets {
 }
 
 impl PluginSets {
-    /// Of a node on which this set ran last: it runs on if the policy still allows it.
+    /// Creates the state of a node on which this set ran last: it runs on if the policy still allows it.
     pub fn new(node_name: &str, policy: SetPolicy, ran: Option<&str>) -> Self {
         let running = ran.and_then(|text| allowed(text, &policy).ok());
         let node_name = node_name.to_owned();

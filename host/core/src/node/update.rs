@@ -115,7 +115,7 @@ pub struct ReportSchedule {
 }
 
 impl ReportSchedule {
-    /// Nothing was sent yet.
+    /// Creates the state before anything was sent.
     pub fn new(every: Duration) -> Self {
         let every = SignedDuration::try_from(every).unwrap_or(SignedDuration::MAX);
         Self { every, sent: None, wait: every }

@@ -54,7 +54,7 @@ pub struct AcceptedContainers {
 type EditedContainers = Vec<(String, String)>;
 
 impl AcceptedContainers {
-    /// All that the pod has.
+    /// Accepts all that the pod has.
     pub fn of(pod: &Pod) -> Self {
         let spec = pod.spec.as_ref();
         let images = spec.into_iter().flat_map(containers);

@@ -92,12 +92,12 @@ pub struct PodFullName {
 }
 
 impl PodFullName {
-    /// From a namespace and a name.
+    /// Creates a full name from a namespace and a name.
     pub fn new(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
     }
 
-    /// Of a pod.
+    /// Returns the full name of a pod.
     pub fn of(pod: &Pod) -> Self {
         Self::new(
             pod.metadata.namespace.as_deref().unwrap_or_default(),

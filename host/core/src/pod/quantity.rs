@@ -128,17 +128,17 @@ impl Amount {
         self.digits == 0 && !self.inexact
     }
 
-    /// In base units, rounded away from zero as upstream does; saturates.
+    /// Returns the amount in base units, rounded away from zero as upstream does; saturates.
     pub fn value(&self) -> i64 {
         saturate(self.scaled(0))
     }
 
-    /// In thousandths, rounded away from zero as upstream does; saturates.
+    /// Returns the amount in thousandths, rounded away from zero as upstream does; saturates.
     pub fn milli(&self) -> i64 {
         saturate(self.scaled(3))
     }
 
-    /// In billionths (of a CPU), rounded up; saturates.
+    /// Returns the amount in billionths (of a CPU), rounded up; saturates.
     pub fn nano(&self) -> i64 {
         saturate(self.scaled(9))
     }

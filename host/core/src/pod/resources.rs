@@ -58,7 +58,7 @@ impl QosClass {
         }
     }
 
-    /// By the word of the API.
+    /// Parses the word of the API.
     fn of_word(word: &str) -> Option<Self> {
         [Self::Guaranteed, Self::Burstable, Self::BestEffort].into_iter().find(|class| class.as_str() == word)
     }

@@ -24,7 +24,7 @@ impl PullTime {
         }
     }
 
-    /// All of it.
+    /// Returns the sum of all parts.
     pub fn total(&self) -> SignedDuration {
         self.total
     }

@@ -400,7 +400,7 @@ impl Worker {
     }
 }
 
-/// Of two merged updates the one that says more: a kill above all, then that the pod is new, then a change.
+/// Returns the one of two merged updates that says more: a kill above all, then that the pod is new, then a change.
 fn more_telling(a: UpdateKind, b: UpdateKind) -> UpdateKind {
     let rank = |kind| match kind {
         UpdateKind::Sync => 0,

@@ -39,7 +39,7 @@ impl WorkingPod {
         Self { lifecycle, config, is_static }
     }
 
-    /// All that there may be.
+    /// Returns all combinations that there may be.
     pub fn all() -> impl Iterator<Item = Self> {
         LIFECYCLES.into_iter().flat_map(|lifecycle| {
             CONFIGS.into_iter().map(move |(config, is_static)| Self { lifecycle, config, is_static })

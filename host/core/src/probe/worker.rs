@@ -35,7 +35,7 @@ pub struct ProbeSettings {
 }
 
 impl ProbeSettings {
-    /// Those of a probe, with the API's defaults.
+    /// Reads the settings of a probe, with the API's defaults.
     pub fn of(probe: &Probe) -> Self {
         let at_least_one = |value: Option<i32>, default: u32| {
             value.map_or(default, |value| u32::try_from(value).unwrap_or_default().max(1))

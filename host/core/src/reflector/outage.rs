@@ -22,7 +22,7 @@ pub struct Outage {
 }
 
 impl Outage {
-    /// Nothing was read yet at this time.
+    /// Begins an outage: nothing was read yet at this time.
     pub fn begin(now: Duration) -> Self {
         Self { since: Some(now), next: now + REPORT_AFTER, interval: REPORT_AFTER }
     }
@@ -34,7 +34,7 @@ impl Outage {
         }
     }
 
-    /// It was read, or is watched again. Gives whether it was reported as unread.
+    /// Ends the outage: it was read, or is watched again. Returns whether it was reported as unread.
     pub fn ended(&mut self) -> bool {
         let was_reported = self.since.is_some() && self.interval > REPORT_AFTER;
         self.since = None;

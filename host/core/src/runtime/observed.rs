@@ -37,7 +37,7 @@ pub enum ContainerRunState {
 }
 
 impl ContainerRunState {
-    /// Its process runs, or no one knows that it doesn't.
+    /// Whether its process runs, or that isn't known.
     pub fn may_run(self) -> bool {
         match self {
             Self::Running | Self::Unknown => true,

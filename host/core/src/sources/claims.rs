@@ -16,7 +16,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Of a pod as it was written.
+    /// Reads the claims of a pod as it was written.
     pub(super) fn of(written: &Pod) -> Self {
         let annotations = written.metadata.annotations.as_ref();
         let annotation = |name: &str| annotations.and_then(|all| all.get(name));

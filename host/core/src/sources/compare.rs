@@ -40,7 +40,7 @@ impl fmt::Display for PodDifference {
 }
 
 impl PodSetDigest {
-    /// Of a set of manifests, one pod each. One that is none goes by its text.
+    /// Digests a set of manifests, one pod each. One that is none goes by its text.
     pub fn of(manifests: &[String]) -> Self {
         Self { pods: manifests.iter().map(|text| entry(text)).collect() }
     }

@@ -96,12 +96,12 @@ impl PressureUsage {
 }
 
 impl Activity {
-    /// Of a cgroup of version 2; `read` gives the text of a file in its folder.
+    /// Reads a cgroup of version 2; `read` gives the text of a file in its folder.
     pub fn of_v2(read: impl Fn(&str) -> Option<String>) -> Self {
         Self { cpu_nanoseconds: cpu_v2(&read), memory: number(read("memory.current")) }
     }
 
-    /// Of a cgroup of version 1; `read` gives the text of a file in the cgroup's folder of that controller.
+    /// Reads a cgroup of version 1; `read` gives the text of a file in the cgroup's folder of that controller.
     pub fn of_v1(read: impl Fn(&str, &str) -> Option<String>) -> Self {
         Self {
             cpu_nanoseconds: number(read("cpuacct", "cpuacct.usage")),
@@ -111,7 +111,7 @@ impl Activity {
 }
 
 impl CgroupUsage {
-    /// Of a cgroup of version 2; `read` gives the text of a file in its folder.
+    /// Reads a cgroup of version 2; `read` gives the text of a file in its folder.
     pub fn of_v2(at: Timestamp, with_pressure: bool, read: impl Fn(&str) -> Option<String>) -> Self {
         Self {
             at,
@@ -123,7 +123,7 @@ impl CgroupUsage {
         }
     }
 
-    /// Of a cgroup of version 1; `read` gives the text of a file in the cgroup's folder of that controller.
+    /// Reads a cgroup of version 1; `read` gives the text of a file in the cgroup's folder of that controller.
     pub fn of_v1(at: Timestamp, read: impl Fn(&str, &str) -> Option<String>) -> Self {
         let stat = read("memory", "memory.stat").unwrap_or_default();
         Self {
@@ -160,7 +160,7 @@ impl CgroupUsage {
 }
 
 impl MemoryUsage {
-    /// Of a cgroup of version 1; `read` gives the text of a file in its folder of the controller `memory`.
+    /// Reads a cgroup of version 1; `read` gives the text of a file in its folder of the controller `memory`.
     pub fn of_v1(read: impl Fn(&str) -> Option<String>) -> Option<Self> {
         memory_v1(&read("memory.stat").unwrap_or_default(), read)
     }

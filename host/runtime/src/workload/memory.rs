@@ -18,7 +18,7 @@ pub(crate) struct InstanceLimits {
 }
 
 impl InstanceLimits {
-    /// With nothing taken yet.
+    /// Creates the limiter with nothing taken yet.
     pub(crate) fn new(account: Arc<Account>) -> Self {
         // The account decides about memory.
         let tables = StoreLimits::new(Limits::with_memory(usize::MAX));

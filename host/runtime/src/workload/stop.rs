@@ -28,7 +28,7 @@ impl StopSignal {
         self.asked.is_cancelled()
     }
 
-    /// To wait for the request.
+    /// Returns a token that is cancelled by the request.
     pub(crate) fn token(&self) -> CancellationToken {
         self.asked.clone()
     }

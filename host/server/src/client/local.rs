@@ -61,7 +61,7 @@ pub struct LocalClient {
 }
 
 impl LocalClient {
-    /// For the daemon with this socket. Connects for each request.
+    /// Creates a client of the daemon with this socket. Connects for each request.
     pub fn new(socket: &Path) -> Self {
         Self { socket: socket.to_owned() }
     }

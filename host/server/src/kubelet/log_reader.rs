@@ -152,7 +152,7 @@ fn tail_offset(file: &File, length: u64, lines: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-/// On a thread that may wait for the disk.
+/// Runs it on a thread that may wait for the disk.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }

@@ -126,7 +126,7 @@ impl Key {
         Self::of_digest(engine, kind, &Sha256::digest(wasm).into())
     }
 
-    /// Of a component with this SHA-256 digest.
+    /// Returns the key of a component with this SHA-256 digest.
     pub(super) fn of_digest(engine: &Engine, kind: EngineKind, digest: &[u8; 32]) -> Self {
         let mut hasher = Sha256Hasher(Sha256::new());
         hasher.0.update(digest);

@@ -134,13 +134,13 @@ impl AsyncState {
         self.set_reach(Reach::nothing());
     }
 
-    /// This call may use the network, as far as it is granted for a plugin that probes no one.
+    /// Lets this call use the network, as far as it is granted for a plugin that probes no one.
     pub(crate) fn open_network(&mut self) {
         self.set_reach(Reach::new(self.setting.grants.network.clone(), &[], None));
         self.renew_tls();
     }
 
-    /// This call is a probe.
+    /// Makes this call a probe.
     pub(crate) fn begin_probe(&mut self, probe: Arc<ProbeFacts>) {
         let network = &self.setting.grants.network;
         if !network.is_empty() {
@@ -187,7 +187,7 @@ impl AsyncState {
         !holds_sockets && self.connections.is_unused()
     }
 
-    /// As JSON text.
+    /// Returns the configuration as JSON text.
     pub(crate) fn config(&self) -> Arc<str> {
         self.setting.config.clone()
     }

@@ -22,7 +22,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Of these bytes, whose digest it computes.
+    /// Creates a snapshot of these bytes and computes their digest.
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
         Self { digest: hex::encode(Sha256::digest(&bytes)), bytes }
     }
@@ -118,7 +118,7 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// Of bytes that no source has.
+    /// Creates data from bytes that no source has.
     pub(crate) fn given(name: &str, snapshot: Snapshot) -> Self {
         let origin = Arc::new(DataOrigin::new(name.to_owned()));
         Self { name: name.into(), origin, snapshot: Arc::new(snapshot), max_age: None }

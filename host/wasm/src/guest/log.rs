@@ -50,7 +50,7 @@ impl GuestLog {
         Self { plugin, budget: Arc::default(), rate: Arc::default(), tap }
     }
 
-    /// For another instance of the plugin.
+    /// Returns the log for another instance of the plugin.
     pub(crate) fn of_instance(&self) -> Self {
         let (plugin, rate, tap) = (self.plugin.clone(), self.rate.clone(), self.tap.clone());
         Self { plugin, budget: Arc::default(), rate, tap }

@@ -51,7 +51,7 @@ pub(crate) struct GrantedSecrets {
 }
 
 impl GrantedSecrets {
-    /// Those of `secrets` with these names.
+    /// Grants those of `secrets` with these names.
     pub(crate) fn new(secrets: Arc<Secrets>, names: BTreeSet<String>) -> Self {
         Self { secrets, names: Arc::new(names) }
     }

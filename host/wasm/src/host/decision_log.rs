@@ -69,7 +69,7 @@ pub(super) struct DecisionLine {
 }
 
 impl DecisionLine {
-    /// Of a question, what was decided, and by whose answer.
+    /// Creates the entry of a question: what was decided, and by whose answer.
     pub(super) fn new(
         request: &AdmissionRequest,
         decision: &Decision,

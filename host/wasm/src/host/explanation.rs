@@ -90,7 +90,7 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// None yet; what was logged before is dropped.
+    /// Creates an empty explanation; what was logged before is dropped.
     pub(super) fn new(log: LogTap) -> Self {
         log.take();
         Self { log, kept: BTreeMap::new() }

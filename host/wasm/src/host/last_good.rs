@@ -47,7 +47,7 @@ pub(super) struct LastGoodSet {
 }
 
 impl LastGoodSet {
-    /// Of a configuration, and the digests of the components that came from files.
+    /// Creates the set of a configuration and the digests of the components that came from files.
     pub(super) fn new(configuration: String, components: BTreeMap<String, String>) -> Self {
         Self { form: FORM, configuration, components }
     }

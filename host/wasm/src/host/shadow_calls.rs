@@ -301,7 +301,7 @@ fn has_passed(outcome: &ProbeOutcome) -> bool {
     }
 }
 
-/// In a few words.
+/// Summarizes the outcome in a few words.
 fn summary(outcome: &ProbeOutcome) -> String {
     let (word, text) = match outcome {
         ProbeOutcome::Success(text) | ProbeOutcome::Warning(text) => ("success", text),

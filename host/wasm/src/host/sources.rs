@@ -150,7 +150,7 @@ impl<P: SourcePlugins> PodSourceSet for HostSources<P> {
     }
 }
 
-/// In the source's words: without the node's name.
+/// Converts it to the source's names: without the node's.
 fn status_change(update: PodStatusUpdate, suffix: &str) -> PodStatusChange {
     let PodStatusUpdate { full_name, uid, status } = update;
     let json = |status: Arc<_>| {

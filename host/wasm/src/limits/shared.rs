@@ -22,12 +22,12 @@ pub(crate) struct MemoryPool {
 }
 
 impl MemoryPool {
-    /// With this much in it.
+    /// Creates a pool with this much in it.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self { taken: AtomicUsize::new(0), bytes_max, whole: None }
     }
 
-    /// At most this much of `whole`.
+    /// Creates a share of at most this much of `whole`.
     pub(crate) fn share(whole: Arc<Self>, bytes_max: usize) -> Self {
         Self { taken: AtomicUsize::new(0), bytes_max, whole: Some(whole) }
     }

@@ -75,7 +75,7 @@ impl Schema {
         Ok(Self { text: Arc::new(text), root })
     }
 
-    /// As it was written.
+    /// Returns the schema as it was written.
     pub fn text(&self) -> &Value {
         &self.text
     }
@@ -245,7 +245,7 @@ fn length(value: &Value, at: &str) -> Result<u64, SchemaError> {
     value.as_u64().map_or_else(|| refused(at, problem()), Ok)
 }
 
-/// In the syntax of the crate `regex-lite`: that of ECMAScript without lookaround, and without classes of Unicode.
+/// Compiles a pattern in the syntax of the crate `regex-lite`: that of ECMAScript without lookaround, and without classes of Unicode.
 fn pattern(value: &Value, at: &str) -> Result<Regex, SchemaError> {
     let Some(text) = value.as_str().filter(|text| text.len() <= PATTERN_BYTES_MAX) else {
         return refused(

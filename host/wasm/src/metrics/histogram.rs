@@ -47,7 +47,7 @@ impl Histogram {
         std::array::from_fn(|bucket| self.counts[bucket].load(Ordering::Relaxed))
     }
 
-    /// All together.
+    /// Returns the sum of all observations.
     pub fn sum(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
     }

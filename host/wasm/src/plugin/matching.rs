@@ -93,7 +93,7 @@ enum ImageQuantifier {
 }
 
 impl PodMatch {
-    /// All pods: as the shipped handlers are asked.
+    /// Matches all pods: as the shipped handlers are asked.
     pub(crate) fn all() -> Self {
         Self { system_pods: true, ..Self::default() }
     }
@@ -146,7 +146,7 @@ impl Mismatch {
         }
     }
 
-    /// In a sentence about the pod.
+    /// Returns a sentence about the pod.
     pub(crate) fn sentence(&self, subject: &MatchSubject) -> String {
         match self {
             Self::SystemPod { because } => format!("it is a system pod: {because}"),
@@ -245,7 +245,7 @@ pub(crate) struct MatchSubject {
 }
 
 impl MatchSubject {
-    /// Of a question on a node that has an API server, or hasn't.
+    /// Creates the subject of a question on a node that has an API server, or hasn't.
     pub(crate) fn new(request: &AdmissionRequest, in_cluster: bool) -> Self {
         Self {
             pod: request.pod.clone(),
@@ -363,7 +363,7 @@ fn image_names(spec: &PodSpec) -> Vec<String> {
     containers.chain(ephemeral).chain(volumes).map(full_image_name).collect()
 }
 
-/// With registry, folder, and tag or digest; as it stands if it is no reference of that kind.
+/// Returns the name with registry, folder, and tag or digest; as it stands if it is no reference of that kind.
 fn full_image_name(image: &str) -> String {
     ImageReference::parse(image).map_or_else(|_error| image.to_owned(), |reference| reference.full_name())
 }

@@ -143,7 +143,7 @@ pub(crate) fn agrees_with(verdict: &Verdict, other: &Verdict) -> bool {
     }
 }
 
-/// In a few words.
+/// Summarizes it in a few words.
 pub(crate) fn verdict_summary(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Admit => "admit".to_owned(),
@@ -156,7 +156,7 @@ pub(crate) fn verdict_summary(verdict: &Verdict) -> String {
     }
 }
 
-/// In a few words.
+/// Summarizes it in a few words.
 pub(crate) fn decision_summary(decision: &Decision) -> String {
     match decision {
         Decision::Admit => "admit".to_owned(),

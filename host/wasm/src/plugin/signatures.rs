@@ -162,7 +162,7 @@ pub async fn counting_keys(keys: &[PathBuf]) -> Vec<String> {
 }
 
 impl SignatureError {
-    /// With its causes.
+    /// Returns the message with its causes.
     pub fn sentence(&self) -> String {
         one_line(self)
     }

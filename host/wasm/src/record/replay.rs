@@ -198,7 +198,7 @@ fn data_as_recorded(
     }
 }
 
-/// As the recorded plugin was, in the role of an admission handler.
+/// Returns the spec of the recorded plugin in the role of an admission handler.
 fn spec(recorded: &RecordedCall, grants: Grants, data: Arc<[Data]>) -> Spec {
     let timeout = Duration::from_millis(recorded.limits.timeout_milliseconds);
     Spec { data, ..Spec::direct(timeout, recorded.limits.memory_bytes, None, grants, &recorded.config) }

@@ -182,7 +182,7 @@ impl Recorder {
         Self { shared: Arc::new(Shared { queue, dropped: AtomicU64::new(0), clock }), _task: task }
     }
 
-    /// For one plugin.
+    /// Returns the recorder of one plugin.
     pub(crate) fn plugin(&self, about: About) -> PluginRecorder {
         PluginRecorder { about: Arc::new(about), shared: self.shared.clone() }
     }

@@ -31,7 +31,7 @@ struct Denied;
 pub(crate) struct LinkedResources(Vec<(ResourceType, ResourceType)>);
 
 impl LinkedResources {
-    /// Of a component's imports, without those that are refused themselves. `contracts` knows this project's own.
+    /// Collects a component's imports, without those that are refused themselves. `contracts` knows this project's own.
     pub(crate) fn of(
         engine: &Engine,
         imports: &[(&str, ComponentExtern)],

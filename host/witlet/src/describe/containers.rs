@@ -15,7 +15,7 @@ use super::text::{NONE, Text};
 #[cfg(test)]
 mod tests;
 
-/// All of them, in sections as kubectl has them.
+/// Writes all containers, in sections as kubectl has them.
 pub(super) fn containers(text: &mut Text, spec: &PodSpec, status: &PodStatus) {
     let init = spec.init_containers.as_deref().unwrap_or_default();
     let section = |text: &mut Text, key: &str, all: &[Container], statuses: Option<&Vec<ContainerStatus>>| {

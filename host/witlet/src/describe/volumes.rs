@@ -9,7 +9,7 @@ use super::text::{NONE, Text};
 #[cfg(test)]
 mod tests;
 
-/// All of them.
+/// Writes all volumes.
 pub(super) fn volumes(text: &mut Text, volumes: &[Volume]) {
     if volumes.is_empty() {
         return text.field(0, "Volumes", NONE);

@@ -67,7 +67,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Of a container, as the metrics API has it.
+    /// Reads the usage of a container in the metrics API.
     pub(crate) fn of(container: &Value) -> Self {
         let parsed = |resource: &str| quantity::parse(container["usage"][resource].as_str()?).ok();
         Self {
@@ -76,7 +76,7 @@ impl Usage {
         }
     }
 
-    /// Of several containers; known if all of them are.
+    /// Adds the usage of containers up; known if all of them are.
     pub(crate) fn sum(containers: &[Value]) -> Self {
         let sum = |amount: fn(Self) -> Option<i64>| {
             let mut amounts = containers.iter().map(|container| amount(Self::of(container)));

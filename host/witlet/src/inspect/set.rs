@@ -18,7 +18,7 @@ pub(super) async fn list(source: &str, from: &RegistryArgs) -> Result<SetListing
         .map_err(|cause| ComponentError::Pull { target: target.to_string(), cause: Box::new(cause) })
 }
 
-/// As `-o json` has it.
+/// Returns the document of `-o json`.
 pub(crate) fn for_programs(listing: &SetListing) -> Value {
     let files = listing.files.iter().map(|(name, size)| json!({"name": name, "sizeBytes": size}));
     let code = listing.code.offers.iter().map(code_for_programs);

@@ -67,7 +67,7 @@ pub(crate) enum ConfigurationError {
 }
 
 impl ConfigurationError {
-    /// With the place in the file's text of a field that is named.
+    /// Adds the place in the file's text of a field that is named.
     fn placed(mut self, text: &str) -> Self {
         if let Self::Type { place, path, .. } = &mut self {
             *place = yaml::place_of(text, last_wins(), path);

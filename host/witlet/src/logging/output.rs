@@ -24,7 +24,7 @@ struct InfoStream {
 }
 
 impl Output {
-    /// All lines in one stream, none held back.
+    /// Writes all lines to one stream, none held back.
     pub(super) fn single(stream: Stream) -> Self {
         Self { errors: Mutex::new(stream), info: None }
     }

@@ -161,7 +161,7 @@ pub(crate) fn rollout(plugin: &Value) -> String {
     format!("{percent}% of {of}{step}")
 }
 
-/// In whole seconds, minutes and hours.
+/// Formats whole seconds, minutes and hours.
 fn rounded(seconds: f64) -> String {
     let seconds = seconds as u64;
     let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
@@ -196,7 +196,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// With two digits or so, in the unit that fits.
+/// Formats two digits or so, in the unit that fits.
 pub(crate) fn seconds(seconds: f64) -> String {
     let micros = seconds * 1e6;
     match micros {

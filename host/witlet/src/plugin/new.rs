@@ -202,7 +202,7 @@ fn next(folder: &Path) -> [String; 3] {
     [format!("cd {}", quoted(&folder.display().to_string())), "make".to_owned(), "make test".to_owned()]
 }
 
-/// As a shell takes it for one word.
+/// Quotes a text so that a shell takes it for one word.
 fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "-_./+@%:,".contains(char);
     let is_flag = word.starts_with('-');

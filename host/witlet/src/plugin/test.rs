@@ -141,7 +141,7 @@ fn command(args: &TestArgs) -> String {
     words.join(" ")
 }
 
-/// As a shell takes it for one word.
+/// Quotes a text so that a shell takes it for one word.
 fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+,=".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {

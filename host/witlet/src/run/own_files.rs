@@ -66,7 +66,7 @@ pub(crate) struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// Those below this root folder. Nothing is made yet.
+    /// Returns the paths below this root folder. Nothing is created yet.
     pub(crate) fn below(root: &Path) -> Self {
         Self { folder: root.join(FOLDER) }
     }

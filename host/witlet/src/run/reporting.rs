@@ -34,7 +34,7 @@ pub(crate) struct ShownPlugins {
 }
 
 impl ShownPlugins {
-    /// Of this host; with a set where the operator allows some.
+    /// Creates the reports of this host; with a set where the operator allows some.
     pub(crate) fn new(host: Arc<PluginHost>, set: Option<Arc<ShownSet>>) -> Self {
         Self { host, set }
     }
@@ -73,7 +73,7 @@ impl Reporting {
         Self { agent, health, state, plugins, set: None, clock }
     }
 
-    /// With the set of plugins that the node's annotation chose.
+    /// Adds the set of plugins that the node's annotation chose.
     pub(crate) fn with_set(self, set: Option<Arc<ShownSet>>) -> Self {
         Self { set, ..self }
     }

@@ -169,14 +169,14 @@ fn decide_sidecar(
     came_to
 }
 
-/// All instances of init containers: a new sandbox begins with the first one.
+/// Removes all instances of init containers: a new sandbox begins with the first one.
 pub(super) fn purge(pod: &Pod, observed: &ObservedPod) -> Option<Step> {
     let init = init_containers(pod);
     let of_init = observed.containers.iter().filter(|c| init.iter().any(|init| init.name == c.name));
     remove(RemoveReason::NewSandbox, of_init)
 }
 
-/// All ended instances of each init container but the last.
+/// Removes all ended instances of each init container but the last.
 pub(super) fn prune(pod: &Pod, observed: &ObservedPod) -> Option<Step> {
     let superfluous = init_containers(pod).iter().flat_map(|init| {
         let ended = observed

@@ -36,7 +36,7 @@ impl PlanInput<'_> {
         self.probes.get(id).copied().unwrap_or_default()
     }
 
-    /// Nothing of it is started any more.
+    /// Whether the pod is deleted: nothing of it is started any more.
     pub(super) fn is_deleted(&self) -> bool {
         self.pod.metadata.deletion_timestamp.is_some()
     }

@@ -122,7 +122,7 @@ pub struct EffectiveSecurity<'a> {
 }
 
 impl<'a> EffectiveSecurity<'a> {
-    /// Of a container in its pod.
+    /// Combines the contexts of a container and its pod.
     pub fn of(pod: &'a Pod, container: &'a Container) -> Self {
         let (own, of_pod) = (container.security_context.as_ref(), pod_security(pod));
         let is = |field: fn(&SecurityContext) -> Option<bool>| own.and_then(field).unwrap_or_default();
@@ -188,7 +188,7 @@ fn groups_policy(security: Option<&PodSecurityContext>) -> SupplementalGroupsPol
     }
 }
 
-/// In upstream's words (`verifyRunAsNonRoot`).
+/// Refuses root with upstream's messages (`verifyRunAsNonRoot`).
 fn check_not_root(input: ContainerInput<'_>, by_spec: bool, user: User<'_>) -> Result<(), SpecError> {
     let problem = match user {
         User::Number(0) if by_spec => "container's runAsUser breaks non-root policy".to_owned(),

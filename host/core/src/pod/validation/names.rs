@@ -7,7 +7,7 @@ const SUBDOMAIN_MAX: usize = 253;
 const PORT_NAME_MAX: usize = 15;
 const UID_MAX: usize = 64;
 
-/// At most 63 lower-case letters, digits and `-`, with a letter or digit at both ends.
+/// Whether it is at most 63 lower-case letters, digits and `-`, with a letter or digit at both ends.
 pub fn is_dns_label(text: &str) -> bool {
     let bytes = text.as_bytes();
     let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -17,7 +17,7 @@ pub fn is_dns_label(text: &str) -> bool {
         && bytes.iter().all(|byte| alphanumeric(byte) || *byte == b'-')
 }
 
-/// At most 253 bytes of DNS labels (here without a bound of their own, as upstream has it) joined by points.
+/// Whether it is at most 253 bytes of DNS labels (here without a bound of their own, as upstream has it) joined by points.
 pub fn is_dns_subdomain(text: &str) -> bool {
     let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     text.len() <= SUBDOMAIN_MAX
@@ -97,7 +97,7 @@ pub(crate) fn is_environment_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
 }
 
-/// At most 15 lower-case letters, digits and single `-` inside, with at least one letter (RFC 6335).
+/// Whether it is at most 15 lower-case letters, digits and single `-` inside, with at least one letter (RFC 6335).
 pub(super) fn is_port_name(text: &str) -> bool {
     text.len() <= PORT_NAME_MAX
         && is_dns_label(text)

@@ -110,7 +110,7 @@ fn without_place(message: &str) -> String {
     message[..end].trim_end_matches([',', ':', ' ']).to_owned()
 }
 
-/// For a text of so many bytes. The documents of a file are in memory together, so that they share what aliases may add.
+/// Returns the options for a text of so many bytes. The documents of a file are in memory together, so that they share what aliases may add.
 fn options(bytes: usize, documents: usize) -> Options {
     let documents = documents.max(1);
     serde_saphyr::options! {

@@ -112,7 +112,7 @@ impl CgroupDetails {
         CgroupLimits { spec: self.spec, threads_max: self.threads_max }
     }
 
-    /// Of a cgroup of version 2; `read` gives the text of a file in its folder. Limits that are known aren't read.
+    /// Reads a cgroup of version 2; `read` gives the text of a file in its folder. Limits that are known aren't read.
     pub fn of_v2(
         at: Timestamp,
         with_pressure: bool,

@@ -72,7 +72,7 @@ fn partition(line: &str) -> Option<(BlockDevice, Partition)> {
     Some((device, Partition { name, reads, writes, in_flight, busy, weighted }))
 }
 
-/// Of lines such as `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`.
+/// Parses lines such as `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`.
 pub(super) fn disks_v2(stat: &str) -> Vec<DiskUsage> {
     stat.lines().filter_map(disk_v2).take(DEVICES_MAX).collect()
 }
@@ -100,7 +100,7 @@ fn disk_v2(line: &str) -> Option<DiskUsage> {
     (!usage.bytes.is_empty()).then_some(usage)
 }
 
-/// Of the scheduler's counts where it keeps some, else of those of throttling, which every version of the kernel keeps.
+/// Reads the scheduler's counts where it keeps some, else of those of throttling, which every version of the kernel keeps.
 pub(super) fn disks_v1(read: impl Fn(&str) -> Option<String>) -> Vec<DiskUsage> {
     let figures = |kind: &str, file: &str| {
         operations(&read(&format!("blkio.{kind}.{file}_recursive")).unwrap_or_default())
@@ -119,7 +119,7 @@ pub(super) fn disks_v1(read: impl Fn(&str) -> Option<String>) -> Vec<DiskUsage> 
 
 type Operations = BTreeMap<&'static str, u64>;
 
-/// Of lines such as `8:0 Read 4096`; the line of the total has no device.
+/// Parses lines such as `8:0 Read 4096`; the line of the total has no device.
 fn operations(text: &str) -> BTreeMap<BlockDevice, Operations> {
     let mut all: BTreeMap<BlockDevice, Operations> = BTreeMap::new();
     for line in text.lines() {

@@ -31,7 +31,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// From a pod on this network.
+    /// Creates the hooks of a pod on this network.
     pub(crate) fn new(network: Network) -> Self {
         Self { network }
     }

@@ -280,7 +280,7 @@ fn body(
     }))
 }
 
-/// On a thread that may wait for the disk.
+/// Runs it on a thread that may wait for the disk.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }

@@ -56,7 +56,7 @@ pub(super) struct RemoteFetcher {
 }
 
 impl RemoteFetcher {
-    /// Without `artifacts` nothing comes from registries.
+    /// Creates the fetcher; without `artifacts` nothing comes from registries.
     pub(super) fn new(artifacts: Option<Arc<dyn ArtifactFetcher>>) -> Self {
         Self { egress: Egress::system(), artifacts, turns: Arc::new(Semaphore::new(FETCHES_MAX)) }
     }

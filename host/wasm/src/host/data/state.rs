@@ -92,7 +92,7 @@ impl State {
         !is_running && self.due.is_some_and(|due| due <= now)
     }
 
-    /// It is being fetched.
+    /// Notes the task that fetches it.
     pub(super) fn fetching(&mut self, task: AbortHandle) {
         self.task = Some(task);
     }

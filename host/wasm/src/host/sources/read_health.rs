@@ -17,7 +17,7 @@ pub(super) struct ReadHealth {
 }
 
 impl ReadHealth {
-    /// Of a source whose polls began then.
+    /// Creates the health of a source whose polls began then.
     pub(super) fn new(config: &SourcesConfig, spec: &SourceSpec, began: Instant) -> Self {
         let SourcesConfig { health, clock, events, .. } = config;
         let outage = SourceOutage::new(spec.name.clone(), health.clone(), clock.clone(), events.clone());

@@ -28,7 +28,7 @@ pub(in crate::host) struct SourceSpec {
 }
 
 impl SourceSpec {
-    /// Of the configuration, so that a cursor isn't handed to a source that reads elsewhere now.
+    /// Returns the digest of the configuration, so that a cursor isn't handed to a source that reads elsewhere now.
     pub(in crate::host) fn config_digest(&self) -> String {
         hex::encode(Sha256::digest(self.config.as_bytes()))
     }

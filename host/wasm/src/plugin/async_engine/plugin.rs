@@ -401,7 +401,7 @@ pub(super) enum TimeoutCause {
     Waited,
 }
 
-/// Of the time that it had, how much it could have run and how much it did.
+/// Decides why a call took too long: by its time, how much of it it could have run, and how much it did.
 pub(super) fn overtime(time: Duration, runnable: Duration, cpu: Duration) -> TimeoutCause {
     if runnable < time / 2 {
         TimeoutCause::Waited

@@ -106,7 +106,7 @@ impl fmt::Display for WaitedIn {
 }
 
 impl CallError {
-    /// With its causes.
+    /// Returns the message with its causes.
     pub fn sentence(&self) -> String {
         one_line(self)
     }

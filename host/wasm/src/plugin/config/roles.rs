@@ -57,7 +57,7 @@ pub struct AdmissionRole {
 }
 
 impl AdmissionRole {
-    /// As an entry gets it that says nothing.
+    /// Returns the settings of an entry that sets none.
     pub fn standard() -> Self {
         Self {
             order: ORDER_DEFAULT,

@@ -179,7 +179,7 @@ fn entry_digests(text: &str) -> Vec<Arc<str>> {
     entries.into_iter().map(|entry| hex::encode(Sha256::digest(sorted(entry).to_string())).into()).collect()
 }
 
-/// With the fields of each map in their alphabetical order.
+/// Returns the value with the fields of each map in alphabetical order.
 fn sorted(mut value: Value) -> Value {
     value.sort_all_objects();
     value

@@ -12,7 +12,7 @@ use witlet_core::text::glob;
 pub struct Globs(Vec<String>);
 
 impl Globs {
-    /// Of these patterns.
+    /// Creates a list of these patterns.
     pub fn new(patterns: Vec<String>) -> Self {
         Self(patterns)
     }

@@ -35,7 +35,7 @@ pub(crate) enum Variable {
 pub(crate) type Values = BTreeMap<Variable, Option<String>>;
 
 impl Variable {
-    /// Of what stands in the braces.
+    /// Parses what stands in the braces.
     fn parse(text: &str) -> Result<Self, String> {
         if text == "node.name" {
             return Ok(Self::NodeName);

@@ -129,7 +129,7 @@ impl LoadError {
         }
     }
 
-    /// With its causes.
+    /// Returns the message with its causes.
     pub fn sentence(&self) -> String {
         one_line(self)
     }

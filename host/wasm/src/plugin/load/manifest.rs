@@ -18,7 +18,7 @@ pub(crate) struct Described {
 }
 
 impl Described {
-    /// For who runs it, each in a sentence.
+    /// Returns the warnings for the operator, each a sentence.
     pub(super) fn warnings(&self) -> &[String] {
         &self.warnings
     }

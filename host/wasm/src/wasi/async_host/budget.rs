@@ -26,7 +26,7 @@ pub(crate) struct ConnectionPermit {
 }
 
 impl ConnectionBudget {
-    /// Of a new instance, which shares `share` with the others of its plugin and `all` with everyone.
+    /// Creates the budget of a new instance, which shares `share` with the others of its plugin and `all` with everyone.
     pub(crate) fn new(share: Arc<Semaphore>, all: Arc<Semaphore>) -> Self {
         Self { own: Arc::new(Semaphore::new(CONNECTIONS_MAX)), share, all }
     }

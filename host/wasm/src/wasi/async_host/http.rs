@@ -51,7 +51,7 @@ impl Hooks {
         self.reach = reach;
     }
 
-    /// By which way they go from now on.
+    /// Sets the egress of the requests from now on.
     pub(crate) fn go_out_by(&mut self, egress: Egress) {
         self.egress = egress;
     }

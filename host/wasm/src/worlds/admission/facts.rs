@@ -186,7 +186,7 @@ impl PodFacts {
         self.volumes.get_or_init(|| volume_facts(&self.pod))
     }
 
-    /// Of the containers in their order, then of volumes.
+    /// Returns the images of the containers in their order, then of volumes.
     pub(crate) fn images(&self) -> impl Iterator<Item = &Arc<PodImage>> {
         let volumes = self.volumes().iter().filter_map(|volume| volume.image.as_ref());
         self.containers().iter().map(|container| &container.image).chain(volumes)

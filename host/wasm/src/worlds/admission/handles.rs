@@ -77,7 +77,7 @@ pub(super) const PODS_MAX: usize = (1 << INDEX_BITS) - 1;
 /// The index of the pod as it runs, behind those of all others.
 pub(super) const OLD_POD: usize = PODS_MAX;
 
-/// Of a pod in a question, or of the question or the node.
+/// Returns the handle of a pod in a question, or of the question or the node.
 pub(super) fn handle(serial: u16, index: usize) -> u32 {
     // `other_pods` hands out less than PODS_MAX.
     (u32::from(serial) << INDEX_BITS) | (index as u32 & INDEX_MASK)

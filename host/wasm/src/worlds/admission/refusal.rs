@@ -71,7 +71,7 @@ pub(super) fn shortages(shortages: Vec<Shortage>) -> Reply<Verdict> {
     }
 }
 
-/// It becomes a part of `status.reason`, as words do.
+/// Checks the resource: it becomes a part of `status.reason`, as words do.
 fn check_resource(resource: &str) -> Result<(), ShortageFault> {
     match resource.len() {
         0 => Err(ShortageFault::Unnamed),

@@ -19,7 +19,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Of a handler whose contract has no subscriptions, but asks about these.
+    /// Creates the setup of a handler whose contract has no subscriptions, but asks about these.
     pub(crate) fn fixed(operations: &[Operation]) -> Self {
         Self { operations: operations.to_vec(), ..Self::default() }
     }

@@ -42,7 +42,7 @@ impl GuestError {
         }
     }
 
-    /// In one sentence: `NoTable: the table can't be read (rows: 7)`.
+    /// Returns one sentence: `NoTable: the table can't be read (rows: 7)`.
     pub(crate) fn words(&self) -> String {
         match (self.code.as_str(), self.message.as_str()) {
             ("", message) => self.with_details(message),

@@ -44,7 +44,7 @@ pub(crate) struct ProbeSink {
 }
 
 impl ProbeSink {
-    /// Its text is cut.
+    /// Adds a statement; its text is cut.
     pub(super) fn say(&mut self, statement: Statement) {
         let cut = |text| output(text, TEXT_BYTES_MAX);
         match statement {

@@ -28,7 +28,7 @@ pub(crate) struct ProbeFacts {
 const EXECS_RECORDED_MAX: usize = 64;
 
 impl ProbeFacts {
-    /// Of a probe that is asked for now. `recorded` has the commands that it runs noted.
+    /// Creates the facts of a probe that is asked for now. `recorded` has the commands that it runs noted.
     pub(crate) fn new(request: ProbeRequest, recorded: bool) -> Self {
         let deadline = Instant::now() + request.timeout;
         let execs = recorded.then(Mutex::default);
@@ -99,7 +99,7 @@ impl ProbeFacts {
         self.container().and_then(|container| container.ports.as_deref()).unwrap_or_default()
     }
 
-    /// In the spec.
+    /// Returns the container in the spec.
     pub(crate) fn container(&self) -> Option<&Container> {
         self.container_and_place().map(|(container, ..)| container)
     }

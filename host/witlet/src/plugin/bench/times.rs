@@ -16,7 +16,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Of these calls, by the nearest rank; none of no calls.
+    /// Returns the percentiles of these calls by the nearest rank; `None` without calls.
     pub(super) fn of(mut calls: Vec<Duration>) -> Option<Self> {
         calls.sort_unstable();
         let rank = |percent: usize| calls.get((calls.len() * percent).div_ceil(100).checked_sub(1)?).copied();

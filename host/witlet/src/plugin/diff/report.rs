@@ -49,7 +49,7 @@ pub(crate) struct SideFigures {
 }
 
 impl SideFigures {
-    /// Of the calls that took these times.
+    /// Creates the report of the calls that took these times.
     pub(super) fn new(
         (source, digest): (String, String),
         mut times: Vec<Duration>,
@@ -99,7 +99,7 @@ pub(super) struct Subject {
     operation: &'static str,
 }
 
-/// Of a request.
+/// Returns the subject of a request.
 pub(super) fn subject(request: &AdmissionRequest) -> Subject {
     Subject { pod: PodFullName::of(&request.pod).to_string(), operation: request.operation.as_str() }
 }

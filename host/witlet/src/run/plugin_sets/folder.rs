@@ -115,13 +115,13 @@ impl SetFolder {
         remove(&self.unfinished(digest));
     }
 
-    /// This set serves from now on, after a restart, too.
+    /// Keeps this set: it serves from now on, after a restart, too.
     pub(super) fn keep(&self, kept: &KeptSet) -> io::Result<()> {
         let path = self.0.join(CURRENT);
         replace_file(&path, &path.with_extension("unfinished"), &serde_json::to_vec(kept)?, 0o600)
     }
 
-    /// All sets but these go. One that can't be removed is tried again with the next change.
+    /// Removes all sets but these. One that can't be removed is tried again with the next change.
     pub(super) fn prune(&self, used: &[String]) {
         let used: Vec<PathBuf> =
             used.iter().flat_map(|digest| [self.of(digest), self.unfinished(digest)]).collect();

@@ -54,7 +54,7 @@ impl KnownPolicy {
         if self.policy.uses_compiled_code { self.key_ids.clone() } else { Vec::new() }
     }
 
-    /// As it is now. A file that can't be taken changes nothing but the problem; a key's file that is gone counts no more.
+    /// Reads the policy again. A file that can't be taken changes nothing but the problem; a key's file that is gone counts no more.
     async fn again(&self, file: &Path) -> Self {
         let path = file.to_owned();
         let (policy, problem) = match tokio::task::spawn_blocking(move || read(&path)).await {

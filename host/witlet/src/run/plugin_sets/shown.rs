@@ -68,7 +68,7 @@ impl ShownSet {
         })
     }
 
-    /// From now on this is shown.
+    /// Replaces what is shown.
     pub(crate) fn set(&self, sets: &PluginSets) {
         let mut shown = self.lock();
         shown.report = sets.report();

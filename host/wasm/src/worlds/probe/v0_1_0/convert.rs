@@ -9,7 +9,7 @@ use super::super::exec::{ExecFault, joined};
 use super::bindings::witlet::probe::{exec, types as wit};
 use crate::worlds::output;
 
-/// With its text cut.
+/// Converts the outcome, with its text cut.
 pub(super) fn outcome(outcome: wit::Outcome) -> ProbeOutcome {
     match outcome {
         wit::Outcome::Success(text) => ProbeOutcome::Success(output(text, TEXT_BYTES_MAX)),
