@@ -2,10 +2,10 @@
 //!
 //! The daemon runs as a process next to a fake CRI server in this one, which answers at once, so that its figures hold
 //! none of a runtime's costs. Progress goes to standard error; the last line of standard output is one JSON object.
-//! `DENSITY_PODS` says how many pods (450 if not given), `DENSITY_ARGUMENTS` more arguments of `witlet run` for static pods, apart by
+//! `DENSITY_PODS` says how many pods (450 if not given), `DENSITY_ARGUMENTS` more arguments of `witlet run`, apart by
 //! spaces (`--eviction-hard=` shows what the monitors cost). With `DENSITY_API=1` they are created in an API server, and deleted there;
 //! `DENSITY_QPS` then sets the daemon's request rate (`default` for its own; no limit if not given), and with `DENSITY_OBJECTS=2000`
-//! so many config maps and secrets are used by a few pods instead.
+//! so many config maps and secrets are used by a few pods instead. `BENCH_PROGRAM` measures another `witlet` than the one just built.
 
 mod daemon;
 mod density_api;
@@ -34,19 +34,19 @@ fn main() {
         Ok(text) => text.parse().expect("DENSITY_PODS is a number"),
         Err(_) => PODS_DEFAULT,
     };
+    let arguments = std::env::var("DENSITY_ARGUMENTS").unwrap_or_default();
+    let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
     if std::env::var("DENSITY_API").is_ok_and(|value| value == "1") {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
         return print(&match std::env::var("DENSITY_OBJECTS") {
             Ok(text) => {
                 let count = text.parse().expect("DENSITY_OBJECTS is a number");
-                runtime.block_on(density_api::measure_objects(count))
+                runtime.block_on(density_api::measure_objects(count, arguments))
             }
-            Err(_) => runtime.block_on(density_api::measure(pods)),
+            Err(_) => runtime.block_on(density_api::measure(pods, arguments)),
         });
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let arguments = std::env::var("DENSITY_ARGUMENTS").unwrap_or_default();
-    let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
     runtime.block_on(measure(pods, &arguments));
 }
 
@@ -72,7 +72,7 @@ async fn measure(pods: usize, arguments: &[String]) {
 }
 
 async fn run(daemon: &Daemon, cri: &FakeCri, home: &Path, pods: usize) -> Value {
-    let rss_before = daemon.resident_mb("VmRSS");
+    let (rss_before, anonymous_before) = (daemon.resident_mb("VmRSS"), daemon.resident_mb("RssAnon"));
     let (cpu, begun) = (daemon.cpu_seconds(), Instant::now());
     let begun_ns = witlet_fake_cri::now();
     for number in 0..pods {
@@ -112,6 +112,7 @@ async fn run(daemon: &Daemon, cri: &FakeCri, home: &Path, pods: usize) -> Value 
         "delete_p99_s": percentile(&ends, 99),
         "delete_cpu_s": rounded(delete_cpu),
         "rss_before_mb": rounded(rss_before),
+        "rss_anon_before_mb": rounded(anonymous_before),
         "rss_mb": rounded(rss),
         "rss_anon_mb": rounded(anonymous),
         "rss_after_mb": rounded(daemon.resident_mb("VmRSS")),

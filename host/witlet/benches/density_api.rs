@@ -81,23 +81,23 @@ struct Bench {
 }
 
 /// Measures with so many pods; the figures as JSON.
-pub(crate) async fn measure(pods: usize) -> Value {
-    let bench = Bench::start().await;
+pub(crate) async fn measure(pods: usize, arguments: Vec<String>) -> Value {
+    let bench = Bench::start(arguments).await;
     let figures = bench.run(pods).await;
     bench.end().await;
     figures
 }
 
 /// Measures with so many config maps and secrets in use.
-pub(crate) async fn measure_objects(count: usize) -> Value {
-    let bench = Bench::start().await;
+pub(crate) async fn measure_objects(count: usize, arguments: Vec<String>) -> Value {
+    let bench = Bench::start(arguments).await;
     let figures = objects::run(&bench, count).await;
     bench.end().await;
     figures
 }
 
 impl Bench {
-    async fn start() -> Self {
+    async fn start(mut arguments: Vec<String>) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
         let (cri, stop, mut servers) = (FakeCri::default(), CancellationToken::new(), JoinSet::new());
         let mut options = Options::new(Arc::new(|| SystemClock.now()));
@@ -116,14 +116,14 @@ impl Bench {
         );
         std::fs::create_dir_all(home.path().join("pods")).expect("the manifest folder");
         let rate = Rate::from_arguments();
-        let mut arguments = vec![
+        arguments.extend([
             format!("--kubeconfig={}", kubeconfig.display()),
             "--port=0".to_owned(),
             "--healthz-port=0".to_owned(),
             // As in any cluster: without it each pod has a warning more.
             "--cluster-dns=192.0.2.10".to_owned(),
             "--cluster-domain=cluster.local".to_owned(),
-        ];
+        ]);
         arguments.extend(rate.flag());
         // The first start fills the code cache, as a package's installation does.
         Daemon::start_with(home.path(), &arguments).await.end();
@@ -164,7 +164,7 @@ impl Bench {
 
     async fn run(&self, pods: usize) -> Value {
         let daemon = &self.daemon;
-        let rss_before = daemon.resident_mb("VmRSS");
+        let (rss_before, anonymous_before) = (daemon.resident_mb("VmRSS"), daemon.resident_mb("RssAnon"));
         self.begin();
         let cpu = daemon.cpu_seconds();
         for number in 0..pods {
@@ -217,6 +217,7 @@ impl Bench {
             "delete_deletes_per_pod": each(&deletions, "delete pods"),
             "delete_events_per_pod": each(&deletions, "create events"),
             "rss_before_mb": rounded(rss_before),
+            "rss_anon_before_mb": rounded(anonymous_before),
             "rss_mb": rounded(rss),
             "rss_anon_mb": rounded(rss_heap),
             "rss_after_mb": rounded(daemon.resident_mb("VmRSS")),

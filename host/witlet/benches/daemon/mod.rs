@@ -11,6 +11,11 @@ use witlet_server::LocalClient;
 /// Longer than this and the daemon doesn't work.
 pub(crate) const START_DEADLINE: Duration = Duration::from_secs(120);
 
+/// The program that is measured: `BENCH_PROGRAM`, so that two releases can be compared by one bench, or the one just built.
+fn program() -> PathBuf {
+    std::env::var_os("BENCH_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_witlet").into(), PathBuf::from)
+}
+
 /// A running daemon.
 pub(crate) struct Daemon {
     process: Child,
@@ -41,7 +46,7 @@ impl Daemon {
         let log = std::fs::File::create(home.join("witlet.log")).expect("a log file");
         let socket = home.join("api.sock");
         let begin = Instant::now();
-        let process = Command::new(env!("CARGO_BIN_EXE_witlet"))
+        let process = Command::new(program())
             .arg("run")
             .args(flag("--container-runtime-endpoint", format!("unix://{}", home.join("cri.sock").display())))
             .args(flag("--pod-manifest-path", home.join("pods").display()))
