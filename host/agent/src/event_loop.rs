@@ -12,6 +12,7 @@ mod record;
 mod reject;
 mod resize;
 mod sources;
+mod state;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,32 +21,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
-use k8s_openapi::api::core::v1::Node;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use witlet_core::admission::AdmittedPod;
-use witlet_core::admission::readmit::Readmissions;
-use witlet_core::admission::recheck::Rechecks;
-use witlet_core::admission::rejections::RejectionHistory;
-use witlet_core::container::gc::FailureReports;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::node::NodeFacts;
-use witlet_core::node::conditions::Pressures;
 use witlet_core::node::published::{NodeInput, PublishedNode, publish};
 use witlet_core::pod::static_pod::StaticPodQueue;
 use witlet_core::pod::user_namespace::UserNamespaces;
 use witlet_core::pod::{PodUid, SourceName};
-use witlet_core::sources::MergedPods;
 use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter, PodFiles, Tracer};
 
-use crate::admission_queue::AdmissionQueue;
 use crate::cache::PodCache;
 use crate::checkpoints::Loaded;
 use crate::executor::Executor;
 use crate::handlers_node::HandlersNode;
-use crate::health::Health;
 use crate::housekeeping::Housekeeper;
 use crate::inputs::{Event, Gates, Inputs};
 use crate::metrics::{PodMetrics, ResizeMetrics};
@@ -58,6 +49,7 @@ use crate::settings::AgentSettings;
 use crate::tasks::end_within;
 use crate::work_queue::WorkQueue;
 use record::PodRecord;
+use state::{AdmissionState, CleanUps, NodeState, Sources};
 
 /// The ports of the event loop.
 pub(crate) struct Outside {
@@ -91,44 +83,17 @@ pub(crate) struct Outside {
 pub(crate) struct EventLoop {
     settings: AgentSettings,
     outside: Outside,
-    /// Sources that have to be seen before anything is cleaned up.
-    sources: BTreeSet<SourceName>,
-    /// Sources of plugins: until they are seen, pods that may be theirs are left alone.
-    plugin_sources: BTreeSet<SourceName>,
-    /// Sources of which a part could never be read.
-    partial: BTreeSet<SourceName>,
-    merged: MergedPods,
+    sources: Sources,
     /// All that is known of pods, each in one place.
     pods: BTreeMap<PodUid, PodRecord>,
     user_namespaces: UserNamespaces,
     statics: StaticPodQueue,
     due: WorkQueue,
-    queue: AdmissionQueue,
-    /// When the queue wants to be asked again.
-    admission_due: Option<Instant>,
-    /// Those that a controller makes again.
-    rejections: RejectionHistory,
-    /// When running pods are asked about again.
-    rechecks: Rechecks,
-    /// Which handlers were asked about pods that ran before the start.
-    readmissions: Readmissions,
-    /// How many pods were admitted.
-    admissions: u64,
-    /// The admitted pods, as handlers see them; none after a change.
-    others: Option<Arc<[AdmittedPod]>>,
-    health: Health,
-    node: Arc<Node>,
-    pressures: Option<Pressures>,
-    /// Who waits for a clean-up that hasn't begun to take what ended pods have left: one at most, because the eviction manager waits for each.
-    removals_requested: Vec<oneshot::Sender<()>>,
-    /// Who waits for the one that runs.
-    removals_running: Vec<oneshot::Sender<()>>,
+    admission: AdmissionState,
+    node: NodeState,
+    clean_ups: CleanUps,
     stats: AgentStats,
     begun: Instant,
-    cleaning: bool,
-    /// Why the last clean-up couldn't list what is on the disk, if it couldn't.
-    clean_up_failure: Option<String>,
-    gc_failures: FailureReports,
     stopping: Option<Instant>,
     tasks: JoinSet<Event>,
     cancel_work: CancellationToken,
@@ -155,31 +120,16 @@ impl EventLoop {
         Self {
             settings,
             outside,
-            sources,
-            plugin_sources: BTreeSet::new(),
-            partial: BTreeSet::new(),
-            merged: MergedPods::default(),
+            sources: Sources { own: sources, ..Sources::default() },
             pods: known.collect(),
             user_namespaces,
             statics: StaticPodQueue::default(),
             due: WorkQueue::default(),
-            queue: AdmissionQueue::default(),
-            admission_due: None,
-            rejections: RejectionHistory::default(),
-            rechecks: Rechecks::default(),
-            readmissions: Readmissions::default(),
-            admissions: 0,
-            others: None,
-            health: Health::unknown(),
-            node: Arc::default(),
-            pressures: None,
-            removals_requested: Vec::new(),
-            removals_running: Vec::new(),
+            admission: AdmissionState::default(),
+            node: NodeState::unknown(),
+            clean_ups: CleanUps::default(),
             stats: AgentStats::default(),
             begun: Instant::now(),
-            cleaning: false,
-            clean_up_failure: None,
-            gc_failures: FailureReports::default(),
             stopping: None,
             tasks: JoinSet::new(),
             cancel_work: CancellationToken::new(),
@@ -190,12 +140,12 @@ impl EventLoop {
     pub(crate) async fn run(mut self, mut inputs: Inputs) {
         self.record_node_event(EventType::Normal, "Starting", "Starting kubelet.".to_owned());
         self.publish_node();
-        self.plugin_sources = inputs.plugin_sources.now();
+        self.sources.of_plugins = inputs.plugin_sources.now();
         loop {
             let gates = Gates {
-                runtime_ready: self.health.is_ready(),
+                runtime_ready: self.node.health.is_ready(),
                 stopping: self.stopping,
-                admission_due: self.admission_due,
+                admission_due: self.admission.due,
             };
             let event = inputs.next(&mut self.tasks, gates).await;
             let begun = Instant::now();
@@ -223,12 +173,12 @@ impl EventLoop {
             Event::WorkEnded(end) => self.work_ended(*end),
             Event::CleanedUp(failure) => self.cleaned_up(failure),
             Event::Health(health) => {
-                self.health = health;
+                self.node.health = health;
                 self.publish_node();
             }
             Event::Node => self.node_changed(),
             Event::Handlers => {
-                self.queue.handlers_changed();
+                self.admission.queue.handlers_changed();
                 self.reconsider_edits();
                 self.reconsider_images();
                 self.recheck_soon();
@@ -254,16 +204,6 @@ impl EventLoop {
         if self.stopping.is_some() && !is_at_work() { Flow::End } else { Flow::GoOn }
     }
 
-    /// Every source of the agent's own has sent a set: what none of them has may be removed.
-    fn all_sources_seen(&self) -> bool {
-        self.sources.iter().all(|source| self.merged.is_seen(source))
-    }
-
-    /// Every source of a plugin has, too.
-    fn plugin_sources_seen(&self) -> bool {
-        self.plugin_sources.iter().all(|source| self.merged.is_seen(source))
-    }
-
     /// Starts a task next to the loop. If it panics, the loop receives the event given for that.
     fn spawn(&mut self, work: impl Future<Output = Event> + Send + 'static, if_it_panics: Event) {
         self.tasks.spawn(async move {
@@ -275,7 +215,7 @@ impl EventLoop {
     }
 
     fn node_changed(&mut self) {
-        self.queue.world_changed();
+        self.admission.queue.world_changed();
         self.publish_node();
         self.reconsider_resizes();
         self.note_node_for_rechecks();
@@ -285,13 +225,13 @@ impl EventLoop {
         let facts = self.outside.node.borrow().clone();
         let PublishedNode { node, readiness, pressures } = publish(NodeInput {
             machine: &facts.node,
-            before: &self.node,
-            problems: &self.health.problems(),
-            handlers: &self.health.handlers,
-            pressures: self.pressures,
+            before: &self.node.object,
+            problems: &self.node.health.problems(),
+            handlers: &self.node.health.handlers,
+            pressures: self.node.pressures,
             now: self.outside.clock.now(),
         });
-        self.node = Arc::new(node);
+        self.node.object = Arc::new(node);
         // In a cluster pressures are reported where the API server's object changes.
         let pressures = pressures.into_iter().filter(|_| !self.outside.is_in_cluster);
         for reason in pressures.chain(readiness) {
@@ -311,18 +251,18 @@ impl EventLoop {
             let count = errors().count();
             format!("failed to save the state of {count} pods, no new pod can start: {error}")
         });
-        let problems = self.health.problems().into_iter().chain(unsaved).collect();
-        self.outside.statuses.put_node(self.node.clone(), problems);
+        let problems = self.node.health.problems().into_iter().chain(unsaved).collect();
+        self.outside.statuses.put_node(self.node.object.clone(), problems);
     }
 
     fn publish_stats(&mut self) {
         self.stats.pleg_events_dropped = self.outside.pleg_dropped.load(Ordering::Relaxed);
-        self.stats.admission_queue = self.queue.len();
-        self.stats.deferred = self.queue.deferred();
-        self.stats.rejections_waiting = self.queue.held();
+        self.stats.admission_queue = self.admission.queue.len();
+        self.stats.deferred = self.admission.queue.deferred();
+        self.stats.rejections_waiting = self.admission.queue.held();
         self.stats.probes = self.outside.prober.totals();
-        self.stats.sources_ready = self.all_sources_seen() && self.plugin_sources_seen();
-        self.outside.statuses.put_sources_seen(self.stats.sources_ready && self.partial.is_empty());
+        self.stats.sources_ready = self.sources.all_are_seen();
+        self.outside.statuses.put_sources_seen(self.stats.sources_ready && self.sources.partial.is_empty());
         self.outside.statuses.put_stats(self.stats.clone());
     }
 }

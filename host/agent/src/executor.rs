@@ -101,34 +101,35 @@ pub(crate) struct Executor {
 impl Executor {
     /// Does the work, which is a span, and gives the pod's memory back, with what was saved. All that is logged meanwhile has the pod's
     /// name and UID, at any level: a span of a lower level is gone where only errors are asked for, and its keys with it.
-    pub(crate) async fn run(&self, job: Job) -> (PodMemory, Saved, End) {
+    pub(crate) async fn run(&self, job: Box<Job>) -> (PodMemory, Saved, End) {
         let Work { task, kind, .. } = job.work;
         let logged = tracing::error_span!("pod", pod = %job.full_name, pod_uid = %job.uid);
         let mut span = self.tracer.span(|| trace::pod::work(task, kind, &job.full_name, &job.uid));
-        let (memory, saved, end) = span.scope(self.work(job).instrument(logged)).await;
+        let (memory, saved, end) = span.scope(Box::pin(self.work(job)).instrument(logged)).await;
         if end.has_failed() {
             span.fail_as_noted("not done yet");
         }
         (memory, saved, end)
     }
 
-    async fn work(&self, mut job: Job) -> (PodMemory, Saved, End) {
-        if let Some(end) = self.save_first(&mut job).await {
+    /// Each stage is an allocation of its own: a burst of pods holds only the stages that they are in.
+    async fn work(&self, mut job: Box<Job>) -> (PodMemory, Saved, End) {
+        if let Some(end) = Box::pin(self.save_first(&mut job)).await {
             return (job.memory, job.saved, end);
         }
         let pod = job.work.pod.clone();
         let end = match (job.work.task, pod) {
-            (Task::Sync, Some(pod)) => self.sync(&mut job, &pod).await,
+            (Task::Sync, Some(pod)) => Box::pin(self.sync(&mut job, &pod)).await,
             // Only the runtime has it: there is nothing that it should be like.
             (Task::Sync, None) => End::DONE,
             (Task::Terminate { grace_seconds, .. }, pod) => {
-                self.terminate(&mut job, pod.as_deref(), grace_seconds).await
+                Box::pin(self.terminate(&mut job, pod.as_deref(), grace_seconds)).await
             }
-            (Task::Settle, Some(pod)) => self.settle(&mut job, &pod).await,
+            (Task::Settle, Some(pod)) => Box::pin(self.settle(&mut job, &pod)).await,
             (Task::Settle, None) => End::DONE,
         };
         let end = match job.work.task {
-            Task::Settle if end == End::DONE => self.save_end(&mut job).await,
+            Task::Settle if end == End::DONE => Box::pin(self.save_end(&mut job)).await,
             Task::Settle | Task::Sync | Task::Terminate { .. } => end,
         };
         if job.work.task == Task::Settle && end == End::DONE {

@@ -35,29 +35,33 @@ impl EventLoop {
         if let Some(sourced) = self.sourced(uid) {
             let created = sourced.pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
             match self.is_in_runtime(uid) {
-                true => self.queue.add_running(uid, created),
-                false => self.queue.add(uid, created),
+                true => self.admission.queue.add_running(uid, created),
+                false => self.admission.queue.add(uid, created),
             }
         }
     }
 
     /// Puts pods to the handlers as far as the queue says so.
     pub(super) fn judge(&mut self) {
-        self.admission_due = None;
-        if !self.health.is_ready() || self.stopping.is_some() {
+        self.admission.due = None;
+        if !self.node.health.is_ready() || self.stopping.is_some() {
             return;
         }
         let sources_wait_ends = self.begun + self.settings.sources_wait_max;
-        if !self.all_sources_seen() && Instant::now() < sources_wait_ends {
-            self.admission_due = Some(sources_wait_ends);
+        if !self.sources.own_are_seen() && Instant::now() < sources_wait_ends {
+            self.admission.due = Some(sources_wait_ends);
             return;
         }
         loop {
-            match self.queue.next(Instant::now(), self.admissions, self.settings.admission_timeout) {
+            match self.admission.queue.next(
+                Instant::now(),
+                self.admission.admitted,
+                self.settings.admission_timeout,
+            ) {
                 Next::Ask(id, question) => self.ask(id, &question),
                 Next::Publish(uid, rejection) => self.publish_rejection(&uid, &rejection),
                 Next::Wait(at) => {
-                    self.admission_due = Some(at);
+                    self.admission.due = Some(at);
                     return;
                 }
                 Next::Idle => return,
@@ -95,12 +99,12 @@ impl EventLoop {
             old_pod: (operation != Operation::Add).then(|| sourced.allocated.clone()),
             image: None,
             source: sourced.source.clone(),
-            node: self.outside.handlers_node.now(&self.node),
+            node: self.outside.handlers_node.now(&self.node.object),
             other_pods,
         };
         let only_for = match operation {
-            Operation::Readmit => Some(self.readmissions.take_waiting(uid)),
-            Operation::Recheck => Some(self.rechecks.take_waiting(uid)),
+            Operation::Readmit => Some(self.admission.readmissions.take_waiting(uid)),
+            Operation::Recheck => Some(self.admission.rechecks.take_waiting(uid)),
             Operation::Add
             | Operation::Resize
             | Operation::Update
@@ -125,14 +129,14 @@ impl EventLoop {
     /// The admitted pods whose containers may run, and those that others were ended for. As upstream has it, a pod that its
     /// source removed counts no more, though it may still be ending.
     fn other_pods(&mut self) -> Arc<[AdmittedPod]> {
-        if let Some(others) = &self.others {
+        if let Some(others) = &self.admission.others {
             return others.clone();
         }
         let counting =
             self.pods.values().filter(|record| record.life.waits_for_capacity() || record.life.counts());
         let counting = counting.filter_map(|record| record.sourced.as_ref());
         let others: Arc<[AdmittedPod]> = counting.map(Sourced::as_admitted).collect();
-        self.others = Some(others.clone());
+        self.admission.others = Some(others.clone());
         others
     }
 
@@ -142,7 +146,7 @@ impl EventLoop {
             return None;
         }
         let source = self.sourced(uid)?.source.clone();
-        Some(ImageAdmission { source, pods: self.other_pods(), node: self.node.clone() })
+        Some(ImageAdmission { source, pods: self.other_pods(), node: self.node.object.clone() })
     }
 
     /// The handlers changed: pods check again whose images they refused, or may be judging.
@@ -159,7 +163,9 @@ impl EventLoop {
     }
 
     pub(super) fn judged(&mut self, id: AskId, decision: Decision) {
-        let Some(AdmissionQuestion { uid, operation }) = self.queue.asked(id).cloned() else { return };
+        let Some(AdmissionQuestion { uid, operation }) = self.admission.queue.asked(id).cloned() else {
+            return;
+        };
         let decision = match operation {
             Operation::Resize => match self.sourced(&uid) {
                 Some(sourced) => resize::queued(&sourced.pod, decision),
@@ -181,7 +187,7 @@ impl EventLoop {
             | Operation::Readmit
             | Operation::Recheck => decision,
         };
-        let judged = self.queue.answer(id, decision, Instant::now(), self.admissions);
+        let judged = self.admission.queue.answer(id, decision, Instant::now(), self.admission.admitted);
         let Judged::Stands(AdmissionQuestion { uid, operation }, decision) = judged else {
             if operation == Operation::Readmit {
                 self.readmit_again(&uid);
@@ -218,7 +224,7 @@ impl EventLoop {
 
     /// The pod starts; that it was admitted is on disk before anything of it is made.
     fn admit(&mut self, uid: &PodUid, pod: &Pod) {
-        self.admissions += 1;
+        self.admission.note_admitted();
         let Some(record) = self.pods.get_mut(uid) else { return };
         record.checkpoint.content_mut().admit(pod);
         if let Some(sourced) = &mut record.sourced {
@@ -226,7 +232,7 @@ impl EventLoop {
         }
         give_ids(&mut self.user_namespaces, pod);
         self.revise_allocation(uid, pod);
-        self.queue.world_changed();
+        self.admission.queue.world_changed();
         self.advance(uid, LifeEvent::Admitted);
     }
 

@@ -8,9 +8,7 @@ use witlet_core::container::gc::{FAILED, Garbage};
 use witlet_core::error::one_line;
 use witlet_core::event::EventType;
 use witlet_core::pod::PodUid;
-use witlet_core::pod::clean_up::{
-    CleanUp, CleanUpInput, Effect, PodFacts, Retained, SourcesRead, clean_up, logs_of,
-};
+use witlet_core::pod::clean_up::{CleanUp, CleanUpInput, Effect, PodFacts, Retained, clean_up, logs_of};
 use witlet_core::pod::lifecycle::Event as LifeEvent;
 use witlet_core::pod::static_pod::is_static;
 use witlet_core::pod::worker::GRACE_SECONDS_MIN;
@@ -58,17 +56,15 @@ impl EventLoop {
     }
 
     pub(super) fn cleaned_up(&mut self, failure: Option<String>) {
-        self.cleaning = false;
-        self.clean_up_failure = failure;
-        self.end_removal();
+        self.clean_ups.end(failure);
     }
 
     /// Reports that what is left of pods can't be listed (upstream: `StartGarbageCollection`). What can't be removed is only logged, as
     /// upstream does.
     fn report_failed_collection(&mut self) {
         let unlisted = self.outside.relisted.borrow().failure.clone();
-        let errors = unlisted.into_iter().chain(self.clean_up_failure.clone()).collect();
-        if let Some(message) = self.gc_failures.next(errors, self.outside.clock.now()) {
+        let errors = unlisted.into_iter().chain(self.clean_ups.failure.clone()).collect();
+        if let Some(message) = self.clean_ups.gc_failures.next(errors, self.outside.clock.now()) {
             self.record_node_event(EventType::Warning, FAILED, message);
         }
     }
@@ -82,8 +78,8 @@ impl EventLoop {
         let CleanUp { effects, garbage, retained } = clean_up(CleanUpInput {
             pods: &facts.collect(),
             runtime: &listed.pods,
-            sources: self.sources_read(),
-            evict_ended: self.removes_ended(),
+            sources: self.sources.read(),
+            evict_ended: self.clean_ups.removes_ended(),
             policy: self.settings.container_gc,
             now: self.outside.clock.now(),
         });
@@ -139,10 +135,9 @@ impl EventLoop {
 
     /// Removes what is left of pods in the runtime and on the disk, one round at a time.
     fn remove_leftovers(&mut self, garbage: Garbage, listed: &Relisted, retained: Retained) {
-        if std::mem::replace(&mut self.cleaning, true) {
+        if !self.clean_ups.begin() {
             return;
         }
-        self.begin_removal();
         let inspected = listed.pods.iter().filter_map(|pod| self.outside.cache.peek(&pod.uid));
         let logs: BTreeMap<_, _> = inspected.flat_map(|pod| logs_of(&garbage, &pod)).collect();
         let containers = listed.pods.iter().flat_map(|pod| &pod.containers);
@@ -165,16 +160,6 @@ impl EventLoop {
             Event::CleanedUp(listed.err().map(|error| one_line(&error)))
         };
         self.spawn(removing, Event::CleanedUp(None));
-    }
-
-    pub(super) fn sources_read(&self) -> SourcesRead {
-        if !self.all_sources_seen() {
-            SourcesRead::None
-        } else if !self.partial.is_empty() || !self.plugin_sources_seen() {
-            SourcesRead::Partly
-        } else {
-            SourcesRead::All
-        }
     }
 
     /// The grace that the containers of a pod which only the runtime has were made with.

@@ -67,7 +67,7 @@ impl EventLoop {
     pub(super) fn edit_decided(&mut self, uid: &PodUid, kind: EditKind, decision: &Decision) {
         let Some(record) = self.pods.get_mut(uid) else { return };
         if record.life.is_ending() {
-            return self.queue.withdraw(&AdmissionQuestion::new(uid, edit::operation(kind)));
+            return self.admission.queue.withdraw(&AdmissionQuestion::new(uid, edit::operation(kind)));
         }
         let Some(sourced) = &mut record.sourced else { return };
         let effects = sourced.edits.decided(kind, &sourced.pod, decision);
@@ -77,9 +77,9 @@ impl EventLoop {
     fn apply_edits(&mut self, uid: &PodUid, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Ask(kind) => self.queue.add_edit(uid, edit::operation(kind)),
+                Effect::Ask(kind) => self.admission.queue.add_edit(uid, edit::operation(kind)),
                 Effect::StopAsking(kind) => {
-                    self.queue.withdraw(&AdmissionQuestion::new(uid, edit::operation(kind)))
+                    self.admission.queue.withdraw(&AdmissionQuestion::new(uid, edit::operation(kind)))
                 }
                 Effect::Accept => self.accept_edit(uid),
                 Effect::Warn { reason, message } => {
@@ -95,7 +95,7 @@ impl EventLoop {
 
     /// The pod is made as its edit says once that it was accepted is on disk.
     fn accept_edit(&mut self, uid: &PodUid) {
-        self.admissions += 1;
+        self.admission.note_admitted();
         let Some(record) = self.pods.get_mut(uid) else { return };
         let Some(accepted) = record.accepted() else { return };
         record.checkpoint.content_mut().revise(&accepted);

@@ -30,10 +30,10 @@ impl EventLoop {
             EvictionRequest::Evict(eviction) => self.evict(*eviction),
             EvictionRequest::RemoveEnded(done) => self.remove_ended(done),
             EvictionRequest::Pressures(pressures) => {
-                let before = self.pressures.replace(pressures).unwrap_or_default();
+                let before = self.node.pressures.replace(pressures).unwrap_or_default();
                 let is_short = |of: Pressures| PRESSURES.map(|pressure| of.of(pressure) == Some(true));
                 if is_short(before) != is_short(pressures) {
-                    self.queue.world_changed();
+                    self.admission.queue.world_changed();
                 }
                 self.publish_node();
                 self.note_node_for_rechecks();
@@ -142,27 +142,9 @@ impl EventLoop {
 
     /// The next clean-up takes all that ended pods have left; one that runs is waited for.
     fn remove_ended(&mut self, done: oneshot::Sender<()>) {
-        self.removals_requested.push(done);
-        if !self.cleaning {
+        self.clean_ups.removals_requested.push(done);
+        if !self.clean_ups.is_running {
             self.clean_up();
-        }
-    }
-
-    /// Whether the clean-up that is decided now takes what ended pods have left.
-    pub(super) fn removes_ended(&self) -> bool {
-        !self.removals_requested.is_empty()
-    }
-
-    /// A clean-up begins.
-    pub(super) fn begin_removal(&mut self) {
-        self.removals_running.append(&mut self.removals_requested);
-    }
-
-    /// A clean-up has ended.
-    pub(super) fn end_removal(&mut self) {
-        for done in self.removals_running.drain(..) {
-            // Who asked may have stopped waiting.
-            let _gone = done.send(());
         }
     }
 }

@@ -41,8 +41,8 @@ impl EventLoop {
         }
         self.advance(uid, LifeEvent::WaitsForCapacity);
         if outdates_verdicts {
-            self.admissions += 1;
-            self.others = None;
+            self.admission.note_admitted();
+            self.admission.others_changed();
         }
         self.show_blocked(uid, REASON, message);
     }

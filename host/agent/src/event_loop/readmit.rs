@@ -17,26 +17,26 @@ impl EventLoop {
             return;
         }
         let now = self.begun.elapsed();
-        self.readmissions.set_handlers(self.outside.admission.readmit_handlers(), now);
-        let capacity = ASKED_MAX.saturating_sub(self.queue.asked_of(Operation::Readmit));
+        self.admission.readmissions.set_handlers(self.outside.admission.readmit_handlers(), now);
+        let capacity = ASKED_MAX.saturating_sub(self.admission.queue.asked_of(Operation::Readmit));
         let running = self.pods.iter().filter(|(_, record)| is_rechecked(record));
         let running: BTreeSet<&PodUid> = running.map(|(uid, _)| uid).collect();
-        for uid in self.readmissions.take_due(&running, capacity, now) {
-            self.queue.add_readmit(&uid);
+        for uid in self.admission.readmissions.take_due(&running, capacity, now) {
+            self.admission.queue.add_readmit(&uid);
         }
     }
 
     /// The handlers' answer doesn't count, because others took their places: these are asked.
     pub(super) fn readmit_again(&mut self, uid: &PodUid) {
-        self.readmissions.ask_again(uid, self.begun.elapsed());
+        self.admission.readmissions.ask_again(uid, self.begun.elapsed());
     }
 
     /// Whether a pod that the handlers reject is ended. If not now, they are asked about it again.
     pub(super) fn may_end_readmitted(&mut self, uid: &PodUid, running: usize) -> bool {
         let now = self.begun.elapsed();
-        let may = self.rechecks.may_end_readmitted(running, now);
+        let may = self.admission.rechecks.may_end_readmitted(running, now);
         if !may {
-            self.readmissions.ask_again(uid, now.saturating_add(ASK_AGAIN_AFTER));
+            self.admission.readmissions.ask_again(uid, now.saturating_add(ASK_AGAIN_AFTER));
         }
         may
     }

@@ -16,38 +16,40 @@ use crate::executor::events::PodEvents;
 impl EventLoop {
     /// Asks about the pods whose time has come, as far as handlers want that.
     pub(super) fn recheck_due(&mut self) {
-        let was_on = self.rechecks.is_on();
-        self.rechecks.set_handlers(self.outside.admission.recheck_intervals());
-        if !self.rechecks.is_on() || self.stopping.is_some() {
+        let was_on = self.admission.rechecks.is_on();
+        self.admission.rechecks.set_handlers(self.outside.admission.recheck_intervals());
+        if !self.admission.rechecks.is_on() || self.stopping.is_some() {
             return;
         }
         if !was_on {
             self.note_node_for_rechecks();
         }
-        let (now, capacity) =
-            (self.rechecks_clock(), ASKED_MAX.saturating_sub(self.queue.asked_of(Operation::Recheck)));
+        let (now, capacity) = (
+            self.rechecks_clock(),
+            ASKED_MAX.saturating_sub(self.admission.queue.asked_of(Operation::Recheck)),
+        );
         let running = self.pods.iter().filter(|(_, record)| is_rechecked(record));
         let running: BTreeSet<&PodUid> = running.map(|(uid, _)| uid).collect();
         let jitter = &self.outside.jitter;
-        for uid in self.rechecks.take_due(&running, capacity, now, || jitter.unit()) {
-            self.queue.add_recheck(&uid);
+        for uid in self.admission.rechecks.take_due(&running, capacity, now, || jitter.unit()) {
+            self.admission.queue.add_recheck(&uid);
         }
     }
 
     /// The handlers changed: what they think of running pods may have, too.
     pub(super) fn recheck_soon(&mut self) {
         let (now, jitter) = (self.rechecks_clock(), &self.outside.jitter);
-        self.rechecks.ask_soon(now, || jitter.unit());
+        self.admission.rechecks.ask_soon(now, || jitter.unit());
     }
 
     /// The node may be another one to handlers.
     pub(super) fn note_node_for_rechecks(&mut self) {
-        if !self.rechecks.is_on() {
+        if !self.admission.rechecks.is_on() {
             return;
         }
-        let node = self.outside.handlers_node.now(&self.node);
+        let node = self.outside.handlers_node.now(&self.node.object);
         let (now, jitter) = (self.rechecks_clock(), &self.outside.jitter);
-        self.rechecks.node_changed(&node, now, || jitter.unit());
+        self.admission.rechecks.node_changed(&node, now, || jitter.unit());
     }
 
     fn rechecks_clock(&self) -> Duration {
@@ -66,7 +68,7 @@ impl EventLoop {
         let owner = rejections::counts_for(&sourced.pod, handler.as_deref()).map(|owner| owner.uid.clone());
         let may_end = match operation {
             Operation::Readmit => self.may_end_readmitted(uid, running),
-            _ => self.rechecks.may_end(handler.as_deref(), running, self.rechecks_clock()),
+            _ => self.admission.rechecks.may_end(handler.as_deref(), running, self.rechecks_clock()),
         };
         if !may_end {
             let message = format!(
@@ -81,7 +83,7 @@ impl EventLoop {
         self.end_by_node(uid, &end, BTreeMap::new(), None, count);
         if let Some(owner) = owner {
             // What runs ends at once. But its controller makes another one, whose rejection is no first one then.
-            self.rejections.note(&owner, self.rechecks_clock());
+            self.admission.rejections.note(&owner, self.rechecks_clock());
         }
     }
 }

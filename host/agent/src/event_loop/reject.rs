@@ -28,7 +28,7 @@ impl EventLoop {
             return false;
         }
         let rejection = HeldRejection { reason: reason.clone(), message: message.clone() };
-        if !self.queue.hold(id, rejection, now, at) {
+        if !self.admission.queue.hold(id, rejection, now, at) {
             return false;
         }
         let delay = at - now;
@@ -57,7 +57,7 @@ impl EventLoop {
         if let Some(known) = self.sourced(uid).and_then(|sourced| sourced.publication) {
             return known;
         }
-        let noted = self.rejections.note(owner_uid, now.saturating_duration_since(self.begun));
+        let noted = self.admission.rejections.note(owner_uid, now.saturating_duration_since(self.begun));
         let publication = Publication { nth: noted.nth, at: now + noted.delay };
         if let Some(sourced) = self.sourced_mut(uid) {
             sourced.publication = Some(publication);

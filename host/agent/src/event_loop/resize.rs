@@ -60,8 +60,10 @@ impl EventLoop {
     fn apply_resize(&mut self, uid: &PodUid, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Ask(precedence) => self.queue.add_resize(uid, precedence),
-                Effect::StopAsking => self.queue.withdraw(&AdmissionQuestion::new(uid, Operation::Resize)),
+                Effect::Ask(precedence) => self.admission.queue.add_resize(uid, precedence),
+                Effect::StopAsking => {
+                    self.admission.queue.withdraw(&AdmissionQuestion::new(uid, Operation::Resize))
+                }
                 Effect::Allocate(allocation) => self.allocate(uid, allocation),
                 Effect::Warn { reason, message } => {
                     if let Some(sourced) = self.sourced(uid) {
@@ -78,7 +80,7 @@ impl EventLoop {
     }
 
     fn allocate(&mut self, uid: &PodUid, allocation: Allocation) {
-        self.admissions += 1;
+        self.admission.note_admitted();
         let unsaved = self.outside.allocated.update(|pods| pods.set(uid, allocation));
         if let Some(sourced) = self.sourced_mut(uid) {
             sourced.must_save = true;
@@ -86,7 +88,7 @@ impl EventLoop {
         }
         self.refresh_allocated(uid);
         self.advance(uid, LifeEvent::Granted);
-        self.queue.world_changed();
+        self.admission.queue.world_changed();
     }
 
     /// What an admitted pod was allocated stays, but for containers that it has only now.
@@ -105,7 +107,7 @@ impl EventLoop {
         if let Some(sourced) = self.sourced_mut(uid) {
             sourced.allocated = allocated;
         }
-        self.others = None;
+        self.admission.others_changed();
     }
 
     fn node_policy(&self) -> NodePolicy {

@@ -21,8 +21,9 @@ use crate::inputs::Event;
 impl EventLoop {
     pub(super) fn source_changed(&mut self, event: SourceEvent) {
         let SourceEvent { source, update } = event;
-        let of_plugin = self.plugin_sources.contains(&source);
-        if !of_plugin && !self.sources.contains(&source) {
+        let sources = &mut self.sources;
+        let of_plugin = sources.of_plugins.contains(&source);
+        if !of_plugin && !sources.own.contains(&source) {
             // On its way when its plugin was removed: its pods have ended already.
             tracing::debug!(source = source.as_str(), "Ignoring an event of a source that is gone");
             return;
@@ -30,28 +31,28 @@ impl EventLoop {
         if let SourceUpdate::Replaced { incomplete, .. } | SourceUpdate::Incomplete(incomplete) = &update {
             match incomplete {
                 Some(why) => {
-                    if self.partial.insert(source.clone()) {
+                    if sources.partial.insert(source.clone()) {
                         tracing::warn!(source = source.as_str(), why, "Source is incomplete");
                     }
                 }
-                None => _ = self.partial.remove(&source),
+                None => _ = sources.partial.remove(&source),
             }
         }
         let now = self.outside.clock.now();
         let changes = match of_plugin {
-            true => self.merged.take_of_plugin(&source, update, now),
-            false => self.merged.take(&source, update, now),
+            true => sources.merged.take_of_plugin(&source, update, now),
+            false => sources.merged.take(&source, update, now),
         };
         self.apply(changes);
     }
 
     /// Sources of plugins that are new have yet to be seen; pods of those that are gone end.
     pub(super) fn plugin_sources_changed(&mut self, names: &BTreeSet<SourceName>) {
-        let gone: Vec<SourceName> = self.plugin_sources.difference(names).cloned().collect();
-        self.plugin_sources.clone_from(names);
+        let gone: Vec<SourceName> = self.sources.of_plugins.difference(names).cloned().collect();
+        self.sources.of_plugins.clone_from(names);
         for source in gone {
-            self.partial.remove(&source);
-            let changes = self.merged.remove_source(&source, self.outside.clock.now());
+            self.sources.partial.remove(&source);
+            let changes = self.sources.merged.remove_source(&source, self.outside.clock.now());
             self.apply(changes);
         }
     }
@@ -106,9 +107,9 @@ impl EventLoop {
         if let Some(status) = ended.filter(|_| !has_worker && (is_remembered || is_ending(&pod))) {
             self.outside.statuses.put_status(&uid, status);
         }
-        self.others = None;
+        self.admission.others_changed();
         if is_first && (is_same || is_edited) {
-            self.readmissions.add(&uid);
+            self.admission.readmissions.add(&uid);
         }
         self.advance(&uid, LifeEvent::Added(Arrival { is_remembered, has_remains }));
         // An evicted pod goes on ending in the time that it was given.
@@ -162,10 +163,10 @@ impl EventLoop {
         let uid = PodUid::of(pod);
         let Some(record) = self.pods.get_mut(&uid) else { return };
         record.sourced = None;
-        self.others = None;
-        self.queue.world_changed();
+        self.admission.others_changed();
+        self.admission.queue.world_changed();
         // Before that, a source that wasn't seen yet might want it: the clean-up ends it later.
-        let may_end = self.all_sources_seen();
+        let may_end = self.sources.own_are_seen();
         self.advance(&uid, LifeEvent::Removed { may_end });
     }
 

@@ -37,10 +37,10 @@ impl EventLoop {
             record.worker_handle = Some(WorkerHandle::of(pod, self.cancel_work.child_token()));
         }
         if before != after {
-            self.others = None;
+            self.admission.others_changed();
         }
         if (before.0 && !after.0) || (before.1 && !after.1) {
-            self.queue.world_changed();
+            self.admission.queue.world_changed();
         }
         if !record.life.is_gone() {
             self.show_state(uid);
@@ -65,7 +65,7 @@ impl EventLoop {
     fn carry_out(&mut self, uid: &PodUid, effect: Effect) {
         match effect {
             Effect::Ask => self.ask_for(uid),
-            Effect::StopAsking => self.queue.remove(uid),
+            Effect::StopAsking => self.admission.queue.remove(uid),
             Effect::ConsiderResize => self.consider_resize(uid),
             Effect::Run(work) => self.run_work(uid, work),
             Effect::CancelRunning => {
@@ -222,7 +222,7 @@ impl EventLoop {
         let (memory, cancel) = (handle.memory.take().unwrap_or_else(PodMemory::new), handle.cancel.clone());
         let sourced = record.sourced.as_ref();
         let (task, kind) = (work.task, work.kind);
-        let job = Job {
+        let job = Box::new(Job {
             uid: uid.clone(),
             full_name,
             work,
@@ -236,9 +236,9 @@ impl EventLoop {
             user_namespace: self.user_namespaces.of(uid),
             to_save: record.to_save(),
             saved: Saved::default(),
-            is_restored: sourced.is_some_and(|sourced| !self.merged.is_seen(&sourced.source)),
+            is_restored: sourced.is_some_and(|sourced| !self.sources.merged.is_seen(&sourced.source)),
             cancel,
-        };
+        });
         self.due.remove(uid);
         let (executor, metrics) = (self.outside.executor.clone(), self.outside.metrics.clone());
         let (name, panicked) = (uid.clone(), uid.clone());
@@ -290,7 +290,7 @@ impl EventLoop {
     fn end_replaced(&mut self, holder: &PodUid, full_name: &PodFullName, by: &PodUid) {
         let record = self.pods.get(holder);
         let was_added = record.is_some_and(|record| record.was_added);
-        let ends_anyway = match self.sources_read() {
+        let ends_anyway = match self.sources.read() {
             SourcesRead::None => false,
             SourcesRead::Partly => was_added,
             SourcesRead::All => true,
@@ -332,8 +332,8 @@ impl EventLoop {
         self.advance(&uid, LifeEvent::WorkEnded(outcome));
         if !was_terminated && self.pods.get(&uid).is_none_or(is_terminated) {
             // What it held is free, be it a removed pod's, which counted no more.
-            self.others = None;
-            self.queue.world_changed();
+            self.admission.others_changed();
+            self.admission.queue.world_changed();
         }
     }
 

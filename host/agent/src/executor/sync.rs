@@ -110,7 +110,8 @@ impl Executor {
             }
         };
         if job.memory.logged_restarts.is_none() {
-            let Some(logged) = until_cut(job, self.logged_restarts(job, pod, &observed)).await else {
+            let Some(logged) = until_cut(job, Box::pin(self.logged_restarts(job, pod, &observed))).await
+            else {
                 return End::CUT;
             };
             job.memory.logged_restarts = Some(logged);
@@ -118,7 +119,7 @@ impl Executor {
         let now = self.clock.now();
         job.memory.prune(pod, &observed, now);
         self.recall_actuated(job, &observed);
-        self.read_cgroup(job, pod, &observed).await;
+        Box::pin(self.read_cgroup(job, pod, &observed)).await;
         let plan = self.plan(job, pod, &observed, now);
         self.note_crash_loops(job, pod, &plan);
         self.note_resize(job, pod, &observed, &plan);
@@ -129,13 +130,13 @@ impl Executor {
             }
             return End { outcome: Outcome::PodEnded, cause: RequeueCause::Resync };
         }
-        let volumes = match self.prepare(job, pod, &observed).await {
+        let volumes = match Box::pin(self.prepare(job, pod, &observed)).await {
             Ok(volumes) => volumes,
             Err(end) => return end,
         };
         self.prober.add_pod(pod);
         let progress = match plan.acts() {
-            true => self.act(job, pod, observed, plan, &volumes).await,
+            true => Box::pin(self.act(job, pod, observed, plan, &volumes)).await,
             false => Progress::before(&plan),
         };
         match progress {
@@ -162,7 +163,7 @@ impl Executor {
         plan: Plan,
         volumes: &VolumePaths,
     ) -> Progress {
-        let Ok(host) = self.read_host(job).await else {
+        let Ok(host) = Box::pin(self.read_host(job)).await else {
             return Progress { failed: true, ..Progress::before(&plan) };
         };
         let before = (job.memory.waiting.clone(), job.memory.resize_error.clone());
@@ -236,7 +237,7 @@ impl Executor {
         if until_cut(job, self.removals.none_of(&job.uid)).await.is_none() {
             return Err(End::CUT);
         }
-        self.ensure_cgroup(job, pod, observed).await?;
+        Box::pin(self.ensure_cgroup(job, pod, observed)).await?;
         let names: Vec<String> = containers(pod).map(|found| found.container.name.clone()).collect();
         if let Err(error) = self.files.ensure(&job.full_name, &job.uid, &names).await {
             let message = format!("error making pod data directories: {}", one_line(&error));
@@ -244,7 +245,7 @@ impl Executor {
             return Err(End::FAILED);
         }
         let cancel = job.cancel.clone();
-        match unless(&cancel, self.set_up_volumes(job, pod)).await {
+        match unless(&cancel, Box::pin(self.set_up_volumes(job, pod))).await {
             None => Err(End::CUT),
             Some(Err(())) => Err(End::FAILED),
             Some(Ok(volumes)) => match claims::unprepared(pod) {
@@ -344,16 +345,19 @@ impl Executor {
         match step {
             // What ends here may have a longer grace than what the more urgent work gives it.
             Step::KillPod(kill) => {
-                let killed = until_cut(job, self.killer.kill_pod(job, Some(pod), &kill)).await;
+                let killed = until_cut(job, Box::pin(self.killer.kill_pod(job, Some(pod), &kill))).await;
                 self.killed(job, killed)
             }
             Step::KillContainers(kills) => {
-                let killed = until_cut(job, self.killer.kill_containers(job, Some(pod), &kills)).await;
+                let killed =
+                    until_cut(job, Box::pin(self.killer.kill_containers(job, Some(pod), &kills))).await;
                 self.killed(job, killed)
             }
-            Step::RemoveContainers(removal) => self.remove_containers(job, observed, removal).await.into(),
+            Step::RemoveContainers(removal) => {
+                Box::pin(self.remove_containers(job, observed, removal)).await.into()
+            }
             Step::CreateSandbox { attempt } => {
-                let made = self.create_sandbox(job, context, attempt).await;
+                let made = Box::pin(self.create_sandbox(job, context, attempt)).await;
                 self.metrics.sandbox(made.is_ok());
                 let Ok(made) = made else { return StepEnd::Failed };
                 *pod_sandbox = Some(made);
@@ -361,7 +365,7 @@ impl Executor {
             }
             Step::StartContainer(start) => {
                 let kind = start.kind;
-                let end = self.start_container(job, context, &start, pod_sandbox.as_ref()).await;
+                let end = Box::pin(self.start_container(job, context, &start, pod_sandbox.as_ref())).await;
                 match (end, kind.failed_start_ends_plan()) {
                     (StartEnd::Started, _) => StepEnd::Done,
                     (StartEnd::Cut, _) => StepEnd::Cut,
@@ -375,12 +379,12 @@ impl Executor {
                 StepEnd::Waits(wait.until)
             }
             Step::WaitBackoff { .. } => StepEnd::Done,
-            Step::ResizeContainer(resize) => match self.resize_container(job, resize).await {
+            Step::ResizeContainer(resize) => match Box::pin(self.resize_container(job, resize)).await {
                 Ok(()) => StepEnd::Done,
                 Err(()) => StepEnd::NotResized,
             },
             Step::ResizePod(resize) => {
-                match self.resize_pod(job, context, pod_sandbox.as_ref(), resize).await {
+                match Box::pin(self.resize_pod(job, context, pod_sandbox.as_ref(), resize)).await {
                     Ok(()) => StepEnd::Done,
                     Err(()) => StepEnd::NotResized,
                 }
