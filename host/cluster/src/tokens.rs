@@ -66,12 +66,15 @@ struct CachedToken {
     is_reported: bool,
 }
 
+/// Most pods have one token: a list of one is a tenth of a map of one.
+type KeptTokens = BTreeMap<PodUid, Vec<(TokenWish, CachedToken)>>;
+
 /// Tokens that pods have, by pod and wish.
 pub(crate) struct Tokens {
     client: kube::Client,
     clock: Arc<dyn Clock>,
     jitter: Arc<dyn Jitter>,
-    kept: Mutex<BTreeMap<PodUid, BTreeMap<TokenWish, CachedToken>>>,
+    kept: Mutex<KeptTokens>,
 }
 
 impl Tokens {
@@ -79,7 +82,7 @@ impl Tokens {
         Self { client, clock, jitter, kept: Mutex::default() }
     }
 
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<PodUid, BTreeMap<TokenWish, CachedToken>>> {
+    fn kept(&self) -> MutexGuard<'_, KeptTokens> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,9 +91,8 @@ impl Tokens {
         let uid = PodUid::of(pod);
         let old = {
             let kept = self.kept();
-            kept.get(&uid)
-                .and_then(|of_pod| of_pod.get(wish))
-                .map(|kept| (kept.token.clone(), kept.refresh_at))
+            let of_wish = kept.get(&uid).and_then(|of_pod| of_pod.iter().find(|(of, _)| of == wish));
+            of_wish.map(|(_, kept)| (kept.token.clone(), kept.refresh_at))
         };
         if let Some((token, refresh_at)) = &old
             && self.clock.now() < *refresh_at
@@ -104,7 +106,7 @@ impl Tokens {
                 // A clock that is ahead of the server's by most of a token's life would have each new one replaced at once.
                 let refresh_at = refresh_at.max(later(self.clock.now(), RETRY_AFTER));
                 let kept = CachedToken { token: token.clone(), refresh_at, is_reported: false };
-                self.kept().entry(uid).or_default().insert(wish.clone(), kept);
+                self.keep(uid, wish, kept);
                 return Ok(token);
             }
             Err(error) => error,
@@ -155,8 +157,22 @@ impl Tokens {
         Ok((Token { token, expires_at }, given.unwrap_or(wish.expiration_seconds)))
     }
 
+    fn keep(&self, uid: PodUid, wish: &TokenWish, token: CachedToken) {
+        let mut kept = self.kept();
+        let of_pod = kept.entry(uid).or_default();
+        match of_pod.iter_mut().find(|(of, _)| of == wish) {
+            Some((_, before)) => *before = token,
+            None => {
+                of_pod.reserve_exact(1);
+                of_pod.push((wish.clone(), token));
+            }
+        }
+    }
+
     fn put_off(&self, uid: &PodUid, wish: &TokenWish, now: Timestamp) {
-        if let Some(kept) = self.kept().get_mut(uid).and_then(|of_pod| of_pod.get_mut(wish)) {
+        let mut kept = self.kept();
+        let of_pod = kept.get_mut(uid).into_iter().flatten();
+        for (_, kept) in of_pod.filter(|(of, _)| of == wish) {
             kept.refresh_at = later(now, RETRY_AFTER);
             kept.is_reported = false;
         }
@@ -172,7 +188,8 @@ impl Tokens {
         let mut due = Vec::new();
         for (uid, of_pod) in self.kept().iter_mut() {
             let mut is_due = false;
-            for kept in of_pod.values_mut().filter(|kept| !kept.is_reported && kept.refresh_at <= now) {
+            let of_pod = of_pod.iter_mut().map(|(_, kept)| kept);
+            for kept in of_pod.filter(|kept| !kept.is_reported && kept.refresh_at <= now) {
                 kept.is_reported = true;
                 is_due = true;
             }
@@ -186,7 +203,7 @@ impl Tokens {
     /// When the next token is due; none if no pod is to be reported any more.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         let kept = self.kept();
-        let unreported = kept.values().flat_map(BTreeMap::values).filter(|kept| !kept.is_reported);
+        let unreported = kept.values().flatten().map(|(_, kept)| kept).filter(|kept| !kept.is_reported);
         unreported.map(|kept| kept.refresh_at).min()
     }
 }

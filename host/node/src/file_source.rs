@@ -134,6 +134,7 @@ impl FileSource {
                     if state.1.may_inherit() {
                         state.1.note_changes(state.0.changes());
                     }
+                    state.1.note_time(now);
                     let removed = removed.take().iter().map(|path| name_of(path)).collect();
                     state.1.observe_after(&removed, listing)
                 });

@@ -260,7 +260,7 @@ impl Admission for FakeAdmission {
             Decision::Preempt { .. } => Verdict::Shortage(Vec::new()),
         };
         let answer = HandlerResponse::Verdict(verdict);
-        let verdict = HandlerVerdict::new(HANDLER, None, asked, &answer, Duration::ZERO);
+        let verdict = HandlerVerdict::new(HANDLER.into(), None, asked, &answer, Duration::ZERO);
         AdmissionResult { decision, verdicts: vec![verdict] }
     }
 

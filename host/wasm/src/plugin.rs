@@ -323,7 +323,7 @@ impl Plugin {
             name: self.spec.name.to_string(),
             builtin: self.spec.builtin,
             component: self.spec.origin_reported(),
-            digest: loaded.map(|loaded| loaded.digest.clone()),
+            digest: loaded.map(|loaded| loaded.digest.to_string()),
             size_bytes: loaded.map(|loaded| loaded.size_bytes),
             conformance: loaded.and_then(|loaded| loaded.vouched.as_ref()).map(ConformanceStatus::of),
             data: self.spec.data.iter().map(|data| DataStatus::of(data, now)).collect(),

@@ -243,7 +243,7 @@ fn verdicts_of_handlers_go_with_their_pod() {
     let verdict = |handler: &str| {
         let answer = HandlerResponse::Verdict(Verdict::Admit);
         let asked = (Operation::Add, Timestamp::UNIX_EPOCH);
-        HandlerVerdict::new(handler, None, asked, &answer, std::time::Duration::ZERO)
+        HandlerVerdict::new(handler.into(), None, asked, &answer, std::time::Duration::ZERO)
     };
     statuses.put_verdicts(&uid, vec![verdict("a")]);
     assert_eq!(statuses.verdicts(&uid), [], "a pod that isn't shown has none");

@@ -1,6 +1,7 @@
 //! What each handler made of a pod when it was asked last, for people who check the pod.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -36,9 +37,9 @@ pub enum HandlerOutcome {
 /// What one handler made of a pod when it was asked last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandlerVerdict {
-    pub handler: String,
+    pub handler: Arc<str>,
     /// SHA-256 of the component that was asked, in hexadecimal; none if none was loaded.
-    pub digest: Option<String>,
+    pub digest: Option<Arc<str>>,
     /// Why it was asked.
     pub operation: Operation,
     /// What came of it.
@@ -53,8 +54,8 @@ pub struct HandlerVerdict {
     pub asked_at: Timestamp,
     /// How long the answer took.
     pub took: Duration,
-    /// What it said next to its verdict.
-    pub remarks: Remarks,
+    /// What it said next to its verdict, if it said anything: most say nothing, and each pod has one verdict of each handler.
+    remarks: Option<Box<Remarks>>,
 }
 
 /// What a handler says next to its verdict, bounded by its contract.
@@ -69,8 +70,8 @@ pub struct Remarks {
 impl HandlerVerdict {
     /// Converts a handler's answer to a question that was asked at this time.
     pub fn new(
-        handler: &str,
-        digest: Option<String>,
+        handler: Arc<str>,
+        digest: Option<Arc<str>>,
         (operation, asked_at): (Operation, Timestamp),
         response: &HandlerResponse,
         took: Duration,
@@ -94,7 +95,7 @@ impl HandlerVerdict {
         };
         let words = |text: Option<String>| text.map(|text| shortened(text, WORDS_BYTES_MAX));
         Self {
-            handler: handler.to_owned(),
+            handler,
             digest,
             operation,
             outcome,
@@ -103,13 +104,20 @@ impl HandlerVerdict {
             policy,
             asked_at,
             took,
-            remarks: Remarks::default(),
+            remarks: None,
         }
     }
 
     /// The same, with what the handler said next to it.
     pub fn with_remarks(self, remarks: Remarks) -> Self {
-        Self { remarks, ..self }
+        let is_empty = remarks.warnings.is_empty() && remarks.annotations.is_empty();
+        Self { remarks: (!is_empty).then(|| Box::new(remarks)), ..self }
+    }
+
+    /// What it said next to its verdict.
+    pub fn remarks(&self) -> &Remarks {
+        const NONE: &Remarks = &Remarks { warnings: Vec::new(), annotations: BTreeMap::new() };
+        self.remarks.as_deref().unwrap_or(NONE)
     }
 }
 
@@ -122,5 +130,6 @@ pub fn merged(kept: &[HandlerVerdict], new: Vec<HandlerVerdict>) -> Vec<HandlerV
     let mut all = new;
     all.extend(older);
     all.truncate(VERDICTS_MAX);
+    all.shrink_to_fit();
     all
 }

@@ -1,6 +1,6 @@
 //! Which events are sent, and how repeats and similar ones become one (upstream: client-go's `EventCorrelator`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
@@ -145,7 +145,8 @@ impl EventKey {
 
 #[derive(Clone, Debug)]
 struct Similar {
-    messages: BTreeSet<Mark>,
+    /// Fewer than [`SIMILAR_MAX`], each once.
+    messages: Vec<Mark>,
     last: Timestamp,
 }
 
@@ -268,17 +269,20 @@ impl Correlator {
         now: Timestamp,
     ) -> bool {
         let key = subject.mark_of_similar(is_warning, reason);
-        let fresh = || Similar { messages: BTreeSet::new(), last: now };
+        let fresh = || Similar { messages: Vec::new(), last: now };
         let similar = self.similar.get_or_insert_with(&key, fresh);
         if now.duration_since(similar.last) > SIMILAR_INTERVAL {
             similar.messages.clear();
         }
         similar.last = now;
-        similar.messages.insert(Mark::of(&[message]));
+        let mark = Mark::of(&[message]);
+        if !similar.messages.contains(&mark) {
+            similar.messages.push(mark);
+        }
         let is_combined = similar.messages.len() >= SIMILAR_MAX;
         if is_combined {
             // Which one goes doesn't matter: only their number does.
-            similar.messages.pop_first();
+            similar.messages.swap_remove(0);
         }
         is_combined
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use sha2::{Digest, Sha256};
-use witlet_core::pod::static_pod::Origin;
 use witlet_core::pod::static_pod::inherit::InheritedUids;
+use witlet_core::pod::static_pod::{CONFIG_SEEN, Origin};
 use witlet_core::pod::{PodFullName, SourceName};
 use witlet_core::sources::manifest;
 
@@ -112,6 +112,8 @@ pub struct Folder {
     inherited: InheritedUids,
     /// When each file was changed last, where that is known.
     changes: BTreeMap<String, Timestamp>,
+    /// When the files are read, if pods are to say when they were seen first.
+    now: Option<Timestamp>,
 }
 
 impl Folder {
@@ -126,6 +128,7 @@ impl Folder {
             reported: BTreeSet::new(),
             inherited: InheritedUids::default(),
             changes: BTreeMap::new(),
+            now: None,
         }
     }
 
@@ -147,6 +150,12 @@ impl Folder {
     /// Notes when files were changed last, before [`Self::observe`] takes them in.
     pub(super) fn note_changes(&mut self, changes: BTreeMap<String, Timestamp>) {
         self.changes = changes;
+    }
+
+    /// Notes the time before [`Self::observe`], so that new pods say when they were seen first: writing it later needs
+    /// a copy of each pod for it.
+    pub(super) fn note_time(&mut self, now: Timestamp) {
+        self.now = Some(now);
     }
 
     /// Takes in what was seen. A broken or unreadable file keeps the pods of its last good content; a file that is gone
@@ -177,7 +186,7 @@ impl Folder {
                     let file = self.files.entry(path.clone()).or_default();
                     let origin = Origin { source: &self.source, place: &path, node_name: &self.node_name };
                     let changed_at = self.changes.get(&path).copied();
-                    file.observe(state, origin, &mut |pod| self.inherited.apply(pod, changed_at));
+                    file.observe(state, origin, self.now, &mut |pod| self.inherited.apply(pod, changed_at));
                 }
                 reports.extend(self.files.values().filter_map(|file| file.report.clone()));
             }
@@ -203,7 +212,8 @@ impl Folder {
         if let Listing::Files(states) = &mut listing {
             for name in removed {
                 let state = states.get_mut(name);
-                gone.extend(self.files.get_mut(name).zip(state).and_then(|(file, state)| file.renew(state)));
+                let file = self.files.get_mut(name);
+                gone.extend(file.zip(state).and_then(|(file, state)| file.renew(state, self.now)));
             }
         }
         let gone: Vec<_> = gone.into_iter().flatten().collect();
@@ -243,7 +253,7 @@ impl Folder {
 impl KnownFile {
     /// Begins with the same pods again if a file that was removed is there with the content that was known. Gives those that are
     /// gone.
-    fn renew(&mut self, state: &mut FileState) -> Option<Vec<Arc<Pod>>> {
+    fn renew(&mut self, state: &mut FileState, now: Option<Timestamp>) -> Option<Vec<Arc<Pod>>> {
         let is_same = match state {
             FileState::Unchanged => self.is_read_again,
             FileState::Content(bytes) => self.digest == Some(Sha256::digest(bytes).into()),
@@ -253,11 +263,28 @@ impl KnownFile {
             return None;
         }
         (*state, self.is_read_again) = (FileState::Unchanged, false);
-        let renewed = self.pods.iter().map(|pod| Arc::new(Pod::clone(pod))).collect();
+        let renewed = self.pods.iter().map(|pod| {
+            let mut pod = Pod::clone(pod);
+            stamp(&mut pod, now.map(|now| now.to_string()));
+            Arc::new(pod)
+        });
+        let renewed = renewed.collect();
         Some(std::mem::replace(&mut self.pods, renewed))
     }
 
-    fn observe(&mut self, state: FileState, origin: Origin<'_>, inherit: &mut dyn FnMut(&mut Pod)) {
+    /// When the known pod of this UID was seen first.
+    fn seen(&self, pod: &Pod) -> Option<String> {
+        let known = self.pods.iter().find(|known| known.metadata.uid == pod.metadata.uid)?;
+        known.metadata.annotations.as_ref()?.get(CONFIG_SEEN).cloned()
+    }
+
+    fn observe(
+        &mut self,
+        state: FileState,
+        origin: Origin<'_>,
+        now: Option<Timestamp>,
+        inherit: &mut dyn FnMut(&mut Pod),
+    ) {
         let report = |reason, message| Some(Report { place: origin.place.to_owned(), reason, message });
         let bytes = match state {
             FileState::Unchanged => return,
@@ -282,7 +309,10 @@ impl KnownFile {
         self.digest = Some(digest);
         match manifest::static_pods(&bytes, origin) {
             Ok(mut pods) => {
-                pods.iter_mut().for_each(inherit);
+                for pod in &mut pods {
+                    inherit(pod);
+                    stamp(pod, self.seen(pod).or_else(|| now.map(|now| now.to_string())));
+                }
                 self.report = None;
                 self.understood = true;
                 // Content that means the same, such as a changed comment, is no change.
@@ -298,6 +328,13 @@ impl KnownFile {
                 self.report = report(ReportReason::InvalidManifest, problems.join("; "));
             }
         }
+    }
+}
+
+/// Writes into the pod when it was seen first, if that is known.
+fn stamp(pod: &mut Pod, seen: Option<String>) {
+    if let Some(seen) = seen {
+        pod.metadata.annotations.get_or_insert_default().insert(CONFIG_SEEN.to_owned(), seen);
     }
 }
 

@@ -20,8 +20,8 @@ pub(super) fn json(description: &PodDescription) -> Value {
 
 fn verdict(verdict: &HandlerVerdict) -> Value {
     json!({
-        "handler": verdict.handler,
-        "digest": verdict.digest,
+        "handler": &*verdict.handler,
+        "digest": verdict.digest.as_deref(),
         "operation": match verdict.operation {
             Operation::Add => "Add",
             Operation::Resize => "Resize",
@@ -37,8 +37,8 @@ fn verdict(verdict: &HandlerVerdict) -> Value {
         "failurePolicy": verdict.policy,
         "time": verdict.asked_at.to_string(),
         "durationSeconds": seconds(verdict.took),
-        "warnings": verdict.remarks.warnings,
-        "annotations": verdict.remarks.annotations,
+        "warnings": verdict.remarks().warnings,
+        "annotations": verdict.remarks().annotations,
     })
 }
 

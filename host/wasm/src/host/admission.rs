@@ -130,7 +130,7 @@ impl ChainRun {
     ) {
         let digest = plugin.code.ready().map(|loaded| loaded.digest.clone());
         let asked = (self.request.operation, self.request.now);
-        let verdict = HandlerVerdict::new(&plugin.spec.name, digest, asked, answer, took);
+        let verdict = HandlerVerdict::new(plugin.spec.name.clone(), digest, asked, answer, took);
         self.verdicts.push(verdict.with_remarks(remarks));
     }
 }

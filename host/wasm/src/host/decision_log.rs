@@ -99,7 +99,7 @@ impl DecisionLine {
             reason,
             message,
             plugin: decider.map(|plugin| plugin.spec.name.clone()),
-            digest: decider.and_then(|plugin| plugin.code.ready()).map(|loaded| loaded.digest.clone()),
+            digest: decider.and_then(|plugin| plugin.code.ready()).map(|loaded| loaded.digest.to_string()),
             data: decider
                 .into_iter()
                 .flat_map(|plugin| plugin.spec.data.iter())

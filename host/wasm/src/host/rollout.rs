@@ -31,7 +31,7 @@ impl Version {
     /// Of what runs; none if nothing does, or if it takes no one's place.
     fn of(plugin: &Plugin) -> Option<(Self, &RolloutRole)> {
         let role = plugin.spec.rollout()?;
-        let digest = plugin.code.ready()?.digest.clone();
+        let digest = plugin.code.ready()?.digest.to_string();
         Some((Self { digest, entry: role.entry_digest.to_string() }, role))
     }
 }

@@ -48,7 +48,7 @@ impl Shared {
             max: record.max,
             on: record.on.clone(),
             component: spec.origin_reported(),
-            digest: loaded.digest.clone(),
+            digest: loaded.digest.to_string(),
             config: spec.config.clone(),
             data: spec.data.clone(),
             timeout: spec.timeout(),
@@ -72,7 +72,7 @@ impl Shared {
         self.metrics.retain(next.iter().map(|plugin| &*plugin.spec.name));
         for plugin in next.iter() {
             let running = plugin.code.ready().map(|loaded| RunningCode {
-                digest: loaded.digest.clone(),
+                digest: loaded.digest.to_string(),
                 roles: plugin.spec.roles().collect(),
             });
             plugin.metrics().set_running(running);

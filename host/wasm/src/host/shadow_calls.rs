@@ -67,7 +67,7 @@ struct KnownSet {
 
 /// Returns what the set of a plugin belongs to.
 fn version(plugin: &Plugin) -> (String, Arc<str>) {
-    let digest = plugin.code.ready().map(|loaded| loaded.digest.clone()).unwrap_or_default();
+    let digest = plugin.code.ready().map(|loaded| loaded.digest.to_string()).unwrap_or_default();
     (digest, plugin.spec.config.clone())
 }
 

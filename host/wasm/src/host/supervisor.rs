@@ -328,7 +328,7 @@ impl Supervisor {
         let running = shared.plugins();
         let old = running.iter().find(|plugin| plugin.spec.runs_as(spec));
         let runs = old.and_then(|plugin| plugin.code.ready());
-        let runs = runs.map(|loaded| (loaded.digest.clone(), loaded.key_ids()));
+        let runs = runs.map(|loaded| (loaded.digest.to_string(), loaded.key_ids()));
         let failure = self.failures.get(&spec.name).filter(|failure| failure.is_final_for(spec));
         KnownComponents { runs, failed: failure.and_then(|failure| failure.digest.clone()) }
     }
@@ -467,8 +467,8 @@ impl Supervisor {
         old: Option<&Arc<Plugin>>,
         digest: Option<String>,
     ) -> Arc<Plugin> {
-        let runs = old.and_then(|old| old.code.ready()).map(|loaded| &loaded.digest);
-        if runs.is_some() && runs == digest.as_ref() {
+        let runs = old.and_then(|old| old.code.ready()).map(|loaded| &*loaded.digest);
+        if runs.is_some() && runs == digest.as_deref() {
             self.failures.remove(&spec.name);
         }
         self.unloaded(shared, spec, old)

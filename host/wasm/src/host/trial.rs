@@ -42,7 +42,7 @@ impl PluginHost {
                 name: plugin.spec.name.to_string(),
                 builtin: plugin.spec.builtin,
                 shadow: plugin.spec.is_shadow(),
-                digest: plugin.code.ready().map(|loaded| loaded.digest.clone()),
+                digest: plugin.code.ready().map(|loaded| loaded.digest.to_string()),
                 failure_policy,
                 step: shared.step((plugin, &places), failure_policy, &subject, &mut asking, all).await,
             });

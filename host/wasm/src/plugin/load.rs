@@ -46,7 +46,7 @@ pub(crate) struct Loaded {
     /// As a probe type and a pod source, if its entry names one of these roles.
     pub(crate) async_plugin: Option<Arc<AsyncPlugin>>,
     /// SHA-256 of the component, in hexadecimal.
-    pub(crate) digest: String,
+    pub(crate) digest: Arc<str>,
     pub(crate) size_bytes: usize,
     /// The component's roles with the versions of the contracts that serve it, in those that its entry names.
     versions: Vec<(Role, &'static str)>,
@@ -139,7 +139,7 @@ impl Loaded {
         Self {
             admission: None,
             async_plugin: None,
-            digest: digest.to_owned(),
+            digest: digest.into(),
             size_bytes: 0,
             versions: Vec::new(),
             unused: Vec::new(),
@@ -298,7 +298,7 @@ impl Loader {
             admission,
             async_plugin,
             size_bytes: seen.wasm.len(),
-            digest: seen.digest,
+            digest: seen.digest.into(),
             versions: seen.detected.roles(),
             unused: seen.unused,
             newer: seen.detected.newer,

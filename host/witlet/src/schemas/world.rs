@@ -92,7 +92,7 @@ impl AgentView for Agent {
             let took = Duration::from_millis(3);
             let annotations = [("rule".to_owned(), "7".to_owned())].into();
             let remarks = Remarks { warnings: vec!["an old tag".to_owned()], annotations };
-            HandlerVerdict::new("images", digest.map(str::to_owned), asked, &answer, took)
+            HandlerVerdict::new("images".into(), digest.map(Into::into), asked, &answer, took)
                 .with_remarks(remarks)
         };
         let failed = HandlerResponse::Failure {

@@ -9,7 +9,13 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn verdict(handler: &str, second: i64, response: HandlerResponse) -> HandlerVerdict {
-    HandlerVerdict::new(handler, None, (Operation::Add, at(second)), &response, Duration::from_millis(3))
+    HandlerVerdict::new(
+        handler.into(),
+        None,
+        (Operation::Add, at(second)),
+        &response,
+        Duration::from_millis(3),
+    )
 }
 
 fn admitted(handler: &str, second: i64) -> HandlerVerdict {
@@ -82,7 +88,7 @@ fn the_newest_verdict_of_each_handler_is_kept() {
     let rejected =
         HandlerResponse::Verdict(Verdict::Reject { reason: "No".to_owned(), message: String::new() });
     let all = merged(&kept, vec![admitted("d", 5), verdict("b", 5, rejected)]);
-    let shown: Vec<_> = all.iter().map(|v| (v.handler.as_str(), v.asked_at.as_second(), v.outcome)).collect();
+    let shown: Vec<_> = all.iter().map(|v| (&*v.handler, v.asked_at.as_second(), v.outcome)).collect();
     use HandlerOutcome::{Admitted, Rejected};
     let expected = [("d", 5, Admitted), ("b", 5, Rejected), ("c", 3, Admitted), ("a", 1, Admitted)];
     assert_eq!(shown, expected);
@@ -93,5 +99,5 @@ fn beyond_the_bound_those_asked_longest_ago_are_forgotten() {
     let kept: Vec<HandlerVerdict> = (0..100).map(|n| admitted(&format!("old-{n}"), n)).collect();
     let all = merged(&kept, vec![admitted("new", 200)]);
     assert_eq!(all.len(), VERDICTS_MAX);
-    assert_eq!((all[0].handler.as_str(), all[1].handler.as_str()), ("new", "old-99"));
+    assert_eq!((&*all[0].handler, &*all[1].handler), ("new", "old-99"));
 }

@@ -199,3 +199,33 @@ fn a_file_that_was_removed_and_is_there_again_was_gone_in_between() {
     assert_eq!(scan(&["/a"], files(std::slice::from_ref(&b))), (None, set(&["b-n"])));
     assert_eq!(scan(&["/b"], Listing::Missing), (None, set(&[])));
 }
+
+#[test]
+fn a_pod_says_when_it_was_seen_first_until_its_file_goes() {
+    let mut folder = Script::new().0;
+    let time = |second: i64| Timestamp::from_second(second).expect("in range");
+    let mut seen = |second: i64, removed: &[&str], listing: Listing| {
+        folder.note_time(time(second));
+        let outcome = folder.observe_after(&removed.iter().map(|name| (*name).to_owned()).collect(), listing);
+        let at = |pod: &Arc<Pod>| pod.metadata.annotations.as_ref()?.get(CONFIG_SEEN).cloned();
+        outcome.pods.map(|pods| pods.iter().filter_map(at).collect::<Vec<_>>())
+    };
+    let at =
+        |seconds: &[i64]| Some(seconds.iter().map(|second| time(*second).to_string()).collect::<Vec<_>>());
+    let (a, b) = (manifest("a", "1"), manifest("b", "1"));
+    assert_eq!(seen(1, &[], files(&[("/a", a.clone())])), at(&[1]));
+    let comment = FileState::Content([&bytes_of(&a)[..], b"\n\n"].concat());
+    assert_eq!(seen(2, &[], files(&[("/a", comment.clone())])), None, "it means the same");
+    assert_eq!(seen(3, &[], files(&[("/a", FileState::Unchanged), ("/b", b)])), at(&[1, 3]));
+    let both = || files(&[("/a", comment.clone()), ("/b", FileState::Unchanged)]);
+    assert_eq!(seen(4, &["/a"], both()), at(&[4, 3]), "it starts over");
+    let other = files(&[("/a", manifest("a", "2")), ("/b", FileState::Unchanged)]);
+    assert_eq!(seen(5, &[], other), at(&[5, 3]), "it is another pod");
+}
+
+fn bytes_of(state: &FileState) -> Vec<u8> {
+    match state {
+        FileState::Content(bytes) => bytes.clone(),
+        other => panic!("no content: {other:?}"),
+    }
+}

@@ -19,7 +19,7 @@ fn verdicts_and_probes_have_all_their_fields() {
     };
     let asked = (Operation::Resize, Timestamp::UNIX_EPOCH);
     let verdict =
-        HandlerVerdict::new("images", Some("c0dd".to_owned()), asked, &failure, Duration::from_millis(1));
+        HandlerVerdict::new("images".into(), Some("c0dd".into()), asked, &failure, Duration::from_millis(1));
     let annotations = [("rule".to_owned(), "7".to_owned())].into();
     let verdict = verdict.with_remarks(Remarks { warnings: vec!["old tag".to_owned()], annotations });
     let settings = ProbeSettings {

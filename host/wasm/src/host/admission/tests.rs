@@ -167,7 +167,7 @@ async fn a_decision_comes_with_what_each_handler_answered() {
     let AdmissionResult { decision, verdicts } = host.admission().admit_with_verdicts(request()).await;
     assert_eq!(decision, Decision::Admit);
     let [verdict] = &verdicts[..] else { panic!("one handler was asked: {verdicts:?}") };
-    assert_eq!((verdict.handler.as_str(), verdict.outcome), ("slow", HandlerOutcome::Failed));
+    assert_eq!((&*verdict.handler, verdict.outcome), ("slow", HandlerOutcome::Failed));
     assert_eq!(
         (verdict.reason.as_deref(), verdict.policy),
         (Some("HandlerNotLoaded"), Some(FailurePolicy::Admit))

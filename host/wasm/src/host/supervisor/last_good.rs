@@ -220,8 +220,8 @@ fn components_from_files(plugins: &[Arc<Plugin>]) -> (BTreeMap<String, String>, 
     let (mut components, mut sources) = (BTreeMap::new(), BTreeMap::new());
     for plugin in plugins {
         if let (Origin::File(path), Some(loaded)) = (&plugin.spec.origin, plugin.code.ready()) {
-            components.insert(plugin.spec.name.to_string(), loaded.digest.clone());
-            sources.insert(loaded.digest.clone(), path.clone());
+            components.insert(plugin.spec.name.to_string(), loaded.digest.to_string());
+            sources.insert(loaded.digest.to_string(), path.clone());
         }
     }
     (components, sources)
