@@ -1,335 +1,76 @@
 //! Every function that the host gives, called where it isn't meant for: on what an earlier call had, on what was given back, and while a
-//! plugin is loaded. The functions are those of the WIT, so that none is left out.
+//! plugin is loaded or parameters are checked. The functions are those of the WIT, so that none is left out.
 
+mod guest;
+
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::abi::{AbiVariant, WasmType};
-use wit_parser::{
-    Function, FunctionKind, Handle, InterfaceId, Resolve, TypeDefKind, TypeId, WorldId, WorldItem,
-};
+use k8s_openapi::api::core::v1::{ContainerPort, Pod};
+use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 use witlet_core::image::{CredentialOrigin, ResolvedImage};
-use witlet_core::probe::ProbeOutcome;
-use witlet_ports::ProbeError;
-use witlet_wasm::plugin::PluginState;
+use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
+use witlet_core::runtime::ContainerId;
+use witlet_core::sources::plugin::{PodNews, PodStatusChange, Snapshot};
+use witlet_egress::NetworkGrant;
+use witlet_wasm::direct::{DirectHost, DirectOptions};
+use witlet_wasm::plugin::config::{Grants, TIMEOUT_MAX, Warm};
+use witlet_wasm::plugin::{CallError, LoadError, PluginState};
 
 use crate::admission_v0_2::{ask, rich_request, secrets};
 use crate::claims;
-use crate::node::{Node, Setting, cache, compiler};
-use crate::probing::probe;
+use crate::node::{FixedClock, Node, Setting, cache, compiler, pod};
+use crate::servers::{Runs, Server};
+use guest::{ADMISSION, Called, DATA, POD_SOURCE, PROBE, Role, guest};
 
 claims!(
     every_function_of_admission_is_refused_on_what_an_earlier_question_had,
     every_function_of_probes_is_refused_on_what_an_earlier_probe_had,
+    every_function_of_probes_is_refused_while_parameters_are_checked,
+    every_function_of_pod_sources_is_refused_on_what_earlier_news_had,
+    what_belongs_to_a_call_is_refused_while_a_plugin_is_loaded,
 );
 
-/// Where a guest gets a resource that it may keep.
-struct Source {
-    resource: &'static str,
-    /// The method that hands it out, without its interface.
-    method: &'static str,
-    shape: Shape,
+/// What a plugin may keep for as long as its instance lives: errors, its data, and what a command printed.
+const KEPT_FOR_GOOD: &[&str] = &["error", "snapshot", "ended"];
+
+/// Whether a call must fail: it is about a handle that an earlier call had, that was given back, or that the guest never got. What belongs
+/// to no call works in each.
+fn must_fail(called: &Called) -> bool {
+    called.resource.as_deref().is_some_and(|resource| !KEPT_FOR_GOOD.contains(&resource))
 }
 
-/// How a method hands a resource out.
-enum Shape {
-    Plain,
-    /// The first of a list.
-    List,
-    /// What is there of an option.
-    Option,
+/// Whether words say that a handle is of a call that is over, of another kind, or of none.
+fn is_refusal(words: &str) -> bool {
+    ["which is over", "which are over", "unknown handle index", "handle index"]
+        .iter()
+        .any(|known| words.contains(known))
 }
 
-const fn source(resource: &'static str, method: &'static str, shape: Shape) -> Source {
-    Source { resource, method, shape }
+fn place(called: &Called) -> String {
+    format!("{} {}", called.interface, called.name)
 }
 
-/// A role, as the guest is made for it.
-struct Role {
-    world: &'static str,
-    packages: &'static [(&'static str, &'static str)],
-    /// The interface with the role's types.
-    types: &'static str,
-    /// What is kept, each from something before it.
-    kept: &'static [Source],
-    /// Exports, with `{begin}` and `{end}` around a call.
-    exports: &'static str,
-}
-
-const HOST: &str = include_str!("../../../wit/host-0.2.0/host.wit");
-
-const ADMISSION: Role = Role {
-    world: "package tests:phases; world phases { include witlet:admission/admission-handler@0.2.0;
-        import witlet:host/data@0.2.0; import witlet:host/metrics@0.2.0;
-        import witlet:host/secret@0.2.0; }",
-    packages: &[
-        ("host.wit", HOST),
-        ("admission.wit", include_str!("../../../wit/admission-0.2.0/admission.wit")),
-    ],
-    types: "witlet:admission/admission-types@0.2.0",
-    kept: &[
-        source("pod", "[method]request.pod", Shape::Plain),
-        source("node", "[method]request.node", Shape::Plain),
-        source("resolved-image", "[method]request.image", Shape::Option),
-        source("container", "[method]pod.containers", Shape::List),
-        source("image", "[method]container.image", Shape::Plain),
-        source("container-port", "[method]container.ports", Shape::List),
-        source("mount", "[method]container.mounts", Shape::List),
-        source("volume", "[method]pod.volumes", Shape::List),
-        source("owner", "[method]pod.owners", Shape::List),
-        source("host-port", "[method]pod.host-ports", Shape::List),
-        source("taint", "[method]node.taints", Shape::List),
-        source("condition", "[method]node.conditions", Shape::List),
-    ],
-    // What is asked is in the pod's name.
-    exports: r#"
-        (func (export "witlet:admission/handler@0.2.0#validate") (param $setup i32) (param i32 i32) (result i32)
-            (call $f_setup_subscribe (local.get $setup) (i32.const 8) (i32.const 14))
-            (call $drop_setup (local.get $setup)) (i32.const 1024))
-        (func (export "witlet:admission/handler@0.2.0#admit") (param $request i32) (param $answer i32) (result i32)
-            (local $pod i32)
-            (call $begin)
-            (call $f_answer_admit (local.get $answer))
-            (local.set $pod (call $f_request_pod (local.get $request)))
-            (call $f_pod_name (local.get $pod) (i32.const 4096))
-            (call $read (i32.load (i32.const 4096)) (i32.load (i32.const 4100)))
-            (if (i32.lt_s (global.get $selected) (i32.const 0)) (then (call $keep (local.get $request))))
-            (call $drop_answer (local.get $answer)) (call $drop_request (local.get $request))
-            (global.set $h_request (local.get $request)) (global.set $h_answer (local.get $answer))
-            (if (i32.ge_s (global.get $selected) (i32.const 0)) (then (call $use)))
-            (i32.const 1024))"#,
-};
-
-const PROBE: Role = Role {
-    world: "package tests:phases; world phases { include witlet:probe/probe-type@0.2.0;
-        import witlet:probe/exec@0.2.0; import witlet:probe/connections@0.2.0;
-        import witlet:host/data@0.2.0; import witlet:host/metrics@0.2.0;
-        import witlet:host/secret@0.2.0; }",
-    packages: &[("host.wit", HOST), ("probe.wit", include_str!("../../../wit/probe-0.2.0/probe.wit"))],
-    types: "witlet:probe/probe-types@0.2.0",
-    kept: &[
-        source("pod", "[method]target.pod", Shape::Plain),
-        source("container", "[method]target.container", Shape::Plain),
-    ],
-    // What is asked is in the parameters.
-    exports: r#"
-        (func (export "witlet:probe/prober@0.2.0#validate") (param $setup i32) (param i32 i32) (result i32)
-            (call $drop_setup (local.get $setup)) (i32.const 1024))
-        (func (export "witlet:probe/prober@0.2.0#check-parameters") (param $check i32) (param i32 i32) (result i32)
-            (call $drop_check (local.get $check)) (i32.const 1024))
-        (func (export "witlet:probe/prober@0.2.0#probe")
-            (param $target i32) (param $text i32) (param $length i32) (param $answer i32) (result i32)
-            (call $begin)
-            (call $f_answer_success (local.get $answer) (i32.const 0) (i32.const 0))
-            (call $read (local.get $text) (local.get $length))
-            (if (i32.lt_s (global.get $selected) (i32.const 0)) (then (call $keep (local.get $target))))
-            (call $drop_answer (local.get $answer)) (call $drop_target (local.get $target))
-            (global.set $h_target (local.get $target)) (global.set $h_answer (local.get $answer))
-            (if (i32.ge_s (global.get $selected) (i32.const 0)) (then (call $use)))
-            (i32.const 1024))"#,
-};
-
-/// One of the host's functions.
-struct Called {
-    interface: String,
-    name: String,
-    /// The resource that it is a method of, or that it takes: of what an earlier call had.
-    resource: Option<String>,
-}
-
-/// A guest for this role, and what it can be asked to call: the number of each function is its place.
-fn guest(role: &Role) -> (Vec<u8>, Vec<Called>) {
-    let mut wit = Resolve::default();
-    for (name, text) in role.packages {
-        wit.push_source(name, text).expect("the contract is valid");
-    }
-    let package = wit.push_source("phases.wit", role.world).expect("the world is valid");
-    let world = wit.select_world(&[package], Some("phases")).expect("the package has it");
-    let (core, called) = core(role, &wit, world);
-    let mut module = wat::parse_str(core).expect("it is made of what the contract says");
-    embed_component_metadata(&mut module, &wit, world, StringEncoding::UTF8).expect("the world is valid");
-    let encoded = ComponentEncoder::default().module(&module).and_then(|mut encoder| encoder.encode());
-    (encoded.expect("the module fits the world"), called)
-}
-
-/// A function's name in the module; those of the role's types have no prefix.
-fn id(prefix: &str, name: &str) -> String {
-    let name = name.trim_start_matches("[method]").trim_start_matches("[constructor]");
-    format!("$f_{prefix}{}", name.replace(['.', '-'], "_"))
-}
-
-/// What the names of an interface's functions begin with.
-fn prefix(role: &Role, module: &str) -> String {
-    let interface = module.split(['/', '@']).nth(1).unwrap_or_default();
-    if module == role.types { String::new() } else { format!("{}__", interface.replace('-', "_")) }
-}
-
-fn resource_of(wit: &Resolve, function: &Function) -> Option<String> {
-    let name = |id: TypeId| wit.types[id].name.clone();
-    if let FunctionKind::Method(resource) = function.kind {
-        return name(resource);
-    }
-    function.params.iter().find_map(|parameter| {
-        let wit_parser::Type::Id(id) = parameter.ty else { return None };
-        match &wit.types[id].kind {
-            TypeDefKind::Handle(Handle::Borrow(resource)) => name(*resource),
-            _ => None,
-        }
-    })
-}
-
-fn zero(of: WasmType) -> &'static str {
-    match of {
-        WasmType::I64 | WasmType::PointerOrI64 => "(i64.const 0)",
-        WasmType::F32 => "(f32.const 0)",
-        WasmType::F64 => "(f64.const 0)",
-        WasmType::I32 | WasmType::Pointer | WasmType::Length => "(i32.const 0)",
-    }
-}
-
-fn wasm(of: WasmType) -> &'static str {
-    match of {
-        WasmType::I64 | WasmType::PointerOrI64 => "i64",
-        WasmType::F32 => "f32",
-        WasmType::F64 => "f64",
-        WasmType::I32 | WasmType::Pointer | WasmType::Length => "i32",
-    }
-}
-
-/// What is written of the imports.
-#[derive(Default)]
-struct Written {
-    imports: String,
-    globals: String,
-    uses: String,
-    called: Vec<Called>,
-}
-
-impl Written {
-    /// The resources of an interface: how each is dropped, and where its handle is kept.
-    fn resources(&mut self, wit: &Resolve, interface: InterfaceId, module: &str) {
-        for (name, id) in &wit.interfaces[interface].types {
-            if !matches!(wit.types[*id].kind, TypeDefKind::Resource) {
-                continue;
-            }
-            let id = name.replace('-', "_");
-            self.imports +=
-                &format!("(import \"{module}\" \"[resource-drop]{name}\" (func $drop_{id} (param i32)))\n");
-            self.globals += &format!("(global $h_{id} (mut i32) (i32.const 0))\n");
-        }
-    }
-
-    /// A function, and its call with zeros and the kept handle.
-    fn function(&mut self, wit: &Resolve, function: &Function, module: &str, id: &str) {
-        let signature = wit.wasm_signature(AbiVariant::GuestImport, function);
-        let list = |word: &str, all: &[WasmType]| match all {
-            [] => String::new(),
-            all => format!("({word} {})", all.iter().map(|of| wasm(*of)).collect::<Vec<_>>().join(" ")),
-        };
-        let (parameters, results) = (list("param", &signature.params), list("result", &signature.results));
-        let name = &function.name;
-        self.imports += &format!("(import \"{module}\" \"{name}\" (func {id} {parameters} {results}))\n");
-        let resource = resource_of(wit, function);
-        let mut arguments: Vec<String> = signature.params.iter().map(|of| zero(*of).to_owned()).collect();
-        if let (Some(resource), Some(first)) = (&resource, arguments.first_mut()) {
-            *first = format!("(global.get $h_{})", resource.replace('-', "_"));
-        }
-        if signature.retptr
-            && let Some(last) = arguments.last_mut()
-        {
-            *last = "(i32.const 8192)".to_owned();
-        }
-        let (number, arguments) = (self.called.len(), arguments.join(" "));
-        let drops = "(drop)".repeat(signature.results.len());
-        self.uses += &format!(
-            "(if (i32.eq (global.get $selected) (i32.const {number})) (then (call {id} {arguments}) {drops}))\n"
-        );
-        self.called.push(Called { interface: module.to_owned(), name: name.clone(), resource });
-    }
-}
-
-/// The core module: it keeps a handle of each resource when it is given no number, and calls the function with the number otherwise.
-fn core(role: &Role, wit: &Resolve, world: WorldId) -> (String, Vec<Called>) {
-    let mut written = Written::default();
-    for item in wit.worlds[world].imports.values() {
-        let WorldItem::Interface { id: interface, .. } = item else { continue };
-        let module = wit.id_of(*interface).expect("it has a name");
-        written.resources(wit, *interface, &module);
-        for function in wit.interfaces[*interface].functions.values() {
-            written.function(wit, function, &module, &id(&prefix(role, &module), &function.name));
-        }
-    }
-    let Written { imports, globals, uses, called } = written;
-    let keeps: String = role.kept.iter().map(keeping).collect();
-    let exports = role.exports;
-    let text = format!(
-        r#"(module
-        {imports}
-        (memory (export "memory") 16)
-        (data (i32.const 8) "image-resolved")
-        (global $selected (mut i32) (i32.const -1))
-        (global $heap (mut i32) (i32.const 65536))
-        {globals}
-        (func (export "cabi_realloc") (param i32 i32 i32) (param $size i32) (result i32)
-            (global.set $heap (i32.and (i32.add (global.get $heap) (i32.const 7)) (i32.const -8)))
-            (global.get $heap)
-            (global.set $heap (i32.add (global.get $heap) (local.get $size))))
-        (func $begin (global.set $heap (i32.const 65536)))
-        ;; The number at the end of a text; -1 if it has none.
-        (func $read (param $text i32) (param $length i32) (local $digit i32)
-            (global.set $selected (i32.const -1))
-            (block $done (loop $next
-                (br_if $done (i32.eqz (local.get $length)))
-                (local.set $digit (i32.sub (i32.load8_u (local.get $text)) (i32.const 48)))
-                (local.set $text (i32.add (local.get $text) (i32.const 1)))
-                (local.set $length (i32.sub (local.get $length) (i32.const 1)))
-                (br_if $next (i32.gt_u (local.get $digit) (i32.const 9)))
-                (if (i32.lt_s (global.get $selected) (i32.const 0)) (then (global.set $selected (i32.const 0))))
-                (global.set $selected
-                    (i32.add (i32.mul (global.get $selected) (i32.const 10)) (local.get $digit)))
-                (br $next))))
-        (func $keep (param $first i32)
-            {keeps})
-        (func $use
-            {uses})
-        {exports})"#
-    );
-    (text, called)
-}
-
-/// Gets a resource and keeps it; a method that hands none out ends the call, because then nothing would be shown.
-fn keeping(source: &Source) -> String {
-    let from = source.method.trim_start_matches("[method]").split('.').next().unwrap_or_default();
-    let of = match from {
-        "request" | "target" => "(local.get $first)".to_owned(),
-        other => format!("(global.get $h_{})", other.replace('-', "_")),
-    };
-    let (call, global) = (id("", source.method), format!("$h_{}", source.resource.replace('-', "_")));
-    match source.shape {
-        Shape::Plain => format!("(global.set {global} (call {call} {of}))\n"),
-        Shape::List => format!(
-            "(call {call} {of} (i32.const 8192))
-            (if (i32.eqz (i32.load (i32.const 8196))) (then unreachable))
-            (global.set {global} (i32.load (i32.load (i32.const 8192))))\n"
-        ),
-        Shape::Option => format!(
-            "(call {call} {of} (i32.const 8192))
-            (if (i32.eqz (i32.load (i32.const 8192))) (then unreachable))
-            (global.set {global} (i32.load (i32.const 8196)))\n"
-        ),
+/// Holds how a call ended against how it must.
+fn check<T: std::fmt::Debug>(place: &str, must_fail: bool, ended: Result<T, CallError>) {
+    match (must_fail, ended) {
+        (false, Ok(_)) => {}
+        (true, Err(CallError::Trap { message })) if is_refusal(&message) => {}
+        (fails, other) => panic!("{place}: must fail: {fails}: {other:?}"),
     }
 }
 
 /// A node with the guest, which is kept between calls, once it was tried.
-async fn node(guest: Vec<u8>, role: &str) -> (Node, tempfile::TempDir) {
+async fn node(guest: Vec<u8>) -> (Node, tempfile::TempDir) {
     let (folder, secrets) = secrets();
-    let grants = if role == "probe" { ", exec: true" } else { "" };
     let entry = format!(
-        "- {{name: phases, component: phases.wasm, {role}: {{}}, instances: {{warm: {{max: 1}}}}, \
-         grants: {{secrets: [granted]{grants}}}}}\n"
+        "- {{name: phases, component: phases.wasm, admission: {{}}, instances: {{warm: {{max: 1}}}}, \
+         grants: {{secrets: [granted]}}, data: [{{name: {DATA}, file: ./list}}]}}\n"
     );
-    let setting = Setting { files: vec![("phases.wasm", guest)], ..Setting::new(compiler(cache())) };
+    let files = vec![("phases.wasm", guest), ("list", b"one".to_vec())];
+    let setting = Setting { files, ..Setting::new(compiler(cache())) };
     let node = Node::begin(&format!("{entry}{secrets}"), setting).await.expect("the host starts");
     let ready = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready()).await;
     assert!(ready.is_ok(), "every plugin was tried: {:#?}", node.host.list());
@@ -338,20 +79,31 @@ async fn node(guest: Vec<u8>, role: &str) -> (Node, tempfile::TempDir) {
     (node, folder)
 }
 
-/// Whether a call must fail: it is about a handle that an earlier call had, that was given back, or that the guest never got. What belongs
-/// to no call works in each.
-fn must_fail(called: &Called) -> bool {
-    called.resource.is_some()
+fn host() -> DirectHost {
+    DirectHost::start(compiler(cache()), Arc::new(FixedClock)).expect("the engines start")
 }
 
-/// Whether words say that a handle is of a call that is over, or of none.
-fn is_refusal(words: &str) -> bool {
-    ["which is over", "unknown handle index", "handle index"].iter().any(|known| words.contains(known))
+/// How a guest of this role is run, which keeps its instance between calls.
+fn options(role: &Role, config: Value) -> DirectOptions {
+    let is_probe = role.name == witlet_wasm::role::Role::Probe;
+    let network: Arc<[NetworkGrant]> = if is_probe { [NetworkGrant::Pod].into() } else { [].into() };
+    let grants =
+        Grants { network, exec: is_probe, secrets: ["granted".to_owned()].into(), ..Grants::default() };
+    DirectOptions {
+        config,
+        grants,
+        warm: Some(Warm { max: 1, uses: 10_000, idle: Duration::from_secs(3600) }),
+        timeout: TIMEOUT_MAX,
+        secrets: [("granted".to_owned(), Arc::from(&b"open sesame"[..]))].into(),
+        containers: Some(Arc::new(Runs::BY_NAME)),
+        data: [(DATA.to_owned(), b"one".to_vec())].into(),
+        ..DirectOptions::default()
+    }
 }
 
 async fn every_function_of_admission_is_refused_on_what_an_earlier_question_had() {
-    let (guest, called) = guest(&ADMISSION);
-    let (node, _secrets) = node(guest, "admission").await;
+    let (guest, called) = guest(&ADMISSION, 0);
+    let (node, _secrets) = node(guest).await;
     let image = ResolvedImage {
         container: "main".to_owned(),
         id: "sha256:1".to_owned(),
@@ -376,7 +128,7 @@ async fn every_function_of_admission_is_refused_on_what_an_earlier_question_had(
     };
     assert!(called.len() > 100, "only {} functions", called.len());
     for (number, function) in called.iter().enumerate() {
-        let place = format!("{} {}", function.interface, function.name);
+        let place = place(function);
         assert_eq!(decided("keep".to_owned()).await, Decision::Admit, "before {place}");
         let later = decided(format!("use-{number}")).await;
         match (must_fail(function), later) {
@@ -387,19 +139,118 @@ async fn every_function_of_admission_is_refused_on_what_an_earlier_question_had(
     }
 }
 
+/// A probe with these parameters of a container with a port.
+fn probing(parameters: &str) -> ProbeRequest {
+    let mut pod: Pod = pod("web");
+    if let Some(container) = pod.spec.as_mut().and_then(|spec| spec.containers.first_mut()) {
+        container.name = "main".to_owned();
+        container.ports = Some(vec![ContainerPort { container_port: 80, ..ContainerPort::default() }]);
+    }
+    ProbeRequest {
+        probe_type: "phases".into(),
+        parameters: parameters.into(),
+        pod: Arc::new(pod),
+        container: "main".to_owned(),
+        container_id: ContainerId::from("a1"),
+        restarts: 0,
+        pod_ips: vec![IpAddr::from([127, 0, 0, 1])],
+        host_ips: Vec::new(),
+        kind: ProbeKind::Liveness,
+        timeout: witlet_harness::WAIT_TIMEOUT,
+    }
+}
+
 async fn every_function_of_probes_is_refused_on_what_an_earlier_probe_had() {
-    let (guest, called) = guest(&PROBE);
-    let (node, _secrets) = node(guest, "probe").await;
+    let server = Server::stuck().await;
+    let (guest, called) = guest(&PROBE, server.port());
+    let host = host();
+    let probes = host.waiting(PROBE.name, guest.into(), options(&PROBE, Value::Null)).await;
+    let probes = probes.expect("it is loaded");
     assert!(called.len() > 60, "only {} functions", called.len());
     for (number, function) in called.iter().enumerate() {
-        let place = format!("{} {}", function.interface, function.name);
-        let kept = probe(&node, "phases", r#""keep""#).await;
-        assert_eq!(kept, Ok(ProbeOutcome::Success(String::new())), "before {place}");
-        let later = probe(&node, "phases", &number.to_string()).await;
-        match (must_fail(function), later) {
-            (false, Ok(ProbeOutcome::Success(_))) => {}
-            (true, Err(ProbeError::NotCarriedOut { message })) if is_refusal(&message) => {}
-            (fails, other) => panic!("{place}: must fail: {fails}: {other:?}"),
+        let kept = probes.probe(&probing(r#""keep""#)).await.result;
+        assert!(matches!(kept, Ok(ProbeOutcome::Success(_))), "before {}: {kept:?}", place(function));
+        let later = probes.probe(&probing(&number.to_string())).await.result;
+        check(&place(function), must_fail(function), later);
+    }
+    // What could be kept for good is gone with an instance that has a connection open.
+    let keeps = |called: &Called| called.interface.contains("errors") && called.resource.is_some();
+    let number = called.iter().position(keeps).expect("an error has methods");
+    for (how, is_gone) in [(r#""keep""#, false), (r#""hold""#, true)] {
+        let kept = probes.probe(&probing(how)).await.result;
+        assert!(matches!(kept, Ok(ProbeOutcome::Success(_))), "{how}: {kept:?}");
+        let later = probes.probe(&probing(&number.to_string())).await.result;
+        check(&format!("{} after {how}", place(&called[number])), is_gone, later);
+    }
+}
+
+async fn every_function_of_probes_is_refused_while_parameters_are_checked() {
+    let server = Server::stuck().await;
+    let (guest, called) = guest(&PROBE, server.port());
+    let host = host();
+    let probes = host.waiting(PROBE.name, guest.into(), options(&PROBE, Value::Null)).await;
+    let probes = probes.expect("it is loaded");
+    for (number, function) in called.iter().enumerate() {
+        let kept = probes.probe(&probing(r#""keep""#)).await.result;
+        assert!(matches!(kept, Ok(ProbeOutcome::Success(_))), "before {}: {kept:?}", place(function));
+        let checked = probes.check_parameters(&number.to_string().into()).await.result;
+        let is_its_own = function.resource.as_deref() == Some("check");
+        check(&place(function), must_fail(function) && !is_its_own, checked);
+    }
+}
+
+async fn every_function_of_pod_sources_is_refused_on_what_earlier_news_had() {
+    let (guest, called) = guest(&POD_SOURCE, 0);
+    let host = host();
+    let source = host.waiting(POD_SOURCE.name, guest.into(), options(&POD_SOURCE, Value::Null)).await;
+    let source = source.expect("it is loaded");
+    let news = || -> Arc<[PodNews]> {
+        [PodNews::Status(PodStatusChange {
+            namespace: "default".to_owned(),
+            name: "web".to_owned(),
+            uid: "uid-of-web".to_owned(),
+            status: None,
+        })]
+        .into()
+    };
+    assert!(called.len() >= 40, "only {} functions", called.len());
+    for (number, function) in called.iter().enumerate() {
+        let place = place(function);
+        assert_eq!(source.notify(news()).await.result.ok(), Some(()), "before {place}");
+        let polled = source.poll(Some(&number.to_string())).await.result;
+        check(&format!("{place} in a poll"), must_fail(function), polled);
+        assert_eq!(source.notify(news()).await.result.ok(), Some(()), "before {place}");
+        let taken = source.poll(Some(&format!("n{number}"))).await.result;
+        let is_taken = matches!(&taken, Ok(Ok(response)) if response.snapshot == Snapshot::Unchanged);
+        assert!(is_taken, "{place}: {taken:?}");
+        check(&format!("{place} with later news"), must_fail(function), source.notify(news()).await.result);
+    }
+}
+
+/// In `validate` a guest has what it says about its configuration, and nothing of any pod.
+async fn what_belongs_to_a_call_is_refused_while_a_plugin_is_loaded() {
+    let host = host();
+    for role in [&ADMISSION, &PROBE, &POD_SOURCE] {
+        let (guest, called) = guest(role, 0);
+        let guest: Arc<[u8]> = guest.into();
+        for (number, function) in called.iter().enumerate() {
+            let options = options(role, json!(number));
+            let loaded = match role.name {
+                witlet_wasm::role::Role::Admission => host.admission(guest.clone(), options).await.err(),
+                name => host.waiting(name, guest.clone(), options).await.err(),
+            };
+            let fails = function.resource.as_deref().is_some_and(|resource| resource != "setup");
+            match (fails, loaded) {
+                // A refusal in words is an answer, too: there is no operation without a name.
+                (false, None | Some(LoadError::Refused { .. })) => {}
+                (true, Some(error)) if is_refusal(&words(&error)) => {}
+                (fails, other) => panic!("{}: must fail: {fails}: {other:?}", place(function)),
+            }
         }
     }
+}
+
+/// An error with its causes.
+fn words(error: &LoadError) -> String {
+    witlet_core::error::one_line(error)
 }
