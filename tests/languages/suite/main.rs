@@ -6,6 +6,7 @@ mod attacks;
 mod contracts;
 mod guests;
 mod measured;
+mod side_by_side;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -56,15 +57,24 @@ fn main() -> ExitCode {
         Trial::test("every_guest_program_is_used_by_a_test", guests::all_are_used),
         Trial::test("the_measured_page_has_every_language_and_role", measured::page_is_complete),
     ];
+    let mut found = Vec::new();
     for language in languages {
         match Toolchain::find(language) {
-            Ok(toolchain) => trials.extend(of_language(language, Some(toolchain))),
+            Ok(toolchain) => {
+                found.push(toolchain.clone());
+                trials.extend(of_language(language, Some(toolchain)));
+            }
             Err(absent) if is_required() => trials.push(required(absent)),
             Err(absent) => {
                 skipped(&absent);
                 trials.extend(of_language(language, None));
             }
         }
+    }
+    // It builds the examples, too.
+    if asked().is_some() && !found.is_empty() {
+        let name = "plugins_of_0_1_and_0_2_of_all_languages_are_served_next_to_each_other";
+        trials.push(Trial::test(name, move || side_by_side::are_served(&found)));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
