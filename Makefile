@@ -10,6 +10,8 @@ WASM_TARGET := wasm32-wasip2
 DEMO_SECONDS ?= 0
 # How long the soak goes on in each of its suites.
 SOAK_SECONDS ?= 600
+# The `witlet` of an earlier release: every second agent of the soak's fleet begins with it, and half of these are upgraded in the middle.
+OLDER ?=
 # How many random cases the soak tries of each property.
 SOAK_CASES ?= 2000
 # How many random stories of a pod, of 80 events on average, the soak tells to each property.
@@ -54,13 +56,13 @@ test: setup ## The inner ring: what proves a change, in minutes; a case that nee
 test-node: setup languages ## The node ring: the daemon with real runtimes and real time, kubectl, plugins in every language
 	WITLET_LANGUAGES=all $(CARGO) test --locked --workspace $(NODE_SUITES)
 
-soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps, 200 agents that share a plugin file, many random cases and fuzz inputs (SOAK_SECONDS=600 for each suite of the daemon)
+soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps, 200 agents that share a plugin file, many random cases and fuzz inputs (SOAK_SECONDS=600 for each suite of the daemon; OLDER=path/to/witlet has half of the agents begin with an earlier release)
 	$(CARGO) test --locked --workspace --no-run $(SOAK_SUITES)
 	PROPTEST_CASES=$(SOAK_CASES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core -p witlet-agent -p witlet-scenarios
 	PROPTEST_CASES=$(SOAK_STORIES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core lifecycle::tests::stories
 	FUZZ_RUNS=$(FUZZ_RUNS) $(CARGO) test --locked --workspace --test bounded -- --nocapture --exact --skip cel
 	FUZZ_RUNS=$(CEL_FUZZ_RUNS) $(CARGO) test --locked --workspace --test bounded -- --nocapture --exact cel
-	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked --workspace --test soak -- --nocapture
+	$(if $(OLDER),WITLET_OLDER_PROGRAM='$(abspath $(OLDER))') SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked --workspace --test soak -- --nocapture
 	HOSTILE_CORPUS=all $(CARGO) test --locked --workspace --test hostile -- --nocapture
 	BROKEN_FILES=all $(CARGO) test --locked --workspace --test plugin-host -- forty_broken --nocapture
 	MALLOC_ARENA_MAX=1 SOAK_SWAPS=1000 $(CARGO) test --locked --workspace --test plugin-host -- swaps_under_a_hundred --nocapture

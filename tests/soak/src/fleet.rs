@@ -1,7 +1,10 @@
 //! Many agents share one plugin file. A file that isn't one is pushed, a component is copied by half, a feature of tomorrow is
 //! asked for, and agents reboot in the middle: no agent ends, no system pod waits, and what served goes on serving.
 //!
-//! `WITLET_OLDER_PROGRAM` names the `witlet` of an earlier release: then every second agent runs it, and half of these are upgraded in the
+//! The file's handler names no pods, and in the end it rejects every one that it is asked about. So what runs then are system pods, for no
+//! other reason than that entries don't match those.
+//!
+//! `WITLET_OLDER_PROGRAM` (`make soak OLDER=…`) names the `witlet` of an earlier release: then every second agent runs it, and half of these are upgraded in the
 //! middle, by a reboot while a bad file is there. The others go on with it to the end.
 
 use std::fs;
@@ -31,6 +34,9 @@ const UPGRADED_AT: usize = 2;
 const OLDER_VARIABLE: &str = "WITLET_OLDER_PROGRAM";
 /// Agents that start at the same time.
 const STARTS_AT_ONCE: usize = 8;
+/// System pods from the start on: of the namespace `kube-system`, and of a priority class of the system.
+const SYSTEM: [&str; 2] = ["system", "critical"];
+const CRITICAL: &str = "system-node-critical";
 
 /// One agent on a runtime of its own.
 struct Agent {
@@ -58,6 +64,15 @@ impl NodeView {
 
     fn runs(&self, name: &str) -> bool {
         self.pod(name).is_some_and(|pod| pod["status"]["phase"] == "Running")
+    }
+
+    fn all_run(&self, names: &[&str]) -> bool {
+        names.iter().all(|name| self.runs(name))
+    }
+
+    /// Whether the handler has rejected the pod, by the second version of its configuration.
+    fn rejected(&self, name: &str) -> bool {
+        self.pod(name).is_some_and(|pod| pod["status"]["reason"] == "Version1")
     }
 
     fn judge(&self) -> &Value {
@@ -99,13 +114,23 @@ impl Agent {
         let daemon = Daemon::start(options).map_err(|error| failed(&error))?;
         let agent = Self { daemon, cri, stop, folder };
         agent.put("system", "kube-system")?;
+        agent.put_critical("critical")?;
         agent.put("plain", "default")?;
         Ok(agent)
     }
 
     fn put(&self, name: &str, namespace: &str) -> Result<(), Failed> {
-        let text = pod(namespace, name).to_string();
-        self.daemon.write_manifest(&format!("{name}.json"), &text).map_err(|error| failed(&error))
+        self.write(name, &pod(namespace, name))
+    }
+
+    fn put_critical(&self, name: &str) -> Result<(), Failed> {
+        let mut pod = pod("default", name);
+        pod["spec"]["priorityClassName"] = json!(CRITICAL);
+        self.write(name, &pod)
+    }
+
+    fn write(&self, name: &str, pod: &Value) -> Result<(), Failed> {
+        self.daemon.write_manifest(&format!("{name}.json"), &pod.to_string()).map_err(|error| failed(&error))
     }
 
     /// A kill of the agent and of its runtime with all its pods.
@@ -186,9 +211,10 @@ impl Programs {
                 return Err(Failed::from(format!("{OLDER_VARIABLE}: {} isn't there", older.display())));
             }
             Some(older) => eprintln!("every second agent begins with {}", older.display()),
-            None => {
-                eprintln!("without {OLDER_VARIABLE}, so without an older program: no upgrade is half-way")
-            }
+            None => eprintln!(
+                "NOT SHOWN: a fleet whose upgrade is half-way, for {OLDER_VARIABLE} names no `witlet` of an earlier release \
+                 (`make soak OLDER=path/to/witlet`)"
+            ),
         }
         Ok(Self { newest, older })
     }
@@ -236,10 +262,9 @@ impl Fleet {
                 fleet.agents[earlier].until("its first pods run", |view| view.runs("plain")).await?;
             }
         }
-        fleet
-            .everywhere("system and plain pods run", |view| view.runs("system") && view.runs("plain"))
-            .await?;
-        eprintln!("{count} agents run both pods after {:.1} s", begun.elapsed().as_secs_f64());
+        let runs = |view: &NodeView| view.all_run(&SYSTEM) && view.runs("plain");
+        fleet.everywhere("system and plain pods run", runs).await?;
+        eprintln!("{count} agents run all pods after {:.1} s", begun.elapsed().as_secs_f64());
         Ok(fleet)
     }
 
@@ -309,7 +334,7 @@ impl Fleet {
             agent.put(&plain, "default")?;
         }
         let by_old_rules = |view: &NodeView| {
-            view.judged_by(digest) && ["system", "plain", &system, &plain].iter().all(|name| view.runs(name))
+            view.judged_by(digest) && view.all_run(&SYSTEM) && view.all_run(&["plain", &system, &plain])
         };
         let after = self.everywhere(what, by_old_rules).await?;
         for (at, (was, is)) in before.iter().zip(&after).enumerate() {
@@ -326,7 +351,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// A good file is taken everywhere: new pods are judged by it, system pods aren't asked about.
+    /// A good file is taken everywhere. It rejects new pods, and no system pod, be it new or started again after a reboot.
     async fn taken(&mut self) -> Result<(), Failed> {
         fs::write(self.shared.path().join("judge-1.wasm"), variant(witlet_test_guests::WITNESS, 1))?;
         fs::write(self.shared.path().join("judge-2.wasm"), variant(witlet_test_guests::WITNESS, 2))?;
@@ -342,13 +367,26 @@ impl Fleet {
         eprintln!("a good file is taken everywhere after {:.1} s", begun.elapsed().as_secs_f64());
         for agent in &self.agents {
             agent.put("system-z", "kube-system")?;
+            agent.put_critical("critical-z")?;
             agent.put("plain-z", "default")?;
         }
-        let judged = |view: &NodeView| {
-            view.runs("system-z")
-                && view.pod("plain-z").is_some_and(|pod| pod["status"]["reason"] == "Version1")
-        };
+        let new = ["system-z", "critical-z"];
+        let judged = |view: &NodeView| view.all_run(&new) && view.rejected("plain-z");
         self.everywhere("the good file judges", judged).await?;
+        let begun = Instant::now();
+        for agent in self.agents.iter_mut().step_by(REBOOT_STEP) {
+            agent.reboot(&mut self.servers)?;
+        }
+        let judged_again = |view: &NodeView| judged(view) && view.all_run(&SYSTEM);
+        for agent in self.agents.iter_mut().step_by(REBOOT_STEP) {
+            let rejects = |view: &NodeView| judged_again(view) && view.rejected("plain");
+            agent.until("after a reboot only system pods run", rejects).await?;
+        }
+        self.everywhere("system pods run", judged_again).await?;
+        eprintln!(
+            "under a handler that rejects all that it is asked about, system pods run again {:.1} s after a reboot",
+            begun.elapsed().as_secs_f64()
+        );
         self.figures()
     }
 
@@ -381,13 +419,13 @@ impl Fleet {
     }
 }
 
-/// A file whose handler rejects all pods that aren't the system's, or none.
+/// A file whose handler rejects all pods that it is asked about, or none. It names none, and leaves none out.
 fn rules(component: &str, rejects: bool) -> String {
     json!({
         "apiVersion": "witlet.dev/v1alpha1", "kind": "PluginConfiguration",
         "plugins": [{
             "name": "judge", "component": component, "config": {"version": u8::from(rejects), "rejects": rejects},
-            "limits": {"timeout": "10s"}, "admission": {"match": {"namespaces": ["default"], "systemPods": true}},
+            "limits": {"timeout": "10s"}, "admission": {},
         }],
     })
     .to_string()

@@ -10,7 +10,7 @@
 //! Without `SOAK_SECONDS` churn is short, with the same choices each time. With it, each of its three suites goes on for so long,
 //! with choices that `SOAK_SEED` repeats. The choices repeat, the moments at which they meet the daemon don't. Where
 //! containerd can't run what needs it counts as ignored, with the reason on standard error;
-//! `WITLET_REQUIRE_CONTAINERD=1` makes that a failure. `WITLET_OLDER_PROGRAM` mixes an earlier release into the fleet.
+//! `WITLET_REQUIRE_CONTAINERD=1` makes that a failure. `WITLET_OLDER_PROGRAM` (`make soak OLDER=…`) mixes an earlier release into the fleet.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
 
