@@ -1,11 +1,16 @@
 //! A start goes on with the last good plugins: no plugin file ends the agent.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tempfile::TempDir;
 use witlet_core::admission::Decision;
-use witlet_harness::WAIT_TIMEOUT;
+use witlet_egress::Egress;
+use witlet_harness::{LocalRegistry, WAIT_TIMEOUT};
+use witlet_oci::{Artifact, BytesSink, Client, Login, Registries, RegistriesConfig, Target};
 use witlet_wasm::host::PluginFile;
+use witlet_wasm::inspect::inspect;
 use witlet_wasm::plugin::{Builtin, PluginState};
 
 use crate::claims;
@@ -16,6 +21,7 @@ claims!(
     without_a_last_good_set_a_broken_configuration_leaves_the_built_in_plugins,
     a_configuration_that_is_not_there_at_the_start_is_taken_when_it_is,
     a_component_that_does_not_load_at_the_start_is_replaced_by_its_last_good_copy,
+    a_component_of_a_registry_that_is_gone_serves_by_its_digest,
     the_last_good_copy_of_an_entry_that_was_removed_is_not_loaded,
     a_damaged_last_good_set_is_no_set,
     a_configuration_of_a_later_release_leaves_the_last_good_plugins_or_is_skipped_in_part,
@@ -36,6 +42,11 @@ fn setting(folder: &TempDir) -> Setting {
 
 /// A folder in which a node with these entries ran until its set was kept.
 async fn kept(entries: &str) -> TempDir {
+    kept_with(entries, setting).await
+}
+
+/// The same with this setting.
+async fn kept_with(entries: &str, setting: fn(&TempDir) -> Setting) -> TempDir {
     let folder = Node::begin("", Setting::new(compiler(cache()))).await.expect("the host starts").folder;
     write(&folder.path().join("plugins.yaml"), configuration(entries));
     let setting = setting(&folder);
@@ -49,6 +60,11 @@ async fn kept(entries: &str) -> TempDir {
 /// Starts once more, and waits until each plugin was tried.
 async fn started(folder: TempDir, builtins: &[Builtin]) -> Node {
     let setting = Setting { builtins: builtins.to_vec(), ..setting(&folder) };
+    started_with(folder, setting).await
+}
+
+/// The same with this setting.
+async fn started_with(folder: TempDir, setting: Setting) -> Node {
     let node = Node::in_folder(folder, setting).await.expect("a plugin file never ends the agent");
     let ready = tokio::time::timeout(WAIT_TIMEOUT, node.host.ready()).await;
     assert!(ready.is_ok(), "every plugin was tried: {:#?}", node.host.list());
@@ -101,6 +117,68 @@ async fn a_configuration_that_is_not_there_at_the_start_is_taken_when_it_is() {
     node.configure(&configuration(""));
     node.until("it is taken", |node| node.host.list().is_empty()).await;
     assert_eq!(node.host.problems(), Vec::<String>::new());
+}
+
+/// With components from registries, which are kept in the node's folder.
+fn pulling(folder: &TempDir) -> Setting {
+    let registries = Registries::open(RegistriesConfig {
+        folder: folder.path().join("components"),
+        egress: Egress::system(),
+        credentials: None,
+        progress: Arc::new(|_| {}),
+    });
+    Setting { fetcher: Some(Arc::new(registries.expect("the folder is writable"))), ..setting(folder) }
+}
+
+/// Pushes a component, and returns what an entry takes.
+async fn pushed(registry: &LocalRegistry, wasm: &'static [u8]) -> String {
+    let inspection = inspect(wasm).expect("a component");
+    let artifact = Artifact {
+        wasm: wasm.into(),
+        file_name: "one.wasm".to_owned(),
+        exports: inspection.exports,
+        imports: inspection.imports,
+        created: crate::node::now(),
+        annotations: BTreeMap::new(),
+        report: None,
+    };
+    let target: Target = format!("{}/rules:1", registry.address).parse().expect("a place");
+    let sink: BytesSink = Arc::new(|_bytes| {});
+    let client = Client::new(Egress::system(), Login::Anonymous, false);
+    target.pinned(&client.push(&target, &artifact, &sink).await.expect("pushed").digest)
+}
+
+async fn a_component_of_a_registry_that_is_gone_serves_by_its_digest() {
+    let registry = LocalRegistry::start().await.expect("loopback has a port");
+    let reference = pushed(&registry, witlet_test_guests::HOSTILE).await;
+    let entry = |component: &str| {
+        hostile("one", "reject", "").replace("component: hostile.wasm", &format!("component: '{component}'"))
+    };
+    let mut folder = kept_with(&entry(&reference), pulling).await;
+    drop(registry);
+    let newer =
+        reference.split_once("@sha256:").map(|(begin, _)| format!("{begin}@sha256:{}", "7".repeat(64)));
+    let newer = entry(&newer.expect("it is pinned"));
+    let mut digests = Vec::new();
+    // A broken file, the same file, and one whose component was never pulled.
+    for (text, events) in [
+        ("{".to_owned(), &["PluginConfigurationInvalid"][..]),
+        (configuration(&entry(&reference)), &[]),
+        (configuration(&newer), &["PluginNotLoaded", "PluginRunsLastGood"]),
+        ("{".to_owned(), &["PluginConfigurationInvalid"]),
+    ] {
+        put(&folder, "plugins.yaml", &text);
+        let setting = pulling(&folder);
+        let node = started_with(folder, setting).await;
+        let status = node.status("one");
+        assert_eq!(status.state, PluginState::Ready, "{text:?}: {status:#?}");
+        assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "{text:?}: it decides");
+        assert_eq!(node.events.reasons(), events, "{text:?}");
+        assert!(status.component.starts_with(&reference), "{text:?}: {}", status.component);
+        digests.push(status.digest);
+        folder = node.folder;
+    }
+    assert!(digests[0].is_some() && digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");
 }
 
 /// Removes the file of the component, or puts something else in its place.
