@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         "witlet-admission-v0-2-guest",
         "witlet-probe-v0-2-guest",
         "witlet-source-v0-2-guest",
+        "witlet-policies-v0-1-guest",
         "witlet-witness-guest",
         "witlet-faults-guest",
         "witlet-tattler-guest",

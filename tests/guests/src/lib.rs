@@ -70,6 +70,9 @@ pub const PROBE_V0_2: &[u8] = components::PROBE_V0_2;
 /// A pod source of contract 0.2 that does what its configuration says. `tests/guests/source-v0-2` has it.
 pub const SOURCE_V0_2: &[u8] = components::SOURCE_V0_2;
 
+/// The common ones of [`POLICIES`] on contract 0.1. `tests/guests/policies-v0-1` has them.
+pub const POLICIES_V0_1: &[u8] = components::POLICIES_V0_1;
+
 /// The shipped admission handlers on contract 0.2, with the names of their files. `tests/guests/shipped-v0-2` makes them.
 pub const SHIPPED_V0_2: &[(&str, &[u8])] = shipped::COMPONENTS;
 

@@ -17,6 +17,7 @@ use crate::node::{Node, Setting, cache, compiler};
 claims!(
     each_policy_is_asked_on_a_node,
     a_policy_that_is_configured_wrongly_is_refused_in_its_own_words,
+    common_policies_decide_the_same_on_both_contracts,
     the_sdk_reads_manifests_as_the_host_reads_pods,
 );
 
@@ -48,6 +49,21 @@ const POLICIES: &[(&str, &str)] = &[
     ("spreadReplicas, most: 0", ""),
 ];
 
+/// The policies that `tests/guests/policies-v0-1` has on contract 0.1.
+const COMMON: &[&str] = &[
+    "allowedRegistries",
+    "noLatestTag",
+    "digestRequired",
+    "noPrivileged",
+    "capabilities",
+    "runAsNonRoot",
+    "seccompRequired",
+    "noHostPath",
+    "noHostNamespaces",
+    "limitsRequired",
+    "noServiceAccountToken",
+];
+
 /// A pod of this namespace that does most of what policies are against.
 fn bad(namespace: &str) -> Pod {
     let pod = json!({
@@ -70,16 +86,29 @@ fn bad(namespace: &str) -> Pod {
 
 /// A node with these policies, each for the pods of the namespace of its entry's name, once each was tried.
 async fn node(policies: &[&str]) -> Node {
-    let entry = |(number, policy): (usize, &&str)| {
-        format!(
-            "- {{name: p{number}, component: policies.wasm, admission: {{match: {{namespaces: [p{number}]}}}}, \
-             limits: {{timeout: 10s}}, config: {{policy: {policy}}}}}\n"
-        )
-    };
-    let entries: String = policies.iter().enumerate().map(entry).collect();
-    let files = vec![("policies.wasm", witlet_test_guests::POLICIES.to_vec())];
+    let entries: String = policies
+        .iter()
+        .enumerate()
+        .map(|(number, policy)| entry(&format!("p{number}"), "policies", policy))
+        .collect();
+    started(&entries).await
+}
+
+/// An entry for the pods of the namespace of its name.
+fn entry(name: &str, component: &str, policy: &str) -> String {
+    format!(
+        "- {{name: {name}, component: {component}.wasm, admission: {{match: {{namespaces: [{name}]}}}}, \
+         limits: {{timeout: 10s}}, config: {{policy: {policy}}}}}\n"
+    )
+}
+
+async fn started(entries: &str) -> Node {
+    let files = vec![
+        ("policies.wasm", witlet_test_guests::POLICIES.to_vec()),
+        ("before.wasm", witlet_test_guests::POLICIES_V0_1.to_vec()),
+    ];
     let setting = Setting { files, ..Setting::new(compiler(cache())) };
-    let node = Node::begin(&entries, setting).await.expect("the host starts");
+    let node = Node::begin(entries, setting).await.expect("the host starts");
     let ready = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready()).await;
     assert!(ready.is_ok(), "every plugin was tried: {:#?}", node.host.list());
     node
@@ -112,6 +141,27 @@ async fn a_policy_that_is_configured_wrongly_is_refused_in_its_own_words() {
         assert_eq!(status.state, PluginState::Failed, "{name}");
         let error = status.detail.unwrap_or_default();
         assert!(error.contains(expected), "{name}: {error}");
+    }
+}
+
+/// The component of 0.1 and that of 0.2 are loaded many times next to each other, and refuse a pod in the same words.
+async fn common_policies_decide_the_same_on_both_contracts() {
+    let is_common = |(policy, _): &&(&str, &str)| {
+        COMMON.iter().any(|name| policy.split(',').next().is_some_and(|own| own == *name))
+    };
+    let common: Vec<&(&str, &str)> = POLICIES.iter().filter(is_common).collect();
+    assert_eq!(common.len(), COMMON.len(), "{common:?}");
+    let both = |(number, (policy, _)): (usize, &&(&str, &str))| {
+        entry(&format!("p{number}"), "policies", policy) + &entry(&format!("b{number}"), "before", policy)
+    };
+    let entries: String = common.iter().enumerate().map(both).collect();
+    let node = started(&entries).await;
+    for (number, (policy, expected)) in common.into_iter().enumerate() {
+        let (now, before) = (format!("p{number}"), format!("b{number}"));
+        let now = node.refused_by(&now, bad(&now)).await;
+        let is_expected = matches!(&now, Decision::Reject { reason, .. } if reason == expected);
+        assert!(is_expected, "{policy}: {now:?}");
+        assert_eq!(node.refused_by(&before, bad(&before)).await, now, "{policy}");
     }
 }
 

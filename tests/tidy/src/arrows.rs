@@ -95,6 +95,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests/guests/faults", &["witlet-plugin-sdk"]),
     ("tests/guests/tattler", &["witlet-plugin-sdk"]),
     ("tests/guests/admission-v0-2", &[]),
+    ("tests/guests/policies-v0-1", &["witlet-plugin-sdk"]),
     ("tests/guests/probe-v0-2", &[]),
     ("tests/guests/source-v0-2", &[]),
     ("tests/guests/shipped-v0-2", &["witlet-plugin-sdk"]),
