@@ -53,7 +53,7 @@ pub(crate) fn of(config: &Config) -> Environment {
         ("variables", Type::object(VARIABLES)),
     ];
     let variables = variables.map(|(name, of)| (name.to_owned(), of)).into();
-    Environment { schema, variables, missing: MISSING.to_vec() }
+    Environment { schema, variables, missing: MISSING.to_vec(), ..Environment::default() }
 }
 
 /// What comes later may refer to the variable.

@@ -31,7 +31,8 @@ mod field;
 mod old_object;
 mod rules;
 
-use witlet_cel::{Budget, Failure, Limits, Program, Value};
+pub use witlet_cel::Limits;
+use witlet_cel::{Budget, Failure, Program, Value};
 use witlet_plugin_sdk_0_2::{
     AdmissionHandler, Error, Operation, Request, Setup, Verdict, export_admission, warn,
 };
@@ -58,6 +59,16 @@ impl AdmissionHandler for Config {
     }
 
     fn admit(&self, request: &Request<'_>) -> Result<Verdict, Error> {
+        self.admit_within(request, Limits::DEFAULT)
+    }
+}
+
+impl Config {
+    /// Asks the rules about a pod within other limits than a node's.
+    ///
+    /// # Errors
+    /// When a rule can't be evaluated.
+    pub fn admit_within(&self, request: &Request<'_>, limits: Limits) -> Result<Verdict, Error> {
         let rules = match self.rules.get() {
             Some(rules) => rules,
             None => {
@@ -65,13 +76,13 @@ impl AdmissionHandler for Config {
                 self.rules.get_or_init(|| rules)
             }
         };
-        decide(request, self, rules)
+        decide(request, self, rules, limits)
     }
 }
 
-fn decide(request: &Request<'_>, config: &Config, rules: &Rules) -> Result<Verdict, Error> {
+fn decide(request: &Request<'_>, config: &Config, rules: &Rules, limits: Limits) -> Result<Verdict, Error> {
     let activation = Activation::new(request, config, rules);
-    let budget = Budget::new(Limits::DEFAULT);
+    let budget = Budget::new(limits);
     if !matches(rules, &activation, &budget)? {
         return Ok(Verdict::admit());
     }

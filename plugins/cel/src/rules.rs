@@ -9,6 +9,9 @@ use crate::environment;
 /// How many expressions are reported at once.
 const REPORTED_MAX: usize = 8;
 
+/// How many names, values and signs all expressions may have together: what parsing them costs a fresh instance follows from it.
+const TOKENS_MAX: usize = 32 << 10;
+
 /// All expressions of a configuration.
 pub(crate) struct Rules {
     /// Names and conditions.
@@ -44,6 +47,8 @@ enum Expected {
 struct Findings {
     found: Vec<String>,
     count: usize,
+    /// None, if there are too many.
+    tokens_left: usize,
 }
 
 impl Findings {
@@ -61,7 +66,10 @@ impl Findings {
         source: &str,
         checked: Option<(&Environment, Expected)>,
     ) -> Option<(Program, Type)> {
-        let parsed = Program::parse(source).and_then(|program| {
+        if self.tokens_left == 0 {
+            return None;
+        }
+        let parsed = Program::parse_one_of(source, &mut self.tokens_left).and_then(|program| {
             let Some((environment, expected)) = checked else { return Ok((program, Type::Dyn)) };
             let of = program.check(environment)?;
             fits(&of, expected)?;
@@ -101,7 +109,7 @@ impl Rules {
     }
 
     fn read(config: &Config, mut environment: Option<Environment>) -> Result<Self, Error> {
-        let mut findings = Findings { found: Vec::new(), count: 0 };
+        let mut findings = Findings { found: Vec::new(), count: 0, tokens_left: TOKENS_MAX + 1 };
         let mut variables = Vec::with_capacity(config.variables.len());
         for (index, named) in config.variables.iter().enumerate() {
             let place = place_of("variables", index, &named.name);
@@ -131,6 +139,11 @@ impl Rules {
             });
             let message = message.map(|(program, _)| program);
             validations.extend(expression.map(|(expression, _)| Rule { expression, message }));
+        }
+        if findings.tokens_left == 0 {
+            let problem =
+                format!("all expressions together have more than {TOKENS_MAX} names, values and signs");
+            return Err(Error::invalid("validations", &problem));
         }
         if findings.count == 0 {
             return Ok(Self { conditions, variables, validations });

@@ -9,7 +9,7 @@ const BYTES_OF_A_STEP: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How many steps: a node of an expression that is evaluated, an element that a function checks, 64 bytes of text that it
-    /// reads or writes.
+    /// reads or writes; four for an amount, a time, an address or a number that is read, written or computed with by a function.
     pub steps: u64,
     /// How many bytes of values may be made, whether they are still there or not.
     pub bytes: u64,

@@ -3,6 +3,8 @@
 mod calls;
 mod help;
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::ast::{Access, BinaryOp, Comprehension, Expr, ExprKind, Macro};
@@ -22,16 +24,20 @@ pub struct Environment {
     /// Names that aren't there, with what to do instead: variables of Kubernetes that a node has nothing for, and fields as
     /// `Object.field`.
     pub missing: Vec<(&'static str, &'static str)>,
+    /// Steps that compiling the patterns of all expressions has taken so far.
+    pub pattern_steps: Cell<u64>,
 }
 
 /// The type of an expression.
 pub(crate) fn check(expr: &Expr, environment: &Environment) -> Result<Type, Fault> {
-    Checker { environment, locals: Vec::new() }.of(expr)
+    Checker { environment, locals: Vec::new(), overloads: BTreeMap::new() }.of(expr)
 }
 
 struct Checker<'a> {
     environment: &'a Environment,
     locals: Vec<(Rc<str>, Type)>,
+    /// Those of functions that were called already, by name.
+    overloads: BTreeMap<&'static str, calls::Overloads>,
 }
 
 type Checked = Result<Type, Fault>;
@@ -57,8 +63,10 @@ impl Checker<'_> {
                     }
                     _ => self.all(args)?,
                 };
-                calls::check_literals(function.name, args)?;
-                calls::result(function, *has_receiver, &types, expr.at)
+                calls::check_literals(function.name, args, &self.environment.pattern_steps)?;
+                let overloads =
+                    self.overloads.entry(function.name).or_insert_with(|| calls::overloads(function));
+                calls::result(function, overloads, *has_receiver, &types, expr.at)
             }
             ExprKind::List(elements) => self.list(elements),
             ExprKind::Map(entries) => self.map(entries),

@@ -57,6 +57,11 @@ pub(crate) fn check_pattern(pattern: &str) -> Result<(), String> {
     regexes::compile(pattern).map(|_| ())
 }
 
+/// The steps that compiling a pattern counts for.
+pub(crate) fn steps_of_compiling(pattern: &str) -> u64 {
+    regexes::steps("", pattern)
+}
+
 /// What a function of one text makes of it.
 pub(crate) fn convert(name: &str, text: &str) -> Result<Value, String> {
     let Some(function) = find(name) else { return Err(format!("there is no function {name}()")) };

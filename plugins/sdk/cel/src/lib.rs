@@ -71,7 +71,17 @@ impl Program {
     /// # Errors
     /// Says where the expression isn't one, and what is expected there.
     pub fn parse(source: &str) -> Result<Self, Problem> {
-        let expr = parser::parse(source).map_err(|fault| fault.located(source))?;
+        let mut any_number = usize::MAX;
+        Self::parse_one_of(source, &mut any_number)
+    }
+
+    /// Parses one of several expressions that may have so many tokens together, what is wrong with them or not. How long it takes follows
+    /// from their number.
+    ///
+    /// # Errors
+    /// Those of [`Program::parse`]; or no more are left, of which there are none from then on.
+    pub fn parse_one_of(source: &str, tokens_left: &mut usize) -> Result<Self, Problem> {
+        let expr = parser::parse(source, tokens_left).map_err(|fault| fault.located(source))?;
         Ok(Self { source: source.into(), expr })
     }
 

@@ -10,7 +10,9 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
     }
     let most = 1 + name.len() / 4;
     let name = name.to_ascii_lowercase();
-    let distances = known.map(|known| (strsim::osa_distance(&name, &known.to_ascii_lowercase()), known));
+    // Each letter that one has more is one step at least: most names need no table.
+    let near = known.filter(|known| known.len().abs_diff(name.len()) <= most);
+    let distances = near.map(|known| (strsim::osa_distance(&name, &known.to_ascii_lowercase()), known));
     distances
         .filter(|(distance, _)| *distance <= most)
         .min_by_key(|(distance, _)| *distance)

@@ -34,13 +34,19 @@ const OPERATORS: &[(&str, u8, BinaryOp)] = &[
     ("%", 5, BinaryOp::Modulo),
 ];
 
-/// Parses a source.
-pub(crate) fn parse(source: &str) -> Result<Expr, Fault> {
+/// Parses a source, whose tokens are taken from those that are left.
+pub(crate) fn parse(source: &str, tokens_left: &mut usize) -> Result<Expr, Fault> {
     if source.len() > SOURCE_BYTES_MAX {
         return Err(Fault::new(0, format!("the expression has more than {SOURCE_BYTES_MAX} bytes"))
             .help("put parts of it into variables"));
     }
-    let mut parser = Parser { tokens: tokens(source)?, next: 0, depth: 0 };
+    let tokens = tokens(source)?;
+    let Some(left) = tokens_left.checked_sub(tokens.len()) else {
+        *tokens_left = 0;
+        return Err(Fault::new(0, "all expressions together have too many names, values and signs"));
+    };
+    *tokens_left = left;
+    let mut parser = Parser { tokens, next: 0, depth: 0 };
     if parser.peek() == &TokenKind::End {
         return Err(Fault::new(0, "the expression is empty").help("write what must be true"));
     }

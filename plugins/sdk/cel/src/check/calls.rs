@@ -1,6 +1,9 @@
 //! Calls: which overload takes the arguments, and what literals among them say already.
 
+use std::cell::Cell;
+
 use crate::ast::{Expr, ExprKind};
+use crate::budget::Limits;
 use crate::error::Fault;
 use crate::functions::{self, Function};
 use crate::types::{Type, list_of_types};
@@ -8,8 +11,11 @@ use crate::value::Value;
 
 use super::{help, is_alike};
 
+/// The overloads of a function.
+pub(super) type Overloads = Vec<Signature>;
+
 /// One overload.
-struct Signature {
+pub(super) struct Signature {
     receiver: Option<Type>,
     params: Vec<Type>,
     result: Type,
@@ -75,9 +81,18 @@ fn filled(of: &Type, bound: &[Option<Type>; 2]) -> Type {
     }
 }
 
+pub(super) fn overloads(function: &Function) -> Overloads {
+    function.signatures.iter().map(|text| Signature::parse(text)).collect()
+}
+
 /// The type of a call.
-pub(super) fn result(function: &Function, has_receiver: bool, args: &[Type], at: u32) -> Result<Type, Fault> {
-    let signatures: Vec<Signature> = function.signatures.iter().map(|text| Signature::parse(text)).collect();
+pub(super) fn result(
+    function: &Function,
+    signatures: &Overloads,
+    has_receiver: bool,
+    args: &[Type],
+    at: u32,
+) -> Result<Type, Fault> {
     let mut results = signatures.iter().filter_map(|signature| signature.result(has_receiver, args));
     if let Some(first) = results.next() {
         // Arguments of unknown types fit several overloads: the result is known only if all agree.
@@ -118,7 +133,7 @@ pub(crate) fn overload(name: &str, signature: &str) -> String {
 }
 
 /// What is known of a call whose arguments stand there: patterns, amounts, times, addresses, formats.
-pub(super) fn check_literals(name: &str, args: &[Expr]) -> Result<(), Fault> {
+pub(super) fn check_literals(name: &str, args: &[Expr], pattern_steps: &Cell<u64>) -> Result<(), Fault> {
     let text = |index: usize| match args.get(index)?.kind {
         ExprKind::Literal(Value::String(ref text)) => Some((text, args.get(index)?.at)),
         _ => None,
@@ -132,6 +147,16 @@ pub(super) fn check_literals(name: &str, args: &[Expr]) -> Result<(), Fault> {
     };
     let Some((text, at)) = text(index) else { return Ok(()) };
     if !is_converted {
+        let steps = pattern_steps.get().saturating_add(functions::steps_of_compiling(text));
+        pattern_steps.set(steps);
+        if steps > Limits::DEFAULT.steps {
+            let most = Limits::DEFAULT.steps;
+            return Err(Fault::new(
+                at,
+                format!("compiling all patterns up to this one takes more than {most} steps"),
+            )
+            .help("write fewer of them, or shorter ones"));
+        }
         return functions::check_pattern(text).map_err(|problem| {
             Fault::new(at, problem).help("patterns are those of RE2, best in a raw text such as r'^\\d+$'")
         });

@@ -1,9 +1,12 @@
 //! What a function of the library is.
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Exhausted};
 use crate::error::Failure;
 use crate::ops;
 use crate::value::Value;
+
+/// What amounts, times, addresses, URLs and numbers in texts count for when they are read, written or computed with, next to the call.
+const CONVERSION_STEPS: u64 = 4;
 
 /// A function: all its overloads, as function and as method.
 #[derive(Debug)]
@@ -28,6 +31,15 @@ impl Call<'_> {
     /// No overload takes these arguments.
     pub(crate) fn unfit(&self) -> Outcome {
         Err(ops::no_overload(&format!("{}()", self.name), &self.args.iter().collect::<Vec<_>>()))
+    }
+
+    /// Counts that a value of one type is made of another's, or computed with in more than a step, and reads the texts of that.
+    pub(crate) fn converts(&self) -> Result<(), Exhausted> {
+        self.budget.spend(CONVERSION_STEPS)?;
+        self.args.iter().try_for_each(|arg| match arg {
+            Value::String(text) => self.budget.read(text.len()),
+            _ => Ok(()),
+        })
     }
 
     pub(crate) fn text(&self, text: String) -> Outcome {

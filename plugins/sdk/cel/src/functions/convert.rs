@@ -107,6 +107,7 @@ fn itself(call: &Call<'_>) -> Outcome {
 }
 
 fn to_bool(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     match call.args {
         [Value::Bool(is_true)] => Ok(Value::Bool(*is_true)),
         [Value::String(text)] => match &**text {
@@ -134,6 +135,7 @@ fn out_of_range(call: &Call<'_>) -> Outcome {
 }
 
 fn to_int(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     match call.args {
         [Value::Int(number)] => Ok(Value::Int(*number)),
         [Value::UInt(number)] => {
@@ -153,6 +155,7 @@ fn to_int(call: &Call<'_>) -> Outcome {
 }
 
 fn to_uint(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     match call.args {
         [Value::UInt(number)] => Ok(Value::UInt(*number)),
         [Value::Int(number)] => {
@@ -168,6 +171,7 @@ fn to_uint(call: &Call<'_>) -> Outcome {
 }
 
 fn to_double(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     match call.args {
         [Value::Double(number)] => Ok(Value::Double(*number)),
         [Value::Int(number)] => Ok(Value::Double(*number as f64)),
@@ -185,6 +189,7 @@ fn to_double(call: &Call<'_>) -> Outcome {
 }
 
 fn to_string(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     match call.args {
         [Value::Null | Value::Type(_)] => call.unfit(),
         [Value::String(_)] => itself(call),
@@ -201,6 +206,7 @@ fn to_string(call: &Call<'_>) -> Outcome {
 }
 
 fn to_bytes(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     match call.args {
         [Value::Bytes(_)] => itself(call),
         [Value::String(text)] => {

@@ -43,6 +43,7 @@ fn constant(call: &Call<'_>) -> Outcome {
 }
 
 fn named(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::String(desired)] = call.args else { return call.unfit() };
     let names = FUNCTIONS.iter().filter(|function| function.signatures == MADE);
     let mut names = names.filter_map(|function| function.name.strip_prefix("format."));
@@ -51,8 +52,8 @@ fn named(call: &Call<'_>) -> Outcome {
 }
 
 fn validate(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::Format(name), Value::String(text)] = call.args else { return call.unfit() };
-    call.budget.read(text.len())?;
     match problem(name, text) {
         None => Ok(Value::Optional(None)),
         Some(problem) => Ok(Value::some(Value::list(vec![Value::text(problem)]))),

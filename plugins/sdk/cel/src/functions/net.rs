@@ -82,6 +82,7 @@ fn contains(network: Cidr, address: IpAddr) -> bool {
 }
 
 fn ip(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     match call.args {
         [Value::String(text)] => Ok(Value::Ip(Rc::new(parse_ip(text)?))),
         [Value::Cidr(network)] => Ok(Value::Ip(Rc::new(network.address))),
@@ -90,16 +91,19 @@ fn ip(call: &Call<'_>) -> Outcome {
 }
 
 fn is_ip(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::String(text)] = call.args else { return call.unfit() };
     Ok(Value::Bool(parse_ip(text).is_ok()))
 }
 
 fn is_canonical(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::String(text)] = call.args else { return call.unfit() };
     Ok(Value::Bool(parse_ip(text)?.to_string() == **text))
 }
 
 fn of_address(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::Ip(address)] = call.args else { return call.unfit() };
     let (link_local, multicast_of_link) = match **address {
         IpAddr::V4(address) => (address.is_link_local(), address.octets()[..3] == [224, 0, 0]),
@@ -123,16 +127,19 @@ fn of_address(call: &Call<'_>) -> Outcome {
 }
 
 fn cidr(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::String(text)] = call.args else { return call.unfit() };
     Ok(Value::Cidr(Rc::new(parse_cidr(text)?)))
 }
 
 fn is_cidr(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::String(text)] = call.args else { return call.unfit() };
     Ok(Value::Bool(parse_cidr(text).is_ok()))
 }
 
 fn contains_ip(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let (network, address) = match call.args {
         [Value::Cidr(network), Value::Ip(address)] => (network, **address),
         [Value::Cidr(network), Value::String(text)] => (network, parse_ip(text)?),
@@ -142,6 +149,7 @@ fn contains_ip(call: &Call<'_>) -> Outcome {
 }
 
 fn contains_cidr(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let (network, other) = match call.args {
         [Value::Cidr(network), Value::Cidr(other)] => (network, **other),
         [Value::Cidr(network), Value::String(text)] => (network, parse_cidr(text)?),
@@ -151,11 +159,13 @@ fn contains_cidr(call: &Call<'_>) -> Outcome {
 }
 
 fn prefix_length(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::Cidr(network)] = call.args else { return call.unfit() };
     Ok(Value::Int(i64::from(network.bits)))
 }
 
 fn masked(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::Cidr(network)] = call.args else { return call.unfit() };
     let address = prefix(network.address, network.bits);
     Ok(Value::Cidr(Rc::new(Cidr { address, bits: network.bits })))

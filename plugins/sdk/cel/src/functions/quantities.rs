@@ -30,8 +30,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 fn quantity(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::String(text)] = call.args else { return call.unfit() };
-    call.budget.read(text.len())?;
     match Quantity::parse(text) {
         Some(quantity) => Ok(Value::Quantity(Rc::new(quantity))),
         None => {
@@ -42,12 +42,13 @@ fn quantity(call: &Call<'_>) -> Outcome {
 }
 
 fn is_quantity(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::String(text)] = call.args else { return call.unfit() };
-    call.budget.read(text.len())?;
     Ok(Value::Bool(Quantity::parse(text).is_some()))
 }
 
 fn of_one(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::Quantity(quantity)] = call.args else { return call.unfit() };
     let whole = quantity.as_integer();
     match call.name {
@@ -59,6 +60,7 @@ fn of_one(call: &Call<'_>) -> Outcome {
 }
 
 fn of_two(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let (one, other) = match call.args {
         [Value::Quantity(one), Value::Quantity(other)] => (**one, **other),
         [Value::Quantity(one), Value::Int(other)] if matches!(call.name, "add" | "sub") => {

@@ -59,10 +59,8 @@ thread_local! {
 }
 
 fn compiled(text: &str, pattern: &Rc<str>, budget: &Budget) -> Result<Regex, Failure> {
-    let states = states(pattern);
-    let steps = (text.len() + BYTES_OF_COMPILING).saturating_mul(states / STATES_OF_A_STEP + 1);
-    budget.spend(steps as u64)?;
-    budget.make(states.saturating_mul(BYTES_OF_A_STATE))?;
+    budget.spend(steps(text, pattern))?;
+    budget.make(states(pattern).saturating_mul(BYTES_OF_A_STATE))?;
     let known = COMPILED.with_borrow(|known| {
         known.iter().find(|(other, _)| other == pattern).map(|(_, regex)| regex.clone())
     });
@@ -77,6 +75,12 @@ fn compiled(text: &str, pattern: &Rc<str>, budget: &Budget) -> Result<Regex, Fai
         known.push((pattern.clone(), regex.clone()));
     });
     Ok(regex)
+}
+
+/// The steps that matching a text counts for, with what compiling the pattern takes.
+pub(super) fn steps(text: &str, pattern: &str) -> u64 {
+    let of_a_byte = states(pattern) / STATES_OF_A_STEP + 1;
+    (text.len() + BYTES_OF_COMPILING).saturating_mul(of_a_byte) as u64
 }
 
 /// About how many states a pattern has: repetitions by numbers multiply what they repeat.

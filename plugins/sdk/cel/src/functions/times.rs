@@ -62,6 +62,7 @@ pub fn parse_duration(text: &str) -> Option<i64> {
 }
 
 pub(super) fn duration(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     match call.args {
         [Value::Duration(nanos)] => Ok(Value::Duration(*nanos)),
         [Value::String(text)] => parse_duration(text).map(Value::Duration).ok_or_else(|| {
@@ -73,6 +74,7 @@ pub(super) fn duration(call: &Call<'_>) -> Outcome {
 }
 
 pub(super) fn timestamp(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let moment = match call.args {
         [Value::Timestamp(moment)] => Some(*moment),
         [Value::Int(seconds)] => Timestamp::from_second(*seconds).ok(),
@@ -127,6 +129,7 @@ fn offset(zone: &str) -> Option<Offset> {
 }
 
 fn part(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let (moment, zone) = match call.args {
         [Value::Duration(nanos)] => return part_of_duration(call, *nanos),
         [Value::Timestamp(moment)] => (moment, Offset::UTC),

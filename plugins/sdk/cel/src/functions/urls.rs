@@ -18,6 +18,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 fn url(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::String(text)] = call.args else { return call.unfit() };
     // Escaping makes three letters of one.
     call.budget.make(text.len().saturating_mul(4))?;
@@ -31,6 +32,7 @@ fn url(call: &Call<'_>) -> Outcome {
 }
 
 fn is_url(call: &Call<'_>) -> Outcome {
+    call.converts()?;
     let [Value::String(text)] = call.args else { return call.unfit() };
     call.budget.make(text.len().saturating_mul(4))?;
     Ok(Value::Bool(Url::parse(text).is_ok()))

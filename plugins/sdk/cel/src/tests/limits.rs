@@ -1,7 +1,7 @@
 //! What a rule may cost: each way to take too long or too much ends with an error that has a name.
 
 use super::{Object, evaluate};
-use crate::{Budget, Limits, Program};
+use crate::{Budget, Environment, Limits, Program};
 
 fn message(source: &str) -> String {
     evaluate(source).expect_err("a limit is reached")
@@ -26,6 +26,15 @@ fn rules_that_take_too_many_steps_end() {
         &format!("[{{'{letters}': 1}}].all(m, lists.range(2500).all(x, m['{letters}'] == 1))"),
         &format!("lists.range(2500).all(x, {{'{letters}': 1}} != {{}})"),
         &format!("[{{'{letters}': 1}}].all(m, lists.range(2500).all(x, m == m))"),
+        // Texts that are read, and are none of what they are read as.
+        &format!(
+            "lists.range(2500).exists(x, isIP('{letters}') || isCIDR('{letters}') || isQuantity('{letters}'))"
+        ),
+        &format!("lists.range(2500).exists(x, int('{letters}') == 1)"),
+        &format!("lists.range(2500).exists(x, timestamp('{letters}') == timestamp(0))"),
+        &format!("lists.range(2500).exists(x, duration('{letters}') == duration('1s'))"),
+        "lists.range(15000).all(x, quantity('1.5Gi').add(x).isGreaterThan(quantity('0')))",
+        "lists.range(15000).all(x, timestamp(x).getFullYear('+02:00') == 1970)",
         &format!("'{}'.findAll('a*b|a').size() > 0", &letters[..4000]),
     ] {
         assert_eq!(message(source), steps, "{source}");
@@ -126,4 +135,31 @@ fn long_names_do_not_fill_messages() {
     ] {
         assert_eq!(Program::parse(&source).expect_err("wrong").message, expected);
     }
+}
+
+#[test]
+fn expressions_that_share_their_tokens_have_so_many_whether_they_are_right_or_not() {
+    // The end counts, too.
+    let mut left = 8;
+    assert!(Program::parse_one_of("1 < 2", &mut left).is_ok());
+    assert_eq!(left, 4);
+    assert!(Program::parse_one_of("1 < ", &mut left).is_err());
+    assert_eq!(left, 1);
+    let problem = Program::parse_one_of("true", &mut left).expect_err("two are one too many");
+    assert_eq!(problem.message, "all expressions together have too many names, values and signs");
+    assert_eq!(left, 0);
+    assert!(Program::parse_one_of("", &mut left).is_err(), "none are left from then on");
+}
+
+#[test]
+fn patterns_of_all_expressions_are_compiled_within_the_steps_of_one_evaluation() {
+    let environment = Environment::default();
+    let program = Program::parse("'a'.matches('^((([a-z]?){8}){8}){4}$')").expect("parses");
+    let checked: Vec<_> = (0..200).map(|_| program.check(&environment)).collect();
+    assert!(checked[0].is_ok());
+    let problem = checked.into_iter().find_map(Result::err).expect("no hundred of them");
+    assert_eq!(
+        problem.to_string(),
+        "line 1, column 13: compiling all patterns up to this one takes more than 200000 steps; write fewer of them, or shorter ones"
+    );
 }

@@ -23,7 +23,7 @@ fn environment() -> Environment {
         ("params", Type::Dyn),
     ];
     let variables = variables.map(|(name, of)| (name.to_owned(), of)).into();
-    Environment { schema, variables, missing: MISSING.to_vec() }
+    Environment { schema, variables, missing: MISSING.to_vec(), ..Environment::default() }
 }
 
 fn problem(source: &str) -> String {
