@@ -20,6 +20,9 @@ SOAK_STORIES ?= 12500
 FUZZ_RUNS ?= 200000
 # How many changed expressions in CEL, with the objects that they ask: their language is the largest of what plugins read.
 CEL_FUZZ_RUNS ?= 1000000
+# How many whole configurations of rules natively, each with a pod, and how many in the shipped component in a host, each with four.
+RULES_FUZZ_RUNS ?= 50000
+RULE_FILES ?= 10000
 # The version of cargo-deny that `make lint` installs.
 DENY_VERSION := 0.20.2
 INSTALL_DENY = $(CARGO) deny --version 2>/dev/null | grep -qx "cargo-deny $(DENY_VERSION)" || $(CARGO) install --locked --version $(DENY_VERSION) cargo-deny
@@ -60,11 +63,13 @@ soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps,
 	$(CARGO) test --locked --workspace --no-run $(SOAK_SUITES)
 	PROPTEST_CASES=$(SOAK_CASES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core -p witlet-agent -p witlet-scenarios
 	PROPTEST_CASES=$(SOAK_STORIES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core lifecycle::tests::stories
-	FUZZ_RUNS=$(FUZZ_RUNS) $(CARGO) test --locked --workspace --test bounded -- --nocapture --exact --skip cel
+	FUZZ_RUNS=$(FUZZ_RUNS) $(CARGO) test --locked --workspace --test bounded -- --nocapture --exact --skip cel --skip cel_rules
 	FUZZ_RUNS=$(CEL_FUZZ_RUNS) $(CARGO) test --locked --workspace --test bounded -- --nocapture --exact cel
+	FUZZ_RUNS=$(RULES_FUZZ_RUNS) $(CARGO) test --locked --workspace --test bounded -- --nocapture --exact cel_rules
 	$(if $(OLDER),WITLET_OLDER_PROGRAM='$(abspath $(OLDER))') SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked --workspace --test soak -- --nocapture
 	HOSTILE_CORPUS=all $(CARGO) test --locked --workspace --test hostile -- --nocapture
 	BROKEN_FILES=all $(CARGO) test --locked --workspace --test plugin-host -- forty_broken --nocapture
+	RULE_TIMEOUT=100ms RULE_FILES=$(RULE_FILES) RULE_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked --workspace --test plugin-host -- random_rules --nocapture
 	MALLOC_ARENA_MAX=1 SOAK_SWAPS=1000 $(CARGO) test --locked --workspace --test plugin-host -- swaps_under_a_hundred --nocapture
 
 flakes: setup ## Run the cases of `make test` ROUNDS=20 times, LANES=4 rounds at once, next to LOAD busy loops (one on each processor), and list what failed

@@ -21,6 +21,7 @@ mod phases;
 mod policies;
 mod probes_v0_2;
 mod probing;
+mod random_rules;
 mod recording;
 mod registry;
 mod reloading;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         swapping::CLAIMS,
         forging::CLAIMS,
         probing::CLAIMS,
+        random_rules::CLAIMS,
         recording::CLAIMS,
         reloading::CLAIMS,
         restarting::CLAIMS,

@@ -9,6 +9,7 @@ use crate::{check, files, read, relative, root};
 const UNNAMED: &[(&str, &str, &str)] = &[
     ("proto", "prost", "the code that the build generates uses it"),
     ("proto", "tonic-prost", "the code that the build generates uses it"),
+    ("tests/fuzz/targets", "witlet-plugin-cel", "its library is called `cel`, as the handler is"),
     (
         "tests/guests/shipped-v0-2",
         "serde",

@@ -7,6 +7,7 @@
 #![allow(clippy::panic, reason = "a target fails by panicking")]
 
 mod cel;
+mod cel_rules;
 #[cfg(feature = "engine")]
 mod component;
 mod cri_lists;
@@ -41,6 +42,7 @@ pub struct Target {
 /// All targets.
 pub const TARGETS: &[Target] = &[
     cel::TARGET,
+    cel_rules::TARGET,
     #[cfg(feature = "engine")]
     component::TARGET,
     cri_lists::TARGET,

@@ -127,6 +127,7 @@ macro_rules! targets {
 
 targets!(
     cel,
+    cel_rules,
     component,
     cri_lists,
     environment,
