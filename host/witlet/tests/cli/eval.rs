@@ -18,11 +18,11 @@ use crate::{CommandOutput, pod, scratch, witlet, write};
 const APP: &str = "containers: [{name: app, image: 'app:1'}]";
 
 /// Evaluates with the words behind the command's name.
-fn eval(words: &[&str]) -> CommandOutput {
+pub(crate) fn eval(words: &[&str]) -> CommandOutput {
     witlet(&[&["plugin", "eval"], words].concat())
 }
 
-fn file(folder: &Path, name: &str, text: &str) -> String {
+pub(crate) fn file(folder: &Path, name: &str, text: &str) -> String {
     write(folder, name, text).display().to_string()
 }
 

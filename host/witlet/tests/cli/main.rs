@@ -6,6 +6,7 @@ mod daemon;
 mod eval;
 mod inspect;
 mod kubelet;
+mod mistakes;
 mod plugins;
 mod registries;
 mod serve;
