@@ -19,9 +19,12 @@ mod manifest;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use declared::Contract;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 
 /// Where the SDK's sources look for the contracts in this repository, and in a project.
 const WIT_HERE: &str = "../../../wit/";
@@ -106,25 +109,29 @@ fn placed(from: &str, path: &str) -> String {
 
 /// Lists several lists by their names.
 fn lists(text: &mut String, constant: &str, what: &str, named: &[(String, Files)]) {
-    let mut all = format!("/// {what}\npub(crate) static {constant}: &[(&str, Files)] = &[\n");
+    let mut all = format!("/// {what}\npub(crate) static {constant}: &[(&str, &LazyLock<Files>)] = &[\n");
     for (at, (name, files)) in named.iter().enumerate() {
         let own = format!("{constant}_{at}");
         list(text, &own, name, files);
-        writeln!(all, "    ({name:?}, {own}),").expect("text can be written to");
+        writeln!(all, "    ({name:?}, &{own}),").expect("text can be written to");
     }
     text.push_str(&all);
     text.push_str("];\n");
 }
 
-/// Writes the files into the build's folder and lists them.
+/// Writes the files into the build's folder, deflated as one, and lists them: few runs of the program need them.
 fn list(text: &mut String, constant: &str, what: &str, files: &[(String, Vec<u8>)]) {
-    let folder = Path::new(&variable("OUT_DIR")).join(constant.to_lowercase());
-    fs::create_dir_all(&folder).expect("cargo's folder is writable");
-    writeln!(text, "/// {what}\npub(crate) static {constant}: Files = &[").expect("text can be written to");
-    for (at, (path, contents)) in files.iter().enumerate() {
-        let copy = folder.join(at.to_string());
-        fs::write(&copy, contents).expect("cargo's folder is writable");
-        writeln!(text, "    ({path:?}, include_bytes!({copy:?})),").expect("text can be written to");
+    let packed = Path::new(&variable("OUT_DIR")).join(constant.to_lowercase());
+    let mut deflated = DeflateEncoder::new(Vec::new(), Compression::best());
+    for (_, contents) in files {
+        deflated.write_all(contents).expect("memory can be written to");
     }
-    text.push_str("];\n");
+    fs::write(&packed, deflated.finish().expect("memory can be written to"))
+        .expect("cargo's folder is writable");
+    writeln!(text, "/// {what}\npub(crate) static {constant}: LazyLock<Files> = LazyLock::new(|| unpack(&[")
+        .expect("text can be written to");
+    for (path, contents) in files {
+        writeln!(text, "    ({path:?}, {}),", contents.len()).expect("text can be written to");
+    }
+    writeln!(text, "], include_bytes!({packed:?})));").expect("text can be written to");
 }

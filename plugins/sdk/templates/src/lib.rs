@@ -22,8 +22,24 @@ pub use render::{File, RenderError, render, template};
 mod embedded {
     //! What the build script has read.
 
+    use std::io::Read as _;
+    use std::sync::LazyLock;
+
+    use flate2::read::DeflateDecoder;
+
     /// Contents by their paths.
-    pub(crate) type Files = &'static [(&'static str, &'static [u8])];
+    pub(crate) type Files = Vec<(&'static str, Vec<u8>)>;
+
+    /// Inflates files that the build script has deflated as one.
+    fn unpack(lengths: &[(&'static str, usize)], deflated: &[u8]) -> Files {
+        let mut whole = DeflateDecoder::new(deflated);
+        let file = |(path, length): &(&'static str, usize)| {
+            let mut contents = vec![0; *length];
+            whole.read_exact(&mut contents).expect("the build script has deflated so many bytes");
+            (*path, contents)
+        };
+        lengths.iter().map(file).collect()
+    }
 
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 }

@@ -1,6 +1,7 @@
 //! From a template to a project: which files it has, and their text.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use thiserror::Error;
 
@@ -156,13 +157,13 @@ pub fn template<'a>(
 ) -> impl Iterator<Item = (&'static str, &'static [u8])> + 'a {
     TEMPLATES.iter().filter_map(move |(path, contents)| {
         let path = path.strip_prefix(language.as_str())?.strip_prefix('/')?;
-        Some((path.strip_prefix(folder)?.strip_prefix('/')?, *contents))
+        Some((path.strip_prefix(folder)?.strip_prefix('/')?, contents.as_slice()))
     })
 }
 
 /// The files of this name, which the build script has read for it.
-fn embedded(lists: &'static [(&str, Files)], name: &str) -> Files {
-    lists.iter().find(|(listed, _)| *listed == name).map_or(&[], |(_, files)| *files)
+fn embedded(lists: &'static [(&str, &LazyLock<Files>)], name: &str) -> &'static [(&'static str, Vec<u8>)] {
+    lists.iter().find(|(listed, _)| *listed == name).map_or(&[], |(_, files)| files.as_slice())
 }
 
 /// What the plugin imports and exports, for tools that read WIT. Its package and world always have the same names, for not
