@@ -28,6 +28,7 @@ use std::ffi::OsString;
 use std::pin::Pin;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use witlet_node::SystemClock;
 use witlet_server::{ClientError, ExecError};
@@ -52,6 +53,17 @@ mod exit {
     pub(super) const NOT_ADMITTED: u8 = 5;
 }
 
+/// Takes a suggestion out of the error that names a command which `--help` doesn't show.
+fn without_hidden(mut error: clap::Error) -> clap::Error {
+    let commands = Cli::command();
+    let is_hidden = |name: &String| commands.find_subcommand(name).is_some_and(clap::Command::is_hide_set);
+    let suggested = error.get(ContextKind::SuggestedSubcommand);
+    if matches!(suggested, Some(ContextValue::Strings(names)) if names.iter().any(is_hidden)) {
+        error.remove(ContextKind::SuggestedSubcommand);
+    }
+    error
+}
+
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
     let all: Vec<_> = std::env::args_os().collect();
@@ -59,7 +71,7 @@ pub fn main() -> ExitCode {
         return run_kubelet(arguments);
     }
     // The compiler's child has limits that leave no space for a runtime with threads.
-    match Cli::parse().command {
+    match Cli::try_parse().unwrap_or_else(|error| without_hidden(error).exit()).command {
         Command::CompileComponent { arguments } => witlet_wasm::compile::child_main(arguments),
         Command::Run(args) => run_agent(*args),
         command => run_command(command),

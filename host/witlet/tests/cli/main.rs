@@ -92,6 +92,17 @@ fn an_unknown_flag_exits_2_and_is_named() {
 }
 
 #[test]
+fn an_unknown_command_is_named_and_only_shown_ones_are_suggested() {
+    for (command, suggested) in [("completion", None), ("chek", Some("'check'"))] {
+        let answer = witlet(&[command]);
+        assert_eq!(answer.code, 2, "{}", answer.err);
+        assert!(answer.err.contains(&format!("unrecognized subcommand '{command}'")), "{}", answer.err);
+        assert!(!answer.err.contains("compile-component"), "{}", answer.err);
+        assert!(suggested.is_none_or(|name| answer.err.contains(name)), "{}", answer.err);
+    }
+}
+
+#[test]
 fn get_without_a_daemon_exits_3_and_names_the_socket() {
     let folder = scratch();
     let socket = folder.path().join("none.sock");
