@@ -204,7 +204,11 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Opens the cache's folder. Errors if it isn't the user's own or others may write to it.
+    /// Opens the cache's folder.
+    ///
+    /// # Errors
+    ///
+    /// When the folder isn't the user's own, or others may write to it.
     pub fn new(config: CompilerConfig) -> Result<Self, CacheError> {
         Ok(Self {
             program: config.program,

@@ -100,8 +100,11 @@ impl CustomProbe {
     }
 }
 
-/// Reads the annotation of a container. An error means that nothing of it could be read; a probe that is wrong in itself is
-/// an error of its own.
+/// Reads the annotation of a container. A probe that is wrong in itself is an error of its own.
+///
+/// # Errors
+///
+/// When nothing of the annotation can be read.
 pub fn read(annotation: &str, container: &Container) -> Result<CustomProbes, InvalidProbe> {
     if annotation.len() > ANNOTATION_BYTES_MAX {
         return Err(InvalidProbe::TooLong { bytes: annotation.len() });
