@@ -2,6 +2,10 @@
 //!
 //! Rules of the kubelet's `server/auth.go`, with fine-grained authorization as it is since 1.36.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use thiserror::Error;
+
 #[cfg(test)]
 mod tests;
 
@@ -62,6 +66,53 @@ pub fn bearer_token(authorization: &str) -> Option<&str> {
     let token = parts.next()?;
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
+
+/// What a protocol of a WebSocket begins with whose rest is a bearer token: browsers can't set `Authorization`.
+const TOKEN_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
+
+/// The token among the values of a WebSocket's `Sec-WebSocket-Protocol`; none if there is none.
+///
+/// # Errors
+/// When it is none, there are several, or no other protocol is left to agree on.
+pub fn websocket_token<'a>(
+    values: impl IntoIterator<Item = &'a str>,
+) -> Result<Option<String>, InvalidToken> {
+    let (tokens, others): (Vec<&str>, Vec<&str>) =
+        protocols(values).partition(|protocol| protocol.starts_with(TOKEN_PROTOCOL));
+    let encoded = match tokens[..] {
+        [] => return Ok(None),
+        [one] => one.strip_prefix(TOKEN_PROTOCOL).unwrap_or_default(),
+        _ => return Err(InvalidToken),
+    };
+    let bytes = URL_SAFE_NO_PAD.decode(encoded).map_err(|_| InvalidToken)?;
+    let token = String::from_utf8(bytes).map_err(|_| InvalidToken)?;
+    match (token.is_empty(), others.is_empty()) {
+        (true, _) => Ok(None),
+        (false, false) => Ok(Some(token)),
+        (false, true) => Err(InvalidToken),
+    }
+}
+
+/// Whether a token is among a WebSocket's protocols.
+pub fn brings_token<'a>(values: impl IntoIterator<Item = &'a str>) -> bool {
+    protocols(values).any(|protocol| protocol.starts_with(TOKEN_PROTOCOL))
+}
+
+/// A WebSocket's protocols without the token, for those who have no need of it; none where nothing is left.
+pub fn without_token<'a>(values: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let others: Vec<&str> =
+        protocols(values).filter(|protocol| !protocol.starts_with(TOKEN_PROTOCOL)).collect();
+    (!others.is_empty()).then(|| others.join(","))
+}
+
+fn protocols<'a>(values: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    values.into_iter().flat_map(|value| value.split(',')).map(str::trim)
+}
+
+/// A WebSocket's token that can't be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the WebSocket's protocols must have one bearer token and another protocol")]
+pub struct InvalidToken;
 
 /// The groups of someone who proved who they are: their own and the one of all authenticated users (upstream:
 /// `AuthenticatedGroupAdder`).

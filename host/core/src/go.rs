@@ -109,6 +109,26 @@ pub fn parse_uint(text: &str, max: u64) -> Result<u64, String> {
     number.ok_or_else(|| refused("value out of range"))
 }
 
+/// A number as Go prints it (`strconv.FormatFloat` by the format `g`, with as few digits as tell it from others): `0.005`, `262144`,
+/// `1.048576e+06`.
+pub fn float(number: f64) -> String {
+    const PLAIN: std::ops::Range<i32> = -4..6;
+    let with_exponent = format!("{number:e}");
+    let parts = with_exponent.split_once('e').and_then(|(digits, exponent)| {
+        let exponent: i32 = exponent.parse().ok()?;
+        Some((digits, exponent))
+    });
+    match (number, parts) {
+        (f64::INFINITY, _) => "+Inf".to_owned(),
+        (f64::NEG_INFINITY, _) => "-Inf".to_owned(),
+        (_, Some((digits, exponent))) if !PLAIN.contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
+        }
+        _ => number.to_string(),
+    }
+}
+
 /// A duration as Go prints it (`time.Duration.String`): `0s`, `1.5ms`, `2m0s`, `336h0m0s`, `-1s`.
 pub fn duration(nanoseconds: i64) -> String {
     const SECOND: u64 = 1_000_000_000;
@@ -184,6 +204,33 @@ mod tests {
             ("\u{661}", refused("\u{661}", "invalid syntax")),
         ] {
             assert_eq!(parse_uint(text, 2_147_483_647), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_printed_as_go_prints_them() {
+        for (number, expected) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (1.0, "1"),
+            (-2.5, "-2.5"),
+            (0.005, "0.005"),
+            (0.0001, "0.0001"),
+            (0.000_01, "1e-05"),
+            (0.000_025, "2.5e-05"),
+            (262_144.0, "262144"),
+            (999_999.5, "999999.5"),
+            (1e6, "1e+06"),
+            (1_048_576.0, "1.048576e+06"),
+            (16_777_216.0, "1.6777216e+07"),
+            (1e21, "1e+21"),
+            (1e100, "1e+100"),
+            (5e-324, "5e-324"),
+            (f64::INFINITY, "+Inf"),
+            (f64::NEG_INFINITY, "-Inf"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(float(number), expected);
         }
     }
 

@@ -38,6 +38,20 @@ impl FsUsage {
     }
 }
 
+/// A file system, as the kernel shows it, and what is used of it by what is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FsMeasurement {
+    /// Bytes in all.
+    pub capacity: u64,
+    /// Bytes that are free for everyone.
+    pub available: u64,
+    /// Bytes that are used.
+    pub used: u64,
+    pub inodes: u64,
+    /// Inodes that are free.
+    pub inodes_free: u64,
+}
+
 /// Processor time that a container has used since its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuTime {
@@ -124,9 +138,18 @@ pub type PodUsages = BTreeMap<PodUid, PodUsage>;
 pub struct LocalStorage {
     /// Volumes that were measured, by name.
     pub volumes: BTreeMap<String, FsUsage>,
+    /// The file systems that they are on, by the volume's name, as far as they are known.
+    pub systems: BTreeMap<String, FsMeasurement>,
     pub logs: BTreeMap<String, FsUsage>,
     /// Files of the pod itself.
     pub own: FsUsage,
+}
+
+impl LocalStorage {
+    /// The volumes by name, with the file system that each is on.
+    pub fn measured_volumes(&self) -> impl Iterator<Item = (&str, FsUsage, Option<FsMeasurement>)> {
+        self.volumes.iter().map(|(name, usage)| (name.as_str(), *usage, self.systems.get(name).copied()))
+    }
 }
 
 /// Containers by pod and name: which instance it is, and what it uses.

@@ -4,7 +4,7 @@
 //! other file system entered. Each inode counts once.
 
 use std::collections::{BTreeMap, HashSet};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -17,11 +17,12 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
-use witlet_core::container::plan::{app_containers, init_containers};
+use witlet_core::container::plan::{app_containers, ephemeral_containers, init_containers};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::stats::{FsUsage, LocalStorage, volumes};
 use witlet_ports::StorageMeter;
 
+use crate::file_systems::measure;
 use crate::is_folder_name;
 
 #[cfg(test)]
@@ -33,6 +34,8 @@ const BLOCK: u64 = 512;
 const LEVELS_MAX: usize = 4096;
 /// One pod is measured for so long at most; what isn't counted by then is unknown.
 const MEASURE_MAX: Duration = Duration::from_secs(60);
+/// What was counted by then is waited for so much longer: only a file system that hangs takes that.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Adds up what lies in pods' folders.
 #[derive(Clone, Debug)]
@@ -75,7 +78,7 @@ impl StorageMeter for DiskUsage {
             tokio::task::spawn_blocking(measure).await
         };
         // Only a runtime that is shutting down doesn't finish the work. A file system that hangs keeps its thread.
-        match timeout(MEASURE_MAX, measuring).await {
+        match timeout(MEASURE_MAX + GRACE, measuring).await {
             Ok(Ok(measured)) => measured,
             Ok(Err(_)) | Err(_) => LocalStorage::default(),
         }
@@ -83,10 +86,13 @@ impl StorageMeter for DiskUsage {
 }
 
 /// What is to be added up of one pod.
+#[derive(Default)]
 struct PodPaths {
     volumes: Vec<(String, PathBuf)>,
+    /// The folders of its containers' logs.
     logs: Vec<(String, PathBuf)>,
-    own: Vec<PathBuf>,
+    /// Its file of hosts, and the folder of its logs, whose own files count.
+    own: Option<(PathBuf, PathBuf)>,
 }
 
 impl PodPaths {
@@ -95,7 +101,7 @@ impl PodPaths {
         let logs_name = format!("{}_{}_{uid}", full_name.namespace, full_name.name);
         // Names reach here validated; this is checked a second time.
         if !is_folder_name(uid.as_str()) || !is_folder_name(&logs_name) {
-            return Self { volumes: Vec::new(), logs: Vec::new(), own: Vec::new() };
+            return Self::default();
         }
         let folder = usage.pods.join(uid.as_str());
         let volume = |volume: &Volume| {
@@ -104,22 +110,34 @@ impl PodPaths {
             is_folder_name(&volume.name).then(|| (volume.name.clone(), path))
         };
         let logs = usage.logs.join(logs_name);
-        let containers = app_containers(pod).iter().chain(init_containers(pod));
-        let containers = containers.filter(|container| is_folder_name(&container.name));
+        let of_pod = app_containers(pod).iter().chain(init_containers(pod)).map(|container| &container.name);
+        let names = of_pod.chain(ephemeral_containers(pod).iter().map(|container| &container.name));
+        let names = names.filter(|name| is_folder_name(name));
         Self {
             volumes: volumes(pod).filter_map(volume).collect(),
-            logs: containers.map(|container| (container.name.clone(), logs.join(&container.name))).collect(),
-            own: vec![folder.join("etc-hosts")],
+            logs: names.map(|name| (name.clone(), logs.join(name))).collect(),
+            own: Some((folder.join("etc-hosts"), logs)),
         }
     }
 
+    /// Volumes last, which take longest.
     fn measure(self, deadline: Instant) -> LocalStorage {
-        let add = |(name, path): (String, PathBuf)| Some((name, measured(&path, deadline)?));
-        LocalStorage {
-            volumes: self.volumes.into_iter().filter_map(add).collect(),
-            logs: self.logs.into_iter().filter_map(add).collect(),
-            own: self.own.iter().filter_map(|path| measured(path, deadline)).fold(FsUsage::new(0, 0), sum),
+        let of_logs = |path: &Path| known(path, files_in(path, deadline));
+        let of_tree = |path: &Path| known(path, usage(path, deadline));
+        let own = self.own.into_iter().flat_map(|(hosts, logs)| [of_tree(&hosts), of_logs(&logs)]);
+        let mut storage = LocalStorage {
+            own: own.flatten().fold(FsUsage::new(0, 0), sum),
+            logs: self.logs.into_iter().filter_map(|(name, path)| Some((name, of_logs(&path)?))).collect(),
+            ..LocalStorage::default()
+        };
+        for (name, path) in self.volumes {
+            let Some(used) = of_tree(&path) else { continue };
+            if let Ok(system) = measure(&path) {
+                storage.systems.insert(name.clone(), system);
+            }
+            storage.volumes.insert(name, used);
         }
+        storage
     }
 }
 
@@ -140,27 +158,40 @@ fn plugin(volume: &Volume) -> Option<&'static str> {
     kinds.into_iter().find_map(|(is_it, folder)| is_it.then_some(folder))
 }
 
-/// What is there; none if it can't be read to its end. What isn't there takes nothing.
-fn measured(path: &Path, deadline: Instant) -> Option<FsUsage> {
-    match usage(path, deadline) {
-        Ok(usage) => Some(usage),
-        Err(error) => {
-            tracing::debug!(path = %path.display(), %error, "Failed to measure");
-            None
-        }
-    }
+/// None of what isn't there, or can't be read to its end.
+fn known(path: &Path, measured: io::Result<FsUsage>) -> Option<FsUsage> {
+    let missing = io::ErrorKind::NotFound;
+    let failed = |error: &io::Error| tracing::debug!(path = %path.display(), %error, "Failed to measure");
+    measured
+        .inspect_err(|error| {
+            if error.kind() != missing {
+                failed(error)
+            }
+        })
+        .ok()
 }
 
+/// What the files of a folder take, without the folder and those in it (upstream: `fileMetricsByDir`).
+fn files_in(path: &Path, deadline: Instant) -> io::Result<FsUsage> {
+    let mut counted = Counted::default();
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(path, flags, Mode::empty())?;
+    each_entry(folder.as_fd(), deadline, |_, stat| {
+        if !is_folder(stat) {
+            counted.add(stat);
+        }
+    })?;
+    Ok(FsUsage::new(counted.bytes, counted.inodes))
+}
+
+/// What a folder takes with all that is in it, or a file.
 fn usage(path: &Path, deadline: Instant) -> io::Result<FsUsage> {
     let mut counted = Counted::default();
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let top = match rustix::fs::open(path, flags, Mode::empty()) {
-        Err(Errno::NOENT) => return Ok(FsUsage::new(0, 0)),
-        top => top?,
-    };
+    let top = rustix::fs::open(path, flags, Mode::empty())?;
     let stat = rustix::fs::fstat(&top)?;
     counted.add(&stat);
-    if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+    if is_folder(&stat) {
         let name = CString::new(path.as_os_str().as_encoded_bytes())?;
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         counted.walk(rustix::fs::openat(CWD, &name, flags, Mode::empty())?, deadline)?;
@@ -179,8 +210,7 @@ struct Counted {
 impl Counted {
     #[allow(clippy::useless_conversion, reason = "the fields have other types on other machines")]
     fn add(&mut self, stat: &rustix::fs::Stat) {
-        let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        if !is_folder && stat.st_nlink > 1 && !self.linked.insert(stat.st_ino) {
+        if !is_folder(stat) && stat.st_nlink > 1 && !self.linked.insert(stat.st_ino) {
             return;
         }
         self.inodes += 1;
@@ -207,26 +237,41 @@ impl Counted {
     /// Counts what is in the folder, and gives the folders among it.
     fn entries(&mut self, folder: BorrowedFd<'_>, deadline: Instant) -> io::Result<Vec<CString>> {
         let mut folders = Vec::new();
-        for entry in Dir::read_from(folder)? {
-            if Instant::now() > deadline {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            let entry = entry?;
-            let name = entry.file_name();
-            if name == c"." || name == c".." {
-                continue;
-            }
-            let stat = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(Errno::NOENT) => continue,
-                stat => stat?,
-            };
-            self.add(&stat);
-            if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+        each_entry(folder, deadline, |name, stat| {
+            self.add(stat);
+            if is_folder(stat) {
                 folders.push(name.to_owned());
             }
-        }
+        })?;
         Ok(folders)
     }
+}
+
+fn is_folder(stat: &rustix::fs::Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+/// Shows what is in a folder. What vanishes meanwhile isn't shown.
+fn each_entry(
+    folder: BorrowedFd<'_>,
+    deadline: Instant,
+    mut show: impl FnMut(&CStr, &rustix::fs::Stat),
+) -> io::Result<()> {
+    for entry in Dir::read_from(folder)? {
+        if Instant::now() > deadline {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {}
+            stat => show(name, &stat?),
+        }
+    }
+    Ok(())
 }
 
 /// Returns `None` for a folder that is gone, is a link by now, or is on another file system.

@@ -56,7 +56,7 @@ impl FileSystems for NodeFileSystems {
 }
 
 /// The file system that a path is on.
-fn measure(path: &Path) -> io::Result<FsMeasurement> {
+pub(crate) fn measure(path: &Path) -> io::Result<FsMeasurement> {
     let stats = rustix::fs::statvfs(path)?;
     let bytes = |blocks: u64| blocks.saturating_mul(stats.f_frsize);
     Ok(FsMeasurement {

@@ -60,6 +60,9 @@ pub struct SystemMeter {
     /// Which processors there are, once it was read: it doesn't change.
     topology: Arc<OnceLock<Option<Topology>>>,
     filesystems: NodeFileSystems,
+    /// The node's file systems, and where they are measured: apart from the rest, for one of them may hang.
+    mounted: Arc<SyncMutex<KnownFilesystems>>,
+    measured: NodeFileSystems,
 }
 
 /// Where the kernel's files are.
@@ -76,8 +79,6 @@ struct Kernel {
 struct CgroupPaths {
     pods: HashMap<PodUid, PathBuf>,
     containers: HashMap<ContainerId, PathBuf>,
-    /// The node's file systems.
-    filesystems: KnownFilesystems,
     open_files: KnownFiles,
 }
 
@@ -118,6 +119,8 @@ impl SystemMeter {
             known: Arc::default(),
             topology: Arc::default(),
             filesystems: NodeFileSystems::default(),
+            mounted: Arc::default(),
+            measured: NodeFileSystems::default(),
         }
     }
 }
@@ -140,7 +143,7 @@ impl KernelMeter for SystemMeter {
             Ok(Err(_)) => KernelCounts::default(),
             Err(_) => {
                 tracing::warn!(timeout = ?COUNT_TIMEOUT, "Timed out reading cgroups");
-                KernelCounts::default()
+                KernelCounts { has_timed_out: true, ..KernelCounts::default() }
             }
         }
     }
@@ -158,8 +161,10 @@ impl KernelMeter for SystemMeter {
             };
             tokio::task::spawn_blocking(reading).await
         };
-        match timeout(COUNT_TIMEOUT, reading).await {
-            Ok(details) => details.ok(),
+        let (details, filesystems) =
+            tokio::join!(timeout(COUNT_TIMEOUT, reading), self.measured_filesystems());
+        match details {
+            Ok(details) => details.ok().map(|details| KernelDetails { filesystems, ..details }),
             Err(_) => {
                 tracing::warn!(timeout = ?COUNT_TIMEOUT, "Timed out reading cgroups in full");
                 None
@@ -234,7 +239,6 @@ impl<'a> MeterReading<'a> {
         );
         KernelCounts {
             network: text("net/dev").as_deref().map(interfaces).unwrap_or_default(),
-            default_interface: text("net/route").as_deref().and_then(default_interface),
             pids: left.map(|left| (left.capacity, left.capacity.saturating_sub(left.available))),
             ..counts
         }
@@ -387,14 +391,4 @@ fn relative(path: &str) -> PathBuf {
 
 fn booted_at(stat: &str) -> Option<Timestamp> {
     Timestamp::from_second(boot_second(stat)?).ok()
-}
-
-/// The interface of the route to everywhere, of the kernel's table of routes.
-fn default_interface(routes: &str) -> Option<String> {
-    let interface = |line: &str| {
-        let mut words = line.split_whitespace();
-        let (name, destination) = (words.next()?, words.next()?);
-        (destination == "00000000").then(|| name.to_owned())
-    };
-    routes.lines().skip(1).find_map(interface)
 }

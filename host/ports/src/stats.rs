@@ -89,6 +89,8 @@ pub struct PodCounts {
 /// What the kernel counts of the node and its pods. What it doesn't say is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KernelCounts {
+    /// Whether nothing is known, because the kernel didn't answer in time.
+    pub has_timed_out: bool,
     /// The root of all cgroups.
     pub node: Option<CgroupUsage>,
     /// The cgroup of all pods, the agent's own unless that is the root, and those that the configuration names.
@@ -97,8 +99,6 @@ pub struct KernelCounts {
     pub pods: BTreeMap<PodUid, PodCounts>,
     /// Traffic of the node, for [`Scope::All`] only.
     pub network: Vec<InterfaceUsage>,
-    /// The interface of the default route, for [`Scope::All`] only.
-    pub default_interface: Option<String>,
     /// Process ids that there may be, and that there are, for [`Scope::All`] only.
     pub pids: Option<(u64, u64)>,
     /// When the machine was started.

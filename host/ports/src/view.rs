@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use witlet_core::cgroup::{CgroupVersion, KeptMemory};
 use witlet_core::event::Event;
 use witlet_core::eviction::ThresholdState;
@@ -84,6 +85,8 @@ pub struct AgentStats {
     pub longest_pause: Duration,
     /// Events that the loop handled.
     pub events_handled: u64,
+    /// When it handled the last one; none before the first.
+    pub last_event: Option<Instant>,
     /// PLEG events that were dropped because the loop didn't keep up.
     pub pleg_events_dropped: u64,
     /// Pods that wait for admission, deferred ones not counted.

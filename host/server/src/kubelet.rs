@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::http::{HeaderName, header};
 use axum::response::Response;
 use hyper::body::Incoming;
@@ -27,7 +28,7 @@ use witlet_ports::{
 
 use crate::expositions::Expositions;
 use crate::metrics::Metrics;
-use crate::pod_list::PodList;
+use crate::pod_list;
 use crate::stats::{StatsPorts, StatsProvider, VOLUME_STATS_PERIOD};
 
 mod access;
@@ -38,7 +39,9 @@ pub(crate) mod connection_limit;
 pub(crate) mod connections;
 mod debug_flags;
 mod find;
+mod guarded;
 mod gzip;
+mod headers;
 mod health;
 mod health_counts;
 mod http_metrics;
@@ -65,6 +68,7 @@ use access::{AccessControl, ServerPort};
 pub use access::{Authentication, Authorization};
 use checkpoint_capacity::CheckpointCapacity;
 use connection_limit::ConnectionPermit;
+use guarded::Guarded;
 use gzip::Gzip;
 use health::SyncLoop;
 use health_counts::HealthCounts;
@@ -280,18 +284,21 @@ impl KubeletServer {
     /// Answers one request that came in by a listener, compressed where that is requested.
     async fn answer(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
         port: ServerPort,
         from: SocketAddr,
         permit: Arc<ConnectionPermit>,
         stop: CancellationToken,
     ) -> Response {
-        let _answering = self.requests.begin(request.method(), request.uri().path(), &port);
+        let answering = Arc::new(self.requests.begin(request.method(), request.uri().path(), &port));
+        // For a stream, which goes on after the answer.
+        request.extensions_mut().insert(answering.clone());
         let wants_gzip = gzip::is_for(request.uri().path()) && gzip::is_accepted(request.headers());
         let is_head = request.method() == Method::HEAD;
         let response = self.clone().handle(request, port, from, permit, stop).await;
         let response = if wants_gzip { self.gzip.compressed(response).await } else { response };
-        if is_head { answers::head(response) } else { response }
+        let response = if is_head { answers::head(response) } else { response };
+        response.map(|body| Body::new(Guarded::new(body, answering)))
     }
 
     /// Answers a request of the local API, whose clients are root: logs of containers, and commands in them.
@@ -359,15 +366,17 @@ impl KubeletServer {
         }
         match route {
             Route::Healthz(check) => {
-                let events_handled = self.parts.view.stats().events_handled;
-                self.sync_loop.healthz(events_handled, &port, check, request.uri(), &self.health_counts)
+                let last_event = self.parts.view.stats().last_event;
+                self.sync_loop.healthz(last_event, &port, check, request.uri(), &self.health_counts)
             }
-            Route::Pods => answers::json(&PodList::new(self.parts.view.pods())),
+            Route::Pods => {
+                answers::json_bytes(self.gzip.streamed(pod_list::pieces(self.parts.view.pods()), false))
+            }
             Route::RunningPods => self.running_pods().await,
             Route::Configz => answers::nosniff(answers::json(&self.parts.configz)),
             Route::Metrics => {
                 // For the sizes of logs.
-                self.stats.begin_pass().await;
+                self.stats.refresh_metrics().await;
                 self.with_start(self.parts.metrics.answer(request.headers()).await)
             }
             Route::ProbeMetrics => self.with_start(self.probe_metrics(request.headers()).await),

@@ -1,12 +1,16 @@
 //! What the node and its pods use, measured when it is asked for: `/stats/summary` and `/metrics/resource`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::{StreamExt as _, stream};
+use hyper::body::Bytes;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
+use thiserror::Error;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use witlet_core::pod::PodUid;
@@ -27,21 +31,29 @@ use witlet_ports::{
 mod background;
 mod cadvisor;
 mod containers;
+mod newest;
 mod storage_metrics;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use background::Background;
 pub use containers::CgroupContainerStats;
+use newest::Newest;
 use storage_metrics::StorageMetrics;
 
 /// Requests within this time get the same measurements, of pods that the runtime listed within it.
 const FRESH: Duration = Duration::from_secs(1);
 /// Folders of pods are added up this often at most, unless the operator says otherwise (upstream: `volumeStatsAggPeriod`).
 pub const VOLUME_STATS_PERIOD: Duration = Duration::from_secs(60);
+/// So many passes later what one found isn't shown to monitoring any more: passes begin only while someone asks.
+const OLD_PASSES: u32 = 3;
 /// Writable layers are asked of the runtime this often at most: it measures them itself only now and then (containerd: every 10 s), and
 /// takes its time to list them.
 const LAYERS_PERIOD: Duration = Duration::from_secs(10);
+/// Pods whose folders are added up at the same time: one whose file system hangs holds up only a part of the others.
+const MEASURED_AT_ONCE: usize = 4;
+/// While the kernel doesn't answer, figures are shown that are at most so old.
+const OLD_MAX: Duration = Duration::from_secs(60);
 /// What images take is asked of the runtime for so long.
 const IMAGES_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -96,7 +108,26 @@ pub(crate) struct StatsProvider {
 #[derive(Default)]
 struct State {
     rates: Rates<Measured>,
-    newest: Option<(Instant, Scope, Arc<Measurements>)>,
+    newest: Option<Newest>,
+}
+
+/// Why there is no summary.
+#[derive(Debug, Error)]
+pub(crate) enum SummaryError {
+    /// The runtime doesn't say which pods run.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// It can't be written.
+    #[error("the summary can't be written: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// What is listed and counted at a time.
+struct Round {
+    listed: Arc<Vec<RuntimePod>>,
+    specs: BTreeMap<PodUid, ShownPod>,
+    running: Vec<RunningPod>,
+    counts: KernelCounts,
 }
 
 /// A file system, where it is known, and what is used of it.
@@ -113,6 +144,7 @@ impl StatsProvider {
     /// `volumes` is how often volumes are measured; none if never.
     pub(crate) fn new(ports: StatsPorts, volumes: Option<Duration>) -> Self {
         let started_at = ports.clock.now();
+        let period = volumes.unwrap_or(VOLUME_STATS_PERIOD);
         Self {
             ports,
             started_at,
@@ -120,8 +152,8 @@ impl StatsProvider {
             filesystems: Mutex::default(),
             cgroups: Mutex::default(),
             has_volumes: volumes.is_some(),
-            storage: Background::new(volumes.unwrap_or(VOLUME_STATS_PERIOD)),
-            storage_metrics: Arc::default(),
+            storage: Background::new(period),
+            storage_metrics: Arc::new(StorageMetrics::new(period.saturating_mul(OLD_PASSES))),
             layers: Background::new(LAYERS_PERIOD),
         }
     }
@@ -131,26 +163,56 @@ impl StatsProvider {
     /// # Errors
     /// When the runtime doesn't say which pods run.
     pub(crate) async fn measurements(&self, scope: Scope) -> Result<Arc<Measurements>, RuntimeError> {
+        Ok(self.newest(scope).await?.measured)
+    }
+
+    /// The summary of it as JSON, which all requests of a second share.
+    ///
+    /// # Errors
+    /// When the runtime doesn't say which pods run.
+    pub(crate) async fn summary(&self, scope: Scope) -> Result<Bytes, SummaryError> {
+        Ok(self.newest(scope).await?.summary(scope).await?)
+    }
+
+    async fn newest(&self, scope: Scope) -> Result<Newest, RuntimeError> {
         let disk = match scope {
             Scope::All => Some((self.filesystems().await, self.storage().await)),
             Scope::CpuAndMemory => None,
         };
         let mut state = self.state.lock().await;
-        if let Some((at, of, measured)) = &state.newest
-            && at.elapsed() < FRESH
-            && (*of == Scope::All || *of == scope)
+        let State { rates, newest } = &mut *state;
+        let known = |age| newest.as_ref().filter(|known| known.serves(scope, age)).cloned();
+        if let Some(known) = known(FRESH) {
+            return Ok(known);
+        }
+        let round = self.round(scope).await?;
+        // The runtime's figures are of other moments than the kernel's, so that no rate comes of them.
+        if round.counts.has_timed_out
+            && let Some(known) = known(OLD_MAX)
         {
-            return Ok(measured.clone());
+            return Ok(known);
         }
         let (filesystems, storage) = disk.unwrap_or_default();
-        let measured = Arc::new(Measurements {
-            nodefs: filesystems.node,
-            imagefs: filesystems.images,
-            containerfs: filesystems.containers,
-            ..self.measure(&mut state.rates, scope, &storage).await?
-        });
-        state.newest = Some((Instant::now(), scope, measured.clone()));
+        let measured = Newest::new(
+            scope,
+            Measurements {
+                nodefs: filesystems.node,
+                imagefs: filesystems.images,
+                containerfs: filesystems.containers,
+                ..self.measure(rates, scope, &round, &storage).await
+            },
+        );
+        *newest = Some(measured.clone());
         Ok(measured)
+    }
+
+    async fn round(&self, scope: Scope) -> Result<Round, RuntimeError> {
+        let listed = self.ports.pods.list_pods_within(FRESH).await?;
+        let specs = self.specs();
+        let running: Vec<RunningPod> =
+            listed.iter().filter_map(|pod| running(pod, specs.get(&pod.uid))).collect();
+        let counts = self.ports.kernel.counts(running.clone(), scope).await;
+        Ok(Round { listed, specs, running, counts })
     }
 
     /// Without file systems.
@@ -158,24 +220,21 @@ impl StatsProvider {
         &self,
         rates: &mut Rates<Measured>,
         scope: Scope,
+        round: &Round,
         storage: &BTreeMap<PodUid, LocalStorage>,
-    ) -> Result<Measurements, RuntimeError> {
-        let listed = self.ports.pods.list_pods_within(FRESH).await?;
-        let specs = self.specs();
-        let running: Vec<RunningPod> =
-            listed.iter().filter_map(|pod| running(pod, specs.get(&pod.uid))).collect();
-        let counts = self.ports.kernel.counts(running.clone(), scope).await;
-        let by_runtime = self.by_runtime(&running, &counts, scope).await;
+    ) -> Measurements {
+        let Round { listed, specs, running, counts } = round;
+        let by_runtime = self.by_runtime(running, counts, scope).await;
         let pods: Vec<PodMeasurement> = listed
             .iter()
             .map(|pod| {
                 let spec = specs.get(&pod.uid).map(|shown| &shown.pod);
-                self.pod(rates, pod, spec, &counts, &by_runtime, storage.get(&pod.uid))
+                self.pod(rates, pod, spec, counts, &by_runtime, storage.get(&pod.uid))
             })
             .collect();
-        let measured = self.node(rates, &counts, pods);
-        forget(rates, &listed);
-        Ok(measured)
+        let measured = self.node(rates, counts, pods);
+        forget(rates, listed);
+        measured
     }
 
     /// The pods as their sources have them, without copies of them.
@@ -201,7 +260,6 @@ impl StatsProvider {
             node_nanocores: counts.node.and_then(|usage| nanocores(rates, Measured::Node, &usage)),
             system,
             network: counts.network.clone(),
-            default_interface: counts.default_interface.clone(),
             nodefs: None,
             imagefs: None,
             containerfs: None,
@@ -241,7 +299,7 @@ impl StatsProvider {
             })
         });
         let containers = containers.collect();
-        let volumes = storage.into_iter().flat_map(|storage| &storage.volumes);
+        let volumes = storage.into_iter().flat_map(LocalStorage::measured_volumes);
         PodMeasurement {
             name: pod.name.clone(),
             namespace: pod.namespace.clone(),
@@ -255,7 +313,7 @@ impl StatsProvider {
             network: counted.network.clone(),
             pod: spec.cloned(),
             volumes: volumes
-                .map(|(name, usage)| VolumeMeasurement { name: name.clone(), usage: *usage })
+                .map(|(name, usage, system)| VolumeMeasurement { name: name.to_owned(), usage, system })
                 .collect(),
             own: storage.map(|storage| storage.own).unwrap_or_default(),
         }
@@ -290,8 +348,16 @@ impl StatsProvider {
     }
 
     /// Adds up pods' folders, if it is time.
-    pub(crate) async fn begin_pass(&self) {
+    async fn begin_pass(&self) {
         self.storage.begin(|| self.pass()).await;
+    }
+
+    /// The same before monitoring sees what the last pass found, which it does only of pods that are there.
+    pub(crate) async fn refresh_metrics(&self) {
+        self.begin_pass().await;
+        let shown = self.ports.view.pods_after(0).changed;
+        let uids: BTreeSet<PodUid> = shown.iter().map(|shown| PodUid::of(&shown.pod)).collect();
+        self.storage_metrics.keep(|uid| uids.contains(uid));
     }
 
     /// What the last pass found, for monitoring.
@@ -303,15 +369,18 @@ impl StatsProvider {
         let (ports, metrics, has_volumes) =
             (self.ports.clone(), self.storage_metrics.clone(), self.has_volumes);
         async move {
-            let mut measured = BTreeMap::new();
             let system = ports.kernel.filesystem(&ports.root).await;
-            for ShownPod { pod, .. } in ports.view.pods_after(0).changed {
+            let pods = stream::iter(ports.view.pods_after(0).changed);
+            let (ports, metrics, system) = (&ports, &metrics, system.as_ref());
+            let measure = |ShownPod { pod, .. }: ShownPod| async move {
                 let begun = Instant::now();
                 let pod = if has_volumes { pod } else { Arc::new(without_volumes(&pod)) };
                 let used = ports.storage.measure(&pod).await;
-                metrics.measured(&pod, &used, system.as_ref(), ports.clock.now(), begun.elapsed());
-                measured.insert(PodUid::of(&pod), used);
-            }
+                metrics.measured(&pod, &used, system, ports.clock.now(), begun.elapsed());
+                (PodUid::of(&pod), used)
+            };
+            let measured: BTreeMap<PodUid, LocalStorage> =
+                pods.map(measure).buffer_unordered(MEASURED_AT_ONCE).collect().await;
             metrics.keep(|uid| measured.contains_key(uid));
             Some(measured)
         }

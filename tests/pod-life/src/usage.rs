@@ -93,7 +93,8 @@ fn missing(summary: &Value, uid: &str) -> Vec<&'static str> {
         ("memory", &app["memory"]["workingSetBytes"]),
         ("processor", &app["cpu"]["usageCoreNanoSeconds"]),
         ("writable layer", &app["rootfs"]["usedBytes"]),
-        ("log", &app["logs"]["usedBytes"]),
+        // It may be empty.
+        ("log", &app["logs"]["inodesUsed"]),
         ("processes", &pod["process_stats"]["process_count"]),
         ("traffic", &pod["network"]["rxBytes"]),
         ("node's disk", &summary["node"]["fs"]["capacityBytes"]),

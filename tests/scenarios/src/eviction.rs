@@ -71,6 +71,7 @@ fn uses_disk(node: &FakeNode, pod: &Pod, rootfs: u64, logs: u64, volume: u64) {
         volumes: [("cache".to_owned(), FsUsage::new(volume, volume / 1024))].into(),
         logs: [("app".to_owned(), FsUsage::new(logs, 1))].into(),
         own: FsUsage::new(0, 0),
+        ..LocalStorage::default()
     };
     node.usage.set_storage(pod, storage);
 }

@@ -119,3 +119,36 @@ fn refusals_have_upstreams_words() {
         "Authorization error (user=phibby, verb=create, resource=nodes, subresource=proxy)"
     );
 }
+
+#[test]
+fn a_websocket_may_bring_its_token_as_a_protocol() {
+    const TOKEN: &str = "base64url.bearer.authorization.k8s.io.YWRtaW4";
+    let token = |values: &[&str]| websocket_token(values.iter().copied());
+    let with = |rest: &str| format!("{TOKEN}{rest}");
+    let admin = Ok(Some("admin".to_owned()));
+    for (values, expected, left) in [
+        (vec![], Ok(None), None),
+        (vec!["v5.channel.k8s.io"], Ok(None), Some("v5.channel.k8s.io")),
+        (vec![&*with(", v5.channel.k8s.io")], admin.clone(), Some("v5.channel.k8s.io")),
+        (
+            vec!["v5.channel.k8s.io", TOKEN, "v4.channel.k8s.io"],
+            admin.clone(),
+            Some("v5.channel.k8s.io,v4.channel.k8s.io"),
+        ),
+        (vec![TOKEN], Err(InvalidToken), None),
+        (vec![TOKEN, "a", TOKEN], Err(InvalidToken), Some("a")),
+        (vec![&*with("=, a")], Err(InvalidToken), Some("a")),
+        (vec![&*with("+, a")], Err(InvalidToken), Some("a")),
+        // Bytes that are no text.
+        (vec!["base64url.bearer.authorization.k8s.io._w, a"], Err(InvalidToken), Some("a")),
+        (vec!["base64url.bearer.authorization.k8s.io., a"], Ok(None), Some("a")),
+        (
+            vec!["base64.bearer.authorization.k8s.io.YWRtaW4, a"],
+            Ok(None),
+            Some("base64.bearer.authorization.k8s.io.YWRtaW4,a"),
+        ),
+    ] {
+        assert_eq!(token(&values), expected, "{values:?}");
+        assert_eq!(without_token(values.iter().copied()).as_deref(), left, "{values:?}");
+    }
+}

@@ -14,6 +14,7 @@ mod protobuf;
 mod tests;
 mod text;
 
+use crate::go;
 pub use accept::Negotiated;
 use text::{Value, WrittenTime, escape, label, seconds};
 
@@ -311,7 +312,7 @@ impl FamilyWriter<'_> {
             return;
         }
         for (bound, count) in buckets {
-            let bound = Value(bound).to_string();
+            let bound = go::float(bound);
             self.line("_bucket", &labels, &[("le", &bound)], None, |text| Value(count as f64).write(text));
         }
         self.line("_sum", &labels, &[], None, |text| Value(sum).write(text));

@@ -9,9 +9,10 @@ mod assemble;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use super::FsMeasurement;
 pub use assemble::{
-    ContainerMeasurement, FsMeasurement, Measurements, PodMeasurement, Scope, SystemMeasurement,
-    VolumeMeasurement, volume_stats,
+    ContainerMeasurement, Measurements, PodMeasurement, Scope, SystemMeasurement, VolumeMeasurement,
+    volume_stats,
 };
 
 /// All of it.

@@ -58,6 +58,7 @@ fn measurements_of_runtime_and_disk_are_put_together() {
     ];
     let disk = LocalStorage {
         volumes: [("v".to_owned(), FsUsage::new(3, 1))].into(),
+        systems: BTreeMap::new(),
         logs: [("app".to_owned(), FsUsage::new(4, 1))].into(),
         own: FsUsage::new(2, 1),
     };

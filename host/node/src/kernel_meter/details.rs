@@ -1,13 +1,16 @@
 //! All that the kernel counts of each cgroup, for `/metrics/cadvisor`.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
 use witlet_core::runtime::ContainerId;
-use witlet_core::stats::cadvisor::{CgroupDetails, FilesystemUsage, Processes, Topology, partitions};
+use witlet_core::stats::cadvisor::{
+    BlockDevice, CgroupDetails, FilesystemUsage, Partition, Processes, Topology, partitions,
+};
 use witlet_core::stats::network::interfaces;
 use witlet_core::stats::system_containers::NamedCgroups;
 use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
@@ -15,7 +18,7 @@ use witlet_ports::{DetailedCgroup, KernelDetails, PodDetails, RunningPod};
 use super::cache::{KnownLimits, ListedProcesses};
 use super::files::CgroupFiles;
 use super::open_files::OpenFiles;
-use super::{CgroupPaths, MeterReading, PROCESSES, booted_at, read, relative};
+use super::{CgroupPaths, MeterReading, PROCESSES, SystemMeter, booted_at, read, relative};
 use crate::file_systems::measure_nearest;
 use crate::mounts::MountedFilesystem;
 
@@ -30,7 +33,39 @@ const PROCESSORS_MAX: usize = 8192;
 /// Of a processor in no book or drawer.
 const NO_PLACE: i64 = -1;
 
+impl SystemMeter {
+    /// The node's own file systems; none while one of them doesn't answer, which holds up nothing else.
+    pub(super) async fn measured_filesystems(&self) -> Vec<FilesystemUsage> {
+        let (mounted, proc) = (self.mounted.clone(), self.kernel.proc.clone());
+        let measure = move || {
+            let mut mounted = mounted.lock().unwrap_or_else(PoisonError::into_inner);
+            filesystems(mounted.current(), &partitions(&read(&proc.join("diskstats")).unwrap_or_default()))
+        };
+        self.measured.ask(measure).await.unwrap_or_default()
+    }
+}
+
+pub(super) fn filesystems(
+    mounted: &[MountedFilesystem],
+    diskstats: &BTreeMap<BlockDevice, Partition>,
+) -> Vec<FilesystemUsage> {
+    let usage = |mounted: &MountedFilesystem| {
+        let measured = measure_nearest(&mounted.point)?;
+        let traffic = diskstats.get(&mounted.device).cloned();
+        Some(FilesystemUsage {
+            device: mounted.name(),
+            capacity: measured.capacity,
+            used: measured.used,
+            inodes: measured.inodes,
+            inodes_free: measured.inodes_free,
+            traffic: traffic.filter(|_| !mounted.is_in_memory),
+        })
+    };
+    mounted.iter().take(FILESYSTEMS_MAX).filter_map(usage).collect()
+}
+
 impl MeterReading<'_> {
+    /// Without file systems, which may hang.
     pub(super) fn details(
         &self,
         found: &mut CgroupPaths,
@@ -44,31 +79,17 @@ impl MeterReading<'_> {
         // Before the pods in them, of which nothing is read while nothing happens in any.
         self.tiers.iter().for_each(|tier| drop(cgroup(tier)));
         let of_pods = |pod: &RunningPod| (pod.uid.clone(), self.pod_details(found, pod, &cgroup));
-        let all: std::collections::BTreeMap<_, _> = pods.iter().map(of_pods).collect();
+        let all: BTreeMap<_, _> = pods.iter().map(of_pods).collect();
         found.forget_others(pods);
         self.forget_gone();
         let diskstats = partitions(&read(&proc.join("diskstats")).unwrap_or_default());
-        let mounted = found.filesystems.current();
-        let filesystems = mounted.iter().take(FILESYSTEMS_MAX).filter_map(|mounted| {
-            let MountedFilesystem { device, point, is_in_memory, .. } = mounted;
-            let measured = measure_nearest(point)?;
-            let traffic = diskstats.get(device).cloned();
-            Some(FilesystemUsage {
-                device: mounted.name(),
-                capacity: measured.capacity,
-                used: measured.used,
-                inodes: measured.inodes,
-                inodes_free: measured.inodes_free,
-                traffic: traffic.filter(|_| !*is_in_memory),
-            })
-        });
         let node = self.of_node(named, &cgroup);
         found.open_files = open_files.into_known();
         KernelDetails {
             node,
             pods: all,
             network: read(&proc.join("net/dev")).as_deref().map(interfaces).unwrap_or_default(),
-            filesystems: filesystems.collect(),
+            filesystems: Vec::new(),
             devices: diskstats.into_iter().map(|(device, partition)| (device, partition.name)).collect(),
             topology: None,
         }
@@ -88,7 +109,11 @@ impl MeterReading<'_> {
         for path in paths {
             let is_shown = shown.iter().any(|known| relative(&known.path) == path);
             if !is_shown && self.is_there(&path) {
-                shown.extend(cgroup(&path));
+                // Upstream has it of containers and the root only, whose first process it knows.
+                shown.extend(cgroup(&path).map(|mut other| {
+                    other.details.processes.open_files_max = None;
+                    other
+                }));
             }
         }
         shown
@@ -118,7 +143,11 @@ impl MeterReading<'_> {
         let meminfo = read(&self.kernel.proc.join("meminfo"))?;
         let stat = self.is_v2.then(|| read(&self.kernel.cgroups.join("memory.stat"))).flatten();
         let mut root = cgroup(Path::new(""))?;
-        root.details.usage = root.details.usage.of_root(&meminfo, stat.as_deref());
+        let CgroupDetails { usage, spec, processes, .. } = &mut root.details;
+        *usage = usage.of_root(&meminfo, stat.as_deref());
+        *spec = spec.of_root(&meminfo);
+        processes.open_files_max =
+            read(&self.kernel.proc.join("1/limits")).and_then(|text| open_files_max(&text));
         Some(root)
     }
 

@@ -6,6 +6,8 @@ use super::*;
 use jiff::SignedDuration;
 use tempfile::TempDir;
 
+mod node;
+
 /// Noon, and so many milliseconds later.
 #[derive(Default)]
 struct Noon(AtomicI64);
@@ -75,7 +77,6 @@ fn version_2(pod: &str, container: &str) -> Machine {
         ("proc/loadavg", "0.0 0.0 0.0 1/300 5"),
         ("proc/sys/kernel/pid_max", "4000"),
         ("proc/net/dev", DEV),
-        ("proc/net/route", "Iface Destination\nens4 0001A8C0 0\nens3 00000000 0\n"),
         ("proc/77/net/dev", DEV),
         ("proc/self/cgroup", "0::/system.slice/witlet.service\n"),
         ("cgroup/system.slice/witlet.service/memory.current", "123"),
@@ -115,7 +116,6 @@ async fn the_node_is_counted() {
     let node = counts.node.expect("it is read");
     assert_eq!((node.cpu_nanoseconds, node.memory.map(|memory| memory.working_set)), (Some(9000), Some(10)));
     assert_eq!(counts.booted_at, Timestamp::from_second(1_790_000_000).ok());
-    assert_eq!(counts.default_interface.as_deref(), Some("ens3"));
     assert_eq!(counts.pids, Some((4000, 300)));
     assert_eq!(counts.network.len(), 1);
     assert_eq!(working_sets(&counts), [(SystemContainer::Kubelet, 123)]);
@@ -158,7 +158,7 @@ async fn cpu_and_memory_alone_read_nothing_else() {
     let found = &counts.pods[&PodUid::from("u-1")];
     assert_eq!((found.containers.len(), found.network.clone()), (1, None));
     assert_eq!(found.containers[&ContainerId::from("c1")].processes, None);
-    assert_eq!((counts.network, counts.pids, counts.default_interface), (Vec::new(), None, None));
+    assert_eq!((counts.network, counts.pids), (Vec::new(), None));
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use witlet_core::access;
 use witlet_ports::{Clock, Identity, NodeAccess, NodeAction};
 
 use super::answers::{self, Refused};
+use super::headers::{is_websocket, protocols};
 use super::log_limit::LogLimit;
 use super::route::Route;
 
@@ -138,8 +139,17 @@ impl AccessControl {
         let authentication = &self.authentication;
         let header = request.headers().get(header::AUTHORIZATION);
         let token = header.and_then(|value| value.to_str().ok()).and_then(access::bearer_token);
-        if let (Some(token), Some(tokens)) = (token, &authentication.tokens) {
-            return self.owner(tokens.as_ref(), token).await.map(known);
+        if let Some(tokens) = &authentication.tokens {
+            let token = match token {
+                Some(token) => Some(token.to_owned()),
+                None if is_websocket(request.headers()) => {
+                    access::websocket_token(protocols(request.headers())).ok()?
+                }
+                None => None,
+            };
+            if let Some(token) = token {
+                return self.owner(tokens.as_ref(), &token).await.map(known);
+            }
         }
         let shows_nothing = *certificate == Certificate::None;
         (authentication.anonymous && shows_nothing).then(|| Identity {

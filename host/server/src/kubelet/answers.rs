@@ -43,8 +43,8 @@ pub(super) fn json(value: &impl Serialize) -> Response {
 }
 
 /// Responds with the bytes as `application/json`, unchecked.
-pub(super) fn json_bytes(bytes: Vec<u8>) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], Body::from(bytes)).into_response()
+pub(super) fn json_bytes(bytes: impl Into<Body>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], bytes.into()).into_response()
 }
 
 pub(super) fn not_found() -> Response {

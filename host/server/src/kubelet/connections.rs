@@ -2,17 +2,14 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
-use http_body::{Frame, SizeHint};
 use hyper::Request;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -27,6 +24,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access::{Certificate, ServerPort};
 use super::connection_limit::{ConnectionLimit, ConnectionLimits, ConnectionPermit};
+use super::guarded::Guarded;
 use super::tls::Shown;
 use super::{KubeletServer, ServerTls};
 
@@ -245,9 +243,7 @@ impl ClientConnection {
         let service = service_fn(|request| {
             let guard = Busy::begin(&busy);
             let answer = self.answer(request);
-            async move {
-                Ok::<_, Infallible>(answer.await?.map(|body| Body::new(Guarded { body, _guard: guard })))
-            }
+            async move { Ok::<_, Infallible>(answer.await?.map(|body| Body::new(Guarded::new(body, guard)))) }
         });
         let mut builder = http2::Builder::new(Tracked(tasks));
         let at_once =
@@ -326,32 +322,6 @@ impl Busy {
 impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.now.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A body that counts as a request under way until its end.
-struct Guarded {
-    body: Body,
-    _guard: BusyGuard,
-}
-
-impl http_body::Body for Guarded {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

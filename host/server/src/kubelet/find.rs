@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use k8s_openapi::api::core::v1::Pod;
+use witlet_core::container::plan::{app_containers, ephemeral_containers, init_containers};
 use witlet_core::pod::mirror::is_mirror_of;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{
@@ -19,6 +20,13 @@ pub(super) fn running<'a>(seen: &'a ObservedPod, container: &str) -> Option<&'a 
     let is_running =
         |found: &&ObservedContainer| found.name == container && found.state == ContainerRunState::Running;
     seen.containers.iter().filter(is_running).max_by_key(|found| found.created_at)
+}
+
+/// Whether the container was made with a terminal, which can't be changed while it runs.
+fn has_terminal(pod: &Pod, container: &str) -> bool {
+    let ephemeral = ephemeral_containers(pod).iter().map(|found| (&found.name, found.tty));
+    let others = app_containers(pod).iter().chain(init_containers(pod)).map(|found| (&found.name, found.tty));
+    others.chain(ephemeral).any(|(name, tty)| name == container && tty == Some(true))
 }
 
 impl KubeletServer {
@@ -44,11 +52,17 @@ impl KubeletServer {
         self.running_container(target, format!("container not found ({:?})", target.container)).await
     }
 
-    /// The running container that is meant, for its streams. Upstream has other words there if it is missing.
-    pub(super) async fn container_to_attach_to(&self, target: &Target<'_>) -> Result<ContainerId, Refused> {
+    /// The running container that is meant, for its streams, and whether it has a terminal. Upstream has other words there if it is
+    /// missing.
+    pub(super) async fn container_to_attach_to(
+        &self,
+        target: &Target<'_>,
+    ) -> Result<(ContainerId, bool), Refused> {
         let Target { namespace, pod, container, .. } = target;
-        self.running_container(target, format!("container {container} not found in pod {pod}_{namespace}"))
-            .await
+        let missing = format!("container {container} not found in pod {pod}_{namespace}");
+        let id = self.running_container(target, missing).await?;
+        let pod = self.pod(target)?;
+        Ok((id, has_terminal(&pod, container)))
     }
 
     async fn running_container(&self, target: &Target<'_>, words: String) -> Result<ContainerId, Refused> {

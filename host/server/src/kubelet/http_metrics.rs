@@ -56,7 +56,7 @@ impl Default for HttpMetrics {
 pub(super) struct Answering(Option<(Arc<HttpMetrics>, Labels, Instant)>);
 
 impl HttpMetrics {
-    /// Counts a request until the answer is dropped.
+    /// Counts a request until the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>, method: &Method, path: &str, port: &ServerPort) -> Answering {
         let Some(labels) = labels(method, path, port) else { return Answering(None) };
         self.requests.add(labels);
@@ -108,7 +108,11 @@ fn labels(method: &Method, path: &str, port: &ServerPort) -> Option<Labels> {
         ServerPort::ReadOnly => "readonly",
         ServerPort::Healthz => return None,
     };
-    let path = path_label(path);
+    let path = match (path_label(path), port) {
+        // What that port never serves has no label of its own there.
+        ("checkpoint" | "configz" | "debug" | "flagz" | "statusz", ServerPort::ReadOnly) => "other",
+        (path, _) => path,
+    };
     let is_long = matches!(path, "exec" | "attach" | "debug");
     Some([if is_long { "true" } else { "false" }, method_label(method), path, server_type])
 }

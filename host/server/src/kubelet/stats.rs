@@ -22,8 +22,8 @@ impl KubeletServer {
             .map(|(_, value)| value.as_str())
             .collect();
         let scope = if wishes == ["true"] { Scope::CpuAndMemory } else { Scope::All };
-        match self.stats.measurements(scope).await {
-            Ok(measured) => answers::json(&measured.summary(scope)),
+        match self.stats.summary(scope).await {
+            Ok(written) => answers::json_bytes(written),
             Err(failed) => {
                 answers::error(StatusCode::INTERNAL_SERVER_ERROR, &format!("Internal Error: {failed}"))
             }

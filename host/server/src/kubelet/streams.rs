@@ -5,10 +5,11 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use axum::response::Response;
 use hyper::body::Incoming;
-use hyper::{HeaderMap, Request, header};
+use hyper::{HeaderMap, Request};
 use tokio_util::sync::CancellationToken;
 use witlet_ports::{RuntimeError, StreamOptions};
 
+use super::headers::{is_websocket, protocols};
 use super::query::query;
 use super::route::Target;
 use super::{KubeletServer, answers};
@@ -36,12 +37,11 @@ impl KubeletServer {
         };
         let command = query.into_iter().filter(|(name, _)| name == "command").map(|(_, word)| word);
         let command: Vec<String> = command.collect();
-        self.count_websocket(request.headers(), "exec");
         let url = match self.container_to_run_in(&target).await {
             Ok(id) => self.parts.streaming.exec(&id, &command, options).await,
             Err(refused) => return *refused,
         };
-        self.pass(request, url, stop).await
+        self.pass(request, url, "exec", stop).await
     }
 
     pub(super) async fn attach(
@@ -54,12 +54,12 @@ impl KubeletServer {
             Ok(options) => options,
             Err(refused) => return answers::text(StatusCode::BAD_REQUEST, refused),
         };
-        self.count_websocket(request.headers(), "attach");
         let url = match self.container_to_attach_to(&target).await {
-            Ok(id) => self.parts.streaming.attach(&id, options).await,
+            // The request's terminal says only which ways out it wants.
+            Ok((id, tty)) => self.parts.streaming.attach(&id, StreamOptions { tty, ..options }).await,
             Err(refused) => return *refused,
         };
-        self.pass(request, url, stop).await
+        self.pass(request, url, "attach", stop).await
     }
 
     pub(super) async fn port_forward(
@@ -72,28 +72,27 @@ impl KubeletServer {
             Ok(ports) => ports,
             Err(refused) => return answers::text(StatusCode::BAD_REQUEST, refused),
         };
-        self.count_websocket(request.headers(), "portforward");
         let url = match self.ready_sandbox(&target).await {
             Ok(id) => self.parts.streaming.port_forward(&id, &ports).await,
             Err(refused) => return *refused,
         };
-        self.pass(request, url, stop).await
-    }
-
-    fn count_websocket(&self, headers: &HeaderMap, subresource: &'static str) {
-        if is_websocket(headers) {
-            self.requests.websocket(subresource);
-        }
+        self.pass(request, url, "portforward", stop).await
     }
 
     async fn pass(
         self: Arc<Self>,
         request: Request<impl Send + Sync>,
         url: Result<String, RuntimeError>,
+        subresource: &'static str,
         stop: CancellationToken,
     ) -> Response {
         match url {
-            Ok(url) => self.pass_through(request, &url, stop).await,
+            Ok(url) => {
+                if is_counted(request.headers(), subresource) {
+                    self.requests.websocket(subresource);
+                }
+                self.pass_through(request, &url, stop).await
+            }
             Err(failed) => answers::runtime_failed(&failed),
         }
     }
@@ -154,7 +153,13 @@ pub fn ports(headers: &HeaderMap, query: &Query) -> Result<Vec<u16>, String> {
     Ok(ports)
 }
 
-fn is_websocket(headers: &HeaderMap) -> bool {
-    let upgrade = headers.get(header::UPGRADE).and_then(|value| value.to_str().ok());
-    upgrade.is_some_and(|upgrade| upgrade.eq_ignore_ascii_case("websocket"))
+/// Whether a request is one of the WebSockets that a kubelet counts: those with the protocols that an API server speaks to it since it
+/// leaves them to the node.
+pub(super) fn is_counted(headers: &HeaderMap, subresource: &str) -> bool {
+    let counted = match subresource {
+        "portforward" => "SPDY/3.1+portforward.k8s.io",
+        _ => "v5.channel.k8s.io",
+    };
+    let mut protocols = protocols(headers).flat_map(|value| value.split(','));
+    is_websocket(headers) && protocols.any(|protocol| protocol.trim() == counted)
 }

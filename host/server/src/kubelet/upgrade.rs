@@ -19,8 +19,11 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use witlet_core::access;
 use witlet_core::network::host_port;
 
+use super::headers::protocols;
+use super::http_metrics::Answering;
 use super::{KubeletServer, answers};
 
 #[cfg(test)]
@@ -58,6 +61,7 @@ impl KubeletServer {
             return answers::error(StatusCode::INTERNAL_SERVER_ERROR, "Upgrade request required");
         }
         let Ok(permit) = self.streams.clone().try_acquire_owned() else { return answers::too_many_streams() };
+        let answering = request.extensions().get::<Arc<Answering>>().cloned();
         let sender = hyper::upgrade::on(&mut request);
         let mut answer = match self.ask(&request, url).await {
             Ok(answer) => answer,
@@ -74,7 +78,7 @@ impl KubeletServer {
         }
         let backend = hyper::upgrade::on(&mut answer);
         let idle = self.parts.options.streaming_idle;
-        self.tasks.spawn(carry(sender, backend, idle, stop, permit));
+        self.tasks.spawn(carry(sender, backend, idle, stop, (permit, answering)));
         let mut switched = Response::new(Body::empty());
         *switched.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         *switched.headers_mut() = std::mem::take(answer.headers_mut());
@@ -163,6 +167,11 @@ pub fn passed_on(headers: &HeaderMap) -> HeaderMap {
     for name in NOT_PASSED {
         passed.remove(name);
     }
+    if access::brings_token(protocols(headers)) {
+        passed.remove(header::SEC_WEBSOCKET_PROTOCOL);
+        let others = access::without_token(protocols(headers)).and_then(|others| others.parse().ok());
+        passed.extend(others.map(|others| (header::SEC_WEBSOCKET_PROTOCOL, others)));
+    }
     passed
 }
 
@@ -179,7 +188,7 @@ async fn carry(
     backend: OnUpgrade,
     idle: Duration,
     stop: CancellationToken,
-    _permit: OwnedSemaphorePermit,
+    _guards: (OwnedSemaphorePermit, Option<Arc<Answering>>),
 ) {
     let upgraded = tokio::select! {
         biased;

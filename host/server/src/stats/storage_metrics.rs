@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
+use tokio::time::Instant;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::stats::LocalStorage;
 use witlet_core::stats::exposition::{Exposition, Kind};
@@ -21,6 +22,8 @@ const SOURCE: &str = "du";
 
 /// What is shown of a pod's folders.
 struct Folders {
+    /// When they were added up.
+    at: Instant,
     pod: PodFullName,
     /// Logs of its containers, in bytes.
     logs: BTreeMap<String, u64>,
@@ -32,42 +35,42 @@ struct Folders {
 pub(super) struct StorageMetrics {
     durations: Histograms<1>,
     folders: Mutex<BTreeMap<PodUid, Folders>>,
+    /// What is as old as this isn't shown any more.
+    old: Duration,
 }
 
-impl Default for StorageMetrics {
-    fn default() -> Self {
+impl StorageMetrics {
+    pub(super) fn new(old: Duration) -> Self {
         let durations = Histograms::new(
             "kubelet_volume_metric_collection_duration_seconds",
             "[ALPHA] Duration in seconds to calculate volume stats",
             ["metric_source"],
             DEFAULT_BUCKETS,
         );
-        Self { durations, folders: Mutex::default() }
+        Self { durations, folders: Mutex::default(), old }
     }
-}
 
-impl StorageMetrics {
-    /// A pod was measured, whose folders are on this file system.
+    /// A pod was measured. Volumes whose file system isn't known are on `nodefs`.
     pub(super) fn measured(
         &self,
         pod: &Pod,
         used: &LocalStorage,
-        system: Option<&FsMeasurement>,
+        nodefs: Option<&FsMeasurement>,
         at: Timestamp,
         took: Duration,
     ) {
         self.durations.observe_duration([SOURCE], took);
         let logs = used.logs.iter().filter_map(|(name, log)| Some((name.clone(), log.bytes?)));
-        let volumes = used.volumes.iter().map(|(name, used)| (name.as_str(), *used));
-        let mut claims = volume_stats(Some(pod), volumes, system, at);
+        let mut claims = volume_stats(Some(pod), used.measured_volumes(), nodefs, at);
         claims.retain(|volume| volume.pvc_ref.is_some());
-        let folders = Folders { pod: PodFullName::of(pod), logs: logs.collect(), claims };
+        let (now, pod_name) = (Instant::now(), PodFullName::of(pod));
+        let folders = Folders { at: now, pod: pod_name, logs: logs.collect(), claims };
         self.lock().insert(PodUid::of(pod), folders);
     }
 
-    /// Forgets pods that weren't measured.
-    pub(super) fn keep(&self, is_measured: impl Fn(&PodUid) -> bool) {
-        self.lock().retain(|uid, _| is_measured(uid));
+    /// Forgets other pods.
+    pub(super) fn keep(&self, is_kept: impl Fn(&PodUid) -> bool) {
+        self.lock().retain(|uid, _| is_kept(uid));
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<PodUid, Folders>> {
@@ -77,7 +80,8 @@ impl StorageMetrics {
 
 impl MetricsSource for StorageMetrics {
     fn write(&self, to: &mut Exposition) {
-        let folders = self.lock();
+        let mut folders = self.lock();
+        folders.retain(|_, folders| folders.at.elapsed() < self.old);
         let help = "[ALPHA] Bytes used by the container's logs on the filesystem.";
         let mut family = to.family("kubelet_container_log_filesystem_used_bytes", help, Kind::Gauge);
         for (uid, Folders { pod, logs, .. }) in &*folders {

@@ -171,7 +171,7 @@ fn prometheus_can_read_it() {
         witlet_plugin_rollout_reverted{plugin="no-latest-tag",of="old"} 0"##]]
     .assert_eq(&lines.join("\n"));
     // Buckets are summed up in the text.
-    for (le, count) in [("0.000025", "0"), ("0.00005", "1"), ("30", "1"), ("+Inf", "2")] {
+    for (le, count) in [("2.5e-05", "0"), ("5e-05", "1"), ("30", "1"), ("+Inf", "2")] {
         let labels = format!(r#"plugin="no-latest-tag",role="admission",le="{le}""#);
         let bucket = format!("witlet_plugin_call_duration_seconds_bucket{{{labels}}} {count}");
         assert!(text.lines().any(|line| line == bucket), "no {bucket}:\n{text}");

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::disks::{DiskUsage, disks_v1, disks_v2};
-use crate::stats::cgroup_usage::{CgroupUsage, field, number};
+use crate::stats::cgroup_usage::{CgroupUsage, field, meminfo_bytes, number};
 
 /// A tick of `cpuacct.stat`, in nanoseconds: Linux shows hundredths of a second to programs.
 const TICK: u64 = 10_000_000;
@@ -67,7 +67,7 @@ pub struct MemoryDetails {
 /// What a cgroup may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CgroupSpec {
-    /// Whether a share of processors is set for it: the root of version 2 has none.
+    /// Whether processor time is shared out to it; in version 2 to each cgroup, also where nothing is set.
     pub has_cpu: bool,
     /// `cpu.shares`, or what the weight of version 2 comes to.
     pub cpu_shares: u64,
@@ -75,7 +75,7 @@ pub struct CgroupSpec {
     pub cpu_period: u64,
     /// Quota in a period, in microseconds; 0 for none.
     pub cpu_quota: u64,
-    /// Whether it has limits of memory: the root of version 2 has none.
+    /// Whether it has limits of memory.
     pub has_memory: bool,
     /// Bytes; none for no limit.
     pub memory: Option<u64>,
@@ -83,6 +83,14 @@ pub struct CgroupSpec {
     pub swap: Option<u64>,
     /// Bytes that aren't reclaimed; none for no bound.
     pub reservation: Option<u64>,
+}
+
+impl CgroupSpec {
+    /// Of the root, whose limits are the machine's memory and swap; `meminfo` is the text of `/proc/meminfo`.
+    pub fn of_root(self, meminfo: &str) -> Self {
+        let memory = meminfo_bytes(meminfo, "MemTotal:");
+        Self { has_memory: memory.is_some(), memory, swap: meminfo_bytes(meminfo, "SwapTotal:"), ..self }
+    }
 }
 
 /// What is set for a cgroup: it changes by the hand of who made it.
@@ -230,7 +238,7 @@ fn spec_v2(read: &impl Fn(&str) -> Option<String>) -> CgroupSpec {
     let (quota, period) = (max.next().and_then(parsed), max.next().and_then(parsed));
     let memory = read("memory.max");
     CgroupSpec {
-        has_cpu: weight.is_some(),
+        has_cpu: true,
         // What upstream makes of a weight (`convertCPUWeightToCPULimit`).
         cpu_shares: weight.map_or(0, |weight| 2 + weight.saturating_sub(1).saturating_mul(262_142) / 9999),
         cpu_period: period.unwrap_or(0),

@@ -314,6 +314,43 @@ fn a_large_body_comes_in_small_pieces_and_each_family_begins_once() {
     }
 }
 
+/// As upstream has it: the machine's memory and swap, and shares of nothing in version 2.
+#[test]
+fn the_root_has_the_limits_of_the_machine() {
+    let meminfo = "MemTotal: 100 kB\nSwapTotal: 7 kB\n";
+    let without = "MemFree: 100 kB\n";
+    let (nothing, no_limit) = (None, Some("9223372036854771712\n"));
+    for (version, limit, meminfo, expected) in [
+        (2, nothing, meminfo, ["0", "0", "102400", "7168", "0"].map(Some)),
+        (1, no_limit, meminfo, ["0", "1024", "102400", "7168", "0"].map(Some)),
+        (2, nothing, without, [Some("0"), Some("0"), None, None, None]),
+    ] {
+        let mut row = row("/");
+        row.details = match version {
+            2 => CgroupDetails::of_v2(at(), false, None, |_| None),
+            _ => CgroupDetails::of_v1(at(), None, |_, file| match file {
+                "cpu.shares" => Some("1024\n".to_owned()),
+                "memory.limit_in_bytes" => limit.map(str::to_owned),
+                _ => None,
+            }),
+        };
+        row.details.spec = row.details.spec.of_root(meminfo);
+        let lines = lines(&scrape(vec![row]));
+        let families = [
+            "container_spec_cpu_period{",
+            "container_spec_cpu_shares{",
+            "container_spec_memory_limit_bytes{",
+            "container_spec_memory_swap_limit_bytes{",
+            "container_spec_memory_reservation_limit_bytes{",
+        ];
+        let found = families.map(|family| {
+            let line = lines.iter().find(|line| line.starts_with(family))?;
+            line.rsplit_once(' ').map(|(_, value)| value)
+        });
+        assert_eq!(found, expected, "version {version}, {meminfo:?}");
+    }
+}
+
 #[test]
 fn what_is_not_there_has_no_series() {
     let mut row = row("/");
@@ -324,7 +361,7 @@ fn what_is_not_there_has_no_series() {
         "container_cpu_usage_seconds_total",
         "container_cpu_cfs_periods_total",
         "container_pressure_io_waiting_seconds_total",
-        "container_spec_cpu_shares",
+        "container_spec_cpu_quota",
         "container_spec_memory_limit_bytes",
         "container_start_time_seconds",
         "container_ulimits_soft",

@@ -98,7 +98,7 @@ fn figures_are_written_as_both_formats_have_them() {
 
 #[test]
 fn the_buckets_of_a_histogram_are_summed_up() {
-    let buckets = [(0.005, 1), (1.0, 0), (2.5, 3), (f64::INFINITY, 2)];
+    let buckets = [(0.005, 1), (1.0, 0), (2.5, 3), (1_048_576.0, 0), (f64::INFINITY, 2)];
     let text = text(|to| {
         let mut family = to.family("a_seconds", "h", Kind::Histogram);
         family.histogram(&[("operation_type", "create")], buckets, 30.5);
@@ -110,6 +110,7 @@ fn the_buckets_of_a_histogram_are_summed_up() {
 a_seconds_bucket{operation_type=\"create\",le=\"0.005\"} 1
 a_seconds_bucket{operation_type=\"create\",le=\"1\"} 1
 a_seconds_bucket{operation_type=\"create\",le=\"2.5\"} 4
+a_seconds_bucket{operation_type=\"create\",le=\"1.048576e+06\"} 4
 a_seconds_bucket{operation_type=\"create\",le=\"+Inf\"} 6
 a_seconds_sum{operation_type=\"create\"} 30.5
 a_seconds_count{operation_type=\"create\"} 6

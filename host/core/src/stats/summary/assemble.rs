@@ -14,9 +14,9 @@ use super::{
 use crate::pod::PodFullName;
 use crate::stats::cgroup_usage::{CgroupUsage, MemoryUsage, Stall, Stalls, SwapUsage};
 use crate::stats::network::InterfaceUsage;
-use crate::stats::{FsUsage, ephemeral_storage, volumes};
+use crate::stats::{FsMeasurement, FsUsage, ephemeral_storage, volumes};
 
-/// The interface that a pod's own figures are of (upstream: `defaultNetworkInterfaceName`).
+/// The interface that figures without a name of one are of, the node's too (upstream: `defaultNetworkInterfaceName`).
 const DEFAULT_INTERFACE: &str = "eth0";
 
 /// How much is requested.
@@ -25,20 +25,6 @@ pub enum Scope {
     All,
     /// Without network, file systems, volumes, limits and pressure of disks (`only_cpu_and_memory`).
     CpuAndMemory,
-}
-
-/// A file system, as the kernel shows it, and what is used of it by what is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FsMeasurement {
-    /// Bytes in all.
-    pub capacity: u64,
-    /// Bytes that are free for everyone.
-    pub available: u64,
-    /// Bytes that are used.
-    pub used: u64,
-    pub inodes: u64,
-    /// Inodes that are free.
-    pub inodes_free: u64,
 }
 
 /// Processes of the node that aren't a pod's.
@@ -74,6 +60,8 @@ pub struct VolumeMeasurement {
     /// Its name in the pod.
     pub name: String,
     pub usage: FsUsage,
+    /// The file system that it is on; none if that isn't known.
+    pub system: Option<FsMeasurement>,
 }
 
 /// A pod.
@@ -113,8 +101,6 @@ pub struct Measurements {
     pub system: Vec<SystemMeasurement>,
     /// Traffic of the node.
     pub network: Vec<InterfaceUsage>,
-    /// The interface of the node's default route.
-    pub default_interface: Option<String>,
     /// The file system of the agent's folder.
     pub nodefs: Option<FsMeasurement>,
     /// The file system of images, and what images take of it.
@@ -155,7 +141,7 @@ impl Measurements {
         let image_fs = self.imagefs.as_ref().map(runtime_fs);
         NodeStats {
             io: usage.and_then(io),
-            network: self.network(&self.network, self.default_interface.as_deref()),
+            network: self.network(&self.network),
             fs: self.nodefs.as_ref().map(|system| {
                 let used = FsUsage::new(system.used, system.inodes.saturating_sub(system.inodes_free));
                 self.used_of(Some(system), used)
@@ -196,10 +182,10 @@ impl Measurements {
         let processes: Option<u64> = pod.containers.iter().map(|container| container.processes).sum();
         Some(PodStats {
             io: io(&usage),
-            network: pod.network.as_deref().and_then(|all| self.network(all, Some(DEFAULT_INTERFACE))),
+            network: pod.network.as_deref().and_then(|all| self.network(all)),
             volume: volume_stats(
                 pod.pod.as_deref(),
-                pod.volumes.iter().map(|volume| (volume.name.as_str(), volume.usage)),
+                pod.volumes.iter().map(|volume| (volume.name.as_str(), volume.usage, volume.system)),
                 self.nodefs.as_ref(),
                 self.at,
             ),
@@ -237,27 +223,28 @@ impl Measurements {
         fs_stats(self.at, system, used)
     }
 
-    fn network(&self, interfaces: &[InterfaceUsage], default: Option<&str>) -> Option<NetworkStats> {
+    fn network(&self, interfaces: &[InterfaceUsage]) -> Option<NetworkStats> {
         if interfaces.is_empty() {
             return None;
         }
         let interfaces: Vec<InterfaceStats> = interfaces.iter().map(interface).collect();
-        let default = interfaces.iter().find(|interface| Some(interface.name.as_str()) == default);
+        let default = interfaces.iter().find(|interface| interface.name == DEFAULT_INTERFACE);
         Some(NetworkStats { time: Time(self.at), default: default.cloned(), interfaces })
     }
 }
 
-/// Volumes that were measured, by name, with the claims that the pod's spec says they are of. `system` is the file system that they are on.
+/// Volumes that were measured, by name, each with the file system that it is on, and the claims that the pod's spec says they are of. One
+/// whose file system isn't known is on `nodefs`.
 pub fn volume_stats<'v>(
     pod: Option<&Pod>,
-    measured: impl IntoIterator<Item = (&'v str, FsUsage)>,
-    system: Option<&FsMeasurement>,
+    measured: impl IntoIterator<Item = (&'v str, FsUsage, Option<FsMeasurement>)>,
+    nodefs: Option<&FsMeasurement>,
     at: Timestamp,
 ) -> Vec<VolumeStats> {
     let spec: BTreeMap<&str, &Volume> =
         pod.into_iter().flat_map(volumes).map(|volume| (volume.name.as_str(), volume)).collect();
-    let stats = |(name, used): (&str, FsUsage)| VolumeStats {
-        fs: fs_stats(at, system, used),
+    let stats = |(name, used, system): (&str, FsUsage, Option<FsMeasurement>)| VolumeStats {
+        fs: fs_stats(at, system.as_ref().or(nodefs), used),
         name: name.to_owned(),
         pvc_ref: pod.zip(spec.get(name)).and_then(|(pod, volume)| claim(pod, volume)),
     };

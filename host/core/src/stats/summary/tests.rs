@@ -58,8 +58,12 @@ pub(in crate::stats) fn measurements() -> Measurements {
         ]},
     }))
     .expect("a pod");
-    let volume =
-        |name: &str, bytes| VolumeMeasurement { name: name.to_owned(), usage: FsUsage::new(bytes, 1) };
+    let ram = FsMeasurement { capacity: 64, available: 32, used: 32, inodes: 8, inodes_free: 7 };
+    let volume = |name: &str, bytes| VolumeMeasurement {
+        name: name.to_owned(),
+        usage: FsUsage::new(bytes, 1),
+        system: (name == "ram").then_some(ram),
+    };
     let fs = FsMeasurement { capacity: 5000, available: 2000, used: 2500, inodes: 100, inodes_free: 60 };
     let interface = |name: &str| InterfaceUsage { name: name.to_owned(), rx_bytes: 9, ..Default::default() };
     Measurements {
@@ -75,7 +79,6 @@ pub(in crate::stats) fn measurements() -> Measurements {
             nanocores: None,
         }],
         network: vec![interface("eth1"), interface("ens3")],
-        default_interface: Some("ens3".to_owned()),
         nodefs: Some(fs),
         imagefs: Some((Some(fs), FsUsage::new(300, 30))),
         containerfs: None,
@@ -120,7 +123,7 @@ fn the_node_is_shown() {
     });
     assert_eq!(node["memory"], memory);
     assert_eq!(node["swap"], json!({"time": AT, "swapAvailableBytes": 13, "swapUsageBytes": 7}));
-    assert_eq!(node["network"]["name"], "ens3");
+    assert_eq!(node["network"]["name"], Value::Null, "there is no eth0");
     assert_eq!(node["network"]["interfaces"].as_array().map(Vec::len), Some(2));
     let fs = json!({
         "time": AT, "availableBytes": 2000, "capacityBytes": 5000, "usedBytes": 2500, "inodesFree": 60,
@@ -164,6 +167,18 @@ fn volumes_name_their_claims() {
     let claim = |name: &str| json!({"name": name, "namespace": "ns"});
     assert_eq!(claims, [&Value::Null, &Value::Null, &claim("claim"), &claim("web-own")]);
     assert_eq!(pod["volume"][0]["usedBytes"], 1000);
+}
+
+/// The node's is that of volumes whose own isn't known.
+#[test]
+fn volumes_have_the_size_of_the_file_system_that_they_are_on() {
+    let pod = &shown(&measurements(), Scope::All)["pods"][0];
+    let figures = ["capacityBytes", "availableBytes", "inodes", "inodesFree", "usedBytes", "inodesUsed"];
+    let volume =
+        |place: usize| figures.map(|figure| pod["volume"][place][figure].as_u64().expect("a number"));
+    assert_eq!(volume(0), [5000, 2000, 100, 60, 1000, 1]);
+    assert_eq!(volume(1), [64, 32, 8, 7, 2000, 1]);
+    assert_eq!(volume(2), [5000, 2000, 100, 60, 4000, 1]);
 }
 
 #[test]

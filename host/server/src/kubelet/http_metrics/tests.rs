@@ -22,6 +22,10 @@ fn requests_have_the_labels_of_a_kubelets() {
         (Method::GET, "/metrics/slis", guarded(), Some(["false", "GET", "other", "readwrite"])),
         (Method::GET, "/healthz/ping", guarded(), Some(["false", "GET", "healthz", "readwrite"])),
         (Method::GET, "/any/path", guarded(), Some(["false", "GET", "other", "readwrite"])),
+        (Method::GET, "/configz", guarded(), Some(["false", "GET", "configz", "readwrite"])),
+        (Method::GET, "/configz", ServerPort::ReadOnly, Some(["false", "GET", "other", "readonly"])),
+        (Method::GET, "/debug/flags/v", ServerPort::ReadOnly, Some(["false", "GET", "other", "readonly"])),
+        (Method::GET, "/logs/", ServerPort::ReadOnly, Some(["false", "GET", "logs", "readonly"])),
         (Method::GET, "/healthz", ServerPort::Healthz, None),
     ];
     for (method, path, port, expected) in cases {

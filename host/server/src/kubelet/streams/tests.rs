@@ -27,6 +27,25 @@ fn streams_are_the_ones_that_are_requested() {
 }
 
 #[test]
+fn websockets_are_counted_by_the_protocols_that_a_kubelet_serves_itself() {
+    let (v5, tunnel) = ("v5.channel.k8s.io", "SPDY/3.1+portforward.k8s.io");
+    for (upgrade, protocols, subresource, expected) in [
+        ("websocket", "v5.channel.k8s.io, v4.channel.k8s.io", "exec", true),
+        ("WebSocket", "v4.channel.k8s.io,v5.channel.k8s.io", "attach", true),
+        ("websocket", "v4.channel.k8s.io", "exec", false),
+        ("SPDY/3.1", v5, "exec", false),
+        ("websocket", v5, "portforward", false),
+        ("websocket", tunnel, "portforward", true),
+        ("websocket", tunnel, "exec", false),
+    ] {
+        let mut headers = HeaderMap::new();
+        headers.insert("upgrade", upgrade.parse().expect("a value"));
+        headers.insert("sec-websocket-protocol", protocols.parse().expect("a value"));
+        assert_eq!(is_counted(&headers, subresource), expected, "{upgrade} {protocols} {subresource}");
+    }
+}
+
+#[test]
 fn a_websocket_names_its_ports() {
     let mut headers = HeaderMap::new();
     assert_eq!(ports(&headers, &pairs("port=x")), Ok(Vec::new()), "SPDY names them in the stream");

@@ -14,6 +14,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use witlet_core::pod::PodFullName;
 use witlet_core::pod::static_pod::{CONFIG_HASH, CONFIG_MIRROR};
+use witlet_core::stats::exposition::written;
+use witlet_ports::MetricsSource as _;
 
 use super::cluster::{running, web};
 use super::soon;
@@ -89,6 +91,7 @@ async fn bytes_go_both_ways_and_ends_are_passed_on() {
     assert_eq!(answer.headers()["upgrade"], "SPDY/3.1");
     assert_eq!(answer.headers()["x-stream-protocol-version"], "v4.channel.k8s.io");
     let mut stream = TokioIo::new(soon(hyper::upgrade::on(&mut answer)).await.unwrap());
+    assert_eq!(commands_in_flight(&world).as_deref(), Some("1"), "a stream is in flight until its end");
     stream.write_all(&[b'x'; 100_000]).await.unwrap();
     stream.shutdown().await.unwrap();
     let mut read = String::new();
@@ -109,6 +112,13 @@ async fn bytes_go_both_ways_and_ends_are_passed_on() {
     let asked = world.cluster.asked.lock().unwrap().clone();
     let options = "StreamOptions { stdin: true, stdout: true, stderr: true, tty: false }";
     assert_eq!(asked, [format!(r#"exec c-2 ["sh", "-c", "echo $A"] {options}"#)]);
+    drop(stream);
+    let ended = async {
+        while commands_in_flight(&world).as_deref() != Some("0") {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(ended).await;
     world.stop().await;
 }
 
@@ -121,6 +131,7 @@ async fn the_servers_end_reaches_the_sender_who_says_nothing() {
     })
     .await;
     let world = world(SetUp::default(), url).await;
+    world.cluster.show(with_terminal(web("c-2", running(), None)));
     let mut answer =
         soon(ask(&world, Method::GET, "/attach/default/web/app?output=1&tty=1&error=1", "websocket")).await;
     let mut stream = TokioIo::new(soon(hyper::upgrade::on(&mut answer)).await.unwrap());
@@ -131,6 +142,71 @@ async fn the_servers_end_reaches_the_sender_who_says_nothing() {
     // A terminal has no standard error of its own.
     assert_eq!(asked, ["attach c-2 StreamOptions { stdin: false, stdout: true, stderr: false, tty: true }"]);
     world.stop().await;
+}
+
+fn with_terminal(pod: Arc<Pod>) -> Arc<Pod> {
+    let mut pod = Arc::unwrap_or_clone(pod);
+    pod.spec.as_mut().unwrap().containers[0].tty = Some(true);
+    Arc::new(pod)
+}
+
+/// What a request says of a terminal decides about its ways out alone. Both at once the runtime refuses, as a kubelet's does.
+#[tokio::test]
+async fn a_container_that_is_attached_to_says_itself_whether_it_has_a_terminal() {
+    let world = world(SetUp::default(), "https://127.0.0.1:1/attach/token-1".to_owned()).await;
+    for (has_terminal, query, expected) in [
+        (false, "output=1&error=1", "stdout: true, stderr: true, tty: false"),
+        (false, "output=1&error=1&tty=1", "stdout: true, stderr: false, tty: false"),
+        (true, "output=1&error=1&tty=1", "stdout: true, stderr: false, tty: true"),
+        (true, "output=1", "stdout: true, stderr: false, tty: true"),
+        (true, "output=1&error=1", "stdout: true, stderr: true, tty: true"),
+    ] {
+        let pod = web("c-2", running(), None);
+        world.cluster.show(if has_terminal { with_terminal(pod) } else { pod });
+        soon(ask(&world, Method::POST, &format!("/attach/default/web/app?{query}"), "SPDY/3.1")).await;
+        let asked = world.cluster.asked.lock().unwrap().last().cloned();
+        let expected = format!("attach c-2 StreamOptions {{ stdin: false, {expected} }}");
+        assert_eq!(asked, Some(expected), "{has_terminal} {query}");
+    }
+    // A command has the terminal that is asked for.
+    world.cluster.show(with_terminal(web("c-2", running(), None)));
+    soon(ask(&world, Method::POST, "/exec/default/web/app?output=1&command=ls", "SPDY/3.1")).await;
+    let asked = world.cluster.asked.lock().unwrap().last().cloned().unwrap();
+    assert!(asked.starts_with("exec c-2") && asked.ends_with("tty: false }"), "{asked}");
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_websocket_may_show_its_token_among_its_protocols() {
+    // What is passed on fails there: a client that gets so far is known.
+    let world = world(SetUp::default(), "https://127.0.0.1:1/exec/token-1".to_owned()).await;
+    let (admin, unknown) = ("YWRtaW4", "bm8gb25l");
+    let token = |encoded: &str| format!("base64url.bearer.authorization.k8s.io.{encoded}");
+    for (upgrade, protocols, code) in [
+        ("websocket", format!("v5.channel.k8s.io, {}", token(admin)), 500),
+        ("websocket", token(admin), 401),
+        ("websocket", format!("{}, a, {}", token(admin), token(admin)), 401),
+        ("websocket", format!("a, {}", token(unknown)), 401),
+        ("websocket", "v5.channel.k8s.io".to_owned(), 401),
+        ("SPDY/3.1", format!("a, {}", token(admin)), 401),
+    ] {
+        let request = Request::get("/exec/default/web/app?output=1")
+            .header("host", "node-1:10250")
+            .header("connection", "Upgrade")
+            .header("upgrade", upgrade)
+            .header("sec-websocket-protocol", &protocols);
+        let stream = soon(world.tls(None, "http/1.1")).await;
+        let answer = soon(send(stream, request.body(Empty::<Bytes>::new()).unwrap())).await;
+        assert_eq!(answer.status().as_u16(), code, "{upgrade} {protocols}");
+    }
+    world.stop().await;
+}
+
+/// Requests for commands that are in flight, as `/metrics` shows them.
+fn commands_in_flight(world: &World) -> Option<String> {
+    let series = "kubelet_http_inflight_requests{long_running=\"true\",method=\"POST\",path=\"exec\",server_type=\"readwrite\"} ";
+    let text = written(|to| world.server.requests.write(to)).unwrap();
+    text.lines().find_map(|line| line.strip_prefix(series).map(str::to_owned))
 }
 
 #[tokio::test]

@@ -78,6 +78,35 @@ fn an_upgrade_is_asked_for_with_both_headers() {
     }
 }
 
+#[test]
+fn credentials_are_not_passed_on() {
+    const TOKEN: &str = "base64url.bearer.authorization.k8s.io.YWRtaW4";
+    let with_token = format!("{TOKEN}, v5.channel.k8s.io , v4.channel.k8s.io");
+    for (protocols, expected) in [
+        (vec![], vec![]),
+        (vec!["v5.channel.k8s.io , v4.channel.k8s.io"], vec!["v5.channel.k8s.io , v4.channel.k8s.io"]),
+        (vec![with_token.as_str()], vec!["v5.channel.k8s.io,v4.channel.k8s.io"]),
+        (vec![TOKEN, "v5.channel.k8s.io"], vec!["v5.channel.k8s.io"]),
+        (vec![TOKEN], vec![]),
+    ] {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", "Bearer admin".parse().expect("a value"));
+        headers.insert("x-kept", "kept".parse().expect("a value"));
+        for value in &protocols {
+            headers.append("sec-websocket-protocol", value.parse().expect("a value"));
+        }
+        let passed = passed_on(&headers);
+        let values: Vec<&[u8]> =
+            passed.get_all("sec-websocket-protocol").iter().map(|value| value.as_bytes()).collect();
+        assert_eq!(
+            values,
+            expected.iter().map(|value| value.as_bytes()).collect::<Vec<_>>(),
+            "{protocols:?}"
+        );
+        assert_eq!((passed.len(), passed["x-kept"].as_bytes()), (1 + expected.len(), &b"kept"[..]));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_stream_is_idle_only_while_nothing_moves_either_way() {
     let idle = Duration::from_secs(60);
