@@ -9,6 +9,7 @@ pub(crate) mod kubectl;
 mod node;
 pub(crate) mod oom;
 mod outage;
+pub(crate) mod prometheus;
 pub(crate) mod promtool;
 mod refused;
 mod statics;
@@ -39,6 +40,10 @@ pub(crate) const WITH_PROMTOOL: &[(&str, Test)] = &[
         Box::pin(async { promtool::plays_incidents_to_the_rules() })
     }),
 ];
+
+/// What needs Prometheus: see [`prometheus::why_not`].
+pub(crate) const WITH_PROMETHEUS: &[(&str, Test)] =
+    &[("prometheus_stores_all_metrics_of_a_node", || Box::pin(prometheus::stores_all()))];
 
 /// Why a daemon can't be put where a kubelet is, on this machine.
 pub(crate) fn why_not_in_place() -> Option<&'static str> {

@@ -179,6 +179,7 @@ fn in_worlds_of_their_own(stage: &Arc<Stage>, without: bool) -> Vec<Trial> {
     let not_in_place = is_skipped("the daemon in the kubelet's place", cluster::why_not_in_place());
     let no_promtool =
         is_skipped("promtool on the metrics of a node and on rules", cluster::promtool::why_not());
+    let no_prometheus = is_skipped("a real Prometheus", cluster::prometheus::why_not());
     let no_registry = is_skipped("a full disk of images", cluster::images::why_not());
     let pins_none = is_skipped("pinned images", pins_skip_reason());
     let mut all = Vec::new();
@@ -188,6 +189,7 @@ fn in_worlds_of_their_own(stage: &Arc<Stage>, without: bool) -> Vec<Trial> {
         (cluster::images::PINNED, without || no_registry || pins_none),
         (cluster::IN_PLACE, not_in_place),
         (cluster::WITH_PROMTOOL, no_promtool),
+        (cluster::WITH_PROMETHEUS, no_prometheus),
     ] {
         for (name, test) in tests {
             let stage = stage.clone();

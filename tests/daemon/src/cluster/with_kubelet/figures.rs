@@ -21,6 +21,9 @@ const SETTLED: std::time::Duration = std::time::Duration::from_secs(75);
 
 const SUMMARY: &str = "/stats/summary";
 
+/// What the summary's fields end with whose values are the same under any agent: sizes of file systems, and how many files logs are.
+const STEADY: &[&str] = &[".capacityBytes", ".inodes", ".logs.inodesUsed"];
+
 /// What one agent tells: by path and name, what that has.
 type Figures = BTreeMap<String, BTreeSet<String>>;
 
@@ -68,8 +71,12 @@ fn pods() -> Vec<(&'static str, Value)> {
     let mut sidecar = app("sidecar", both(json!({"cpu": "10m"}), json!({"memory": "16Mi"})));
     sidecar["restartPolicy"] = json!("Always");
     let mut writes = app("app", json!({"requests": {"cpu": "20m", "memory": "8Mi"}}));
-    writes["volumeMounts"] = json!([{"name": "scratch", "mountPath": "/scratch"}]);
-    let scratch = json!([{"name": "scratch", "emptyDir": {}}]);
+    writes["volumeMounts"] =
+        json!([{"name": "scratch", "mountPath": "/scratch"}, {"name": "ram", "mountPath": "/ram"}]);
+    let scratch = json!([
+        {"name": "scratch", "emptyDir": {}},
+        {"name": "ram", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}},
+    ]);
     vec![
         ("guaranteed", json!({"containers": [probed]})),
         ("burstable", json!({"initContainers": [sidecar], "containers": [writes], "volumes": scratch})),
@@ -141,6 +148,7 @@ fn own_cgroup() -> Result<Option<String>, Failed> {
 /// All of a family that is the same under any agent.
 fn parts_of(family: &Family, with_series: bool, names: &[(String, String)]) -> BTreeSet<String> {
     let mut parts = BTreeSet::from([format!("type {}", family.kind), format!("help {}", family.help)]);
+    parts.extend(family.bounds.iter().map(|bound| format!("le {bound}")));
     for labels in &family.series {
         if with_series {
             let labels: Vec<String> =
@@ -186,7 +194,9 @@ fn collect_fields(value: &Value, path: String, fields: &mut BTreeSet<String>) {
             fields.insert(format!("{path} null"));
         }
         Value::String(_) | Value::Number(_) | Value::Bool(_) => {
-            fields.insert(path.replace(NODE, "node"));
+            let path = path.replace(NODE, "node");
+            let is_steady = STEADY.iter().any(|end| path.ends_with(end));
+            fields.insert(if is_steady { format!("{path} is {value}") } else { path });
         }
     }
 }

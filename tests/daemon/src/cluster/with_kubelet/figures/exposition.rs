@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Samples of these families have their value among what is compared, of the root alone: it is the machine's.
+const WITH_VALUES: &str = "container_spec_";
+
 /// A family of metrics without its values.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Family {
@@ -10,6 +13,8 @@ pub(super) struct Family {
     pub(super) kind: String,
     /// Labels of each series, by name; bounds of buckets are left out.
     pub(super) series: BTreeSet<Vec<(String, String)>>,
+    /// Bounds of buckets, as they are written: another text is another series.
+    pub(super) bounds: BTreeSet<String>,
 }
 
 /// All families of a text, by name. What isn't a line of the format is left out.
@@ -23,9 +28,15 @@ pub(super) fn parse(text: &str) -> BTreeMap<String, Family> {
             let (name, kind) = kind.split_once(' ').unwrap_or((kind, ""));
             families.entry(name.to_owned()).or_default().kind = kind.to_owned();
         } else if !line.starts_with('#')
-            && let Some((sample, labels)) = sample(line)
+            && let Some(Sample { name, mut labels, bound }) = sample(line)
         {
-            family_of(&mut families, sample).series.insert(labels);
+            if name.starts_with(WITH_VALUES) && labels.contains(&("id".to_owned(), "/".to_owned())) {
+                let value = line.rsplit_once(' ').map_or("", |(_, value)| value);
+                labels.push(("value".to_owned(), value.to_owned()));
+            }
+            let family = family_of(&mut families, name);
+            family.series.insert(labels);
+            family.bounds.extend(bound);
         }
     }
     families
@@ -40,16 +51,25 @@ fn family_of<'a>(families: &'a mut BTreeMap<String, Family>, sample: &str) -> &'
     families.entry(composed.unwrap_or(sample).to_owned()).or_default()
 }
 
-fn sample(line: &str) -> Option<(&str, Vec<(String, String)>)> {
+/// A line's name and labels, and the bound if it is of a bucket.
+struct Sample<'a> {
+    name: &'a str,
+    labels: Vec<(String, String)>,
+    bound: Option<String>,
+}
+
+fn sample(line: &str) -> Option<Sample<'_>> {
     let Some((name, rest)) = line.split_once('{') else {
-        return line.split_once(' ').map(|(name, _)| (name, Vec::new()));
+        return line.split_once(' ').map(|(name, _)| Sample { name, labels: Vec::new(), bound: None });
     };
-    let mut labels = Vec::new();
+    let (mut labels, mut bound) = (Vec::new(), None);
     let mut rest = rest.trim_start_matches(',');
     while let Some((label, after)) = rest.split_once("=\"") {
         let (value, after) = quoted(after)?;
-        if !matches!(label, "le" | "quantile") {
-            labels.push((label.to_owned(), value));
+        match label {
+            "le" => bound = Some(value),
+            "quantile" => {}
+            label => labels.push((label.to_owned(), value)),
         }
         rest = after.trim_start_matches(',');
         if rest.starts_with('}') {
@@ -57,7 +77,7 @@ fn sample(line: &str) -> Option<(&str, Vec<(String, String)>)> {
         }
     }
     labels.sort();
-    Some((name, labels))
+    Some(Sample { name, labels, bound })
 }
 
 /// The text up to a quote that isn't escaped, and what follows.
