@@ -8,6 +8,7 @@ mod metrics;
 mod metrics_server;
 mod recorded;
 mod refusals;
+mod slow_readers;
 mod spans;
 mod streaming;
 mod system_logs;

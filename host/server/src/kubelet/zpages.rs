@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{KubeletServer, answers};
+use super::{EndpointSwitches, KubeletServer, answers};
 use accept::{Encoding, Form, Version, negotiate};
 
 mod accept;
@@ -19,8 +19,18 @@ mod tests;
 const WARNING: &str = "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility \
 guarantees and is for debugging purposes only.";
 
-/// The first parts of paths that upstream lists: those outside its web services.
-const PATHS: [&str; 5] = ["/configz", "/debug", "/flagz", "/healthz", "/metrics"];
+/// The first parts of paths that upstream lists: those outside its web services. Logs are one of these where there is no route to them.
+fn paths(switches: &EndpointSwitches) -> Vec<&'static str> {
+    let all = [
+        ("/configz", true),
+        ("/debug", true),
+        ("/flagz", switches.flagz),
+        ("/healthz", true),
+        ("/logs", !switches.system_logs),
+        ("/metrics", true),
+    ];
+    all.into_iter().filter_map(|(path, is_listed)| is_listed.then_some(path)).collect()
+}
 
 impl KubeletServer {
     pub(super) fn flagz(&self, headers: &HeaderMap) -> Response {
@@ -33,6 +43,7 @@ impl KubeletServer {
             started: self.started,
             now: self.parts.clock.now(),
             version: &self.parts.diagnostics.kubernetes_version,
+            paths: paths(&self.parts.options.switches),
         };
         page("Statusz", headers, || status.text(), || status.fields())
     }
@@ -43,6 +54,7 @@ struct ProcessStatus<'a> {
     started: Timestamp,
     now: Timestamp,
     version: &'a str,
+    paths: Vec<&'static str>,
 }
 
 impl ProcessStatus<'_> {
@@ -65,7 +77,7 @@ impl ProcessStatus<'_> {
             self.started.strftime("%a %b %e %H:%M:%S UTC %Y"),
             self.version,
             self.emulation_version(),
-            PATHS.join(" "),
+            self.paths.join(" "),
         )
     }
 
@@ -78,7 +90,7 @@ impl ProcessStatus<'_> {
             ("goVersion", json!("")),
             ("binaryVersion", json!(self.version)),
             ("emulationVersion", json!(self.emulation_version())),
-            ("paths", json!(PATHS)),
+            ("paths", json!(self.paths)),
         ];
         fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }

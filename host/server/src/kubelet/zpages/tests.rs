@@ -52,6 +52,22 @@ fn status() -> ProcessStatus<'static> {
         started: "2026-06-01T12:00:00.5Z".parse().unwrap(),
         now: "2026-06-02T13:01:02Z".parse().unwrap(),
         version: "1.36.0",
+        paths: paths(&EndpointSwitches::default()),
+    }
+}
+
+#[test]
+fn paths_are_those_outside_of_web_services() {
+    let default = EndpointSwitches::default;
+    for (switches, expected) in [
+        (default(), "/configz /debug /flagz /healthz /metrics"),
+        (EndpointSwitches { flagz: false, ..default() }, "/configz /debug /healthz /metrics"),
+        (
+            EndpointSwitches { system_logs: false, ..default() },
+            "/configz /debug /flagz /healthz /logs /metrics",
+        ),
+    ] {
+        assert_eq!(paths(&switches).join(" "), expected, "{switches:?}");
     }
 }
 
