@@ -120,7 +120,10 @@ impl PodFolders {
     async fn remove(&self, uid: PodUid, is_known: impl Fn(&PodUid) -> bool) -> Option<bool> {
         let _removal = self.removals.begin(&uid).filter(|_| !is_known(&uid))?;
         let removing = async {
-            if let Err(error) = self.volumes.tear_down(&uid).await {
+            let begun = tokio::time::Instant::now();
+            let torn = self.volumes.tear_down(&uid).await;
+            self.metrics.volumes.unmounted(&uid, begun.elapsed(), torn.is_ok());
+            if let Err(error) = torn {
                 tracing::warn!(pod_uid = %uid, error = one_line(&error), "Failed to unmount volumes of an orphaned pod");
                 return false;
             }

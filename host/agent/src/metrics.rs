@@ -14,6 +14,7 @@ mod relists;
 mod resizes;
 #[cfg(test)]
 mod tests;
+mod volumes;
 
 pub(crate) use images::{AccessCheck, ImageMetrics};
 pub(crate) use pods::PodMetrics;

@@ -1,6 +1,7 @@
 //! Who may do what on this node's own endpoints: TokenReview and SubjectAccessReview, remembered for a while.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,11 +14,16 @@ use kube::{Api, Client};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
-use witlet_ports::{AccessError, Identity, NodeAccess, NodeAction};
+use tokio::time::Instant;
+use tokio::time::error::Elapsed;
+use witlet_core::stats::exposition::Exposition;
+use witlet_ports::{AccessError, Identity, MetricsSource, NodeAccess, NodeAction};
 
 use memory::Memory;
+use metrics::{AccessMetrics, ReviewMetrics};
 
 mod memory;
+mod metrics;
 
 #[cfg(test)]
 mod tests;
@@ -42,6 +48,8 @@ const TRIES: u32 = 5;
 const PAUSE_FIRST: Duration = Duration::from_millis(500);
 /// By how much a pause is longer than the one before.
 const PAUSE_GROWTH: f64 = 1.5;
+/// What the API server answers to a review that it took.
+const CREATED: u16 = 201;
 /// The group of every authenticated user.
 const AUTHENTICATED: &str = "system:authenticated";
 
@@ -53,6 +61,7 @@ pub struct Access {
     node_name: String,
     owners: Memory<Option<Identity>>,
     permissions: Memory<Result<(), String>>,
+    metrics: AccessMetrics,
 }
 
 impl Access {
@@ -64,6 +73,7 @@ impl Access {
             node_name: node_name.to_owned(),
             owners: Memory::new(ANSWERS_MAX),
             permissions: Memory::new(ANSWERS_MAX),
+            metrics: AccessMetrics::default(),
         }
     }
 
@@ -72,13 +82,21 @@ impl Access {
             spec: TokenReviewSpec { token: token.to_owned(), audiences: None },
             ..TokenReview::default()
         };
-        let review = create(&self.tokens, &review, "TokenReview").await?;
-        Ok(owner_of(review.status))
+        let _fetching = self.metrics.cache.fetching();
+        let review = create(&self.tokens, &review, "TokenReview", &self.metrics.reviews).await;
+        self.metrics.cache.fetched(review.is_ok());
+        Ok(owner_of(review?.status))
     }
 
     async fn ask_permission(&self, review: &SubjectAccessReview) -> Result<Result<(), String>, AccessError> {
-        let review = create(&self.reviews, review, "SubjectAccessReview").await?;
+        let review = create(&self.reviews, review, "SubjectAccessReview", &self.metrics.permissions).await?;
         Ok(permission_of(review.status))
+    }
+}
+
+impl MetricsSource for Access {
+    fn write(&self, to: &mut Exposition) {
+        self.metrics.write(to);
     }
 }
 
@@ -90,7 +108,15 @@ impl NodeAccess for Access {
         }
         let key = Sha256::digest(token.as_bytes()).into();
         let known = |owner: &Option<Identity>| if owner.is_some() { OWNER_KNOWN } else { NO_OWNER_KNOWN };
-        self.owners.ask(key, self.ask_owner(token), known).await
+        let was_known = AtomicBool::new(true);
+        let ask = async {
+            was_known.store(false, Ordering::Relaxed);
+            self.ask_owner(token).await
+        };
+        let (begun, _waiting) = (Instant::now(), self.metrics.cache.waiting());
+        let answer = self.owners.ask(key, ask, known).await;
+        self.metrics.cache.requested(was_known.load(Ordering::Relaxed), begun.elapsed());
+        answer
     }
 
     async fn may(&self, who: &Identity, action: &NodeAction) -> Result<Result<(), String>, AccessError> {
@@ -161,6 +187,15 @@ fn permission_of(status: Option<SubjectAccessReviewStatus>) -> Result<(), String
         .unwrap_or_else(|| "not allowed".to_owned()))
 }
 
+/// The code of a try's answer; none without one.
+fn code_of<K>(answer: &Result<Result<K, kube::Error>, Elapsed>) -> Option<u16> {
+    match answer {
+        Ok(Ok(_)) => Some(CREATED),
+        Ok(Err(kube::Error::Api(status))) => Some(status.code),
+        Ok(Err(_)) | Err(_) => None,
+    }
+}
+
 /// Whether another try may help.
 fn is_passing(error: &kube::Error) -> bool {
     match error {
@@ -171,13 +206,15 @@ fn is_passing(error: &kube::Error) -> bool {
     }
 }
 
-async fn create<K>(api: &Api<K>, review: &K, what: &str) -> Result<K, AccessError>
+async fn create<K>(api: &Api<K>, review: &K, what: &str, metrics: &ReviewMetrics) -> Result<K, AccessError>
 where
     K: Clone + std::fmt::Debug + Serialize + DeserializeOwned,
 {
     let mut pause = PAUSE_FIRST;
     for left in (0..TRIES).rev() {
+        let begun = Instant::now();
         let answer = tokio::time::timeout(TRY_MAX, api.create(&PostParams::default(), review)).await;
+        metrics.tried(code_of(&answer), begun.elapsed());
         let error = match answer {
             Ok(Ok(review)) => return Ok(review),
             Ok(Err(error)) if left > 0 && is_passing(&error) => error,

@@ -160,7 +160,8 @@ impl Link {
         let credentials = Credentials::new(target.user.clone(), identities.clone(), options.clock.clone());
         let credentials =
             credentials.map_err(|cause| ConnectError::Credentials { path: path.clone(), cause })?;
-        let (credentials, tracer) = (Arc::new(credentials), options.tracer.clone());
+        let credentials = Arc::new(credentials.with_metrics(metrics.clone()));
+        let tracer = options.tracer.clone();
         Ok(Self {
             path,
             target,

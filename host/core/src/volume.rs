@@ -8,6 +8,7 @@ mod expand;
 mod files;
 mod fingerprint;
 mod mounts;
+mod plugin;
 mod referenced;
 mod set_up;
 pub mod token;
@@ -19,9 +20,10 @@ pub use files::ROOT_CA;
 pub(crate) use files::wish_of;
 pub use fingerprint::Fingerprint;
 pub use mounts::{MountInput, MountSource, PlannedMount, mounts};
+pub use plugin::mounted_plugins;
 pub use referenced::{Fetched, InsteadOf, ReferencedObjects, TokenWish, instead};
 pub(crate) use set_up::mounted_volumes;
-pub use set_up::{DesiredVolume, mounted_names, set_ups};
+pub use set_up::{DesiredVolume, set_ups};
 
 /// One volume as it should be on the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

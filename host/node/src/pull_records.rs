@@ -3,13 +3,16 @@
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use witlet_core::error::one_line;
 use witlet_core::image::records::{
     PulledRecord, RecordFileError, file_name, intent_from_json, intent_to_json,
 };
-use witlet_ports::{FilesError, PullRecords};
+use witlet_core::stats::exposition::Exposition;
+use witlet_ports::{FilesError, MetricsSource, PullRecords};
 
 use crate::state_store::write;
 use crate::{blocking, failed};
@@ -27,13 +30,42 @@ const PREFIX: &str = "sha256-";
 pub struct FilePullRecords {
     pulled: PathBuf,
     pulling: PathBuf,
+    counts: Arc<RecordCounts>,
+}
+
+/// How many records there were after the last change.
+#[derive(Debug, Default)]
+struct RecordCounts {
+    pulled: AtomicU64,
+    pulling: AtomicU64,
 }
 
 impl FilePullRecords {
     /// In this root folder. Folders are made when the first record is kept.
     pub fn new(root: &Path) -> Self {
         let folder = root.join("image_manager");
-        Self { pulled: folder.join("pulled"), pulling: folder.join("pulling") }
+        let records =
+            Self { pulled: folder.join("pulled"), pulling: folder.join("pulling"), counts: Arc::default() };
+        records.count();
+        records
+    }
+
+    fn count(&self) {
+        self.counts.pulled.store(records_in(&self.pulled), Ordering::Relaxed);
+        self.counts.pulling.store(records_in(&self.pulling), Ordering::Relaxed);
+    }
+
+    /// Counts the records again after a change, whatever came of it. What can't be counted stays as it was.
+    async fn counted<T>(&self, changed: Result<T, FilesError>) -> Result<T, FilesError> {
+        let records = self.clone();
+        let count = move || {
+            records.count();
+            Ok(())
+        };
+        if let Err(error) = blocking("count", &self.pulled, count).await {
+            tracing::debug!(%error, "Failed to count the records of image pulls");
+        }
+        changed
     }
 }
 
@@ -45,7 +77,7 @@ impl PullRecords for FilePullRecords {
     }
 
     async fn keep(&self, record: &PulledRecord) -> Result<(), FilesError> {
-        save(&self.pulled, file_name(&record.image_ref), record.to_json()).await
+        self.counted(save(&self.pulled, file_name(&record.image_ref), record.to_json()).await).await
     }
 
     async fn records(&self) -> Result<Vec<PulledRecord>, FilesError> {
@@ -53,11 +85,11 @@ impl PullRecords for FilePullRecords {
     }
 
     async fn forget(&self, image_ref: &str) -> Result<(), FilesError> {
-        remove(self.pulled.join(file_name(image_ref))).await
+        self.counted(remove(self.pulled.join(file_name(image_ref))).await).await
     }
 
     async fn intend(&self, image: &str) -> Result<(), FilesError> {
-        save(&self.pulling, file_name(image), intent_to_json(image)).await
+        self.counted(save(&self.pulling, file_name(image), intent_to_json(image)).await).await
     }
 
     async fn is_intended(&self, image: &str) -> Result<bool, FilesError> {
@@ -70,8 +102,39 @@ impl PullRecords for FilePullRecords {
     }
 
     async fn end_intent(&self, image: &str) -> Result<(), FilesError> {
-        remove(self.pulling.join(file_name(image))).await
+        self.counted(remove(self.pulling.join(file_name(image))).await).await
     }
+}
+
+impl MetricsSource for FilePullRecords {
+    fn write(&self, to: &mut Exposition) {
+        let families = [
+            (
+                "kubelet_imagemanager_ondisk_pulledrecords",
+                "[ALPHA] Number of ImagePulledRecords stored on disk.",
+                &self.counts.pulled,
+            ),
+            (
+                "kubelet_imagemanager_ondisk_pullintents",
+                "[ALPHA] Number of ImagePullIntents stored on disk.",
+                &self.counts.pulling,
+            ),
+        ];
+        for (name, help, count) in families {
+            to.gauge(name, help, count.load(Ordering::Relaxed) as f64);
+        }
+    }
+}
+
+/// None in a folder that can't be read, or isn't there.
+fn records_in(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let records = entries.filter(|entry| is_record(&entry.file_name().to_string_lossy()));
+    u64::try_from(records.count()).unwrap_or(u64::MAX)
+}
+
+fn is_record(name: &str) -> bool {
+    name.starts_with(PREFIX) && !name.ends_with(".tmp")
 }
 
 type Parse<T> = fn(&[u8]) -> Result<T, RecordFileError>;
@@ -94,7 +157,7 @@ async fn load_all<T: Send + 'static>(folder: PathBuf, parse: Parse<T>) -> Result
             let entry = entry.map_err(failed("read", &at))?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if !name.starts_with(PREFIX) || name.ends_with(".tmp") {
+            if !is_record(&name) {
                 continue;
             }
             match read(&entry.path(), parse) {

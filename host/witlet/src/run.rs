@@ -33,10 +33,10 @@ use witlet_core::node::allocatable::cpu_set;
 use witlet_core::pod::worker::RequeueIntervals;
 use witlet_egress::HttpHooks;
 use witlet_node::{
-    CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, HttpSource,
-    KernelMemoryNotifier, MachineSystem, NodeContainerFiles, NodeContainerLogs, NodeCredentials,
-    NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, ProcessMetrics,
-    PullSecrets, SubordinateIdsError, SystemdCgroups, process_started_at, subordinate_ids,
+    CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FileSource, HttpSource, KernelMemoryNotifier,
+    MachineSystem, NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeFileSystems, NodeHostFiles,
+    NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, ProcessMetrics, PullSecrets, SubordinateIdsError,
+    SystemdCgroups, process_started_at, subordinate_ids,
 };
 use witlet_otlp::Exporter;
 use witlet_ports::{
@@ -172,8 +172,14 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
     );
     let view: Arc<dyn AgentView> = Arc::new(reporting.with_set(shown_set.clone()));
     let gates = Arc::new(GateMetrics(settings.feature_gates.clone()));
-    let metrics: [Arc<dyn MetricsSource>; 5] =
-        [Arc::new(plugins.metrics()), Arc::new(ProcessMetrics), base.cri.metrics(), agent_metrics, gates];
+    let metrics: [Arc<dyn MetricsSource>; 6] = [
+        Arc::new(plugins.metrics()),
+        Arc::new(ProcessMetrics),
+        base.cri.metrics(),
+        agent_metrics,
+        gates,
+        base.pull_records.clone(),
+    ];
     let sets = sets.map(|sets| (sets, plugins.clone()));
     let of_set = shown_set.clone().map(|set| set as Arc<dyn MetricsSource>);
     let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins::new(plugins, shown_set)));
@@ -295,7 +301,7 @@ fn ports(
         container_files: Arc::new(NodeContainerFiles::new(root, pod_logs, container_logs)),
         container_logs: Arc::new(NodeContainerLogs::new(pod_logs)),
         credentials: Arc::new(NodeCredentials::new(settings.pods.registry_credentials.clone(), secrets)),
-        pull_records: Arc::new(FilePullRecords::new(root)),
+        pull_records: base.pull_records.clone(),
         hooks: Arc::new(HttpHooks::new(base.egress.share())),
         statuses,
         objects,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 use thiserror::Error;
+use tokio::time::Instant;
 use witlet_core::container::plan::sandbox::network_of;
 use witlet_core::container::spec::env_files;
 use witlet_core::network::hostname::HostnameError;
@@ -16,7 +17,7 @@ use witlet_core::pod::fields::PodFields;
 use witlet_core::runtime::{Mount, NamespaceMode};
 use witlet_core::volume::{
     DesiredVolume, Fingerprint, InsteadOf, MountInput, MountSource, ReferencedObjects, VolumeSetUp,
-    VolumeSpecError, instead, mounted_names, mounts, set_ups,
+    VolumeSpecError, instead, mounted_plugins, mounts, set_ups,
 };
 use witlet_ports::{FilesError, VolumeError};
 
@@ -101,14 +102,16 @@ impl Executor {
     pub(super) async fn set_up_volumes(&self, job: &mut Job, pod: &Pod) -> Result<VolumePaths, ()> {
         let events = self.events(job);
         let (uid, is_restored, known) = (&job.uid, job.is_restored, &mut job.memory.volumes);
-        let names: Vec<String> = pod.spec.as_ref().map(mounted_names).unwrap_or_default();
-        known.retain(|name, _| names.contains(name));
+        let plugins = pod.spec.as_ref().map(mounted_plugins).unwrap_or_default();
+        let names: Vec<&String> = plugins.iter().map(|(name, _)| name).collect();
+        known.retain(|name, _| names.contains(&name));
+        self.metrics.volumes.desired(uid, &plugins);
         let setting_up = async {
             let referenced = objects::of_mounted_volumes(&*self.objects, pod).await;
             let node = self.node.borrow().clone();
             let fields = PodFields { pod, pod_ips: &[], node: &node };
             for volume in set_ups(fields, &referenced) {
-                let have = known.get(&volume.name);
+                let (have, begun) = (known.get(&volume.name), Instant::now());
                 let made = match &volume.set_up {
                     Ok(set_up) => self.make_volume(uid, set_up, have).await,
                     Err(error) => {
@@ -122,6 +125,11 @@ impl Executor {
                         self.instead_of_volume(uid, of, have).await
                     }
                 };
+                // What is as it was isn't mounted again.
+                if !made.as_ref().is_ok_and(|now| have == Some(now)) {
+                    let took = begun.elapsed();
+                    self.metrics.volumes.mounted(uid, &volume.name, took, made.is_ok());
+                }
                 match made {
                     Ok(now) => drop(known.insert(volume.name, now)),
                     Err(message) => events.warning("FailedMount", &message),
@@ -130,7 +138,7 @@ impl Executor {
         };
         let in_time = tokio::time::timeout(SET_UP_MAX, setting_up).await.is_ok();
         let left: Vec<&str> =
-            names.iter().map(String::as_str).filter(|name| !known.contains_key(*name)).collect();
+            names.iter().map(|name| name.as_str()).filter(|name| !known.contains_key(*name)).collect();
         if left.is_empty() {
             return Ok(known.iter().map(|(name, (_, path))| (name.clone(), path.clone())).collect());
         }

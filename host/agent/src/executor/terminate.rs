@@ -91,7 +91,9 @@ impl Executor {
     }
 
     async fn tear_volumes_down(&self, job: &Job) -> Result<(), ()> {
+        let begun = tokio::time::Instant::now();
         let torn = tokio::time::timeout(TEAR_DOWN_MAX, self.volumes.tear_down(&job.uid)).await;
+        self.metrics.volumes.unmounted(&job.uid, begun.elapsed(), matches!(torn, Ok(Ok(()))));
         let problem = match torn {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(error)) => one_line(&error),

@@ -10,6 +10,8 @@ use witlet_core::stats::exposition::Exposition;
 use witlet_core::status::{Termination, WaitingReason};
 use witlet_ports::{Counters, DEFAULT_BUCKETS, Gauge, Histograms, MetricsSource};
 
+use super::volumes::VolumeMetrics;
+
 /// Upper bounds in seconds for the starts of pods (upstream: `podStartupDurationBuckets`).
 const START_BUCKETS: &[f64] = &[
     0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 20.0, 30.0, 45.0, 60.0, 120.0, 180.0, 240.0, 300.0, 360.0,
@@ -25,6 +27,7 @@ pub(crate) struct PodMetrics {
     sandboxes: SandboxMetrics,
     containers: ContainerMetrics,
     clean_up: CleanUpMetrics,
+    pub(crate) volumes: VolumeMetrics,
 }
 
 /// Families of the work on pods.
@@ -206,8 +209,8 @@ impl Default for CleanUpMetrics {
 
 impl MetricsSource for PodMetrics {
     fn write(&self, to: &mut Exposition) {
-        let Self { work, sandboxes, containers, clean_up } = self;
-        let families: [&dyn MetricsSource; 19] = [
+        let Self { work, sandboxes, containers, clean_up, volumes } = self;
+        let families: [&dyn MetricsSource; 20] = [
             &work.durations,
             &work.begins,
             &work.starts,
@@ -227,6 +230,7 @@ impl MetricsSource for PodMetrics {
             &containers.sleeps_cut,
             &clean_up.cleaned,
             &clean_up.uncleaned,
+            volumes,
         ];
         families.into_iter().for_each(|family| family.write(to));
     }

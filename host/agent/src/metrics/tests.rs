@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use witlet_core::container::plan::ContainerKind;
 use witlet_core::image::PullPolicy;
+use witlet_core::pod::PodUid;
 use witlet_core::pod::worker::{Task, UpdateKind};
 use witlet_core::stats::exposition::written;
 use witlet_core::status::{Termination, WaitingReason};
@@ -130,4 +131,51 @@ fn images_and_resizes_have_the_labels_of_a_kubelets() {
             "kubelet_pod_deferred_accepted_resizes_total{retry_trigger=\"node_changed\"} 1",
         ],
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn volumes_are_counted_by_plugin_until_they_are_unmounted() {
+    let metrics = AgentMetrics::default();
+    let volumes = &metrics.pods.volumes;
+    let (first, second) = (PodUid::from("u-1"), PodUid::from("u-2"));
+    let (scratch, files) = ("kubernetes.io/empty-dir", "kubernetes.io/configmap");
+    let desired = [("a".to_owned(), scratch), ("b".to_owned(), scratch), ("c".to_owned(), files)];
+    volumes.desired(&first, &desired);
+    volumes.desired(&second, &desired[..1]);
+    volumes.desired(&second, &[]);
+    tokio::time::advance(Duration::from_secs(3)).await;
+    let second_long = Duration::from_secs(1);
+    volumes.mounted(&first, "a", second_long, true);
+    volumes.mounted(&first, "c", second_long, false);
+    volumes.mounted(&first, "unknown", second_long, true);
+    volumes.mounted(&second, "a", second_long, true);
+    let total = |plugin: &str, state: &str, count: u32| {
+        format!(
+            "volume_manager_total_volumes{{plugin_name=\"{plugin}\",state=\"{state}_state_of_world\"}} {count}"
+        )
+    };
+    let operation = |name: &str, status: &str, plugin: &str, count: u32| {
+        format!(
+            "storage_operation_duration_seconds_count{{migrated=\"false\",operation_name=\"{name}\",status=\"{status}\",volume_plugin=\"{plugin}\"}} {count}"
+        )
+    };
+    let overall = "volume_operation_total_seconds_sum{operation_name=\"overall_volume_mount\",plugin_name=\"kubernetes.io/empty-dir\"} 3";
+    let lines = [
+        total(scratch, "desired", 2),
+        total(scratch, "actual", 1),
+        total(files, "desired", 1),
+        operation("volume_mount", "success", scratch, 1),
+        operation("volume_mount", "fail-unknown", files, 1),
+        overall.to_owned(),
+    ];
+    has(&metrics, &lines.each_ref().map(String::as_str));
+    // Files that are written again are another operation, and not the wait for the volume again.
+    volumes.desired(&first, &desired);
+    volumes.mounted(&first, "a", second_long, true);
+    has(&metrics, &[&operation("volume_mount", "success", scratch, 2), overall]);
+    volumes.unmounted(&first, second_long, false);
+    has(&metrics, &[&total(scratch, "actual", 1), &operation("volume_unmount", "fail-unknown", scratch, 1)]);
+    volumes.unmounted(&first, second_long, true);
+    has(&metrics, &[&operation("volume_unmount", "success", scratch, 1)]);
+    assert!(!text(&metrics).contains("volume_manager_total_volumes"), "none is left");
 }

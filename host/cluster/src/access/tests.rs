@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use witlet_api_server::{ApiServer, Effect, Fault, Identity as Caller, Options};
-use witlet_ports::{Clock as _, Identity, NodeAccess as _, NodeAction};
+use witlet_core::stats::exposition::written;
+use witlet_ports::{Clock as _, Identity, MetricsSource as _, NodeAccess as _, NodeAction};
 use witlet_testkit::ManualClock;
 
 use k8s_openapi::api::authentication::v1::{TokenReviewStatus, UserInfo};
@@ -162,5 +163,31 @@ fn only_a_clear_yes_is_yes() {
         [None, Some(status(Some(true), "")), Some(status(Some(false), "a")), Some(status(None, "a"))]
     {
         assert_eq!(owner_of(unauthenticated), None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reviews_are_counted_and_what_was_known_without_them() {
+    let server = server();
+    server.add_token("good", Caller::new("alice", &["devs"]));
+    let access = access(&server);
+    for _ in 0..3 {
+        access.review_token("good").await.expect("an answer").expect("alice");
+    }
+    assert_eq!(access.review_token("").await, Ok(None), "what can't be a token isn't counted");
+    let _allowed = access.may(&who("alice", &["devs"]), &asks(&["metrics"])).await.expect("an answer");
+    let text = written(|to| access.write(to)).expect("it is small");
+    for line in [
+        "apiserver_delegated_authn_request_total{code=\"201\"} 1",
+        "apiserver_delegated_authz_request_total{code=\"201\"} 1",
+        "apiserver_delegated_authn_request_duration_seconds_count{code=\"201\"} 1",
+        "authentication_token_cache_active_fetch_count{status=\"blocked\"} 0",
+        "authentication_token_cache_active_fetch_count{status=\"in_flight\"} 0",
+        "authentication_token_cache_fetch_total{status=\"ok\"} 1",
+        "authentication_token_cache_request_total{status=\"hit\"} 2",
+        "authentication_token_cache_request_total{status=\"miss\"} 1",
+        "authentication_token_cache_request_duration_seconds_count{status=\"hit\"} 2",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} isn't in:\n{text}");
     }
 }

@@ -15,6 +15,7 @@ use witlet_ports::Clock;
 
 use super::exec::{ExecPlugin, PluginCredential, PluginError};
 use super::identity::{Identities, Identity, IdentityError};
+use super::metrics::ClientMetrics;
 use crate::kubeconfig::{KubeconfigError, User, read_file};
 
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub enum CredentialsError {
 /// Makes headers for one user.
 pub(crate) struct Credentials {
     way: CredentialKind,
+    metrics: Arc<ClientMetrics>,
     identities: Arc<Identities>,
     clock: Arc<dyn Clock>,
 }
@@ -93,7 +95,12 @@ impl Credentials {
             }
             User::Exec(plugin) => CredentialKind::Exec { plugin, state: Mutex::default() },
         };
-        Ok(Self { way, identities, clock })
+        Ok(Self { way, metrics: Arc::default(), identities, clock })
+    }
+
+    /// Counts what plugins do in these metrics.
+    pub(crate) fn with_metrics(self, metrics: Arc<ClientMetrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// The header for a request that is made now; none for users who show none. Reads the token file and runs the plugin
@@ -146,7 +153,9 @@ impl Credentials {
             PluginState::Failed { error, at } if at.elapsed() < PLUGIN_PAUSE => return Err(error.clone()),
             _ => {}
         }
-        let made = match plugin.run().await {
+        let ran = plugin.run().await;
+        self.metrics.plugin_ended(ran.as_ref().err());
+        let made = match ran {
             Ok(credential) => self.accept(&credential).map(|header| (header, credential.expires)),
             Err(error) => Err(error.into()),
         };
@@ -165,6 +174,7 @@ impl Credentials {
     fn accept(&self, credential: &PluginCredential) -> Result<Option<HeaderValue>, CredentialsError> {
         if let Some((chain, key)) = &credential.certificate {
             let identity = Identity::parse(chain.as_bytes(), key.expose_secret().as_bytes())?;
+            self.metrics.plugin_certificate(identity.not_after);
             self.identities.replace(identity);
         }
         credential.token.as_ref().map(bearer).transpose()

@@ -84,6 +84,8 @@ pub enum PluginError {
     Failed {
         command: String,
         status: String,
+        /// Its exit code; -1 if a signal ended it.
+        code: i32,
         /// The beginning of what it wrote to its standard error.
         stderr: String,
     },
@@ -174,7 +176,8 @@ impl ExecPlugin {
         if !status.success() {
             let end = stderr.len().min(STDERR_SHOWN_MAX);
             let stderr = String::from_utf8_lossy(&stderr[..end]).trim().to_owned();
-            return Err(PluginError::Failed { command: name, status: status.to_string(), stderr });
+            let code = status.code().unwrap_or(-1);
+            return Err(PluginError::Failed { command: name, status: status.to_string(), code, stderr });
         }
         read_answer(&out, self.version).map_err(|message| PluginError::Answer { command: name, message })
     }

@@ -1,13 +1,15 @@
 //! Requests to the API server and the client certificate, as client-go and a kubelet count them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
+use jiff::Timestamp;
 use witlet_core::stats::exposition::Exposition;
 use witlet_ports::{Clock, Counters, Histograms, MetricsSource};
 
+use super::exec::PluginError;
 use super::identity::Identities;
 
 #[cfg(test)]
@@ -39,8 +41,11 @@ pub(crate) struct ClientMetrics {
     requests: Counters<3>,
     retries: Counters<3>,
     durations: Histograms<2>,
+    waits: Histograms<2>,
     request_sizes: Histograms<2>,
     response_sizes: Histograms<2>,
+    plugin_calls: Counters<2>,
+    plugin_until: Mutex<Option<Timestamp>>,
     renew_errors: AtomicU64,
 }
 
@@ -64,6 +69,12 @@ impl Default for ClientMetrics {
                 labels,
                 REQUEST_BUCKETS,
             ),
+            waits: Histograms::new(
+                "rest_client_rate_limiter_duration_seconds",
+                "[ALPHA] Client side rate limiter latency in seconds. Broken down by verb, and host.",
+                labels,
+                REQUEST_BUCKETS,
+            ),
             request_sizes: Histograms::new(
                 "rest_client_request_size_bytes",
                 "[ALPHA] Request size in bytes. Broken down by verb and host.",
@@ -76,6 +87,15 @@ impl Default for ClientMetrics {
                 labels,
                 SIZE_BUCKETS,
             ),
+            plugin_calls: Counters::new(
+                "rest_client_exec_plugin_call_total",
+                "[ALPHA] Number of calls to an exec plugin, partitioned by the type of event encountered \
+                 (no_error, plugin_execution_error, plugin_not_found_error, client_internal_error) and an \
+                 optional exit code. The exit code will be set to 0 if and only if the plugin call was \
+                 successful.",
+                ["code", "call_status"],
+            ),
+            plugin_until: Mutex::default(),
             renew_errors: AtomicU64::new(0),
         }
     }
@@ -108,6 +128,33 @@ impl ClientMetrics {
         }
     }
 
+    /// A try waited so long until the rate of requests allowed it.
+    pub(crate) fn waited(&self, method: &Method, host: &str, took: Duration) {
+        self.waits.observe_duration([host, method.as_str()], took);
+    }
+
+    /// A credential plugin ended.
+    pub(crate) fn plugin_ended(&self, error: Option<&PluginError>) {
+        let (code, status) = match error {
+            // What it printed is read afterwards.
+            None | Some(PluginError::Answer { .. }) => (0, "no_error"),
+            Some(PluginError::Failed { code, .. }) => (*code, "plugin_execution_error"),
+            Some(PluginError::Start { .. }) => (1, "plugin_not_found_error"),
+            Some(PluginError::Slow { .. } | PluginError::Large { .. }) => (1, "client_internal_error"),
+        };
+        self.plugin_calls.add([&code.to_string(), status]);
+    }
+
+    /// A credential plugin made this certificate.
+    pub(crate) fn plugin_certificate(&self, not_after: Timestamp) {
+        *self.plugin_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(not_after);
+    }
+
+    /// Until when the one that a plugin made last is valid; none without one.
+    fn plugin_until(&self) -> Option<Timestamp> {
+        *self.plugin_until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A request is made again.
     pub(crate) fn retried(&self, method: &Method, host: &str, status: StatusCode) {
         self.retries.add([status.as_str(), host, method.as_str()]);
@@ -136,15 +183,24 @@ impl MetricsSource for ConnectionMetrics {
         let help = "[ALPHA] Counter of certificate renewal errors.";
         let name = "kubelet_certificate_manager_client_expiration_renew_errors";
         to.counter(name, help, self.client.renewal_failures());
-        let left =
-            self.identities.current().map(|identity| self.clock.now().duration_until(identity.not_after));
+        let now = self.clock.now();
+        let seconds = |until: Option<Timestamp>| {
+            until.map_or(f64::INFINITY, |until| now.duration_until(until).as_secs() as f64)
+        };
         let help = "[ALPHA] Gauge of the TTL (time-to-live) of the Kubelet's client certificate. The value \
                     is in seconds until certificate expiry (negative if already expired). If client \
                     certificate is invalid or unused, the value will be +INF.";
-        let seconds = left.map_or(f64::INFINITY, |left| left.as_secs() as f64);
-        to.gauge("kubelet_certificate_manager_client_ttl_seconds", help, seconds);
-        let ClientMetrics { requests, retries, durations, request_sizes, response_sizes, .. } = &*self.client;
-        let families: [&dyn MetricsSource; 5] = [durations, request_sizes, response_sizes, retries, requests];
+        let until = self.identities.current().map(|identity| identity.not_after);
+        to.gauge("kubelet_certificate_manager_client_ttl_seconds", help, seconds(until));
+        let help = "[ALPHA] Gauge of the shortest TTL (time-to-live) of the client certificate(s) managed by \
+                    the auth exec plugin. The value is in seconds until certificate expiry (negative if \
+                    already expired). If auth exec plugins are unused or manage no TLS certificates, the value \
+                    will be +INF.";
+        to.gauge("rest_client_exec_plugin_ttl_seconds", help, seconds(self.client.plugin_until()));
+        let ClientMetrics { requests, retries, durations, waits, request_sizes, response_sizes, .. } =
+            &*self.client;
+        let families: [&dyn MetricsSource; 7] =
+            [durations, waits, request_sizes, response_sizes, retries, requests, &self.client.plugin_calls];
         families.into_iter().for_each(|family| family.write(to));
     }
 }

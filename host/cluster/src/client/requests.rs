@@ -133,7 +133,9 @@ impl Requests {
         let (mut tries, mut refused) = (if is_one_try { RETRIES_MAX } else { 0 }, false);
         loop {
             if let (Kind::Ordinary, Some(rate)) = (kind, &self.policy.rate) {
+                let begun = Instant::now();
                 rate.wait().await;
+                self.metrics.waited(&parts.method, &host, begun.elapsed());
             }
             let mut request = Request::new(Body::from(body.clone()));
             request.method_mut().clone_from(&parts.method);

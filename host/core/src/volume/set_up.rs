@@ -37,11 +37,6 @@ pub fn set_ups(fields: PodFields<'_>, referenced: &ReferencedObjects) -> Vec<Des
     volumes.collect()
 }
 
-/// Names of the volumes that any container mounts, in the spec's order.
-pub fn mounted_names(spec: &PodSpec) -> Vec<String> {
-    mounted_volumes(spec).map(|volume| volume.name.clone()).collect()
-}
-
 /// The volumes that any container mounts, in the spec's order.
 pub(crate) fn mounted_volumes(spec: &PodSpec) -> impl Iterator<Item = &Volume> {
     let used = mounted(spec);

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use witlet_core::image::records::PulledWith;
+use witlet_core::stats::exposition::written;
 
 use super::*;
 
@@ -63,4 +64,29 @@ async fn what_is_no_record_is_an_error_by_itself_and_passed_over_among_others() 
     let error = records.record("sha256:bad").await.expect_err("half a record");
     assert!(one_line(&error).contains("not a record of a pull"), "{}", one_line(&error));
     assert_eq!(records.records().await.expect("the others"), [record("sha256:aa")]);
+}
+
+#[tokio::test]
+async fn records_are_counted_for_monitoring() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let counts = |records: &FilePullRecords| {
+        let text = written(|to| records.write(to)).expect("it is small");
+        ["pulledrecords", "pullintents"].map(|name| {
+            let line = format!("kubelet_imagemanager_ondisk_{name} ");
+            text.lines().find_map(|found| found.strip_prefix(&line).map(str::to_owned)).expect(name)
+        })
+    };
+    let records = FilePullRecords::new(folder.path());
+    assert_eq!(counts(&records), ["0", "0"]);
+    records.intend("reg.io/app:1").await.expect("kept");
+    records.keep(&record("sha256:aa")).await.expect("kept");
+    records.keep(&record("sha256:bb")).await.expect("kept");
+    records.keep(&record("sha256:bb")).await.expect("replaced");
+    assert_eq!(counts(&records), ["2", "1"]);
+    fs::write(folder.path().join("image_manager/pulled/other"), "").expect("written");
+    let after_a_restart = FilePullRecords::new(folder.path());
+    assert_eq!(counts(&after_a_restart), ["2", "1"]);
+    after_a_restart.forget("sha256:aa").await.expect("removed");
+    after_a_restart.end_intent("reg.io/app:1").await.expect("removed");
+    assert_eq!(counts(&after_a_restart), ["1", "0"]);
 }

@@ -8,8 +8,8 @@ use witlet_core::node::facts;
 use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, EndpointError};
 use witlet_egress::Egress;
 use witlet_node::{
-    FileStateStore, NodeError, NodeInfo, NodeOptions, PodsCgroup, SystemClock, SystemMeter, SystemNodeReader,
-    ThreadJitter,
+    FilePullRecords, FileStateStore, NodeError, NodeInfo, NodeOptions, PodsCgroup, SystemClock, SystemMeter,
+    SystemNodeReader, ThreadJitter,
 };
 use witlet_ports::{Runtime, SourceHealth};
 
@@ -59,6 +59,8 @@ pub(crate) struct Base {
     pub(crate) node_reader: Arc<SystemNodeReader>,
     /// What the kernel counts of the machine and its pods.
     pub(crate) kernel: Arc<SystemMeter>,
+    /// Records of image pulls.
+    pub(crate) pull_records: Arc<FilePullRecords>,
 }
 
 impl Base {
@@ -97,6 +99,7 @@ impl Base {
             spans,
             node_reader,
             kernel: Arc::new(kernel),
+            pull_records: Arc::new(FilePullRecords::new(&settings.folders.root)),
         })
     }
 

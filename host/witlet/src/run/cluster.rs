@@ -64,7 +64,7 @@ pub(crate) struct Cluster {
     /// Who may use the node's endpoints.
     pub(crate) access: Arc<Access>,
     /// What is counted of requests to the API server.
-    pub(crate) metrics: [Arc<dyn MetricsSource>; 3],
+    pub(crate) metrics: [Arc<dyn MetricsSource>; 4],
 }
 
 /// Reads the kubeconfig. Nothing is asked of the API server yet. None where the node stands alone.
@@ -139,12 +139,13 @@ impl ClusterConnection {
         let node = object.clone();
         let statuses =
             StatusManager::new(client.clone(), known, mirrors.clone(), node, clock.clone(), jitter.clone());
-        let metrics = [connection.metrics(), statuses.clone(), manager.metrics()];
+        let access = Arc::new(Access::new(reviews, name));
+        let metrics = [connection.metrics(), statuses.clone(), manager.metrics(), access.clone()];
         Ok(Cluster {
             objects: Objects::new(client.clone(), clock.clone(), jitter.clone()),
             node: ClusterNode::new(machine, client, name, object.clone()),
             object,
-            access: Arc::new(Access::new(reviews, name)),
+            access,
             pods: Some(Box::new(pods)),
             statuses,
             mirrors,
