@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use serde_json::{Value, json};
-use witlet_languages::measured::{PAGE, Row, rewrite, table};
-use witlet_languages::{Built, EXAMPLES, Project, Toolchain, repository};
+use witlet_languages::measured::{Contract, PAGE, Row, rewrite, table};
+use witlet_languages::{Built, EXAMPLES, EXAMPLES_0_2, LANGUAGES_0_2, Project, Toolchain, repository};
 use witlet_templates::{Language, Role};
 
 /// Calls in the instance that is kept.
@@ -44,16 +44,24 @@ fn measure() -> Result<(), Box<dyn Error>> {
         toolchains.push(Toolchain::find(language)?);
     }
     let (mut rows, mut floors) = (Vec::new(), Vec::new());
-    for (name, role) in EXAMPLES {
-        for toolchain in &toolchains {
+    let of =
+        |contract, examples: [(&'static str, Role); 3]| examples.map(|(name, role)| (contract, name, role));
+    let examples = [of(Contract::V0_1, EXAMPLES), of(Contract::V0_2, EXAMPLES_0_2)].concat();
+    for (contract, name, role) in examples {
+        let has_it = |toolchain: &&Toolchain| {
+            let language = toolchain.language();
+            contract == Contract::V0_1 || language == Language::Rust || LANGUAGES_0_2.contains(&language)
+        };
+        for toolchain in toolchains.iter().filter(has_it) {
             let project = Project::example(toolchain.language(), name)?;
             let built = toolchain.build(&project, Path::new(env!("CARGO_BIN_EXE_witlet")))?;
             eprintln!("languages benchmark: {} {name}", toolchain.language());
             let benchmark = bench(&built)?;
             let result = &benchmark["results"][0];
-            report(toolchain.language(), role, &benchmark["component"]["sizeBytes"], result);
+            let role_name = contract.role(role).replace(' ', "-");
+            report(toolchain.language(), &role_name, &benchmark["component"]["sizeBytes"], result);
             floors.push((role, number(&result["floor"]["p50Seconds"])?));
-            rows.push(row(toolchain.language(), role, &benchmark)?);
+            rows.push(Row { contract, ..row(toolchain.language(), role, &benchmark)? });
         }
     }
     let path = repository().join(PAGE);
@@ -80,7 +88,7 @@ fn bench(built: &Built) -> Result<Value, Box<dyn Error>> {
 }
 
 /// One line for each figure.
-fn report(language: Language, role: Role, size: &Value, result: &Value) {
+fn report(language: Language, role: &str, size: &Value, result: &Value) {
     let floor = result["floor"]["p50Seconds"].as_f64();
     let line = |name: &str, unit: &str, value: Option<f64>, floor: Option<f64>| {
         let ratio = value.zip(floor).map(|(value, floor)| value / floor);
@@ -120,7 +128,7 @@ fn row(language: Language, role: Role, benchmark: &Value) -> Result<Row, Box<dyn
         size("/results/0/warm/memoryBytesFirst")?,
         size("/results/0/warm/memoryBytesLast")?,
     ];
-    Ok(Row { language, role, figures })
+    Ok(Row { language, role, contract: Contract::V0_1, figures })
 }
 
 fn number(value: &Value) -> Result<f64, String> {

@@ -19,6 +19,8 @@ pub mod tutorial;
 mod watch;
 
 pub use build::{BuildError, Built};
-pub use project::{EXAMPLES, GO_RUNTIME, Guest, Project, ProjectError, examples, repository};
+pub use project::{
+    EXAMPLES, EXAMPLES_0_2, GO_RUNTIME, Guest, LANGUAGES_0_2, Project, ProjectError, examples, repository,
+};
 pub use requirements::{REQUIRE_VARIABLE, is_required};
 pub use toolchain::{Absent, TOOLS_VARIABLE, Toolchain};

@@ -10,12 +10,11 @@ use witlet_templates::{Language, Name, NameError, RenderError, Role, render};
 /// The example plugins with their roles. Each stands in every language, and answers the same cases.
 pub const EXAMPLES: [(&str, Role); 3] =
     [("image-policy", Role::Admission), ("redis-probe", Role::Probe), ("folder-source", Role::PodSource)];
-/// Examples of contract 0.2, with the languages that have them next to Rust. In each they answer the same cases.
-const EXAMPLES_0_2: [(&str, &[Language]); 3] = [
-    ("policies", &[Language::Python, Language::JavaScript, Language::Go]),
-    ("redis-ping", &[Language::Python, Language::JavaScript, Language::Go]),
-    ("pod-folder", &[Language::Python, Language::JavaScript, Language::Go]),
-];
+/// Examples of contract 0.2 with their roles: all are there in Rust and in [`LANGUAGES_0_2`], and in each they answer the same cases.
+pub const EXAMPLES_0_2: [(&str, Role); 3] =
+    [("policies", Role::Admission), ("redis-ping", Role::Probe), ("pod-folder", Role::PodSource)];
+/// The languages that have those next to Rust.
+pub const LANGUAGES_0_2: [Language; 3] = [Language::Python, Language::JavaScript, Language::Go];
 /// The guest of [`Project::go_runtime`].
 pub const GO_RUNTIME: &str = "go-runtime";
 /// What builds leave in a project's folder. It is no part of the project.
@@ -44,8 +43,8 @@ pub fn repository() -> PathBuf {
 
 /// The examples that share their cases, of those that a language has.
 pub fn examples(language: Language) -> impl Iterator<Item = &'static str> {
-    let newer = EXAMPLES_0_2.iter().filter(move |(_, languages)| languages.contains(&language));
-    EXAMPLES.iter().map(|(name, _)| *name).chain(newer.map(|(name, _)| *name))
+    let newer = EXAMPLES_0_2.iter().filter(move |_| LANGUAGES_0_2.contains(&language));
+    EXAMPLES.iter().chain(newer).map(|(name, _)| *name)
 }
 
 /// Why there is no such project.

@@ -2,13 +2,32 @@
 
 use witlet_templates::{Language, Role};
 
-use super::{BEGIN, COLUMNS, END, Row, gaps, rewrite, table};
+use super::{BEGIN, COLUMNS, Contract, END, Row, gaps, rewrite, table};
+use crate::LANGUAGES_0_2;
+
+fn rows_of(contract: Contract, languages: &[Language]) -> Vec<Row> {
+    let figures = || std::array::from_fn(|at| format!("{at} µs"));
+    let row = |(language, role)| Row { language, role, contract, figures: figures() };
+    let all = languages.iter().flat_map(|language| Role::ALL.map(|role| (*language, role)));
+    all.map(row).collect()
+}
 
 fn rows() -> Vec<Row> {
-    let row =
-        |(language, role)| Row { language, role, figures: std::array::from_fn(|at| format!("{at} µs")) };
-    let all = Language::ALL.into_iter().flat_map(|language| Role::ALL.map(|role| (language, role)));
-    all.map(row).collect()
+    rows_of(Contract::V0_1, &Language::ALL)
+}
+
+#[test]
+fn examples_of_0_2_have_rows_of_their_own_behind_the_others() {
+    let page = |rows: &[Row]| rewrite(&format!("{BEGIN}{END}"), &table(rows)).expect("it has a place");
+    let all = [rows(), rows_of(Contract::V0_2, &LANGUAGES_0_2), rows_of(Contract::V0_2, &[Language::Rust])];
+    let all = all.concat();
+    let written = page(&all);
+    assert_eq!(gaps(&written), Vec::<String>::new());
+    let order: Vec<&str> = written.lines().filter(|line| line.contains("admission")).collect();
+    assert!(order[0].starts_with("| Rust | admission |"), "{written}");
+    assert!(order[Language::ALL.len()].starts_with("| Rust | admission 0.2 |"), "{written}");
+    let without_rust = &all[..all.len() - 1];
+    assert_eq!(gaps(&page(without_rust)), ["rust pod-source 0.2 isn't there"]);
 }
 
 #[test]
