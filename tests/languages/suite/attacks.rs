@@ -25,37 +25,57 @@ const HONEST: &str = "honest";
 struct Attack {
     name: &'static str,
     timeout: &'static str,
-    ends: fn(Language) -> Option<(&'static str, &'static str)>,
+    ends: fn(Language, Contract) -> Option<(&'static str, &'static str)>,
+}
+
+/// Whose guest attacks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contract {
+    V0_1,
+    V0_2,
+}
+
+impl Contract {
+    /// The configuration with which the guest behaves, or attacks so.
+    fn config(self, attack: Option<&str>) -> Value {
+        match (self, attack) {
+            (Self::V0_1, None) => json!({"answer": "admit"}),
+            (Self::V0_1, Some(attack)) => json!({"answer": {"attack": attack}}),
+            (Self::V0_2, None) => json!({"do": "admit"}),
+            (Self::V0_2, Some(attack)) => json!({"do": "attack", "attack": attack}),
+        }
+    }
 }
 
 const TIMED_OUT: (&str, &str) = ("HandlerTimedOut", "no answer within 1000ms");
 
 const ATTACKS: &[Attack] = &[
-    Attack { name: "spin", timeout: SHORT, ends: |_| Some(TIMED_OUT) },
-    Attack { name: "log-forever", timeout: SHORT, ends: |_| Some(TIMED_OUT) },
-    Attack { name: "print-forever", timeout: SHORT, ends: |_| Some(TIMED_OUT) },
+    Attack { name: "spin", timeout: SHORT, ends: |_, _| Some(TIMED_OUT) },
+    Attack { name: "log-forever", timeout: SHORT, ends: |_, _| Some(TIMED_OUT) },
+    Attack { name: "print-forever", timeout: SHORT, ends: |_, _| Some(TIMED_OUT) },
     Attack { name: "grow", timeout: LONG, ends: growth },
     Attack { name: "recurse", timeout: LONG, ends: recursion },
-    Attack { name: "crash", timeout: LONG, ends: |_| Some(("HandlerTrapped", "it trapped")) },
+    Attack { name: "crash", timeout: LONG, ends: |_, _| Some(("HandlerTrapped", "it trapped")) },
     Attack { name: "exit", timeout: LONG, ends: exit },
     Attack { name: "sleep", timeout: LONG, ends: sleep },
     Attack {
         name: "huge-answer",
         timeout: LONG,
-        ends: |_| Some(("HandlerTrapped", "it passed more than 2097152 bytes in one call")),
+        ends: |_, _| Some(("HandlerTrapped", "it passed more than 2097152 bytes in one call")),
     },
 ];
 
-/// JavaScript's engine raises an error of its own when it is refused memory, and the handler hands that over.
-fn growth(language: Language) -> Option<(&'static str, &'static str)> {
-    Some(match language {
-        Language::JavaScript => ("HandlerFailed", "out of memory"),
+/// JavaScript's engine raises an error of its own when it is refused memory. A handler of 0.1 hands that over; one of 0.2 has no words in
+/// an error, and traps.
+fn growth(language: Language, contract: Contract) -> Option<(&'static str, &'static str)> {
+    Some(match (language, contract) {
+        (Language::JavaScript, Contract::V0_1) => ("HandlerFailed", "out of memory"),
         _ => ("HandlerOutOfMemory", "exceeded its memory limit"),
     })
 }
 
 /// LLVM keeps a part of the stack in linear memory, below everything else, and that part ends first; Go's goroutines have theirs elsewhere.
-fn recursion(language: Language) -> Option<(&'static str, &'static str)> {
+fn recursion(language: Language, _: Contract) -> Option<(&'static str, &'static str)> {
     Some(match language {
         Language::Rust | Language::C | Language::Cpp => {
             ("HandlerTrapped", "it trapped: wasm trap: out of bounds memory access")
@@ -67,26 +87,43 @@ fn recursion(language: Language) -> Option<(&'static str, &'static str)> {
 }
 
 /// TypeScript's engine has no exit.
-fn exit(language: Language) -> Option<(&'static str, &'static str)> {
+fn exit(language: Language, _: Contract) -> Option<(&'static str, &'static str)> {
     (language != Language::JavaScript).then_some(("HandlerTrapped", "it exited with code 1"))
 }
 
 /// Nor has it a way to sleep.
-fn sleep(language: Language) -> Option<(&'static str, &'static str)> {
+fn sleep(language: Language, _: Contract) -> Option<(&'static str, &'static str)> {
     (language != Language::JavaScript).then_some(("HandlerTrapped", "and in admission nothing may wait"))
 }
 
 /// Asks the guest about a pod for each attack.
 pub(crate) fn are_bounded(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
+    let project = Project::all_functions(toolchain.language()).map_err(reported)?;
+    guest_is_bounded(toolchain, &project, Contract::V0_1)
+}
+
+/// The same of contract 0.2.
+pub(crate) fn of_0_2_are_bounded(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
+    let guests = Project::all_functions_0_2(toolchain.language()).map_err(reported)?;
+    // In JavaScript the first one is the handler.
+    let guest = guests.first().ok_or("there is no guest of contract 0.2")?;
+    guest_is_bounded(toolchain, &guest.project, Contract::V0_2)
+}
+
+fn guest_is_bounded(toolchain: &Toolchain, project: &Project, contract: Contract) -> Result<(), Failed> {
     let language = toolchain.language();
-    let project = Project::all_functions(language).map_err(reported)?;
-    let built = toolchain.build(&project, witlet()).map_err(reported)?;
+    let built = toolchain.build(project, witlet()).map_err(reported)?;
     let folder = tempfile::tempdir().map_err(reported)?;
     // What the guest of all functions imports, which no attack uses.
     let secret = written(folder.path(), "secret", "none")?;
     fs::set_permissions(secret, Permissions::from_mode(0o600)).map_err(reported)?;
-    let honest =
-        entry(HONEST, LONG, &built.component, json!("admit"), json!({"order": 2, "failurePolicy": "Reject"}));
+    let honest = entry(
+        HONEST,
+        LONG,
+        &built.component,
+        contract.config(None),
+        json!({"order": 2, "failurePolicy": "Reject"}),
+    );
     // Alone first: entries that are loaded next to each other would all compile the component.
     let alone = evaluated(folder.path(), &[pod(HONEST)], std::slice::from_ref(&honest))?;
     if alone["pods"][0]["outcome"] != "admitted" {
@@ -94,11 +131,11 @@ pub(crate) fn are_bounded(toolchain: &Toolchain, _argument: &str) -> Result<(), 
     }
     let attacks: Vec<_> = ATTACKS
         .iter()
-        .filter_map(|attack| (attack.ends)(language).map(|(reason, words)| (attack, reason, words)))
+        .filter_map(|attack| (attack.ends)(language, contract).map(|(reason, words)| (attack, reason, words)))
         .collect();
     let attackers = attacks.iter().map(|(Attack { name, timeout, .. }, ..)| {
         let matched = json!({"order": 1, "failurePolicy": "Admit", "match": {"namespaces": [name]}});
-        entry(name, timeout, &built.component, json!({"attack": name}), matched)
+        entry(name, timeout, &built.component, contract.config(Some(name)), matched)
     });
     let entries: Vec<Value> = attackers.chain([honest]).collect();
     let pods: Vec<Value> = attacks.iter().map(|(attack, ..)| pod(attack.name)).collect();
@@ -151,9 +188,9 @@ fn problem(report: &Value, attack: &Attack, reason: &str, words: &str) -> Option
 }
 
 /// An entry of one of the component's roles: what it imports for probes it needs no grant for.
-fn entry(name: &str, timeout: &str, component: &Path, answer: Value, admission: Value) -> Value {
+fn entry(name: &str, timeout: &str, component: &Path, config: Value, admission: Value) -> Value {
     json!({
-        "name": name, "component": component, "config": {"answer": answer},
+        "name": name, "component": component, "config": config,
         "grants": {"secrets": ["none"]}, "limits": {"timeout": timeout, "memory": "64Mi"}, "admission": admission,
     })
 }

@@ -151,6 +151,11 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
         attacks::are_bounded,
         "",
     ));
+    trials.push(trial(
+        format!("a_{language}_guest_of_0_2_that_attacks_is_bounded_and_named"),
+        attacks::of_0_2_are_bounded,
+        "",
+    ));
     if matches!(language, Language::C | Language::Cpp) {
         let name = format!("the_{language}_sdk_says_of_manifests_what_the_host_says");
         trials.push(trial(name, sdk_tests, ""));

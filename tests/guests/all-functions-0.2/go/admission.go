@@ -11,7 +11,8 @@ import (
 )
 
 type handler struct {
-	Do string `json:"do"`
+	Do     string `json:"do"`
+	Attack string `json:"attack"`
 }
 
 func (h handler) Subscribes() []string { return []string{"add", "resize", "update", "image-resolved"} }
@@ -34,6 +35,8 @@ func (h handler) Admit(request admission.Request) (admission.Verdict, error) {
 	switch h.Do {
 	case "admit":
 		return admission.Admit(), nil
+	case "attack":
+		return attack(h.Attack), nil
 	case "defer":
 		return admission.Defer("NotNow", 5*time.Second, "not now"), nil
 	case "shortage":

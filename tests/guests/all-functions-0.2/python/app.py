@@ -13,6 +13,7 @@ from wit_world.imports import source_types as sources
 from wit_world.imports import probe_types as probes
 from wit_world.imports.errors import Error
 
+import attack
 import facts
 
 
@@ -47,10 +48,13 @@ class Handler(exports.Handler):
     def admit(self, request: admission.Request, answer: admission.Answer) -> None:
         for level in log.Level:
             logged(f"logged at {level.name.lower()}", level)
-        do = settings(configuration.get()).get("do")
+        config = settings(configuration.get())
+        do = config.get("do")
         match do:
             case "admit":
                 answer.admit()
+            case "attack":
+                attack.run(config["attack"], answer)
             case "defer":
                 answer.defer("NotNow", "not now", 5000)
             case "shortage":

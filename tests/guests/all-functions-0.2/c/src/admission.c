@@ -1,4 +1,5 @@
 /* The role admission: what a request has, a part at a time, or the answer that the configuration names. */
+#include "attack.h"
 #include "call.h"
 
 /* Each thing of a list, reported by a function; the things are dropped. */
@@ -385,11 +386,14 @@ bool exports_witlet_admission_handler_admit(exports_witlet_admission_handler_bor
 {
     plugin_string_t config;
     witlet_host_config_get(&config);
-    witlet_text part = witlet_json_member(witlet_json_settings(witlet_view(config)), "do");
+    witlet_text settings = witlet_json_settings(witlet_view(config));
+    witlet_text part = witlet_json_member(settings, "do");
     bool good = true;
     log_each_level();
     if (witlet_json_equal(part, "admit")) {
         witlet_admit(answer);
+    } else if (witlet_json_equal(part, "attack")) {
+        attack(witlet_json_member(settings, "attack"), answer);
     } else if (witlet_json_equal(part, "defer")) {
         witlet_defer(answer, "NotNow", 5000, "not now");
     } else if (witlet_json_equal(part, "shortage")) {

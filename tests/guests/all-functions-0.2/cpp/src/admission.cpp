@@ -1,4 +1,5 @@
 // The role admission: what a request has, a part at a time, or the answer that the configuration names.
+#include "attack.hpp"
 #include "call.hpp"
 
 static void tell_owner(Tell &tell, witlet_admission_admission_types_borrow_owner_t it)
@@ -315,6 +316,8 @@ class Handler {
             return own_error();
         if (part == "admit") {
             answer.admit();
+        } else if (part == "attack") {
+            attack(member_text(witlet::Json::parse(text_), "attack"), answer);
         } else if (part == "defer") {
             answer.defer("NotNow", "not now", std::chrono::milliseconds(5000));
         } else if (part == "shortage") {

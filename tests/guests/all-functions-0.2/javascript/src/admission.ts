@@ -4,6 +4,7 @@ import type { Answer, Container, HostPort, Image, Node, Pod, Request, ResolvedIm
 import { get as config } from 'witlet:host/config@0.2.0';
 import { write } from 'witlet:host/log@0.2.0';
 
+import { attack } from './attack.ts';
 import { Refusal, ofData, ofError, ofHost, ownError, refuse } from './host.ts';
 import { remembered } from './sdk/values.ts';
 import { NONE, type Reported, each, getters, json, settings } from './reported.ts';
@@ -18,8 +19,9 @@ export function admit(lent: Request, answer: Answer): void {
   for (const level of ['trace', 'debug', 'info', 'warn', 'error'] as const) {
     write(level, `logged at ${level}`, [['language', 'javascript']]);
   }
-  const part: unknown = settings(config()).do;
+  const { do: part, attack: name } = settings(config());
   if (part === 'admit') answer.admit();
+  else if (part === 'attack') attack(name, answer);
   else if (part === 'defer') answer.defer('NotNow', 'not now', 5000n);
   else if (part === 'error') throw new Refusal();
   else if (part === 'shortage') {

@@ -9,7 +9,7 @@ use crate::bindings::witlet::admission::admission_types::{
 };
 use crate::bindings::witlet::host::errors::Error;
 use crate::bindings::witlet::host::log::Level;
-use crate::{AllFunctions, NONE, each, host, text};
+use crate::{AllFunctions, NONE, attack, each, host, text};
 
 impl Guest for AllFunctions {
     fn validate(setup: &Setup, config: String) -> Result<(), Error> {
@@ -25,6 +25,7 @@ impl Guest for AllFunctions {
         let config = host::configuration();
         match text(&config["do"]) {
             "admit" => answer.admit(),
+            "attack" => attack::run(text(&config["attack"]), answer),
             "defer" => answer.defer("NotNow", "not now", 5000),
             "shortage" => {
                 answer.shortage("cpu", 500, 800, 1000);

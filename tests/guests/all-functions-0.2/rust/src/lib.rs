@@ -29,6 +29,7 @@ mod bindings {
     });
 }
 mod admission;
+mod attack;
 mod host;
 mod probe;
 mod source;
