@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         "witlet-witness-guest",
         "witlet-faults-guest",
         "witlet-tattler-guest",
+        "witlet-ten-rules-guest",
     ];
     let examples = [
         "pod-folder",

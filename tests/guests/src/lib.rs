@@ -58,6 +58,23 @@ pub const FAULTS: &[u8] = components::FAULTS;
 /// A probe type that tells its secret if its configuration says so. `tests/guests/tattler` says how.
 pub const TATTLER: &[u8] = components::TATTLER;
 
+/// Rules of the kinds that people write, in CEL: what [`TEN_RULES_GUEST`] has as code, and is measured next to it.
+pub const TEN_RULES: [&str; 10] = [
+    "object.metadata.namespace != 'kube-system'",
+    "object.spec.containers.size() <= 10",
+    "object.spec.containers.all(c, c.image.startsWith('registry.example.com/'))",
+    "object.spec.containers.all(c, !c.image.endsWith(':latest'))",
+    "object.spec.containers.all(c, c.image.matches('^[a-z0-9./-]+:[0-9.]+$'))",
+    "!object.spec.?hostNetwork.orValue(false)",
+    "object.spec.containers.all(c, !c.?securityContext.privileged.orValue(false))",
+    "object.spec.?volumes.orValue([]).all(v, !has(v.hostPath))",
+    "object.spec.containers.map(c, c.name).distinct().size() == object.spec.containers.size()",
+    "object.spec.containers.all(c, c.?env.orValue([]).all(e, !e.name.contains('PASSWORD')))",
+];
+
+/// An admission handler of contract 0.2 with the ten rules. `tests/guests/ten-rules` has it.
+pub const TEN_RULES_GUEST: &[u8] = components::TEN_RULES;
+
 /// An admission handler of a version of the contract that only tests have. `tests/guests/next-version` has both.
 pub const NEXT_VERSION: &[u8] = components::NEXT_VERSION;
 

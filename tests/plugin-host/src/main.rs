@@ -33,6 +33,7 @@ mod shipped_probes;
 mod sources;
 mod surviving;
 mod swapping;
+mod ten_rules;
 mod upstream;
 mod versions;
 mod vouching;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         surviving::CLAIMS,
         comparing::CLAIMS,
         swapping::CLAIMS,
+        ten_rules::CLAIMS,
         forging::CLAIMS,
         probing::CLAIMS,
         random_rules::CLAIMS,

@@ -94,6 +94,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests/guests/witness", &["witlet-plugin-sdk"]),
     ("tests/guests/faults", &["witlet-plugin-sdk"]),
     ("tests/guests/tattler", &["witlet-plugin-sdk"]),
+    ("tests/guests/ten-rules", &["witlet-plugin-sdk-0-2"]),
     ("tests/guests/admission-v0-2", &[]),
     ("tests/guests/policies-v0-1", &["witlet-plugin-sdk"]),
     ("tests/guests/probe-v0-2", &[]),

@@ -34,19 +34,6 @@ const WARM_BUDGET_MICROSECONDS: f64 = 2.0;
 const RULES_BUDGET_MICROSECONDS: f64 = 250.0;
 /// Name, bytes of JSON, and containers of the pods that are asked about.
 const SIZES: [(&str, usize, usize); 2] = [("4KB", 4 << 10, 2), ("40KB", 40 << 10, 4)];
-/// Rules of the kinds that people write.
-const RULES: [&str; 10] = [
-    "object.metadata.namespace != 'kube-system'",
-    "object.spec.containers.size() <= 10",
-    "object.spec.containers.all(c, c.image.startsWith('registry.example.com/'))",
-    "object.spec.containers.all(c, !c.image.endsWith(':latest'))",
-    "object.spec.containers.all(c, c.image.matches('^[a-z0-9./-]+:[0-9.]+$'))",
-    "!object.spec.?hostNetwork.orValue(false)",
-    "object.spec.containers.all(c, !c.?securityContext.privileged.orValue(false))",
-    "object.spec.?volumes.orValue([]).all(v, !has(v.hostPath))",
-    "object.spec.containers.map(c, c.name).distinct().size() == object.spec.containers.size()",
-    "object.spec.containers.all(c, c.?env.orValue([]).all(e, !e.name.contains('PASSWORD')))",
-];
 /// What a call may take, so that no busy machine ends the run.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Instances that are alive while their memory is read: as many as admission keeps.
@@ -171,25 +158,31 @@ async fn calls() -> Result<bool, String> {
     Ok(kept)
 }
 
-/// Ten rules in CEL on the small pod, which keeps all of them: each call parses them in a fresh instance, and finds them parsed in a
-/// kept one.
+/// Ten rules on the small pod, which keeps all of them: in CEL, where each call parses them in a fresh instance and finds them parsed in a
+/// kept one, and the same as code.
 async fn rules() -> Result<bool, String> {
     let shipped = witlet_plugins::SHIPPED.iter().find(|shipped| shipped.name == "cel");
-    let wasm = shipped.ok_or("the handler cel isn't shipped")?.component;
-    let rules = RULES.map(|expression| json!({"expression": expression}));
+    let cel = shipped.ok_or("the handler cel isn't shipped")?.component;
+    let rules = witlet_test_guests::TEN_RULES.map(|expression| json!({"expression": expression}));
+    let handlers = [
+        ("cel-10-rules", cel, json!({"validations": rules}), Some(RULES_BUDGET_MICROSECONDS)),
+        ("native-10-rules", witlet_test_guests::TEN_RULES_GUEST, json!({}), None),
+    ];
     let (_folder, compiler) = measure::compiler()?;
     let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(describe)?;
     let (size, bytes, containers) = SIZES[0];
     let request = request(bytes, containers)?;
     let mut kept = true;
-    for (instance, warm) in [("fresh", None), ("warm", Some(WARM))] {
-        let config = json!({"validations": rules});
-        let options = DirectOptions { config, warm, timeout: TIMEOUT, ..DirectOptions::default() };
-        let plugin = host.admission(wasm.into(), options).await.map_err(describe)?;
-        let floor = floor::synchronous(host.engine(), ROUNDS, CALLS)?;
-        let times = measure::time(ROUNDS, CALLS, || ask(&plugin, &request).map(|_| ()))?;
-        let budget = warm.map(|_| RULES_BUDGET_MICROSECONDS);
-        kept &= report_times(&format!("admission/cel-10-rules/{instance}/{size}"), times, floor, budget);
+    for (handler, wasm, config, most) in handlers {
+        for (instance, warm) in [("fresh", None), ("warm", Some(WARM))] {
+            let config = config.clone();
+            let options = DirectOptions { config, warm, timeout: TIMEOUT, ..DirectOptions::default() };
+            let plugin = host.admission(wasm.into(), options).await.map_err(describe)?;
+            let floor = floor::synchronous(host.engine(), ROUNDS, CALLS)?;
+            let times = measure::time(ROUNDS, CALLS, || ask(&plugin, &request).map(|_| ()))?;
+            let budget = warm.and(most);
+            kept &= report_times(&format!("admission/{handler}/{instance}/{size}"), times, floor, budget);
+        }
     }
     Ok(kept)
 }
