@@ -5,6 +5,7 @@ mod policies;
 mod profile;
 mod restricted;
 mod schema;
+mod upstream;
 
 use serde_json::{Value, json};
 use witlet_plugin_sdk_0_2::facts::{
