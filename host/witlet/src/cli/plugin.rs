@@ -170,9 +170,9 @@ pub(crate) struct PluginRunArgs {
     /// Component: a file, `builtin:NAME`, or `oci://…` in a registry
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// Case files, or folders of them (default: cases.yaml or the folder `cases` next to the component)
-    #[arg(value_name = "CASES")]
-    pub(crate) cases: Vec<PathBuf>,
+    /// Case files or folders of them, recorded calls, manifests of pods (default: cases.yaml or the folder `cases` next to the component)
+    #[arg(value_name = "REQUEST")]
+    pub(crate) requests: Vec<PathBuf>,
     /// Name of a case to run (default: all); repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) case: Vec<String>,
@@ -332,17 +332,20 @@ Examples:
     /// Put a manifest into a component: its name, version, schemas and requested grants
     #[command(after_help = MANIFEST_HELP)]
     Manifest(ManifestArgs),
-    /// Ask a component what cases ask, in any role, and show each answer with its log lines, time and memory
+    /// Ask a component what cases, recorded calls or manifests ask, and show each answer with its log lines, time and memory
     #[command(
         after_help = "Each case has the servers, folders and commands that it says, and a plugin that is loaded for it alone. \
-`witlet plugin test` says whether a component keeps its contract; this shows what it does. A recorded call is asked again by \
-`witlet plugin replay`, an admission handler about manifests by `witlet plugin eval`.
+`witlet plugin test` says whether a component keeps its contract; this shows what it does. A recorded call of an admission handler \
+is a case that expects the recorded answer; of a manifest each pod is one in which any verdict will do. All handlers of a node are \
+asked about manifests by `witlet plugin eval`, calls of all roles are repeated by `witlet plugin replay`.
 
 Exit codes: 0 if all answers are as the cases expect, 4 if one isn't, 1 if nothing could be asked.
 
 Examples:
   witlet plugin run redis.wasm
   witlet plugin run redis.wasm cases/slow.yaml --case 'a server that hangs'
+  witlet plugin run team-label.wasm pod.yaml --config '{\"label\": \"team\"}'
+  witlet plugin run team-label.wasm call.json
   witlet plugin run builtin:image-policy policy.yaml -o json"
     )]
     Run(Box<PluginRunArgs>),

@@ -55,6 +55,11 @@ pub(super) fn plan(file: &str, cases: &[PathBuf], entry: &EntryArgs) -> Result<P
             named.iter().map(|path| cases::find(path)).collect::<Result<Vec<Vec<CaseFile>>, _>>()?.concat()
         }
     };
+    plan_with(cases, entry)
+}
+
+/// The plan that has these cases and this entry, and nothing else.
+pub(super) fn plan_with(cases: Vec<CaseFile>, entry: &EntryArgs) -> Result<Plan, EntryError> {
     let mut grants = Value::Null;
     for text in &entry.grants {
         merge(&mut grants, value("--grants", text)?);

@@ -1,13 +1,14 @@
-//! `witlet plugin run`: asks a component what cases ask, and shows all that comes of it.
+//! `witlet plugin run`: asks a component what cases and other requests ask, and shows all that comes of it.
 
-use std::path::PathBuf;
+mod requests;
 
 use serde::Serialize;
 use thiserror::Error;
 use witlet_conformance::run::{CaseCall, CaseRun, RunError};
 use witlet_conformance::{Kit, KitError, Subject};
+use witlet_node::SystemClock;
+use witlet_ports::Clock;
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::record;
 
 use super::component::{self, ComponentError};
 use super::entry::{self, EntryError};
@@ -15,6 +16,7 @@ use super::list::{bytes, fields, seconds};
 use crate::cli::{OutputFormat, PluginRunArgs};
 use crate::get::table;
 use crate::output::{OutputError, print, structured};
+use requests::RequestError;
 
 /// Why nothing was asked.
 #[derive(Debug, Error)]
@@ -22,17 +24,9 @@ pub(crate) enum Error {
     /// There is no component.
     #[error(transparent)]
     Component(#[from] ComponentError),
-    /// A recorded call is no case.
-    #[error(
-        "{} is a recorded call: `witlet plugin replay {} --component {component}` asks it again",
-        path.display(),
-        path.display()
-    )]
-    Recorded {
-        path: PathBuf,
-        /// As it was named.
-        component: String,
-    },
+    /// A file is nothing that can be asked.
+    #[error(transparent)]
+    Request(#[from] RequestError),
     /// Cases, a configuration, limits or grants aren't taken.
     #[error(transparent)]
     Entry(#[from] EntryError),
@@ -68,10 +62,13 @@ pub(crate) struct Report {
 /// Asks and prints. Whether all answers are as their cases expect.
 pub(crate) async fn run(args: &PluginRunArgs) -> Result<bool, Error> {
     let component = component::read(&args.file, &args.registry).await?;
-    if let Some(path) = args.cases.iter().find(|path| path.is_file() && record::read(path).is_ok()) {
-        return Err(Error::Recorded { path: path.clone(), component: args.file.clone() });
-    }
-    let plan = entry::plan(&args.file, &args.cases, &args.entry)?;
+    let plan = match args.requests.as_slice() {
+        [] => entry::plan(&args.file, &[], &args.entry)?,
+        paths => {
+            let cases = requests::case_files(paths, &args.file, SystemClock.now())?;
+            entry::plan_with(cases, &args.entry)?
+        }
+    };
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
     let kit = Kit::start(CompilerConfig::foreground(args.cache.or(scratch.path().join("code"))))?;
     let subject = Subject { name: component.name, wasm: component.wasm };

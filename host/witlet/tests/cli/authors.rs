@@ -1,8 +1,9 @@
 //! What authors of plugins meet: a new project, what is in a component, how fast it is.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::{scratch, witlet, write};
+use crate::plugins::recorded;
+use crate::{pod, scratch, witlet, write};
 
 #[test]
 fn a_new_project_is_written_and_says_what_to_do_next() {
@@ -110,6 +111,41 @@ fn cases_are_run_one_by_one_and_show_what_was_answered() {
 }
 
 #[test]
+fn manifests_and_recorded_calls_are_asked_next_to_cases() {
+    let folder = scratch();
+    let file = |name: &str, text: &str| write(folder.path(), name, text).display().to_string();
+    let image = |image: &str| pod(&format!("containers: [{{name: app, image: '{image}'}}]"));
+    let pods = [image("registry.example.com/app:1"), image("app:1").replace("name: web", "name: db")];
+    let (cases, pods) = (file("policy.yaml", CASES), file("pods.yaml", &pods.join("---\n")));
+    let config = ["--config", r#"{"allow": ["registry.example.com"]}"#];
+    let answer = witlet(&[&["plugin", "run", "builtin:image-policy", &pods, &cases], &config[..]].concat());
+    assert_eq!((answer.code, answer.err.as_str()), (4, ""), "{}", answer.out);
+    for words in [
+        "pods.yaml: Pod default/web of document 1",
+        "pods.yaml: Pod default/db of document 2",
+        "5 cases, 1 not",
+    ] {
+        assert!(answer.out.contains(words), "{words:?} isn't in: {}", answer.out);
+    }
+    let alone = witlet(&[&["plugin", "run", "builtin:image-policy", &pods], &config[..]].concat());
+    assert_eq!((alone.code, alone.err.as_str()), (0, ""), "any verdict will do: {}", alone.out);
+    assert!(
+        alone.out.contains("handler.admit: admit") && alone.out.contains("handler.admit: reject "),
+        "{}",
+        alone.out
+    );
+
+    let call = recorded(&json!({"kind": "admit"}));
+    let same = witlet(&["plugin", "run", "builtin:node-os", &file("call.json", &call.to_string())]);
+    assert_eq!((same.code, same.err.as_str()), (0, ""), "{}", same.out);
+    assert!(same.out.contains("recorded at ") && same.out.contains("handler.admit: admit"), "{}", same.out);
+    let call = recorded(&json!({"kind": "reject", "reason": "Never", "message": "never"}));
+    let other = witlet(&["plugin", "run", "builtin:node-os", &file("other.json", &call.to_string())]);
+    assert_eq!(other.code, 4, "{}{}", other.out, other.err);
+    assert!(other.out.contains("NOT AS EXPECTED"), "{}", other.out);
+}
+
+#[test]
 fn what_cannot_be_run_says_why_and_the_way_out() {
     let folder = scratch();
     let cases = write(folder.path(), "policy.yaml", CASES).display().to_string();
@@ -131,6 +167,11 @@ fn what_cannot_be_run_says_why_and_the_way_out() {
     let call = write(folder.path(), "call.json", call).display().to_string();
     let recorded = run(&["builtin:image-policy", &call]);
     assert!(recorded.contains("witlet plugin replay") && recorded.contains("call.json"), "{recorded}");
+    assert!(recorded.contains("a call of the role podSource can't be a case"), "{recorded}");
+    let typo = pod("containers: [{name: app, imag: 'app:1'}]");
+    let typo =
+        run(&["builtin:image-policy", &write(folder.path(), "typo.yaml", &typo).display().to_string()]);
+    assert!(typo.contains("typo.yaml: document 1") && typo.contains("spec.containers[0].imag"), "{typo}");
 }
 
 #[test]

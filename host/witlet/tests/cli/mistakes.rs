@@ -12,7 +12,7 @@ const MISTAKES_MIN: usize = 40;
 /// A mistake as the page has it.
 struct Mistake {
     expression: String,
-    /// Line and column.
+    /// Line and column, counted from one.
     place: (String, String),
     cause: String,
     help: String,
@@ -33,7 +33,8 @@ fn mistakes() -> Vec<Mistake> {
     let mistake = |row: &str| {
         let row = row.strip_prefix("| ").and_then(|row| row.strip_suffix(" |"));
         let cells: Vec<&str> = row.expect("a row ends as it begins").split(" | ").collect();
-        let [expression, place, cause, help] = cells[..] else { panic!("four cells: {cells:?}") };
+        let cells: [&str; 4] = cells.try_into().expect("a row has four cells");
+        let [expression, place, cause, help] = cells;
         let (line, column) = place.split_once(':').expect("line and column");
         Mistake {
             expression: cell(expression),
