@@ -17,7 +17,7 @@ use crate::digest::digest_of;
 use crate::error::{TransferError, TransferItem};
 use crate::limits::{LIMITS, PULL_TIME_MAX, PUSH_TIME_MAX};
 use crate::manifest::{COMPONENT_BYTES_MAX, INDEX_TYPE, Layer, MANIFEST_TYPE, component_layer};
-use crate::referrers::{self, EMPTY};
+use crate::referrers::{self, EMPTY, ReferrerKind};
 use crate::registry::ContentRequest;
 use crate::retry;
 use crate::session::{BytesSink, Repository, Session};
@@ -66,6 +66,7 @@ pub struct Pushed {
 pub struct Pulled {
     /// Digest of the component's manifest.
     pub digest: String,
+    pub manifest: Vec<u8>,
     pub wasm: Vec<u8>,
     /// Envelopes of conformance reports next to it, which no one has verified.
     pub reports: Vec<Vec<u8>>,
@@ -145,7 +146,10 @@ impl Client {
         let name = to.tag().unwrap_or(&digest);
         session.put_manifest(TransferItem::Manifest, name, MANIFEST_TYPE, &manifest).await?;
         let report = match &artifact.report {
-            Some(report) => Some(push_report(&mut session, report, &digest, manifest.len()).await?),
+            Some(report) => {
+                let what = (TransferItem::Report, referrers::REPORT);
+                Some(push_referrer(&mut session, what, report, &digest, manifest.len()).await?)
+            }
             None => None,
         };
         Ok(Pushed { digest, component: digest_of(&artifact.wasm), report, sent })
@@ -168,27 +172,28 @@ impl Client {
         };
         let wasm = session.get(&request, &|bytes| progress(bytes, size)).await?;
         let reports = session.reports(&digest).await?;
-        Ok(Pulled { digest, wasm, reports })
+        Ok(Pulled { digest, manifest, wasm, reports })
     }
 }
 
-/// Puts a report next to the component whose manifest has this digest and size.
-async fn push_report(
+/// Puts something next to the manifest with this digest and size, which it refers to. Returns the digest of its own manifest.
+async fn push_referrer(
     session: &mut Session<'_>,
-    report: &Bytes,
+    (what, kind): (TransferItem, ReferrerKind),
+    content: &Bytes,
     subject: &str,
     subject_bytes: usize,
 ) -> Result<String, TransferError> {
-    session.put_blob(TransferItem::Report, report, None).await?;
+    session.put_blob(what, content, None).await?;
     session.put_blob(TransferItem::Config, &Bytes::from_static(EMPTY), None).await?;
-    let manifest: Bytes = referrers::report_manifest(report, subject, subject_bytes).into();
+    let manifest: Bytes = referrers::referrer_manifest(kind, content, subject, subject_bytes).into();
     let digest = digest_of(&manifest);
-    let put = session.put_manifest(TransferItem::Report, &digest, MANIFEST_TYPE, &manifest).await?;
+    let put = session.put_manifest(what, &digest, MANIFEST_TYPE, &manifest).await?;
     if !put.subject_noted {
         // A registry from before referrers: the client that pushes keeps the list.
         let tag = referrers::fallback_tag(subject);
         let index = session.tagged(TransferItem::Referrers, &tag).await?;
-        let index: Bytes = referrers::with_report(index.as_deref(), &manifest)?.into();
+        let index: Bytes = referrers::with_referrer(index.as_deref(), kind, &manifest)?.into();
         session.put_manifest(TransferItem::Referrers, &tag, INDEX_TYPE, &index).await?;
     }
     Ok(digest)

@@ -113,22 +113,46 @@ pub fn report_layer(manifest: &[u8]) -> Result<Layer, ReferrersError> {
     }
 }
 
-/// The manifest of a report on the component whose manifest has this digest and size. The same report has the same manifest.
-pub(crate) fn report_manifest(report: &[u8], subject: &str, subject_bytes: usize) -> Vec<u8> {
+/// What refers to another manifest: by its types, and what its own manifest is annotated with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReferrerKind {
+    pub(crate) artifact_type: &'static str,
+    pub(crate) layer_type: &'static str,
+    pub(crate) annotations: &'static [(&'static str, &'static str)],
+}
+
+/// A report.
+pub(crate) const REPORT: ReferrerKind =
+    ReferrerKind { artifact_type: REPORT_TYPE, layer_type: REPORT_LAYER_TYPE, annotations: &[] };
+
+/// The manifest of what refers to the manifest with this digest and size. The same content has the same manifest.
+pub(crate) fn referrer_manifest(
+    kind: ReferrerKind,
+    content: &[u8],
+    subject: &str,
+    subject_bytes: usize,
+) -> Vec<u8> {
     let part = |media_type: &str, bytes: &[u8]| json!({"mediaType": media_type, "digest": digest_of(bytes), "size": bytes.len()});
-    let manifest = json!({
+    let mut manifest = json!({
         "schemaVersion": 2,
         "mediaType": MANIFEST_TYPE,
-        "artifactType": REPORT_TYPE,
+        "artifactType": kind.artifact_type,
         "config": part(EMPTY_TYPE, EMPTY),
-        "layers": [part(REPORT_LAYER_TYPE, report)],
+        "layers": [part(kind.layer_type, content)],
         "subject": {"mediaType": MANIFEST_TYPE, "digest": subject, "size": subject_bytes},
     });
+    for (key, value) in kind.annotations {
+        manifest["annotations"][*key] = json!(value);
+    }
     manifest.to_string().into_bytes()
 }
 
-/// A list with one more report. What else is in it stays as it is, also what no one here knows.
-pub(crate) fn with_report(index: Option<&[u8]>, manifest: &[u8]) -> Result<Vec<u8>, ReferrersError> {
+/// A list with one more manifest of this kind. What else is in it stays as it is, also what no one here knows.
+pub(crate) fn with_referrer(
+    index: Option<&[u8]>,
+    kind: ReferrerKind,
+    manifest: &[u8],
+) -> Result<Vec<u8>, ReferrersError> {
     let mut index: Value = match index {
         Some(index) => serde_json::from_slice(index)?,
         None => json!({"schemaVersion": 2, "mediaType": INDEX_TYPE, "manifests": []}),
@@ -138,7 +162,7 @@ pub(crate) fn with_report(index: Option<&[u8]>, manifest: &[u8]) -> Result<Vec<u
     let digest = digest_of(manifest);
     if !manifests.iter().any(|known| known["digest"] == *digest) {
         manifests.push(json!({
-            "mediaType": MANIFEST_TYPE, "digest": digest, "size": manifest.len(), "artifactType": REPORT_TYPE,
+            "mediaType": MANIFEST_TYPE, "digest": digest, "size": manifest.len(), "artifactType": kind.artifact_type,
         }));
     }
     let index = index.to_string().into_bytes();

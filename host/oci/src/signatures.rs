@@ -9,7 +9,7 @@ use witlet_ports::ArtifactSignature;
 
 use crate::digest::digest_of;
 use crate::manifest::{Layer, MANIFEST_BYTES_MAX, MANIFEST_TYPE, is_sha256};
-use crate::referrers::{Descriptor, ReferrersError};
+use crate::referrers::{Descriptor, ReferrerKind, ReferrersError};
 
 /// Media type of what cosign signs, as a layer.
 pub const SIMPLE_TYPE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -21,6 +21,16 @@ pub const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 pub const SIGNATURES_MAX: usize = 16;
 /// How large a bundle, or what is signed, may be.
 pub const SIGNATURE_BYTES_MAX: usize = 256 << 10;
+
+/// A bundle next to what it signs, as cosign puts it there.
+pub(crate) const BUNDLE: ReferrerKind = ReferrerKind {
+    artifact_type: BUNDLE_TYPE,
+    layer_type: BUNDLE_TYPE,
+    annotations: &[
+        ("dev.sigstore.bundle.content", "dsse-envelope"),
+        ("dev.sigstore.bundle.predicateType", "https://sigstore.dev/cosign/sign/v1"),
+    ],
+};
 
 /// The bundle's type in a URL: a plus sign is a blank there.
 pub(crate) const BUNDLE_TYPE_ESCAPED: &str = "application/vnd.dev.sigstore.bundle.v0.3%2Bjson";

@@ -1,9 +1,9 @@
 //! Putting a signature next to an artifact, as the command does.
 
 use bytes::Bytes;
-use witlet_ports::Target;
+use witlet_ports::{ArtifactSignature, Target};
 
-use super::Client;
+use super::{Client, push_referrer};
 use crate::challenge::Action;
 use crate::digest::digest_of;
 use crate::error::{TransferError, TransferItem};
@@ -23,6 +23,20 @@ impl Client {
             session.named(target).await.map(|manifest| digest_of(&manifest))
         };
         tokio::time::timeout(PULL_TIME_MAX, resolved).await.unwrap_or(Err(TransferError::Deadline))
+    }
+
+    /// The signatures in cosign's forms of the manifest with this digest, which no one has verified.
+    ///
+    /// # Errors
+    ///
+    /// When the registry can't be asked, or what lists them is malformed.
+    pub async fn signatures(
+        &self,
+        target: &Target,
+        digest: &str,
+    ) -> Result<Vec<ArtifactSignature>, TransferError> {
+        let found = async { self.session(target, Action::Pull).await?.signatures(digest).await };
+        tokio::time::timeout(PULL_TIME_MAX, found).await.unwrap_or(Err(TransferError::Deadline))
     }
 
     /// Puts a signature next to the manifest with this digest, in cosign's form: one more layer under the tag `sha256-….sig`.
@@ -50,6 +64,26 @@ impl Client {
             let manifest: Bytes = manifest.into();
             session.put_manifest(TransferItem::Signature, &tag, MANIFEST_TYPE, &manifest).await?;
             Ok(tag)
+        };
+        tokio::time::timeout(PUSH_TIME_MAX, put).await.unwrap_or(Err(TransferError::PushDeadline))
+    }
+
+    /// Puts a Sigstore bundle next to the manifest with this digest, which it refers to. Returns the digest of the bundle's manifest.
+    ///
+    /// # Errors
+    ///
+    /// When the registry can't be asked, doesn't have the manifest, or doesn't take the bundle.
+    pub async fn put_bundle(
+        &self,
+        target: &Target,
+        digest: &str,
+        bundle: Vec<u8>,
+    ) -> Result<String, TransferError> {
+        let put = async {
+            let mut session = self.session(target, Action::Push).await?;
+            let signed = session.manifest(digest).await?;
+            let what = (TransferItem::Signature, signatures::BUNDLE);
+            push_referrer(&mut session, what, &bundle.into(), digest, signed.len()).await
         };
         tokio::time::timeout(PUSH_TIME_MAX, put).await.unwrap_or(Err(TransferError::PushDeadline))
     }

@@ -277,6 +277,7 @@ async fn a_signature_is_put_under_cosigns_tag_next_to_those_that_are_there() {
         let tag = client.put_signature(&target, &digest, b"{}", signature).await.expect("put");
         assert_eq!(tag, format!("{}.sig", digest.replace(':', "-")));
     }
+    client.put_bundle(&target, &digest, b"{\"mediaType\":\"\"}".to_vec()).await.expect("put");
     let folder = tempfile::tempdir().expect("a folder");
     let config = crate::RegistriesConfig {
         folder: folder.path().join("components"),
@@ -292,7 +293,9 @@ async fn a_signature_is_put_under_cosigns_tag_next_to_those_that_are_there() {
         signature: signature.to_owned(),
         certificate: false,
     };
-    assert_eq!(newest.signatures, [simple("c2ln"), simple("b3RoZXI=")]);
+    let bundle = ArtifactSignature::Bundle(b"{\"mediaType\":\"\"}".to_vec());
+    assert_eq!(newest.signatures, [simple("c2ln"), simple("b3RoZXI="), bundle]);
+    assert_eq!(client.signatures(&target, &digest).await.expect("had"), newest.signatures);
     assert_eq!(digest_of(&newest.manifest), digest);
     let asked = server.asked().len();
     assert_eq!(node.signatures(&reference, None, Reports::Kept).await.expect("kept"), newest);

@@ -34,7 +34,7 @@ fn only_reports_of_a_list_are_checked_and_not_too_many() {
 
 #[test]
 fn a_reports_manifest_has_one_layer_of_its_kind() {
-    let manifest = report_manifest(b"{\"payload\":\"\"}", SUBJECT, 700);
+    let manifest = referrer_manifest(REPORT, b"{\"payload\":\"\"}", SUBJECT, 700);
     let layer = report_layer(&manifest).expect("a report");
     assert_eq!((layer.digest, layer.size), (digest_of(b"{\"payload\":\"\"}"), 14));
     let value: Value = serde_json::from_slice(&manifest).expect("JSON");
@@ -60,21 +60,37 @@ fn a_reports_manifest_has_one_layer_of_its_kind() {
 }
 
 #[test]
+fn other_kinds_have_their_own_types_and_annotations() {
+    let kind = ReferrerKind { artifact_type: "a/b", layer_type: "c/d", annotations: &[("e", "f")] };
+    let manifest = referrer_manifest(kind, b"{}", SUBJECT, 700);
+    let value: Value = serde_json::from_slice(&manifest).expect("JSON");
+    assert_eq!((&value["artifactType"], &value["layers"][0]["mediaType"]), (&json!("a/b"), &json!("c/d")));
+    assert_eq!(value["annotations"], json!({"e": "f"}));
+    let list: Value =
+        serde_json::from_slice(&with_referrer(None, kind, &manifest).expect("a list")).expect("JSON");
+    assert_eq!(list["manifests"][0]["artifactType"], "a/b");
+}
+
+#[test]
 fn a_list_gets_one_more_report_and_keeps_what_it_has() {
-    let manifest = report_manifest(b"{}", SUBJECT, 700);
-    let first = with_report(None, &manifest).expect("a list");
+    let manifest = referrer_manifest(REPORT, b"{}", SUBJECT, 700);
+    let first = with_referrer(None, REPORT, &manifest).expect("a list");
     assert_eq!(reports(&first).expect("a list")[0].digest, digest_of(&manifest));
-    assert_eq!(with_report(Some(&first), &manifest), Ok(first), "each once");
+    assert_eq!(with_referrer(Some(&first), REPORT, &manifest), Ok(first), "each once");
     let foreign = json!({"mediaType": MANIFEST_TYPE, "digest": SUBJECT, "size": 1, "artifactType": "x", "annotations": {"a": "b"}});
-    let both = with_report(Some(&index(std::slice::from_ref(&foreign))), &manifest).expect("a list");
+    let both =
+        with_referrer(Some(&index(std::slice::from_ref(&foreign))), REPORT, &manifest).expect("a list");
     let both: Value = serde_json::from_slice(&both).expect("JSON");
     assert_eq!(
         (both["manifests"][0].clone(), both["manifests"].as_array().map(Vec::len)),
         (foreign.clone(), Some(2))
     );
-    assert_eq!(with_report(Some(&index(&vec![foreign; 10_000])), &manifest), Err(ReferrersError::Full));
-    assert!(with_report(Some(b"[]"), &manifest).is_err());
-    assert!(with_report(Some(b"no list"), &manifest).is_err());
+    assert_eq!(
+        with_referrer(Some(&index(&vec![foreign; 10_000])), REPORT, &manifest),
+        Err(ReferrersError::Full)
+    );
+    assert!(with_referrer(Some(b"[]"), REPORT, &manifest).is_err());
+    assert!(with_referrer(Some(b"no list"), REPORT, &manifest).is_err());
 }
 
 #[test]

@@ -215,5 +215,14 @@ pub fn sign_artifact(
     Ok(SimpleSignature { payload, signature })
 }
 
+/// Signs the manifest with this digest as a Sigstore bundle, which later releases of cosign write.
+///
+/// # Errors
+///
+/// When the key can't, which only a system without randomness makes happen.
+pub fn sign_bundle(digest: &str, key: &ArtifactSigningKey) -> Result<Vec<u8>, KeyError> {
+    bundle::sign(digest, key)
+}
+
 #[cfg(test)]
 mod tests;

@@ -16,13 +16,18 @@ Examples:
   witlet plugin push a.wasm localhost:5000/a --username ci --password-stdin < password";
 
 /// Examples of `pull`.
-pub(super) const PULL_HELP: &str = "Examples:
+pub(super) const PULL_HELP: &str = "The digest of a reference is always checked. With --key, nothing is written unless one of the keys has signed the manifest, by \
+`cosign sign --key` or `witlet plugin sign`: in a layer under the tag sha256-….sig or in a Sigstore bundle.
+
+Examples:
   witlet plugin pull oci://registry.example.com/plugins/no-latest-tag:1.0
+  witlet plugin pull oci://registry.example.com/plugins/no-latest-tag:1.0 --key cosign.pub
   witlet plugin pull oci://registry.example.com/plugins/a@sha256:… --to a.wasm -o json";
 
 /// What `sign` does, with examples.
 pub(super) const SIGN_HELP: &str = "The signature is what `cosign sign --key` writes, without an entry in a transparency log: a layer under the tag sha256-….sig, \
-next to those that are there. `cosign verify --key --insecure-ignore-tlog` verifies it, and so do nodes with `requireSignature`.
+next to those that are there, or with --bundle a Sigstore bundle that refers to the manifest, as later releases of cosign write it. \
+`cosign verify --key --insecure-ignore-tlog` verifies it, and so do nodes with `requireSignature` and `witlet plugin pull --key`.
 
 Keys are ECDSA (P-256) or Ed25519, as PKCS#8 without a password:
   openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out signing.pem
@@ -30,7 +35,7 @@ Keys are ECDSA (P-256) or Ed25519, as PKCS#8 without a password:
 
 Examples:
   witlet plugin sign oci://registry.example.com/plugins/no-latest-tag@sha256:… --key signing.pem
-  witlet plugin sign registry.example.com/plugins/a:1 --key signing.pem -o json";
+  witlet plugin sign registry.example.com/plugins/a:1 --key signing.pem --bundle -o json";
 
 /// Who asks a registry.
 #[derive(Clone, Debug, Default, Args)]
@@ -81,6 +86,9 @@ pub(crate) struct PullArgs {
     /// File to write (default: last part of the repository with .wasm); a report is written next to it
     #[arg(long, value_name = "FILE")]
     pub(crate) to: Option<PathBuf>,
+    /// Public key (PEM), one of which must have signed it in one of cosign's forms; repeatable
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Vec<PathBuf>,
     /// Overwrite files with other content
     #[arg(long)]
     pub(crate) force: bool,
@@ -101,6 +109,9 @@ pub(crate) struct SignArgs {
     /// Private key that signs: PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) key: PathBuf,
+    /// Put a Sigstore bundle next to it, in place of a layer under a tag
+    #[arg(long)]
+    pub(crate) bundle: bool,
     /// Who asks
     #[command(flatten)]
     pub(crate) login: LoginArgs,

@@ -6,7 +6,7 @@ use serde_json::json;
 use thiserror::Error;
 use witlet_egress::Egress;
 use witlet_oci::{Client, TransferError};
-use witlet_wasm::attestation::cosign::{ArtifactSigningKey, sign_artifact};
+use witlet_wasm::attestation::cosign::{ArtifactSigningKey, sign_artifact, sign_bundle};
 use witlet_wasm::attestation::{KEY_BYTES_MAX, KeyError};
 
 use super::component::{self, ComponentError};
@@ -66,13 +66,19 @@ pub(crate) async fn run(args: &SignArgs) -> Result<(), Error> {
         Error::Sign { target, cause }
     };
     let digest = client.resolve(&target).await.map_err(failed)?;
-    let made = sign_artifact(&target.name(), &digest, &key).map_err(unusable)?;
-    let tag = client.put_signature(&target, &digest, &made.payload, &made.signature).await.map_err(failed)?;
+    let signature = if args.bundle {
+        let bundle = sign_bundle(&digest, &key).map_err(unusable)?;
+        let put = client.put_bundle(&target, &digest, bundle).await.map_err(failed)?;
+        format!("{}@{put}", target.name())
+    } else {
+        let made = sign_artifact(&target.name(), &digest, &key).map_err(unusable)?;
+        let put = client.put_signature(&target, &digest, &made.payload, &made.signature).await;
+        format!("{}:{}", target.name(), put.map_err(failed)?)
+    };
     let reference = target.pinned(&digest);
     let text = match args.output {
         OutputFormat::Table | OutputFormat::Wide => format!("{reference}\n"),
         OutputFormat::Json | OutputFormat::Yaml => {
-            let signature = format!("{}:{tag}", target.name());
             structured(&for_programs(&reference, &digest, &key.public().id(), &signature), args.output)?
         }
     };

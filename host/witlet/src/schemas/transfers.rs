@@ -42,7 +42,8 @@ fn transfers_are_as_their_schemas_say() {
     };
     for report in [None, Some(DIGEST)] {
         holds("plugin-push.json", &push::for_programs(REFERENCE, &of(report), 7));
-        let written = WrittenFiles { file: Path::new("a.wasm"), report: report.map(Path::new) };
+        let signed_by = report.map(|_| "00ff".to_owned());
+        let written = WrittenFiles { file: Path::new("a.wasm"), report: report.map(Path::new), signed_by };
         holds("plugin-pull.json", &pull::for_programs(REFERENCE, DIGEST, "00ff", 7, &written));
     }
     let file = SetFile {

@@ -1,5 +1,9 @@
-//! Pushing and pulling as people meet it, without a registry: what is refused before a registry is asked, and in which words.
+//! Pushing and pulling as people meet it: what is refused before a registry is asked, in which words, and what a pull asks of signatures.
 
+use witlet_harness::LocalRegistry;
+use witlet_wasm::attestation::SigningKey;
+
+use crate::sets::KEY;
 use crate::{CommandOutput, scratch, witlet, write};
 
 /// Exit code 1, and an error with all of these words.
@@ -103,4 +107,55 @@ fn sets_are_chosen_by_an_api_server_alone() {
     let answer = witlet(&["run", "--plugin-sets", "/etc/witlet/sets.yaml"]);
     assert_eq!(answer.code, 2, "{}", answer.err);
     assert!(answer.err.contains("--kubeconfig"), "{}", answer.err);
+}
+
+/// Another key than [`KEY`].
+const OTHER_KEY: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
+-----END PRIVATE KEY-----
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pull_with_keys_writes_only_what_one_of_them_has_signed() {
+    let registry = LocalRegistry::start().await.expect("it listens");
+    let folder = scratch();
+    let file = |name: &str, text: &str| write(folder.path(), name, text).display().to_string();
+    let public = |key: &str| SigningKey::from_pem(key.as_bytes()).expect("a key").public().to_pem();
+    let (key, other) = (file("key.pub", &public(KEY)), file("other.pub", &public(OTHER_KEY)));
+    let pushed =
+        witlet(&["plugin", "push", "builtin:redis", &format!("{}/plugins/redis:1", registry.address)]);
+    assert_eq!(pushed.code, 0, "{}", pushed.err);
+    let reference = pushed.out.trim();
+    let to = folder.path().join("redis.wasm");
+    let pull = |more: &[&str]| {
+        let answer =
+            witlet(&[&["plugin", "pull", reference, "--to", &to.display().to_string()], more].concat());
+        (answer, to.exists())
+    };
+    let (unsigned, is_there) = pull(&["--key", &key]);
+    fails(
+        &unsigned,
+        &[reference, "isn't signed with ", "key.pub", "witlet plugin sign", "it has no signature"],
+    );
+    assert!(!is_there, "nothing is written");
+    let private = file("key.pem", KEY);
+    let sign = |more: &[&str]| {
+        let signed =
+            witlet(&[&["plugin", "sign", reference, "--key", &private, "-o", "json"], more].concat());
+        assert_eq!(signed.code, 0, "{}", signed.err);
+        signed.out
+    };
+    assert!(sign(&[]).contains(".sig\""), "under a tag");
+    let (refused, is_there) = pull(&["--key", &other]);
+    fails(&refused, &["other.pub", "1 signature, and none counts", "not made with one of the accepted keys"]);
+    assert!(!is_there, "nothing is written");
+    fails(&pull(&["--key", "/nonexistent.pub"]).0, &["failed to read the key /nonexistent.pub"]);
+    fails(&pull(&["--key", &file("private.pem", KEY)]).0, &["private.pem can't be used", "private"]);
+    let (pulled, is_there) = pull(&["--key", &other, "--key", &key, "-o", "json"]);
+    assert!(pulled.code == 0 && is_there, "{}", pulled.err);
+    assert!(sign(&["--bundle"]).contains("redis@sha256:"), "by its digest");
+    let (refused, _) = pull(&["--key", &other]);
+    fails(&refused, &["2 signatures, and none counts"]);
+    let id = SigningKey::from_pem(KEY.as_bytes()).expect("a key").public().id();
+    assert!(pulled.out.contains(&format!("\"signedBy\": \"{id}\"")), "{}", pulled.out);
 }

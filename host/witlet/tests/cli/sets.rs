@@ -19,7 +19,7 @@ use witlet_wasm::compile::component_digest;
 use crate::daemon::START_TIMEOUT;
 use crate::witlet;
 
-const KEY: &str = "-----BEGIN PRIVATE KEY-----
+pub(crate) const KEY: &str = "-----BEGIN PRIVATE KEY-----
 MC4CAQAwBQYDK2VwBCIEIIZEkyYXsYlcllWOfZF8F777/U9QikkTEVLr7IYygXbg
 -----END PRIVATE KEY-----
 ";

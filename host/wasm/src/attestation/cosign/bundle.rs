@@ -1,12 +1,16 @@
 //! Sigstore bundles: JSON of `dev.sigstore.bundle.v1.Bundle`, as far as a key verifies it.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::super::envelope::{self, PAYLOAD_TYPE, decode};
-use super::key::ArtifactKey;
+use super::super::key::KeyError;
+use super::super::statement::STATEMENT_TYPE;
+use super::key::{ArtifactKey, ArtifactSigningKey};
 use super::{SIGN_KIND, SignatureFault, SignedArtifact, shown, signer};
 
 /// What the bundle's media type begins with, whatever its version of the form 0.x.
@@ -99,6 +103,29 @@ pub(super) fn verify(
         }
         (None, None) => Err(malformed("the bundle has neither an envelope nor a signature")),
     }
+}
+
+/// A bundle of version 0.3 with the statement that the manifest with this digest is signed.
+pub(super) fn sign(digest: &str, key: &ArtifactSigningKey) -> Result<Vec<u8>, KeyError> {
+    let hex = digest.strip_prefix("sha256:").unwrap_or(digest);
+    let statement = json!({
+        "_type": STATEMENT_TYPE,
+        "subject": [{"name": "", "digest": {"sha256": hex}}],
+        "predicateType": SIGN_KIND,
+        "predicate": {},
+    });
+    let payload = statement.to_string().into_bytes();
+    let signature = key.sign(&envelope::authenticated(PAYLOAD_TYPE, &payload))?;
+    let bundle = json!({
+        "mediaType": format!("{MEDIA_TYPE}.v0.3+json"),
+        "verificationMaterial": {"publicKey": {"hint": key.public().hint()}},
+        "dsseEnvelope": {
+            "payload": STANDARD.encode(payload),
+            "payloadType": PAYLOAD_TYPE,
+            "signatures": [{"sig": STANDARD.encode(signature)}],
+        },
+    });
+    Ok(bundle.to_string().into_bytes())
 }
 
 fn enveloped(

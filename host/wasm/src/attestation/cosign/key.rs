@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA256_ASN1, ECDSA_P384_SHA384_ASN1,
@@ -104,6 +106,11 @@ impl ArtifactKey {
     /// The SHA-256 of its SubjectPublicKeyInfo, in hexadecimal.
     pub fn id(&self) -> String {
         hex::encode(sha2::Sha256::digest(&self.spki))
+    }
+
+    /// What bundles say of the key that signed them: the same digest in Base64.
+    pub(super) fn hint(&self) -> String {
+        STANDARD.encode(sha2::Sha256::digest(&self.spki))
     }
 
     pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {

@@ -189,6 +189,23 @@ fn our_own_signature_is_one_of_the_key_that_openssl_made() {
 }
 
 #[test]
+fn our_own_bundle_is_one_of_the_key_that_openssl_made() {
+    let vectors = vectors();
+    let signing =
+        ArtifactSigningKey::from_pem(text(&vectors["privateKey"]).as_bytes()).expect("a private key");
+    let manifest = text(&vectors["manifest"]);
+    let signed = digest(manifest.as_bytes());
+    let made = ArtifactSignature::Bundle(sign_bundle(&signed, &signing).expect("signed"));
+    assert_eq!(verified(std::slice::from_ref(&made), &[key("p256")]).map(|it| it.key_index), Ok(0));
+    let ArtifactSignature::Bundle(bundle) = &made else { panic!("a bundle") };
+    let bundle: Value = serde_json::from_slice(bundle).expect("JSON");
+    assert_eq!(bundle["mediaType"], "application/vnd.dev.sigstore.bundle.v0.3+json");
+    assert_eq!(bundle["verificationMaterial"]["publicKey"]["hint"], key("p256").hint());
+    let other = SignedArtifact { digest: &digest(b"{}"), manifest: b"{}" };
+    assert!(verify_artifact(other, &[made], &[key("p256")]).is_err(), "it is of one manifest");
+}
+
+#[test]
 fn what_is_no_key_for_this_says_what_to_do() {
     let vectors = vectors();
     let pem = |label: &str| format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
