@@ -120,11 +120,7 @@ fn manifests_and_recorded_calls_are_asked_next_to_cases() {
     let config = ["--config", r#"{"allow": ["registry.example.com"]}"#];
     let answer = witlet(&[&["plugin", "run", "builtin:image-policy", &pods, &cases], &config[..]].concat());
     assert_eq!((answer.code, answer.err.as_str()), (4, ""), "{}", answer.out);
-    for words in [
-        "pods.yaml: Pod default/web of document 1",
-        "pods.yaml: Pod default/db of document 2",
-        "5 cases, 1 not",
-    ] {
+    for words in ["pods.yaml: Pod web of document 1", "pods.yaml: Pod db of document 2", "5 cases, 1 not"] {
         assert!(answer.out.contains(words), "{words:?} isn't in: {}", answer.out);
     }
     let alone = witlet(&[&["plugin", "run", "builtin:image-policy", &pods], &config[..]].concat());

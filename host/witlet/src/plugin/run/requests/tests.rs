@@ -43,8 +43,8 @@ fn what_is_no_request_says_why() {
         said("list.txt", "- a\n- b\n"),
     ];
     expect![[r#"
-        /typo.yaml: document 1 (line 1): Pod web: spec.containers[0].imag: unknown field
-        /half.yaml: document 2 (line 3): line 4, column 1: unclosed bracket
+        /typo.yaml: document 1 (line 1): pod "web": spec.containers[0].imag: unknown field
+        /half.yaml: document 2 (line 3): line 3, column 7: unclosed bracket '['
         /service.yaml: kind: must be "PluginCases", found "Service": `witlet plugin eval` asks admission handlers about manifests
         /cases.yaml: case "a": cases[0]: missing field `expect`
         /list.txt: the file: a case file has the fields apiVersion, kind, role and cases
