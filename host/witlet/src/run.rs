@@ -172,19 +172,14 @@ pub(crate) async fn run(settings: Settings, filter: RunningFilter) -> Result<(),
     );
     let view: Arc<dyn AgentView> = Arc::new(reporting.with_set(shown_set.clone()));
     let gates = Arc::new(GateMetrics(settings.feature_gates.clone()));
-    let metrics: [Arc<dyn MetricsSource>; 6] = [
-        Arc::new(plugins.metrics()),
-        Arc::new(ProcessMetrics),
-        base.cri.metrics(),
-        agent_metrics,
-        gates,
-        base.pull_records.clone(),
-    ];
+    let metrics: [Arc<dyn MetricsSource>; 5] =
+        [Arc::new(plugins.metrics()), Arc::new(ProcessMetrics), base.cri.metrics(), agent_metrics, gates];
     let sets = sets.map(|sets| (sets, plugins.clone()));
     let of_set = shown_set.clone().map(|set| set as Arc<dyn MetricsSource>);
     let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins::new(plugins, shown_set)));
     let of_cluster = cluster.iter().flat_map(|cluster| cluster.metrics.clone());
-    let more = of_cluster.chain(base.spans.metrics()).chain(of_set);
+    let records: Arc<dyn MetricsSource> = base.pull_records.clone();
+    let more = of_cluster.chain(base.spans.metrics()).chain(of_set).chain([records]);
     let api = metrics.into_iter().chain(more).fold(api, LocalApi::with_metrics);
     let api = api.with_usage(usage_ports(&settings, &base));
     let shown = (api.metrics(), probes, diagnostics(&settings, &base, filter));

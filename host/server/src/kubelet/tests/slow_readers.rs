@@ -18,7 +18,8 @@ async fn clients_that_read_nothing_hold_up_no_other() {
     let world = World::new(SetUp::default()).await;
     let mut pod = Arc::unwrap_or_clone(web("c-1", running(), None));
     pod.metadata.annotations = Some([("large".to_owned(), "x".repeat(ANNOTATION_BYTES))].into());
-    *world.cluster.pods.lock().unwrap() = vec![Arc::new(pod); PODS];
+    let pod = Arc::new(pod);
+    *world.cluster.pods.lock().unwrap() = vec![pod; PODS];
     let mut unread = Vec::new();
     for _ in 0..CONNECTIONS_MAX - 2 {
         let stream = soon(world.tls(None, "http/1.1")).await;
