@@ -45,7 +45,6 @@ pub struct FsMeasurement {
     pub capacity: u64,
     /// Bytes that are free for everyone.
     pub available: u64,
-    /// Bytes that are used.
     pub used: u64,
     pub inodes: u64,
     /// Inodes that are free.
