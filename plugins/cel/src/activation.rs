@@ -1,6 +1,6 @@
 //! What expressions see, fetched from the request when they ask for it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use witlet_cel::{Budget, Failure, Value, Variables};
 use witlet_plugin_sdk_0_2::{Operation, Request};
@@ -32,6 +32,7 @@ pub(crate) struct Activation<'a> {
     /// How many variables the expression that is being evaluated may see: only those before its own.
     visible: Cell<usize>,
     json_bytes: Cell<usize>,
+    operation: OnceCell<Operation>,
 }
 
 impl<'a> Activation<'a> {
@@ -44,7 +45,19 @@ impl<'a> Activation<'a> {
             variables: RefCell::new(vec![None; rules.variables.len()]),
             visible: Cell::new(rules.variables.len()),
             json_bytes: Cell::new(0),
+            operation: OnceCell::new(),
         }
+    }
+
+    /// Whether it is asked about a resize. The host is asked once, as for all else: a rule may ask in each round of a loop, and what the
+    /// host takes for an answer no step counts.
+    fn is_resize(&self) -> bool {
+        *self.operation.get_or_init(|| self.request.operation()) == Operation::Resize
+    }
+
+    /// Whether the whole is known not to be there.
+    fn is_null(&self, name: &str) -> bool {
+        matches!(self.known(name, ""), Some(None | Some(Value::Null)))
     }
 
     /// A value that was fetched.
@@ -110,7 +123,7 @@ impl<'a> Activation<'a> {
 
     /// The spec before a resize; none if this isn't one, or if the status doesn't say what was.
     fn old_spec(&self, budget: &Budget) -> Result<Option<Value>, Failure> {
-        if self.request.operation() != Operation::Resize {
+        if !self.is_resize() {
             return Ok(None);
         }
         self.once("oldObject", "spec", || {
@@ -121,7 +134,7 @@ impl<'a> Activation<'a> {
 
     /// The pod as it runs. On a resize it is made of what it is to be: nothing is decoded for it twice.
     fn old_pod(&self, budget: &Budget) -> Result<Value, Failure> {
-        if self.request.operation() != Operation::Resize {
+        if !self.is_resize() {
             let Some(old) = self.request.old_pod() else { return Ok(Value::Null) };
             return self.decode("the pod as it runs", &old.json(), budget);
         }
@@ -133,7 +146,13 @@ impl<'a> Activation<'a> {
 
     /// A field of it; none if the whole has to be asked for, which is `null`.
     fn part_of_old_pod(&self, of: &str, budget: &Budget) -> Option<Result<Option<Value>, Failure>> {
-        if self.request.operation() != Operation::Resize {
+        if !self.is_resize() {
+            if self.is_null("oldObject") {
+                return None;
+            }
+            if let Some(known) = self.known("oldObject", of) {
+                return Some(Ok(known));
+            }
             let old = self.request.old_pod()?;
             return Some(self.part("oldObject", of, budget, |path| old.pointer(path)));
         }
@@ -206,18 +225,19 @@ impl Variables for Activation<'_> {
             "variables" => self.variable(field, budget),
             "object" => self.part_of_pod(field, budget),
             "oldObject" => return self.part_of_old_pod(field, budget),
-            "node" => {
-                let node = self.request.node();
-                match contract::node_extra(&node, field) {
-                    Some(value) => self.once("node", field, || Ok(Some(value))),
-                    None => self.part("node", field, budget, |path| node.pointer(path)),
-                }
+            "node" if contract::is_node_extra(field) => {
+                self.once("node", field, || Ok(contract::node_extra(&self.request.node(), field)))
             }
+            "node" => self.part("node", field, budget, |path| self.request.node().pointer(path)),
             // Without one the whole is asked for, which is `null`.
-            "image" => {
-                let image = self.request.image()?;
-                self.once("image", field, || Ok(contract::image_field(&image, field)))
-            }
+            "image" => match self.known("image", field) {
+                Some(known) => Ok(known),
+                None if self.is_null("image") => return None,
+                None => {
+                    let image = self.request.image()?;
+                    self.once("image", field, || Ok(contract::image_field(&image, field)))
+                }
+            },
             "request" => self.once("request", field, || Ok(contract::request_field(self.request, field))),
             "others" => self.once("others", field, || Ok(contract::others_field(self.request, field))),
             _ => return None,

@@ -144,6 +144,11 @@ fn pod_field(pod: &Pod, field: &str) -> Option<Value> {
     })
 }
 
+/// Whether `node` has the field next to Kubernetes' own.
+pub(crate) fn is_node_extra(field: &str) -> bool {
+    NODE.contains(&field)
+}
+
 /// One of the fields that `node` has next to Kubernetes' own.
 pub(crate) fn node_extra(node: &Node, field: &str) -> Option<Value> {
     match field {
