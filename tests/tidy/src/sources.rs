@@ -168,6 +168,7 @@ const FACTS: &[&str] = &[
     "None",
     "Percent",
     "Thousandths",
+    "column",
     "est first",
     "in bytes",
     "or bytes",
