@@ -38,8 +38,10 @@ mod tests;
 /// Where reviews are sent.
 pub const PATH: &str = "/validate";
 
-/// Bytes of the largest body, as API servers limit objects.
-const BODY_BYTES_MAX: usize = 3 << 20;
+/// Bytes of the largest object that API servers take.
+const OBJECT_BYTES_MAX: usize = 3 << 20;
+/// Bytes of the largest body that says its length: the object as it is and as it is to be, and what stands around them.
+const BODY_BYTES_MAX: usize = 2 * OBJECT_BYTES_MAX + (64 << 10);
 /// Bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Connections at the same time, and of the clients at one address. Beyond that, the one that has been idle for longest gives way.
@@ -47,6 +49,8 @@ const CONNECTIONS_MAX: usize = 256;
 const CONNECTIONS_OF_PEER_MAX: usize = CONNECTIONS_MAX / 2;
 /// Reviews that are read and decided at the same time; further ones wait, each for as long as it has.
 const REVIEWS_MAX: usize = 64;
+/// Those of them whose bodies have more than [`OBJECT_BYTES_MAX`]: so much memory, and never the turns of the others.
+const LARGE_REVIEWS_MAX: usize = 16;
 /// How long a body may take to arrive. Where clients send none on all other connections, a review waits for its turn three times this, less
 /// than it has by default.
 const BODY_WITHIN: Duration = Duration::from_secs(2);
@@ -74,6 +78,7 @@ pub struct AdmissionWebhook {
     not_ready: NotReady,
     clients: Clients,
     reviews: Semaphore,
+    large_reviews: Semaphore,
 }
 
 impl AdmissionWebhook {
@@ -84,7 +89,8 @@ impl AdmissionWebhook {
         not_ready: NotReady,
         clients: Clients,
     ) -> Arc<Self> {
-        Arc::new(Self { admission, clock, not_ready, clients, reviews: Semaphore::new(REVIEWS_MAX) })
+        let (reviews, large_reviews) = (Semaphore::new(REVIEWS_MAX), Semaphore::new(LARGE_REVIEWS_MAX));
+        Arc::new(Self { admission, clock, not_ready, clients, reviews, large_reviews })
     }
 
     /// Serves until the stop, and then for as long as reviews take that are under way, at most 5 s.
@@ -168,9 +174,11 @@ impl AdmissionWebhook {
             return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
                 .into_response();
         }
-        // Before the body: it takes space, and any client may send one. The semaphore is never closed.
+        // Before the body: it takes space, and any client may send one. The semaphores are never closed.
+        let is_large = body.size_hint().exact().is_some_and(|bytes| bytes > OBJECT_BYTES_MAX as u64);
+        let _large = if is_large { Some(self.large_reviews.acquire().await) } else { None };
         let _turn = self.reviews.acquire().await;
-        let body = match read(body).await {
+        let body = match read(body, if is_large { BODY_BYTES_MAX } else { OBJECT_BYTES_MAX }).await {
             Ok(body) => body,
             Err(refusal) => return refusal.into_response(),
         };
@@ -214,16 +222,16 @@ impl AdmissionWebhook {
     }
 }
 
-/// The body; or why it isn't taken, and the code for that.
-async fn read<B>(body: B) -> Result<Bytes, (StatusCode, String)>
+/// The body of at most so many bytes; or why it isn't taken, and the code for that.
+async fn read<B>(body: B, bytes_max: usize) -> Result<Bytes, (StatusCode, String)>
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: std::error::Error + Send + Sync + 'static,
 {
-    match tokio::time::timeout(BODY_WITHIN, Limited::new(body, BODY_BYTES_MAX).collect()).await {
+    match tokio::time::timeout(BODY_WITHIN, Limited::new(body, bytes_max).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let words = format!("the body must have at most {BODY_BYTES_MAX} bytes");
+            let words = format!("the body must have at most {bytes_max} bytes");
             Err((StatusCode::PAYLOAD_TOO_LARGE, words))
         }
         Ok(Err(error)) => Err((StatusCode::BAD_REQUEST, format!("read the body: {error}"))),

@@ -133,7 +133,7 @@ async fn what_is_no_review_is_refused_before_any_handler_is_asked() {
     let cases = [
         (Method::POST, PATH, json, b"{".to_vec(), 400, "the body must be an AdmissionReview in JSON"),
         (Method::POST, PATH, json, b"{}".to_vec(), 400, "apiVersion must be admission.k8s.io/v1"),
-        (Method::POST, PATH, json, large, 413, "the body must have at most 3145728 bytes"),
+        (Method::POST, PATH, json, large, 413, "the body must have at most 6356992 bytes"),
         (Method::POST, PATH, "application/yaml", good(), 415, "Content-Type must be application/json"),
         (Method::POST, PATH, "", good(), 415, "Content-Type must be application/json"),
         (Method::GET, PATH, json, good(), 405, "the method must be POST"),
@@ -150,6 +150,10 @@ async fn what_is_no_review_is_refused_before_any_handler_is_asked() {
     let whole = request(Method::POST, PATH, "Application/JSON; charset=utf-8", [fits, good()].concat());
     let (code, answer, kept) = answered(&webhook, whole).await;
     assert!(code == 200 && kept, "the largest body: {code} {answer}");
+    // Without a length it gets no more than a review of one object.
+    let parts = [vec![b' '; OBJECT_BYTES_MAX], b"{}".to_vec()].map(|part| Ok(Bytes::from(part)));
+    let answer = webhook.answer(streamed(stream::iter(parts)), true, || {}).await;
+    assert_eq!(answer.status().as_u16(), 413);
 }
 
 #[tokio::test(start_paused = true)]

@@ -209,7 +209,7 @@ async fn a_webhook_answers_by_the_components_of_a_plugin_file() {
     let cases = [
         ("application/json", b"{\"kind\": \"AdmissionReview\"}".to_vec(), 400, "apiVersion must be"),
         ("text/plain", b"{}".to_vec(), 415, "Content-Type must be application/json"),
-        ("application/json", vec![b' '; (3 << 20) + 1], 413, "at most 3145728 bytes"),
+        ("application/json", vec![b' '; (7 << 20) + 1], 413, "at most 6356992 bytes"),
     ];
     for (content_type, body, expected, words) in cases {
         let (code, answer) = webhook.post(content_type, body).await;
