@@ -38,6 +38,7 @@ mod translate;
 mod validate;
 mod value;
 mod watches;
+pub mod webhook;
 mod write;
 
 pub use admin::Object;

@@ -1,5 +1,7 @@
 //! `witlet plugin serve`: the webhook as a process, with real components, asked over TLS as an API server does it.
 
+mod api_server;
+
 use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,6 +17,9 @@ use witlet_server::{ServerTls, TlsOptions};
 
 use crate::daemon::{Owned, START_TIMEOUT, wait_for};
 use crate::{scratch, witlet, write};
+
+/// What the service of the webhook is called, which its certificate is for.
+const SERVICE: &str = "witlet-webhook.policies.svc";
 
 /// One entry for each namespace that is asked about.
 const ENTRIES: &str = "\
@@ -41,7 +46,7 @@ pub(crate) fn plugins(folder: &Path, entries: &str) -> String {
     write(folder, "plugins.yaml", &text).display().to_string()
 }
 
-/// A certificate for the loopback with its authority behind it, and its key.
+/// A certificate for [`SERVICE`] with its authority behind it, and its key.
 fn certificate(folder: &Path) -> (String, String) {
     let cert_dir = folder.join("pki");
     let options = TlsOptions {
@@ -49,7 +54,7 @@ fn certificate(folder: &Path) -> (String, String) {
         client_ca: None,
         cert_dir: cert_dir.clone(),
         node_name: "webhook".to_owned(),
-        alternative_names: vec!["127.0.0.1".to_owned()],
+        alternative_names: vec![SERVICE.to_owned()],
         only_tls13: false,
     };
     ServerTls::open(options, Arc::new(SystemClock)).expect("a certificate is made");
@@ -103,7 +108,7 @@ impl Webhook {
         let config = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "webhook",
             "clusters": [{"name": "webhook", "cluster": {
-                "server": format!("https://{address}"), "certificate-authority": certificate,
+                "server": format!("https://{address}"), "certificate-authority": certificate, "tls-server-name": SERVICE,
             }}],
             "users": [{"name": "api-server", "user": {}}],
             "contexts": [{"name": "webhook", "context": {"cluster": "webhook", "user": "api-server"}}],
@@ -128,10 +133,15 @@ impl Webhook {
 
     async fn post(&self, content_type: &str, body: Vec<u8>) -> (u16, String) {
         let request = http::Request::post("/validate?timeout=10s").header("content-type", content_type);
-        let answer = self.client.send(request.body(Body::from(body)).expect("a request")).await;
+        let (head, body) = self.send(request.body(body).expect("a request")).await;
+        (head.status.as_u16(), body)
+    }
+
+    async fn send(&self, request: http::Request<Vec<u8>>) -> (http::response::Parts, String) {
+        let answer = self.client.send(request.map(Body::from)).await;
         let (head, body) = answer.expect("an answer").into_parts();
         let body = body.collect_bytes().await.expect("a whole answer");
-        (head.status.as_u16(), String::from_utf8(body.to_vec()).expect("text"))
+        (head, String::from_utf8(body.to_vec()).expect("text"))
     }
 
     /// The response about a pod with this image.

@@ -286,6 +286,17 @@ pub(crate) async fn connect(
     who: Option<&Credentials>,
     protocol: &str,
 ) -> TlsStream<TcpStream> {
+    connect_to("127.0.0.1", address, roots, who, &[protocol]).await
+}
+
+/// The same to a server of this name, with one of these protocols.
+pub(crate) async fn connect_to(
+    name: &'static str,
+    address: SocketAddr,
+    roots: Arc<rustls::RootCertStore>,
+    who: Option<&Credentials>,
+    protocols: &[&str],
+) -> TlsStream<TcpStream> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_details(provider, Arc::new(Then))
         .with_safe_default_protocol_versions()
@@ -295,9 +306,9 @@ pub(crate) async fn connect(
         Some(Credentials(chain, key)) => config.with_client_auth_cert(chain, key).unwrap(),
         None => config.with_no_client_auth(),
     };
-    config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
     let stream = TcpStream::connect(address).await.unwrap();
-    let name = ServerName::try_from("127.0.0.1").unwrap();
+    let name = ServerName::try_from(name).unwrap();
     TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
 }
 

@@ -8,10 +8,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
 use super::*;
 use crate::TlsOptions;
-use crate::kubelet::tests::world::{Ca, Credentials, Then, connect, roots};
+use crate::kubelet::tests::world::{Ca, Credentials, Then, connect_to, roots};
 
 /// Bound of a wait for something that has to happen: only a hang reaches it.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// What the service of a webhook is called, which its certificate is for.
+const SERVICE: &str = "witlet-webhook.policies.svc";
 
 /// Few, so that a test can take them all with few files open.
 const LIMITS: ConnectionLimits = ConnectionLimits { total: 6, of_peer: 4 };
@@ -45,7 +48,7 @@ impl Served {
             client_ca: client_ca.map(|_| path),
             cert_dir: folder.join("pki"),
             node_name: "webhook".to_owned(),
-            alternative_names: vec!["127.0.0.1".to_owned()],
+            alternative_names: vec![SERVICE.to_owned()],
             only_tls13: false,
         };
         let tls = ServerTls::open(options, Arc::new(Then)).unwrap();
@@ -60,7 +63,13 @@ impl Served {
     }
 
     async fn client(&self, who: Option<&Credentials>) -> Client {
-        let stream = soon(connect(self.address, self.roots.clone(), who, "http/1.1")).await;
+        self.client_of(who, &["http/1.1"]).await
+    }
+
+    /// One that offers these protocols. API servers offer HTTP/2 as well where the webhook's URL is one of the loopback.
+    async fn client_of(&self, who: Option<&Credentials>, protocols: &[&str]) -> Client {
+        let stream = soon(connect_to(SERVICE, self.address, self.roots.clone(), who, protocols)).await;
+        assert_eq!(stream.get_ref().1.alpn_protocol(), (!protocols.is_empty()).then_some(&b"http/1.1"[..]));
         let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
         let connection = JoinSet::from_iter([async move {
             let _ = connection.await;
@@ -113,6 +122,19 @@ async fn clients_that_hold_connections_after_a_review_do_not_shut_out_the_api_se
     idle.remove(0).closed().await;
     assert_eq!(first.review().await, 200, "it goes on");
     drop((first, api_server, idle));
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_connection_takes_review_after_review_whatever_protocols_were_offered() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::start(folder.path(), None, Clients::Any).await;
+    for protocols in [&["http/1.1"][..], &["h2", "http/1.1"], &[]] {
+        let mut client = served.client_of(None, protocols).await;
+        for _ in 0..3 {
+            assert_eq!(client.review().await, 200, "{protocols:?}");
+        }
+    }
     served.stop().await;
 }
 
