@@ -33,8 +33,8 @@ claims!(
     what_belongs_to_a_call_is_refused_while_a_plugin_is_loaded,
 );
 
-/// What a plugin may keep for as long as its instance lives: errors, its data, and what a command printed.
-const KEPT_FOR_GOOD: &[&str] = &["error", "snapshot", "ended"];
+/// What a plugin may keep for as long as its instance lives: errors, and its data.
+const KEPT_FOR_GOOD: &[&str] = &["error", "snapshot"];
 
 /// Whether a call must fail: it is about a handle that an earlier call had, that was given back, or that the guest never got. What belongs
 /// to no call works in each.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wasmtime::component::Resource;
+use witlet_core::runtime::ExecOutput;
 
 use super::facts::ProbeFacts;
 use crate::guest::async_guest::AsyncState;
@@ -43,7 +44,23 @@ pub struct PortPart {
     pub(super) index: usize,
 }
 
+/// What a command of the probe came to, in the store's table.
+#[derive(Debug)]
+#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
+pub struct EndedPart {
+    /// Of the probe that ran it.
+    pub(super) serial: u32,
+    pub(super) output: ExecOutput,
+}
+
 impl AsyncState {
+    /// What a command of the probe that runs came to.
+    pub(super) fn ended(&mut self, handle: &Resource<EndedPart>) -> wasmtime::Result<&ExecOutput> {
+        let serial = self.resources().get(handle)?.serial;
+        self.probe_of(serial)?;
+        Ok(&self.resources().get(handle)?.output)
+    }
+
     /// The probe that a handle of its target, pod or container belongs to.
     pub(super) fn target<T: 'static>(&self, handle: &Resource<T>) -> wasmtime::Result<&Arc<ProbeFacts>> {
         self.probe_of(handle.rep())

@@ -10,11 +10,10 @@ use async_trait::async_trait;
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, InstancePre, Resource};
 use witlet_core::probe::ProbeOutcome;
-use witlet_core::runtime::ExecOutput;
 
 use super::answer::Statement;
 use super::exec::Exec;
-use super::handles::{AnswerHandle, CheckHandle, SetupHandle, TargetHandle};
+use super::handles::{AnswerHandle, CheckHandle, EndedPart, SetupHandle, TargetHandle};
 use super::{Adapter, Prober, ProberPre};
 use crate::guest::async_guest::AsyncState;
 use crate::worlds::host::error::GuestError;
@@ -53,7 +52,7 @@ mod bindings {
             "witlet:probe/probe-types.pod": crate::worlds::probe::handles::PodHandle,
             "witlet:probe/probe-types.container": crate::worlds::probe::handles::ContainerHandle,
             "witlet:probe/probe-types.container-port": crate::worlds::probe::handles::PortPart,
-            "witlet:probe/exec.ended": witlet_core::runtime::ExecOutput,
+            "witlet:probe/exec.ended": crate::worlds::probe::handles::EndedPart,
             "witlet:probe/connections.connection": crate::guest::connection::OpenConnection,
         },
     });
@@ -224,29 +223,32 @@ impl exec::Host for AsyncState {
         &mut self,
         target: Resource<TargetHandle>,
         command: Vec<String>,
-    ) -> wasmtime::Result<Result<Resource<ExecOutput>, Resource<GuestError>>> {
+    ) -> wasmtime::Result<Result<Resource<EndedPart>, Resource<GuestError>>> {
         let exec = Exec::new(self.target(&target)?.clone(), self);
         match convert::ended(exec.run(command).await) {
-            Ok(output) => Ok(Ok(self.resources().push(output)?)),
+            Ok(output) => {
+                let ended = EndedPart { serial: self.serial(), output };
+                Ok(Ok(self.resources().push(ended)?))
+            }
             Err(error) => Ok(Err(self.resources().push(error)?)),
         }
     }
 }
 
 impl exec::HostEnded for AsyncState {
-    fn exit_code(&mut self, ended: Resource<ExecOutput>) -> wasmtime::Result<i32> {
-        Ok(self.resources().get(&ended)?.exit_code)
+    fn exit_code(&mut self, ended: Resource<EndedPart>) -> wasmtime::Result<i32> {
+        Ok(self.ended(&ended)?.exit_code)
     }
 
-    fn output(&mut self, ended: Resource<ExecOutput>) -> wasmtime::Result<Vec<u8>> {
-        Ok(self.resources().get(&ended)?.stdout.clone())
+    fn output(&mut self, ended: Resource<EndedPart>) -> wasmtime::Result<Vec<u8>> {
+        Ok(self.ended(&ended)?.stdout.clone())
     }
 
-    fn error_output(&mut self, ended: Resource<ExecOutput>) -> wasmtime::Result<Vec<u8>> {
-        Ok(self.resources().get(&ended)?.stderr.clone())
+    fn error_output(&mut self, ended: Resource<EndedPart>) -> wasmtime::Result<Vec<u8>> {
+        Ok(self.ended(&ended)?.stderr.clone())
     }
 
-    fn drop(&mut self, ended: Resource<ExecOutput>) -> wasmtime::Result<()> {
+    fn drop(&mut self, ended: Resource<EndedPart>) -> wasmtime::Result<()> {
         self.resources().delete(ended)?;
         Ok(())
     }
