@@ -62,6 +62,9 @@ pub const FEATURES: &[Feature] = &[
     ),
     feature("fetched-data", "data from URLs and registries, data.url and data.oci"),
     feature("rollout", "handlers that take another's place by degrees, admission.rollout"),
+    feature("tls-authorities", "further certificate authorities of servers, grants.tlsAuthorities"),
+    feature("tls-client-certificate", "a certificate that is shown to servers, grants.tlsClientCertificate"),
+    feature("network-pod-loopback", "the loopback interface of probed pods, pod-loopback in grants.network"),
 ];
 
 /// An entry that isn't used because it is optional and this host lacks what it requires.

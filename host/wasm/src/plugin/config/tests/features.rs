@@ -1,5 +1,7 @@
 //! `requires` and `optional`: what this host takes, skips and refuses, whatever a later release may write.
 
+use std::collections::BTreeSet;
+
 use crate::plugin::config::{FEATURES, REQUIRES_MAX, SkippedEntry, parse};
 use crate::worlds;
 
@@ -15,6 +17,80 @@ fn a_host_that_has_what_is_required_takes_the_entry() {
     assert_eq!(optional.name, "b");
     let whole = file(PLAIN).replace("plugins:", "requires: [admission-0.1]\nplugins:");
     assert!(parse(&whole, SHIPPED).is_ok_and(|taken| taken.plugins.len() == 1 && taken.skipped.is_empty()));
+}
+
+#[test]
+fn grants_that_came_later_have_a_feature_each() {
+    let taken = parse(
+        &file(
+            "- {name: a, requires: [probe-0.2, tls-authorities, tls-client-certificate, network-pod-loopback], \
+             component: a.wasm, probe: {}, grants: {network: [pod, pod-loopback], tlsAuthorities: [ca], \
+             tlsClientCertificate: me}}\nsecrets: [{name: ca, file: ca.pem}, {name: me, file: me.pem}]\n",
+        ),
+        SHIPPED,
+    );
+    let taken = taken.unwrap_or_else(|error| panic!("{error}"));
+    assert!(taken.skipped.is_empty());
+    let names = taken.plugins[0].grants.names();
+    assert_eq!(names, ["network", "tlsAuthorities", "tlsClientCertificate"]);
+}
+
+/// Fields of a file that are as old as `requires`: each host that knows that knows them.
+const AS_OLD_AS_REQUIRES: &str = "
+    admission allow apiVersion component config conformance exclude exec failed failurePolicy file files
+    grants guestPath idle images instances interval key keys kind kitVersion labelSelector limits
+    loadTimeout matchExpressions matchLabels matches max maxPods memory mode name namePrefix namespaces
+    network operations operator optional order path plugins podSecurity podSource priorityClasses probe
+    probeType pullCredentials readOnly record requireConformance requires secrets serviceAccounts
+    sources state systemPods timeout tls uses values warm
+";
+
+/// Younger fields, by the feature that a file requires which has them.
+const YOUNGER: &[(&str, &str)] = &[
+    ("require-signature", "requireSignature"),
+    ("decision-log", "decisionLog"),
+    ("data", "data"),
+    ("fetched-data", "url oci sha256 refresh maxAge token caFile"),
+    ("shadow-of", "shadowOf"),
+    ("record-triggers", "on"),
+    ("recheck", "recheck"),
+    (
+        "rollout",
+        "rollout of percent soak stepPercent errorBudget maxErrorPercent maxErrors minCalls maxDifferences",
+    ),
+    ("tls-authorities", "tlsAuthorities"),
+    ("tls-client-certificate", "tlsClientCertificate"),
+];
+
+/// A field's name in a file.
+fn in_camel_case(field: &str) -> String {
+    let mut words = field.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |all, word| {
+        let (first, rest) = word.split_at(1);
+        all + &first.to_uppercase() + rest
+    })
+}
+
+#[test]
+fn every_field_that_is_younger_than_requires_has_a_feature() {
+    let fields = include_str!("../document.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("    pub(super) ")?.split_once(':'));
+    let fields: BTreeSet<String> =
+        fields.map(|(field, _)| in_camel_case(field.trim_start_matches("r#"))).collect();
+    let younger = YOUNGER.iter().flat_map(|(feature, fields)| {
+        assert!(FEATURES.iter().any(|known| known.name == *feature), "{feature}");
+        fields.split_whitespace()
+    });
+    let known: BTreeSet<&str> = AS_OLD_AS_REQUIRES.split_whitespace().chain(younger).collect();
+    let missing: Vec<&String> = fields.iter().filter(|field| !known.contains(field.as_str())).collect();
+    assert!(
+        missing.is_empty(),
+        "a file with them is refused by older hosts, and no feature says so: {missing:?}"
+    );
+    let gone: Vec<&str> = known.into_iter().filter(|name| !fields.contains(*name)).collect();
+    assert!(gone.is_empty(), "there are no such fields: {gone:?}");
 }
 
 #[test]
