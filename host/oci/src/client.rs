@@ -66,6 +66,7 @@ pub struct Pushed {
 pub struct Pulled {
     /// Digest of the component's manifest.
     pub digest: String,
+    /// The bytes of that manifest, which signatures are about.
     pub manifest: Vec<u8>,
     pub wasm: Vec<u8>,
     /// Envelopes of conformance reports next to it, which no one has verified.

@@ -24,9 +24,9 @@ const LARGE_ONCE_IN: usize = 100;
 /// A question about a pod.
 #[derive(Clone, Debug)]
 pub struct PodQuestion {
-    /// By the contract's word.
+    /// The operation by the contract's word for it.
     pub operation: &'static str,
-    /// Seconds since 1970.
+    /// The time of the question, in seconds since 1970.
     pub now: i64,
     /// A manifest that Kubernetes' types take.
     pub pod: Value,
@@ -41,7 +41,7 @@ pub struct PodQuestion {
 /// An image that is on the node.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// The container's name.
+    /// Of the container that is to start.
     pub container: String,
     pub id: String,
     pub digest: Option<String>,

@@ -59,6 +59,7 @@ pub(crate) enum Error {
         named(keys)
     )]
     Unsigned {
+        /// What was pulled, by its digest.
         reference: String,
         keys: Vec<PathBuf>,
         /// What was found instead.

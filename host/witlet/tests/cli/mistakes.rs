@@ -12,7 +12,7 @@ const MISTAKES_MIN: usize = 40;
 /// A mistake as the page has it.
 struct Mistake {
     expression: String,
-    /// Line and column, counted from one.
+    /// Line and column, both as the page has them.
     place: (String, String),
     cause: String,
     help: String,

@@ -28,7 +28,7 @@ fn rules_that_take_too_many_steps_end() {
         &format!("[{{'{letters}': 1}}].all(m, lists.range(2500).all(x, m == m))"),
         // Texts that are read, and are none of what they are read as.
         &format!(
-            "lists.range(2500).exists(x, isIP('{letters}') || isCIDR('{letters}') || isQuantity('{letters}'))"
+            "['{letters}'].exists(t, lists.range(2500).exists(x, isIP(t) || isCIDR(t) || isQuantity(t)))"
         ),
         &format!("lists.range(2500).exists(x, int('{letters}') == 1)"),
         &format!("lists.range(2500).exists(x, timestamp('{letters}') == timestamp(0))"),
