@@ -152,6 +152,7 @@ impl EventLoop {
             let flow = self.handle(event);
             self.stats.longest_pause = self.stats.longest_pause.max(begun.elapsed());
             self.stats.events_handled += 1;
+            self.stats.last_event = Some(Instant::now());
             self.publish_stats();
             if flow == Flow::End {
                 break;

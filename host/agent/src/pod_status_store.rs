@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
 use tokio::sync::watch;
-use tokio::time::Instant;
 use witlet_core::admission::verdicts::{self, HandlerVerdict};
 use witlet_core::container::plan::ephemeral_containers;
 use witlet_core::eviction::ThresholdState;
@@ -223,8 +222,7 @@ impl PodStatusStore {
     }
 
     pub(crate) fn put_stats(&self, stats: AgentStats) {
-        // They come after each event.
-        self.lock().stats = AgentStats { last_event: Some(Instant::now()), ..stats };
+        self.lock().stats = stats;
     }
 
     /// Has all others learn of a change.
