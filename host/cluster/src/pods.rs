@@ -11,7 +11,7 @@ use tokio::sync::{Notify, mpsc, watch as channel};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject};
 use witlet_core::node::conditions::{UnreadSource, source_message};
-use witlet_core::pod::static_pod::is_mirror;
+use witlet_core::pod::static_pod::{first_seen, is_mirror};
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::reflector::Initial;
 use witlet_core::sources::SourceUpdate;
@@ -243,7 +243,7 @@ impl ApiPods {
             }
             _ => {
                 let known = |uid: &str| self.known.get(&PodUid::from(uid));
-                stamp::stamped(change, |uid| stamp::time_of(&*known(uid)?).map(str::to_owned), now)
+                stamp::stamped(change, |uid| first_seen(&*known(uid)?).map(str::to_owned), now)
             }
         };
         let mut changed = set.take(change);

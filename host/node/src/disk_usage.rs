@@ -17,7 +17,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
-use witlet_core::container::plan::{app_containers, ephemeral_containers, init_containers};
+use witlet_core::container::plan::container_names;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::stats::{FsUsage, LocalStorage, volumes};
 use witlet_ports::StorageMeter;
@@ -110,12 +110,10 @@ impl PodPaths {
             is_folder_name(&volume.name).then(|| (volume.name.clone(), path))
         };
         let logs = usage.logs.join(logs_name);
-        let of_pod = app_containers(pod).iter().chain(init_containers(pod)).map(|container| &container.name);
-        let names = of_pod.chain(ephemeral_containers(pod).iter().map(|container| &container.name));
-        let names = names.filter(|name| is_folder_name(name));
+        let names = container_names(pod).filter(|name| is_folder_name(name));
         Self {
             volumes: volumes(pod).filter_map(volume).collect(),
-            logs: names.map(|name| (name.clone(), logs.join(name))).collect(),
+            logs: names.map(|name| (name.to_owned(), logs.join(name))).collect(),
             own: Some((folder.join("etc-hosts"), logs)),
         }
     }

@@ -16,6 +16,7 @@ use witlet_core::admission::verdicts::HandlerVerdict;
 use witlet_core::admission::{AdmissionRequest, Decision, Operation, Shortage, Verdict};
 use witlet_core::container::plan::containers;
 use witlet_core::pod::resources::{host_ports, requests};
+use witlet_core::pod::static_pod::first_seen;
 use witlet_ports::{Admission, AdmissionResult};
 
 /// Annotation: the pod is put off until this many seconds after it was first seen. The example handler `not-before`
@@ -298,7 +299,7 @@ fn image_of(request: &AdmissionRequest) -> String {
 fn not_before(request: &AdmissionRequest) -> Option<Decision> {
     let annotations = request.pod.metadata.annotations.as_ref()?;
     let seconds: i64 = annotations.get(NOT_BEFORE_SECONDS)?.parse().ok()?;
-    let seen: jiff::Timestamp = annotations.get(witlet_core::pod::static_pod::CONFIG_SEEN)?.parse().ok()?;
+    let seen: jiff::Timestamp = first_seen(&request.pod)?.parse().ok()?;
     let until = seen.checked_add(SignedDuration::from_secs(seconds)).ok()?;
     let left = Duration::try_from(until.duration_since(request.now)).ok().filter(|left| !left.is_zero())?;
     Some(Decision::Defer {

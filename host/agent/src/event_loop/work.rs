@@ -4,7 +4,7 @@ use tokio::time::Instant;
 use witlet_core::pleg::PlegEvent;
 use witlet_core::pod::clean_up::SourcesRead;
 use witlet_core::pod::lifecycle::{Effect, Event as LifeEvent, Facts, Stage};
-use witlet_core::pod::static_pod::{CONFIG_SEEN, is_static};
+use witlet_core::pod::static_pod::{first_seen, is_static};
 use witlet_core::pod::worker::{KillOptions, Outcome, RequeueCause, Task, Work, Worker, requeue_after};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::RuntimePod;
@@ -210,7 +210,7 @@ impl EventLoop {
         }
         let is_first = std::mem::take(&mut handle.is_new);
         if let Some(pod) = work.pod.as_ref().filter(|_| is_first && work.task == Task::Sync) {
-            let seen = pod.metadata.annotations.as_ref().and_then(|all| all.get(CONFIG_SEEN)?.parse().ok());
+            let seen = first_seen(pod).and_then(|time| time.parse().ok());
             self.outside.metrics.work_begins(pod, seen, self.outside.clock.now());
         }
         if is_first && !is_pending(&self.outside.statuses, uid) {

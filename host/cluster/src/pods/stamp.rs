@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::pod::static_pod::{CONFIG_SEEN, is_mirror};
+use witlet_core::pod::static_pod::{first_seen, is_mirror, set_first_seen};
 
 use super::shrink::shrink_pod;
 use crate::watch::Change;
@@ -16,13 +16,8 @@ mod tests;
 
 /// The times at which pods were seen, by UID.
 pub(super) fn times(pods: &[Arc<Pod>]) -> HashMap<String, String> {
-    let time = |pod: &Arc<Pod>| Some((pod.metadata.uid.clone()?, time_of(pod)?.to_owned()));
+    let time = |pod: &Arc<Pod>| Some((pod.metadata.uid.clone()?, first_seen(pod)?.to_owned()));
     pods.iter().filter_map(time).collect()
-}
-
-/// When the pod was seen first, as it says itself.
-pub(super) fn time_of(pod: &Pod) -> Option<&str> {
-    pod.metadata.annotations.as_ref()?.get(CONFIG_SEEN).map(String::as_str)
 }
 
 /// The change with times in its pods: those that `before` gives by UID, and `now` for pods that it doesn't know.
@@ -55,7 +50,6 @@ pub(super) fn stamp(mut pod: Arc<Pod>, before: impl Fn(&str) -> Option<String>, 
     }
     let uid = own.metadata.uid.as_deref().unwrap_or_default();
     let time = before(uid).unwrap_or_else(|| now.to_string());
-    let annotations = own.metadata.annotations.get_or_insert_default();
-    annotations.insert(CONFIG_SEEN.to_owned(), time);
+    set_first_seen(own, time);
     pod
 }

@@ -26,8 +26,8 @@ pub use restart::{
     should_start,
 };
 pub use spec::{
-    ContainerKind, PodContainer, app_containers, as_container, container_at, container_named, containers,
-    ephemeral_containers, init_containers, kind_of_init,
+    ContainerKind, PodContainer, app_containers, as_container, container_at, container_named,
+    container_names, containers, ephemeral_containers, init_containers, kind_of_init,
 };
 pub(crate) use start::is_made_up;
 pub use start::known_restart_counts;

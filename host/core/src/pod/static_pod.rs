@@ -24,6 +24,16 @@ pub const CONFIG_SEEN: &str = "kubernetes.io/config.seen";
 /// Annotation: marks a mirror pod.
 pub const CONFIG_MIRROR: &str = "kubernetes.io/config.mirror";
 
+/// Returns when this agent first saw the pod, as its annotation [`CONFIG_SEEN`] has it.
+pub fn first_seen(pod: &Pod) -> Option<&str> {
+    pod.metadata.annotations.as_ref()?.get(CONFIG_SEEN).map(String::as_str)
+}
+
+/// Writes into the pod when this agent first saw it.
+pub fn set_first_seen(pod: &mut Pod, time: String) {
+    pod.metadata.annotations.get_or_insert_default().insert(CONFIG_SEEN.to_owned(), time);
+}
+
 /// Pods of this priority or more are critical (`system-cluster-critical` and above).
 pub const CRITICAL_PRIORITY_MIN: i32 = 2_000_000_000;
 

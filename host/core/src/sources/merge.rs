@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 
-use crate::pod::static_pod::{CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE};
+use crate::pod::static_pod::{CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE, first_seen, set_first_seen};
 use crate::pod::{PodFullName, PodUid, SourceName};
 
 #[cfg(test)]
@@ -319,7 +319,7 @@ impl MergedPods {
             return;
         }
         let old_name = PodFullName::of(known);
-        let pod = seen_first(pod, || annotation(known, CONFIG_SEEN).unwrap_or_default().to_owned());
+        let pod = seen_first(pod, || first_seen(known).unwrap_or_default().to_owned());
         *known = pod.clone();
         if old_name != name && state.names.get(&old_name) == Some(&uid) {
             state.names.remove(&old_name);
@@ -421,10 +421,6 @@ impl MergedPods {
     }
 }
 
-fn annotation<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
-    pod.metadata.annotations.as_ref()?.get(name).map(String::as_str)
-}
-
 /// Returns the text as [`PodUid::of`] has it.
 fn uid_of(pod: &Pod) -> &str {
     pod.metadata.uid.as_deref().unwrap_or_default()
@@ -432,9 +428,8 @@ fn uid_of(pod: &Pod) -> &str {
 
 /// The pod with the time when it was seen first, unless its source has written that.
 fn seen_first(mut pod: Arc<Pod>, time: impl FnOnce() -> String) -> Arc<Pod> {
-    if annotation(&pod, CONFIG_SEEN).is_none() {
-        let annotations = Arc::make_mut(&mut pod).metadata.annotations.get_or_insert_default();
-        annotations.insert(CONFIG_SEEN.to_owned(), time());
+    if first_seen(&pod).is_none() {
+        set_first_seen(Arc::make_mut(&mut pod), time());
     }
     pod
 }

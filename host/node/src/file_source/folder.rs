@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use sha2::{Digest, Sha256};
 use witlet_core::pod::static_pod::inherit::InheritedUids;
-use witlet_core::pod::static_pod::{CONFIG_SEEN, Origin};
+use witlet_core::pod::static_pod::{Origin, first_seen, set_first_seen};
 use witlet_core::pod::{PodFullName, SourceName};
 use witlet_core::sources::manifest;
 
@@ -265,7 +265,9 @@ impl KnownFile {
         (*state, self.is_read_again) = (FileState::Unchanged, false);
         let renewed = self.pods.iter().map(|pod| {
             let mut pod = Pod::clone(pod);
-            stamp(&mut pod, now.map(|now| now.to_string()));
+            if let Some(now) = now {
+                set_first_seen(&mut pod, now.to_string());
+            }
             Arc::new(pod)
         });
         let renewed = renewed.collect();
@@ -275,7 +277,7 @@ impl KnownFile {
     /// When the known pod of this UID was seen first.
     fn seen(&self, pod: &Pod) -> Option<String> {
         let known = self.pods.iter().find(|known| known.metadata.uid == pod.metadata.uid)?;
-        known.metadata.annotations.as_ref()?.get(CONFIG_SEEN).cloned()
+        first_seen(known).map(str::to_owned)
     }
 
     fn observe(
@@ -311,7 +313,9 @@ impl KnownFile {
             Ok(mut pods) => {
                 for pod in &mut pods {
                     inherit(pod);
-                    stamp(pod, self.seen(pod).or_else(|| now.map(|now| now.to_string())));
+                    if let Some(seen) = self.seen(pod).or_else(|| now.map(|now| now.to_string())) {
+                        set_first_seen(pod, seen);
+                    }
                 }
                 self.report = None;
                 self.understood = true;
@@ -328,13 +332,6 @@ impl KnownFile {
                 self.report = report(ReportReason::InvalidManifest, problems.join("; "));
             }
         }
-    }
-}
-
-/// Writes into the pod when it was seen first, if that is known.
-fn stamp(pod: &mut Pod, seen: Option<String>) {
-    if let Some(seen) = seen {
-        pod.metadata.annotations.get_or_insert_default().insert(CONFIG_SEEN.to_owned(), seen);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::container::plan::{app_containers, ephemeral_containers, init_containers};
+use witlet_core::container::plan::container_named;
 use witlet_core::pod::mirror::is_mirror_of;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{
@@ -24,9 +24,7 @@ pub(super) fn running<'a>(seen: &'a ObservedPod, container: &str) -> Option<&'a 
 
 /// Whether the container was made with a terminal, which can't be changed while it runs.
 fn has_terminal(pod: &Pod, container: &str) -> bool {
-    let ephemeral = ephemeral_containers(pod).iter().map(|found| (&found.name, found.tty));
-    let others = app_containers(pod).iter().chain(init_containers(pod)).map(|found| (&found.name, found.tty));
-    others.chain(ephemeral).any(|(name, tty)| name == container && tty == Some(true))
+    container_named(pod, container).is_some_and(|found| found.container.tty == Some(true))
 }
 
 impl KubeletServer {

@@ -36,7 +36,7 @@ fn a_pod_keeps_the_time_at_which_it_was_seen_first_whatever_it_says_itself() {
         let Change::Put(stamped) = stamped(change, |uid| before.get(uid).cloned(), at(9)) else {
             panic!("it is the same change")
         };
-        assert_eq!(time_of(&stamped), expected, "{uid} {says:?}");
+        assert_eq!(first_seen(&stamped), expected, "{uid} {says:?}");
     }
 }
 
@@ -48,6 +48,6 @@ fn each_pod_of_a_list_is_stamped_and_nothing_is_copied() {
     let Change::Replaced { objects, .. } = stamped(change, |_| None, at(3)) else {
         panic!("it is the same change")
     };
-    assert!(objects.iter().all(|pod| time_of(pod) == Some("1970-01-01T00:00:03Z")));
+    assert!(objects.iter().all(|pod| first_seen(pod) == Some("1970-01-01T00:00:03Z")));
     assert_eq!(objects.iter().map(Arc::as_ptr).collect::<Vec<_>>(), places);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use super::spec::{ContainerKind, containers, names};
+use super::spec::{ContainerKind, container_names, containers};
 use super::step::{KillContainer, KillPod, KillReason, Plan, Step};
 use crate::runtime::{ContainerId, ObservedContainer, ObservedPod};
 
@@ -105,7 +105,7 @@ pub(super) fn kill_one(
 
 /// Running containers that the spec doesn't have, and older instances that still run next to a newer one.
 pub(super) fn stray(pod: &Pod, observed: &ObservedPod) -> Vec<KillContainer> {
-    let known: BTreeSet<&str> = names(pod).collect();
+    let known: BTreeSet<&str> = container_names(pod).collect();
     let mut seen = BTreeSet::new();
     let mut kills = Vec::new();
     for container in &observed.containers {

@@ -100,7 +100,7 @@ pub fn container_at(pod: &Pod, kind: ContainerKind, index: usize) -> Option<PodC
 }
 
 /// The names of all containers of a pod.
-pub(super) fn names(pod: &Pod) -> impl Iterator<Item = &str> {
+pub fn container_names(pod: &Pod) -> impl Iterator<Item = &str> {
     let regular =
         init_containers(pod).iter().chain(app_containers(pod)).map(|container| container.name.as_str());
     regular.chain(ephemeral_containers(pod).iter().map(|container| container.name.as_str()))

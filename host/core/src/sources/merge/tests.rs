@@ -146,7 +146,7 @@ fn pods_that_their_source_has_stamped_are_handed_on_without_a_copy() {
     };
     let added = merge(&[&of_api, &of_file]).added;
     assert!(Arc::ptr_eq(&added[0], &of_api));
-    assert_eq!(annotation(&added[1], CONFIG_SEEN), Some("1970-01-01T00:00:09Z"), "others don't stamp");
+    assert_eq!(first_seen(&added[1]), Some("1970-01-01T00:00:09Z"), "others don't stamp");
     // The next version brings the same time, and isn't copied either.
     let mut changed = Pod::clone(&of_api);
     changed.status = Some(PodStatus { phase: Some("Failed".into()), ..PodStatus::default() });
@@ -169,11 +169,11 @@ fn the_first_set_marks_the_source_seen_even_without_pods() {
 fn the_time_of_the_first_check_stays() {
     let mut merged = MergedPods::default();
     let added = merge(&mut merged, &[pod("web", "1")], 100).added;
-    assert_eq!(annotation(&added[0], CONFIG_SEEN), Some("1970-01-01T00:01:40Z"));
+    assert_eq!(first_seen(&added[0]), Some("1970-01-01T00:01:40Z"));
     let mut edited = pod("web", "1");
     annotate(&mut edited, "note");
     let updated = merge(&mut merged, &[edited], 200).updated;
-    assert_eq!(annotation(&updated[0], CONFIG_SEEN), Some("1970-01-01T00:01:40Z"));
+    assert_eq!(first_seen(&updated[0]), Some("1970-01-01T00:01:40Z"));
 }
 
 #[test]

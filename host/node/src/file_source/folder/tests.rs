@@ -207,7 +207,7 @@ fn a_pod_says_when_it_was_seen_first_until_its_file_goes() {
     let mut seen = |second: i64, removed: &[&str], listing: Listing| {
         folder.note_time(time(second));
         let outcome = folder.observe_after(&removed.iter().map(|name| (*name).to_owned()).collect(), listing);
-        let at = |pod: &Arc<Pod>| pod.metadata.annotations.as_ref()?.get(CONFIG_SEEN).cloned();
+        let at = |pod: &Arc<Pod>| first_seen(pod).map(str::to_owned);
         outcome.pods.map(|pods| pods.iter().filter_map(at).collect::<Vec<_>>())
     };
     let at =
