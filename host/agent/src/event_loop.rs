@@ -196,7 +196,7 @@ impl EventLoop {
             Event::Stop if !self.settings.stop_pods_on_exit => return Flow::End,
             Event::Stop => self.stop_pods(),
             Event::StopOverdue => {
-                tracing::warn!("Pods did not terminate in time");
+                self.warn_of_pods_left();
                 return Flow::End;
             }
         }

@@ -20,6 +20,9 @@ use crate::pleg::logged;
 use crate::pod_status_store::PodStatusStore;
 use crate::prober::ProbeUpdate;
 
+/// How many pods a line of the log names.
+const NAMED_MAX: usize = 20;
+
 impl EventLoop {
     /// Feeds an event to the pod's life. What is seen of it elsewhere (the status store, the admitted pods, the admission queue) follows
     /// here and nowhere else.
@@ -389,6 +392,18 @@ impl EventLoop {
                 self.kill_orphan(&pod.uid, PodFullName::new(&pod.namespace, &pod.name));
             }
         }
+    }
+
+    /// Logs which pods are left when the time to stop them is over; some of them, where they are many.
+    pub(super) fn warn_of_pods_left(&self) {
+        let at_work = self.pods.iter().filter(|(_, record)| record.life.is_at_work());
+        let name = |(uid, record): (&PodUid, &PodRecord)| match &record.worker_handle {
+            Some(handle) => handle.full_name.to_string(),
+            None => uid.to_string(),
+        };
+        let named: Vec<String> = at_work.clone().take(NAMED_MAX).map(name).collect();
+        let waited = self.settings.stop_pods_wait_max;
+        tracing::warn!(count = at_work.count(), pods = ?named, ?waited, "Pods did not terminate in time");
     }
 }
 
