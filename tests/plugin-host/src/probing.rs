@@ -139,7 +139,7 @@ async fn a_type_that_traps_is_left_alone_and_says_so() {
     for parameters in [trap, r#"{"do": "succeed"}"#] {
         match probe(&node, "guest", parameters).await {
             Err(ProbeError::NotNow { message }) => {
-                let words = "probe type guest is quarantined: in quarantine for another ";
+                let words = "probe type guest is quarantined: no calls for another ";
                 assert!(message.starts_with(words), "{message}");
             }
             other => panic!("{other:?}"),

@@ -76,7 +76,7 @@ pub enum CallError {
     #[error("still loading")]
     Loading,
     /// It failed too often.
-    #[error("in quarantine for another {}s after repeated failures", remaining.as_secs_f64().ceil())]
+    #[error("no calls for another {}s after repeated failures", remaining.as_secs_f64().ceil())]
     Quarantined {
         /// Until it is asked again.
         remaining: Duration,
