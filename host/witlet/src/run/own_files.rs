@@ -36,6 +36,8 @@ const LAST_GOOD_SET: &str = "last-good-set";
 const PLUGIN_DATA: &str = "plugin-data";
 /// Sets of plugins that the node's annotation chose.
 const PLUGIN_SETS: &str = "plugin-sets";
+/// The last policy of sets that was taken.
+const PLUGIN_SET_POLICY: &str = "plugin-set-policy.yaml";
 /// The decision log.
 const DECISIONS: &str = "decisions";
 
@@ -114,6 +116,11 @@ impl OwnFiles {
     /// Sets of plugins that the node's annotation chose.
     pub(crate) fn plugin_sets(&self) -> PathBuf {
         self.folder.join(PLUGIN_SETS)
+    }
+
+    /// The last policy of sets that was taken.
+    pub(crate) fn plugin_set_policy(&self) -> PathBuf {
+        self.folder.join(PLUGIN_SET_POLICY)
     }
 
     /// The decision log.

@@ -9,7 +9,6 @@ mod policy;
 mod shown;
 mod take;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
@@ -29,10 +28,9 @@ use crate::run::own_files::OwnFiles;
 use crate::run::plugins;
 use crate::run::trial::Trial;
 use crate::settings::Settings;
-use crate::settings::plugin_sets::SetPolicyError;
 
 use folder::{KeptSet, SetFolder, blocking};
-use policy::{KnownPolicy, PolicyChange};
+use policy::{KnownPolicy, PolicyChange, PolicyFiles};
 pub(crate) use shown::ShownSet;
 use take::{Outcome, Steps};
 
@@ -42,9 +40,6 @@ mod tests;
 /// Why sets of plugins can't be followed.
 #[derive(Debug, Error)]
 pub(crate) enum SetsError {
-    /// The operator's policy can't be taken.
-    #[error(transparent)]
-    Policy(#[from] SetPolicyError),
     /// The folder of sets can't be used.
     #[error("failed to open the folder of sets of plugins")]
     Folder(#[from] StoreError),
@@ -68,7 +63,7 @@ pub(crate) type NodeObject = watch::Receiver<Option<Arc<Node>>>;
 /// What sets are carried out with.
 struct SetParts {
     node_name: String,
-    policy_file: PathBuf,
+    policy_files: PolicyFiles,
     own: OwnFiles,
     steps: Steps,
     clock: Arc<dyn Clock>,
@@ -99,7 +94,7 @@ impl SetManager {
     /// Of a node of a cluster whose operator allows sets; none otherwise.
     ///
     /// # Errors
-    /// When the operator's policy can't be taken, or the folder of sets can't be used.
+    /// When the folder of sets can't be used.
     pub(crate) async fn of_node(
         settings: &Settings,
         base: &Base,
@@ -128,19 +123,19 @@ impl SetManager {
         };
         let parts = SetParts {
             node_name: base.name.clone(),
-            policy_file: policy.clone(),
+            policy_files: PolicyFiles { file: policy.clone(), kept: own.plugin_set_policy() },
             own,
             steps,
             clock: base.clock.clone(),
             events: events.clone(),
             shown: Arc::default(),
         };
-        Ok(Some(Self::open(parts, object).await?))
+        Ok(Some(Self::open(parts, object).await))
     }
 
     /// With the set that served last, if the policy still allows it, its key still counts and each byte of it is there.
-    async fn open(parts: SetParts, node: NodeObject) -> Result<Self, SetPolicyError> {
-        let policy = KnownPolicy::first(&parts.policy_file).await?;
+    async fn open(parts: SetParts, node: NodeObject) -> Self {
+        let policy = KnownPolicy::first(&parts.policy_files).await;
         code::forget(parts.steps.trial.compiler.clone(), policy.keys_of_code()).await;
         let folder = parts.steps.folder.clone();
         let read = blocking(move || {
@@ -169,7 +164,16 @@ impl SetManager {
         }
         let manager = Self { parts, node, sets, policy, signed_by, before: None, start: Instant::now() };
         manager.show();
-        Ok(manager)
+        if let Some(problem) = &manager.policy.problem {
+            manager.policy_refused(problem);
+        }
+        manager
+    }
+
+    fn policy_refused(&self, problem: &str) {
+        let message = format!("{problem}; keeping the last policy");
+        tracing::error!(error = message, "Rejected plugin set policy, keeping the last one");
+        self.record(EventType::Warning, "PluginSetPolicyInvalid", message);
     }
 
     /// Returns what is written back, as it changes.
@@ -200,7 +204,7 @@ impl SetManager {
             self.tell(news);
             let policy = {
                 let running = self.sets.running().map(SetReference::as_str).zip(self.signed_by.as_deref());
-                let known = (&*self.parts.policy_file, &self.policy);
+                let known = (&self.parts.policy_files, &self.policy);
                 let fetcher: Arc<dyn ComponentFetcher> = self.parts.steps.registries.clone();
                 policy::changed(&mut ticks, known, running, fetcher)
             };
@@ -297,10 +301,8 @@ impl SetManager {
     async fn follow_policy(&mut self, change: PolicyChange) {
         let now = self.start.elapsed();
         let PolicyChange { policy, signer } = change;
-        if let Some(problem) = policy.problem.clone().filter(|_| policy.problem != self.policy.problem) {
-            let message = format!("{problem}; keeping the last policy");
-            tracing::error!(error = message, "Rejected plugin set policy, keeping the last one");
-            self.record(EventType::Warning, "PluginSetPolicyInvalid", message);
+        if let Some(problem) = policy.problem.as_ref().filter(|_| policy.problem != self.policy.problem) {
+            self.policy_refused(problem);
         } else if policy.problem.is_none() {
             tracing::info!("Read plugin set policy");
         }

@@ -67,12 +67,24 @@ struct Document {
     compiled_code: Option<String>,
 }
 
-/// Reads the file. Relative paths in it are looked up next to it.
-pub(crate) fn read(path: &Path) -> Result<PluginSetPolicy, SetPolicyError> {
-    let own = || path.to_owned();
-    let text = bounded::read_text(path, FILE_BYTES_MAX)
-        .map_err(|cause| SetPolicyError::Read { path: own(), cause })?;
-    let mut policy = parse(&text).map_err(|problem| SetPolicyError::Content { path: own(), problem })?;
+impl PluginSetPolicy {
+    /// Allows no set.
+    pub(crate) fn none() -> Self {
+        let sets = SetPolicy { repositories: Vec::new(), jitter: JITTER_DEFAULT };
+        Self { sets, keys: Vec::new(), pull_credentials: None, uses_compiled_code: false }
+    }
+}
+
+/// Reads the file's text.
+pub(crate) fn read_text(path: &Path) -> Result<String, SetPolicyError> {
+    bounded::read_text(path, FILE_BYTES_MAX)
+        .map_err(|cause| SetPolicyError::Read { path: path.to_owned(), cause })
+}
+
+/// Returns what this text says as that of the file at `path`: relative paths in it are looked up next to that.
+pub(crate) fn of_text(path: &Path, text: &str) -> Result<PluginSetPolicy, SetPolicyError> {
+    let mut policy =
+        parse(text).map_err(|problem| SetPolicyError::Content { path: path.to_owned(), problem })?;
     let folder = path.parent().unwrap_or(Path::new("."));
     for file in policy.keys.iter_mut().chain(&mut policy.pull_credentials) {
         *file = folder.join(&*file);

@@ -1,15 +1,16 @@
 //! The operator's policy and its keys, checked again while the agent runs: what they don't allow any more is not for the next start.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Interval, MissedTickBehavior};
 use witlet_core::error::one_line;
+use witlet_ports::whole_file::replace_file;
 use witlet_ports::{ComponentFetcher, ComponentReference};
 use witlet_wasm::plugin::{counting_keys, verify_signature};
 
-use crate::settings::plugin_sets::{PluginSetPolicy, SetPolicyError, read};
+use crate::settings::plugin_sets::{PluginSetPolicy, SetPolicyError, of_text, read_text};
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,15 @@ mod tests;
 const POLICY_READ_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a registry may take to show another signature of a set whose key is gone.
 const SIGNATURE_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Where the policy is.
+#[derive(Clone, Debug)]
+pub(super) struct PolicyFiles {
+    /// The operator's.
+    pub(super) file: PathBuf,
+    /// The last one that was taken: a start goes on with it if the operator's can't be taken.
+    pub(super) kept: PathBuf,
+}
 
 /// What the operator allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,14 +49,19 @@ pub(super) struct PolicyChange {
 }
 
 impl KnownPolicy {
-    /// Reads it for the first time.
-    ///
-    /// # Errors
-    /// When it can't be taken.
-    pub(super) async fn first(file: &Path) -> Result<Self, SetPolicyError> {
-        let policy = read(file)?;
+    /// Reads it for the first time. If it can't be taken, the last one that was taken stands for it, and no set is allowed without one.
+    pub(super) async fn first(files: &PolicyFiles) -> Self {
+        let none = Self { policy: PluginSetPolicy::none(), key_ids: Vec::new(), problem: None };
+        let files = files.clone();
+        let read = tokio::task::spawn_blocking(move || match files.read() {
+            Ok(policy) => (Some(policy), None),
+            Err(error) => (files.read_kept(), Some(one_line(&error))),
+        });
+        // Only a runtime that ends cancels it.
+        let Ok((policy, problem)) = read.await else { return none };
+        let policy = policy.unwrap_or(none.policy);
         let key_ids = counting_keys(&policy.keys).await;
-        Ok(Self { policy, key_ids, problem: None })
+        Self { policy, key_ids, problem }
     }
 
     /// Ids of the keys that vouch for compiled code; none where the operator wants none.
@@ -55,9 +70,9 @@ impl KnownPolicy {
     }
 
     /// Reads the policy again. A file that can't be taken changes nothing but the problem; a key's file that is gone counts no more.
-    async fn again(&self, file: &Path) -> Self {
-        let path = file.to_owned();
-        let (policy, problem) = match tokio::task::spawn_blocking(move || read(&path)).await {
+    async fn again(&self, files: &PolicyFiles) -> Self {
+        let files = files.clone();
+        let (policy, problem) = match tokio::task::spawn_blocking(move || files.read()).await {
             Ok(Ok(policy)) => (policy, None),
             Ok(Err(error)) => (self.policy.clone(), Some(one_line(&error))),
             // Only a runtime that ends cancels it.
@@ -65,6 +80,26 @@ impl KnownPolicy {
         };
         let key_ids = counting_keys(&policy.keys).await;
         Self { policy, key_ids, problem }
+    }
+}
+
+impl PolicyFiles {
+    /// Reads the operator's policy, and keeps it.
+    fn read(&self) -> Result<PluginSetPolicy, SetPolicyError> {
+        let text = read_text(&self.file)?;
+        let policy = of_text(&self.file, &text)?;
+        let is_kept = read_text(&self.kept).is_ok_and(|kept| kept == text);
+        if !is_kept
+            && let Err(error) =
+                replace_file(&self.kept, &self.kept.with_extension("unfinished"), text.as_bytes(), 0o600)
+        {
+            tracing::warn!(%error, "Failed to save the plugin set policy");
+        }
+        Ok(policy)
+    }
+
+    fn read_kept(&self) -> Option<PluginSetPolicy> {
+        of_text(&self.file, &read_text(&self.kept).ok()?).ok()
     }
 }
 
@@ -78,13 +113,13 @@ pub(super) fn ticks() -> Interval {
 /// Returns when the policy is another than `known`. `running` is the set that runs and the id of its key.
 pub(super) async fn changed(
     ticks: &mut Interval,
-    (file, known): (&Path, &KnownPolicy),
+    (files, known): (&PolicyFiles, &KnownPolicy),
     running: Option<(&str, &str)>,
     fetcher: Arc<dyn ComponentFetcher>,
 ) -> PolicyChange {
     loop {
         ticks.tick().await;
-        let policy = known.again(file).await;
+        let policy = known.again(files).await;
         if policy == *known {
             continue;
         }

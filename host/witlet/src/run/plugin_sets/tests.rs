@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -142,14 +142,14 @@ impl World {
         };
         let parts = SetParts {
             node_name: "node1".to_owned(),
-            policy_file: self.path("policy.yaml"),
+            policy_files: PolicyFiles { file: self.path("policy.yaml"), kept: self.path("kept-policy.yaml") },
             own: OwnFiles::below(self.folder.path()),
             steps,
             clock: Arc::new(SystemClock),
             events: Arc::new(Reasons(self.reasons.clone())),
             shown: Arc::default(),
         };
-        SetManager::open(parts, self.node.subscribe()).await.expect("a policy")
+        SetManager::open(parts, self.node.subscribe()).await
     }
 
     /// Runs it on paused time, on which a wait costs nothing, until the second is dropped.
@@ -196,6 +196,10 @@ async fn a_start_goes_on_with_the_set_only_if_each_byte_is_there_and_its_key_cou
     assert_eq!(damaged.plugin_file(), local);
     fs::write(&file, text).expect("as it was");
     assert_eq!(world.manager().await.plugin_file(), of_set);
+
+    fs::write(world.path("policy.yaml"), "kind: Nonsense\n").expect("written");
+    assert_eq!(world.manager().await.plugin_file(), of_set, "the last policy that was taken stands");
+    world.until_said("PluginSetPolicyInvalid").await;
 
     fs::remove_file(world.path("a.pub")).expect("removed");
     assert_eq!(world.manager().await.plugin_file(), local);

@@ -41,10 +41,10 @@ fn relative_paths_are_those_of_the_files_folder() {
     let rest =
         "repositories: [registry.example.com/a]\nkeys: [sets.pub, /etc/b.pub]\npullCredentials: r.json";
     std::fs::write(&path, file(rest)).expect("written");
-    let policy = read(&path).expect("taken");
+    let policy = of_text(&path, &read_text(&path).expect("readable")).expect("taken");
     assert_eq!(policy.keys, [folder.path().join("sets.pub"), "/etc/b.pub".into()]);
     assert_eq!(policy.pull_credentials, Some(folder.path().join("r.json")));
-    assert!(matches!(read(Path::new("/nonexistent.yaml")), Err(SetPolicyError::Read { .. })));
+    assert!(matches!(read_text(Path::new("/nonexistent.yaml")), Err(SetPolicyError::Read { .. })));
 }
 
 #[test]

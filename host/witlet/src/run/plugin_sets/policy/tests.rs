@@ -1,6 +1,7 @@
 //! What is noticed of a policy that changes.
 
 use std::fs;
+use std::path::Path;
 
 use witlet_wasm::attestation::SigningKey;
 use witlet_wasm::attestation::cosign::ArtifactSigningKey;
@@ -30,13 +31,14 @@ fn write(folder: &Path, keys: &str, rest: &str) {
 #[tokio::test]
 async fn keys_that_are_taken_out_and_files_that_are_gone_count_no_more() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("policy.yaml");
+    let kept = folder.path().join("kept.yaml");
+    let file = PolicyFiles { file: folder.path().join("policy.yaml"), kept };
     for (name, key) in [("a.pub", KEY), ("b.pub", OTHER)] {
         let public = SigningKey::from_pem(key.as_bytes()).expect("a key").public().to_pem();
         fs::write(folder.path().join(name), public).expect("written");
     }
     write(folder.path(), "a.pub, b.pub", "");
-    let first = KnownPolicy::first(&file).await.expect("taken");
+    let first = KnownPolicy::first(&file).await;
     assert_eq!(first.key_ids, [id(KEY), id(OTHER)]);
     assert_eq!(first.again(&file).await, first, "nothing has changed");
 
@@ -53,9 +55,19 @@ async fn keys_that_are_taken_out_and_files_that_are_gone_count_no_more() {
     let broken = slower.again(&file).await;
     assert!(broken.problem.as_ref().is_some_and(|problem| problem.contains("jitter")), "{broken:?}");
     assert_eq!((&broken.policy, &broken.key_ids), (&slower.policy, &slower.key_ids));
-    fs::remove_file(&file).expect("removed");
+    fs::remove_file(&file.file).expect("removed");
     let gone = broken.again(&file).await;
     assert_eq!((&gone.policy, &gone.key_ids), (&slower.policy, &slower.key_ids));
+
+    // A start goes on with it, too, and allows nothing where there is none.
+    let start = KnownPolicy::first(&file).await;
+    assert!(start.problem.as_ref().is_some_and(|problem| problem.contains("policy.yaml")), "{start:?}");
+    assert_eq!((&start.policy, &start.key_ids), (&slower.policy, &slower.key_ids));
+    let new =
+        KnownPolicy::first(&PolicyFiles { kept: folder.path().join("none.yaml"), ..file.clone() }).await;
+    assert_eq!((new.policy, new.key_ids), (PluginSetPolicy::none(), Vec::new()));
+    fs::write(&file.kept, "kind: Nonsense").expect("written");
+    assert_eq!(KnownPolicy::first(&file).await.policy, PluginSetPolicy::none(), "a damaged one is none");
 
     fs::remove_file(folder.path().join("b.pub")).expect("removed");
     assert_eq!(gone.again(&file).await.key_ids, Vec::<String>::new());
