@@ -333,6 +333,9 @@ impl Fleet {
             agent.put(&system, "kube-system")?;
             agent.put(&plain, "default")?;
         }
+        let placed = Instant::now();
+        self.everywhere("system pods run", |view| view.all_run(&[&system])).await?;
+        let system_pods = placed.elapsed();
         let by_old_rules = |view: &NodeView| {
             view.judged_by(digest) && view.all_run(&SYSTEM) && view.all_run(&["plain", &system, &plain])
         };
@@ -343,9 +346,11 @@ impl Fleet {
             }
         }
         eprintln!(
-            "{what}: {} reboots; reported everywhere after {:.1} s, all pods run by the old rules after {:.1} s",
+            "{what}: {} reboots; reported everywhere after {:.1} s; new system pods run everywhere {:.1} s after their manifests, all \
+             pods by the old rules {:.1} s after the bad file",
             self.agents.len().div_ceil(REBOOT_STEP),
             reported.as_secs_f64(),
+            system_pods.as_secs_f64(),
             begun.elapsed().as_secs_f64(),
         );
         Ok(())
