@@ -106,6 +106,8 @@ struct Vitals {
     last_error: Mutex<Option<String>>,
     /// Whether a verdict of it was sanitized.
     was_sanitized: AtomicBool,
+    /// Whether no version of it was ever loaded, as far as that is known.
+    never_ran: AtomicBool,
     shadow: Mutex<Shadow>,
 }
 
@@ -128,6 +130,7 @@ impl Plugin {
             metrics,
             last_error: Mutex::default(),
             was_sanitized: AtomicBool::default(),
+            never_ran: AtomicBool::default(),
             shadow: Mutex::default(),
         };
         Self { spec, code, vitals: Arc::new(vitals), recorder, pending: Mutex::default() }
@@ -163,6 +166,8 @@ impl Plugin {
     /// Whether it answers this operation as an admission handler: it subscribes to it, and handlers of contract 0.1 to new pods
     /// and resizes. Until it is loaded no one knows, so that its failure policy stands in for it whatever the operation is; but of
     /// what ships it is known. About pods that run it is asked only once it is loaded, and again and again if its entry says how often.
+    /// A plugin that fails and never ran keeps no container of an admitted pod from starting, unless its entry names that operation: a
+    /// mistyped path would otherwise stop the pods of every node.
     pub(crate) fn answers(&self, operation: Operation) -> bool {
         if operation == Operation::Recheck && self.spec.recheck().is_none() {
             return false;
@@ -170,9 +175,18 @@ impl Plugin {
         match self.code.ready() {
             Some(loaded) => loaded.setup.subscribes(operation),
             None => {
-                UNSUBSCRIBED.contains(&operation) || !(self.spec.builtin || operation.is_of_running_pod())
+                let is_unasked = self.spec.builtin || operation.is_of_running_pod();
+                let lets_start = operation == Operation::ImageResolved
+                    && self.vitals.never_ran.load(Ordering::Relaxed)
+                    && !self.spec.names(operation);
+                UNSUBSCRIBED.contains(&operation) || !(is_unasked || lets_start)
             }
         }
+    }
+
+    /// Notes that no version of it was ever loaded.
+    pub(crate) fn set_never_ran(&self) {
+        self.vitals.never_ran.store(true, Ordering::Relaxed);
     }
 
     /// Whether pods still wait for its load, whatever its failure policy is.

@@ -21,6 +21,9 @@ claims!(
     without_a_last_good_set_a_broken_configuration_leaves_the_built_in_plugins,
     a_configuration_that_is_not_there_at_the_start_is_taken_when_it_is,
     a_component_that_does_not_load_at_the_start_is_replaced_by_its_last_good_copy,
+    a_plugin_that_does_not_load_keeps_no_other_from_being_kept,
+    an_entry_that_was_good_stays_as_it_was_until_it_is_mended,
+    a_last_good_set_that_can_not_be_kept_is_reported_and_kept_later,
     a_component_of_a_registry_that_is_gone_serves_by_its_digest,
     the_last_good_copy_of_an_entry_that_was_removed_is_not_loaded,
     a_damaged_last_good_set_is_no_set,
@@ -117,6 +120,80 @@ async fn a_configuration_that_is_not_there_at_the_start_is_taken_when_it_is() {
     node.configure(&configuration(""));
     node.until("it is taken", |node| node.host.list().is_empty()).await;
     assert_eq!(node.host.problems(), Vec::<String>::new());
+}
+
+/// The text of the configuration that is kept.
+fn kept_text(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("last-good/set.json")).unwrap_or_default()
+}
+
+const NEVER: &str = "- {name: never, component: missing.wasm, admission: {}}\n";
+
+/// Names and states of what runs after a start with a file that makes no sense.
+async fn after_a_broken_start(folder: TempDir) -> (Node, Vec<(String, PluginState)>) {
+    put(&folder, "plugins.yaml", "{");
+    let node = started(folder, &[]).await;
+    let plugins = node.host.list().into_iter().map(|plugin| (plugin.name, plugin.state)).collect();
+    (node, plugins)
+}
+
+async fn a_plugin_that_does_not_load_keeps_no_other_from_being_kept() {
+    let folder = Node::begin("", Setting::new(compiler(cache()))).await.expect("the host starts").folder;
+    let shadow =
+        "- {name: shade, component: hostile.wasm, admission: {mode: shadow, shadowOf: never}}\n".to_owned();
+    put(&folder, "plugins.yaml", configuration(&(hostile("one", "reject", "") + NEVER + &shadow)));
+    let node = started(folder, &[]).await;
+    node.until("what was loaded is kept", |node| kept_text(node.folder.path()).contains("never")).await;
+    assert_eq!(node.status("never").state, PluginState::Failed);
+    let (node, plugins) = after_a_broken_start(node.folder).await;
+    assert_eq!(plugins, [("one".to_owned(), PluginState::Ready)], "what never was good is no part of it");
+    assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "it decides");
+
+    // A component that is gone keeps its copy, and its plugin no other from being kept.
+    put(&node.folder, "plugins.yaml", configuration(&hostile("one", "reject", "")));
+    let node = started(node.folder, &[]).await;
+    node.until("it is kept", |node| !kept_text(node.folder.path()).contains("never")).await;
+    std::fs::remove_file(node.folder.path().join("hostile.wasm")).expect("the test's folder is writable");
+    put(&node.folder, "other.wasm", witlet_test_guests::HOSTILE);
+    let other = hostile("two", "admit", "").replace("hostile.wasm", "other.wasm");
+    put(&node.folder, "plugins.yaml", configuration(&(hostile("one", "reject", "") + &other)));
+    let node = started(node.folder, &[]).await;
+    node.until("both are kept", |node| kept_text(node.folder.path()).contains("two")).await;
+    let (node, plugins) = after_a_broken_start(node.folder).await;
+    assert_eq!(plugins, ["one", "two"].map(|name| (name.to_owned(), PluginState::Ready)));
+    assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "its copy decides");
+}
+
+async fn an_entry_that_was_good_stays_as_it_was_until_it_is_mended() {
+    let node = started(kept(&hostile("one", "reject", "")).await, &[]).await;
+    let before = kept_text(node.folder.path());
+    let gone = hostile("one", "admit", "").replace("hostile.wasm", "gone.wasm");
+    node.configure(&configuration(&(gone + &hostile("two", "admit", ""))));
+    node.until("it is tried", |node| node.host.list().len() == 2 && !node.host.problems().is_empty()).await;
+    node.until("the other one serves", |node| node.status("two").state == PluginState::Ready).await;
+    assert_eq!(kept_text(node.folder.path()), before);
+    let mended = hostile("one", "admit", "");
+    node.configure(&configuration(&(mended + &hostile("two", "admit", ""))));
+    node.until("the mended set is kept", |node| kept_text(node.folder.path()).contains("two")).await;
+}
+
+async fn a_last_good_set_that_can_not_be_kept_is_reported_and_kept_later() {
+    let folder = kept(&hostile("one", "reject", "")).await;
+    // A folder is where the file would be written first.
+    let obstacle = last_good(&folder).join("set.unfinished");
+    std::fs::create_dir_all(obstacle.join("full")).expect("the test's folder is writable");
+    put(
+        &folder,
+        "plugins.yaml",
+        configuration(&(hostile("one", "reject", "") + &hostile("two", "admit", ""))),
+    );
+    let node = started(folder, &[]).await;
+    node.until("it is reported", |node| node.events.reasons().contains(&"PluginsNotKept".to_owned())).await;
+    assert!(!kept_text(node.folder.path()).contains("two"));
+    std::fs::remove_dir_all(&obstacle).expect("the test's folder is writable");
+    node.until("it is kept", |node| kept_text(node.folder.path()).contains("two")).await;
+    let reasons = node.events.reasons();
+    assert_eq!(reasons.iter().filter(|reason| *reason == "PluginsNotKept").count(), 1, "{reasons:?}");
 }
 
 /// With components from registries, which are kept in the node's folder.

@@ -1,10 +1,10 @@
-//! The last set of plugins that was loaded as a whole, kept on disk: what a start goes on with when the configuration can't be
-//! taken, or when a component doesn't load.
+//! The last good set of plugins, kept on disk: what a start goes on with when the configuration can't be taken, or when a
+//! component doesn't load.
 //!
 //! One folder holds [`SET`], with the configuration's text and the digests of its components, and a copy of each component that
 //! came from a file. Components from registries are kept by the fetcher, compiled code by the compiler's cache.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Read as _};
@@ -36,7 +36,7 @@ const FORM: u32 = 1;
 /// Bytes of [`SET`] at most: a configuration whose every byte is escaped, and the digests.
 const SET_BYTES_MAX: u64 = 6 * FILE_BYTES_MAX as u64 + (64 << 10);
 
-/// A configuration of which every plugin was loaded.
+/// A configuration with the plugins of it that were loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LastGoodSet {
@@ -44,17 +44,59 @@ pub(super) struct LastGoodSet {
     pub(super) configuration: String,
     /// SHA-256, in hexadecimal, of each component that came from a file, by the plugin's name.
     pub(super) components: BTreeMap<String, String>,
+    /// Plugins of it no version of which was ever good: they aren't part of what a start goes on with.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) failed: BTreeSet<String>,
+}
+
+/// What the set before has of a plugin that doesn't load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Earlier {
+    /// It never was good.
+    Never,
+    /// It was good under the same entry.
+    SameEntry,
+    /// It was good under another entry.
+    OtherEntry,
 }
 
 impl LastGoodSet {
-    /// Creates the set of a configuration and the digests of the components that came from files.
-    pub(super) fn new(configuration: String, components: BTreeMap<String, String>) -> Self {
-        Self { form: FORM, configuration, components }
+    /// Returns the set to keep of a configuration after this one: with the digests of components from files that were `loaded`, and what
+    /// was good before of the plugins that don't load. None if nothing of it is good, or if one goes on under an earlier entry: that is
+    /// in the set before alone, so that that one stays until the entry is mended.
+    pub(super) fn after<'a>(
+        before: Option<&Self>,
+        configuration: &str,
+        loaded: &BTreeMap<String, String>,
+        plugins: usize,
+        failing: impl IntoIterator<Item = (&'a str, Earlier)>,
+    ) -> Option<Self> {
+        let (mut components, mut failed) = (loaded.clone(), BTreeSet::new());
+        for (name, earlier) in failing {
+            match earlier {
+                Earlier::Never => drop(failed.insert(name.to_owned())),
+                Earlier::SameEntry => {
+                    let digest = before.and_then(|before| before.components.get(name));
+                    components.extend(digest.map(|digest| (name.to_owned(), digest.clone())));
+                }
+                Earlier::OtherEntry => return None,
+            }
+        }
+        let has_good = plugins == 0 || failed.len() < plugins;
+        has_good.then(|| Self { form: FORM, configuration: configuration.to_owned(), components, failed })
     }
 
-    /// Whether it is of this configuration and these components. Asked each second, so without a copy of either.
-    pub(super) fn is_of(&self, configuration: &str, components: &BTreeMap<String, String>) -> bool {
-        self.configuration == configuration && self.components == *components
+    /// Whether it is what [`Self::after`] returns after it of these. Asked each second, so without a copy of anything.
+    pub(super) fn is_of(
+        &self,
+        configuration: &str,
+        loaded: &BTreeMap<String, String>,
+        is_failing: impl Fn(&str) -> bool,
+    ) -> bool {
+        self.configuration == configuration
+            && loaded.iter().all(|(name, digest)| self.components.get(name) == Some(digest))
+            && self.components.keys().all(|name| loaded.contains_key(name) || is_failing(name))
+            && self.failed.iter().all(|name| is_failing(name))
     }
 }
 
@@ -67,6 +109,10 @@ pub(super) struct LastGood {
 impl LastGood {
     pub(super) fn new(folder: PathBuf) -> Self {
         Self { folder }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Where the copy of this component lies, if there is one.

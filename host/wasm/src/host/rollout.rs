@@ -96,6 +96,11 @@ impl Rollouts {
         Some(lock(&self.running).iter().map(kept).collect())
     }
 
+    /// What was to be kept wasn't.
+    pub(super) fn set_changed(&self) {
+        self.is_changed.store(true, Ordering::Relaxed);
+    }
+
     /// Forgets those of plugins that the configuration doesn't have.
     pub(super) fn retain(&self, is_configured: impl Fn(&str) -> bool) {
         let mut running = lock(&self.running);

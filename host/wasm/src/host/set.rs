@@ -12,7 +12,7 @@ use super::{Shared, lock, supervisor::LoadFailure};
 use crate::guest::data::Data;
 use crate::metrics::{LoadOutcome, RunningCode};
 use crate::plugin::config::SkippedEntry;
-use crate::plugin::{Code, KnownComponents, Loaded, Loading, Plugin, Spec};
+use crate::plugin::{Code, KnownComponents, LoadError, Loaded, Loading, Plugin, Spec};
 use crate::record::{About, PluginRecorder};
 
 impl Shared {
@@ -31,6 +31,15 @@ impl Shared {
         let recorder = self.recorder(&spec, &code);
         let metrics = self.metrics.plugin(&spec.name);
         Arc::new(Plugin::new(spec, code, metrics, recorder))
+    }
+
+    /// A plugin that can't be called; `never_ran` if no version of it was ever loaded.
+    pub(super) fn failed(&self, spec: Spec, error: Arc<LoadError>, never_ran: bool) -> Arc<Plugin> {
+        let plugin = self.plugin(spec, Code::Failed(error));
+        if never_ran {
+            plugin.set_never_ran();
+        }
+        plugin
     }
 
     /// A plugin whose code goes on under another entry.

@@ -6,6 +6,8 @@
 
 mod configuration;
 mod inputs;
+mod keeping;
+mod kept;
 mod last_good;
 mod trust;
 mod work;
@@ -25,13 +27,13 @@ use witlet_core::error::one_line;
 
 use super::data::FetchedData;
 use super::files::{Change, Files};
-use super::last_good::LastGoodSet;
 use super::secrets::{self, Failure as SecretFailure};
 use super::{FileError, MAINTENANCE_PERIOD, PluginFile, Shared, lock};
-use crate::plugin::config::{SecretEntry, Values};
+use crate::plugin::config::{PluginConfiguration, SecretEntry, Values};
 use crate::plugin::{Code, KnownComponents, LoadError, Loading, Plugin, Spec};
 use configuration::ReadConfiguration;
 pub(super) use configuration::Sources;
+use kept::Keeping;
 pub(super) use work::Failure as LoadFailure;
 use work::{Failure, FinishedLoad, Step, Work, failure_spares, next_step};
 
@@ -62,9 +64,8 @@ pub(super) struct Supervisor {
     /// What the node had of the values that it names.
     values: Values,
     /// What the last good set had, for plugins whose first load fails.
-    spares: BTreeMap<Arc<str>, Spec>,
-    /// The set that was kept last, or should have been.
-    kept: Option<LastGoodSet>,
+    spares: PluginConfiguration,
+    keeping: Keeping,
     /// Numbers loads, so that the result of one that isn't needed any more is distinguished.
     serial: u64,
     /// Until when a changed set waits for all of its plugins.
@@ -95,8 +96,8 @@ impl Supervisor {
             failures: HashMap::new(),
             text: String::new(),
             values: Values::new(),
-            spares: BTreeMap::new(),
-            kept: None,
+            spares: PluginConfiguration::default(),
+            keeping: Keeping::default(),
             serial: 0,
             swap_at: None,
             tried,
@@ -157,15 +158,14 @@ impl Supervisor {
             }
             self.settle(&shared);
             self.notify_tried();
-            self.keep_good(&shared).await;
-            self.keep_rollouts(&shared).await;
+            self.keep(&shared).await;
         }
     }
 
     /// Notifies waiters when nothing is being loaded for the first time.
     fn notify_tried(&mut self) {
         if self.works.is_empty() {
-            self.spares.clear();
+            self.forget_spares();
             self.tried.send_if_modified(|tried| !std::mem::replace(tried, true));
         }
     }
@@ -221,7 +221,7 @@ impl Supervisor {
     async fn reload_file(&mut self, shared: &Arc<Shared>) {
         match self.sources.read() {
             Ok(taken) => {
-                self.keep_demands(&taken).await;
+                self.demand(&taken).await;
                 self.want(shared, taken).await;
                 self.reported_gone = false;
                 shared.set_file_error(None);
@@ -260,6 +260,7 @@ impl Supervisor {
         self.text = text;
         shared.set_skipped(std::mem::take(&mut configuration.skipped));
         shared.set_decision_log(configuration.decision_log);
+        self.keeping.want(&configuration);
         self.read_new_data(shared, &configuration).await;
         let node = self.sources.node.newest();
         self.values = configuration::values(&configuration, node.as_deref());
@@ -418,7 +419,10 @@ impl Supervisor {
                     None if runs.is_none() && self.begin_spare(shared, &spec, &error) => {
                         Self::meanwhile(shared, &spec, old)
                     }
-                    None => shared.plugin(spec, Code::Failed(error)),
+                    None => {
+                        let never_ran = runs.is_none() && !self.keeping.knows(&spec.name);
+                        shared.failed(spec, error, never_ran)
+                    }
                 }
             }
         }

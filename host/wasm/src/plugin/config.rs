@@ -190,6 +190,40 @@ pub struct PluginConfiguration {
     pub skipped: Vec<SkippedEntry>,
 }
 
+impl PluginConfiguration {
+    /// The same without these plugins, and without those that shadow one of them or take its place.
+    pub(crate) fn without(mut self, names: &BTreeSet<String>) -> Self {
+        let mut gone = names.clone();
+        loop {
+            let before = gone.len();
+            let leads_nowhere = |entry: &PluginEntry| entry.refers_to().any(|name| gone.contains(name));
+            let more: Vec<String> = self
+                .plugins
+                .iter()
+                .filter(|entry| leads_nowhere(entry))
+                .map(|entry| entry.name.clone())
+                .collect();
+            gone.extend(more);
+            if gone.len() == before {
+                self.plugins.retain(|entry| !gone.contains(&entry.name));
+                return self;
+            }
+        }
+    }
+}
+
+impl PluginEntry {
+    /// Other entries without which it has no meaning.
+    fn refers_to(&self) -> impl Iterator<Item = &str> {
+        let admission = self.admission.as_ref();
+        let of_handler = admission.and_then(|role| role.shadow_of.as_deref());
+        let replaced = admission.and_then(|role| role.rollout.as_ref()).map(|rollout| &*rollout.of);
+        let of_probe = self.probe.as_ref().and_then(|role| role.shadow_of.as_deref());
+        let of_source = self.pod_source.as_ref().and_then(|role| role.shadow_of.as_deref());
+        [of_handler, replaced, of_probe, of_source].into_iter().flatten()
+    }
+}
+
 /// What the program itself has, which the file may name or mustn't.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shipped<'a> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use witlet_core::admission::Operation;
 use witlet_core::admission::chain::FailurePolicy;
 use witlet_core::node::NodeFacts;
 use witlet_ports::ComponentReference;
@@ -389,6 +390,13 @@ impl Spec {
     /// Whether it is asked about this pod, with or without its verdict counting.
     pub(crate) fn admits(&self, subject: &MatchSubject) -> bool {
         self.admission.as_ref().is_some_and(|role| role.matches.matches(subject))
+    }
+
+    /// Whether its entry has it asked for this operation by name.
+    pub(crate) fn names(&self, operation: Operation) -> bool {
+        let role = self.admission.as_ref();
+        let named = role.and_then(|role| role.matches.criteria.operations.as_ref());
+        named.is_some_and(|operations| operations.contains(&operation))
     }
 
     /// How often it is asked about pods that run, if it is.

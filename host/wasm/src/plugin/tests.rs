@@ -140,3 +140,21 @@ fn what_is_not_loaded_answers_all_that_it_may_have_subscribed_to_but_ends_no_pod
         assert_eq!(answers(false, recheck), "add resize update ephemeral image-resolved");
     }
 }
+
+#[test]
+fn what_never_ran_keeps_no_container_from_starting_unless_its_entry_says_so() {
+    let answers = |code: Code, operations: Option<Vec<Operation>>| {
+        let mut spec = spec();
+        spec.admission.as_mut().expect("it has one").matches.criteria.operations = operations;
+        let plugin = Plugin::new(spec, code, Metrics::default().plugin("direct"), None);
+        plugin.set_never_ran();
+        [Operation::Add, Operation::Update, Operation::Ephemeral, Operation::ImageResolved]
+            .map(|operation| plugin.answers(operation))
+    };
+    let failed = || Code::Failed(Arc::new(LoadError::Interrupted));
+    assert_eq!(answers(failed(), None), [true, true, true, false]);
+    assert_eq!(answers(failed(), Some(vec![Operation::Add])), [true, true, true, false]);
+    assert_eq!(answers(failed(), Some(vec![Operation::ImageResolved])), [true; 4]);
+    // What is asked of one that runs is what it subscribes to.
+    assert!(!answers(Code::Ready(Arc::new(Loaded::uncalled("digest"))), None)[3]);
+}

@@ -5,6 +5,13 @@ use sha2::{Digest as _, Sha256};
 use super::*;
 use crate::compile::read_component_of;
 
+/// A set of plugins that were all loaded.
+fn set_of(configuration: &str, components: &[(&str, &str)]) -> LastGoodSet {
+    let owned = |(name, digest): &(&str, &str)| ((*name).to_owned(), (*digest).to_owned());
+    let loaded = components.iter().map(owned).collect();
+    LastGoodSet::after(None, configuration, &loaded, components.len(), []).expect("all of it is good")
+}
+
 /// A folder of its own, and one with the node's components.
 struct Rig {
     last_good: LastGood,
@@ -24,7 +31,7 @@ impl Rig {
         let digest = hex::encode(Sha256::digest(component));
         let source = self.components.path().join("a.wasm");
         fs::write(&source, component).expect("writable");
-        let set = LastGoodSet::new(configuration.to_owned(), [("a".to_owned(), digest.clone())].into());
+        let set = set_of(configuration, &[("a", &digest)]);
         let saved = self.last_good.save(&set, &[(digest, source)].into());
         (set, saved)
     }
@@ -36,6 +43,46 @@ impl Rig {
         files.sort();
         files
     }
+}
+
+#[test]
+fn plugins_that_do_not_load_keep_no_others_from_being_kept() {
+    let before = set_of("one", &[("a", "a1"), ("b", "b1")]);
+    let loaded: BTreeMap<String, String> = [("a".to_owned(), "a2".to_owned())].into();
+    let cases = [
+        ("one that is new", ("c", Earlier::Never), Some((vec![("a", "a2")], vec!["c"]))),
+        (
+            "one whose component broke",
+            ("b", Earlier::SameEntry),
+            Some((vec![("a", "a2"), ("b", "b1")], vec![])),
+        ),
+        ("one from a registry, which broke", ("c", Earlier::SameEntry), Some((vec![("a", "a2")], vec![]))),
+        ("one whose newest entry fails", ("b", Earlier::OtherEntry), None),
+    ];
+    for (what, failing, expected) in cases {
+        let after = LastGoodSet::after(Some(&before), "two", &loaded, 2, [failing]);
+        let expected = expected.map(|(components, failed)| LastGoodSet {
+            failed: failed.into_iter().map(str::to_owned).collect(),
+            ..set_of("two", &components)
+        });
+        assert_eq!(after, expected, "{what}");
+        let Some(after) = after else { continue };
+        let is_failing = |name: &str| name == failing.0;
+        assert!(after.is_of("two", &loaded, is_failing), "{what}: it isn't written again and again");
+        assert!(!after.is_of("three", &loaded, is_failing), "{what}");
+        assert!(!after.is_of("two", &set_of("two", &[("a", "a3")]).components, is_failing), "{what}");
+        assert_eq!(
+            after.is_of("two", &loaded, |_| false),
+            failing.0 == "c" && after.failed.is_empty(),
+            "{what}"
+        );
+    }
+    let nothing = |plugins, failing: &[(&'static str, Earlier)]| {
+        LastGoodSet::after(None, "two", &BTreeMap::new(), plugins, failing.iter().copied()).is_some()
+    };
+    assert!(nothing(0, &[]), "an empty configuration is a good one");
+    assert!(!nothing(1, &[("c", Earlier::Never)]), "one of which nothing was loaded is none");
+    assert!(nothing(2, &[("c", Earlier::Never)]), "a shipped component has no file");
 }
 
 #[test]
@@ -59,7 +106,7 @@ fn a_component_that_changed_meanwhile_leaves_the_set_before() {
     let (before, saved) = rig.keep("one", "first");
     saved.expect("saved");
     let digest = hex::encode(Sha256::digest("second"));
-    let set = LastGoodSet::new("two".to_owned(), [("a".to_owned(), digest.clone())].into());
+    let set = set_of("two", &[("a", &digest)]);
     // The file holds "first" still.
     let error = rig.last_good.save(&set, &[(digest, rig.components.path().join("a.wasm"))].into());
     assert!(error.expect_err("another component").to_string().contains("SHA-256"));

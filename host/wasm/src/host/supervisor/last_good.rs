@@ -1,13 +1,10 @@
-//! The last good set: what a start goes on with, and when a set is kept as the next one.
+//! The last good set at a start: what that goes on with.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::time::Instant;
-
-use super::super::last_good::LastGood;
-use super::{FileError, LastGoodSet, ReadConfiguration, Shared, Supervisor, Work, lock, one_line};
+use super::super::last_good::LastGoodSet;
+use super::{FileError, ReadConfiguration, Shared, Supervisor, Work, one_line};
 use crate::plugin::config::{ConfigError, PluginConfiguration};
 use crate::plugin::{Code, LoadError, Loading, Origin, Plugin, Spec};
 
@@ -24,7 +21,7 @@ impl Supervisor {
         let kept = self.read_last_good(shared).await;
         match first {
             Ok(taken) => {
-                self.keep_demands(&taken).await;
+                self.demand(&taken).await;
                 Ok(taken)
             }
             Err(error) if self.sources.last_good.is_none() => Err(error),
@@ -69,16 +66,9 @@ impl Supervisor {
             }
         };
         self.read_new_data(shared, &configuration).await;
-        let node = self.sources.node.newest();
-        let (specs, _) = self.sources.specs(configuration.clone(), node.as_deref());
-        // What awaits data would keep the newest from being tried again.
-        let specs = specs.into_iter().filter(|spec| !spec.builtin && !spec.awaits_data);
-        self.spares = specs
-            .map(|spec| (spec.name.clone(), spare(spec, &set, |digest| last_good.copy(digest))))
-            .collect();
         let text = set.configuration.clone();
-        // A copy that is damaged is written again with the next set that is good, be it the same.
-        self.kept = Some(set).filter(|_| is_whole);
+        self.spares = configuration.clone();
+        self.keeping.restore(set, &configuration, is_whole);
         Some(ReadConfiguration { text, configuration })
     }
 
@@ -88,36 +78,42 @@ impl Supervisor {
         set: &LastGoodSet,
         demanding: Option<&str>,
     ) -> Result<PluginConfiguration, ConfigError> {
-        let configuration = self.sources.parse(&set.configuration)?;
+        let configuration = self.sources.parse(&set.configuration)?.without(&set.failed);
         let Some(demanding) = demanding else { return Ok(configuration) };
         let PluginConfiguration { require_conformance, require_signature, .. } =
             self.sources.parse(demanding)?;
         Ok(PluginConfiguration { require_conformance, require_signature, ..configuration })
     }
 
-    /// Keeps what a configuration that was taken demands of components: what it keeps out doesn't come back because a later
-    /// one can't be taken.
-    pub(super) async fn keep_demands(&self, taken: &ReadConfiguration) {
-        let Some(last_good) = self.sources.last_good.clone() else { return };
-        let PluginConfiguration { require_conformance, require_signature, .. } = &taken.configuration;
-        let demands = require_conformance.is_some() || require_signature.is_some();
-        let text = demands.then(|| taken.text.clone());
-        match tokio::task::spawn_blocking(move || last_good.save_demanding(text.as_deref())).await {
-            Ok(Ok(())) => {}
-            // The last good set then has its own demands.
-            Ok(Err(error)) => tracing::warn!(%error, "Failed to save the requirements of components"),
-            Err(error) => tracing::debug!(%error, "Task that saves the requirements of components failed"),
-        }
-    }
-
     /// Begins to load the last good version of a plugin whose newest failed before any ran. False if there is none, or none
-    /// under the same demands.
+    /// under the same demands. What waits for the node's values or for data has it later still.
     pub(super) fn begin_spare(&mut self, shared: &Arc<Shared>, spec: &Spec, failed: &Arc<LoadError>) -> bool {
-        let spare = self.spares.remove(&spec.name);
-        let spare = spare.filter(|spare| spare.has_demands_of(spec) && !spare.runs_as(spec));
-        let Some(spare) = spare else { return false };
+        let Some(spare) = self.spare(&spec.name).filter(|_| !is_missing(failed)) else { return false };
+        self.spares.plugins.retain(|entry| *entry.name != *spec.name);
+        if !spare.has_demands_of(spec) || spare.runs_as(spec) {
+            return false;
+        }
         self.begin_as(shared, spare, Some(failed.clone()));
         true
+    }
+
+    /// The last good version of a plugin, with what the node has for it now.
+    fn spare(&self, name: &str) -> Option<Spec> {
+        let (last_good, set) = (self.sources.last_good.as_ref()?, self.keeping.set()?);
+        let entry = self.spares.plugins.iter().find(|entry| entry.name == name)?;
+        let configuration = PluginConfiguration { plugins: vec![entry.clone()], ..self.spares.clone() };
+        let node = self.sources.node.newest();
+        let (specs, _) = self.sources.specs(configuration, node.as_deref());
+        // What awaits data would keep the newest from being tried again.
+        let spec = specs.into_iter().find(|spec| !spec.builtin && !spec.awaits_data)?;
+        Some(from_copy(spec, set, |digest| last_good.copy(digest)))
+    }
+
+    /// Forgets the last good versions that no plugin can need any more. Each plugin was tried.
+    pub(super) fn forget_spares(&mut self) {
+        let failures = &self.failures;
+        let waits = |name: &str| failures.get(name).is_some_and(|failure| is_missing(&failure.error));
+        self.spares.plugins.retain(|entry| waits(&entry.name));
     }
 
     /// The plugin that answers after the last good version was loaded, or wasn't, in place of one that `failed`.
@@ -147,65 +143,10 @@ impl Supervisor {
             }
         }
     }
-
-    /// From now on the last good set is kept in this folder, with where its rollouts stand. What is in the folder before stays: it is
-    /// another file's.
-    pub(super) async fn use_last_good(&mut self, shared: &Shared, folder: Option<PathBuf>) {
-        let last_good = folder.map(LastGood::new);
-        if last_good != self.sources.last_good {
-            self.sources.last_good = last_good;
-            self.kept = None;
-            self.restore_rollouts(shared).await;
-        }
-    }
-
-    /// Goes on with the rollouts that were kept.
-    pub(super) async fn restore_rollouts(&self, shared: &Shared) {
-        let Some(last_good) = self.sources.last_good.clone() else { return };
-        match tokio::task::spawn_blocking(move || last_good.load_rollouts()).await {
-            Ok(Ok(kept)) => shared.rollouts.restore(kept, Instant::now()),
-            // They begin again, a reverted one too.
-            Ok(Err(error)) => tracing::warn!(%error, "Failed to load the rollouts of plugins"),
-            Err(error) => tracing::debug!(%error, "Task that loads the rollouts of plugins failed"),
-        }
-    }
-
-    /// Keeps where rollouts stand if that has changed.
-    pub(super) async fn keep_rollouts(&self, shared: &Shared) {
-        let Some(last_good) = self.sources.last_good.clone() else { return };
-        let Some(rollouts) = shared.rollouts.take_changed() else { return };
-        match tokio::task::spawn_blocking(move || last_good.save_rollouts(&rollouts)).await {
-            Ok(Ok(())) => tracing::debug!("Saved the rollouts of plugins"),
-            Ok(Err(error)) => tracing::warn!(%error, "Failed to save the rollouts of plugins"),
-            Err(error) => tracing::debug!(%error, "Task that saves the rollouts of plugins failed"),
-        }
-    }
-
-    /// Keeps what runs as the last good set, if it is what the configuration has and each plugin of it was loaded.
-    pub(super) async fn keep_good(&mut self, shared: &Shared) {
-        let Some(last_good) = self.sources.last_good.clone() else { return };
-        let is_good = self.works.is_empty() && self.failures.is_empty() && lock(&shared.file_error).is_none();
-        if !is_good || self.sources.plugins_file.is_none() {
-            return;
-        }
-        let (components, sources) = components_from_files(&shared.plugins());
-        if self.kept.as_ref().is_some_and(|kept| kept.is_of(&self.text, &components)) {
-            return;
-        }
-        let set = LastGoodSet::new(self.text.clone(), components);
-        self.kept = Some(set.clone());
-        let saved = tokio::task::spawn_blocking(move || last_good.save(&set, &sources)).await;
-        match saved {
-            Ok(Ok(())) => tracing::debug!("Saved the plugins as the last good ones"),
-            // A start without a set has the one before, or the built-ins.
-            Ok(Err(error)) => tracing::warn!(%error, "Failed to save the last good plugins"),
-            Err(error) => tracing::debug!(%error, "Task that saves the last good plugins failed"),
-        }
-    }
 }
 
 /// An entry of the last good set with the copy of its component.
-fn spare(spec: Spec, set: &LastGoodSet, copy: impl Fn(&str) -> PathBuf) -> Spec {
+fn from_copy(spec: Spec, set: &LastGoodSet, copy: impl Fn(&str) -> PathBuf) -> Spec {
     let origin = match (&spec.origin, set.components.get(&*spec.name)) {
         (Origin::File(path), Some(digest)) => {
             Origin::LastGood { path: path.clone(), copy: copy(digest), digest: digest.clone() }
@@ -215,14 +156,7 @@ fn spare(spec: Spec, set: &LastGoodSet, copy: impl Fn(&str) -> PathBuf) -> Spec 
     Spec { origin, ..spec }
 }
 
-/// Digests of the components that come from files, by the plugin's name, and these files by digest.
-fn components_from_files(plugins: &[Arc<Plugin>]) -> (BTreeMap<String, String>, BTreeMap<String, PathBuf>) {
-    let (mut components, mut sources) = (BTreeMap::new(), BTreeMap::new());
-    for plugin in plugins {
-        if let (Origin::File(path), Some(loaded)) = (&plugin.spec.origin, plugin.code.ready()) {
-            components.insert(plugin.spec.name.to_string(), loaded.digest.to_string());
-            sources.insert(loaded.digest.to_string(), path.clone());
-        }
-    }
-    (components, sources)
+/// Whether it wasn't tried because it lacks what the node or a server has for it.
+fn is_missing(error: &LoadError) -> bool {
+    matches!(error, LoadError::Missing { .. })
 }

@@ -23,7 +23,7 @@ const SIGNATURE_TIME_MAX: Duration = Duration::from_secs(30);
 /// Where the policy is.
 #[derive(Clone, Debug)]
 pub(super) struct PolicyFiles {
-    /// The operator's.
+    /// Named by `--plugin-sets`.
     pub(super) file: PathBuf,
     /// The last one that was taken: a start goes on with it if the operator's can't be taken.
     pub(super) kept: PathBuf,
