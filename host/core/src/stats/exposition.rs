@@ -2,7 +2,6 @@
 //! Buffers for clients that prefer those. Names, labels and bounds of buckets are the same in both, so that a series doesn't depend on who
 //! scrapes.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
@@ -16,7 +15,7 @@ mod text;
 
 use crate::go;
 pub use accept::Negotiated;
-use text::{Value, WrittenTime, escape, label, seconds};
+use text::{Value, WrittenTime, escape, label, pair, seconds};
 
 /// The largest exposition, in bytes; 10,000 series have some 1.5 MB.
 pub const EXPOSITION_BYTES_MAX: usize = 16 << 20;
@@ -27,6 +26,10 @@ const DROPPED_HELP: &str = "Observations that were dropped because their family 
 
 /// What a line of text has besides its name and shared labels, in most cases.
 const LINE_MORE: usize = 96;
+/// What ends the labels of a line of text.
+const LABELS_END: &[u8] = b"} ";
+/// What a label has besides its name and value in either format, in most cases.
+const LABEL_MORE: usize = 10;
 
 /// What the figures of a family are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,35 +85,50 @@ pub enum Format {
     Protobuf,
 }
 
-/// Labels as a format writes them, for those that are written again and again.
+/// Labels as a format writes them, for those that are written again and again: in text with the brackets around them and the space after
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(Vec<u8>);
 
 impl Labels {
     /// These, in this order.
-    pub fn new<'l>(format: Format, labels: impl IntoIterator<Item = (&'l str, &'l str)>) -> Self {
-        let mut written = Self::default();
-        for (name, value) in labels {
-            written.push(format, name, value);
-        }
-        written
-    }
-
-    fn push(&mut self, format: Format, name: &str, value: &str) {
+    pub fn new<'l, L>(format: Format, labels: L) -> Self
+    where
+        L: IntoIterator<Item = (&'l str, &'l str), IntoIter: Clone>,
+    {
+        let labels = labels.into_iter();
+        let bytes = labels.clone().map(|(name, value)| name.len() + value.len() + LABEL_MORE).sum();
+        let mut written = Vec::with_capacity(bytes);
         match format {
             Format::Text => {
-                let is_first = self.0.is_empty();
-                label(&mut self.0, is_first, name, value);
+                for (name, value) in labels {
+                    label(&mut written, name, value);
+                }
+                if !written.is_empty() {
+                    written.extend_from_slice(LABELS_END);
+                }
             }
-            Format::Protobuf => protobuf::label(&mut self.0, name, value),
+            Format::Protobuf => labels.for_each(|(name, value)| protobuf::label(&mut written, name, value)),
         }
+        Self(written)
     }
 
-    /// Messages of these and more; without more no copy is made.
-    fn and(&self, more: &[(&str, &str)]) -> Cow<'_, Self> {
-        let mut all = Cow::Borrowed(self);
-        more.iter().for_each(|(name, value)| all.to_mut().push(Format::Protobuf, name, value));
-        all
+    /// The labels of a line of text, with these after them.
+    fn line(&self, text: &mut Vec<u8>, more: &[(&str, &str)]) {
+        match (self.0.strip_suffix(LABELS_END), more) {
+            (None, []) => text.push(b' '),
+            (Some(_), []) => text.extend_from_slice(&self.0),
+            (own, more) => {
+                let begin = text.len();
+                text.extend_from_slice(own.unwrap_or_default());
+                let is_first = text.len() == begin;
+                for (number, (name, value)) in more.iter().enumerate() {
+                    text.push(if is_first && number == 0 { b'{' } else { b',' });
+                    pair(text, name, value);
+                }
+                text.extend_from_slice(LABELS_END);
+            }
+        }
     }
 }
 
@@ -287,8 +305,7 @@ impl FamilyWriter<'_> {
 
     fn message(&mut self, of: &Labels, more: &[(&str, &str)], value: f64, at: Option<Timestamp>) {
         let (kind, at) = (self.kind, at.map(Timestamp::as_millisecond));
-        let labels = of.and(more);
-        self.to.push_to_family(|family| protobuf::figure(family, kind, &labels.0, value, at));
+        self.to.push_to_family(|family| protobuf::figure(family, kind, (&of.0, more), value, at));
     }
 
     /// A histogram with these labels: of each bucket the inclusive upper bound and the count without those below, in ascending order and
@@ -335,17 +352,10 @@ impl FamilyWriter<'_> {
         // Most lines fit into it, so that the pieces below fit.
         text.reserve(name.len() + of.0.len() + LINE_MORE);
         text.extend_from_slice(name.as_bytes());
-        text.extend_from_slice(suffix.as_bytes());
-        if of.0.is_empty() && more.is_empty() {
-            text.push(b' ');
-        } else {
-            text.push(b'{');
-            text.extend_from_slice(&of.0);
-            for (number, (name, value)) in more.iter().enumerate() {
-                label(text, number == 0 && of.0.is_empty(), name, value);
-            }
-            text.extend_from_slice(b"} ");
+        if !suffix.is_empty() {
+            text.extend_from_slice(suffix.as_bytes());
         }
+        of.line(text, more);
         value(text);
         match at {
             Some(at) => text.extend_from_slice(time.line_end(at.as_millisecond())),

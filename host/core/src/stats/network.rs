@@ -41,25 +41,11 @@ fn interface(line: &str) -> Option<InterfaceUsage> {
     if IGNORED.iter().any(|prefix| name.starts_with(prefix)) {
         return None;
     }
-    let figures: Vec<u64> = figures.split_whitespace().map_while(|figure| figure.parse().ok()).collect();
-    let [
-        rx_bytes,
-        rx_packets,
-        rx_errors,
-        rx_dropped,
-        _,
-        _,
-        _,
-        _,
-        tx_bytes,
-        tx_packets,
-        tx_errors,
-        tx_dropped,
-        ..,
-    ] = figures[..]
-    else {
-        return None;
-    };
+    let mut figures = figures.split_ascii_whitespace().map(|figure| figure.parse::<u64>().ok());
+    let mut four = || Some([figures.next()??, figures.next()??, figures.next()??, figures.next()??]);
+    let [rx_bytes, rx_packets, rx_errors, rx_dropped] = four()?;
+    let _of_receiving = four()?;
+    let [tx_bytes, tx_packets, tx_errors, tx_dropped] = four()?;
     Some(InterfaceUsage {
         name: name.to_owned(),
         rx_bytes,

@@ -2,10 +2,9 @@
 //! `metrics/collectors/resource_metrics.go`).
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::exposition::{Exposition, Kind, Labels};
-use super::summary::{ContainerStats, CpuStats, MemoryStats, NodeStats, PodStats, Summary, SwapStats};
+use super::summary::{ContainerStats, CpuStats, MemoryStats, NodeStats, PodStats, Summary, SwapStats, Time};
 
 #[cfg(test)]
 mod tests;

@@ -2,18 +2,19 @@
 //! measurements (`server/stats/summary.go`). What isn't known is left out.
 #![allow(missing_docs, reason = "fields have upstream's names, and mean what they mean there")]
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
 
 mod assemble;
 #[cfg(test)]
 pub(super) mod tests;
+mod time;
 
 pub use super::FsMeasurement;
 pub use assemble::{
     ContainerMeasurement, Measurements, PodMeasurement, Scope, SystemMeasurement, VolumeMeasurement,
     volume_stats,
 };
+pub use time::Time;
 
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -30,6 +30,11 @@ const VARINT: u32 = 0;
 const FIXED_64: u32 = 1;
 const LENGTH_DELIMITED: u32 = 2;
 
+/// The bytes of a key: all numbers of fields here are below 16.
+const KEY_BYTES: u64 = 1;
+/// The bytes of a field of 64 bits.
+const DOUBLE_BYTES: u64 = KEY_BYTES + 8;
+
 /// A message after its length.
 pub(super) fn delimited(to: &mut Vec<u8>, message: &[u8]) {
     varint(to, message.len() as u64);
@@ -50,24 +55,50 @@ pub(super) fn begin(family: &mut Vec<u8>, name: &str, help: &str, kind: Kind) {
 
 /// A label of a figure.
 pub(super) fn label(to: &mut Vec<u8>, name: &str, value: &str) {
-    let mut label = Vec::with_capacity(name.len() + value.len() + 8);
-    bytes(&mut label, LABEL_NAME, name.as_bytes());
-    bytes(&mut label, LABEL_VALUE, value.as_bytes());
-    bytes(to, METRIC_LABEL, &label);
+    key(to, METRIC_LABEL, LENGTH_DELIMITED);
+    varint(to, label_bytes(name, value));
+    bytes(to, LABEL_NAME, name.as_bytes());
+    bytes(to, LABEL_VALUE, value.as_bytes());
 }
 
-/// A figure of a counter or a gauge with labels that were [written](label) before.
-pub(super) fn figure(family: &mut Vec<u8>, kind: Kind, labels: &[u8], value: f64, at: Option<i64>) {
-    let mut figure = Vec::new();
-    double(&mut figure, VALUE, value);
+/// A figure of a counter or a gauge with labels that were [written](label) before and more.
+pub(super) fn figure(
+    family: &mut Vec<u8>,
+    kind: Kind,
+    (labels, more): (&[u8], &[(&str, &str)]),
+    value: f64,
+    at: Option<i64>,
+) {
+    // As the format has negative numbers: in two's complement.
+    let at = at.map(i64::cast_unsigned);
+    let of_more = more.iter().map(|(name, value)| delimited_bytes(label_bytes(name, value))).sum::<u64>();
+    let of_time = at.map_or(0, |at| KEY_BYTES + varint_bytes(at));
+    let of_value = delimited_bytes(DOUBLE_BYTES);
+    key(family, FAMILY_METRIC, LENGTH_DELIMITED);
+    varint(family, labels.len() as u64 + of_more + of_value + of_time);
+    family.extend_from_slice(labels);
+    more.iter().for_each(|(name, value)| label(family, name, value));
     let field = if kind == Kind::Counter { METRIC_COUNTER } else { METRIC_GAUGE };
-    let mut metric = labels.to_vec();
-    bytes(&mut metric, field, &figure);
+    key(family, field, LENGTH_DELIMITED);
+    varint(family, DOUBLE_BYTES);
+    double(family, VALUE, value);
     if let Some(at) = at {
-        // As the format has negative numbers: in two's complement.
-        number(&mut metric, METRIC_TIMESTAMP, at.cast_unsigned());
+        number(family, METRIC_TIMESTAMP, at);
     }
-    bytes(family, FAMILY_METRIC, &metric);
+}
+
+/// The bytes of a label's message.
+fn label_bytes(name: &str, value: &str) -> u64 {
+    delimited_bytes(name.len() as u64) + delimited_bytes(value.len() as u64)
+}
+
+/// The bytes of a field whose value has so many.
+fn delimited_bytes(value: u64) -> u64 {
+    KEY_BYTES + varint_bytes(value) + value
+}
+
+fn varint_bytes(value: u64) -> u64 {
+    u64::from((u64::BITS - (value | 1).leading_zeros()).div_ceil(7))
 }
 
 /// A histogram: of each bucket the upper bound and the count with those below. The one without a bound is that of all.

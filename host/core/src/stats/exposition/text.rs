@@ -2,11 +2,14 @@
 
 use std::io::Write as _;
 
-/// A label after others, or as the first one.
-pub(super) fn label(text: &mut Vec<u8>, is_first: bool, name: &str, value: &str) {
-    if !is_first {
-        text.push(b',');
-    }
+/// A label after others, or as the first one of an empty text.
+pub(super) fn label(text: &mut Vec<u8>, name: &str, value: &str) {
+    text.push(if text.is_empty() { b'{' } else { b',' });
+    pair(text, name, value);
+}
+
+/// A label's name and value.
+pub(super) fn pair(text: &mut Vec<u8>, name: &str, value: &str) {
     text.extend_from_slice(name.as_bytes());
     text.extend_from_slice(b"=\"");
     escape(text, value, true);

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, Volume};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::{
     ContainerStats, CpuStats, FsStats, InterfaceStats, IoStats, MemoryStats, NetworkStats, NodeStats,
     PodReference, PodStats, ProcessStats, PsiData, PsiStats, PvcReference, RlimitStats, RuntimeFilesystems,
-    Summary, SwapStats, VolumeStats,
+    Summary, SwapStats, Time, VolumeStats,
 };
 use crate::pod::PodFullName;
 use crate::stats::cgroup_usage::{CgroupUsage, MemoryUsage, Stall, Stalls, SwapUsage};

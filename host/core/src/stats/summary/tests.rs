@@ -249,3 +249,19 @@ fn pressures_are_shown() {
     assert_eq!(node["io"], json!({"time": AT, "psi": psi}));
     assert_eq!(node["memory"]["psi"], Value::Null);
 }
+
+#[test]
+fn times_are_written_as_those_of_objects() {
+    for text in [
+        "1970-01-01T00:00:00Z",
+        "2026-06-01T12:00:00.999999999Z",
+        "2024-02-29T23:59:59Z",
+        "1969-12-31T23:59:59.5Z",
+        "0001-02-03T04:05:06Z",
+        "9999-12-30T00:00:00Z",
+        "-000001-01-01T00:00:00Z",
+    ] {
+        let of_object = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(time(text));
+        assert_eq!(json!(Time(time(text))), json!(of_object), "{text}");
+    }
+}
