@@ -2,14 +2,17 @@
 //!
 //! Cgroups are read directly: the runtime would read the same few files for each container, and a call would come on top.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as SyncMutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use rustix::fs::{Mode, OFlags, openat};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 use witlet_core::cgroup::{CgroupLayout, Tier};
@@ -24,7 +27,7 @@ use witlet_ports::{Clock, ContainerCounts, KernelCounts, KernelDetails, KernelMe
 
 use crate::file_systems::{NodeFileSystems, measure_nearest};
 use crate::mounts::KnownFilesystems;
-use crate::node_readings::kernel::read;
+use crate::node_readings::kernel::{read, text};
 use crate::node_readings::pids;
 use crate::process::boot_second;
 
@@ -190,6 +193,8 @@ struct MeterReading<'a> {
     /// The cgroups that pods are in, of both drivers.
     tiers: Vec<PathBuf>,
     folders: OpenFolders,
+    /// The folder of all processes, once it was opened.
+    processes: OnceCell<Option<OwnedFd>>,
 }
 
 impl<'a> MeterReading<'a> {
@@ -212,7 +217,8 @@ impl<'a> MeterReading<'a> {
         let cgroups = kernel.cgroups.clone();
         let root = move |controller: &str| if is_v2 { cgroups.clone() } else { cgroups.join(controller) };
         let folders = OpenFolders::new(root, tiers.clone());
-        Self { kernel, layouts, clock, known, scope, is_v2, has_pressure, tiers, folders }
+        let processes = OnceCell::new();
+        Self { kernel, layouts, clock, known, scope, is_v2, has_pressure, tiers, folders, processes }
     }
 
     fn counts(&self, found: &mut CgroupPaths, pods: &[RunningPod], named: &NamedCgroups) -> KernelCounts {
@@ -371,6 +377,15 @@ impl<'a> MeterReading<'a> {
         };
         self.keep(cgroup, usage);
         usage
+    }
+
+    /// A file of a process; none if it can't be read.
+    fn read_of_process(&self, pid: u32, file: &str) -> Option<String> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = || rustix::fs::open(&self.kernel.proc, flags, Mode::empty()).ok();
+        let folder = self.processes.get_or_init(folder).as_ref()?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        text(openat(folder, format!("{pid}/{file}"), flags, Mode::empty()).ok()?.into())
     }
 
     fn is_there(&self, cgroup: &Path) -> bool {

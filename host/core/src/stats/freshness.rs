@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::cgroup_usage::CgroupUsage;
+use super::cgroup_usage::{Activity, CgroupUsage};
 
 #[cfg(test)]
 mod tests;
@@ -13,6 +13,10 @@ pub const FRESH: SignedDuration = SignedDuration::from_secs(1);
 /// So long figures are taken for those of now as long as nothing happens. What changes without a process, such as pages that the kernel takes
 /// back and limits that are set from outside, is seen after it at the latest.
 pub const UNCHANGED_MAX: SignedDuration = SignedDuration::from_secs(60);
+
+/// So long what only a cgroup's processes change isn't read again, as long as they do nothing. What is reset from outside, such as the most
+/// memory that was ever used, is seen after it at the latest.
+pub const QUIET_MAX: SignedDuration = SignedDuration::from_mins(10);
 
 /// How much of a cgroup is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +33,23 @@ pub fn reading(known: &CgroupUsage, read_at: Timestamp, now: Timestamp) -> Readi
     if within(known.at, FRESH, now) {
         return Reading::Nothing;
     }
-    // Averages of stalls fall while nothing happens.
-    let settled = known.cpu_nanoseconds.is_some() && known.pressure.is_zero_on_average();
-    if settled && within(read_at, UNCHANGED_MAX, now) { Reading::Activity } else { Reading::All }
+    let is_known = is_settled(known) && within(read_at, UNCHANGED_MAX, now);
+    if is_known { Reading::Activity } else { Reading::All }
+}
+
+/// Averages of stalls fall while nothing happens.
+fn is_settled(known: &CgroupUsage) -> bool {
+    known.cpu_nanoseconds.is_some() && known.pressure.is_zero_on_average()
+}
+
+/// Whether the processes of a cgroup have done nothing since it had this usage, if its activity is this one now.
+pub fn is_quiet(known: &CgroupUsage, now: Activity) -> bool {
+    is_settled(known) && known.activity() == now
+}
+
+/// Whether figures are those of now that were read then, of which all had been read at `all_read_at`, while nothing has happened since.
+pub fn quiet_figures_are_known(all_read_at: Timestamp, now: Timestamp) -> bool {
+    within(all_read_at, QUIET_MAX, now)
 }
 
 /// Whether what is set for a cgroup, and when it was made, is that of now, if it was read then. A program that is busy changes neither.

@@ -17,14 +17,24 @@ pub(super) struct KnownCgroup {
     pub(super) read_at: Timestamp,
     /// Its usage, at the last time that it was seen to be that.
     pub(super) usage: CgroupUsage,
-    /// All figures, if they were read then.
-    pub(super) details: Option<CgroupDetails>,
+    /// All figures, unless something has happened since they were read.
+    pub(super) details: Option<KnownDetails>,
     /// What hardly changes, if all figures were read once.
     pub(super) limits: Option<KnownLimits>,
     /// Its processes, if they were listed since all of it was read.
     pub(super) processes: Option<ListedProcesses>,
     /// Traffic of the network that its processes are in, and when it was read.
     pub(super) network: Option<(Timestamp, Vec<InterfaceUsage>)>,
+}
+
+/// All figures of a cgroup.
+#[derive(Clone, Debug)]
+pub(super) struct KnownDetails {
+    pub(super) details: CgroupDetails,
+    /// When they were read.
+    pub(super) at: Timestamp,
+    /// When those were read that only processes change.
+    pub(super) all_at: Timestamp,
 }
 
 /// What is set for a cgroup, and when it was made.
@@ -39,7 +49,7 @@ pub(super) struct KnownLimits {
 }
 
 /// Processes in a cgroup.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ListedProcesses {
     pub(super) count: u64,
     pub(super) first: Option<u32>,

@@ -6,25 +6,28 @@ use std::sync::PoisonError;
 use jiff::Timestamp;
 use witlet_core::stats::cadvisor::CgroupDetails;
 use witlet_core::stats::cgroup_usage::{Activity, CgroupUsage};
-use witlet_core::stats::freshness::{Reading, UNCHANGED_MAX, limits_are_known, reading};
+use witlet_core::stats::freshness::{
+    Reading, UNCHANGED_MAX, is_quiet, limits_are_known, quiet_figures_are_known, reading,
+};
 use witlet_core::stats::network::{InterfaceUsage, interfaces};
 
-use super::cache::{KnownCgroup, KnownCgroups, KnownLimits, ListedProcesses, is_fresh, seen_from_above};
+use super::cache::{
+    KnownCgroup, KnownCgroups, KnownDetails, KnownLimits, ListedProcesses, is_fresh, seen_from_above,
+};
 use super::files::CgroupFiles;
 use super::{MeterReading, PROCESSES};
-use crate::node_readings::kernel::read;
 
 impl MeterReading<'_> {
     /// The processes of a cgroup whose usage was checked before: while nothing happens, none comes or goes.
     pub(super) fn listed(&self, cgroup: &Path) -> ListedProcesses {
-        if let Some(known) = self.lock_known().get(cgroup).and_then(|known| known.processes.clone()) {
+        if let Some(known) = self.lock_known().get(cgroup).and_then(|known| known.processes) {
             return known;
         }
         let controller = if self.is_v2 { "" } else { "memory" };
         let listed = CgroupFiles::new(&self.folders, cgroup).read(controller, PROCESSES).unwrap_or_default();
         let listed = ListedProcesses::of(&listed);
         if let Some(known) = self.lock_known().get_mut(cgroup) {
-            known.processes = Some(listed.clone());
+            known.processes = Some(listed);
         }
         listed
     }
@@ -37,7 +40,7 @@ impl MeterReading<'_> {
         {
             return Some(known.clone());
         }
-        let network = interfaces(&read(&self.kernel.proc.join(format!("{}/net/dev", listed.first?)))?);
+        let network = interfaces(&self.read_of_process(listed.first?, "net/dev")?);
         if let Some(known) = self.lock_known().get_mut(cgroup) {
             known.network = Some((now, network.clone()));
         }
@@ -77,10 +80,28 @@ impl MeterReading<'_> {
 
     /// Returns all figures that are known of a cgroup, if they are those of now.
     pub(super) fn known_details(&self, cgroup: &Path, files: &CgroupFiles<'_>) -> Option<CgroupDetails> {
-        self.lock_known().get(cgroup)?.details.as_ref()?;
         let usage = self.known_usage(cgroup, files)?;
-        let details = self.lock_known().get(cgroup)?.details.clone()?;
-        Some(CgroupDetails { usage, ..details })
+        let now = self.clock.now();
+        let all = self.lock_known();
+        let known = all.get(cgroup)?.details.as_ref().filter(|known| limits_are_known(known.at, now))?;
+        Some(CgroupDetails { usage, ..known.details.clone() })
+    }
+
+    /// Returns the figures of a cgroup whose processes have done nothing since they were read, and its first process then.
+    pub(super) fn quiet_details(
+        &self,
+        cgroup: &Path,
+        files: &CgroupFiles<'_>,
+    ) -> Option<(KnownDetails, Option<u32>)> {
+        let now = self.clock.now();
+        let (usage, known, first) = {
+            let all = self.lock_known();
+            let KnownCgroup { usage, details, limits, .. } = all.get(cgroup)?;
+            let known = details.as_ref().filter(|known| quiet_figures_are_known(known.all_at, now))?;
+            let first = limits.and_then(|limits| Some(limits.open_files?.0));
+            (*usage, known.clone(), first)
+        };
+        is_quiet(&usage, self.activity(files)).then_some((known, first))
     }
 
     /// What hardly changes of a cgroup, if it was read of late.
@@ -88,31 +109,38 @@ impl MeterReading<'_> {
         self.lock_known().get(cgroup)?.limits.filter(|known| limits_are_known(known.at, now))
     }
 
-    /// Keeps the usage that was read just now. All figures that were read before aren't those of now.
+    /// Keeps the usage that was read just now. Figures that were read before are kept only if nothing has happened since.
     pub(super) fn keep(&self, cgroup: &Path, usage: CgroupUsage) {
         let read_at = self.clock.now();
         let mut all = self.lock_known();
-        let (limits, network) =
-            all.take(cgroup).map(|known| (known.limits, known.network)).unwrap_or_default();
-        let known = KnownCgroup { read_at, usage, details: None, limits, processes: None, network };
+        let known = all.take(cgroup);
+        let (limits, network, details) = known
+            .map(|known| {
+                let details = known.details.filter(|_| is_quiet(&known.usage, usage.activity()));
+                (known.limits, known.network, details)
+            })
+            .unwrap_or_default();
+        let known = KnownCgroup { read_at, usage, details, limits, processes: None, network };
         all.put(cgroup, known);
     }
 
-    /// Keeps all figures that were read just now.
+    /// Keeps all figures that were read just now; at `all_at` those that only processes change.
     pub(super) fn keep_details(
         &self,
         cgroup: &Path,
         details: &CgroupDetails,
+        all_at: Option<Timestamp>,
         limits: KnownLimits,
         processes: ListedProcesses,
     ) {
         let read_at = self.clock.now();
         let mut all = self.lock_known();
         let network = all.take(cgroup).and_then(|known| known.network);
+        let kept = KnownDetails { details: details.clone(), at: read_at, all_at: all_at.unwrap_or(read_at) };
         let known = KnownCgroup {
             read_at,
             usage: details.usage,
-            details: Some(details.clone()),
+            details: Some(kept),
             limits: Some(limits),
             processes: Some(processes),
             network,

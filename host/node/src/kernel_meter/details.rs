@@ -33,6 +33,14 @@ const PROCESSORS_MAX: usize = 8192;
 /// Of a processor in no book or drawer.
 const NO_PLACE: i64 = -1;
 
+/// Where the open files of processes are known from.
+#[derive(Clone, Copy)]
+enum FilesOf<'a> {
+    /// They have done nothing since.
+    Known(Processes),
+    Counted(&'a OpenFiles),
+}
+
 impl SystemMeter {
     /// The node's own file systems; none while one of them doesn't answer, which holds up nothing else.
     pub(super) async fn measured_filesystems(&self) -> Vec<FilesystemUsage> {
@@ -200,10 +208,19 @@ impl MeterReading<'_> {
         let at = self.clock.now();
         let known = self.known_limits(cgroup, at);
         let limits = known.map(|known| known.limits);
+        let quiet = self.quiet_details(cgroup, files);
+        let read = |controller: &str, file: &str| {
+            let is_known = quiet.is_some() && CgroupDetails::is_of_processes(controller, file);
+            if is_known { None } else { files.read(controller, file) }
+        };
         let details = if self.is_v2 {
-            CgroupDetails::of_v2(at, self.has_pressure, limits, |file| files.read("", file))
+            CgroupDetails::of_v2(at, self.has_pressure, limits, |file| read("", file))
         } else {
-            CgroupDetails::of_v1(at, limits, |controller, file| files.read(controller, file))
+            CgroupDetails::of_v1(at, limits, read)
+        };
+        let details = match &quiet {
+            Some((before, _)) => details.with_processes_of(&before.details),
+            None => details,
         };
         let is_root = cgroup.as_os_str().is_empty();
         let has_figures = details.usage.cpu_nanoseconds.is_some() || details.usage.memory.is_some();
@@ -217,10 +234,17 @@ impl MeterReading<'_> {
             KnownLimits { at, limits: details.limits(), created_at, open_files: None }
         });
         let all = ListedProcesses::of(&listed);
+        let same = quiet.as_ref().map(|(before, first)| (before.details.processes, *first));
+        let same = same.filter(|(before, first)| before.count == all.count && *first == all.first);
+        let open_files = match same {
+            Some((before, _)) => FilesOf::Known(before),
+            None => FilesOf::Counted(open_files),
+        };
         let processes = self.processes(&listed, open_files, known.open_files);
         known.open_files = all.first.map(|first| (first, processes.open_files_max));
         let details = CgroupDetails { processes, created_at: known.created_at, ..details };
-        self.keep_details(cgroup, &details, known, all);
+        let all_at = quiet.map(|(before, _)| before.all_at);
+        self.keep_details(cgroup, &details, all_at, known, all);
         Some(details)
     }
 
@@ -236,10 +260,13 @@ impl MeterReading<'_> {
     fn processes(
         &self,
         listed: &str,
-        open_files: &OpenFiles,
+        open_files: FilesOf<'_>,
         known: Option<(u32, Option<i64>)>,
     ) -> Processes {
-        let mut processes = Processes::default();
+        let mut processes = match open_files {
+            FilesOf::Known(before) => Processes { count: 0, open_files_max: None, ..before },
+            FilesOf::Counted(_) => Processes::default(),
+        };
         for pid in listed.lines().filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit())) {
             let folder = self.kernel.proc.join(pid);
             if processes.count == 0 {
@@ -249,7 +276,9 @@ impl MeterReading<'_> {
                 };
             }
             processes.count += 1;
-            open_files.count(pid, &folder.join("fd"), &mut processes);
+            if let FilesOf::Counted(open_files) = open_files {
+                open_files.count(pid, &folder.join("fd"), &mut processes);
+            }
         }
         processes
     }

@@ -58,25 +58,20 @@ impl OpenFolders {
     }
 }
 
-/// Reads files of one cgroup, each once.
+/// Reads files of one cgroup, each once. Of most cgroups none is read.
 pub(super) struct CgroupFiles<'a> {
     folders: &'a OpenFolders,
-    /// Which of the folders is the nearest one.
-    nearest: usize,
-    /// The way from there to a file of the cgroup, whose name goes to its end.
-    way: RefCell<Vec<u8>>,
+    cgroup: &'a Path,
+    /// Which of the folders is the nearest one, and the way from there to a file of the cgroup, whose name goes to its end; once a file is
+    /// read.
+    way: RefCell<Option<(usize, Vec<u8>)>>,
     /// By controller and name.
     texts: RefCell<Vec<(String, String, Option<String>)>>,
 }
 
 impl<'a> CgroupFiles<'a> {
-    pub(super) fn new(folders: &'a OpenFolders, cgroup: &Path) -> Self {
-        let (nearest, way) = folders.nearest(cgroup);
-        let mut way = way.to_vec();
-        if !way.is_empty() {
-            way.push(b'/');
-        }
-        Self { folders, nearest, way: RefCell::new(way), texts: RefCell::default() }
+    pub(super) fn new(folders: &'a OpenFolders, cgroup: &'a Path) -> Self {
+        Self { folders, cgroup, way: RefCell::default(), texts: RefCell::default() }
     }
 
     /// The file's text; none if it can't be read.
@@ -92,11 +87,19 @@ impl<'a> CgroupFiles<'a> {
     }
 
     fn read_now(&self, controller: &str, file: &str) -> Option<String> {
-        let folder = self.folders.folder(controller, self.nearest)?;
         let mut way = self.way.borrow_mut();
+        let (nearest, way) = way.get_or_insert_with(|| {
+            let (nearest, way) = self.folders.nearest(self.cgroup);
+            let mut way = way.to_vec();
+            if !way.is_empty() {
+                way.push(b'/');
+            }
+            (nearest, way)
+        });
+        let folder = self.folders.folder(controller, *nearest)?;
         let before = way.len();
         way.extend_from_slice(file.as_bytes());
-        let opened = openat(&*folder, &**way, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let opened = openat(&*folder, &way[..], OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         way.truncate(before);
         text(opened.ok()?.into())
     }

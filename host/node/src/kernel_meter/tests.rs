@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use tempfile::TempDir;
 
 mod node;
+mod quiet;
 
 /// Noon, and so many milliseconds later.
 #[derive(Default)]

@@ -120,6 +120,30 @@ impl CgroupDetails {
         CgroupLimits { spec: self.spec, threads_max: self.threads_max }
     }
 
+    /// Whether a file changes only when a process of the cgroup does something, as far as its figures are shown; `controller` is empty in
+    /// version 2. Files that show whether one did aren't among them.
+    pub fn is_of_processes(controller: &str, file: &str) -> bool {
+        match file {
+            "cpu.stat" => !controller.is_empty(),
+            "cpuacct.stat" | "memory.oom_control" | "memory.failcnt" => true,
+            "memory.kmem.usage_in_bytes" | "memory.max_usage_in_bytes" => true,
+            "memory.peak" | "memory.events" => true,
+            _ => file.ends_with(".pressure"),
+        }
+    }
+
+    /// The same with what [such files](Self::is_of_processes) showed `before`, when they aren't read.
+    pub fn with_processes_of(self, before: &Self) -> Self {
+        let MemoryDetails { kernel, max_usage, failures, .. } = before.memory;
+        Self {
+            usage: CgroupUsage { pressure: before.usage.pressure, ..self.usage },
+            cpu: before.cpu,
+            memory: MemoryDetails { kernel, max_usage, failures, ..self.memory },
+            oom_kills: before.oom_kills,
+            ..self
+        }
+    }
+
     /// Reads a cgroup of version 2; `read` gives the text of a file in its folder. Limits that are known aren't read.
     pub fn of_v2(
         at: Timestamp,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::*;
+use crate::stats::CgroupUsage;
 use crate::stats::exposition::Format;
 use crate::stats::network::InterfaceUsage;
 
@@ -171,6 +172,45 @@ fn limits_that_are_known_are_not_read() {
         assert_eq!(details.limits(), limits);
         assert_eq!(details.usage.memory.and_then(|memory| memory.limit), Some(70));
         assert_eq!(details.usage.swap.and_then(|swap| swap.limit), Some(90));
+    }
+}
+
+/// Of a cgroup whose processes have done nothing, these files needn't be read.
+#[test]
+fn what_only_processes_change_is_taken_over() {
+    type Read<'a> = &'a dyn Fn(&str, &str) -> Option<String>;
+    let of_v1: fn(Read<'_>) -> CgroupDetails = |read| CgroupDetails::of_v1(at(), None, read);
+    let of_v2: fn(Read<'_>) -> CgroupDetails =
+        |read| CgroupDetails::of_v2(at(), true, None, |file| read("", file));
+    for version in [of_v1, of_v2] {
+        // All figures of a file are its number, but for those of the activity.
+        let text = |number: u64, file: &str| match file {
+            "memory.usage_in_bytes" | "cpuacct.usage" | "memory.current" => "5".to_owned(),
+            "cpuacct.stat" => format!("user {number}\nsystem {number}\n"),
+            "memory.oom_control" | "memory.events" => format!("oom_kill {number}\n"),
+            "memory.stat" => format!("total_cache {number}\nfile {number}\n"),
+            "cpu.stat" => format!("usage_usec 5\nnr_throttled {number}\n"),
+            _ if file.ends_with(".pressure") => format!("some avg10=0.00 total={number}\n"),
+            _ => number.to_string(),
+        };
+        let [before, now] = [1, 2].map(|number| version(&|_, file| Some(text(number, file))));
+        let some = |controller: &str, file: &str| {
+            let is_read = !CgroupDetails::is_of_processes(controller, file);
+            is_read.then(|| text(if file == "cpu.stat" { 1 } else { 2 }, file))
+        };
+        let taken_over = version(&some).with_processes_of(&before);
+        assert_eq!(taken_over.memory.cache, 2);
+        assert_eq!((taken_over.threads, taken_over.limits()), (now.threads, now.limits()));
+        let MemoryDetails { cache, .. } = before.memory;
+        let expected = CgroupDetails {
+            memory: MemoryDetails { cache, ..taken_over.memory },
+            threads: before.threads,
+            threads_max: before.threads_max,
+            spec: before.spec,
+            usage: CgroupUsage { memory: before.usage.memory, swap: before.usage.swap, ..taken_over.usage },
+            ..taken_over
+        };
+        assert_eq!(expected, before, "all else is as it was");
     }
 }
 

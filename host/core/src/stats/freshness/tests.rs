@@ -97,3 +97,25 @@ fn sockets_are_known_while_as_many_files_are_open() {
     let none = ListedFiles { files: 0, ..listed };
     assert!(!sockets_are_known(none, 0, time(0)), "the kernel doesn't say");
 }
+
+#[test]
+fn processes_have_done_nothing_while_a_settled_cgroup_has_the_same_activity() {
+    let known = usage(0);
+    let [cpu_nanoseconds, memory] = [Some(5), Some(7)];
+    for (activity, expected) in [
+        (Activity { cpu_nanoseconds, memory }, true),
+        (Activity { cpu_nanoseconds: Some(6), memory }, false),
+        (Activity { cpu_nanoseconds, memory: Some(6) }, false),
+        (Activity { cpu_nanoseconds: None, memory }, false),
+    ] {
+        assert_eq!(is_quiet(&known, activity), expected, "{activity:?}");
+    }
+    let unknown = CgroupUsage { cpu_nanoseconds: None, ..known };
+    assert!(!is_quiet(&unknown, unknown.activity()));
+    let waits = Stalls { some: Stall { avg10: 0.5, ..Stall::default() }, ..Stalls::default() };
+    let waited = CgroupUsage { pressure: PressureUsage { cpu: Some(waits), ..known.pressure }, ..known };
+    assert!(!is_quiet(&waited, waited.activity()));
+    for (now, expected) in [(-1, false), (0, true), (599_999, true), (600_000, false)] {
+        assert_eq!(quiet_figures_are_known(time(0), time(now)), expected, "{now}");
+    }
+}
